@@ -24,3 +24,5 @@ foreach(paper hypar optcnn pipedream)
 endforeach()
 add_custom_target(bench-flexflow COMMAND bench_flexflow 20 USES_TERMINAL
                   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_flexflow")
+add_custom_target(bench-grid COMMAND sh bench/grid.sh ${PROJECT_BINARY_DIR} DEPENDS bench_grid
+                  USES_TERMINAL WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_grid")

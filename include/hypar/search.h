@@ -210,6 +210,16 @@ struct hypar_bound {
     double way_s;        /* of a part of any sample to the loss and back */
 };
 
+/* A step simulated on one device of each kind, with the first micro-batches, and extrapolated
+ * to all: of plans that would take long as a whole. */
+struct hypar_part {
+    double step_s;            /* 0: it was not simulated so */
+    double error_s;           /* it may be off by about this */
+    int devices, all_devices; /* that were simulated; that do something */
+    int fullest_device;
+    double need_bytes, has_bytes; /* of it, without the framework */
+};
+
 /* How hypar_search_largest() came to its batch. */
 struct hypar_largest {
     int64_t batch;                /* 0: it was not looked for */
@@ -239,7 +249,7 @@ struct hypar_search_info {
     const struct hypar_other *other;
     enum hypar_objective objective; /* ... at which they are less good */
     const char *not_simulated;      /* why; NULL: it was, or nobody asked for it */
-    double part_step_s; /* the step as simulated on a part of the devices; 0: it was not */
+    struct hypar_part part; /* what was simulated instead; its step is the prediction's */
     /* flexflow: */
     int64_t proposals, accepted;
     int chains;

@@ -94,7 +94,7 @@ static double gap_of(const struct hypar_found *found)
 {
     struct hypar_bound bound = hypar_found_info(found).bound;
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    double step_s = s ? s->step.step_s : hypar_found_info(found).part_step_s;
+    double step_s = s ? s->step.step_s : hypar_found_info(found).part.step_s;
     return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
 }
 

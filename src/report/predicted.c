@@ -81,19 +81,43 @@ static void put_unsimulated(struct json_writer *w, const struct hypar_found *fou
     hp_json_put_number(w, "state_bytes", p.state_bytes);
 }
 
+/* Of a part, which stands for all. */
+static void put_part(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    struct hypar_part part = hypar_found_info(found).part;
+    double framework = hypar_found_plan(found)->framework_bytes;
+    hp_json_put_string(w, "model", "simulated in part, extrapolated");
+    hp_json_put_string(w, "not_simulated", hypar_found_info(found).not_simulated);
+    hp_json_put_int(w, "simulated_devices", part.devices);
+    hp_json_put_int(w, "devices", part.all_devices);
+    hp_json_put_number(w, "step_s", part.step_s);
+    hp_json_put_number(w, "error_s", part.error_s);
+    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    hp_json_put_known(w, "mfu", is_counted(found), p.mfu);
+    hp_json_put_number(w, "peak_memory_bytes", part.need_bytes + framework);
+    hp_json_put_number(w, "limit_bytes", part.has_bytes + framework);
+    hp_json_put_number(w, "state_bytes", p.state_bytes);
+    hp_json_put_int(w, "fullest_device", part.fullest_device);
+    hp_json_put_bool(w, "fits", part.need_bytes <= part.has_bytes);
+}
+
 void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
+    bool in_part = hypar_found_info(found).part.step_s > 0;
     struct hypar_prediction p = hypar_found_prediction(found);
     bool counted = is_counted(found);
     hp_json_begin_object(w, "predicted", false);
     if (s)
         put_simulated(w, found, s);
+    else if (in_part)
+        put_part(w, found);
     else
         put_unsimulated(w, found);
     hp_json_end_object(w);
-    if (p.simulated)
-        return; /* the planner has no closed form */
+    if (p.simulated || in_part)
+        return; /* there is no closed form */
     hp_json_begin_object(w, "closed_form", false);
     hp_json_put_string(w, "model", closed_form(found));
     hp_json_put_number(w, "step_s", p.step_s);
@@ -138,6 +162,24 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
         hypar_format_quantity(sent, s->step.comm_bytes, HYPAR_UNIT_BYTES),
         hypar_format_quantity(links, s->step.link_bytes, HYPAR_UNIT_BYTES), memory.need,
         memory.has);
+}
+
+static char *part_text(struct arena *arena, const struct hypar_found *found)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    struct hypar_part part = hypar_found_info(found).part;
+    double framework = hypar_found_plan(found)->framework_bytes;
+    struct memory_text memory =
+        hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
+    char step[32], rate[32], devices[32], all[32];
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s, simulated on %s of %s devices and extrapolated to all (by about "
+        "%.1f %% off), %s samples/s, %s%s of %s of memory on the fullest device.",
+        hypar_format_quantity(step, part.step_s, HYPAR_UNIT_SECONDS),
+        hp_thousands(devices, part.devices), hp_thousands(all, part.all_devices),
+        100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
+        work_text(arena, found, p.mfu, 0), memory.need, memory.has);
 }
 
 /* What the closed form leaves out, where that is much. */
@@ -191,22 +233,25 @@ static void idle_text(FILE *to, const struct hypar_plan *plan)
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
+    bool in_part = !s && hypar_found_info(found).part.step_s > 0;
     const char *why = hypar_found_info(found).not_simulated;
     if (s)
         hp_wrap(to, simulated_text(arena, found, s), 0);
-    if (s)
+    if (!s && in_part)
+        hp_wrap(to, part_text(arena, found), 0);
+    if (s || in_part)
         idle_text(to, hypar_found_plan(found));
     if (s && s->step.kernels > 0)
         fprintf(to, "Kernels: %s.\n", hp_kernels_text(arena, &s->step));
     if (s && s->step.measured.asked)
         fprintf(to, "Profile: %s.\n", hp_measured_text(arena, &s->step.measured));
-    if (!hypar_found_prediction(found).simulated)
+    if (!hypar_found_prediction(found).simulated && !in_part)
         hp_wrap(to, closed_text(arena, found, s), 0);
     if (s && !s->step.fits)
         hp_wrap(to,
                 hp_arena_printf(arena, "IT DOES NOT FIT: device %d would hold %s.",
                                 s->step.fullest_device, hp_memory_items(arena, &s->fullest)),
                 0);
-    if (why)
+    if (why && !in_part)
         hp_wrap(to, hp_arena_printf(arena, "In closed form, not simulated: %s.", why), 0);
 }

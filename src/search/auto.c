@@ -17,8 +17,9 @@ enum {
         3 << 20, /* of large plans, together: to be looked at unasked: a minute */
 };
 
-/* What a random search finds has less order than the others' plans: it has to be worth it. */
-static const double WORTH = 0.98;
+/* What a random search finds has less order than the others' plans: it has to be faster by more
+ * than rounding. */
+static const double WORTH = 0.999;
 
 /* Large plans are looked at in the order of their closed forms. One adds up what may overlap,
  * so no plan is much faster than half of that; and what needs far more than there is by a bound
@@ -352,28 +353,6 @@ static int show_or_drop(struct tried *t, int best)
     return -1;
 }
 
-/* The best is told as a whole where one planner's plan would be; else its step is that of the
- * part. */
-static void tell_whole(const struct tried *t, struct hypar_found *best,
-                       const struct verdict *verdict)
-{
-    struct hypar_prediction *p = &best->prediction;
-    if (verdict->by != BY_PART)
-        return;
-    const char *why = best->info.not_simulated;
-    best->info.not_simulated = NULL;
-    best->info.part_step_s = 0;
-    hp_simulate_found(t->problem, t->problem->options->simulation, hp_plan_parts(best->plan),
-                      best);
-    if (best->has_simulated)
-        return;
-    best->info.not_simulated = why;
-    best->info.part_step_s = verdict->step_s;
-    p->samples_per_s *= p->step_s / verdict->step_s;
-    p->mfu *= p->step_s / verdict->step_s;
-    p->step_s = verdict->step_s;
-}
-
 /* Release all but the best, and say why a plan does not fit. */
 static void drop_others(struct tried *t, int best)
 {
@@ -451,8 +430,6 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     best = show_or_drop(&t, best);
     if (best >= 0)
         list_others(&t, best, t.found[best]);
-    if (best >= 0)
-        tell_whole(&t, t.found[best], &t.verdict[best]);
     drop_others(&t, best);
     if (told)
         *told = t.refusals;

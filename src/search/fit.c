@@ -222,6 +222,25 @@ int hp_find_measured(const struct hypar_graph *graph)
     return -1;
 }
 
+static enum hypar_status check_need(const struct fullest *f, double framework_bytes,
+                                    struct hypar_memory *fullest, struct hypar_error *err)
+{
+    *fullest = (struct hypar_memory){ .framework = framework_bytes,
+                                      .peak = f->need + framework_bytes,
+                                      .limit = f->has + framework_bytes };
+    return f->part <= 1 ? HYPAR_OK : hp_fail_memory(f, err);
+}
+
+/* Of a plan that was simulated in part: what its program counts. */
+static enum hypar_status part_fits(const struct hypar_found *found,
+                                   struct hypar_memory *fullest, struct hypar_error *err)
+{
+    const struct hypar_part *part = &found->info.part;
+    struct fullest f = { .device = -1 };
+    hp_look_at_memory(&f, part->fullest_device, part->need_bytes, part->has_bytes);
+    return check_need(&f, found->plan->framework_bytes, fullest, err);
+}
+
 /* Of a plan that would take long to lower: what it needs if everything is kept. */
 static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_bytes,
                                     struct hypar_memory *fullest, struct hypar_error *err)
@@ -232,17 +251,15 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
                                .machine = plan->machine,
                                .options = &options };
     struct fullest f = hp_closed_need(&problem, plan);
-    *fullest = (struct hypar_memory){ .framework = plan->framework_bytes,
-                                      .peak = f.need + plan->framework_bytes,
-                                      .limit = f.has + plan->framework_bytes };
-    return f.part <= 1 ? HYPAR_OK : hp_fail_memory(&f, err);
+    return check_need(&f, plan->framework_bytes, fullest, err);
 }
 
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
                                 struct hypar_memory *fullest, struct hypar_error *err)
 {
-    enum { MOST_PARTS = 1 << 18 };
-    if (!found->has_simulated && hp_plan_parts(found->plan) > MOST_PARTS)
+    if (found->info.part.step_s > 0)
+        return part_fits(found, fullest, err);
+    if (!found->has_simulated && hp_is_large(found->plan))
         return large_fits(found->plan, limit_bytes, fullest, err);
     if (found->has_simulated) {
         *fullest = found->simulated.fullest;

@@ -2,6 +2,7 @@
 #include "search/judge.h"
 
 #include "search/reduced.h"
+#include "search/verdict.h"
 
 const struct hypar_sim_options *hp_simulation(const struct problem *problem)
 {
@@ -23,17 +24,6 @@ enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar
                    "a step is about %.3g tasks, to be simulated many times, expected at most "
                    "%d",
                    tasks, MAX_TASKS);
-}
-
-/* Beyond that the step of a plan takes seconds to simulate, of some plans a minute: parts, and
- * parts of all micro-batches where there are many of these. They all take the same time, which
- * the closed form knows. */
-enum { MAX_PARTS = 1 << 18, MANY_MICRO_BATCHES = 1 << 12, MAX_INSTANCES = 1 << 22 };
-
-static bool is_long(const struct hypar_plan *plan)
-{
-    int64_t n = plan->schedule.micro_batches;
-    return n > MANY_MICRO_BATCHES && hp_plan_parts(plan) > MAX_INSTANCES / n;
 }
 
 void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_simulated *out)
@@ -67,36 +57,41 @@ static void keep_stages(const struct hypar_sim *sim, struct hypar_found *found)
 
 void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
 {
-    char step[32];
-    struct memory_text memory = hp_memory_text(r->memory.need, r->memory.has);
-    found->info.part_step_s = r->step_s;
+    found->info.part = (struct hypar_part){
+        .step_s = r->step_s,
+        .error_s = r->error_s,
+        .devices = r->devices,
+        .all_devices = r->all_devices,
+        .fullest_device = r->memory.device,
+        .need_bytes = r->memory.need,
+        .has_bytes = r->memory.has,
+    };
     found->info.not_simulated = hp_arena_printf(
-        &found->arena,
-        "a step of %lld tasks takes long; simulated on %d of %d devices a step is %s, by about "
-        "%.1f %% off, and needs %s of %s",
-        (long long)r->all_instances, r->devices, r->all_devices,
-        hypar_format_quantity(step, r->step_s, HYPAR_UNIT_SECONDS),
-        100 * r->error_s / r->step_s, memory.need, memory.has);
+        &found->arena, "a step of %lld tasks takes long", (long long)r->all_instances);
+}
+
+void hp_predict_part(struct hypar_found *found)
+{
+    struct hypar_prediction *p = &found->prediction;
+    double step_s = found->info.part.step_s;
+    if (!(step_s > 0))
+        return;
+    p->samples_per_s *= p->step_s / step_s;
+    p->mfu *= p->step_s / step_s;
+    p->step_s = step_s;
 }
 
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
-                       int64_t parts, struct hypar_found *found)
+                       struct hypar_found *found)
 {
     struct hypar_error why;
     struct hypar_sim *sim;
-    if (found->info.part_step_s > 0)
+    if (found->info.part.step_s > 0)
         return;
-    if (parts > MAX_PARTS) {
+    if (hp_is_large(found->plan)) {
         found->info.not_simulated =
-            hp_arena_printf(&found->arena, "a plan of %lld parts, more than %d, takes long",
-                            (long long)parts, MAX_PARTS);
-        return;
-    }
-    if (is_long(found->plan)) {
-        found->info.not_simulated = hp_arena_printf(
-            &found->arena, "a plan of %lld parts in %lld micro-batches takes long",
-            (long long)hp_plan_parts(found->plan),
-            (long long)found->plan->schedule.micro_batches);
+            hp_arena_printf(&found->arena, "a step of about %.2g tasks takes long",
+                            hp_plan_instances(found->plan));
         return;
     }
     if (hypar_simulate(&sim, found->plan, options, &why) != HYPAR_OK) {
@@ -113,7 +108,7 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
                            struct hypar_error *err)
 {
     struct hypar_prediction *p = &found->prediction;
-    hp_simulate_found(problem, problem->options->simulation, 0, found);
+    hp_simulate_found(problem, problem->options->simulation, found);
     if (!found->has_simulated)
         return hp_fail(err, HYPAR_UNSUPPORTED, "%s", found->info.not_simulated);
     const struct hypar_simulated *s = &found->simulated;

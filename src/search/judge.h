@@ -20,4 +20,7 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
 struct reduced_step;
 void hp_note_part(struct hypar_found *found, const struct reduced_step *part);
 
+/* Let the prediction have the step of the part that was simulated, if one was. */
+void hp_predict_part(struct hypar_found *found);
+
 #endif /* SEARCH_JUDGE_H */

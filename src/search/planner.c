@@ -7,6 +7,7 @@
 #include "base/stop.h"
 #include "program/lowering.h"
 #include "search/bound.h"
+#include "search/judge.h"
 
 const struct planner *const hp_planners[] = {
     &hp_planner_auto,
@@ -67,8 +68,10 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     double start = hp_now_s();
     enum hypar_status status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
+        hp_predict_part(found);
         divide_batch(problem, found->plan);
+    }
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
     if (status != HYPAR_OK) {
@@ -144,7 +147,7 @@ static enum hypar_status clip_gradients(const struct problem *problem,
     found->plan->clip = options->clip;
     TRY(hp_check_clip(found->plan, err));
     if (found->has_simulated)
-        hp_simulate_found(problem, options->simulation, 0, found);
+        hp_simulate_found(problem, options->simulation, found);
     return HYPAR_OK;
 }
 
@@ -167,8 +170,35 @@ static enum hypar_status shard_found(const struct planner *planner,
     if (!options->unlimited)
         TRY(hypar_plan_fits(found->plan, memory_bytes, NULL, err));
     if (found->has_simulated)
-        hp_simulate_found(problem, options->simulation, 0, found);
+        hp_simulate_found(problem, options->simulation, found);
     return HYPAR_OK;
+}
+
+struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
+                          const struct hypar_machine *machine,
+                          const struct hypar_search_options *options)
+{
+    struct problem problem = {
+        .graph = graph,
+        .machine = machine,
+        .options = options,
+        .limit_bytes = options->memory_bytes,
+        .layered = hp_layered(arena, graph),
+    };
+    problem.settings = (struct plan_settings){
+        .model = options->model,
+        .machine_word = options->machine,
+        .precision = options->precision,
+        .optimizer = options->optimizer,
+        .fp32_gradients = options->fp32_gradients,
+        .masks = options->masks,
+        .framework_bytes = options->framework_bytes,
+        .seed = options->seed,
+        .simulation = hypar_simulation_of(options->simulation),
+        .recompute = options->recompute,
+    };
+    problem.n_levels = hypar_machine_levels(machine, problem.level);
+    return problem;
 }
 
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
@@ -193,35 +223,19 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
 
     struct arena arena = { 0 };
     struct hypar_search_options with = *options;
-    struct problem problem = { .graph = graph,
-                               .machine = machine,
-                               .options = &with,
-                               .limit_bytes = options->memory_bytes };
     if (options->unlimited || hp_divided_later(planner, options))
         with.memory_bytes = HP_UNLIMITED_BYTES;
-    problem.settings = (struct plan_settings){
-        .model = options->model,
-        .machine_word = options->machine,
-        .precision = options->precision,
-        .optimizer = options->optimizer,
-        .fp32_gradients = options->fp32_gradients,
-        .masks = options->masks,
-        .framework_bytes = options->framework_bytes,
-        .seed = options->seed,
-        .simulation = hypar_simulation_of(options->simulation),
-        .recompute = options->recompute,
-    };
+    struct problem problem = hp_problem(&arena, graph, machine, &with);
+    problem.limit_bytes = options->memory_bytes;
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
     with.start = start; /* what is found has the settings that were asked for */
-    problem.layered = hp_layered(&arena, graph);
-    problem.n_levels = hypar_machine_levels(machine, problem.level);
     enum hypar_status status = planner->random_search
                                    ? hp_run_auto(planner, &problem, out, err)
                                    : hp_run_planner(planner, &problem, out, err);
     if (status == HYPAR_OK && options->simulation && !planner->random_search &&
         !(*out)->has_simulated)
-        hp_simulate_found(&problem, options->simulation, hp_plan_parts((*out)->plan), *out);
+        hp_simulate_found(&problem, options->simulation, *out);
     if (status == HYPAR_OK && (*out)->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
         (*out)->info.bound = hp_step_bound(&problem);
     if (status == HYPAR_OK)

@@ -26,6 +26,11 @@ struct problem {
     struct hypar_level level[HYPAR_MAX_LEVELS];
 };
 
+/* What there is to search, with these options; its view of the graph is in `arena`. */
+struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
+                          const struct hypar_machine *machine,
+                          const struct hypar_search_options *options);
+
 /* How kernels are run in steps that are simulated. */
 static inline enum hypar_framework hp_framework(const struct problem *problem)
 {
@@ -95,10 +100,9 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
 bool hp_divided_later(const struct planner *planner,
                       const struct hypar_search_options *options);
 
-/* Simulate what was found, or note why not (judge.c). `options` may be NULL; `parts` is
- * the size of the largest plan that it is to be compared with. */
+/* Simulate what was found, or note why not (judge.c). `options` may be NULL. */
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
-                       int64_t parts, struct hypar_found *found);
+                       struct hypar_found *found);
 
 /* The planner of that name; NULL: there is none. */
 const struct planner *hp_find_planner(const char *name);

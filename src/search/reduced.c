@@ -7,7 +7,11 @@
 #include "sim/sim.h"
 #include "sim/subset.h"
 
-enum { N_POINTS = 3 };
+enum {
+    N_POINTS = 3,
+    FEW_INSTANCES =
+        1 << 16, /* of tasks: all micro-batches are simulated, which takes a moment */
+};
 
 /* Micro-batches at which a step is simulated, ascending; one if there are not more of them. */
 struct points {
@@ -41,7 +45,8 @@ static struct points choose_points(const struct hypar_plan *plan)
         at[i] = s->kind == HYPAR_SCHEDULE_INTERLEAVED ? (i + 2) * (stages / s->chunks)
                 : s->kind == HYPAR_SCHEDULE_ZB_H2     ? 2 * stages + i
                                                       : at[i];
-    if (m <= at[N_POINTS - 1] || s->kind == HYPAR_SCHEDULE_SLOTS)
+    if (m <= at[N_POINTS - 1] || s->kind == HYPAR_SCHEDULE_SLOTS ||
+        hp_plan_instances(plan) <= FEW_INSTANCES)
         return (struct points){ 1, { (int)m } };
     return (struct points){ N_POINTS, { (int)at[0], (int)at[1], (int)at[2] } };
 }
@@ -124,15 +129,21 @@ static enum hypar_status extrapolate(struct reducing *r, struct hypar_error *err
     return HYPAR_OK;
 }
 
-/* Devices that do the same hold the same. */
+/* Devices that do the same hold the same, but may have different memories: then all of them are
+ * looked at. */
 static void note_memory(struct reducing *r, const struct problem *problem)
 {
+    const bool *devices = r->device;
+    int n = hypar_machine_device_count(problem->machine);
+    for (int d = 1; d < n && devices; d++)
+        if (hp_room(problem, d) != hp_room(problem, 0))
+            devices = NULL;
     struct memory_model *model =
-        hp_memory(r->program, &(struct memory_options){ .devices = r->device });
+        hp_memory(r->program, &(struct memory_options){ .devices = devices });
     struct fullest *f = &r->out->memory;
     *f = (struct fullest){ .device = -1 };
     for (int d = 0; d < model->n_devices; d++)
-        if (!r->device || r->device[d])
+        if (!devices || devices[d])
             hp_look_at_memory(f, d, model->device[d].peak - model->device[d].framework,
                               hp_room(problem, d));
     hp_memory_free(model);

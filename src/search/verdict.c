@@ -99,12 +99,17 @@ static bool judge_part(const struct problem *problem, struct hypar_found *found,
 {
     struct reduced_step r;
     struct hypar_error why;
-    if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
-        found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
-        return false;
+    const struct hypar_part *part = &found->info.part;
+    if (!(part->step_s > 0)) {
+        if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
+            found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
+            return false;
+        }
+        hp_note_part(found, &r);
+        hp_predict_part(found);
     }
-    hp_note_part(found, &r);
-    *v = (struct verdict){ BY_PART, r.step_s, r.memory };
+    *v = (struct verdict){ BY_PART, part->step_s, { .device = -1 } };
+    hp_look_at_memory(&v->memory, part->fullest_device, part->need_bytes, part->has_bytes);
     return true;
 }
 
@@ -115,7 +120,7 @@ struct verdict hp_verdict(const struct problem *problem, struct hypar_found *fou
         if (judge_part(problem, found, &v))
             return v;
     } else {
-        hp_simulate_found(problem, problem->options->simulation, 0, found);
+        hp_simulate_found(problem, problem->options->simulation, found);
     }
     const struct hypar_simulated *s = &found->simulated;
     if (found->has_simulated) {

@@ -14,7 +14,8 @@ struct verdict {
     struct fullest memory; /* what the fullest device needs and has, without the framework */
 };
 
-/* Is a plan so large that it is simulated in part? */
+/* Is a plan so large that it is not simulated as a whole, nor lowered for what it needs? What
+ * is compared is simulated in part then. */
 bool hp_is_large(const struct hypar_plan *plan);
 
 /* What there is to say about this plan; found->simulated and info.not_simulated are set. */

@@ -104,7 +104,7 @@ static const struct {
     { LLAMA,
       "full:4,memory=100kB",
       { .micro_batches = 1 },
-      "3d: no plan found that fits; the nearest needs 1.63 MB on device 3, which has 100 kB" },
+      "3d: no plan found that fits; the nearest needs 790 kB on device 0, which has 100 kB" },
 };
 
 static void refuses(void **state)

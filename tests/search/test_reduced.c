@@ -92,6 +92,8 @@ static const struct {
     { "vgg16", 512, A8, LAYOUT(8, 1, 4, 1, 16, GPIPE, false, NONE, OPTIMIZER), 4, 0 },
     { "vgg16", 512, "torus:4x8,device=v100", LAYOUT(8, 1, 4, 1, 16, 1F1B, false, NONE, NONE), 4,
       0 },
+    { "vgg16", 512, "cluster:1x8,memory=32GB+cluster:1x8",
+      LAYOUT(16, 1, 1, 1, 1, NONE, false, NONE, NONE), 2, 0 }, /* the last have less memory */
     { "vgg16", 512, "htree:32", LAYOUT(8, 1, 4, 1, 16, 1F1B, false, NONE, NONE), 32, 0 },
 };
 

@@ -1,31 +1,40 @@
 /* Planner 3d: the plan that an expert would write, data x tensor x pipeline. Degrees that are
- * not asked for are chosen among all factorisations of the devices: by closed form, then the
- * best few that fit are simulated. */
+ * not asked for are chosen among all factorisations of the devices, each with the
+ * micro-batches, recomputation and sharding that are fastest in closed form; the best few that
+ * fit are simulated, and the best of these is changed step by step as long as that makes it
+ * faster. */
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/divisor.h"
 #include "base/stop.h"
 #include "cost/array.h"
-#include "search/expert/weigh.h"
+#include "search/expert/look.h"
 #include "search/fit.h"
 #include "search/judge.h"
 #include "search/predict.h"
+#include "search/verdict.h"
 
 enum {
-    MOST_TRIED = 16,      /* plans whose need is worked out */
-    MOST_SIMULATED = 8,   /* of those that fit */
-    MOST_TASKS = 1 << 22, /* about so many parts of all micro-batches are simulated, together */
-    MOST_DEVICES = 1 << 12, /* beyond that none */
+    MOST_TRIED = 48,     /* choices of degrees that are built */
+    MOST_SIMULATED = 24, /* of those that fit */
+    MOST_STARTS = 4,     /* of these, that are changed */
+    MOST_CHUNKS = 8,
 };
+
+/* Closed forms of a plan and of a changed one tell better which is faster than those of
+ * different degrees do: what is slower than the best by more than that is not simulated. */
+static const double WORTH = 1.5;
 
 struct choice {
     const struct problem *problem;
-    struct weighing weighing;
+    struct weighing weighing[HYPAR_RECOMPUTE_COUNT];
     struct hypar_layout asked; /* 0: to be chosen */
-    struct weighed *weighed;   /* one for each choice of degrees */
+    bool recompute_asked, shard_asked, schedule_asked;
+    struct weighed *weighed; /* one for each choice of degrees */
     int n, capacity;
-    int n_shapes; /* degrees that were looked at */
+    int n_shapes; /* degrees that are as asked */
+    bool fixed;   /* they follow from what is asked: nothing but micro-batches is chosen */
     bool mixes;   /* samples of a batch depend on each other: one micro-batch, unless asked */
     int64_t evaluated;
 };
@@ -54,7 +63,7 @@ static bool choose_micro_batches(struct choice *c, struct weighed *w)
     double best_s = INFINITY;
     for (int64_t m = 0; (m = next_number(c, &w->layout, m));) {
         w->layout.micro_batches = m;
-        if (!hp_weigh(&c->weighing, w))
+        if (!hp_weigh(&c->weighing[w->layout.recompute], w))
             return false;
         c->evaluated++;
         if (w->memory_bytes <= room)
@@ -64,7 +73,7 @@ static bool choose_micro_batches(struct choice *c, struct weighed *w)
     }
     for (int64_t m = 0; best_s < INFINITY && (m = next_number(c, &w->layout, m));) {
         w->layout.micro_batches = m;
-        hp_weigh(&c->weighing, w);
+        hp_weigh(&c->weighing[w->layout.recompute], w);
         if (w->memory_bytes <= room && w->step_s <= tolerance * best_s)
             return true;
     }
@@ -72,20 +81,42 @@ static bool choose_micro_batches(struct choice *c, struct weighed *w)
     return least.memory_bytes < INFINITY;
 }
 
+/* Of what is not asked for, the fastest that fits, the plainest among equals; if none fits,
+ * what needs least. */
 static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
 {
-    struct weighed w = { .layout = c->asked };
-    w.layout.data = data;
-    w.layout.tensor = tensor;
-    w.layout.pipeline = pipeline;
-    w.layout.chunks = w.layout.chunks ? w.layout.chunks : 1;
-    if (c->asked.schedule == HYPAR_SCHEDULE_NONE)
-        w.layout.schedule = hp_layout_schedule(&w.layout);
-    c->n_shapes++;
-    if (!choose_micro_batches(c, &w))
+    const double faster = 0.99, room = hp_least_room(c->problem);
+    struct weighed best = { .memory_bytes = INFINITY };
+    bool found = false;
+    struct hypar_layout l = c->asked;
+    l.data = data;
+    l.tensor = tensor;
+    l.pipeline = pipeline;
+    l.chunks = l.chunks ? l.chunks : 1;
+    if (!c->schedule_asked)
+        l.schedule = hp_layout_schedule(&l);
+    for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++)
+        for (int shard = 0; shard < HYPAR_SHARD_COUNT; shard++) {
+            struct weighed w = { .layout = l };
+            bool as_asked = again == (int)l.recompute && shard == (int)l.shard;
+            if ((c->fixed && !as_asked) || (c->recompute_asked && again != (int)l.recompute) ||
+                (c->shard_asked ? shard != (int)l.shard : shard > 0 && data == 1))
+                continue;
+            w.layout.recompute = (enum hypar_recompute)again;
+            w.layout.shard = (enum hypar_shard)shard;
+            if (!choose_micro_batches(c, &w))
+                continue;
+            bool fits = w.memory_bytes <= room, fitted = best.memory_bytes <= room;
+            if (!found || (fits && !fitted) ||
+                (fits == fitted &&
+                 (fits ? w.step_s < faster * best.step_s : w.memory_bytes < best.memory_bytes)))
+                best = w;
+            found = true;
+        }
+    if (!found)
         return;
-    c->weighed = GROW(c->weighing.arena, struct weighed, c->weighed, c->n, &c->capacity);
-    c->weighed[c->n++] = w;
+    c->weighed = GROW(c->weighing[0].arena, struct weighed, c->weighed, c->n, &c->capacity);
+    c->weighed[c->n++] = best;
 }
 
 /* Is this number of parts as asked, and at most `most` (0: any)? */
@@ -94,17 +125,36 @@ static bool may_be(int degree, int asked, int most)
     return asked ? degree == asked : !most || degree <= most;
 }
 
-static void add_all(struct choice *c)
+static bool is_as_asked(const struct choice *c, const struct hypar_layout *l)
 {
     const struct hypar_search_options *o = c->problem->options;
-    int n = hypar_machine_device_count(c->problem->machine);
     const struct hypar_layout *a = &c->asked;
+    return may_be(l->tensor, a->tensor, o->max_tensor) &&
+           may_be(l->pipeline, a->pipeline, o->max_pipeline) && may_be(l->data, a->data, 0) &&
+           l->data <= c->problem->graph->batch;
+}
+
+/* Count the degrees that are as asked, or weigh them. */
+static void each_degrees(struct choice *c, bool add)
+{
+    int n = hypar_machine_device_count(c->problem->machine);
     for (int t = 1; t <= n; t++)
-        for (int p = 1; n % t == 0 && p <= n / t; p++)
-            if (n / t % p == 0 && may_be(t, a->tensor, o->max_tensor) &&
-                may_be(p, a->pipeline, o->max_pipeline) && may_be(n / t / p, a->data, 0) &&
-                n / t / p <= c->problem->graph->batch)
-                add_degrees(c, n / t / p, t, p);
+        for (int p = 1; n % t == 0 && p <= n / t; p++) {
+            struct hypar_layout l = { .data = n / t / p, .tensor = t, .pipeline = p };
+            if (n / t % p != 0 || !is_as_asked(c, &l))
+                continue;
+            c->n_shapes += !add;
+            if (add)
+                add_degrees(c, l.data, t, p);
+        }
+}
+
+static void add_all(struct choice *c)
+{
+    const struct hypar_layout *a = &c->asked;
+    each_degrees(c, false);
+    c->fixed = c->n_shapes == 1 && (a->data || a->tensor || a->pipeline);
+    each_degrees(c, true);
 }
 
 static int by_step(const void *a, const void *b)
@@ -137,108 +187,174 @@ static void sort(struct choice *c)
     qsort(c->weighed, (size_t)fit, sizeof *c->weighed, by_step);
 }
 
-static enum hypar_status make_plan(const struct problem *problem,
-                                   const struct hypar_layout *layout, struct hypar_plan **out,
-                                   struct hypar_error *err)
+/* Changes --------------------------------------------------------------------------------- */
+
+/* The largest number of micro-batches up to m that samples and schedule allow; 0: none. */
+static int64_t number_up_to(const struct choice *c, const struct hypar_layout *l, int64_t m)
 {
-    *out = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    enum hypar_status status = hp_plan_set_layout(*out, layout, err);
-    if (status == HYPAR_OK)
-        status = hypar_plan_check(*out, err);
-    if (status != HYPAR_OK) {
-        hypar_plan_free(*out);
-        *out = NULL;
-    }
-    return status;
+    int64_t last = 0;
+    for (int64_t next = 0; (next = next_number(c, l, next)) && next <= m;)
+        last = next;
+    return last;
 }
 
-/* The best so far. */
-struct leader {
-    struct hypar_plan *plan; /* NULL: none fits */
-    const struct weighed *weighed;
-    double step_s;
-    int n_simulated;
-    double tasks;           /* about so many were simulated */
-    struct fullest nearest; /* of those that do not fit */
+/* Move the smallest prime factor of one degree to another. */
+static bool move_factor(int *from, int *to)
+{
+    int64_t factor = hp_next_divisor(*from, 1);
+    if (!factor)
+        return false;
+    *from /= (int)factor;
+    *to *= (int)factor;
+    return true;
+}
+
+static bool change_degrees(struct hypar_layout *l, int which)
+{
+    int *degree[] = { &l->data, &l->tensor, &l->pipeline };
+    int from = which / 2, to = (from + 1 + which % 2) % 3;
+    return move_factor(degree[from], degree[to]);
+}
+
+/* What goes with the degrees. */
+static bool complete(const struct choice *c, struct hypar_layout *l)
+{
+    if (l->pipeline == 1 && !c->asked.chunks)
+        l->chunks = 1;
+    if (!c->schedule_asked)
+        l->schedule = hp_layout_schedule(l);
+    if (l->data == 1 && !c->shard_asked)
+        l->shard = HYPAR_SHARD_NONE;
+    if (l->tensor == 1)
+        l->sequence_parallel = c->asked.sequence_parallel;
+    l->micro_batches = number_up_to(c, l, l->micro_batches);
+    return l->micro_batches > 0 && l->data <= c->problem->graph->batch;
+}
+
+enum {
+    MORE,
+    FEWER,
+    CHUNKS,
+    LESS_CHUNKS,
+    SEQUENCE,
+    SHARD,
+    AGAIN = SHARD + HYPAR_SHARD_COUNT,
+    DEGREES = AGAIN + HYPAR_RECOMPUTE_COUNT,
+    N_CHANGES = DEGREES + 6
 };
 
-static double simulated_s(const struct problem *problem, const struct hypar_plan *plan)
+/* Change number `which` of a layout; false: it is not possible, or not as asked. */
+static bool change(const struct choice *c, struct hypar_layout *l, int which)
 {
-    struct hypar_sim *sim;
-    if (hypar_simulate(&sim, plan, hp_simulation(problem), NULL) != HYPAR_OK)
-        return INFINITY;
-    double step_s = hypar_sim_summary(sim).step_s;
-    hypar_sim_free(sim);
-    return step_s;
-}
-
-/* By its exact need, where that can be worked out; degrees that are asked for have their say,
- * whether they fit or not. */
-static bool fits(const struct choice *c, const struct hypar_plan *plan,
-                 const struct weighed *weighed, struct leader *leader)
-{
-    struct fullest need;
-    if (c->n_shapes == 1)
-        return true;
-    if (hp_exact_need(c->problem, plan, NULL, &need, NULL) != HYPAR_OK)
-        return weighed->memory_bytes <= hp_least_room(c->problem);
-    if (need.part < leader->nearest.part)
-        leader->nearest = need;
-    return need.part <= 1;
-}
-
-/* Look at a plan, which is kept or freed. True: enough was seen, or the best is known in closed
- * form alone, as it would take long to simulate. */
-static bool look(const struct choice *c, struct hypar_plan *plan, const struct weighed *weighed,
-                 struct leader *leader)
-{
-    double tasks = (double)hp_plan_parts(plan) * (double)weighed->layout.micro_batches;
-    bool fit = fits(c, plan, weighed, leader);
-    bool small = hypar_machine_device_count(plan->machine) <= MOST_DEVICES;
-    bool simulate = fit && small && c->n_shapes > 1 && leader->tasks + tasks <= MOST_TASKS;
-    double step_s = simulate ? simulated_s(c->problem, plan) : weighed->step_s;
-    if (fit && (!leader->plan || (simulate && step_s < leader->step_s))) {
-        hypar_plan_free(leader->plan);
-        leader->plan = plan;
-        leader->weighed = weighed;
-        leader->step_s = step_s;
-    } else {
-        hypar_plan_free(plan);
+    bool may_chunk = !c->schedule_asked && !c->asked.chunks && l->pipeline > 1;
+    switch (which) {
+    case MORE:
+        l->micro_batches = next_number(c, l, l->micro_batches);
+        break;
+    case FEWER:
+        l->micro_batches = number_up_to(c, l, l->micro_batches - 1);
+        break;
+    case CHUNKS:
+    case LESS_CHUNKS:
+        if (!may_chunk || (which == CHUNKS ? l->chunks >= MOST_CHUNKS : l->chunks == 1))
+            return false;
+        l->chunks = which == CHUNKS ? 2 * l->chunks : l->chunks / 2;
+        break;
+    case SEQUENCE:
+        if (c->asked.sequence_parallel || l->tensor == 1)
+            return false;
+        l->sequence_parallel = !l->sequence_parallel;
+        break;
+    default:
+        if (which < AGAIN && (c->shard_asked || l->data == 1))
+            return false;
+        if (which >= AGAIN && which < DEGREES && c->recompute_asked)
+            return false;
+        if (which < AGAIN)
+            l->shard = (enum hypar_shard)(which - SHARD);
+        else if (which < DEGREES)
+            l->recompute = (enum hypar_recompute)(which - AGAIN);
+        else if (!change_degrees(l, which - DEGREES) || !is_as_asked(c, l))
+            return false;
     }
-    leader->n_simulated += simulate;
-    leader->tasks += simulate ? tasks : 0;
-    return fit && (!simulate || leader->n_simulated == MOST_SIMULATED ||
-                   hp_stopped(c->problem->options->stop));
+    return l->micro_batches > 0 && complete(c, l);
 }
 
-/* The first reason why there is no plan goes to *err. */
-static void find_leader(const struct choice *c, struct leader *leader, struct hypar_error *err)
+/* Change a layout as long as that makes it better. */
+static void climb(struct choice *c, struct looking *looking, struct looked now)
 {
-    struct hypar_error unused;
-    int tried = 0;
-    leader->nearest.part = INFINITY;
-    for (int i = 0; i < c->n && tried < MOST_TRIED; i++) {
-        struct hypar_plan *plan;
-        if (make_plan(c->problem, &c->weighed[i].layout, &plan, i ? &unused : err) != HYPAR_OK)
-            continue;
-        tried++;
-        if (look(c, plan, &c->weighed[i], leader))
+    for (bool better = true; better;) {
+        better = false;
+        for (int i = 0; i < N_CHANGES && !hp_looked_enough(looking); i++) {
+            struct weighed w = { .layout = now.weighed.layout };
+            struct looked other;
+            if (!change(c, &w.layout, i) || !hp_weigh(&c->weighing[w.layout.recompute], &w))
+                continue;
+            c->evaluated++;
+            bool worth = now.memory.part > 1 || w.step_s <= WORTH * now.weighed.step_s;
+            if (worth && hp_look(looking, &w, &other) && hp_looks_better(&other, &now)) {
+                now = other;
+                better = true;
+            }
+        }
+    }
+}
+
+/* The best of the first `n` that is not better than the last one. */
+static const struct looked *next_start(const struct looking *looking, int n,
+                                       const struct looked *last)
+{
+    const struct looked *best = NULL;
+    for (int i = 0; i < n; i++) {
+        const struct looked *l = &looking->looked[i];
+        if (l->step_s < INFINITY && (!last || hp_looks_better(last, l)) &&
+            (!best || hp_looks_better(l, best)))
+            best = l;
+    }
+    return best;
+}
+
+static void look_at_best(struct choice *c, struct looking *looking)
+{
+    struct looked looked, start;
+    const struct looked *next = NULL;
+    int fitting = 0;
+    for (int i = 0; i < c->n && i < MOST_TRIED && fitting < MOST_SIMULATED; i++) {
+        fitting += hp_look(looking, &c->weighed[i], &looked) && looked.memory.part <= 1;
+        if (hp_looked_enough(looking))
             break;
     }
+    for (int i = 0, n = looking->n; i < MOST_STARTS; i++) {
+        next = next_start(looking, n, i ? &start : NULL);
+        if (!next)
+            return;
+        start = *next;
+        climb(c, looking, start);
+    }
 }
 
-static void predict(const struct choice *c, const struct leader *leader,
+/* Degrees that are asked for have their say, whether they fit or not. */
+static void take_asked(const struct choice *c, struct looking *looking)
+{
+    if (c->n > 0 && hp_expert_plan(c->problem, &c->weighed[0].layout, &looking->plan,
+                                   &looking->first) == HYPAR_OK)
+        looking->best.weighed = c->weighed[0];
+}
+
+static void predict(const struct choice *c, const struct looking *looking,
                     struct hypar_found *found)
 {
-    const struct weighed *w = leader->weighed;
+    const struct weighed *w = &looking->best.weighed;
     struct step_work work = hp_step_work(c->problem);
     double samples = (double)c->problem->graph->batch;
     struct array_work energy = { .macs = work.macs,
-                                 .dram_words = 3 * c->weighing.touched_bytes / 4,
+                                 .dram_words = 3 * c->weighing[0].touched_bytes / 4,
                                  .sent_words = w->comm_bytes / 4 };
-    found->plan = leader->plan;
+    found->plan = looking->plan;
+    if (looking->best.part.step_s > 0 && hp_is_large(looking->plan))
+        hp_note_part(found, &looking->best.part);
     found->info.evaluated = c->evaluated;
-    found->info.chooses = c->n_shapes > 1;
+    found->info.chooses = !c->fixed;
     found->prediction = (struct hypar_prediction){
         .step_s = w->step_s,
         .compute_s = w->compute_s,
@@ -246,7 +362,7 @@ static void predict(const struct choice *c, const struct leader *leader,
         .samples_per_s = w->step_s > 0 ? samples / w->step_s : 0,
         .comm_bytes = w->comm_bytes,
         .energy_j = hp_array_energy_j(&energy, &work.device, work.link_j_per_bit),
-        .state_bytes = hp_plan_fullest(leader->plan, c->problem->limit_bytes).need,
+        .state_bytes = hp_plan_fullest(looking->plan, c->problem->limit_bytes).need,
     };
     if (w->step_s > 0)
         found->prediction.mfu = hp_step_flops_per_sample(c->problem->graph) * samples /
@@ -255,14 +371,15 @@ static void predict(const struct choice *c, const struct leader *leader,
 
 /* Degrees that are all asked for are built as they are, or the reason is theirs; of others some
  * must make the number of devices. */
-static enum hypar_status refuse(const struct choice *c, const struct leader *leader,
-                                const struct hypar_error *first, struct hypar_error *err)
+static enum hypar_status refuse(const struct choice *c, const struct looking *looking,
+                                struct hypar_error *err)
 {
     const struct hypar_layout *a = &c->asked;
-    if (leader->nearest.part < INFINITY)
-        return hp_fail_memory(&leader->nearest, err);
+    if (looking->plan)
+        return hp_fail_memory(&looking->best.memory, err);
+    TRY(hp_check_stop(c->problem->options->stop, err));
     if (c->n > 0)
-        return hp_fail(err, HYPAR_INFEASIBLE, "%s", first->text);
+        return hp_fail(err, HYPAR_INFEASIBLE, "%s", looking->first.text);
     if (c->n_shapes == 0 && !(a->data && a->tensor && a->pipeline))
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "no degrees with data %d, tensor %d, pipeline %d (0: any) make the %d "
@@ -275,7 +392,7 @@ static enum hypar_status refuse(const struct choice *c, const struct leader *lea
     struct hypar_plan *plan;
     if (layout.schedule == HYPAR_SCHEDULE_NONE)
         layout.schedule = hp_layout_schedule(&layout);
-    enum hypar_status status = make_plan(c->problem, &layout, &plan, err);
+    enum hypar_status status = hp_expert_plan(c->problem, &layout, &plan, err);
     hypar_plan_free(plan);
     return status == HYPAR_OK ? hp_fail(err, HYPAR_INFEASIBLE, "no layout of this kind")
                               : status;
@@ -284,25 +401,34 @@ static enum hypar_status refuse(const struct choice *c, const struct leader *lea
 static enum hypar_status plan_expert(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
-    struct choice c = { .problem = problem,
-                        .weighing = hp_weighing(&found->arena, problem),
-                        .asked = problem->options->layout };
-    struct leader leader = { 0 };
-    struct hypar_error first = { "" };
+    const struct hypar_search_options *o = problem->options;
+    struct choice c = { .problem = problem, .asked = o->layout };
+    struct looking looking = { .problem = problem, .arena = &found->arena };
+    for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++)
+        c.weighing[again] = hp_weighing(&found->arena, problem, (enum hypar_recompute)again);
     if (!c.asked.micro_batches)
-        c.asked.micro_batches = problem->options->micro_batches;
+        c.asked.micro_batches = o->micro_batches;
     if (c.asked.recompute == HYPAR_RECOMPUTE_NONE)
-        c.asked.recompute = problem->options->recompute;
+        c.asked.recompute = o->recompute;
     if (c.asked.shard == HYPAR_SHARD_NONE)
-        c.asked.shard = problem->options->shard;
+        c.asked.shard = o->shard;
+    c.recompute_asked = o->recompute_given || c.asked.recompute != HYPAR_RECOMPUTE_NONE;
+    c.shard_asked = o->shard_given || c.asked.shard != HYPAR_SHARD_NONE;
+    c.schedule_asked = c.asked.schedule != HYPAR_SCHEDULE_NONE;
     for (int op = 0; op < problem->graph->n_ops; op++)
         c.mixes |= hp_op_mixes_samples(problem->graph, &problem->graph->ops[op]);
     add_all(&c);
     sort(&c);
-    find_leader(&c, &leader, &first);
-    if (!leader.plan)
-        return hp_in(err, refuse(&c, &leader, &first, err), "%s", self->info.name);
-    predict(&c, &leader, found);
+    if (c.fixed)
+        take_asked(&c, &looking);
+    else
+        look_at_best(&c, &looking);
+    if (!looking.plan || looking.best.memory.part > 1) {
+        enum hypar_status status = refuse(&c, &looking, err);
+        hypar_plan_free(looking.plan);
+        return hp_in(err, status, "%s", self->info.name);
+    }
+    predict(&c, &looking, found);
     return HYPAR_OK;
 }
 

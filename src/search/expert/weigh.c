@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "cost/work.h"
+#include "cost/kernel.h"
 #include "graph/repeated.h"
 #include "plan/expert/expert.h"
 #include "search/pipeline/work.h"
@@ -115,9 +115,11 @@ static double border_elements(struct arena *arena, const struct hypar_graph *gra
 }
 
 /* What the word for recomputation marks. */
-static const bool *find_again(struct arena *arena, const struct problem *problem)
+static const bool *find_again(struct arena *arena, const struct problem *problem,
+                              enum hypar_recompute recompute)
 {
     struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    hp_plan_set_recompute(plan, recompute);
     bool *again = NEW(arena, bool, problem->graph->n_ops);
     for (int op = 0; op < problem->graph->n_ops; op++)
         again[op] = plan->ops[op].recompute;
@@ -125,14 +127,58 @@ static const bool *find_again(struct arena *arena, const struct problem *problem
     return again;
 }
 
-struct weighing hp_weighing(struct arena *arena, const struct problem *problem)
+/* Of one sample, on the first device. */
+static double sample_seconds(const struct problem *problem, int i, bool again)
+{
+    const struct op *op = &problem->graph->ops[i];
+    struct kernel_place at = { hypar_machine_device(problem->machine, 0),
+                               problem->options->precision, hp_framework(problem), NULL };
+    uint32_t done = hp_done_passes(problem->graph, op), forward = 0;
+    struct range range[MAX_AXES];
+    int sample = hp_sample_axis(op->nest);
+    hp_whole_ranges(op->nest, range);
+    if (sample >= 0)
+        range[sample].hi = range[sample].lo + 1;
+    for (int p = 0; p < op->nest->n_passes; p++)
+        forward |= (uint32_t)!op->nest->pass[p].backward << p;
+    double once_s = hp_op_seconds(op->nest, done & forward, range, hp_present(op), &at);
+    return (again ? 2 : 1) * once_s +
+           hp_op_seconds(op->nest, done & ~forward, range, hp_present(op), &at);
+}
+
+/* What is left of an operator's time as samples become fewer. */
+static double fixed_seconds(const struct problem *problem, const double *op_s,
+                            const bool *again)
+{
+    struct op_measure measure;
+    double batch = (double)problem->graph->batch, sum = 0;
+    for (int op = 0; op < problem->graph->n_ops && batch > 1; op++)
+        if (!hp_op_measured(problem->graph, op, &measure))
+            sum += fmax(0, sample_seconds(problem, op, again[op]) - op_s[op] / batch);
+    return sum;
+}
+
+static double update_seconds(const struct problem *problem)
+{
+    const struct hypar_search_options *o = problem->options;
+    const double many = 1e9;
+    struct kernel_place at = { hypar_machine_device(problem->machine, 0), o->precision,
+                               hp_framework(problem), NULL };
+    struct work work =
+        hp_update_work(many, o->precision,
+                       hp_gradient_precision(o->precision, o->fp32_gradients), o->optimizer);
+    return hp_stream_seconds(&work, &at) / many;
+}
+
+struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
+                            enum hypar_recompute recompute)
 {
     const struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
     int most = hypar_machine_device_count(problem->machine), n = 0;
     for (int t = 1; t <= most; t++)
         n += most % t == 0;
     double *op_s = NEW(arena, double, problem->graph->n_ops);
-    const bool *again = find_again(arena, problem);
+    const bool *again = find_again(arena, problem, recompute);
     for (int op = 0; op < problem->graph->n_ops; op++)
         op_s[op] = (again[op] ? 2 : 1) * layers->forward_s[op] + layers->backward_s[op];
     double touched = 0;
@@ -143,6 +189,8 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem)
         .arena = arena,
         .op_s = op_s,
         .again = again,
+        .each_s = fixed_seconds(problem, op_s, again),
+        .update_s = update_seconds(problem),
         .touched_bytes = touched,
         .element_bytes = hp_element_bytes(problem->options->precision, false),
         .border = border_elements(arena, problem->graph),
@@ -207,6 +255,25 @@ static double bytes_of_param(const struct problem *problem, const struct hypar_l
            b.state / (l->shard >= HYPAR_SHARD_OPTIMIZER ? d : 1);
 }
 
+/* Replicas with each other: in each micro-batch, and at the end. */
+struct synchronizing {
+    double each_s, last_s;
+};
+
+/* Beside what is computed, a third of it forward; a sum in halves (reduce-scatter, all-gather)
+ * takes half as long. */
+static struct synchronizing synchronize(enum hypar_shard shard, double sum_s, double compute_s)
+{
+    double forward_s = compute_s / 3, backward_s = 2 * compute_s / 3;
+    if (shard == HYPAR_SHARD_PARAMETERS)
+        return (struct synchronizing){
+            fmax(0, sum_s / 2 - forward_s) + fmax(0, sum_s - backward_s), 0
+        };
+    if (shard == HYPAR_SHARD_GRADIENTS)
+        return (struct synchronizing){ fmax(0, sum_s / 2 - backward_s), sum_s / 2 };
+    return (struct synchronizing){ 0, fmax(0, sum_s - backward_s) };
+}
+
 bool hp_weigh(struct weighing *weighing, struct weighed *w)
 {
     const struct problem *problem = weighing->problem;
@@ -216,7 +283,8 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     double m = (double)l->micro_batches, bubble = bubble_of(l);
     if (!s->fits)
         return false;
-    double compute_s = (s->seconds.divided / t + s->seconds.whole) / (d * p * m);
+    double compute_s =
+        (s->seconds.divided / t + s->seconds.whole) / (d * p * m) + weighing->each_s / p;
     double sum_s = all_reduce_s(problem, l->tensor, 1, s->summed * e / (d * p * m));
     double sent = weighing->border * e / (d * m);
     double hop_s = 0;
@@ -225,9 +293,11 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
                 ring_bytes_per_s(problem, l->pipeline, l->data * l->tensor);
     double params = (s->params.divided / t + s->params.whole) / p;
     double gradients_s = all_reduce_s(problem, l->data, l->tensor, params * e);
-    double last_s = 2 * compute_s / 3; /* backward, of the last micro-batch: sums overlap it */
+    struct synchronizing sync = synchronize(l->shard, gradients_s, compute_s);
+    double update_s = params * weighing->update_s / (l->shard ? d : 1);
     w->compute_s = m * compute_s;
-    w->step_s = (m + bubble) * (compute_s + sum_s + hop_s) + fmax(0, gradients_s - last_s);
+    w->step_s =
+        (m + bubble) * (compute_s + sum_s + hop_s + sync.each_s) + sync.last_s + update_s;
     w->comm_s = w->step_s - w->compute_s;
     w->memory_bytes = params * bytes_of_param(problem, l) +
                       in_flight(l) * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);

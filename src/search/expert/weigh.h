@@ -11,7 +11,7 @@ struct tensor_share {
 
 struct tensor_shares {
     bool fits;                   /* false: too few heads */
-    struct tensor_share seconds; /* of a step on one device */
+    struct tensor_share seconds; /* of a step on one device, in one micro-batch */
     struct tensor_share params,
         kept;      /* elements; `kept`: of activations, for backward passes */
     double summed; /* elements that the parts sum, forward and backward */
@@ -20,7 +20,9 @@ struct tensor_shares {
 struct weighing {
     const struct problem *problem;
     struct arena *arena;
-    const double *op_s; /* by operator: of a step on one device */
+    const double *op_s; /* by operator: of a step on one device, in one micro-batch */
+    double each_s;      /* of all operators, what each further micro-batch takes besides */
+    double update_s;    /* of a parameter */
     const bool *again;  /* by operator: it is computed again, and what it writes is not kept */
     double element_bytes;
     double touched_bytes; /* of activations, forward and backward, and of parameters */
@@ -37,7 +39,9 @@ struct weighed {
     double comm_bytes;
 };
 
-struct weighing hp_weighing(struct arena *arena, const struct problem *problem);
+/* With what the word for recomputation marks; the problem's own settings have no say. */
+struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
+                            enum hypar_recompute recompute);
 
 /* Fill all but the layout of *w. False: it has too few heads. */
 bool hp_weigh(struct weighing *weighing, struct weighed *w);
