@@ -225,10 +225,11 @@ static void list_layouts(struct sweep *s, struct arena *arena)
     bool mixes = false;
     for (int op = 0; op < g->n_ops; op++)
         mixes |= hp_op_mixes_samples(g, &g->ops[op]);
+    struct weighing weighing[HYPAR_RECOMPUTE_COUNT];
     for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++) {
-        struct weighing weighing =
-            hp_weighing(arena, &s->in->problem, (enum hypar_recompute)again);
-        add_degrees(s, &weighing, (enum hypar_recompute)again, mixes);
+        weighing[again] = hp_weighing(arena, &s->in->problem, (enum hypar_recompute)again);
+        if (!hp_weighing_repeats(weighing, again))
+            add_degrees(s, &weighing[again], (enum hypar_recompute)again, mixes);
     }
     qsort(s->all, (size_t)s->n, sizeof *s->all, by_step);
 }

@@ -99,7 +99,9 @@ static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
         for (int shard = 0; shard < HYPAR_SHARD_COUNT; shard++) {
             struct weighed w = { .layout = l };
             bool as_asked = again == (int)l.recompute && shard == (int)l.shard;
-            if ((c->fixed && !as_asked) || (c->recompute_asked && again != (int)l.recompute) ||
+            if ((c->fixed && !as_asked) ||
+                (c->recompute_asked ? again != (int)l.recompute
+                                    : hp_weighing_repeats(c->weighing, again)) ||
                 (c->shard_asked ? shard != (int)l.shard : shard > 0 && data == 1))
                 continue;
             w.layout.recompute = (enum hypar_recompute)again;
@@ -268,7 +270,8 @@ static bool change(const struct choice *c, struct hypar_layout *l, int which)
     default:
         if (which < AGAIN && (c->shard_asked || l->data == 1))
             return false;
-        if (which >= AGAIN && which < DEGREES && c->recompute_asked)
+        if (which >= AGAIN && which < DEGREES &&
+            (c->recompute_asked || hp_weighing_repeats(c->weighing, which - AGAIN)))
             return false;
         if (which < AGAIN)
             l->shard = (enum hypar_shard)(which - SHARD);

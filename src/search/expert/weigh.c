@@ -4,6 +4,7 @@
 #include "search/expert/weigh.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "cost/kernel.h"
 #include "graph/repeated.h"
@@ -197,6 +198,15 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
         .degree = NEW(arena, int, n),
         .shares = NEW(arena, struct tensor_shares, n),
     };
+}
+
+bool hp_weighing_repeats(const struct weighing *weighing, int i)
+{
+    size_t bytes = (size_t)weighing->problem->graph->n_ops * sizeof *weighing->again;
+    for (int before = 0; before < i; before++)
+        if (memcmp(weighing[before].again, weighing[i].again, bytes) == 0)
+            return true;
+    return false;
 }
 
 /* What each of `count` devices, `stride` apart, can send to the next: all groups of `stride`

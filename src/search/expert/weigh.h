@@ -43,6 +43,9 @@ struct weighed {
 struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
                             enum hypar_recompute recompute);
 
+/* Is as much computed again as under an earlier word, weighing[0] .. weighing[i - 1]? */
+bool hp_weighing_repeats(const struct weighing *weighing, int i);
+
 /* Fill all but the layout of *w. False: it has too few heads. */
 bool hp_weigh(struct weighing *weighing, struct weighed *w);
 
