@@ -14,7 +14,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
 
-.PHONY: bench-accuracy bench-train bench-truth kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -52,6 +52,9 @@ bench-flexflow: all ## FlexFlow's published results beside ours
 
 bench-grid: all ## auto beside all other planners and a sweep of 3-D plans: hours
 	@cmake --build $(BUILD) --target bench-grid
+
+bench-better: all ## auto's plans for lesser machines, carried to better ones: 300 pairs
+	@cmake --build $(BUILD) --target bench-better
 
 bench-accuracy: all ## digits learned under data parallelism and PipeDream: epochs to a target
 	@bench/accuracy.sh $(BUILD)/hypar

@@ -233,12 +233,15 @@ struct hypar_largest {
 
 /* What was searched. */
 struct hypar_search_info {
-    const char *planner;         /* that made the plan: for auto, the one that won */
-    double seconds;              /* auto: simulating included */
-    int64_t evaluated;           /* states weighed */
-    bool chooses;                /* it weighed choices; dp, mp and owt have none to speak of */
-    bool interrupted;            /* `stop` ended it, or was set when it ended */
-    bool exact;                  /* no other choice costs less in the planner's own model */
+    const char *planner;  /* that made the plan: for auto, the one that won */
+    const char *made_for; /* auto: what it was made for, where that is not all of the machine as
+                             it is: "the first 16 of 32 devices", "links half as fast"; else
+                             NULL */
+    double seconds;       /* auto: simulating included */
+    int64_t evaluated;    /* states weighed */
+    bool chooses;         /* it weighed choices; dp, mp and owt have none to speak of */
+    bool interrupted;     /* `stop` ended it, or was set when it ended */
+    bool exact;           /* no other choice costs less in the planner's own model */
     double lower_bound_elements; /* of the exchange over all choices; 0: not known */
     double lower_bound_s; /* of the planner's own cost over all it may choose; 0: not known */
     struct hypar_bound bound; /* of the simulated step over all plans */

@@ -170,6 +170,11 @@ int hp_optcnn_directions(const struct hypar_graph *graph, int t)
     return graph->tensors[t].needs_grad ? 2 : 1;
 }
 
+static int reader_count(const struct hypar_graph *graph, int t)
+{
+    return graph->use_start[t + 1] - graph->use_start[t];
+}
+
 double hp_optcnn_partial_s(struct optcnn_model *m, int op, const struct placement *placement)
 {
     const struct op *o = &m->graph->ops[op];
@@ -182,16 +187,61 @@ double hp_optcnn_partial_s(struct optcnn_model *m, int op, const struct placemen
             if (!(o->nest->pass[p].writes >> w & 1) || o->tensor[w] < 0)
                 continue;
             axis_set replicas = partial_axes(o->nest, p, w, placement);
-            if (!replicas)
+            bool read = o->nest->operand[w].role == OPERAND_OUTPUT &&
+                        reader_count(m->graph, o->tensor[w]) > 0;
+            if (!replicas || read) /* what is read is summed for its readers */
                 continue;
-            bool error_returns = o->nest->operand[w].role == OPERAND_OUTPUT && backward;
             double bytes = first_part_elements(o->nest, w, placement) *
                            hp_element_bytes(m->precision, false);
-            sum +=
-                (error_returns ? 1.5 : 1) * hp_sync_s(m, o->nest, placement, replicas, bytes);
+            sum += hp_sync_s(m, o->nest, placement, replicas, bytes);
         }
     }
     return sum;
+}
+
+struct partial_output hp_optcnn_output(struct optcnn_model *m, int op, int o,
+                                       const struct placement *placement)
+{
+    const struct nest *nest = m->graph->ops[op].nest;
+    struct partial_output out = { .elements = first_part_elements(nest, o, placement) };
+    axis_set replicas = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (!nest->pass[p].backward && nest->pass[p].writes >> o & 1)
+            replicas |= partial_axes(nest, p, o, placement);
+    if (!replicas)
+        return out;
+    out.copies = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        out.copies *= replicas >> a & 1 ? placement->axis[a].degree : 1;
+    out.all_reduce_s = hp_sync_s(m, nest, placement, replicas,
+                                 out.elements * hp_element_bytes(m->precision, false)) /
+                       reader_count(m->graph, m->graph->ops[op].tensor[o]);
+    return out;
+}
+
+struct partial_input hp_optcnn_input(const struct optcnn_model *m, int op, int o,
+                                     const struct placement *placement)
+{
+    const struct op *at = &m->graph->ops[op];
+    int pass = gradient_pass(m->graph, at, o);
+    return (struct partial_input){
+        .elements = first_part_elements(at->nest, o, placement),
+        .partial_error = pass >= 0 && partial_axes(at->nest, pass, o, placement) != 0,
+    };
+}
+
+/* A reduce-scatter is the first half of an all-reduce, an all-gather the second. */
+double hp_optcnn_sum_s(const struct partial_output *from, const struct partial_input *to,
+                       bool error_returns)
+{
+    if (from->copies < 2)
+        return 0;
+    double least = 1.0 / from->copies, half_s = from->all_reduce_s / 2;
+    double more = fmax(0, fmin(1, to->elements / from->elements) - least) / (1 - least);
+    double forward_s = half_s + more * half_s;
+    if (!error_returns)
+        return forward_s;
+    return forward_s + (to->partial_error ? half_s + more * half_s : half_s - more * half_s);
 }
 
 /* Fig. 8 --------------------------------------------------------------------------------- */

@@ -64,10 +64,32 @@ double hp_optcnn_sync_s(struct optcnn_model *model, int op, int o,
 double hp_optcnn_sync_bytes(const struct optcnn_model *model, int op, int o,
                             const struct placement *placement);
 
-/* Putting together the partial results of outputs and statistics: there, and, where an error
- * comes back, half of it again. */
+/* Putting together the partial results of statistics, and of outputs that nobody reads. */
 double hp_optcnn_partial_s(struct optcnn_model *model, int op,
                            const struct placement *placement);
+
+/* The tensor of an edge as its writer leaves it, output `o`, and as a reader has it, input `o`:
+ * of a part. */
+struct partial_output {
+    double elements;
+    int copies; /* parts that have partial sums of the same; 0: none */
+    double
+        all_reduce_s; /* until all of them had the sum; of this reader, if there are several */
+};
+struct partial_input {
+    double elements;
+    bool partial_error; /* its error is a partial sum */
+};
+struct partial_output hp_optcnn_output(struct optcnn_model *model, int op, int o,
+                                       const struct placement *placement);
+struct partial_input hp_optcnn_input(const struct optcnn_model *model, int op, int o,
+                                     const struct placement *placement);
+
+/* Putting together the partial sums for the reader, with t_X: a reduce-scatter if its parts
+ * read different pieces, an all-reduce if each reads all. Back comes the error, which all parts
+ * of the writer read: pieces are gathered, and partial sums of it are summed. */
+double hp_optcnn_sum_s(const struct partial_output *from, const struct partial_input *to,
+                       bool error_returns);
 
 /* Elements of parameter operand `o` that the first part holds. */
 double hp_optcnn_held_elements(const struct optcnn_model *model, int op, int o,

@@ -161,6 +161,17 @@ struct hypar_machine *hp_machine_new(const struct topology *topology);
 enum hypar_status hp_machine_with(struct hypar_machine **out,
                                   const struct hypar_machine *machine, const char *device,
                                   const double value[OPTION_COUNT], struct hypar_error *err);
+/* like.c: a machine like this one, with the first `rows` of its rows (below) and links that are
+ * `links` times as fast; devices keep their numbers. HYPAR_UNSUPPORTED for explicit nodes and
+ * links, and for this computer. */
+enum hypar_status hp_machine_like(struct hypar_machine **out,
+                                  const struct hypar_machine *machine, int rows, double links,
+                                  struct hypar_error *err);
+/* Rows: nodes of all clusters, lines of a grid, leaves of a tree; 0 of explicit nodes. */
+int hp_machine_rows(const struct hypar_machine *machine);
+/* Fewer than so many, to be tried next: those of the parts before the last, of one part the
+ * largest power of two; 0: there are none. */
+int hp_machine_fewer_rows(const struct hypar_machine *machine, int rows);
 /* The prime factors of n, rising; returns their number. factors[] holds HYPAR_MAX_LEVELS. */
 int hp_prime_factors(int n, int *factors);
 /* "a, b, c" of what `name` gives for 0, 1, ... until NULL. */

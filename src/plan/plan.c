@@ -226,11 +226,18 @@ struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
                                      const struct plan_settings *settings)
 {
-    struct hypar_plan *copy = hp_plan_new(plan->graph, plan->machine, settings);
+    return hp_plan_carry(plan, plan->machine, settings);
+}
+
+struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
+                                 const struct hypar_machine *machine,
+                                 const struct plan_settings *settings)
+{
+    struct hypar_plan *copy = hp_plan_new(plan->graph, machine, settings);
     for (int s = 0; s < plan->n_stages; s++)
         hp_plan_add_stage(copy, &plan->stages[s]);
     hp_plan_set_schedule(copy, &plan->schedule);
-    copy->has_layout = plan->has_layout;
+    copy->has_layout = plan->has_layout && copy->n_all_devices == plan->n_all_devices;
     copy->layout = plan->layout;
     hp_plan_set_orders(copy, plan->order, plan->n_orders);
     copy->gather_ahead = plan->gather_ahead;

@@ -98,6 +98,11 @@ struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan);
 struct hypar_plan *hp_plan_copy_with(const struct hypar_plan *plan,
                                      const struct plan_settings *settings);
 
+/* ... on another machine, which has its devices under the same numbers. */
+struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
+                                 const struct hypar_machine *machine,
+                                 const struct plan_settings *settings);
+
 /* Append a stage; its lists are copied, its ops sorted and moved to its first devices. */
 void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage);
 

@@ -146,6 +146,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_put_int(&w, "batch", plan->graph->batch);
     put_largest(&w, &info.largest);
     hp_json_put_string(&w, "planner", info.planner);
+    if (info.made_for)
+        hp_json_put_string(&w, "made_for", info.made_for);
     const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
     hp_put_predicted(&w, found);
     hp_json_begin_object(&w, "search", false);
@@ -428,12 +430,12 @@ static void found_text(FILE *to, const struct hypar_found *found,
     char took[32], devices[64];
 
     const char *heading = hp_arena_printf(
-        &arena, "%s, batch %lld%s%s, on %s: planner %s",
+        &arena, "%s, batch %lld%s%s, on %s: planner %s%s%s",
         hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
         info.largest.batch ? largest_text(&arena, &info.largest) : accumulated(&arena, plan),
         hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
         hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
-        info.planner);
+        info.planner, info.made_for ? ", as for " : "", info.made_for ? info.made_for : "");
     if (info.largest.batch)
         hp_wrap(to, heading, 0);
     else

@@ -1,5 +1,6 @@
-/* auto: every planner's plan simulated, and the best plan that fits; where that takes a
- * moment only, or a budget is given, a random search (flexflow) has a try too.
+/* auto: every planner's plan simulated, and the best plan that fits; also what they would
+ * choose for machines like this one (nearby.h). Where that takes a moment only, or a budget is
+ * given, a random search (flexflow) has a try too.
  *
  * No plan is given whose memory was not looked at (verdict.h). */
 #include <math.h>
@@ -8,11 +9,10 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
-#include "search/verdict.h"
+#include "search/nearby.h"
 
 enum {
     MAX_TRIED = 32,
-    MOST_WORK = 1 << 15, /* tasks times devices, to be searched at random unasked: seconds */
     MOST_LARGE_PARTS =
         3 << 20, /* of large plans, together: to be looked at unasked: a minute */
 };
@@ -29,9 +29,12 @@ static const double OVERLAP = 4, FAR = 2;
 struct tried {
     const struct planner *self, *random_search;
     const struct problem *problem;
-    struct hypar_found *found[MAX_TRIED + 1];
-    struct verdict verdict[MAX_TRIED + 1];
+    struct hypar_found
+        *found[MAX_TRIED + 2]; /* planners', one from nearby, a random search's */
+    struct verdict verdict[MAX_TRIED + 2];
     int n;
+    int rows;       /* of the machine, that the best is on */
+    int first_best; /* before plans from nearby were looked at; -1: none */
     bool simulated; /* all of them, as a whole */
     double began_s;
     struct hypar_refusals refusals;
@@ -77,8 +80,7 @@ static void look_nearer(struct tried *t, const struct hypar_found *found,
     t->by_state = by_state;
 }
 
-/* The problem as this planner is to see it: with its share of the budget, and without a limit
- * where parameters are divided after it. */
+/* The problem as this planner is to see it: with its share of the budget. */
 static struct problem share_out(const struct tried *t, const struct planner *planner,
                                 struct hypar_search_options *with)
 {
@@ -86,8 +88,6 @@ static struct problem share_out(const struct tried *t, const struct planner *pla
     int rest = 0;
     *with = *mine.options;
     mine.options = with;
-    if (hp_divided_later(planner, with))
-        with->memory_bytes = HP_UNLIMITED_BYTES;
     if (!(with->budget_s > 0))
         return mine;
     for (int i = 0, from = 0; hp_planners[i]; i++) {
@@ -100,28 +100,13 @@ static struct problem share_out(const struct tried *t, const struct planner *pla
     return mine;
 }
 
-/* A new plan, with its parameters divided as asked. */
-static enum hypar_status make(const struct tried *t, const struct planner *planner,
-                              struct hypar_found **found, struct hypar_error *why)
-{
-    struct hypar_search_options with;
-    struct problem mine = share_out(t, planner, &with);
-    TRY(hp_try_planner(planner, &mine, found, why));
-    enum hypar_status status = HYPAR_OK;
-    if (hp_divided_later(planner, &with))
-        status = hypar_plan_shard_all((*found)->plan, with.shard, with.shard_over, why);
-    if (status != HYPAR_OK) {
-        hypar_found_free(*found);
-        *found = NULL;
-    }
-    return status;
-}
-
 static void try_planner(struct tried *t, const struct planner *planner)
 {
     struct hypar_error why;
     struct hypar_found *found;
-    if (make(t, planner, &found, &why) != HYPAR_OK) {
+    struct hypar_search_options with;
+    struct problem mine = share_out(t, planner, &with);
+    if (hp_try_divided(planner, &mine, &found, &why) != HYPAR_OK) {
         refuse(t, planner->info.name, why.text);
         return;
     }
@@ -269,16 +254,18 @@ static int choose(const struct tried *t)
     return best;
 }
 
-/* Is it a moment's work to simulate many plans like this one (NULL: like one that divides
- * everything)? What a changed operator exchanges grows with the devices, as the tasks do. */
-static bool is_small(const struct problem *problem, const struct hypar_plan *plan)
+/* A plan for a machine like this one that is faster here. */
+static void look_nearby(struct tried *t, int *best)
 {
-    const struct hypar_graph *g = problem->graph;
-    int64_t tasks = 0, devices = hypar_machine_device_count(problem->machine);
-    int64_t micro = plan ? plan->schedule.micro_batches : 1;
-    for (int op = 0; op < g->n_ops; op++)
-        tasks += (int64_t)g->ops[op].nest->n_passes * (plan ? plan->ops[op].n_parts : devices);
-    return tasks * (micro > 1 ? micro : 1) * devices <= MOST_WORK;
+    if (*best < 0 || !fits(t, *best) || !t->simulated || is_enough(t))
+        return;
+    struct nearby_start start = { t->found, t->n, merit(t, *best) };
+    struct hypar_found *found =
+        hp_plan_nearby(t->self, t->problem, t->given, &start, &t->verdict[t->n], &t->rows);
+    if (!found)
+        return;
+    t->found[t->n] = found;
+    *best = t->n++;
 }
 
 /* Let flexflow have a try, beside the best of the others (-1: there is none). Among plans
@@ -296,25 +283,25 @@ static bool may_search(const struct tried *t, int best)
  * that fits. */
 static void search_at_random(struct tried *t, int *best)
 {
-    const struct hypar_search_options *options = t->problem->options;
-    const char *name = t->random_search->info.name;
-    bool asked = options->budget_s > 0 || options->proposals > 0;
-    struct hypar_found *found;
+    struct hypar_search_options with;
+    struct problem mine = share_out(t, t->random_search, &with);
+    struct random_start start = { .rows = t->rows };
     struct hypar_error why;
+    int i = t->n;
     if (is_enough(t) || !may_search(t, *best))
         return;
-    if (!asked && !is_small(t->problem, *best < 0 ? NULL : t->found[*best]->plan)) {
-        refuse(t, name, "not tried, it takes long here; --budget 60s lets it");
+    if (t->first_best >= 0)
+        start.like = t->found[t->first_best]->plan;
+    if (*best >= 0 && fits(t, *best)) {
+        start.known = t->found[*best]->plan;
+        start.step_s = merit(t, *best);
+    }
+    if (hp_search_at_random(t->random_search, &mine, &start, &t->found[i], &t->verdict[i],
+                            &why) != HYPAR_OK) {
+        refuse(t, t->random_search->info.name, why.text);
         return;
     }
-    if (make(t, t->random_search, &found, &why) != HYPAR_OK) {
-        refuse(t, name, why.text);
-        return;
-    }
-    t->evaluated += found->info.evaluated;
-    int i = t->n++;
-    t->found[i] = found;
-    t->verdict[i] = hp_verdict(t->problem, found);
+    t->evaluated += t->found[t->n++]->info.evaluated;
     if (fits(t, i) && (*best < 0 || !fits(t, *best) || merit(t, i) < WORTH * merit(t, *best)))
         *best = i;
 }
@@ -426,7 +413,8 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
         if (hp_planners[i] != t.random_search && hp_may_try(self, hp_planners[i], t.given))
             try_planner(&t, hp_planners[i]);
     judge_all(&t);
-    int best = choose(&t);
+    int best = t.first_best = choose(&t);
+    look_nearby(&t, &best);
     if (hp_may_try(self, t.random_search, t.given))
         search_at_random(&t, &best);
     best = show_or_drop(&t, best);

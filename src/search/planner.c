@@ -82,6 +82,26 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     return status;
 }
 
+enum hypar_status hp_try_divided(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err)
+{
+    struct hypar_search_options with = *problem->options;
+    struct problem mine = *problem;
+    bool later = hp_divided_later(planner, &with);
+    enum hypar_status status = HYPAR_OK;
+    mine.options = &with;
+    if (later) /* it has to fit then, not before */
+        with.memory_bytes = HP_UNLIMITED_BYTES;
+    TRY(hp_try_planner(planner, &mine, out, err));
+    if (later)
+        status = hypar_plan_shard_all((*out)->plan, with.shard, with.shard_over, err);
+    if (status != HYPAR_OK) {
+        hypar_found_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 enum hypar_status hp_check_state(const struct planner *planner, const struct problem *problem,
                                  const struct hypar_found *found, struct hypar_error *err)
 {

@@ -21,7 +21,8 @@ struct problem {
     const struct hypar_search_options *options; /* its memory_bytes: what planners keep to */
     double limit_bytes; /* by which devices are told to be full; 0: their own memory */
     struct plan_settings settings;
-    struct layered *layered; /* the papers' view of the graph */
+    const struct hypar_plan *known; /* flexflow: to begin with, beside others' plans; or NULL */
+    struct layered *layered;        /* the papers' view of the graph */
     int n_levels;
     struct hypar_level level[HYPAR_MAX_LEVELS];
 };
@@ -68,6 +69,7 @@ struct planner {
     bool not_in_auto;   /* another training than the others', or a long search */
     unsigned takes;     /* options that not every planner takes (options.h) */
     bool seeds;         /* a random search begins with its plan */
+    bool weighs_links;  /* links that are faster or slower may change what it chooses */
     bool shards;        /* what is to be divided of parameters is divided in its plan already */
 };
 
@@ -80,6 +82,11 @@ extern const struct planner *const hp_planners[]; /* NULL-terminated */
 
 /* Run one planner: a new plan, predicted; it may need more memory than there is. */
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_found **out, struct hypar_error *err);
+
+/* ... with its parameters divided as the options ask, also by planners that do not see to it.
+ */
+enum hypar_status hp_try_divided(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 
 /* Are the weights, gradients and optimizer state of its plan within memory? HYPAR_INFEASIBLE.

@@ -367,6 +367,23 @@ static void layers(void **state)
 }
 
 /* A linear layer by hand: replicas sum, shards do not. */
+/* 8 x 16 partial sums on each of 4 devices: a reader of a fourth of them needs half of an
+ * all-reduce, and its error another half; one of all of them needs all of it. */
+static void sums_for_readers(struct optcnn_model *m, const struct placement *sums)
+{
+    double all_reduce_s = 2 * 8 * 16 * 4 / 4 / 1e9;
+    struct partial_output out =
+        hp_optcnn_output(m, 0, m->graph->ops[0].nest->n_operands - 1, sums);
+    struct partial_input fourth = { .elements = 2 * 16 }, all = { .elements = 8 * 16 };
+    assert_int_equal(out.copies, 4);
+    near(out.all_reduce_s, all_reduce_s, "all-reduce");
+    near(hp_optcnn_sum_s(&out, &fourth, false), all_reduce_s / 2, "reduce-scatter");
+    near(hp_optcnn_sum_s(&out, &fourth, true), all_reduce_s, "and all-gather");
+    near(hp_optcnn_sum_s(&out, &all, true), all_reduce_s, "all-reduce for all");
+    all.partial_error = true;
+    near(hp_optcnn_sum_s(&out, &all, true), 2 * all_reduce_s, "and of the error");
+}
+
 static void by_hand(void **state)
 {
     (void)state;
@@ -397,7 +414,8 @@ static void by_hand(void **state)
     near(hp_optcnn_sync_s(&m, 0, 1, &channels), 0, "channels");
     by[k] = 1, by[c] = 4;
     struct placement sums = hp_place_row_major(&w.topology, nest, by);
-    near(hp_optcnn_partial_s(&m, 0, &sums), 1.5 * 2 * 8 * 16 * 4 / 4 / 1e9, "partial sums");
+    near(hp_optcnn_partial_s(&m, 0, &sums), 0, "partial sums that are read");
+    sums_for_readers(&m, &sums);
     hypar_graph_free(g);
     end(&w);
 }

@@ -152,6 +152,30 @@ static struct transfer *transfer_of(struct filler *f, const struct optcnn_edge *
     return f->transfer[f->n_transfers++];
 }
 
+/* Putting together partial sums, for every state, or every pair of states. */
+static void add_sums(struct filler *f, const struct optcnn_edge *e, bool diagonal,
+                     double *table)
+{
+    const struct optcnn_space *s = f->space;
+    const struct placement_list *from = &s->lists[s->list[e->from]],
+                                *to = &s->lists[s->list[e->to]];
+    bool back = hp_optcnn_directions(s->graph, e->tensor) == 2;
+    struct partial_input *in = NULL; /* of the reader's states, if there are partial sums */
+    for (int i = 0; i < from->n; i++) {
+        struct partial_output out =
+            hp_optcnn_output(f->model, e->from, e->from_operand, &from->at[i]);
+        if (out.copies == 0)
+            continue;
+        if (!in) {
+            in = NEW(f->arena, struct partial_input, to->n);
+            for (int j = 0; j < to->n; j++)
+                in[j] = hp_optcnn_input(f->model, e->to, e->to_operand, &to->at[j]);
+        }
+        for (int j = diagonal ? i : 0; j < (diagonal ? i + 1 : to->n); j++)
+            table[diagonal ? i : i * to->n + j] += hp_optcnn_sum_s(&out, &in[j], back);
+    }
+}
+
 /* t_X of every state, or of every pair of states: forward, and back if an error flows. */
 static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, bool diagonal)
 {
@@ -170,6 +194,7 @@ static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, b
         table[i] = hp_transfer_s(transfer, &from->at[i], &to->at[i], bytes);
     for (size_t i = 0; i < n; i++)
         table[i] *= directions;
+    add_sums(f, e, diagonal, table);
     f->out->n_tables++;
     f->out->entries += (double)n;
     return table;
@@ -178,13 +203,13 @@ static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, b
 static const double *pair_table(struct filler *f, const struct optcnn_edge *e, bool diagonal)
 {
     const struct hypar_graph *g = f->space->graph;
-    enum { LENGTH = 9 };
+    enum { LENGTH = 10 };
     int *key = NEW(f->arena, int, LENGTH);
     memcpy(key,
            (int[LENGTH]){ g->ops[e->from].nest->id, e->from_operand, g->ops[e->to].nest->id,
                           e->to_operand, f->space->list[e->from], f->space->list[e->to],
                           hp_optcnn_directions(g, e->tensor), g->tensors[e->tensor].index,
-                          diagonal },
+                          g->use_start[e->tensor + 1] - g->use_start[e->tensor], diagonal },
            LENGTH * sizeof *key);
     int known = hp_table_put(&f->pair_tables, f->arena, key, LENGTH * sizeof *key, f->n_tables);
     if (known < f->n_tables)
@@ -272,7 +297,10 @@ struct optcnn_cost hp_optcnn_cost(struct optcnn_model *m, const struct optcnn_sp
         const struct placement *a = placed(s, state, e->from), *b = placed(s, state, e->to);
         double bytes = hp_element_bytes(m->precision, s->graph->tensors[e->tensor].index);
         int directions = hp_optcnn_directions(s->graph, e->tensor);
-        sum.transfer_s += directions * hp_transfer_s(t, a, b, bytes);
+        struct partial_output out = hp_optcnn_output(m, e->from, e->from_operand, a);
+        struct partial_input in = hp_optcnn_input(m, e->to, e->to_operand, b);
+        sum.transfer_s += directions * hp_transfer_s(t, a, b, bytes) +
+                          hp_optcnn_sum_s(&out, &in, directions == 2);
         sum.transfer_bytes += directions * bytes * hp_transfer_elements(t, a, b);
         hp_arena_release(&scratch, mark);
     }

@@ -171,6 +171,8 @@ static enum hypar_status find_starts(struct search *s, struct hypar_error *err)
         return start_from(s, "start", given, err);
     }
     start_from_planners(s, err);
+    if (s->problem->known)
+        start_from(s, "best", s->problem->known, err);
     if (s->n_starts)
         return HYPAR_OK;
     /* all on one device is always a plan */

@@ -1,0 +1,156 @@
+/* Random searches beside other planners: as many as take a moment. */
+#include <math.h>
+
+#include "base/stop.h"
+#include "machine/machine.h"
+#include "search/nearby.h"
+
+enum {
+    MOST_WORK = 1 << 15, /* tasks times devices, to be searched at random unasked: seconds */
+    MOST_RUNS = 4,       /* unasked */
+};
+
+/* What it takes to simulate many plans like this one (NULL: like one that divides everything).
+ * What a changed operator exchanges grows with the devices, as the tasks do. */
+static double work_of(const struct problem *problem, const struct hypar_plan *plan)
+{
+    const struct hypar_graph *g = problem->graph;
+    double tasks = 0, devices = hypar_machine_device_count(problem->machine);
+    double micro = plan ? (double)plan->schedule.micro_batches : 1;
+    for (int op = 0; op < g->n_ops; op++)
+        tasks += g->ops[op].nest->n_passes * (plan ? plan->ops[op].n_parts : devices);
+    return tasks * fmax(micro, 1) * devices;
+}
+
+/* Are all parts of the plan on the first `n` devices? */
+static bool is_within(const struct hypar_plan *plan, int n)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        for (int i = 0; i < plan->ops[op].n_devices; i++)
+            if (plan->ops[op].device[i] >= n)
+                return false;
+    return true;
+}
+
+struct runs {
+    const struct planner *random;
+    const struct problem *problem;
+    const struct random_start *start;
+    struct hypar_found *best;
+    struct verdict verdict;
+    int n;
+    double work;
+    enum hypar_status status; /* of the last of them */
+};
+
+/* Is the new one better? Where nothing fits, one that needs less. */
+static bool is_better(const struct runs *r, const struct verdict *v)
+{
+    bool fits = v->memory.part <= 1, has = r->best && r->verdict.memory.part <= 1;
+    if (!r->best || fits != has)
+        return !r->best || fits;
+    return fits ? v->step_s < r->verdict.step_s : v->memory.part < r->verdict.memory.part;
+}
+
+/* The best so far, for these devices; NULL: it has others. Parameters are whole: a random
+ * change may leave nobody to divide them with. */
+static struct hypar_plan *best_plan(const struct runs *r, const struct problem *there)
+{
+    const struct hypar_plan *known = r->start->known;
+    if (r->best && r->verdict.memory.part <= 1 &&
+        (!known || r->verdict.step_s < r->start->step_s))
+        known = r->best->plan;
+    if (!known || !is_within(known, hypar_machine_device_count(there->machine)))
+        return NULL;
+    struct hypar_plan *plan = hp_plan_carry(known, there->machine, &there->settings);
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        plan->ops[op].shard = HYPAR_SHARD_NONE;
+        plan->ops[op].shard_over = 0;
+    }
+    return plan;
+}
+
+/* One more, on the machine or (`nearby`) a part of it; `alone`: as if it were the only planner.
+ */
+static void run_on(struct runs *r, const struct nearby *nearby, bool alone,
+                   struct hypar_error *err)
+{
+    const struct problem *there = nearby ? &nearby->problem : r->problem;
+    struct hypar_search_options with = *there->options;
+    struct problem from = *there;
+    struct hypar_plan *known = alone ? NULL : best_plan(r, there);
+    struct hypar_found *found;
+    with.seed += r->n;
+    from.options = &with;
+    from.known = known;
+    r->status = hp_try_divided(r->random, &from, &found, err);
+    hypar_plan_free(known);
+    r->n++;
+    if (r->status != HYPAR_OK)
+        return;
+    struct verdict v =
+        nearby ? hp_carry_found(r->problem, nearby, found) : hp_verdict(r->problem, found);
+    if (!is_better(r, &v)) {
+        hypar_found_free(found);
+        return;
+    }
+    hypar_found_free(r->best);
+    r->best = found;
+    r->verdict = v;
+}
+
+/* On so many rows, if it takes no longer than there is time for. */
+static void run_unasked(struct runs *r, int rows, bool alone, struct hypar_error *err)
+{
+    struct nearby n = { 0 };
+    bool all = rows >= hp_machine_rows(r->problem->machine);
+    if (r->n >= MOST_RUNS || hp_stopped(r->problem->options->stop) ||
+        (!all && !hp_nearby_begin(&n, r->problem, rows, 1)))
+        return;
+    const struct problem *there = all ? r->problem : &n.problem;
+    double work = work_of(there, r->start->like);
+    if (work <= MOST_WORK && r->work + work <= 2 * MOST_WORK) {
+        r->work += work;
+        run_on(r, all ? NULL : &n, alone, err);
+    }
+    hp_nearby_end(&n);
+}
+
+/* Alone; then, where a plan fits, from the best one: where it is, on all rows, on fewer and
+ * fewer, and, if there is time left, once more. */
+static void run_on_parts(struct runs *r, struct hypar_error *err)
+{
+    const struct hypar_machine *machine = r->problem->machine;
+    int all = hp_machine_rows(machine), best = r->start->rows, before = -1;
+    run_unasked(r, all, true, err);
+    if (r->start->known && best > 0 && best < all)
+        run_unasked(r, best, false, err);
+    for (int rows = r->start->known ? all : 0; rows > 0;
+         rows = hp_machine_fewer_rows(machine, rows))
+        if (rows == all || rows != best)
+            run_unasked(r, rows, false, err);
+    while (r->start->known && before != r->n) {
+        before = r->n;
+        run_unasked(r, all, false, err);
+    }
+    if (r->n == 0)
+        r->status = hp_fail(err, HYPAR_UNSUPPORTED,
+                            "not tried, it takes long here; --budget 60s lets it");
+}
+
+enum hypar_status hp_search_at_random(const struct planner *random,
+                                      const struct problem *problem,
+                                      const struct random_start *start,
+                                      struct hypar_found **out, struct verdict *verdict,
+                                      struct hypar_error *err)
+{
+    const struct hypar_search_options *o = problem->options;
+    struct runs r = { .random = random, .problem = problem, .start = start };
+    if (o->budget_s > 0 || o->proposals > 0)
+        run_on(&r, NULL, true, err);
+    else
+        run_on_parts(&r, err);
+    *out = r.best;
+    *verdict = r.verdict;
+    return r.best ? HYPAR_OK : r.status;
+}

@@ -1,0 +1,168 @@
+/* Plans for machines that are like the one at hand. */
+#include "search/nearby.h"
+
+#include <math.h>
+
+#include "base/stop.h"
+#include "base/table.h"
+#include "machine/machine.h"
+#include "search/bound.h"
+#include "search/judge.h"
+
+enum {
+    MOST_PLACES = 1 << 14, /* operators times devices: planning anew takes seconds */
+};
+
+struct hunt {
+    const struct planner *self;
+    const struct problem *problem;
+    unsigned given;
+    struct arena scratch;
+    struct table seen; /* hashes of plans */
+    struct hypar_found *best;
+    struct verdict verdict; /* about it; of another plan while there is none */
+    int rows;               /* that it is on */
+};
+
+bool hp_nearby_begin(struct nearby *out, const struct problem *problem, int rows, double links)
+{
+    if (hp_machine_like(&out->machine, problem->machine, rows, links, NULL) != HYPAR_OK)
+        return false;
+    out->links = links;
+    out->problem = *problem;
+    out->problem.machine = out->machine;
+    out->problem.settings.machine_word = NULL;
+    out->problem.n_levels = hypar_machine_levels(out->machine, out->problem.level);
+    return true;
+}
+
+void hp_nearby_end(struct nearby *nearby)
+{
+    hypar_machine_free(nearby->machine);
+}
+
+/* "the first 16 of 32 devices, with links half as fast" */
+static const char *machine_text(struct arena *arena, const struct problem *problem,
+                                const struct nearby *nearby)
+{
+    int all = hypar_machine_device_count(problem->machine);
+    int n = hypar_machine_device_count(nearby->machine);
+    const char *devices =
+        n == all ? "" : hp_arena_printf(arena, "the first %d of %d devices", n, all);
+    if (nearby->links == 1)
+        return devices;
+    return hp_arena_printf(arena, "%s%slinks %s as fast", devices, n == all ? "" : ", with ",
+                           nearby->links < 1 ? "half" : "twice");
+}
+
+/* Closed forms and views of it are of the other machine. */
+struct verdict hp_carry_found(const struct problem *problem, const struct nearby *nearby,
+                              struct hypar_found *found)
+{
+    struct hypar_plan *there = found->plan;
+    found->plan = hp_plan_carry(there, problem->machine, &problem->settings);
+    hypar_plan_free(there);
+    found->has_view = found->has_pipeline = found->has_simulated = false;
+    found->layerwise = NULL;
+    found->info.made_for = machine_text(&found->arena, problem, nearby);
+    found->info.exact = false;
+    found->info.lower_bound_s = found->info.lower_bound_elements = 0;
+    found->info.not_simulated = NULL;
+    found->info.part = (struct hypar_part){ 0 };
+    if (hp_is_large(found->plan) || hp_judge(problem, found, NULL) != HYPAR_OK)
+        return (struct verdict){ .step_s = INFINITY };
+    return hp_verdict(problem, found);
+}
+
+/* Was this plan looked at before? */
+static bool is_known(struct hunt *h, const struct hypar_plan *plan)
+{
+    uint64_t *hash = NEW(&h->scratch, uint64_t, 1);
+    int n = h->seen.used;
+    *hash = hp_plan_hash(plan);
+    return hp_table_put(&h->seen, &h->scratch, hash, sizeof *hash, n) < n;
+}
+
+static void try_planner(struct hunt *h, const struct planner *planner,
+                        const struct nearby *there, int rows)
+{
+    struct hypar_found *found;
+    struct hypar_error why;
+    if (hp_stopped(h->problem->options->stop) ||
+        hp_try_divided(planner, &there->problem, &found, &why) != HYPAR_OK)
+        return;
+    if (!is_known(h, found->plan) &&
+        hp_check_state(planner, &there->problem, found, &why) == HYPAR_OK) {
+        struct verdict v = hp_carry_found(h->problem, there, found);
+        if (v.memory.part <= 1 && v.step_s < h->verdict.step_s) {
+            hypar_found_free(h->best);
+            h->best = found;
+            h->verdict = v;
+            h->rows = rows;
+            return;
+        }
+    }
+    hypar_found_free(found);
+}
+
+/* All planners, or those alone that weigh what links take. */
+static void try_planners(struct hunt *h, const struct nearby *there, int rows, bool all)
+{
+    for (int i = 0; hp_planners[i]; i++)
+        if (hp_planners[i] != h->self->random_search &&
+            hp_may_try(h->self, hp_planners[i], h->given) &&
+            (all || hp_planners[i]->weighs_links))
+            try_planner(h, hp_planners[i], there, rows);
+}
+
+static void try_links(struct hunt *h, int rows)
+{
+    static const double factor[] = { 0.5, 2 };
+    for (int i = 0; i < 2; i++) {
+        struct nearby n;
+        if (!hp_nearby_begin(&n, h->problem, rows, factor[i]))
+            return;
+        try_planners(h, &n, rows, false);
+        hp_nearby_end(&n);
+    }
+}
+
+/* Is there a faster plan with so few rows? */
+static bool try_rows(struct hunt *h, int rows)
+{
+    double before_s = h->verdict.step_s;
+    struct nearby n;
+    if (!hp_nearby_begin(&n, h->problem, rows, 1))
+        return false;
+    if (hp_step_bound(&n.problem).step_s < before_s)
+        try_planners(h, &n, rows, true);
+    hp_nearby_end(&n);
+    if (h->verdict.step_s < before_s)
+        try_links(h, rows);
+    return h->verdict.step_s < before_s;
+}
+
+struct hypar_found *hp_plan_nearby(const struct planner *self, const struct problem *problem,
+                                   unsigned given, const struct nearby_start *start,
+                                   struct verdict *verdict, int *rows)
+{
+    struct hunt h = { self, problem, given, .verdict = { .step_s = start->best_s } };
+    int all = hp_machine_rows(problem->machine), n = all;
+    int64_t places =
+        (int64_t)problem->graph->n_ops * hypar_machine_device_count(problem->machine);
+    *rows = all;
+    if (places > MOST_PLACES || problem->options->objective != HYPAR_TIME)
+        return NULL;
+    for (int i = 0; i < start->n; i++)
+        is_known(&h, start->found[i]->plan);
+    try_links(&h, all);
+    do
+        n = hp_machine_fewer_rows(problem->machine, n);
+    while (n > 0 && try_rows(&h, n));
+    hp_arena_free(&h.scratch);
+    if (h.best) {
+        *verdict = h.verdict;
+        *rows = h.rows;
+    }
+    return h.best;
+}
