@@ -337,8 +337,6 @@ static double best_of_all(struct candidates *found)
     for (int i = 0; i < found->n_numbers; i++)
         for (int shard = 0; shard <= HYPAR_SHARD_PARAMETERS; shard++)
             for (int reversed = 0; reversed < (uniform ? 1 : 2); reversed++) {
-                if (shard == HYPAR_SHARD_GRADIENTS && found->number[i] > 1)
-                    continue;
                 *e = (struct everything){ .found = found,
                                           .reversed = reversed,
                                           .n_devices = n,

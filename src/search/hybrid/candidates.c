@@ -113,8 +113,6 @@ static void try_shards(struct candidates *s, struct pipeline_shape shape)
     for (int shard = 0; shard <= HYPAR_SHARD_PARAMETERS; shard++) {
         if (o->shard_given && o->shard != (enum hypar_shard)shard)
             continue;
-        if (!o->shard_given && shard == HYPAR_SHARD_GRADIENTS && shape.step.micro_batches > 1)
-            continue;
         shape.step.shard = (enum hypar_shard)shard;
         try_directions(s, shape);
     }
