@@ -16,7 +16,8 @@
  *
  * A row is BEHIND where auto's step is longer than that of another planner, or more than 1 %
  * longer than the sweep's best. Without --all some models on small machines. Part K of N takes
- * every N-th pair of model and machine, so that cores can share them (bench/grid.sh). With
+ * every N-th pair of model and machine, part 0 of N prints the head of the table, so that cores
+ * can share them (bench/grid.sh). With
  * --large planner hybrid is asked for large transformers, beside the sweep, and how far from
  * the bound it is.
  */
@@ -256,7 +257,7 @@ static void try_layout(struct sweep *s, const struct hypar_layout *layout, bool 
  * what there is are looked at where nothing fits. */
 static struct sweep sweep(const struct instance *in)
 {
-    enum { MOST_TRIED = 100 };
+    enum { MOST_TRIED = 60 };
     struct sweep s = { .in = in, .best = NONE };
     struct arena arena = { 0 };
     double room = hp_least_room(&in->problem), best_s = 0;
@@ -543,8 +544,8 @@ static struct asked read_arguments(int argc, char **argv)
                             : strcmp(argv[i], "--machines") == 0 ? &a.machines
                             : strcmp(argv[i], "--memory") == 0   ? &a.memory
                                                                  : NULL;
-        bool part =
-            strcmp(argv[i], "--part") == 0 && sscanf(value, "%d/%d", &a.part, &a.parts) == 2;
+        bool part = strcmp(argv[i], "--part") == 0 &&
+                    sscanf(value, "%d/%d", &a.part, &a.parts) == 2 && a.parts > 0;
         bool *flag = strcmp(argv[i], "--all") == 0        ? &a.all
                      : strcmp(argv[i], "--large") == 0    ? &a.large
                      : strcmp(argv[i], "--no-sweep") == 0 ? &a.no_sweep
@@ -562,29 +563,29 @@ static struct asked read_arguments(int argc, char **argv)
     return a;
 }
 
+static const char head[] =
+    "| model, batch | machine | memory | auto's plan | step | needs | planning, s | best other "
+    "| step | best of the 3-D sweep | step, plans simulated | ratio | verdict |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|---|";
+static const char large_head[] =
+    "| model, batch | machine | hybrid's step | memory | above the bound | best of the 3-D "
+    "sweep | its step, plans simulated | ratio | planning | peak memory | verdict |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|";
+
 int main(int argc, char **argv)
 {
     struct asked asked = read_arguments(argc, argv);
     struct count count = { 0 };
     int pair = 0;
-    if (asked.part == 1)
-        puts(
-            asked.large
-                ? "| model, batch | machine | hybrid's step | memory | above the bound | best "
-                  "of "
-                  "the 3-D sweep | its step, plans simulated | ratio | planning | peak memory "
-                  "| "
-                  "verdict |\n|---|---|---|---|---|---|---|---|---|---|---|"
-                : "| model, batch | machine | memory | auto's plan | step | needs | planning, "
-                  "s | "
-                  "best other | step | best of the 3-D sweep | step, plans simulated | ratio | "
-                  "verdict |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|");
+    if (asked.part == 0 || asked.parts == 1)
+        puts(asked.large ? large_head : head);
     fflush(stdout);
     for (int machine = 0; machine < N_MACHINES; machine++)
         for (int model = 0; model < N_MODELS || model < N_LARGE; model++)
             if (wants(&asked, model, machine) && pair++ % asked.parts == asked.part - 1)
                 run_pair(&asked, model, machine, &count);
-    printf("\n%d rows: %d behind, %d won by more than 1 %%, in %d nothing fits\n", count.rows,
-           count.behind, count.wins, count.none);
+    if (asked.parts == 1)
+        printf("\n%d rows: %d behind, %d won by more than 1 %%, in %d nothing fits\n",
+               count.rows, count.behind, count.wins, count.none);
     return count.behind > 0;
 }

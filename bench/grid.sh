@@ -5,6 +5,7 @@
 #                                                      bench/grid.sh build 4 --large
 #
 # Each pair of model and machine is a process of its own; those on large machines begin first.
+# Rows are printed as they come.
 set -eu
 build=$1
 jobs=${2:-$(nproc)}
@@ -15,18 +16,15 @@ case " $* " in
 *" --large "*) pairs=12 ;;
 *) pairs=96 ;;
 esac
-rows=$(mktemp -d)
-trap 'rm -rf "$rows"' EXIT
-seq "$pairs" -1 1 | xargs -P "$jobs" -I PART sh -c '
-    part=$1 pairs=$2 rows=$3 bench=$4
-    shift 4
-    "$bench" "$@" --part "$part/$pairs" >"$rows/$(printf %03d "$part")" || true' \
-    row PART "$pairs" "$rows" "$build/bench_grid" "$@"
-grep -h '^|' "$rows"/* | tee "$rows/all"
-awk -F'|' '$2 !~ /^-|^ model/ {
+rows=$(mktemp)
+trap 'rm -f "$rows"' EXIT
+"$build/bench_grid" "$@" --part "0/$pairs"
+seq "$pairs" -1 1 | xargs -P "$jobs" -I PART "$build/bench_grid" "$@" --part "PART/$pairs" |
+    tee "$rows" || true
+awk -F'|' '/^[|]/ {
     n++
     behind += /BEHIND|FAILED/
     wins += $(NF - 1) ~ /wins/
     none += $(NF - 1) ~ /nothing/
 } END { printf "\n%d rows: %d behind, %d won by more than 1 %%, in %d nothing fits\n", n, behind, wins, none
-        exit behind > 0 }' "$rows/all"
+        exit behind > 0 }' "$rows"
