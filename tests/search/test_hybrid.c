@@ -166,6 +166,19 @@ static void bounds_are_below(void **unused)
     }
 }
 
+/* What comes into a stage of `n` devices from `first` on, from the devices before it. */
+static double border_seconds(struct hybrid *h, int first, int n, bool reversed, double bytes)
+{
+    int from = reversed ? first + n : first - n;
+    struct line hop = hp_hop_line(h, from < 0 ? 0 : from, first, n);
+    return bytes > 0 ? hop.fixed_s + hop.s_per_byte * bytes : 0;
+}
+
+static double busy_seconds(double time_s, double border_s, int n_stages)
+{
+    return fmax(time_s, n_stages > 2 ? 2 * border_s : border_s);
+}
+
 /* The step of the pipeline whose stages begin at the units that `cuts` has bits of. */
 static double step_of(struct case_of *c, const struct pipeline_shape *shape, unsigned cuts)
 {
@@ -182,8 +195,10 @@ static double step_of(struct case_of *c, const struct pipeline_shape *shape, uns
             hypar_machine_is_uniform(c->machine) ? 0 : (shape->groups - k) * shape->n_devices;
         if (!hp_choose_stage(&c->h, &shape->step, &place, lo, hi, &choice))
             return INFINITY;
-        sum_s += choice.time_s + 2 * choice.border_s;
-        most_s = fmax(most_s, fmax(choice.time_s, choice.border_s));
+        double border_s = border_seconds(&c->h, (shape->groups - k) * shape->n_devices,
+                                         shape->n_devices, false, choice.border_bytes);
+        sum_s += choice.time_s + 2 * border_s;
+        most_s = fmax(most_s, busy_seconds(choice.time_s, border_s, shape->groups));
         lo = hi;
         k--;
     }
@@ -234,8 +249,10 @@ struct everything {
     int n_devices, n_units;
     struct known {
         bool known;
-        double time_s, border_s;
+        int n; /* of the submeshes: the fastest stage of each size */
+        double time_s[4], border_s[4];
     } known[5][5][5][8][8]; /* [stages from here on][first device][devices][lo][hi] */
+    int n_stages;
     double best_s;
 };
 
@@ -254,13 +271,12 @@ static bool next_states(const struct hybrid *h, const struct submesh *submesh, i
 }
 
 /* Every submesh, and every split in it, of a stage. */
-static void try_stage(struct everything *e, const struct stage_place *place, int lo, int hi,
-                      struct known *out)
+static void try_stage(struct everything *e, const struct stage_place *place, int first, int lo,
+                      int hi, struct known *out)
 {
     struct hybrid *h = &e->found->h;
     struct arena scratch = { 0 };
     int64_t samples = h->problem->graph->batch / e->step.micro_batches;
-    out->time_s = INFINITY;
     for (int size = 1; size <= place->n_devices; size++) {
         int replicas = place->n_devices / size;
         if (place->n_devices % size || replicas > samples)
@@ -276,16 +292,20 @@ static void try_stage(struct everything *e, const struct stage_place *place, int
             if (h->units.of_op[h->model.var[v].op[0]] >= lo &&
                 h->units.of_op[h->model.var[v].op[0]] < hi)
                 state[v] = 0;
+        double *time_s = &out->time_s[out->n], *border_s = &out->border_s[out->n];
+        *time_s = INFINITY;
         do {
             struct arena_mark mark = hp_arena_mark(&scratch);
             struct stage_choice c =
                 hp_weigh_states(h, &e->step, place, lo, hi, list->submesh, state, &scratch);
-            if (c.size && c.time_s < out->time_s) {
-                out->time_s = c.time_s;
-                out->border_s = c.border_s;
+            if (c.size && c.time_s < *time_s) {
+                *time_s = c.time_s;
+                *border_s =
+                    border_seconds(h, first, place->n_devices, e->reversed, c.border_bytes);
             }
             hp_arena_release(&scratch, mark);
         } while (next_states(h, list->submesh, lo, hi, state));
+        out->n += *time_s < INFINITY;
     }
     hp_arena_free(&scratch);
 }
@@ -302,7 +322,7 @@ static const struct known *stage_of(struct everything *e, int k, int at, int n, 
         for (int d = 1; d < n; d++)
             place.room = fmin(place.room, hp_room(problem, first + d));
         place.first = hypar_machine_is_uniform(problem->machine) ? 0 : first;
-        try_stage(e, &place, lo, hi, known);
+        try_stage(e, &place, first, lo, hi, known);
         known->known = true;
     }
     return known;
@@ -316,14 +336,16 @@ static void try_stages(struct everything *e, int k, int at, int lo, double sum_s
             continue;
         for (int hi = k == 1 ? e->n_units : lo + 1; hi <= e->n_units - (k - 1); hi++) {
             const struct known *s = stage_of(e, k, at, n, lo, hi);
-            double sum = sum_s + s->time_s + 2 * s->border_s;
-            double most = fmax(most_s, fmax(s->time_s, s->border_s));
-            if (!(s->time_s < INFINITY))
-                continue;
-            if (k == 1)
-                e->best_s = fmin(e->best_s, sum + (double)(e->step.micro_batches - 1) * most);
-            else
-                try_stages(e, k - 1, at + n, hi, sum, most);
+            for (int i = 0; i < s->n; i++) {
+                double sum = sum_s + s->time_s[i] + 2 * s->border_s[i];
+                double most =
+                    fmax(most_s, busy_seconds(s->time_s[i], s->border_s[i], e->n_stages));
+                if (k == 1)
+                    e->best_s =
+                        fmin(e->best_s, sum + (double)(e->step.micro_batches - 1) * most);
+                else
+                    try_stages(e, k - 1, at + n, hi, sum, most);
+            }
         }
     }
 }
@@ -344,8 +366,9 @@ static double best_of_all(struct candidates *found)
                                           .best_s = INFINITY };
                 e->step.micro_batches = found->number[i];
                 e->step.shard = (enum hypar_shard)shard;
-                for (int p = 1; p <= n && p <= e->n_units; p++)
-                    try_stages(e, p, 0, 0, 0, 0);
+                for (e->n_stages = 1; e->n_stages <= n && e->n_stages <= e->n_units;
+                     e->n_stages++)
+                    try_stages(e, e->n_stages, 0, 0, 0, 0);
                 best_s = fmin(best_s, e->best_s);
             }
     free(e);

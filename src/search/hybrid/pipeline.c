@@ -113,13 +113,14 @@ struct cutting {
     bool alike;                       /* all stages are on devices of one kind */
     struct stage_time {
         bool known;
-        double time_s, border_s, gradient_s;
+        double time_s, border_bytes, gradient_s;
     } * time;      /* [k][at][block][how it begins and ends, or lo][units] */
     double *sum_s; /* [k][at][lo]: least of the stages from unit lo on */
     struct next {  /* where the first of them ends, and how many quanta it has */
         int hi, block;
     } * next;
-    double *load_s; /* scratch: [group] */
+    struct line *hop;        /* [at][block]: into a stage there; fixed_s < 0: not known yet */
+    double *load_s, *link_s; /* scratch: [group]: of devices, of links */
 };
 
 /* The first quantum of the k-th stage from the end, where all groups have the same. */
@@ -169,10 +170,33 @@ static const struct stage_time *stage_time(struct cutting *c, int k, int at, int
         struct stage_place place = place_of(c, k, at, c->block[b]);
         struct stage_choice choice;
         bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
-        *t = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_s,
+        *t = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_bytes,
                                   choice.gradient_s };
     }
     return t;
+}
+
+/* What comes into a stage from the one before it, one way: its devices get it from as many that
+ * lie before them (of the first group of a turn: from the last group). */
+static double border_seconds(struct cutting *c, int at, int b, const struct stage_time *t)
+{
+    if (!(t->border_bytes > 0))
+        return 0;
+    struct line *hop = &c->hop[at * c->n_blocks + b];
+    if (hop->fixed_s < 0) {
+        int n = c->block[b] * c->shape->n_devices, to = first_device(c, at, c->block[b]);
+        int from = at == 0 ? first_device(c, c->shape->groups - 1, c->block[b])
+                           : to + (c->shape->reversed ? n : -n);
+        *hop = hp_hop_line(c->h, from < 0 ? 0 : from, to, n);
+    }
+    return hop->fixed_s + hop->s_per_byte * t->border_bytes;
+}
+
+/* What keeps a stage from the next micro-batch: its own time, or that of its links, by which
+ * activations and errors come in from both sides. */
+static double busy_seconds(const struct cutting *c, double time_s, double border_s)
+{
+    return fmax(time_s, c->n_stages > 2 ? 2 * border_s : border_s);
 }
 
 static size_t cell(const struct cutting *c, int k, int at, int lo)
@@ -199,10 +223,11 @@ static void find_first(struct cutting *c, int k, int at, int lo, double bound)
             if (!(rest < *best))
                 continue;
             const struct stage_time *t = stage_time(c, k, at, b, lo, hi);
-            if (fmax(t->time_s, t->border_s) > bound ||
-                t->time_s + rest + 2 * t->border_s >= *best)
+            double border_s = border_seconds(c, at, b, t);
+            if (busy_seconds(c, t->time_s, border_s) > bound ||
+                t->time_s + rest + 2 * border_s >= *best)
                 continue;
-            *best = t->time_s + 2 * t->border_s + rest;
+            *best = t->time_s + 2 * border_s + rest;
             c->next[cell(c, k, at, lo)] = (struct next){ hi, b };
         }
     }
@@ -240,17 +265,20 @@ static struct cut_times times_of(struct cutting *c)
     struct cut_times all = { .sum_s = c->sum_s[cell(c, c->n_stages, 0, 0)] };
     double gradients_s = 0, times_s = 0;
     for (int g = 0; g < c->shape->groups; g++)
-        c->load_s[g] = 0;
+        c->load_s[g] = c->link_s[g] = 0;
     for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
         struct next next = c->next[cell(c, w.k, w.at, w.lo)];
         const struct stage_time *t = stage_time(c, w.k, w.at, next.block, w.lo, next.hi);
-        all.most_s = fmax(all.most_s, fmax(t->time_s, t->border_s));
-        c->load_s[(c->n_stages - w.k) % c->shape->groups] += t->time_s;
+        double border_s = border_seconds(c, w.at, next.block, t);
+        int group = (c->n_stages - w.k) % c->shape->groups;
+        all.most_s = fmax(all.most_s, busy_seconds(c, t->time_s, border_s));
+        c->load_s[group] += t->time_s;
+        c->link_s[group] += busy_seconds(c, 0, border_s);
         gradients_s += t->gradient_s;
         times_s += t->time_s;
     }
     for (int g = 0; g < c->shape->groups; g++)
-        all.load_s = fmax(all.load_s, c->load_s[g]);
+        all.load_s = fmax(all.load_s, fmax(c->load_s[g], c->link_s[g]));
     all.gradient_part = gradients_s / times_s;
     return all;
 }
@@ -290,6 +318,10 @@ static void begin_cutting(struct cutting *c, struct arena *scratch)
     c->sum_s = NEW(scratch, double, places *(size_t)(n + 1));
     c->next = NEW(scratch, struct next, places * (size_t)(n + 1));
     c->load_s = NEW(scratch, double, c->shape->groups);
+    c->link_s = NEW(scratch, double, c->shape->groups);
+    c->hop = NEW(scratch, struct line, c->n_quanta * c->n_blocks);
+    for (int i = 0; i < c->n_quanta * c->n_blocks; i++)
+        c->hop[i].fixed_s = -1;
 }
 
 bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,

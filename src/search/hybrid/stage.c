@@ -213,9 +213,9 @@ static struct line known_line(struct hybrid *h, struct table *keys, struct line 
         struct arena scratch = { 0 };
         struct message message[MOST_SENDERS];
         int all = hypar_machine_device_count(h->problem->machine), count = 0;
-        for (int i = 0; i < key[1] && i < MOST_SENDERS; i++)
-            if (key[0] + i + key[1] < all)
-                message[count++] = (struct message){ key[0] + i, key[0] + i + key[1], 1 };
+        for (int i = 0; i < key[2] && i < MOST_SENDERS; i++)
+            if (key[0] + i < all && key[1] + i < all)
+                message[count++] = (struct message){ key[0] + i, key[1] + i, 1 };
         struct comm_way way;
         if (count) {
             hp_messages_way(&scratch, h->problem->machine, message, count, &way);
@@ -233,10 +233,10 @@ struct line hp_sum_line(struct hybrid *h, int first, int n, int parts)
                       (int[]){ first, n, parts }, true);
 }
 
-struct line hp_hop_line(struct hybrid *h, int first, int n)
+struct line hp_hop_line(struct hybrid *h, int from, int to, int n)
 {
     return known_line(h, &h->hop_keys, &h->hop, &h->n_hops, &h->hop_capacity,
-                      (int[]){ first, n, 1 }, false);
+                      (int[]){ from, to, n }, false);
 }
 
 /* A stage -------------------------------------------------------------------------------- */
@@ -420,8 +420,7 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
     c.gradient_s = between(sums->gradient_s, w->lo, w->hi);
     c.compute_s = between(sums->compute_s, w->lo, w->hi);
     add_tail(w, &c);
-    struct line hop = hp_hop_line((struct hybrid *)w->h, w->place->first, w->place->n_devices);
-    c.border_s = w->lo ? hop.fixed_s + hop.s_per_byte * w->s->border[w->lo] : 0;
+    c.border_bytes = w->lo ? w->s->border[w->lo] : 0;
     if (best->size == 0 || c.time_s < best->time_s)
         *best = c;
 }

@@ -110,7 +110,7 @@ struct stage_choice {
     double own_s, tail_s, memory_bytes;
     double each_bytes; /* of memory_bytes: each micro-batch in flight, but the one at work */
     double gradient_s, compute_s; /* of own_s */
-    double border_s;              /* what comes in from the stage before, one way */
+    double border_bytes;          /* that a device gets from the stage before, one way */
 };
 
 struct hybrid {
@@ -140,8 +140,8 @@ const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
 /* Sums over copies, on `n` devices from `first` on, of what each `parts`-th of them has. */
 struct line hp_sum_line(struct hybrid *h, int first, int n, int parts);
 
-/* Each of `n` devices from `first` on sends to the one that is so many after it. */
-struct line hp_hop_line(struct hybrid *h, int first, int n);
+/* Each of `n` devices from `from` on sends to one of those from `to` on. */
+struct line hp_hop_line(struct hybrid *h, int from, int to, int n);
 
 /* What units lo .. hi - 1 take as a stage with operators in these states, in the fastest way
  * that fits (size 0: none does). Its splitting is taken from `arena`. */
