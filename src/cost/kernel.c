@@ -55,7 +55,7 @@ static void add_product(const struct nest *nest, const struct matrix_product *pr
 /* Windows of one position too: its row of the table has some. */
 static bool has_windows(const struct nest *nest)
 {
-    return strchr(hp_op[nest->kind].operands, '~') != NULL;
+    return strpbrk(hp_op[nest->kind].operands, "~/%") != NULL;
 }
 
 /* Matrix units load 16 bytes at once: rows of activations that are no multiples of these cost
@@ -292,6 +292,10 @@ static double touched_share(const struct nest *nest, int o, const struct range r
             continue;
         struct range all = hp_region_dim(nest, o, d, range);
         double length = (double)(all.hi - all.lo);
+        if (map->divide) { /* one element at least for each output, some for several */
+            share *= fmin(1, (double)nest->axis[map->axis[0]].extent / length);
+            continue;
+        }
         double gaps =
             (double)((nest->axis[map->axis[0]].extent - 1) * (map->stride - map->span));
         share *= length > gaps ? (length - gaps) / length : 0;

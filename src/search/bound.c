@@ -171,7 +171,7 @@ static bool reaches_all(const struct nest *nest, int o)
         const struct dim_map *map = &nest->operand[o].dim[d];
         struct range all = hp_region_dim(nest, o, d, range);
         if (all.hi - all.lo < nest->operand[o].size[d] ||
-            (map->kind == DIM_AXIS && map->stride > map->span))
+            (map->kind == DIM_AXIS && (map->stride > map->span || map->divide)))
             return false;
     }
     return true;
@@ -229,8 +229,10 @@ static bool always_reads(const struct nest *nest, int o)
 {
     for (int d = 0; d < nest->operand[o].n_dims; d++) {
         const struct dim_map *map = &nest->operand[o].dim[d];
-        if (map->kind != DIM_AXIS)
+        if (map->kind != DIM_AXIS || (map->divide && !map->taps))
             continue;
+        if (map->divide) /* what the taps of a transposed convolution leave out */
+            return false;
         int64_t last = nest->axis[map->axis[0]].extent - 1;
         if (map->span <= map->pad || last * map->stride - map->pad >= nest->operand[o].size[d])
             return false;

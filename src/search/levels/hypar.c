@@ -24,7 +24,8 @@ static unsigned choose(const struct layer_node *node, unsigned preferred)
 static bool is_convolution(const struct problem *problem, const struct layer_node *node)
 {
     enum op_kind kind = problem->graph->ops[node->op].kind;
-    return kind == OP_CONV || kind == OP_GROUP_CONV;
+    return kind == OP_CONV || kind == OP_GROUP_CONV || kind == OP_CONV_TRANSPOSE ||
+           kind == OP_GROUP_CONV_TRANSPOSE;
 }
 
 static unsigned allow(const struct level_rules *rules, const struct problem *problem,
