@@ -256,7 +256,9 @@ static bool may_refuse(const struct op_case *c, const struct pass *pass)
         return c->input[0].shape.n_dims > 4;
     if (c->kind == OP_RESHAPE)
         return strcmp(c->label, "factors that do not meet") == 0;
-    return (c->kind == OP_LSTM || c->kind == OP_LSTM_CELL) && pass->backward;
+    return (c->kind == OP_LSTM || c->kind == OP_LSTM_CELL || c->kind == OP_GRU ||
+            c->kind == OP_GRU_CELL) &&
+           pass->backward;
 }
 
 /* Dense views are not refused. */
