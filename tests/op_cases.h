@@ -23,6 +23,7 @@ enum case_input_kind {
     CASE_DATA,  /* a model input with samples in dimension 0 */
     CASE_ITEMS, /* a model input without samples */
     CASE_INDEX, /* integers, with samples in dimension 0 */
+    CASE_IDS,   /* integers without samples */
     CASE_PARAM, /* a parameter of the given shape */
     CASE_ACT,   /* an activation: a model input that has gone through an identity */
     CASE_MAKE,  /* a parameter that the row makes */
@@ -48,6 +49,7 @@ struct op_case {
 #define DATA(...)  { CASE_DATA, SHAPE_(__VA_ARGS__) }
 #define ITEMS(...) { CASE_ITEMS, SHAPE_(__VA_ARGS__) }
 #define INDEX(...) { CASE_INDEX, SHAPE_(__VA_ARGS__) }
+#define IDS(...)   { CASE_IDS, SHAPE_(__VA_ARGS__) }
 #define PARAM(...) { CASE_PARAM, SHAPE_(__VA_ARGS__) }
 #define ACT(...)   { CASE_ACT, SHAPE_(__VA_ARGS__) }
 #define MAKE       { CASE_MAKE, { 0 } }
@@ -92,6 +94,24 @@ static const struct op_case op_cases[] = {
     { OP_GROUP_CONV, "depthwise, stride 2", IN(ACT(2, 7, 8, 9), MAKE),
       ATTRS(NUM(KERNEL, 3, 3), NUM(STRIDE, 2, 2), NUM(PAD, 1, 1, 1, 1), NUM(GROUPS, 7), NUM(OUT, 7)), 0 },
     { OP_GROUP_CONV, "1D", IN(ACT(3, 6, 9), MAKE), ATTRS(NUM(KERNEL, 2), NUM(GROUPS, 3), NUM(OUT, 6)), 0 },
+    { OP_CONV, "3D", IN(ACT(2, 3, 5, 4, 6), MAKE, MAKE),
+      ATTRS(NUM(KERNEL, 2, 3, 1), NUM(STRIDE, 1, 2, 1), NUM(PAD, 1, 0, 0, 0, 1, 0), NUM(OUT, 4)), 0 },
+    { OP_GROUP_CONV, "3D", IN(ACT(2, 4, 3, 5, 4), MAKE, MAKE),
+      ATTRS(NUM(KERNEL, 2, 2, 3), NUM(DILATION, 1, 2, 1), NUM(PAD, 1, 1, 1, 0, 1, 1), NUM(GROUPS, 2), NUM(OUT, 6)), 0 },
+    { OP_CONV_TRANSPOSE, "doubling", IN(ACT(3, 4, 3, 5), MAKE, MAKE), ATTRS(NUM(KERNEL, 2, 2), NUM(STRIDE, 2, 2), NUM(OUT, 3)), 0 },
+    { OP_CONV_TRANSPOSE, "overlapping, further outputs", IN(ACT(2, 3, 4, 5), MAKE, MAKE),
+      ATTRS(NUM(KERNEL, 3, 4), NUM(STRIDE, 2, 3), NUM(PAD, 1, 0, 1, 0), NUM(OUTPUT_PAD, 1, 2), NUM(OUT, 4)), 0 },
+    { OP_CONV_TRANSPOSE, "gaps, dilation", IN(ACT(2, 2, 4, 3), MAKE),
+      ATTRS(NUM(KERNEL, 1, 2), NUM(STRIDE, 3, 2), NUM(DILATION, 1, 3), NUM(OUT, 3)), 0 },
+    { OP_CONV_TRANSPOSE, "1D, stride 1", IN(ACT(3, 2, 7), MAKE, MAKE), ATTRS(NUM(KERNEL, 3), NUM(PAD, 1, 1), NUM(OUT, 4)), 0 },
+    { OP_CONV_TRANSPOSE, "3D", IN(ACT(2, 2, 2, 3, 2), MAKE, MAKE),
+      ATTRS(NUM(KERNEL, 2, 3, 2), NUM(STRIDE, 2, 2, 1), NUM(PAD, 0, 1, 0, 0, 1, 0), NUM(OUT, 3)), 0 },
+    { OP_GROUP_CONV_TRANSPOSE, "two groups", IN(ACT(3, 4, 3, 4), MAKE, MAKE),
+      ATTRS(NUM(KERNEL, 3, 3), NUM(STRIDE, 2, 2), NUM(PAD, 1, 1, 1, 1), NUM(GROUPS, 2), NUM(OUT, 6)), 0 },
+    { OP_GROUP_CONV_TRANSPOSE, "depthwise", IN(ACT(2, 5, 3, 4), MAKE),
+      ATTRS(NUM(KERNEL, 4, 4), NUM(STRIDE, 2, 2), NUM(PAD, 1, 1, 1, 1), NUM(GROUPS, 5), NUM(OUT, 5)), 0 },
+    { OP_GROUP_CONV_TRANSPOSE, "3D", IN(ACT(2, 4, 2, 2, 3), MAKE),
+      ATTRS(NUM(KERNEL, 2, 2, 2), NUM(STRIDE, 2, 1, 2), NUM(GROUPS, 2), NUM(OUT, 2)), 0 },
 
     { OP_EMBEDDING, "n t", IN(INDEX(5, 7), MAKE), ATTRS(NUM(OUT, 6), NUM(VOCAB, 11)), 11 },
     { OP_EMBEDDING, "n", IN(INDEX(6), PARAM(9, 4)), NULL, 9 },
@@ -101,6 +121,10 @@ static const struct op_case op_cases[] = {
     { OP_LSTM_CELL, "with states and biases", IN(ACT(5, 4), ACT(5, 7), ACT(5, 7), MAKE, MAKE, MAKE, MAKE),
       ATTRS(NUM(OUT, 7)), 0 },
     { OP_LSTM_CELL, "first step", IN(ACT(6, 4), ABSENT, ABSENT, MAKE, MAKE, MAKE), ATTRS(NUM(OUT, 5)), 0 },
+    { OP_GRU, "with a state and biases", IN(ACT(5, 3, 4), ACT(5, 6), MAKE, MAKE, MAKE, MAKE), ATTRS(NUM(OUT, 6)), 0 },
+    { OP_GRU, "plain, reversed", IN(ACT(4, 5, 3), ABSENT, MAKE, MAKE), ATTRS(NUM(OUT, 5), NUM(REVERSE, 1)), 0 },
+    { OP_GRU_CELL, "with a state and biases", IN(ACT(5, 4), ACT(5, 7), MAKE, MAKE, MAKE, MAKE), ATTRS(NUM(OUT, 7)), 0 },
+    { OP_GRU_CELL, "first step", IN(ACT(6, 4), ABSENT, MAKE, MAKE, MAKE), ATTRS(NUM(OUT, 5)), 0 },
 
     { OP_MATMUL, "n m c", IN(ACT(5, 3, 4), ACT(5, 4, 6)), NULL, 0 },
     { OP_MATMUL, "n b m c, transposed", IN(ACT(3, 2, 5, 4), ACT(3, 2, 7, 4)), ATTRS(NUM(TRANSPOSED, 1)), 0 },
@@ -119,11 +143,29 @@ static const struct op_case op_cases[] = {
       ATTRS(NUM(KERNEL, 3, 3), NUM(STRIDE, 2, 1), NUM(PAD, 1, 1, 1, 1)), 0 },
     { OP_AVG_POOL, "incomplete last window, padding not counted", IN(ACT(2, 3, 7, 10)),
       ATTRS(NUM(KERNEL, 2, 3), NUM(STRIDE, 2, 3), NUM(PAD, 0, 1, 0, 1), NUM(CEIL, 1), NUM(COUNT_PAD, 0)), 0 },
+    { OP_MAX_POOL, "3D", IN(ACT(2, 3, 5, 4, 6)),
+      ATTRS(NUM(KERNEL, 2, 3, 2), NUM(STRIDE, 2, 1, 2), NUM(PAD, 1, 1, 0, 0, 1, 0)), 0 },
+    { OP_AVG_POOL, "3D", IN(ACT(2, 3, 5, 4, 6)),
+      ATTRS(NUM(KERNEL, 2, 3, 2), NUM(STRIDE, 2, 1, 2), NUM(PAD, 1, 1, 0, 1, 1, 0), NUM(COUNT_PAD, 0)), 0 },
+    { OP_ADAPTIVE_MAX_POOL, "fewer, more", IN(ACT(2, 3, 7, 3)), ATTRS(NUM(SIZE, 3, 5)), 0 },
+    { OP_ADAPTIVE_MAX_POOL, "1D", IN(ACT(3, 2, 9)), ATTRS(NUM(SIZE, 3)), 0 },
+    { OP_ADAPTIVE_AVG_POOL, "fewer, more", IN(ACT(2, 3, 7, 3)), ATTRS(NUM(SIZE, 3, 5)), 0 },
+    { OP_ADAPTIVE_AVG_POOL, "all of it", IN(ACT(3, 4, 5, 6)), ATTRS(NUM(SIZE, 1, 1)), 0 },
+    { OP_ADAPTIVE_AVG_POOL, "3D", IN(ACT(2, 2, 4, 5, 6)), ATTRS(NUM(SIZE, 2, 3, 4)), 0 },
+    { OP_RESIZE_NEAREST, "doubled, and not", IN(ACT(3, 2, 4, 5)), ATTRS(NUM(SIZE, 8, 7)), 0 },
+    { OP_RESIZE_NEAREST, "fewer", IN(ACT(2, 3, 9, 8)), ATTRS(NUM(SIZE, 4, 3)), 0 },
+    { OP_RESIZE_NEAREST, "3D", IN(ACT(2, 2, 2, 3, 4)), ATTRS(NUM(SIZE, 4, 5, 2)), 0 },
+    { OP_RESIZE_LINEAR, "doubled, and not", IN(ACT(3, 2, 4, 5)), ATTRS(NUM(SIZE, 8, 7)), 0 },
+    { OP_RESIZE_LINEAR, "corners stay", IN(ACT(2, 3, 4, 8)), ATTRS(NUM(SIZE, 7, 5), NUM(ALIGN_CORNERS, 1)), 0 },
+    { OP_RESIZE_LINEAR, "1D, fewer", IN(ACT(3, 2, 11)), ATTRS(NUM(SIZE, 4)), 0 },
+    { OP_RESIZE_LINEAR, "3D, from one", IN(ACT(2, 2, 1, 3, 4)), ATTRS(NUM(SIZE, 3, 6, 1), NUM(ALIGN_CORNERS, 1)), 0 },
     { OP_LRN, "n c h w", IN(ACT(2, 9, 3, 4)), ATTRS(NUM(SIZE, 5)), 0 },
     { OP_LRN, "even window", IN(ACT(3, 7)), ATTRS(NUM(SIZE, 4)), 0 },
 
     { OP_BATCH_NORM, "n c h w", IN(ACT(5, 3, 4, 2), MAKE, MAKE), NULL, 0 },
     { OP_BATCH_NORM, "n c, nothing trained", IN(ACT(5, 6)), NULL, 0 },
+    { OP_BATCH_NORM, "3D", IN(ACT(5, 3, 2, 2, 3), MAKE, MAKE), NULL, 0 },
+    { OP_GROUP_NORM, "3D", IN(ACT(3, 4, 2, 3, 2), MAKE, MAKE), ATTRS(NUM(GROUPS, 2)), 0 },
     { OP_LAYER_NORM, "n t c", IN(ACT(4, 3, 7), MAKE, MAKE), NULL, 0 },
     { OP_LAYER_NORM, "n c", IN(ACT(5, 6), MAKE), NULL, 0 },
     { OP_RMS_NORM, "n t c", IN(ACT(4, 3, 7), MAKE), NULL, 0 },
@@ -140,7 +182,9 @@ static const struct op_case op_cases[] = {
     { OP_MSE_LOSS, "n t c", IN(ACT(3, 4, 5), DATA(3, 4, 5)), NULL, 0 },
 
     BINARY(ADD), BINARY(SUB), BINARY(MUL), BINARY(DIV), BINARY(MINIMUM), BINARY(MAXIMUM),
-    UNARY(RELU), UNARY(GELU), UNARY(SILU), UNARY(SIGMOID), UNARY(TANH), UNARY(LEAKY_RELU), UNARY(ELU),
+    { OP_WHERE, "same shapes", IN(ACT(5, 6), ACT(5, 6), ACT(5, 6)), NULL, 0 },
+    { OP_WHERE, "all broadcast", IN(ACT(5, 1, 4), PARAM(3, 1), ACT(5, 3, 4)), NULL, 0 },
+    UNARY(RELU), UNARY(GELU), UNARY(GELU_TANH), UNARY(SIN), UNARY(COS), UNARY(SILU), UNARY(SIGMOID), UNARY(TANH), UNARY(LEAKY_RELU), UNARY(ELU),
     UNARY(SOFTPLUS), UNARY(HARD_SIGMOID), UNARY(HARD_SWISH),
     UNARY_WITH(CLIP, NUM(MIN, -1), NUM(MAX, 1)),
     UNARY(EXP), UNARY(LOG), UNARY(SQRT),
@@ -149,6 +193,8 @@ static const struct op_case op_cases[] = {
     UNARY_WITH(AFFINE, NUM(ALPHA, 2), NUM(BETA, 1)),
     UNARY(DROPOUT), UNARY(IDENTITY),
     { OP_ROPE, "three heads", IN(ACT(3, 5, 12)), ATTRS(NUM(HEADS, 3)), 0 },
+    { OP_CUMSUM, "middle", IN(ACT(3, 5, 4)), ATTRS(NUM(AXIS, 1)), 0 },
+    { OP_CUMSUM, "last, reversed", IN(ACT(3, 2, 5)), ATTRS(NUM(AXIS, -1), NUM(REVERSE, 1)), 0 },
 
     { OP_CONCAT, "channels, pieces of 3, 1 and 6", IN(ACT(4, 3, 5), ACT(4, 1, 5), ACT(4, 6, 5)), ATTRS(NUM(AXIS, 1)), 0 },
     { OP_CONCAT, "last dimension", IN(ACT(4, 2, 3), ACT(4, 2, 4)), ATTRS(NUM(AXIS, 2)), 0 },
@@ -177,6 +223,14 @@ static const struct op_case op_cases[] = {
     { OP_GLOBAL_AVG_POOL, "n c h w", IN(ACT(3, 5, 4, 6)), NULL, 0 },
     { OP_GLOBAL_AVG_POOL, "kept", IN(ACT(3, 5, 4, 6)), ATTRS(NUM(KEEP, 1)), 0 },
     { OP_GLOBAL_MAX_POOL, "n c h w", IN(ACT(3, 5, 4, 6)), NULL, 0 },
+    { OP_REDUCE_MAX, "last", IN(ACT(3, 4, 5)), ATTRS(NUM(AXES, 2)), 0 },
+    { OP_REDUCE_MAX, "middle, kept", IN(ACT(3, 4, 5)), ATTRS(NUM(AXES, 1), NUM(KEEP, 1)), 0 },
+    { OP_GATHER_ELEMENTS, "middle, more", IN(ACT(3, 4, 5), INDEX(3, 6, 5)), ATTRS(NUM(AXIS, 1)), 4 },
+    { OP_GATHER_ELEMENTS, "last, fewer", IN(ACT(5, 7), INDEX(5, 3)), ATTRS(NUM(AXIS, 1)), 7 },
+    { OP_INDEX_SELECT, "middle", IN(ACT(3, 4, 5), IDS(6)), ATTRS(NUM(AXIS, 1)), 4 },
+    { OP_INDEX_SELECT, "of a parameter", IN(PARAM(9, 4), IDS(7)), ATTRS(NUM(AXIS, 0)), 9 },
+    { OP_SCATTER_ADD, "middle", IN(ACT(3, 4, 5), INDEX(3, 6, 5), ACT(3, 6, 5)), ATTRS(NUM(AXIS, 1)), 4 },
+    { OP_SCATTER_ADD, "last", IN(ACT(5, 7), INDEX(5, 3), ACT(5, 3)), ATTRS(NUM(AXIS, 1)), 7 },
     { OP_OPAQUE, "two inputs", IN(ACT(5, 3), ACT(5, 4, 2)), ATTRS(NUM(SHAPE, 5, 7)), 0 },
 };
 /* clang-format on */
@@ -209,6 +263,8 @@ static inline int op_case_input(struct graph_builder *b, const struct case_input
         return hp_build_input(b, names[i], &input->shape, false, -1);
     case CASE_INDEX:
         return hp_build_input(b, names[i], &input->shape, true, 0);
+    case CASE_IDS:
+        return hp_build_input(b, names[i], &input->shape, true, -1);
     case CASE_PARAM:
         return hp_build_param(b, names[i], &input->shape);
     case CASE_ACT:
@@ -249,6 +305,7 @@ static inline struct hypar_graph *op_case_build(const struct op_case *c)
 #undef DATA
 #undef ITEMS
 #undef INDEX
+#undef IDS
 #undef PARAM
 #undef ACT
 #undef MAKE

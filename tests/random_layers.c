@@ -95,6 +95,16 @@ bool emit_binary(struct maker *m, enum op_kind kind)
     return maker_op(m, kind, IN(x, y), NULL, NULL);
 }
 
+bool emit_where(struct maker *m, enum op_kind kind)
+{
+    int x = maker_pick(m, 1, 4), c = maker_apply(m, OP_RELU, x, NULL);
+    int y = one_in(m->random, 2) ? maker_broadcast_param(m, x) : kept_mean(m, x);
+    if (one_in(m->random, 2))
+        c = kept_mean(m, c);
+    return one_in(m->random, 2) ? maker_op(m, kind, IN(c, x, y), NULL, NULL)
+                                : maker_op(m, kind, IN(c, y, x), NULL, NULL);
+}
+
 /* Layers --------------------------------------------------------------------------- */
 
 /* Use the parameters of the last operator once more, on `x`. */
@@ -140,7 +150,7 @@ bool emit_linear(struct maker *m, enum op_kind kind)
 
 /* A window that has an element everywhere if `inside`. */
 struct random_window {
-    double kernel[2], stride[2], pad[4], dilation[2];
+    double kernel[3], stride[3], pad[6], dilation[3];
 };
 
 static struct random_window new_window(struct maker *m, int x, bool inside, bool dilate)
@@ -168,9 +178,56 @@ static struct random_window new_window(struct maker *m, int x, bool inside, bool
     return w;
 }
 
+/* Something with channels and one to three dimensions of positions. */
+static int maker_image(struct maker *m)
+{
+    return one_in(m->random, 4) ? maker_pick(m, 5, 5) : maker_pick(m, 3, 4);
+}
+
+/* Outputs are kept few: what there is of room for them decides the stride. */
+bool emit_conv_transpose(struct maker *m, enum op_kind kind)
+{
+    int x = maker_image(m), s = maker_rank(m, x) - 2;
+    const struct hypar_shape *shape = maker_shape(m, x);
+    int64_t channels = shape->dim[1], g = maker_divisor(m, channels);
+    struct random_window w;
+    double more[3], groups = (double)g;
+    for (int i = 0; i < s; i++) {
+        int64_t k = draw(m->random, 1, 4), stride = draw(m->random, 1, s > 2 ? 2 : 3);
+        int64_t dilation = draw(m->random, 1, 2);
+        int64_t out = (shape->dim[2 + i] - 1) * stride + dilation * (k - 1) + 1;
+        w.kernel[i] = (double)k;
+        w.stride[i] = (double)stride;
+        w.dilation[i] = (double)dilation;
+        w.pad[i] = (double)hp_random_below(m->random, out < 3 ? 1 : 2);
+        w.pad[s + i] = (double)hp_random_below(m->random, out < 3 ? 1 : 2);
+        more[i] = (double)hp_random_below(m->random, stride);
+    }
+    double out =
+        (double)(kind == OP_CONV_TRANSPOSE ? draw(m->random, 1, 4) : g * draw(m->random, 1, 2));
+    const struct attr list[] = { { ATTR_KERNEL, s, w.kernel }, { ATTR_STRIDE, s, w.stride },
+                                 { ATTR_PAD, 2 * s, w.pad },   { ATTR_DILATION, s, w.dilation },
+                                 { ATTR_OUTPUT_PAD, s, more }, { ATTR_OUT, 1, &out },
+                                 { ATTR_GROUPS, 1, &groups } };
+    struct attrs attrs = { kind == OP_CONV_TRANSPOSE ? 6 : 7, list };
+    return weighted(m, kind, IN(x, HP_MAKE, maybe(m)), &attrs);
+}
+
+/* Resizing and adaptive pooling. */
+bool emit_resize(struct maker *m, enum op_kind kind)
+{
+    int x = maker_image(m), s = maker_rank(m, x) - 2;
+    double size[3], corners = one_in(m->random, 2);
+    for (int i = 0; i < s; i++)
+        size[i] = (double)draw(m->random, 1, s > 2 ? 4 : 9);
+    const struct attr list[] = { { ATTR_SIZE, s, size }, { ATTR_ALIGN_CORNERS, 1, &corners } };
+    struct attrs attrs = { kind == OP_RESIZE_LINEAR ? 2 : 1, list };
+    return maker_op(m, kind, 1, &x, &attrs, NULL);
+}
+
 bool emit_conv(struct maker *m, enum op_kind kind)
 {
-    int x = maker_pick(m, 3, 4), s = maker_rank(m, x) - 2;
+    int x = maker_image(m), s = maker_rank(m, x) - 2;
     int64_t channels = maker_shape(m, x)->dim[1], g = maker_divisor(m, channels);
     struct random_window w = new_window(m, x, false, true);
     double out = (double)draw(m->random, 1, 6), groups = (double)g;
@@ -188,7 +245,7 @@ bool emit_conv(struct maker *m, enum op_kind kind)
 
 bool emit_pool(struct maker *m, enum op_kind kind)
 {
-    int x = maker_pick(m, 3, 4), s = maker_rank(m, x) - 2;
+    int x = maker_image(m), s = maker_rank(m, x) - 2;
     struct random_window w = new_window(m, x, true, kind == OP_MAX_POOL);
     double ceil = one_in(m->random, 2), count = one_in(m->random, 2);
     if (kind == OP_MAX_POOL)
@@ -253,6 +310,38 @@ bool emit_lstm_cell(struct maker *m, enum op_kind kind)
     return true;
 }
 
+bool emit_gru(struct maker *m, enum op_kind kind)
+{
+    int x = maker_pick(m, 3, 3);
+    double out = (double)draw(m->random, 1, 5), reverse = one_in(m->random, 2);
+    struct hypar_shape state = { 2, { maker_shape(m, x)->dim[0], (int64_t)out } };
+    bool states = maker_sample_dim(m, x) == 0 && state.dim[0] == m->batch;
+    int e = states && one_in(m->random, 2) ? maker_fresh_of(m, state) : HP_ABSENT;
+    return weighted(m, kind, IN(x, e, HP_MAKE, HP_MAKE, maybe(m), maybe(m)),
+                    ATTRS({ ATTR_OUT, 1, &out }, { ATTR_REVERSE, 1, &reverse }));
+}
+
+/* One to three steps of an unrolled GRU, all with the same parameters. */
+bool emit_gru_cell(struct maker *m, enum op_kind kind)
+{
+    int x = maker_pick(m, 2, 2), y[1];
+    double out = (double)draw(m->random, 1, 6);
+    struct hypar_shape state = { 2, { maker_shape(m, x)->dim[0], (int64_t)out } };
+    bool states = maker_sample_dim(m, x) == 0 && state.dim[0] == m->batch;
+    int h = states && one_in(m->random, 2) ? maker_fresh_of(m, state) : HP_ABSENT;
+    if (!maker_op(m, kind, IN(x, h, HP_MAKE, HP_MAKE, maybe(m), maybe(m)),
+                  ATTRS({ ATTR_OUT, 1, &out }), y))
+        return false;
+    for (int64_t steps = hp_random_below(m->random, 3); steps > 0; steps--) {
+        const struct hypar_graph *graph = hp_build_graph(m->builder);
+        const int *w = graph->ops[graph->n_ops - 1].tensor + 2;
+        if (!maker_op(m, kind, IN(x, y[0], w[0], w[1], w[2], w[3]),
+                      ATTRS({ ATTR_OUT, 1, &out }), y))
+            return false;
+    }
+    return true;
+}
+
 bool emit_matmul(struct maker *m, enum op_kind kind)
 {
     int x = maker_pick(m, 3, 4), rank = maker_rank(m, x);
@@ -303,7 +392,8 @@ bool emit_lrn(struct maker *m, enum op_kind kind)
 
 bool emit_norm(struct maker *m, enum op_kind kind)
 {
-    int x = maker_pick(m, 2, 4);
+    bool image = (kind == OP_BATCH_NORM || kind == OP_GROUP_NORM) && one_in(m->random, 3);
+    int x = image ? maker_image(m) : maker_pick(m, 2, 4);
     int n = kind == OP_RMS_NORM ? 2 : 3;
     double groups = (double)maker_divisor(m, maker_shape(m, x)->dim[1]);
     if (kind == OP_GROUP_NORM)

@@ -83,7 +83,7 @@ int maker_apply(struct maker *m, enum op_kind kind, int x, const struct attrs *a
 
 struct hypar_shape maker_new_shape(struct maker *m, int rank)
 {
-    static const int largest[5] = { 0, 9, 9, 6, 5 };
+    static const int largest[6] = { 0, 9, 9, 6, 5, 3 };
     struct hypar_shape shape = { rank, { m->batch } };
     for (int d = 1; d < rank; d++)
         shape.dim[d] = draw(m->random, 1, largest[rank]);

@@ -12,6 +12,36 @@ static int some_dim(struct maker *m, int x)
     return d;
 }
 
+bool emit_cumsum(struct maker *m, enum op_kind kind)
+{
+    int x = maker_pick(m, 2, 4);
+    double axis = some_dim(m, x), reverse = one_in(m->random, 2);
+    return maker_op(m, kind, 1, &x,
+                    ATTRS({ ATTR_AXIS, 1, &axis }, { ATTR_REVERSE, 1, &reverse }), NULL);
+}
+
+/* A dimension of samples is looked up only where it is the same for all of them. */
+bool emit_gather(struct maker *m, enum op_kind kind)
+{
+    int x = maker_pick(m, 2, 4), axis = some_dim(m, x);
+    double at = axis;
+    bool whole = maker_sample_dim(m, x) == 0 && maker_shape(m, x)->dim[0] == m->batch;
+    struct hypar_shape shape = *maker_shape(m, x);
+    shape.dim[axis] = draw(m->random, 1, 6);
+    if (kind == OP_INDEX_SELECT) {
+        struct hypar_shape line = { 1, { shape.dim[axis] } };
+        return maker_op(m, kind, IN(x, maker_input(m, line, true, -1)),
+                        ATTRS({ ATTR_AXIS, 1, &at }), NULL);
+    }
+    if (!whole || axis == 0)
+        return false;
+    int i = maker_input(m, shape, true, 0);
+    if (kind == OP_GATHER_ELEMENTS)
+        return maker_op(m, kind, IN(x, i), ATTRS({ ATTR_AXIS, 1, &at }), NULL);
+    return maker_op(m, kind, IN(x, i, maker_fresh_of(m, shape)), ATTRS({ ATTR_AXIS, 1, &at }),
+                    NULL);
+}
+
 bool emit_concat(struct maker *m, enum op_kind kind)
 {
     int x = maker_pick(m, 2, 4), inputs[3] = { x }, n = 1;

@@ -17,7 +17,7 @@ extern "C" {
 struct hypar_graph; /* opaque; made by hypar_import() */
 
 #define HYPAR_MAX_DIMS 6
-#define HYPAR_MAX_AXES 10 /* of one operator, the copy axis r included */
+#define HYPAR_MAX_AXES 12 /* of one operator, the copy axis r included */
 
 struct hypar_shape {
     int n_dims;

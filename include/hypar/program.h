@@ -29,15 +29,15 @@ struct hypar_lower_options {
 
 /* Write out `plan` as tasks; the plan must outlive the program. `options` may be NULL:
  * as the plan says.
- * HYPAR_UNSUPPORTED for what cannot be lowered (no loss, an opaque operator, ...). */
+ * HYPAR_UNSUPPORTED for what cannot be lowered (no loss, ...). */
 HYPAR_API enum hypar_status hypar_lower(struct hypar_program **out,
                                         const struct hypar_plan *plan,
                                         const struct hypar_lower_options *options,
                                         struct hypar_error *err);
 HYPAR_API void hypar_program_free(struct hypar_program *program); /* NULL is allowed */
 
-/* Can a plan of this model be lowered at all? HYPAR_UNSUPPORTED where there is no loss, or an
- * opaque operator. */
+/* Can a plan of this model be lowered at all? HYPAR_UNSUPPORTED where there is no loss, and
+ * where operators were measured in several ways, or with parameters that are no tensors. */
 HYPAR_API enum hypar_status hypar_graph_lowerable(const struct hypar_graph *graph,
                                                   struct hypar_error *err);
 

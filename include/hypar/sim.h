@@ -108,6 +108,9 @@ struct hypar_sim_summary {
     double kernels;  /* of the device whose host is longest at launching them; 0: not known */
     double launch_s; /* by its host; no step is shorter */
     struct hypar_sim_measured measured;
+    int opaque;          /* operators of which nothing is known but what they read and write */
+    int opaque_measured; /* of these, those of which the graph tells how long they take */
+    double opaque_share; /* of what devices compute, in seconds: those operators */
     struct hypar_simulation how; /* it was simulated; zero without a plan */
     int n_devices, n_links;      /* links: directed, 2 * link + direction */
     double took_s;               /* simulating, without lowering */

@@ -55,7 +55,7 @@ static void add_product(const struct nest *nest, const struct matrix_product *pr
 /* Windows of one position too: its row of the table has some. */
 static bool has_windows(const struct nest *nest)
 {
-    return strchr(hp_op[nest->kind].operands, '~') != NULL;
+    return strpbrk(hp_op[nest->kind].operands, "~/%") != NULL;
 }
 
 /* Matrix units load 16 bytes at once: rows of activations that are no multiples of these cost
@@ -252,13 +252,16 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
     double peak = hp_peak_op_per_s(at->device, at->precision);
     double share = p->macs > 0 ? work.macs / p->macs * causal_share(nest, range) : 0;
     struct kernel_role role = hp_kernel_role(nest, pass);
-    bool nothing = !(work.bytes > 0) || role.is_free;
+    double told_s = 0;
+    bool told = hp_told_seconds(nest, pass, range, &told_s);
+    bool nothing = !(work.bytes > 0) || role.is_free || told;
     for (int o = 0; o < nest->n_operands; o++)
         out->bytes[o] = nothing ? 0
                                 : (1 + writes_terms(nest, at)) *
                                       hp_operand_bytes(nest, pass, o, range, at->precision);
     out->arithmetic_s =
         nothing ? 0 : other_seconds(nest, pass, role.class, work.other, range, at);
+    out->arithmetic_s += told_s;
     out->besides_s = out->column_share = 0;
     if (nothing)
         return;
@@ -289,6 +292,10 @@ static double touched_share(const struct nest *nest, int o, const struct range r
             continue;
         struct range all = hp_region_dim(nest, o, d, range);
         double length = (double)(all.hi - all.lo);
+        if (map->divide) { /* one element at least for each output, some for several */
+            share *= fmin(1, (double)nest->axis[map->axis[0]].extent / length);
+            continue;
+        }
         double gaps =
             (double)((nest->axis[map->axis[0]].extent - 1) * (map->stride - map->span));
         share *= length > gaps ? (length - gaps) / length : 0;

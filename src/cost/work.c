@@ -73,6 +73,18 @@ static double touched(const struct nest *nest, const struct pass *pass, int o,
     return once < region ? once : region;
 }
 
+/* An opaque operator has one pass forward and one backward. */
+bool hp_told_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                     double *seconds)
+{
+    const struct pass *p = &nest->pass[pass];
+    if (!hp_attr_get(nest->attrs, ATTR_FORWARD_S) || !hp_attr_get(nest->attrs, ATTR_BACKWARD_S))
+        return false;
+    *seconds = share_of(nest, p, range) *
+               hp_attr(nest->attrs, p->backward ? ATTR_BACKWARD_S : ATTR_FORWARD_S, 0, 0);
+    return true;
+}
+
 double hp_operand_bytes(const struct nest *nest, int pass, int o,
                         const struct range range[MAX_AXES], enum hypar_precision precision)
 {
@@ -200,8 +212,10 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
                        enum hypar_precision precision, const struct hypar_profile *profile)
 {
     struct hypar_device calibrated = *device;
+    double seconds;
+    if (hp_told_seconds(nest, pass, range, &seconds))
+        return seconds;
     if (profile) {
-        double seconds;
         enum time_source source =
             measured_seconds(nest, pass, range, device, precision, profile, &seconds);
         /* most views are made by naming alone: one that was copied tells nothing of others */

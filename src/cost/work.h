@@ -30,6 +30,11 @@ struct work {
     double bytes;       /* read and written, each tensor once */
 };
 
+/* Does the graph tell how long a pass takes (of an opaque operator that was measured)? If so,
+ * *seconds of the loops `range`: their share of it. */
+bool hp_told_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
+                     double *seconds);
+
 /* The work of `pass` over the loops `range`: its share of the pass's operations, and the
  * regions of all operands (values and gradients) that it reads and writes; of a table that is
  * looked up only the rows that are. `present` has bit o set if operand o is there (optional

@@ -1,6 +1,7 @@
 /* The one operator whose passes a row of measurements tells of. */
 #include "fit/one_op.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/word.h"
@@ -15,9 +16,10 @@ struct making {
 
 /* Inputs -------------------------------------------------------------------------------- */
 
-/* Elements under a window of `taps` at each of `extent` places. */
+/* Elements under a window of `taps` at each of `extent` places; transposed, those that so many
+ * outputs are made of. */
 static int64_t window_size(const struct making *m, int64_t extent, int64_t taps, int place,
-                           int spatial)
+                           int spatial, bool transposed)
 {
     const struct attrs *attrs = &m->shape.attrs;
     const struct attr *pad = hp_attr_get(attrs, ATTR_PAD),
@@ -33,6 +35,8 @@ static int64_t window_size(const struct making *m, int64_t extent, int64_t taps,
     else if (pad && pad->n == 2 * spatial)
         pads = pad->v[place] + pad->v[spatial + place];
     double size = (double)(extent - 1) * step + apart * (double)(taps - 1) + 1 - pads;
+    if (transposed)
+        size = floor(((double)(extent - 1) + pads - apart * (double)(taps - 1)) / step) + 1;
     return size < 1 ? 1 : size > 0x1p40 ? (int64_t)1 << 40 : (int64_t)size;
 }
 
@@ -44,7 +48,7 @@ static enum hypar_status extent_of(const struct making *m, char letter, int64_t 
                           m->row->name);
 }
 
-/* One dimension of a map, at *p: "n", "t?", "h~i", "(a,g,d)", "4". */
+/* One dimension of a map, at *p: "n", "t?", "h~i", "h/i", "h%n", "(a,g,d)", "4". */
 static enum hypar_status read_dim(const struct making *m, const char **p, int *place,
                                   int spatial, struct hypar_shape *shape)
 {
@@ -56,11 +60,13 @@ static enum hypar_status read_dim(const struct making *m, const char **p, int *p
     *p += strspn(*p, "?");
     if (optional && !hp_shape_extent(&m->shape, *at)) {
         return HYPAR_OK;
-    } else if (at[1] == '~') {
+    } else if (at[1] == '~' || at[1] == '/') {
         int64_t taps;
         TRY(extent_of(m, at[0], &extent));
         TRY(extent_of(m, at[2], &taps));
-        size = window_size(m, extent, taps, (*place)++, spatial);
+        size = window_size(m, extent, taps, (*place)++, spatial, at[1] == '/');
+    } else if (at[1] == '%') { /* of any size: as many as there will be */
+        TRY(extent_of(m, at[0], &size));
     } else if (*at >= '0' && *at <= '9') {
         size = *at - '0';
     } else {
@@ -79,7 +85,7 @@ static int count_windows(const struct making *m, const struct op_operand *o)
 {
     int n = 0;
     for (int i = 0; i < o->map_length; i++)
-        n += o->map[i] == '~' && hp_shape_extent(&m->shape, o->map[i - 1]) > 0;
+        n += strchr("~/", o->map[i]) && hp_shape_extent(&m->shape, o->map[i - 1]) > 0;
     return n;
 }
 
@@ -180,6 +186,12 @@ static enum hypar_status add_inputs(const struct making *m, struct graph_builder
             TRY(shape_in_order(m, &shape, &sample_dim));
         if (m->row == &hp_op[OP_SLICE])
             reach_stop(m, &shape);
+        if (m->row == &hp_op[OP_INDEX_SELECT] && o.index) {
+            int64_t axis = hp_attr_int(&m->shape.attrs, ATTR_AXIS, 0, 0);
+            axis += axis < 0 ? shape.n_dims : 0;
+            shape = (struct hypar_shape){ 1, { axis < MAX_DIMS ? shape.dim[axis] : 1 } };
+            sample_dim = -1;
+        }
         if (!in_order)
             TRY(input_shape(m, &o, &shape, &sample_dim));
         input[(*n_inputs)++] =

@@ -124,7 +124,7 @@ enum hypar_status hp_shape_read(struct shape *out, struct arena *arena,
     return HYPAR_OK;
 }
 
-/* "=out", "=kernel.1", "=out/groups": the attribute that sets an axis. */
+/* "=out", "=kernel", "=out/groups": the attribute that sets an axis. */
 struct setter {
     enum attr_id id, divisor; /* ATTR_COUNT: none */
     int index;
@@ -135,17 +135,40 @@ static struct setter read_setter(const char *text, size_t n)
     char name[32] = "";
     struct setter setter = { .divisor = ATTR_COUNT };
     memcpy(name, text, n);
-    char *slash = strchr(name, '/'), *dot = strchr(name, '.');
+    char *slash = strchr(name, '/');
     if (slash) {
         *slash = '\0';
         setter.divisor = hp_attr_find(slash + 1);
     }
-    if (dot) {
-        *dot = '\0';
-        setter.index = dot[1] - '0';
-    }
     setter.id = hp_attr_find(name);
     return setter;
+}
+
+/* The spatial dimension that axis `letter` is of: one along which a window goes, "h" of h~i for
+ * h and i; 0: none. */
+static char spatial_of(const struct op_traits *row, char letter)
+{
+    for (const char *p = row->operands; (p = strpbrk(p, "~/%")) != NULL; p++)
+        if (p[-1] == letter || (*p != '%' && p[1] == letter))
+            return p[-1];
+    return 0;
+}
+
+/* How many axes before `at` in the row's text take values of the same attribute; *there: does
+ * the shape have the dimension that axis `at` is of? */
+static int place_of(const struct shape *shape, const struct op_traits *row, const char *at,
+                    bool *there)
+{
+    int place = 0;
+    char own = spatial_of(row, *at);
+    *there = !own || hp_shape_extent(shape, own) > 0;
+    for (const char *p = row->axes; p < at; p += strspn(p, " ")) {
+        size_t n = strcspn(p, " ");
+        char dim = spatial_of(row, *p);
+        place += own && n > 3 && dim && hp_shape_extent(shape, dim) > 0;
+        p += n;
+    }
+    return place;
 }
 
 /* What the attribute is, by the text or by its default, if another one is that; 0: not known.
@@ -214,8 +237,11 @@ enum hypar_status hp_shape_complete(struct shape *shape, struct arena *arena,
 {
     for (const char *p = row->axes; *p && *p != '*'; p += strspn(p, " ")) {
         size_t n = strcspn(p, " ");
-        if (n > 3)
-            TRY(complete_axis(shape, arena, row, p[0], read_setter(p + 3, n - 3), err));
+        bool there = true;
+        struct setter by = n > 3 ? read_setter(p + 3, n - 3) : (struct setter){ 0 };
+        by.index = n > 3 ? place_of(shape, row, p, &there) : 0;
+        if (n > 3 && there)
+            TRY(complete_axis(shape, arena, row, p[0], by, err));
         p += n;
     }
     return HYPAR_OK;

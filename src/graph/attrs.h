@@ -14,6 +14,7 @@
     X(STRIDE, "stride", 1, 0x1p20, true, "step of the window") \
     X(PAD, "pad", 0, 0x1p20, true, "zeros before each dimension, then after each") \
     X(DILATION, "dilation", 1, 0x1p20, true, "distance of the taps") \
+    X(OUTPUT_PAD, "output_pad", 0, 0x1p20, true, "further outputs after each dimension") \
     X(GROUPS, "groups", 1, 0x1p24, true, "groups of channels") \
     X(OUT, "out", 1, 0x1p30, true, "output features, where no parameter tells") \
     X(VOCAB, "vocab", 1, 0x1p30, true, "rows, where no parameter tells") \
@@ -24,7 +25,8 @@
     X(REVERSE, "reverse", 0, 1, true, "the sequence is run from its end") \
     X(CEIL, "ceil", 0, 1, true, "pooling keeps a last, incomplete window") \
     X(COUNT_PAD, "count_pad", 0, 1, true, "the mean divides by all taps, padding included") \
-    X(SIZE, "size", 1, 0x1p20, true, "channels of a window") \
+    X(SIZE, "size", 1, 0x1p20, true, "channels of a window; of what is resized, its dimensions") \
+    X(ALIGN_CORNERS, "align_corners", 0, 1, true, "the first and the last element stay where they are") \
     X(AXIS, "axis", -6, 5, true, "a dimension; -1 is the last") \
     X(AXES, "axes", -6, 5, true, "dimensions; -1 is the last") \
     X(KEEP, "keep", 0, 1, true, "reduced dimensions stay, with size 1") \

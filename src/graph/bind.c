@@ -1,5 +1,5 @@
-/* Rows whose index maps depend on attributes: concat, split, slice,
- * pad, transpose, expand, reduce, opaque. (Reshape: graph/reshape.c.) */
+/* Rows whose index maps depend on attributes: concat, split, slice, pad, transpose, expand,
+ * reduce, cumsum, gather, opaque. (Reshape: graph/reshape.c.) */
 #include <string.h>
 
 #include "base/number.h"
@@ -286,6 +286,78 @@ bool bind_reduce(struct binding *b)
             continue;
         y->size[y->n_dims] = reduced ? 1 : t->shape.dim[d];
         y->dim[y->n_dims++] = reduced ? hp_map_whole(DIM_WHOLE) : hp_map_axis(d);
+    }
+    return true;
+}
+
+/* Along the dimension itself a part would wait for those before it: it is not split. */
+bool bind_cumsum(struct binding *b)
+{
+    const struct tensor *t = b->input[0];
+    int axis;
+    if (!hp_dimension_attr(b, t->shape.n_dims, &axis))
+        return false;
+    hp_bind_axes(b, t->shape.n_dims, t->shape.dim, t->sample_dim == axis ? -1 : t->sample_dim);
+    b->axis[axis].role = HYPAR_INNER;
+    add_like(b, 'x', -1, OPERAND_INPUT, &t->shape);
+    add_like(b, 'y', -1, OPERAND_OUTPUT, &t->shape);
+    return true;
+}
+
+/* An operand of a look-up along dimension `axis`, whose element any integer may name: every
+ * part has all of it. */
+static void add_looked_up(struct binding *b, char letter, enum operand_role role,
+                          const struct hypar_shape *shape, int axis)
+{
+    struct operand *x = add_like(b, letter, -1, role, shape);
+    for (int d = 0; d < shape->n_dims; d++)
+        x->dim[d] = d == axis ? hp_map_whole(DIM_WHOLE) : hp_map_axis(d);
+}
+
+/* The integers have the shape of what is looked up but along the axis, or (index_select) only
+ * that dimension. */
+static bool check_index(struct binding *b, int axis, bool one_dimension)
+{
+    const struct hypar_shape *x = &b->input[0]->shape, *i = &b->input[1]->shape;
+    if (i->n_dims != (one_dimension ? 1 : x->n_dims))
+        return hp_bind_fail(b, "'i' has %d dimensions, expected %d", i->n_dims,
+                            one_dimension ? 1 : x->n_dims);
+    if (one_dimension && b->input[1]->sample_dim >= 0)
+        return hp_bind_fail(b, "'i' holds samples, expected the same for all of them");
+    for (int d = 0; d < x->n_dims && !one_dimension; d++)
+        if (d != axis && i->dim[d] != x->dim[d])
+            return hp_bind_fail(b, "'i' has %lld in dimension %d, expected %lld",
+                                (long long)i->dim[d], d, (long long)x->dim[d]);
+    return true;
+}
+
+bool bind_gather(struct binding *b)
+{
+    const struct tensor *t = b->input[0];
+    bool select = b->row == &hp_op[OP_INDEX_SELECT], scatter = b->row == &hp_op[OP_SCATTER_ADD];
+    struct hypar_shape out = t->shape;
+    int axis;
+    if (!hp_dimension_attr(b, out.n_dims, &axis) || !check_index(b, axis, select))
+        return false;
+    const struct hypar_shape *index = &b->input[1]->shape;
+    out.dim[axis] = index->dim[select ? 0 : axis];
+    for (int d = 0; scatter && d < out.n_dims; d++)
+        if (b->input[2]->shape.n_dims != out.n_dims || b->input[2]->shape.dim[d] != out.dim[d])
+            return hp_bind_fail(b, "'s' does not have the shape of 'i'");
+    hp_bind_axes(b, out.n_dims, out.dim, t->sample_dim == axis ? -1 : t->sample_dim);
+    add_looked_up(b, 'x', OPERAND_INPUT, &t->shape, axis);
+    struct operand *i = hp_bind_operand(b, 'i', -1, OPERAND_INPUT);
+    i->index = true;
+    i->n_dims = (int8_t)index->n_dims;
+    for (int d = 0; d < index->n_dims; d++) {
+        i->size[d] = index->dim[d];
+        i->dim[d] = hp_map_axis(select ? axis : d);
+    }
+    if (scatter) {
+        add_like(b, 's', -1, OPERAND_INPUT, &out);
+        add_looked_up(b, 'y', OPERAND_OUTPUT, &t->shape, axis);
+    } else {
+        add_like(b, 'y', -1, OPERAND_OUTPUT, &out);
     }
     return true;
 }

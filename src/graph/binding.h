@@ -79,6 +79,8 @@ bool bind_transpose(struct binding *b);
 bool bind_reshape(struct binding *b);
 bool bind_expand(struct binding *b);
 bool bind_reduce(struct binding *b);
+bool bind_cumsum(struct binding *b);
+bool bind_gather(struct binding *b);
 bool bind_opaque(struct binding *b);
 
 /* Letters (letters.c). A reshape or a transpose computes nothing: its axes are called as in the

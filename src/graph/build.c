@@ -189,9 +189,11 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
         binding->make[i] = t == HP_MAKE;
         if (!binding->input[i] && (i == 0 || wanted < 0 || binding->row->axes[0] == '*'))
             return hp_fail(err, HYPAR_INVALID, "input %d is missing", i);
+        bool index = row_operand(binding->row, i).index;
         if (binding->input[i] && (binding->row->bind || binding->row->axes[0] == '*') &&
-            !(binding->row->flags & ROW_OPAQUE) && binding->input[i]->index)
-            return hp_fail(err, HYPAR_INVALID, "input %d holds integers, expected numbers", i);
+            !(binding->row->flags & ROW_OPAQUE) && binding->input[i]->index != index)
+            return hp_fail(err, HYPAR_INVALID, "input %d holds %s, expected %s", i,
+                           index ? "numbers" : "integers", index ? "integers" : "numbers");
     }
     if (binding->n_inputs && hp_takes_letters(binding->row))
         hp_bind_letters(binding, g, request->inputs[0]);

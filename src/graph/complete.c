@@ -45,7 +45,7 @@ const char *hp_op_attr_names(const struct op_traits *row, char *text, size_t siz
 /* How many values: one per spatial dimension (S), two (D), one, or -1 for any number. */
 static int wanted_count(char count, int rank)
 {
-    int spatial = rank < 4 ? 1 : 2;
+    int spatial = rank < 4 ? 1 : rank == 4 ? 2 : 3;
     switch (count) {
     case 'S':
         return spatial;

@@ -41,6 +41,10 @@ struct dim_map {
     /* DIM_AXIS: outputs [lo,hi) touch [lo*stride-pad, (hi-1)*stride-pad+span), clipped to the
      * tensor. A plain axis is stride 1, pad 0, span 1; axis + offset is pad = -offset. */
     int64_t stride, pad, span; /* span = dilation * (kernel - 1) + 1 */
+    /* Not 0: these are positions between elements, so many (2 at least) to an element, rounded
+     * down: resizing, adaptive pooling, transposed convolution. */
+    int64_t divide;
+    int8_t taps; /* the axis of the window's taps; 0: none (axis 0 never is) */
 };
 
 enum operand_role {

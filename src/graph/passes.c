@@ -100,6 +100,22 @@ static const char *read_count(const struct binding *b, const char *p, axis_set a
     }
 }
 
+/* Of the taps of a transposed convolution one in `stride` meets an element. */
+static void leave_out_taps(const struct binding *b, struct pass *pass)
+{
+    double share = 1;
+    for (int d = 0; d < b->operand[0].n_dims; d++) {
+        const struct dim_map *map = &b->operand[0].dim[d];
+        if (map->divide && map->taps && pass->axes >> map->taps & 1)
+            share *= (double)map->stride / (double)map->divide;
+    }
+    pass->macs *= share;
+    for (int i = 0; i < pass->n_products; i++) {
+        pass->product[i].macs *= share;
+        pass->product[i].times[PRODUCT_SUMMED] *= share;
+    }
+}
+
 static const char *read_pass(struct binding *b, const char *p)
 {
     struct pass pass = { 0 };
@@ -108,8 +124,10 @@ static const char *read_pass(struct binding *b, const char *p)
     p = read_names(b, p + 2, &pass.writes, &pass.writes_grad, &no_adds); /* after "->" */
     pass.axes = axes_of(b, (pass.reads & ~pass.adds) | pass.reads_grad | pass.writes |
                                pass.writes_grad);
-    if (*p == ':')
+    if (*p == ':') {
         p = read_count(b, p + 1, pass.axes, &pass.macs, pass.product, &pass.n_products);
+        leave_out_taps(b, &pass);
+    }
     if (*p == '/')
         p = read_count(b, p + 1, pass.axes, &pass.other, NULL, NULL);
     pass.backward = pass.reads_grad || pass.writes_grad;

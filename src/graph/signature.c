@@ -9,11 +9,12 @@
 
 /* One dimension of an operand's index map, as written. */
 struct pattern_dim {
-    enum { PLAIN, WINDOW, PRODUCT, CONSTANT } form;
+    enum { PLAIN, WINDOW, TRANSPOSED, SCALED, PRODUCT, CONSTANT } form;
     char letter[MAX_FACTORS]; /* axes; of a window the axis, then its taps */
+    char scaled;              /* 'n' nearest, 'l' linear, 'a' all that an output covers */
     int n_letters;
     int64_t constant;
-    bool optional;
+    int optional; /* 1: "?"; 2: "??", there after all that have one */
 };
 
 struct pattern {
@@ -64,16 +65,18 @@ static const char *read_dim(const char *p, struct pattern_dim *dim)
         p++;
     } else {
         dim->letter[dim->n_letters++] = *p++;
-        if (*p == '~') {
-            dim->form = WINDOW;
+        if (*p == '~' || *p == '/') {
+            dim->form = *p == '~' ? WINDOW : TRANSPOSED;
             dim->letter[dim->n_letters++] = p[1];
+            p += 2;
+        } else if (*p == '%') {
+            dim->form = SCALED;
+            dim->scaled = p[1];
             p += 2;
         }
     }
-    if (*p == '?') {
-        dim->optional = true;
-        p++;
-    }
+    for (; *p == '?'; p++)
+        dim->optional++;
     return p;
 }
 
@@ -144,23 +147,35 @@ static void read_operands(struct signature *s)
     }
 }
 
+/* The letters of an optional dimension, wherever it stands: its axis, and the taps of windows
+ * over it. */
+static void leave_out(struct signature *s, char letter)
+{
+    for (int i = 0; i < s->n_patterns; i++)
+        for (int d = 0; d < s->pattern[i].n_dims; d++) {
+            const struct pattern_dim *dim = &s->pattern[i].dim[d];
+            for (int k = 0; dim->letter[0] == letter && k < dim->n_letters; k++)
+                s->left_out[(int)dim->letter[k]] = true;
+        }
+}
+
 /* Optional dimensions: there are as many as the first input's rank asks for. */
 static bool fit_rank(struct signature *s)
 {
     struct pattern *first = &s->pattern[0];
     int optional = 0, rank = s->b->input[0]->shape.n_dims;
     for (int d = 0; d < first->n_dims; d++)
-        optional += first->dim[d].optional;
+        optional += first->dim[d].optional > 0;
     int required = first->n_dims - optional;
     if (rank < required || rank > first->n_dims)
         return hp_bind_fail(s->b, "input '%c' has %d dimensions, expected %d%s%.0d",
                             first->name, rank, required, optional ? " to " : "",
                             optional ? first->n_dims : 0);
     int room = rank - required;
-    for (int d = 0; d < first->n_dims; d++)
-        if (first->dim[d].optional && room-- <= 0)
-            for (int i = 0; i < first->dim[d].n_letters; i++)
-                s->left_out[(int)first->dim[d].letter[i]] = true;
+    for (int turn = 1; turn <= 2; turn++)
+        for (int d = 0; d < first->n_dims; d++)
+            if (first->dim[d].optional == turn && room-- <= 0)
+                leave_out(s, first->dim[d].letter[0]);
 
     for (int i = 0; i < s->n_patterns; i++) {
         struct pattern *p = &s->pattern[i];
@@ -191,20 +206,35 @@ static enum hypar_role role_of(char letter)
     }
 }
 
-/* "=out", "=kernel.1", "=out/groups": 0 where the attribute is not given, -1 on failure. */
-static int64_t extent_from_attr(struct binding *b, const char *text, size_t length)
+static bool has_taps(const struct pattern_dim *dim)
+{
+    return dim->form == WINDOW || dim->form == TRANSPOSED;
+}
+
+/* Which of the windows of an operand has taps `letter`, or goes along it where it has none; 0
+ * for an axis that is of no window. */
+static int window_place(const struct signature *s, char letter)
+{
+    for (int i = 0; i < s->n_patterns; i++)
+        for (int d = 0, place = 0; d < s->pattern[i].n_dims; d++) {
+            const struct pattern_dim *dim = &s->pattern[i].dim[d];
+            if ((has_taps(dim) || dim->form == SCALED) && dim->letter[has_taps(dim)] == letter)
+                return place;
+            place += has_taps(dim) || dim->form == SCALED;
+        }
+    return 0;
+}
+
+/* "=out", "=kernel" (of taps: the value of their dimension), "=out/groups": 0 where the
+ * attribute is not given, -1 on failure. */
+static int64_t extent_from_attr(struct binding *b, const char *text, size_t length, int index)
 {
     char name[32] = "", divisor[32] = "";
     memcpy(name, text, length);
-    char *slash = strchr(name, '/'), *dot = strchr(name, '.');
-    int index = 0;
+    char *slash = strchr(name, '/');
     if (slash) {
         memcpy(divisor, slash + 1, strlen(slash + 1));
         *slash = '\0';
-    }
-    if (dot) {
-        index = dot[1] - '0';
-        *dot = '\0';
     }
     int64_t value = hp_attr_int(b->attrs, hp_attr_find(name), index, 0);
     if (!slash || !value)
@@ -227,7 +257,7 @@ static bool read_axes(struct signature *s)
             struct hypar_axis *axis = &b->axis[b->n_axes];
             *axis = (struct hypar_axis){ .name = { p[0] }, .role = role_of(p[1]) };
             if (n > 3)
-                axis->extent = extent_from_attr(b, p + 3, n - 3);
+                axis->extent = extent_from_attr(b, p + 3, n - 3, window_place(s, p[0]));
             if (axis->extent < 0)
                 return false;
             s->axis_of[(int)p[0]] = (signed char)b->n_axes++;
@@ -298,6 +328,43 @@ static int64_t window_extent(struct binding *b, int64_t size, int place, struct 
     return (extent - 1) * map->stride >= size + before ? extent - 1 : extent;
 }
 
+/* Outputs of a transposed convolution over `size` elements: element q adds to outputs
+ * q stride - pad + tap dilation, so output o sees elements from (o + pad - (taps - 1) dilation)
+ * / stride, rounded up, to (o + pad) / stride, rounded down. 0: there are none. */
+static int64_t transposed_extent(struct binding *b, int64_t size, int place,
+                                 struct dim_map *map, int64_t taps)
+{
+    const struct attr *pad = hp_attr_get(b->attrs, ATTR_PAD);
+    int64_t stride = hp_attr_int(b->attrs, ATTR_STRIDE, place, 1);
+    int64_t reach = hp_attr_int(b->attrs, ATTR_DILATION, place, 1) * (taps - 1);
+    int64_t before = (int64_t)pad->v[place], after = (int64_t)pad->v[pad->n / 2 + place];
+    int64_t more = hp_attr_int(b->attrs, ATTR_OUTPUT_PAD, place, 0);
+    map->stride = 2;
+    map->divide = 2 * stride;
+    map->pad = 2 * (reach - before - stride + 1);
+    map->span = 2 * (reach - stride) + 3;
+    int64_t extent = (size - 1) * stride + reach + 1 + more - before - after;
+    return extent < 1 ? 0 : extent;
+}
+
+/* Outputs in proportion to the elements of a dimension: `extent` of them over `size`. */
+static void scale(struct binding *b, int64_t size, int64_t extent, char how,
+                  struct dim_map *map)
+{
+    bool corners = hp_attr_int(b->attrs, ATTR_ALIGN_CORNERS, 0, 0) != 0;
+    map->stride = 2 * size;
+    map->divide = 2 * extent;
+    map->span = how == 'a' ? 2 * size - 1 : 1; /* up to where the next output begins */
+    if (how == 'l' && corners) {               /* the first and the last stay where they are */
+        map->stride = extent > 1 ? 2 * (size - 1) : 0;
+        map->divide = extent > 1 ? 2 * (extent - 1) : 2;
+    } else if (how == 'l') { /* middles of elements: (o + 1/2) size / extent - 1/2 */
+        map->pad = extent - size;
+    }
+    if (how == 'l')
+        map->span = map->divide + 1;
+}
+
 /* Extents come from files: a product is at most what no tensor may have anyway. */
 static int64_t bounded_product(int64_t a, int64_t b)
 {
@@ -342,10 +409,16 @@ static bool match_dim(struct signature *s, int o, int d, const struct pattern_di
     int axis = s->axis_of[(int)dim->letter[0]];
     if (dim->form == PLAIN)
         return bind_extent(s, o, axis, size);
+    if (dim->form == SCALED)
+        return true; /* an attribute says what it becomes */
 
     int64_t taps = b->axis[s->axis_of[(int)dim->letter[1]]].extent;
     struct dim_map map;
-    int64_t extent = window_extent(b, size, (*place)++, &map, taps);
+    int64_t extent = dim->form == WINDOW ? window_extent(b, size, (*place)++, &map, taps)
+                                         : transposed_extent(b, size, (*place)++, &map, taps);
+    if (extent < 1 && dim->form == TRANSPOSED)
+        return hp_bind_fail(b, "attribute 'pad' leaves nothing of '%s', which has %lld",
+                            operand->name, (long long)size);
     if (extent < 1)
         return hp_bind_fail(b, "a window of %lld does not fit into '%s', which has %lld",
                             (long long)map.span, operand->name, (long long)size);
@@ -386,16 +459,22 @@ static void map_dim(struct signature *s, struct operand *operand, int d,
         return;
     }
     map->kind = dim->form == PRODUCT ? DIM_PRODUCT : DIM_AXIS;
-    map->n_axes = (int8_t)(dim->form == WINDOW ? 1 : dim->n_letters);
+    map->n_axes = (int8_t)(has_taps(dim) ? 1 : dim->n_letters);
     for (int i = 0; i < map->n_axes; i++) {
         map->axis[i] = s->axis_of[(int)dim->letter[i]];
         size = bounded_product(size, b->axis[map->axis[i]].extent);
     }
-    if (dim->form == WINDOW)
-        window_extent(b, operand->size[d], (*place)++, map,
-                      b->axis[s->axis_of[(int)dim->letter[1]]].extent);
-    else
+    if (has_taps(dim))
+        map->taps = s->axis_of[(int)dim->letter[1]];
+    if (dim->form == WINDOW) {
+        window_extent(b, operand->size[d], (*place)++, map, b->axis[map->taps].extent);
+    } else if (dim->form == TRANSPOSED) {
+        transposed_extent(b, operand->size[d], (*place)++, map, b->axis[map->taps].extent);
+    } else if (dim->form == SCALED) {
+        scale(b, operand->size[d], size, dim->scaled, map);
+    } else {
         operand->size[d] = size;
+    }
 }
 
 static void map_operand(struct signature *s, int o)

@@ -17,7 +17,7 @@ static bool cuts(const struct nest *nest, int o, int axis)
     for (int d = 0; d < operand->n_dims; d++) {
         const struct dim_map *dim = &operand->dim[d];
         if (dim->n_axes > 0 && dim->axis[0] == axis && dim->kind == DIM_AXIS)
-            return dim->stride == 1 && dim->span == 1;
+            return dim->stride == 1 && dim->span == 1 && !dim->divide;
         if (dim->n_axes > 0 && dim->axis[0] == axis && dim->kind == DIM_PRODUCT)
             return true;
     }

@@ -7,6 +7,7 @@
 
 static const double sqrt_half = 0.70710678118654752440;       /* 1 / sqrt(2) */
 static const double one_by_sqrt_2pi = 0.39894228040143267794; /* 1 / sqrt(2 pi) */
+static const double sqrt_two_by_pi = 0.79788456080286535588;  /* sqrt(2 / pi) */
 static const double two_by_sqrt_pi = 1.12837916709551257390;  /* 2 / sqrt(pi) */
 
 struct constants hp_constants(const struct attrs *attrs)
@@ -32,6 +33,17 @@ double hp_sigmoid(double x)
 static double clamp(double x, double least, double most)
 {
     return x < least ? least : x > most ? most : x;
+}
+
+/* What tanh is taken of in the approximation of GELU (Hendrycks and Gimpel 2016). */
+static double gelu_inner(double x)
+{
+    return sqrt_two_by_pi * (x + 0.044715 * x * x * x);
+}
+
+static double gelu_inner_slope(double x)
+{
+    return sqrt_two_by_pi * (1 + 3 * 0.044715 * x * x);
 }
 
 /* A row: what gives y from x, what gives the slope from x or y; alpha and beta are constants.
@@ -70,6 +82,9 @@ static double clamp(double x, double least, double most)
 UNARY(relu, y, x < 0 ? 0 : x, y > 0)
 UNARY(gelu, x, x * 0.5 * (1 + erf(x * sqrt_half)),
       0.5 * (1 + erf(x * sqrt_half)) + x * one_by_sqrt_2pi * exp(-0.5 * x * x))
+UNARY(gelu_tanh, x, 0.5 * x * (1 + tanh(gelu_inner(x))),
+      0.5 * (1 + tanh(gelu_inner(x))) +
+          0.5 * x * (1 - tanh(gelu_inner(x)) * tanh(gelu_inner(x))) * gelu_inner_slope(x))
 UNARY(silu, x, x * hp_sigmoid(x), hp_sigmoid(x) * (1 + x * (1 - hp_sigmoid(x))))
 UNARY(sigmoid, y, hp_sigmoid(x), y * (1 - y))
 UNARY(tanh, y, tanh(x), 1 - y * y)
@@ -83,6 +98,8 @@ UNARY(clip, x, clamp(x, alpha, beta), x >= alpha && x <= beta)
 UNARY(exp, y, exp(x), y)
 UNARY(log, x, log(x), 1 / x)
 UNARY(sqrt, y, sqrt(x), 0.5 / y)
+UNARY(sin, x, sin(x), cos(x))
+UNARY(cos, x, cos(x), -sin(x))
 UNARY(pow, x, pow(x, alpha), alpha == 0 ? 0 : alpha * pow(x, alpha - 1))
 UNARY(erf, x, erf(x), two_by_sqrt_pi * exp(-x * x))
 UNARY(abs, x, fabs(x), (x > 0) - (x < 0))
@@ -99,10 +116,10 @@ BINARY(maximum, x > y ? x : y, x > y ? 1 : x == y ? 0.5 : 0, y > x ? 1 : x == y 
 
 #define ROW(KIND, name) [OP_##KIND] = { name##_value, name##_slope }
 const struct unary hp_unary[OP_KIND_COUNT] = {
-    ROW(RELU, relu), ROW(GELU, gelu), ROW(SILU, silu), ROW(SIGMOID, sigmoid), ROW(TANH, tanh),
+    ROW(RELU, relu), ROW(GELU, gelu), ROW(GELU_TANH, gelu_tanh), ROW(SILU, silu), ROW(SIGMOID, sigmoid), ROW(TANH, tanh),
     ROW(LEAKY_RELU, leaky_relu), ROW(ELU, elu), ROW(SOFTPLUS, softplus),
     ROW(HARD_SIGMOID, hard_sigmoid), ROW(HARD_SWISH, hard_swish), ROW(CLIP, clip),
-    ROW(EXP, exp), ROW(LOG, log), ROW(SQRT, sqrt), ROW(POW, pow), ROW(ERF, erf), ROW(ABS, abs),
+    ROW(EXP, exp), ROW(LOG, log), ROW(SQRT, sqrt), ROW(SIN, sin), ROW(COS, cos), ROW(POW, pow), ROW(ERF, erf), ROW(ABS, abs),
     ROW(NEG, neg), ROW(AFFINE, affine),
 };
 #undef ROW

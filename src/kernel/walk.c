@@ -54,18 +54,6 @@ bool hp_call_writes(const struct kernel_call *call, const char *name)
 
 /* Maps -------------------------------------------------------------------------------- */
 
-/* The axis of the taps of a windowed dimension (h~i, w~j; c~z of lrn), -1 if it is none. */
-static int taps_of(const struct nest *nest, int o, int d)
-{
-    if (o != 0)
-        return -1;
-    if (nest->kind == OP_LRN)
-        return d == 1 ? hp_nest_axis(nest, 'z') : -1;
-    if (!hp_attr_get(nest->attrs, ATTR_KERNEL) || d < 2)
-        return -1;
-    return hp_nest_axis(nest, d == 2 ? 'i' : 'j');
-}
-
 /* Positions before the tensor's first or after its last are reached at some index. */
 static bool leaves(const struct walk *w, const struct walk_edge *edge)
 {
@@ -79,7 +67,9 @@ static void map_axis(struct walk *w, struct walk_map *map, int o, int d)
 {
     const struct nest *nest = w->call->nest;
     const struct dim_map *dim = &nest->operand[o].dim[d];
-    int taps = taps_of(nest, o, d);
+    int taps = dim->taps ? dim->taps : -1;
+    if (dim->divide)
+        return;
     struct walk_edge edge = { dim->axis[0], taps, dim->stride,
                               dim->pad,     0,    nest->operand[o].size[d] };
     if (taps >= 0) {

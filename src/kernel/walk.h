@@ -11,8 +11,8 @@
  *
  * Each round is a run along one axis. Points at which an operand has no element (a tap in the
  * padding, an input of a concatenation that does not reach here) are left out. A window whose
- * taps are not axes of the pass is not followed: that dimension stands at position 0, and the
- * kernel goes over the window itself. */
+ * taps are not axes of the pass, or whose positions lie between elements, is not followed: that
+ * dimension stands at position 0, and the kernel goes over the window itself. */
 #ifndef KERNEL_WALK_H
 #define KERNEL_WALK_H
 

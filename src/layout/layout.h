@@ -23,6 +23,12 @@ static inline bool hp_range_empty(struct range r)
     return r.hi <= r.lo;
 }
 
+/* a / b, rounded down; b > 0. */
+static inline int64_t hp_divide_down(int64_t a, int64_t b)
+{
+    return a >= 0 ? a / b : -((b - 1 - a) / b);
+}
+
 bool hp_box_empty(const struct box *box);
 int64_t hp_box_elements(const struct box *box); /* 0 if empty; a scalar's box has 1 */
 struct box hp_box_intersect(const struct box *a, const struct box *b);

@@ -13,6 +13,10 @@ static struct range window(const struct dim_map *map, struct range outputs, int6
 {
     int64_t lo = outputs.lo * map->stride - map->pad;
     int64_t hi = (outputs.hi - 1) * map->stride - map->pad + map->span;
+    if (map->divide) {
+        lo = hp_divide_down(lo, map->divide);
+        hi = hp_divide_down(hi - 1, map->divide) + 1;
+    }
     return clip(lo, hi, size);
 }
 

@@ -178,8 +178,8 @@ static enum hypar_status read_operands(struct reading *r, const struct json *at,
     return HYPAR_OK;
 }
 
-/* Complete with the row's defaults, as those of a nest are. One or two windows are told apart
- * by the second's axis. */
+/* Complete with the row's defaults, as those of a nest are. Windows in one to three dimensions
+ * are told apart by their axes. */
 static enum hypar_status read_attrs(struct reading *r, const struct json *at,
                                     struct measured *m)
 {
@@ -189,7 +189,7 @@ static enum hypar_status read_attrs(struct reading *r, const struct json *at,
     struct json attrs_at = hp_json_member(at, "attrs");
     int rank = 3;
     for (int a = 0; a < m->n_axes; a++)
-        rank = m->axis[a].name == 'w' ? 4 : rank;
+        rank = m->axis[a].name == 'd' ? 5 : m->axis[a].name == 'w' && rank < 4 ? 4 : rank;
     for (int a = 0; a < given.n; a++)
         for (int i = 0; i < given.attr[a].n; i++)
             if ((given.attr[a].id == ATTR_AXIS || given.attr[a].id == ATTR_AXES) &&

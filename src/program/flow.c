@@ -36,9 +36,11 @@ enum hypar_status hypar_graph_lowerable(const struct hypar_graph *g, struct hypa
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "%s has no loss, expected a cross_entropy or mse_loss at its end",
                        g->name);
-    for (int i = g->n_ops - 1; i >= 0; i--)
-        if (hp_op[g->ops[i].kind].flags & ROW_OPAQUE)
-            return hp_fail(err, HYPAR_UNSUPPORTED, "opaque '%s' cannot be lowered",
+    for (int i = 0; i < g->n_ops; i++)
+        if (hp_attr(g->ops[i].nest->attrs, ATTR_PARAMETER_BYTES, 0, 0) > 0)
+            return hp_fail(err, HYPAR_UNSUPPORTED,
+                           "opaque '%s' has parameters of its own, expected them among its "
+                           "inputs",
                            g->ops[i].name);
     return HYPAR_OK;
 }

@@ -140,10 +140,10 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
     int best = fastest(c);
     char step[32], rate[32];
     if (best < 0) {
-        bool delayed = false;
+        bool delayed = false, any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK;
         for (int i = 0; i < c->n; i++)
             delayed |= !c->row[i].why && c->row[i].fits && c->row[i].delayed;
-        fputs(delayed ? "" : "\nNo plan fits.\n", to);
+        fputs(delayed ? "" : any ? "\nNo plan fits.\n" : "\nNo plan could be simulated.\n", to);
         return;
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
@@ -153,6 +153,9 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
             hp_metric(rate, s->samples_per_s), 100 * s->mfu);
     if (s->measured.asked)
         fprintf(to, "Profile: of its plan %s.\n", hp_measured_text(arena, &s->measured));
+    if (s->opaque)
+        hp_wrap(to, hp_arena_printf(arena, "Opaque: in its plan %s.", hp_opaque_text(arena, s)),
+                0);
 }
 
 static void comparison_text(FILE *to, const struct hypar_comparison *c)
@@ -205,6 +208,7 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     if (row->delayed)
         hp_json_put_bool(w, "delayed_updates", true);
     hp_put_measured(w, &s->measured);
+    hp_put_opaque(w, s);
     hp_json_end_object(w);
 }
 

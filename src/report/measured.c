@@ -1,4 +1,5 @@
-/* What a profile told of a step's times. */
+/* What a profile told of a step's times, and what of them rests on opaque operators. */
+#include "report/columns.h"
 #include "report/put.h"
 
 void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *m)
@@ -40,4 +41,27 @@ char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
     return hp_arena_printf(arena, "%s: %.0f kernels, launched in %s%s", framework, s->kernels,
                            hypar_format_quantity(launch, s->launch_s, HYPAR_UNIT_SECONDS),
                            s->launch_s >= s->step_s ? ", which the step waits for" : "");
+}
+
+char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *s)
+{
+    char count[64];
+    const char *how = s->opaque_measured == s->opaque ? "as measured"
+                      : s->opaque_measured
+                          ? "as measured, or as long as their tensors are read and written once"
+                          : "as long as their tensors are read and written once";
+    return hp_arena_printf(arena, "%s, %.1f %% of what is computed, %s",
+                           hp_count(count, s->opaque, "operator", "operators"),
+                           100 * s->opaque_share, how);
+}
+
+void hp_put_opaque(struct json_writer *w, const struct hypar_sim_summary *s)
+{
+    if (!s->opaque)
+        return;
+    hp_json_begin_object(w, "opaque", true);
+    hp_json_put_int(w, "operators", s->opaque);
+    hp_json_put_int(w, "measured", s->opaque_measured);
+    hp_json_put_number(w, "share", s->opaque_share);
+    hp_json_end_object(w);
 }

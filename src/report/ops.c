@@ -73,10 +73,9 @@ static const char notation[] =
     "operator "
     "also has r, copies. * one axis per dimension: n; n c; n t c; n c h w. Operands: inputs | "
     "parameters -> outputs, with the axes that index each dimension; h~i a window of i taps, "
-    "(a,d) "
-    "a product, t? there if the rank says so, b? optional, # integers. 'hypar ops NAME' tells "
-    "all "
-    "of one.";
+    "h/i one of a transposed convolution, h%n, h%l and h%a in proportion (the nearest, two "
+    "around, all covered), (a,d) a product, t? there if the rank says so (t?? last), b? "
+    "optional, # integers. 'hypar ops NAME' tells all of one.";
 
 static void list_text(FILE *to)
 {
@@ -203,16 +202,12 @@ static void heading(struct columns *table, struct arena *arena, const char *cons
         hp_cell(table, arena, "%s", names[i]);
 }
 
-/* "attribute kernel, value 0" for "kernel.0"; "heads / kv_heads" stays as it is. */
+/* "attribute kernel"; "heads / kv_heads" stays as it is. */
 static char *extent_text(struct arena *arena, const struct axis_item *axis)
 {
-    const char *dot = memchr(axis->from, '.', (size_t)axis->length);
     if (!axis->length)
         return hp_arena_strdup(arena, "of its tensors");
-    if (!dot)
-        return hp_arena_printf(arena, "attribute %.*s", axis->length, axis->from);
-    return hp_arena_printf(arena, "attribute %.*s, value %.*s", (int)(dot - axis->from),
-                           axis->from, (int)(axis->from + axis->length - dot - 1), dot + 1);
+    return hp_arena_printf(arena, "attribute %.*s", axis->length, axis->from);
 }
 
 static void show_axes(FILE *to, struct arena *arena, const struct op_traits *row)

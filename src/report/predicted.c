@@ -57,6 +57,7 @@ static void put_simulated(struct json_writer *w, const struct hypar_found *found
     hp_put_memory(w, &s->fullest);
     hp_json_put_bool(w, "fits", s->step.fits);
     hp_put_measured(w, &s->step.measured);
+    hp_put_opaque(w, &s->step);
 }
 
 static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
@@ -245,6 +246,8 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
         fprintf(to, "Kernels: %s.\n", hp_kernels_text(arena, &s->step));
     if (s && s->step.measured.asked)
         fprintf(to, "Profile: %s.\n", hp_measured_text(arena, &s->step.measured));
+    if (s && s->step.opaque)
+        hp_wrap(to, hp_arena_printf(arena, "Opaque: %s.", hp_opaque_text(arena, &s->step)), 0);
     if (!hypar_found_prediction(found).simulated && !in_part)
         hp_wrap(to, closed_text(arena, found, s), 0);
     if (s && !s->step.fits)

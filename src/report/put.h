@@ -39,6 +39,12 @@ void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *mea
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summary);
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
 
+/* "2 operators, 3.1 % of what is computed, as measured". */
+char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *summary);
+
+/* Likewise as the object "opaque"; nothing if there are none. */
+void hp_put_opaque(struct json_writer *w, const struct hypar_sim_summary *summary);
+
 /* How often what a plan sends is sent: "each byte once". NULL: a program file's. */
 const char *hp_sent_text(const struct hypar_plan *plan);
 

@@ -167,6 +167,7 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
         hp_json_put_number(&w, "launch_s", s.launch_s);
     }
     hp_put_measured(&w, &s.measured);
+    hp_put_opaque(&w, &s);
     put_pipeline(&w, sim);
     put_devices(&w, sim, s.n_devices, plan);
     put_links(&w, sim, s.n_links);
@@ -411,6 +412,10 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         fprintf(to, "Kernels   %s\n", hp_kernels_text(arena, s));
     if (s->measured.asked)
         fprintf(to, "Profile   %s\n", hp_measured_text(arena, &s->measured));
+    if (s->opaque) {
+        fprintf(to, "Opaque    ");
+        hp_wrap(to, hp_opaque_text(arena, s), 10);
+    }
     struct hypar_memory m = hypar_sim_device(sim, s->fullest_device).memory;
     struct memory_text text = hp_memory_text(m.peak, m.limit);
     fprintf(to, "Memory    ");

@@ -23,9 +23,13 @@ int64_t hp_integers_below(const struct hypar_graph *graph, int t)
     int64_t below = INT32_MAX;
     for (int u = graph->use_start[t]; u < graph->use_start[t + 1]; u++) {
         const struct nest *nest = graph->ops[graph->use[u].op].nest;
-        int axis = hp_nest_axis(nest, nest->kind == OP_EMBEDDING ? 'v' : 'c');
-        if (axis >= 0 && nest->axis[axis].extent < below)
-            below = nest->axis[axis].extent;
+        const struct attr *along =
+            hp_attr_get(nest->attrs, ATTR_AXIS); /* of the first operand */
+        int axis = along ? -1 : hp_nest_axis(nest, nest->kind == OP_EMBEDDING ? 'v' : 'c');
+        int64_t own = along       ? nest->operand[0].size[(int)along->v[0]]
+                      : axis >= 0 ? nest->axis[axis].extent
+                                  : below;
+        below = own < below ? own : below;
     }
     return below;
 }

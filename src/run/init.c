@@ -18,10 +18,22 @@ enum ask {
 };
 
 static const enum ask asks[OP_KIND_COUNT] = {
-    [OP_LINEAR] = ASK_FAN_IN,   [OP_CONV] = ASK_FAN_IN,     [OP_GROUP_CONV] = ASK_FAN_IN,
-    [OP_MATMUL] = ASK_FAN_IN,   [OP_LSTM] = ASK_HIDDEN,     [OP_LSTM_CELL] = ASK_HIDDEN,
-    [OP_BATCH_NORM] = ASK_NORM, [OP_LAYER_NORM] = ASK_NORM, [OP_RMS_NORM] = ASK_NORM,
-    [OP_GROUP_NORM] = ASK_NORM, [OP_MUL] = ASK_FACTOR,      [OP_DIV] = ASK_FACTOR,
+    [OP_LINEAR] = ASK_FAN_IN,
+    [OP_CONV] = ASK_FAN_IN,
+    [OP_GROUP_CONV] = ASK_FAN_IN,
+    [OP_MATMUL] = ASK_FAN_IN,
+    [OP_LSTM] = ASK_HIDDEN,
+    [OP_LSTM_CELL] = ASK_HIDDEN,
+    [OP_CONV_TRANSPOSE] = ASK_FAN_IN,
+    [OP_GROUP_CONV_TRANSPOSE] = ASK_FAN_IN,
+    [OP_GRU] = ASK_HIDDEN,
+    [OP_GRU_CELL] = ASK_HIDDEN,
+    [OP_BATCH_NORM] = ASK_NORM,
+    [OP_LAYER_NORM] = ASK_NORM,
+    [OP_RMS_NORM] = ASK_NORM,
+    [OP_GROUP_NORM] = ASK_NORM,
+    [OP_MUL] = ASK_FACTOR,
+    [OP_DIV] = ASK_FACTOR,
 };
 
 static bool moves_only(const struct op *op)

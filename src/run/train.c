@@ -194,12 +194,23 @@ static int64_t window_of(const struct trainer *t)
     return window < 1 ? 1 : window > MOST ? MOST : window;
 }
 
+/* Opaque operators are simulated, but nothing computes them. */
+static enum hypar_status check_kernels(const struct hypar_graph *g, struct hypar_error *err)
+{
+    for (int i = 0; i < g->n_ops; i++)
+        if (!hp_kernel_exists(g->ops[i].kind))
+            return hp_fail(err, HYPAR_UNSUPPORTED, "%s '%s' cannot be run: it has no kernel",
+                           hp_op[g->ops[i].kind].name, g->ops[i].name);
+    return HYPAR_OK;
+}
+
 static enum hypar_status lower(struct trainer *t, struct hypar_error *err)
 {
     const struct hypar_simulation *how = hypar_plan_simulation(t->plan);
     struct hypar_lower_options options = { .bucket_bytes = how->bucket_bytes,
                                            .local_bn = how->local_bn,
                                            .minibatches = window_of(t) };
+    TRY(check_kernels(t->graph, err));
     return hypar_lower(&t->program, t->plan, &options, err);
 }
 

@@ -78,14 +78,17 @@ static double bytes_of(const struct op *op, int pass, const double *bytes)
 /* A pass with products is a kernel of its own (hp_kernel_step()). */
 static void add_product(struct bounding *b, const struct op *op, int pass)
 {
-    double bytes[MAX_OPERANDS];
+    double bytes[MAX_OPERANDS], told_s;
+    struct range range[MAX_AXES];
+    hp_whole_ranges(op->nest, range);
+    bool told = hp_told_seconds(op->nest, pass, range, &told_s);
     double least_s = INFINITY, arithmetic_s = INFINITY, traffic_s = INFINITY;
     for (int k = 0; k < b->n_kinds; k++) {
         const struct kind *kind = &b->kind[k];
         struct kernel_pass at_best = { .bytes = bytes };
         hp_least_kernel_pass(op->nest, pass, &kind->at, &at_best);
         double compute_s = at_best.arithmetic_s, besides_s = at_best.besides_s;
-        if (!kind->kernels) {
+        if (!kind->kernels && !told) {
             const struct pass *p = &op->nest->pass[pass];
             compute_s = (2 * p->macs + p->other) /
                         hp_dense_op_per_s(kind->at.device, kind->at.precision);
@@ -168,7 +171,7 @@ static bool reaches_all(const struct nest *nest, int o)
         const struct dim_map *map = &nest->operand[o].dim[d];
         struct range all = hp_region_dim(nest, o, d, range);
         if (all.hi - all.lo < nest->operand[o].size[d] ||
-            (map->kind == DIM_AXIS && map->stride > map->span))
+            (map->kind == DIM_AXIS && (map->stride > map->span || map->divide)))
             return false;
     }
     return true;
@@ -226,8 +229,10 @@ static bool always_reads(const struct nest *nest, int o)
 {
     for (int d = 0; d < nest->operand[o].n_dims; d++) {
         const struct dim_map *map = &nest->operand[o].dim[d];
-        if (map->kind != DIM_AXIS)
+        if (map->kind != DIM_AXIS || (map->divide && !map->taps))
             continue;
+        if (map->divide) /* what the taps of a transposed convolution leave out */
+            return false;
         int64_t last = nest->axis[map->axis[0]].extent - 1;
         if (map->span <= map->pad || last * map->stride - map->pad >= nest->operand[o].size[d])
             return false;

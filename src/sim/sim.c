@@ -117,6 +117,40 @@ static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
     }
 }
 
+/* Opaque operators: how many there are, and their share of what devices compute. */
+static void count_opaque(struct hypar_sim *sim)
+{
+    const struct lowering *s = sim->timing->lowering;
+    const struct training_graph *k = &s->training;
+    double opaque_s = 0, busy_s = 0;
+    for (int op = 0; op < s->graph->n_ops; op++) {
+        struct op_measure measure;
+        bool opaque = (hp_op[s->graph->ops[op].kind].flags & ROW_OPAQUE) != 0;
+        sim->summary.opaque += opaque;
+        sim->summary.opaque_measured += opaque && hp_op_measured(s->graph, op, &measure);
+    }
+    for (int b = 0; sim->summary.opaque && b < s->n_bodies; b++)
+        for (int i = 0; i < k->n_op_passes; i++) {
+            const struct op *op = &s->graph->ops[k->op_pass[i].op];
+            const struct part_layout *l = s->body[b].layout[k->op_pass[i].op];
+            double times = (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches;
+            if (!(hp_op[op->kind].flags & ROW_OPAQUE) || k->op_pass[i].resend)
+                continue;
+            for (int part = 0; part < l->n_parts; part++) {
+                if (l->empty[part])
+                    continue;
+                struct kernel_place at = hp_kernel_place(sim->timing->costs, l->device[part]);
+                opaque_s += times * hp_op_seconds(l->nest, (uint32_t)1 << k->op_pass[i].pass,
+                                                  l->range + part * l->nest->n_axes,
+                                                  hp_present(op), &at);
+            }
+        }
+    for (int d = 0; d < sim->summary.n_devices; d++)
+        busy_s += sim->device[d].busy_s;
+    if (busy_s > 0)
+        sim->summary.opaque_share = fmin(1, opaque_s / busy_s);
+}
+
 /* How often an exchange of the tail is settled for one batch. */
 static double periods_per_step(const struct lowering *s, int exchange)
 {
@@ -338,6 +372,7 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     sim->summary.took_s = hp_now_s() - began_s;
     sim->has_timeline = timeline;
     summarise(sim, &c, length);
+    count_opaque(sim);
     add_up(sim);
     hp_arena_free(&c.arena);
     return hp_check_length(length, err);

@@ -54,8 +54,8 @@ $ hypar models | tail -n 2
 > resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models NAME' tells those of one.
 
 $ hypar ops | grep -A 1 -E '^(conv|lstm|relu) '
-> conv             convolution, 1D or 2D
->     nS kP cR hA wA iI jI   x[n,c,h~i,w~j?] | w[k,c,i,j?] b?[k] -> y[n,k,h,w?]
+> conv             convolution, 1D to 3D
+>     nS kP cR dA hA wA lI iI jI   x[n,c,d~l??,h~i,w~j?] | w[k,c,l??,i,j?] b?[k] ->
 > --
 > lstm             LSTM over a whole sequence (y: every h; h, z: the last)
 >     nS tI kI cI   x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k] -> y[n,t,k]
@@ -63,29 +63,31 @@ $ hypar ops | grep -A 1 -E '^(conv|lstm|relu) '
 > relu             max(x, 0)
 >     *   x[*] -> y[*]
 $ hypar ops conv
-> conv: convolution, 1D or 2D
+> conv: convolution, 1D to 3D
 >
 > axis  role                extent
 > n     sample              of its tensors
 > k     parameter           attribute out
 > c     reduction           of its tensors
+> d     attribute           of its tensors
 > h     attribute           of its tensors
 > w     attribute           of its tensors
-> i     inner, never split  attribute kernel, value 0
-> j     inner, never split  attribute kernel, value 1
+> l     inner, never split  attribute kernel
+> i     inner, never split  attribute kernel
+> j     inner, never split  attribute kernel
 > r     copies              any
 >
 > operand  role                indexed by
-> x        input               [n,c,h~i,w~j?]
-> w        parameter           [k,c,i,j?]      made where it is left out
-> b        optional parameter  [k]             made where its place says true
-> y        output              [n,k,h,w?]
+> x        input               [n,c,d~l??,h~i,w~j?]
+> w        parameter           [k,c,l??,i,j?]        made where it is left out
+> b        optional parameter  [k]                   made where its place says true
+> y        output              [n,k,d??,h,w?]
 >
 > pass reads  writes  multiply-adds  other
-> x w +b      y       nhw|k|cij
-> dy w        dx      nhw|c|kij
-> x dy        dw      cij|k|nhw
-> dy          db                     nkhw
+> x w +b      y       ndhw|k|clij
+> dy w        dx      ndhw|c|klij
+> x dy        dw      clij|k|ndhw
+> dy          db                     nkdhw
 >
 > attribute  values                     default   least        most
 > kernel     one per spatial dimension  required      1     1048576  taps of the window

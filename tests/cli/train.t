@@ -92,7 +92,7 @@ $ hypar train examples/plans/one-weird-trick.json --ranks 3
 > hypar: --ranks 3, but the plan has 4 devices: one for each
 ? 1
 $ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x","shape":[4,8]},{"name":"y","shape":[4],"index":true}],"ops":[{"name":"f","kind":"linear","inputs":["x"],"attrs":{"out":8}},{"name":"o","kind":"opaque","inputs":["f"],"attrs":{"shape":[4,8],"flops":9}},{"name":"loss","kind":"cross_entropy","inputs":["o","y"]}]}' > $TMP/opaque.json; hypar train $TMP/opaque.json
-> hypar: opaque 'o' cannot be lowered
+> hypar: opaque 'o' cannot be run: it has no kernel
 ? 3
 $ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x","shape":[4,8]}],"ops":[{"name":"f","kind":"linear","inputs":["x"],"attrs":{"out":8}}]}' > $TMP/no-loss.json; hypar train $TMP/no-loss.json
 > hypar: net has no loss, expected a cross_entropy or mse_loss at its end

@@ -11,7 +11,8 @@
 #include "graph/graph.h"
 
 /* Inputs are written "4,8 #4 w3,5 -": numbers, integers, a parameter, absent; "+": make it.
- * A batch of 4; the samples are dimension 0 of every input but "s4,8" (none) and "t7,4" (1). */
+ * A batch of 4; the samples are dimension 0 of every input but "s4,8", "i4" (integers; none)
+ * and "t7,4" (1). */
 struct op_case {
     enum op_kind kind;
     const char *inputs;
@@ -37,7 +38,7 @@ static int read_inputs(struct graph_builder *b, const char *p, int *tensor)
     while (*p) {
         char form = *p, name[16];
         snprintf(name, sizeof name, "in%d", n);
-        if (strchr("#wst-+", form))
+        if (strchr("#iwst-+", form))
             p++;
         struct hypar_shape shape;
         p = read_shape(p, &shape);
@@ -46,10 +47,10 @@ static int read_inputs(struct graph_builder *b, const char *p, int *tensor)
         else if (form == 'w')
             tensor[n++] = hp_build_param(b, name, &shape);
         else
-            tensor[n++] = hp_build_input(b, name, &shape, form == '#',
-                                         form == 's'   ? -1
-                                         : form == 't' ? 1
-                                                       : 0);
+            tensor[n++] = hp_build_input(b, name, &shape, form == '#' || form == 'i',
+                                         form == 's' || form == 'i' ? -1
+                                         : form == 't'              ? 1
+                                                                    : 0);
         p += *p == ' ';
     }
     return n;
@@ -119,17 +120,30 @@ static const struct op_case row_cases[] = {
     { OP_CONV, "4,3,9,9", ATTRS(K(3), A1(STRIDE, 2), A1(PAD, 1), A1(OUT, 5)), "y[4,5,5,5] n4S k5P c3R h5A w5A i3I j3I 13500" },
     { OP_CONV, "4,3,9", ATTRS(K(3), A1(PAD, 1), A1(OUT, 5)), "y[4,5,9] n4S k5P c3R h9A i3I 1620" },
     { OP_GROUP_CONV, "4,6,5,5", ATTRS(K(3, 3), A1(GROUPS, 3), A1(OUT, 9)), "y[4,9,3,3] n4S g3P k3I c2I h3A w3A i3I j3I 5832" },
+    { OP_CONV, "4,2,3,9,9", ATTRS(K(3, 3, 2), A1(STRIDE, 2), AN(PAD, 1, 0, 0, 1, 0, 0), A1(OUT, 5)), "y[4,5,2,4,4] n4S k5P c2R d2A h4A w4A l3I i3I j2I 23040" },
+    { OP_GROUP_CONV, "4,6,5,5,5", ATTRS(K(3), A1(GROUPS, 3), A1(OUT, 9)), "y[4,9,3,3,3] n4S g3P k3I c2I d3A h3A w3A l3I i3I j3I 52488" },
+    { OP_CONV_TRANSPOSE, "4,3,5,5", ATTRS(K(2, 2), A1(STRIDE, 2), A1(OUT, 6)), "y[4,6,10,10] n4S k6P c3R h10A w10A i2I j2I 7200" },
+    { OP_CONV_TRANSPOSE, "4,3,5", ATTRS(K(3), A1(STRIDE, 2), A1(PAD, 1), A1(OUTPUT_PAD, 1), A1(OUT, 6)), "y[4,6,10] n4S k6P c3R h10A i3I 1080" },
+    { OP_GROUP_CONV_TRANSPOSE, "4,6,5,5", ATTRS(K(2), A1(STRIDE, 2), A1(GROUPS, 3), A1(OUT, 9)), "y[4,9,10,10] n4S g3P k3I c2I h10A w10A i2I j2I 7200" },
     { OP_EMBEDDING, "#4,7", ATTRS(A1(OUT, 6), A1(VOCAB, 50)), "y[4,7,6] n4S t7A k6P v50R 0" },
     { OP_LSTM, "4,7,6 - - + + +", ATTRS(A1(OUT, 5)), "y[4,7,5] h[4,5] z[4,5] n4S t7I k5I c6I 6160" },
     { OP_LSTM_CELL, "4,6 - - + + +", ATTRS(A1(OUT, 5)), "y[4,5] s[4,5] n4S k5P c6I j5I 880" },
+    { OP_GRU, "4,7,6 - + + +", ATTRS(A1(OUT, 5)), "y[4,7,5] h[4,5] n4S t7I k5I c6I 4620" },
+    { OP_GRU_CELL, "4,6 - + + +", ATTRS(A1(OUT, 5)), "y[4,5] n4S k5P c6I j5I 660" },
     { OP_MATMUL, "4,2,3,5 4,2,5,6", NULL, "z[4,2,3,6] n4S b2A m3A k6A c5R 720" },
     { OP_MATMUL, "4,3,5 4,6,5", ATTRS(A1(TRANSPOSED, 1)), "z[4,3,6] n4S m3A k6A c5R 360" },
     { OP_ATTENTION, "4,7,24 4,9,12 4,9,18", ATTRS(A1(HEADS, 6), A1(KV_HEADS, 3)), "y[4,7,36] n4S a3A q7A s9R g2I d4I e6I 15120" },
     { OP_MAX_POOL, "4,3,8,8", ATTRS(K(3, 3), AN(STRIDE, 2, 2)), "y[4,3,3,3] n4S c3A h3A w3A i3I j3I 0" },
     { OP_MAX_POOL, "4,3,8,8", ATTRS(K(3, 3), AN(STRIDE, 2, 2), A1(CEIL, 1)), "y[4,3,4,4] n4S c3A h4A w4A i3I j3I 0" },
     { OP_AVG_POOL, "4,3,8,8", ATTRS(K(2, 2), AN(STRIDE, 2, 2)), "y[4,3,4,4] n4S c3A h4A w4A i2I j2I 0" },
+    { OP_MAX_POOL, "4,3,8,8,8", ATTRS(K(2), A1(STRIDE, 2)), "y[4,3,4,4,4] n4S c3A d4A h4A w4A l2I i2I j2I 0" },
+    { OP_ADAPTIVE_MAX_POOL, "4,3,7,8", ATTRS(AN(SIZE, 3, 2)), "y[4,3,3,2] n4S c3A h3A w2A 0" },
+    { OP_ADAPTIVE_AVG_POOL, "4,3,7", ATTRS(A1(SIZE, 9)), "y[4,3,9] n4S c3A h9A 0" },
+    { OP_RESIZE_NEAREST, "4,3,7,8", ATTRS(AN(SIZE, 14, 4)), "y[4,3,14,4] n4S c3A h14A w4A 0" },
+    { OP_RESIZE_LINEAR, "4,3,2,7,8", ATTRS(AN(SIZE, 4, 14, 4)), "y[4,3,4,14,4] n4S c3A d4A h14A w4A 0" },
     { OP_LRN, "4,8,3,3", ATTRS(A1(SIZE, 5)), "y[4,8,3,3] n4S c8A h3A w3A z5I 0" },
     { OP_BATCH_NORM, "4,3,5,5 + +", NULL, "y[4,3,5,5] n4S c3P h5A w5A 0" },
+    { OP_BATCH_NORM, "4,3,2,5,5 + +", NULL, "y[4,3,2,5,5] n4S c3P d2A h5A w5A 0" },
     { OP_LAYER_NORM, "4,7,6 + +", NULL, "y[4,7,6] n4S t7A c6P 0" },
     { OP_RMS_NORM, "4,7,6 +", NULL, "y[4,7,6] n4S t7A c6P 0" },
     { OP_GROUP_NORM, "4,6,5,5 + +", ATTRS(A1(GROUPS, 3)), "y[4,6,5,5] n4S g3P c2I h5A w5A 0" },
@@ -144,8 +158,12 @@ static const struct op_case row_cases[] = {
     { OP_DIV, "4,6 4,6", NULL, "z[4,6] n4S c6A 0" },
     { OP_MINIMUM, "4,6 w6", NULL, "z[4,6] n4S c6A 0" },
     { OP_MAXIMUM, "4,6 w1", NULL, "z[4,6] n4S c6A 0" },
+    { OP_WHERE, "4,6 w1 4,6", NULL, "z[4,6] n4S c6A 0" },
     { OP_RELU, "4,3,5,5", NULL, "y[4,3,5,5] n4S c3A h5A w5A 0" },
     { OP_GELU, "4,7,6", NULL, "y[4,7,6] n4S t7A c6A 0" },
+    { OP_GELU_TANH, "4,6", NULL, "y[4,6] n4S c6A 0" },
+    { OP_SIN, "4,6", NULL, "y[4,6] n4S c6A 0" },
+    { OP_COS, "4,6", NULL, "y[4,6] n4S c6A 0" },
     { OP_SILU, "t7,4,6", NULL, "y[7,4,6] t7A n4S c6A 0" },
     { OP_SIGMOID, "4", NULL, "y[4] n4S 0" },
     { OP_TANH, "4,6", NULL, "y[4,6] n4S c6A 0" },
@@ -166,6 +184,8 @@ static const struct op_case row_cases[] = {
     { OP_DROPOUT, "4,6", ATTRS(A1(RATE, 0.1)), "y[4,6] n4S c6A 0" },
     { OP_IDENTITY, "4,2,3,4,5", NULL, "y[4,2,3,4,5] n4S c2A d3A h4A w5A 0" },
     { OP_ROPE, "4,7,12", ATTRS(A1(HEADS, 3)), "y[4,7,12] n4S t7A a3A d4I 0" },
+    { OP_CUMSUM, "4,7,6", ATTRS(A1(AXIS, 1)), "y[4,7,6] n4S t7I c6A 0" },
+    { OP_CUMSUM, "4,7", ATTRS(A1(AXIS, 0)), "y[4,7] n4I c7A 0" },
     { OP_CONCAT, "4,3,5 4,2,5", ATTRS(A1(AXIS, 1)), "y[4,5,5] n4S t5A c5A 0" },
     { OP_CONCAT, "4,3,5 4,3,2", ATTRS(A1(AXIS, -1)), "y[4,3,7] n4S t3A c7A 0" },
     { OP_CONCAT, "w1,1,5 4,2,5", ATTRS(A1(AXIS, 1)), "y[4,3,5] n4S t3A c5A 0" },
@@ -190,6 +210,10 @@ static const struct op_case row_cases[] = {
     { OP_REDUCE_SUM, "4,7,6", ATTRS(AN(AXES, -1, -2)), "y[4] n4S t7R c6R 0" },
     { OP_GLOBAL_AVG_POOL, "4,3,5,5", NULL, "y[4,3] n4S c3A h5R w5R 0" },
     { OP_GLOBAL_MAX_POOL, "4,3,5", NULL, "y[4,3] n4S t3A c5R 0" },
+    { OP_REDUCE_MAX, "4,7,6", ATTRS(A1(AXES, -1)), "y[4,7] n4S t7A c6R 0" },
+    { OP_GATHER_ELEMENTS, "4,7,6 #4,3,6", ATTRS(A1(AXIS, 1)), "y[4,3,6] n4S t3A c6A 0" },
+    { OP_INDEX_SELECT, "4,7,6 i3", ATTRS(A1(AXIS, 1)), "y[4,3,6] n4S t3A c6A 0" },
+    { OP_SCATTER_ADD, "4,7,6 #4,3,6 4,3,6", ATTRS(A1(AXIS, 1)), "y[4,7,6] n4S t3A c6A 0" },
     { OP_OPAQUE, "4,3,5 #4,2", ATTRS(AN(SHAPE, 0, 9)), "y[4,9] n4S 0" },
 };
 /* clang-format on */
@@ -248,6 +272,18 @@ static const struct op_case misfit_cases[] = {
       "'x' has a dimension of 7, expected a multiple of 3" },
     { OP_GROUP_CONV, "4,6,5,5", ATTRS(K(3, 3), A1(GROUPS, 3), A1(OUT, 8)),
       "attribute 'out' is 8, not a multiple of 'groups', which is 3" },
+    { OP_CONV_TRANSPOSE, "4,3,1,9", ATTRS(K(1), A1(PAD, 1), A1(OUT, 5)),
+      "attribute 'pad' leaves nothing of 'x', which has 1" },
+    { OP_RESIZE_NEAREST, "4,3,5", NULL, "missing attribute 'size'" },
+    { OP_GATHER_ELEMENTS, "4,7 #4,3,2", ATTRS(A1(AXIS, 1)),
+      "'i' has 3 dimensions, expected 2" },
+    { OP_GATHER_ELEMENTS, "4,7,6 #4,3,5", ATTRS(A1(AXIS, 1)),
+      "'i' has 5 in dimension 2, expected 6" },
+    { OP_GATHER_ELEMENTS, "4,7 4,7", ATTRS(A1(AXIS, 1)),
+      "input 1 holds numbers, expected integers" },
+    { OP_INDEX_SELECT, "4,7 #4", ATTRS(A1(AXIS, 1)), "'i' holds samples" },
+    { OP_SCATTER_ADD, "4,7 #4,3 4,2", ATTRS(A1(AXIS, 1)),
+      "'s' does not have the shape of 'i'" },
     { OP_ADD, "4,6 4,5", NULL, "'y' has 5 in dimension 1, expected 1 or 6" },
     { OP_ADD, "4,6", NULL, "input 1 is missing" },
     { OP_CONCAT, "4,6 4,5,2", ATTRS(A1(AXIS, 1)), "input 1 has 3 dimensions, expected 2" },

@@ -248,13 +248,17 @@ static bool left_out(enum op_kind kind)
     return !hp_fast_table(REAL_F32)->row[kind].run;
 }
 
-/* What the reference does: a reshape element by element; of an LSTM one step's errors, and
- * gradients that are not there. */
+/* What the reference does: pooling in three dimensions, a reshape element by element; of an
+ * LSTM one step's errors, and gradients that are not there. */
 static bool may_refuse(const struct op_case *c, const struct pass *pass)
 {
+    if (c->kind == OP_MAX_POOL || c->kind == OP_AVG_POOL)
+        return c->input[0].shape.n_dims > 4;
     if (c->kind == OP_RESHAPE)
         return strcmp(c->label, "factors that do not meet") == 0;
-    return (c->kind == OP_LSTM || c->kind == OP_LSTM_CELL) && pass->backward;
+    return (c->kind == OP_LSTM || c->kind == OP_LSTM_CELL || c->kind == OP_GRU ||
+            c->kind == OP_GRU_CELL) &&
+           pass->backward;
 }
 
 /* Dense views are not refused. */

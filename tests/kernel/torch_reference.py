@@ -16,6 +16,8 @@ torch.set_default_dtype(torch.float64)
 # Letters of the operands of each row, in order: a number depends on an operand's place.
 OPERANDS = {
     "linear": "xwby", "conv": "xwby", "group_conv": "xwby", "embedding": "iwy",
+    "conv_transpose": "xwby", "group_conv_transpose": "xwby", "gru": "xewubdyh", "gru_cell": "xhwubdy",
+    "where": "cxyz", "gather_elements": "xiy", "index_select": "xiy", "scatter_add": "xisy",
     "lstm": "xefwubdyhz", "lstm_cell": "xhzwubdys", "matmul": "xyz", "attention": "xkvy",
     "max_pool": "xy", "avg_pool": "xy", "lrn": "xy",
     "batch_norm": "xwby", "layer_norm": "xwby", "rms_norm": "xwy", "group_norm": "xwby",
@@ -86,8 +88,11 @@ case("linear", "n t u c, transposed", {"x": (4, 2, 3, 5), "w": (6, 5)}, lambda x
 
 
 def conv(stride=(1, 1), pad=(0, 0, 0, 0), dilation=(1, 1), groups=1):
-    """pad: top, left, bottom, right"""
+    """pad: top, left, bottom, right; front, top, left, back, bottom, right"""
     def run(x, w, b=None):
+        if x.dim() == 5:
+            padded = F.pad(x, (pad[2], pad[5], pad[1], pad[4], pad[0], pad[3]))
+            return F.conv3d(padded, w, b, stride, 0, dilation, groups)
         if x.dim() == 3:
             return F.conv1d(F.pad(x, (pad[0], pad[1])), w, b, stride[0], 0, dilation[0], groups)
         return F.conv2d(F.pad(x, (pad[1], pad[3], pad[0], pad[2])), w, b, stride, 0, dilation, groups)
@@ -106,6 +111,32 @@ case("conv", "windows wholly in the padding", {"x": (2, 2, 4, 3), "w": (2, 2, 2,
 case("group_conv", "two groups", {"x": (3, 6, 7, 5), "w": (8, 3, 3, 3), "b": (8,)}, conv(pad=(1, 1, 1, 1), groups=2))
 case("group_conv", "depthwise, stride 2", {"x": (2, 7, 8, 9), "w": (7, 1, 3, 3)}, conv((2, 2), (1, 1, 1, 1), groups=7))
 case("group_conv", "1D", {"x": (3, 6, 9), "w": (6, 2, 2)}, conv(groups=3))
+case("conv", "3D", {"x": (2, 3, 5, 4, 6), "w": (4, 3, 2, 3, 1), "b": (4,)},
+     conv((1, 2, 1), (1, 0, 0, 0, 1, 0), (1, 1, 1)))
+case("group_conv", "3D", {"x": (2, 4, 3, 5, 4), "w": (6, 2, 2, 2, 3), "b": (6,)},
+     conv((1, 1, 1), (1, 1, 1, 0, 1, 1), (1, 2, 1), 2))
+
+
+def conv_transpose(stride, pad=0, more=0, dilation=1, groups=1):
+    def run(x, w, b=None):
+        f = (F.conv_transpose1d, F.conv_transpose2d, F.conv_transpose3d)[x.dim() - 3]
+        return f(x, w, b, stride, pad, more, groups, dilation)
+    return run
+
+
+case("conv_transpose", "doubling", {"x": (3, 4, 3, 5), "w": (4, 3, 2, 2), "b": (3,)}, conv_transpose(2))
+case("conv_transpose", "overlapping, further outputs", {"x": (2, 3, 4, 5), "w": (3, 4, 3, 4), "b": (4,)},
+     conv_transpose((2, 3), (1, 0), (1, 2)))
+case("conv_transpose", "gaps, dilation", {"x": (2, 2, 4, 3), "w": (2, 3, 1, 2)},
+     conv_transpose((3, 2), dilation=(1, 3)))
+case("conv_transpose", "1D, stride 1", {"x": (3, 2, 7), "w": (2, 4, 3), "b": (4,)}, conv_transpose(1, 1))
+case("conv_transpose", "3D", {"x": (2, 2, 2, 3, 2), "w": (2, 3, 2, 3, 2), "b": (3,)},
+     conv_transpose((2, 2, 1), (0, 1, 0)))
+case("group_conv_transpose", "two groups", {"x": (3, 4, 3, 4), "w": (4, 3, 3, 3), "b": (6,)},
+     conv_transpose(2, 1, groups=2))
+case("group_conv_transpose", "depthwise", {"x": (2, 5, 3, 4), "w": (5, 1, 4, 4)}, conv_transpose(2, 1, groups=5))
+case("group_conv_transpose", "3D", {"x": (2, 4, 2, 2, 3), "w": (4, 1, 2, 2, 2)},
+     conv_transpose((2, 1, 2), groups=2))
 
 case("embedding", "n t", {"w": (11, 6)}, lambda i, w: F.embedding(i, w), ids={"i": ((5, 7), 11)})
 case("embedding", "n", {"w": (9, 4)}, lambda i, w: F.embedding(i, w), ids={"i": ((6,), 9)})
@@ -143,6 +174,36 @@ case("lstm_cell", "with states and biases",
      lstm_cell, outputs="ys")
 case("lstm_cell", "first step", {"x": (6, 4), "w": (4, 5, 4), "u": (4, 5, 5), "b": (4, 5)}, lstm_cell, outputs="ys")
 
+
+
+def gru(reverse):
+    def run(x, w, u, e=None, b=None, d=None):
+        k, c = w.shape[1], w.shape[2]
+        state = torch.zeros(1, x.shape[0], k) if e is None else e[None]
+        weights = [w.reshape(3 * k, c), u.reshape(3 * k, k)]
+        if b is not None:
+            weights += [b.reshape(-1), d.reshape(-1)]
+        y, h = torch._VF.gru(x.flip(1) if reverse else x, state, weights, b is not None, 1, 0.0, True, False, True)
+        return y.flip(1) if reverse else y, h[0]
+    return run
+
+
+case("gru", "with a state and biases",
+     {"x": (5, 3, 4), "e": (5, 6), "w": (3, 6, 4), "u": (3, 6, 6), "b": (3, 6), "d": (3, 6)}, gru(False), outputs="yh")
+case("gru", "plain, reversed", {"x": (4, 5, 3), "w": (3, 5, 3), "u": (3, 5, 5)}, gru(True), outputs="yh")
+
+
+def gru_cell(x, w, u, h=None, b=None, d=None):
+    k = w.shape[1]
+    h = torch.zeros(x.shape[0], k) if h is None else h
+    b, d = (torch.zeros(3 * k) if v is None else v.reshape(-1) for v in (b, d))
+    return torch._VF.gru_cell(x, h, w.reshape(3 * k, -1), u.reshape(3 * k, k), b, d)
+
+
+case("gru_cell", "with a state and biases",
+     {"x": (5, 4), "h": (5, 7), "w": (3, 7, 4), "u": (3, 7, 7), "b": (3, 7), "d": (3, 7)}, gru_cell)
+case("gru_cell", "first step", {"x": (6, 4), "w": (3, 5, 4), "u": (3, 5, 5), "b": (3, 5)}, gru_cell)
+
 # Products of activations
 case("matmul", "n m c", {"x": (5, 3, 4), "y": (5, 4, 6)}, lambda x, y: x @ y)
 case("matmul", "n b m c, transposed", {"x": (3, 2, 5, 4), "y": (3, 2, 7, 4)}, lambda x, y: x @ y.transpose(2, 3))
@@ -176,12 +237,33 @@ case("max_pool", "1D, stride above the kernel", {"x": (3, 2, 14)}, lambda x: F.m
 case("avg_pool", "overlapping, padding", {"x": (2, 3, 7, 8)}, lambda x: F.avg_pool2d(x, 3, (2, 1), 1))
 case("avg_pool", "incomplete last window, padding not counted", {"x": (2, 3, 7, 10)},
      lambda x: F.avg_pool2d(x, (2, 3), (2, 3), (0, 1), ceil_mode=True, count_include_pad=False))
+case("max_pool", "3D", {"x": (2, 3, 5, 4, 6)},
+     lambda x: F.max_pool3d(F.pad(x, (0, 0, 1, 1, 1, 0), value=-math.inf), (2, 3, 2), (2, 1, 2)))
+case("avg_pool", "3D", {"x": (2, 3, 5, 4, 6)},
+     lambda x: F.avg_pool3d(x, (2, 3, 2), (2, 1, 2), (1, 1, 0), count_include_pad=False))
+case("adaptive_max_pool", "fewer, more", {"x": (2, 3, 7, 3)}, lambda x: F.adaptive_max_pool2d(x, (3, 5)))
+case("adaptive_max_pool", "1D", {"x": (3, 2, 9)}, lambda x: F.adaptive_max_pool1d(x, 3))
+case("adaptive_avg_pool", "fewer, more", {"x": (2, 3, 7, 3)}, lambda x: F.adaptive_avg_pool2d(x, (3, 5)))
+case("adaptive_avg_pool", "all of it", {"x": (3, 4, 5, 6)}, lambda x: F.adaptive_avg_pool2d(x, 1))
+case("adaptive_avg_pool", "3D", {"x": (2, 2, 4, 5, 6)}, lambda x: F.adaptive_avg_pool3d(x, (2, 3, 4)))
+case("resize_nearest", "doubled, and not", {"x": (3, 2, 4, 5)}, lambda x: F.interpolate(x, (8, 7)))
+case("resize_nearest", "fewer", {"x": (2, 3, 9, 8)}, lambda x: F.interpolate(x, (4, 3)))
+case("resize_nearest", "3D", {"x": (2, 2, 2, 3, 4)}, lambda x: F.interpolate(x, (4, 5, 2)))
+case("resize_linear", "doubled, and not", {"x": (3, 2, 4, 5)}, lambda x: F.interpolate(x, (8, 7), mode="bilinear"))
+case("resize_linear", "corners stay", {"x": (2, 3, 4, 8)},
+     lambda x: F.interpolate(x, (7, 5), mode="bilinear", align_corners=True))
+case("resize_linear", "1D, fewer", {"x": (3, 2, 11)}, lambda x: F.interpolate(x, 4, mode="linear"))
+case("resize_linear", "3D, from one", {"x": (2, 2, 1, 3, 4)},
+     lambda x: F.interpolate(x, (3, 6, 1), mode="trilinear", align_corners=True))
 case("lrn", "n c h w", {"x": (2, 9, 3, 4)}, lambda x: F.local_response_norm(x, 5))
 
 # Normalisation
 case("batch_norm", "n c h w", {"x": (5, 3, 4, 2), "w": (3,), "b": (3,)},
      lambda x, w, b: F.batch_norm(x, None, None, w, b, True))
 case("batch_norm", "n c, nothing trained", {"x": (5, 6)}, lambda x: F.batch_norm(x, None, None, training=True))
+case("batch_norm", "3D", {"x": (5, 3, 2, 2, 3), "w": (3,), "b": (3,)},
+     lambda x, w, b: F.batch_norm(x, None, None, w, b, True))
+case("group_norm", "3D", {"x": (3, 4, 2, 3, 2), "w": (4,), "b": (4,)}, lambda x, w, b: F.group_norm(x, 2, w, b))
 case("layer_norm", "n t c", {"x": (4, 3, 7), "w": (7,), "b": (7,)}, lambda x, w, b: F.layer_norm(x, (7,), w, b))
 case("layer_norm", "n c", {"x": (5, 6), "w": (6,)}, lambda x, w: F.layer_norm(x, (6,), w))
 
@@ -213,7 +295,11 @@ for kind, f in BINARY.items():
     case(kind, "both broadcast", {"x": (5, 1, 7), "y": (5, 6, 1)}, lambda x, y: f(x, y))
     case(kind, "one row for all samples", {"x": (5, 3, 7), "y": (7,)}, lambda x, y: f(x, y))
 
+case("where", "same shapes", {"c": (5, 6), "x": (5, 6), "y": (5, 6)}, lambda c, x, y: torch.where(c != 0, x, y))
+case("where", "all broadcast", {"c": (5, 1, 4), "x": (3, 1), "y": (5, 3, 4)}, lambda c, x, y: torch.where(c != 0, x, y))
+
 UNARY = {
+    "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"), "sin": torch.sin, "cos": torch.cos,
     "relu": F.relu, "gelu": F.gelu, "silu": F.silu, "sigmoid": torch.sigmoid, "tanh": torch.tanh,
     "leaky_relu": F.leaky_relu, "elu": F.elu, "softplus": F.softplus,
     "hard_sigmoid": lambda x: (0.2 * x + 0.5).clamp(0, 1), "hard_swish": F.hardswish,
@@ -237,6 +323,9 @@ def rope(x):
 
 case("rope", "three heads", {"x": (3, 5, 12)}, rope)
 
+case("cumsum", "middle", {"x": (3, 5, 4)}, lambda x: x.cumsum(1))
+case("cumsum", "last, reversed", {"x": (3, 2, 5)}, lambda x: x.flip(2).cumsum(2).flip(2))
+
 # Shape
 case("slice", "middle", {"x": (4, 9, 3)}, lambda x: x[:, 2:7])
 case("slice", "every third", {"x": (4, 3, 11)}, lambda x: x[:, :, 1:11:3])
@@ -257,6 +346,16 @@ case("reduce_mean", "last", {"x": (3, 4, 5)}, lambda x: x.mean(2))
 case("global_avg_pool", "n c h w", {"x": (3, 5, 4, 6)}, lambda x: x.mean((2, 3)))
 case("global_avg_pool", "kept", {"x": (3, 5, 4, 6)}, lambda x: F.adaptive_avg_pool2d(x, 1))
 case("global_max_pool", "n c h w", {"x": (3, 5, 4, 6)}, lambda x: F.adaptive_max_pool2d(x, 1).flatten(1))
+
+case("reduce_max", "last", {"x": (3, 4, 5)}, lambda x: x.amax(2))
+case("reduce_max", "middle, kept", {"x": (3, 4, 5)}, lambda x: x.amax(1, keepdim=True))
+case("gather_elements", "middle, more", {"x": (3, 4, 5)}, lambda x, i: x.gather(1, i), ids={"i": ((3, 6, 5), 4)})
+case("gather_elements", "last, fewer", {"x": (5, 7)}, lambda x, i: x.gather(1, i), ids={"i": ((5, 3), 7)})
+case("index_select", "middle", {"x": (3, 4, 5)}, lambda x, i: x.index_select(1, i), ids={"i": ((6,), 4)})
+case("index_select", "of a parameter", {"x": (9, 4)}, lambda x, i: x.index_select(0, i), ids={"i": ((7,), 9)})
+case("scatter_add", "middle", {"x": (3, 4, 5), "s": (3, 6, 5)}, lambda x, s, i: x.scatter_add(1, i, s),
+     ids={"i": ((3, 6, 5), 4)})
+case("scatter_add", "last", {"x": (5, 7), "s": (5, 3)}, lambda x, s, i: x.scatter_add(1, i, s), ids={"i": ((5, 3), 7)})
 
 # Several inputs or outputs: their letters are places
 OPERANDS["concat"] = "0123"

@@ -1,5 +1,6 @@
 /* Every operator kind, every axis that may be split: the regions of the parts, walked element
  * by element, against what the operator touches. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,28 @@ static void check(bool good, const struct place *at, const char *what)
              at->nest->operand[at->operand].name, text, what);
 }
 
+/* The same of dimensions that are resized, or that adaptive pooling covers. */
+static void mark_scaled(const struct nest *nest, int d, struct range out, bool *mark)
+{
+    const struct operand *operand = &nest->operand[0];
+    double size = (double)operand->size[d];
+    double extent = (double)nest->axis[operand->dim[d].axis[0]].extent;
+    bool corners = hp_attr_int(nest->attrs, ATTR_ALIGN_CORNERS, 0, 0);
+    for (int64_t i = out.lo; i < out.hi; i++) {
+        double at = floor((double)i * size / extent + 1e-9), last = at;
+        if (nest->kind == OP_ADAPTIVE_MAX_POOL || nest->kind == OP_ADAPTIVE_AVG_POOL)
+            last = ceil((double)(i + 1) * size / extent - 1e-9) - 1;
+        if (nest->kind == OP_RESIZE_LINEAR) {
+            at = corners ? (extent > 1 ? (double)i * (size - 1) / (extent - 1) : 0)
+                         : ((double)i + 0.5) * size / extent - 0.5;
+            at = floor(at + 1e-9);
+            last = at + 1;
+        }
+        for (; at <= last; at++)
+            mark[(int)fmax(0, fmin(size - 1, at))] = true;
+    }
+}
+
 /* What the operator touches, from attributes and not from the index map: positions of dimension
  * `d` of operand `o` that outputs [lo, hi) of the windowed axis read. False: not windowed. */
 static bool touched(const struct nest *nest, int o, int d, struct range out, bool *mark)
@@ -43,12 +66,17 @@ static bool touched(const struct nest *nest, int o, int d, struct range out, boo
     int64_t kernel, dilation = 1, stride = 1, pad;
     if (o != 0 || map->kind != DIM_AXIS)
         return false;
+    if (nest->operand[0].dim[d].divide && !map->taps) {
+        memset(mark, 0, (size_t)operand->size[d] * sizeof *mark);
+        mark_scaled(nest, d, out, mark);
+        return true;
+    }
     if (hp_attr_get(attrs, ATTR_KERNEL) && s >= 0) {
         kernel = hp_attr_int(attrs, ATTR_KERNEL, s, 1);
         dilation = hp_attr_int(attrs, ATTR_DILATION, s, 1);
         stride = hp_attr_int(attrs, ATTR_STRIDE, s, 1);
         pad = hp_attr_int(attrs, ATTR_PAD, s, 0);
-        assert_true(spatial <= 2);
+        assert_true(spatial <= 3);
     } else if (nest->kind == OP_LRN && d == 1) {
         kernel = hp_attr_int(attrs, ATTR_SIZE, 0, 1);
         pad = (kernel - 1) / 2;
@@ -63,6 +91,10 @@ static bool touched(const struct nest *nest, int o, int d, struct range out, boo
     for (int64_t i = out.lo; i < out.hi; i++)
         for (int64_t k = 0; k < kernel; k++) {
             int64_t at = i * stride - pad + k * dilation;
+            if (map->divide) { /* transposed: i = at * stride - pad + k * dilation */
+                at = i + pad - k * dilation;
+                at = at % stride ? -1 : at / stride;
+            }
             if (at >= 0 && at < operand->size[d])
                 mark[at] = true;
         }
@@ -98,6 +130,8 @@ static void check_part(const struct place *at, const struct range *range, const 
         if (first < 0)
             continue; /* only padding: whatever the region is, it is needed by nobody */
         check(r.lo <= first && r.hi > last, at, "less than its window");
+        if (operand->dim[d].divide && hp_attr_int(at->nest->attrs, ATTR_DILATION, d - 2, 1) > 1)
+            continue; /* some taps meet no element */
         check(r.lo == first || r.lo == 0, at, "more than its window before");
         check(r.hi == last + 1 || r.hi == operand->size[d], at, "more than its window after");
         check(dense(at->nest, d) ? r.lo == first && r.hi == last + 1 : true, at,

@@ -415,8 +415,8 @@ static const struct {
     { PASS(LINEAR "'extents':{'nk':1}"),
       "f: passes[0].extents.nk: linear has no such axis; see 'hypar ops linear'" },
     { PASS(WHERE "'kind':'relu','extents':{'a':1,'b':1,'c':1,'d':1,'e':1,'f':1,'g':1,'h':1,"
-                 "'i':1,'j':1}"),
-      "f: passes[0].extents: expected at most 9 axes" },
+                 "'i':1,'j':1,'k':1,'l':1}"),
+      "f: passes[0].extents: expected at most 11 axes" },
     { PASS(LINEAR EXTENTS "'attrs':{'kernel':3}"),
       "f: passes[0].attrs: unknown attribute 'kernel', expected one of out, transposed" },
     { PASS(LINEAR EXTENTS "'attrs':{'sharp':3}"),

@@ -102,6 +102,47 @@ class LanguageModel(nn.Module):
         return self.head(self.lstm(self.embed(tokens))[0])
 
 
+class GruModel(nn.Module):
+    """Like it, a GRU that reads both ways; the class of a sequence from its last states."""
+
+    def __init__(self, vocab=50, width=16):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, width)
+        self.gru = nn.GRU(width, width, 1, batch_first=True, bidirectional=True)
+        self.head = nn.Linear(2 * width, 10)
+
+    def forward(self, tokens):
+        return self.head(self.gru(self.embed(tokens))[0].mean(1))
+
+
+class UNet(nn.Module):
+    """Down and up again: transposed convolutions, both ways to resize, features joined."""
+
+    def __init__(self):
+        super().__init__()
+        self.down1, self.down2 = nn.Conv2d(3, 6, 3, padding=1), nn.Conv2d(6, 8, 3, 2, 1)
+        self.down3 = nn.Conv2d(8, 8, 3, 2, 1)
+        self.up1 = nn.ConvTranspose2d(8, 8, 2, 2)
+        self.up2 = nn.ConvTranspose2d(16, 6, 3, 2, 1, output_padding=1, groups=2)
+        self.mix = nn.Conv2d(6 + 6 + 8 + 8, 10, 1)
+
+    def forward(self, x):
+        a = F.relu(self.down1(x))
+        b = F.relu(self.down2(a))
+        c = F.relu(self.down3(b))
+        up = F.relu(self.up2(torch.cat((F.relu(self.up1(c)), b), 1)))
+        smooth = F.interpolate(c, size=(16, 16), mode="bilinear", align_corners=False)
+        coarse = F.interpolate(b, scale_factor=2, mode="nearest")
+        return self.mix(torch.cat((a, up, coarse, smooth), 1)).mean((2, 3))
+
+
+def video():
+    """Windows in three dimensions."""
+    return nn.Sequential(nn.Conv3d(2, 6, (3, 3, 3), (1, 2, 2), 1), nn.BatchNorm3d(6), nn.ReLU(), nn.MaxPool3d(2),
+                         nn.Conv3d(6, 8, 3, padding=1), nn.GELU(approximate="tanh"), nn.AvgPool3d((1, 2, 2)),
+                         nn.Flatten(), nn.Linear(96, 10))
+
+
 class Causal(nn.Module):
     """A block of GPT-2: attention to what came before, then a perceptron."""
 
@@ -177,6 +218,12 @@ NETWORKS = {
     "encoder": (Encoder, lambda: (tokens()[0], torch.randint(0, 10, (SAMPLES,))), "adam", 0.001, 0,
                 [REFERENCE, ["--planner", "mp"] + ONE_AFTER_ANOTHER]),
     "lstm": (LanguageModel, tokens, "momentum", 0.5, 0.05, [REFERENCE, ["--planner", "dp"] + ONE_AFTER_ANOTHER]),
+    "gru": (GruModel, lambda: (tokens()[0], torch.randint(0, 10, (SAMPLES,))), "adam", 0.01, 0,
+            [REFERENCE, ["--planner", "dp"] + ONE_AFTER_ANOTHER]),
+    "unet": (UNet, lambda: images(3, 16, 16), "momentum", 0.05, 0,
+             [REFERENCE, ["--planner", "dp"] + ONE_AFTER_ANOTHER]),
+    "video": (video, lambda: images(2, 6, 16, 16), "momentum", 0.02, 0,
+              [REFERENCE, ["--planner", "mp"] + ONE_AFTER_ANOTHER]),
     "gpt": (Gpt, tokens, "adamw", 0.003, 0.5, [REFERENCE, ["--ranks", "2", "--planner", "mp"]]),
     "regression": (Regression, regression, "sgd", 0.05, 0, [REFERENCE]),
 }

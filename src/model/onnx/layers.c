@@ -7,8 +7,8 @@
 /* Windows: kernel, strides, pads, dilations ---------------------------------------------- */
 
 struct taps {
-    int spatial; /* 1 or 2 dimensions */
-    double kernel[2], stride[2], dilation[2], pad[4];
+    int spatial; /* 1 to 3 dimensions */
+    double kernel[3], stride[3], dilation[3], pad[6];
 };
 
 /* Values of a list attribute, one per spatial dimension. */
@@ -40,11 +40,12 @@ static enum hypar_status read_taps(struct importing *im, const struct hypar_shap
                                    const struct hypar_shape *weight, struct taps *w)
 {
     const char *how = hp_onnx_string(im->node, "auto_pad", "NOTSET");
-    *w = (struct taps){
-        .spatial = x->n_dims - 2, .kernel = { 1, 1 }, .stride = { 1, 1 }, .dilation = { 1, 1 }
-    };
-    if (w->spatial != 1 && w->spatial != 2)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 3 or 4",
+    *w = (struct taps){ .spatial = x->n_dims - 2,
+                        .kernel = { 1, 1, 1 },
+                        .stride = { 1, 1, 1 },
+                        .dilation = { 1, 1, 1 } };
+    if (w->spatial < 1 || w->spatial > 3)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 3 to 5",
                        x->n_dims);
     for (int i = 0; weight && i < w->spatial && weight->n_dims == x->n_dims; i++)
         w->kernel[i] = (double)weight->dim[2 + i];
@@ -60,32 +61,56 @@ static enum hypar_status read_taps(struct importing *im, const struct hypar_shap
     return HYPAR_OK;
 }
 
+/* Also transposed, with `more` outputs; of groups the nest cannot tell how many outputs there
+ * are by itself. */
+static enum hypar_status emit_conv(struct importing *im, const struct taps *w, double out,
+                                   const double *more)
+{
+    struct value *bias = hp_onnx_input(im, 2);
+    double groups = (double)hp_onnx_int(im->node, "group", 1);
+    struct attr attr[7] = { { ATTR_KERNEL, w->spatial, w->kernel },
+                            { ATTR_STRIDE, w->spatial, w->stride },
+                            { ATTR_PAD, 2 * w->spatial, w->pad },
+                            { ATTR_DILATION, w->spatial, w->dilation },
+                            { ATTR_OUT, 1, &out } };
+    int t[3], y, n = 5;
+    if (more)
+        attr[n++] = (struct attr){ ATTR_OUTPUT_PAD, w->spatial, more };
+    if (groups != 1)
+        attr[n++] = (struct attr){ ATTR_GROUPS, 1, &groups };
+    enum op_kind kind = more ? groups == 1 ? OP_CONV_TRANSPOSE : OP_GROUP_CONV_TRANSPOSE
+                        : groups == 1 ? OP_CONV
+                                      : OP_GROUP_CONV;
+    for (int i = 0; i < 2; i++)
+        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
+    if (bias)
+        TRY(hp_onnx_tensor(im, bias, &t[2]));
+    TRY(hp_onnx_emit(im, kind, NULL, bias ? 3 : 2, t, &(struct attrs){ n, attr }, &y));
+    return hp_onnx_define_tensor(im, 0, y);
+}
+
 enum hypar_status hp_onnx_conv(struct importing *im)
 {
-    struct value *x = hp_onnx_input(im, 0), *weight = hp_onnx_input(im, 1),
-                 *bias = hp_onnx_input(im, 2);
+    struct value *x = hp_onnx_input(im, 0), *weight = hp_onnx_input(im, 1);
     struct taps w;
-    int t[3], y;
     if (!weight)
         return hp_fail(im->err, HYPAR_INVALID, "the weight is missing");
     TRY(read_taps(im, &x->shape, &weight->shape, &w));
-    TRY(hp_onnx_tensor(im, x, &t[0]));
-    TRY(hp_onnx_tensor(im, weight, &t[1]));
-    if (bias)
-        TRY(hp_onnx_tensor(im, bias, &t[2]));
-    double groups = (double)hp_onnx_int(im->node, "group", 1);
-    struct attr attr[] = {
-        { ATTR_KERNEL, w.spatial, w.kernel }, { ATTR_STRIDE, w.spatial, w.stride },
-        { ATTR_PAD, 2 * w.spatial, w.pad },   { ATTR_DILATION, w.spatial, w.dilation },
-        { ATTR_GROUPS, 1, &groups },          { ATTR_OUT, 1, NULL }
-    };
-    double out = weight->shape.n_dims ? (double)weight->shape.dim[0] : 1;
-    attr[5].v = &out; /* of groups the nest cannot tell their width by itself */
-    if (groups == 1)
-        attr[4] = attr[5];
-    TRY(hp_onnx_emit(im, groups == 1 ? OP_CONV : OP_GROUP_CONV, NULL, bias ? 3 : 2, t,
-                     &(struct attrs){ groups == 1 ? 5 : 6, attr }, &y));
-    return hp_onnx_define_tensor(im, 0, y);
+    return emit_conv(im, &w, weight->shape.n_dims ? (double)weight->shape.dim[0] : 1, NULL);
+}
+
+enum hypar_status hp_onnx_conv_transpose(struct importing *im)
+{
+    struct hypar_shape y;
+    struct taps w;
+    double more[3] = { 0 };
+    TRY(hp_onnx_transposed_shape(im, &y));
+    if (y.n_dims > 5)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 3 to 5",
+                       y.n_dims);
+    TRY(read_taps(im, &hp_onnx_input(im, 0)->shape, &hp_onnx_input(im, 1)->shape, &w));
+    TRY(read_list(im, "output_padding", w.spatial, more));
+    return emit_conv(im, &w, (double)y.dim[1], more);
 }
 
 static bool is_wanted(const struct importing *im, int output)
@@ -104,7 +129,7 @@ enum hypar_status hp_onnx_pool(struct importing *im)
     TRY(read_taps(im, &x->shape, NULL, &w));
     if (is_wanted(im, 1))
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "the places of the largest");
-    if (mean && (w.dilation[0] != 1 || w.dilation[1] != 1))
+    if (mean && (w.dilation[0] != 1 || w.dilation[1] != 1 || w.dilation[2] != 1))
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a dilated mean");
     TRY(hp_onnx_tensor(im, x, &t));
     struct attr attr[] = { { ATTR_KERNEL, w.spatial, w.kernel },
@@ -331,8 +356,8 @@ enum hypar_status hp_onnx_batch_norm(struct importing *im)
     int t[3], y, rank = hp_onnx_input(im, 0)->shape.n_dims;
     bool trains = im->file->opset < 14 ? is_wanted(im, 1)
                                        : hp_onnx_int(im->node, "training_mode", 0) != 0;
-    if (rank < 2 || rank > 4)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 2 to 4",
+    if (rank < 2 || rank > 5)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 2 to 5",
                        rank);
     im->n_frozen += !trains;
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
@@ -373,8 +398,8 @@ enum hypar_status hp_onnx_instance_norm(struct importing *im)
     struct value *x = hp_onnx_input(im, 0);
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
     int t[3], y, rank = x->shape.n_dims;
-    if (rank < 2 || rank > 4)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 2 to 4",
+    if (rank < 2 || rank > 5)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 2 to 5",
                        rank);
     double groups = (double)x->shape.dim[1];
     TRY(hp_onnx_tensor(im, x, &t[0]));

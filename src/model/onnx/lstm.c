@@ -1,17 +1,21 @@
-/* LSTM over a sequence. ONNX has all gates in one matrix, in the order i o f c, and the
- * sequence first; ours has them as [4, k, ...], in the order i f c o, and the samples first. */
+/* LSTM and GRU over a sequence. ONNX has all gates in one matrix, in the order i o f c or z r
+ * h, and the sequence first; ours has them as [4, k, ...], in the order i f c o, or as [3, k,
+ * ...], r z h, and the samples first. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"
 
 struct lstm {
+    bool gru;
+    int n_gates, n_states;
     int n_directions;
     bool reverse, batch_first;
     int64_t length, samples, width, hidden;
     struct value *x, *w, *r, *bias, *state[2];
 };
 
-static const int place_of_gate[4] = { 0, 2, 3, 1 }; /* of i f c o in i o f c */
+/* Of i f c o in i o f c; of r z h in z r h. */
+static const int place_of_gate[2][4] = { { 0, 2, 3, 1 }, { 1, 0, 2 } };
 
 /* A number 0 for all? Then it need not be there. */
 static bool is_zero(const struct value *v)
@@ -39,9 +43,10 @@ static enum hypar_status check_form(struct importing *im, const struct lstm *l)
     bool known = strcmp(direction, "forward") == 0 || strcmp(direction, "reverse") == 0 ||
                  strcmp(direction, "bidirectional") == 0;
     if (!known || hp_onnx_attr(im->node, "activations") || hp_onnx_attr(im->node, "clip") ||
-        hp_onnx_int(im->node, "input_forget", 0) || hp_onnx_input(im, 7))
+        hp_onnx_int(im->node, "input_forget", 0) || (!l->gru && hp_onnx_input(im, 7)))
         return hp_fail(im->err, HYPAR_UNSUPPORTED,
-                       "an LSTM with its own activations, clipping or peepholes");
+                       "%s with its own activations, clipping or peepholes",
+                       l->gru ? "a GRU" : "an LSTM");
     bool whole = !lengths || (lengths->kind == VALUE_CONSTANT && lengths->uniform &&
                               lengths->data[0] == (double)l->length);
     if (!whole)
@@ -54,11 +59,15 @@ static enum hypar_status check_form(struct importing *im, const struct lstm *l)
 
 static enum hypar_status read_lstm(struct importing *im, struct lstm *l)
 {
-    *l = (struct lstm){ .x = hp_onnx_input(im, 0),
+    bool gru = im->row->kind == OP_GRU;
+    *l = (struct lstm){ .gru = gru,
+                        .n_gates = gru ? 3 : 4,
+                        .n_states = gru ? 1 : 2,
+                        .x = hp_onnx_input(im, 0),
                         .w = hp_onnx_input(im, 1),
                         .r = hp_onnx_input(im, 2),
                         .bias = hp_onnx_input(im, 3),
-                        .state = { hp_onnx_input(im, 5), hp_onnx_input(im, 6) } };
+                        .state = { hp_onnx_input(im, 5), gru ? NULL : hp_onnx_input(im, 6) } };
     const char *direction = hp_onnx_string(im->node, "direction", "forward");
     if (!l->w || !l->r || l->x->shape.n_dims != 3 || l->w->shape.n_dims != 3)
         return hp_fail(im->err, HYPAR_INVALID, "expected x, w and r of 3 dimensions");
@@ -68,11 +77,11 @@ static enum hypar_status read_lstm(struct importing *im, struct lstm *l)
     l->width = l->x->shape.dim[2];
     l->n_directions = strcmp(direction, "bidirectional") == 0 ? 2 : 1;
     l->reverse = strcmp(direction, "reverse") == 0;
-    l->hidden = l->w->shape.dim[1] / 4;
-    int64_t k = l->hidden;
-    if (k < 1 || !has_shape(l->w, l->n_directions, 4 * k, l->width) ||
-        !has_shape(l->r, l->n_directions, 4 * k, k) ||
-        (l->bias && !has_shape(l->bias, l->n_directions, 8 * k, 0)))
+    l->hidden = l->w->shape.dim[1] / l->n_gates;
+    int64_t k = l->hidden, all = l->n_gates * k;
+    if (k < 1 || !has_shape(l->w, l->n_directions, all, l->width) ||
+        !has_shape(l->r, l->n_directions, all, k) ||
+        (l->bias && !has_shape(l->bias, l->n_directions, 2 * all, 0)))
         return hp_fail(im->err, HYPAR_INVALID, "the shapes of its weights do not fit together");
     for (int i = 0; i < 2; i++)
         if (l->state[i] && !is_zero(l->state[i]) &&
@@ -83,18 +92,18 @@ static enum hypar_status read_lstm(struct importing *im, struct lstm *l)
 }
 
 /* The gates of one direction, `width` columns each, from element `at` of a weight on. */
-static enum hypar_status gates(struct importing *im, const struct value *weight, int64_t at,
-                               int64_t hidden, int64_t width, const char *what, int direction,
-                               int *out)
+static enum hypar_status gates(struct importing *im, const struct lstm *l,
+                               const struct value *weight, int64_t at, int64_t width,
+                               const char *what, int direction, int *out)
 {
     struct weight_range part[4];
-    struct hypar_shape shape = { width ? 3 : 2, { 4, hidden, width } };
-    int64_t size = hidden * (width ? width : 1);
-    for (int g = 0; g < 4; g++)
-        part[g] = (struct weight_range){ 0, at + place_of_gate[g] * size, size };
+    struct hypar_shape shape = { width ? 3 : 2, { l->n_gates, l->hidden, width } };
+    int64_t size = l->hidden * (width ? width : 1);
+    for (int g = 0; g < l->n_gates; g++)
+        part[g] = (struct weight_range){ 0, at + place_of_gate[l->gru][g] * size, size };
     const char *name = hp_arena_printf(&im->arena, "%s.%s%d", im->node->name, what, direction);
     hp_onnx_divide(im, weight);
-    return hp_onnx_part_param(im, weight, 4, part, &shape, name, out);
+    return hp_onnx_part_param(im, weight, l->n_gates, part, &shape, name, out);
 }
 
 /* A first state [directions, n, k]: that of one direction as [n, k]. */
@@ -119,17 +128,18 @@ static enum hypar_status run_direction(struct importing *im, const struct lstm *
                                        int direction, int *y)
 {
     int in[7] = { x, HP_ABSENT, HP_ABSENT, HP_ABSENT, HP_ABSENT, HP_ABSENT, HP_ABSENT };
-    int64_t k = l->hidden, c = l->width, d = direction;
+    int64_t k = l->hidden, c = l->width, d = direction, all = l->n_gates * k;
     double reverse = l->reverse || direction == 1;
-    for (int i = 0; i < 2; i++)
+    int *weight = &in[1 + l->n_states];
+    for (int i = 0; i < l->n_states; i++)
         TRY(first_state(im, l, l->state[i], direction, &in[1 + i]));
-    TRY(gates(im, l->w, 4 * d * k * c, k, c, "w", direction, &in[3]));
-    TRY(gates(im, l->r, 4 * d * k * k, k, k, "u", direction, &in[4]));
+    TRY(gates(im, l, l->w, d * all * c, c, "w", direction, &weight[0]));
+    TRY(gates(im, l, l->r, d * all * k, k, "u", direction, &weight[1]));
     if (!is_zero(l->bias)) {
-        TRY(gates(im, l->bias, 8 * d * k, k, 0, "b", direction, &in[5]));
-        TRY(gates(im, l->bias, 8 * d * k + 4 * k, k, 0, "d", direction, &in[6]));
+        TRY(gates(im, l, l->bias, 2 * d * all, 0, "b", direction, &weight[2]));
+        TRY(gates(im, l, l->bias, 2 * d * all + all, 0, "d", direction, &weight[3]));
     }
-    return hp_onnx_emit(im, OP_LSTM, direction ? "back" : NULL, 7, in,
+    return hp_onnx_emit(im, im->row->kind, direction ? "back" : NULL, 5 + l->n_states, in,
                         ATTRS({ ATTR_REVERSE, 1, &reverse }), y);
 }
 
@@ -161,12 +171,12 @@ enum hypar_status hp_onnx_lstm(struct importing *im)
         struct hypar_shape shape = { 3, { 1, l.samples, l.hidden } };
         if (l.batch_first)
             shape = (struct hypar_shape){ 3, { l.samples, 1, l.hidden } };
-        for (int i = 1; i < 3; i++)
+        for (int i = 1; i <= l.n_states; i++)
             TRY(hp_onnx_emit_reshape(im, "state", y[i], &shape, &y[i]));
-        for (int i = 0; i < 3; i++)
+        for (int i = 0; i <= l.n_states; i++)
             out[i][d] = y[i];
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i <= l.n_states; i++) {
         double axis = i ? l.batch_first : 1 + l.batch_first;
         if (l.n_directions == 2)
             TRY(hp_onnx_emit(im, OP_CONCAT, "both", 2, out[i], ATTRS({ ATTR_AXIS, 1, &axis }),
@@ -174,4 +184,11 @@ enum hypar_status hp_onnx_lstm(struct importing *im)
         TRY(hp_onnx_define_tensor(im, i, out[i][0]));
     }
     return HYPAR_OK;
+}
+
+/* The reset gate stands behind the product, as PyTorch has it; else it is opaque. */
+enum hypar_status hp_onnx_gru(struct importing *im)
+{
+    return hp_onnx_int(im->node, "linear_before_reset", 0) ? hp_onnx_lstm(im)
+                                                           : hp_onnx_opaque_sequence(im);
 }

@@ -220,23 +220,15 @@ enum hypar_status hp_onnx_selu(struct importing *im)
     return hp_onnx_define_tensor(im, 0, t);
 }
 
-/* x Phi(x), or x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2, its approximation. */
+/* x Phi(x), or its approximation by tanh. */
 enum hypar_status hp_onnx_gelu(struct importing *im)
 {
-    static const double root = 0.79788456080286535588;
-    int x, t[2];
+    int t;
     if (strcmp(hp_onnx_string(im->node, "approximate", "none"), "tanh") != 0)
         return hp_onnx_unary(im);
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &x));
-    TRY(hp_onnx_emit(im, OP_POW, "cube", 1, &x, ATTRS({ ATTR_EXPONENT, 1, V(3) }), &t[1]));
-    TRY(affine(im, "part", 0.044715, 0, &t[1]));
-    t[0] = x;
-    TRY(hp_onnx_emit(im, OP_ADD, "sum", 2, t, NULL, &t[1]));
-    TRY(affine(im, "root", root, 0, &t[1]));
-    TRY(hp_onnx_emit(im, OP_TANH, "tanh", 1, &t[1], NULL, &t[1]));
-    TRY(affine(im, "half", 0.5, 0.5, &t[1]));
-    TRY(hp_onnx_emit(im, OP_MUL, NULL, 2, t, NULL, &t[1]));
-    return hp_onnx_define_tensor(im, 0, t[1]);
+    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
+    TRY(hp_onnx_emit(im, OP_GELU_TANH, NULL, 1, &t, NULL, &t));
+    return hp_onnx_define_tensor(im, 0, t);
 }
 
 /* relu(x) - slope relu(-x) */
@@ -313,8 +305,6 @@ enum hypar_status hp_onnx_reduce(struct importing *im)
     }
     spatial &= n == rank - 2;
     TRY(hp_onnx_tensor(im, x, &t));
-    if (im->row->kind == OP_GLOBAL_MAX_POOL && !spatial)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "the largest over other dimensions");
     if (spatial && im->row->kind != OP_REDUCE_SUM)
         TRY(hp_onnx_emit(
             im, im->row->kind == OP_REDUCE_MEAN ? OP_GLOBAL_AVG_POOL : OP_GLOBAL_MAX_POOL, NULL,

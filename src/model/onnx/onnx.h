@@ -206,6 +206,9 @@ const struct onnx_row *hp_onnx_row_at(int i);       /* NULL past the last */
  * that has none. */
 enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
 
+/* What a transposed convolution writes; HYPAR_UNSUPPORTED in forms that are not known. */
+enum hypar_status hp_onnx_transposed_shape(struct importing *im, struct hypar_shape *out);
+
 /* Translate the node at hand. */
 enum hypar_status hp_onnx_node(struct importing *im);
 
@@ -222,8 +225,9 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_gelu) X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
     X(hp_onnx_global_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) X(hp_onnx_batch_norm) \
     X(hp_onnx_layer_norm) X(hp_onnx_instance_norm) X(hp_onnx_lrn) X(hp_onnx_lstm) \
-    X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_transposed) \
-    X(hp_onnx_opaque_resize) X(hp_onnx_opaque_broadcast) X(hp_onnx_control)
+    X(hp_onnx_gru) X(hp_onnx_conv_transpose) X(hp_onnx_resize) X(hp_onnx_cumsum) \
+    X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_broadcast) \
+    X(hp_onnx_control)
 /* clang-format on */
 #define X(name) enum hypar_status name(struct importing *im);
 ONNX_TRANSLATORS(X)

@@ -1,5 +1,5 @@
-/* Operators that are not ours: they are kept, but only their samples can be split. The shape of
- * what they write comes from the file, or from a rule here. */
+/* Operators that are not ours, or in some forms: they are kept, but only their samples can be
+ * split. The shape of what they write comes from the file, or from a rule here. */
 #include <math.h>
 #include <string.h>
 
@@ -116,7 +116,7 @@ static double listed(const struct importing *im, const char *name, int i, double
 
 /* A convolution backwards: stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads.
  */
-enum hypar_status hp_onnx_opaque_transposed(struct importing *im)
+enum hypar_status hp_onnx_transposed_shape(struct importing *im, struct hypar_shape *out)
 {
     const struct value *x = hp_onnx_input(im, 0), *w = hp_onnx_input(im, 1);
     int rank = x->shape.n_dims, spatial = rank - 2;
@@ -134,12 +134,74 @@ enum hypar_status hp_onnx_opaque_transposed(struct importing *im)
                       listed(im, "pads", i, 0) - listed(im, "pads", spatial + i, 0);
         y.dim[2 + i] = hp_onnx_integer(size);
     }
-    TRY(hp_onnx_check_dims(im, &y));
-    return opaque_output(im, 0, &y);
+    *out = y;
+    return hp_onnx_check_dims(im, &y);
+}
+
+/* Is it a dimension of `to` elements, exactly, that comes of `from` by the factor given? */
+static bool is_exact(double factor, int64_t from, int64_t to)
+{
+    return factor * (double)from == (double)to;
+}
+
+/* The nearest by rounding down, as ours is: of PyTorch, of versions before 11, or since each
+ * element stands for a whole number of outputs. */
+static bool rounds_down(const struct importing *im, const struct hypar_shape *x,
+                        const struct hypar_shape *y)
+{
+    const char *where =
+        hp_onnx_string(im->node, "coordinate_transformation_mode", "half_pixel");
+    const char *how = hp_onnx_string(im->node, "nearest_mode", "round_prefer_floor");
+    bool whole = true;
+    for (int d = 0; d < x->n_dims; d++)
+        whole &= y->dim[d] % x->dim[d] == 0;
+    if (im->file->opset < 11 || (strcmp(where, "asymmetric") == 0 && strcmp(how, "floor") == 0))
+        return true;
+    return whole && strstr(where, "half_pixel") && strcmp(how, "round_prefer_floor") == 0;
+}
+
+/* The operator that resizes x to y; OP_OPAQUE: none of ours. */
+static enum op_kind resizing_kind(const struct importing *im, const struct hypar_shape *x,
+                                  const struct hypar_shape *y, double *corners)
+{
+    const char *mode = hp_onnx_string(im->node, "mode", "nearest");
+    const char *where =
+        hp_onnx_string(im->node, "coordinate_transformation_mode", "half_pixel");
+    bool one = false;
+    if (x->n_dims < 3 || x->n_dims > 5 || y->dim[0] != x->dim[0] || y->dim[1] != x->dim[1] ||
+        hp_onnx_int(im->node, "antialias", 0))
+        return OP_OPAQUE;
+    for (int d = 2; d < y->n_dims; d++)
+        one |= y->dim[d] == 1; /* for which PyTorch's way is not what PyTorch does */
+    *corners = strcmp(where, "align_corners") == 0;
+    if (strcmp(mode, "nearest") == 0)
+        return rounds_down(im, x, y) ? OP_RESIZE_NEAREST : OP_OPAQUE;
+    bool linear = strcmp(mode, "linear") == 0 && im->file->opset >= 11;
+    bool half =
+        strcmp(where, "half_pixel") == 0 || (strcmp(where, "pytorch_half_pixel") == 0 && !one);
+    return linear && (half || *corners > 0) ? OP_RESIZE_LINEAR : OP_OPAQUE;
+}
+
+static enum hypar_status resized(struct importing *im, const struct hypar_shape *y, bool exact)
+{
+    struct value *x = hp_onnx_input(im, 0);
+    double corners, size[MAX_DIMS];
+    enum op_kind kind = exact ? resizing_kind(im, &x->shape, y, &corners) : OP_OPAQUE;
+    int t;
+    if (kind == OP_OPAQUE)
+        return opaque_output(im, 0, y);
+    for (int d = 2; d < y->n_dims; d++)
+        size[d - 2] = (double)y->dim[d];
+    const struct attr attr[] = { { ATTR_SIZE, y->n_dims - 2, size },
+                                 { ATTR_ALIGN_CORNERS, 1, &corners } };
+    TRY(hp_onnx_tensor(im, x, &t));
+    TRY(hp_onnx_emit(im, kind, NULL, 1, &t,
+                     &(struct attrs){ kind == OP_RESIZE_LINEAR ? 2 : 1, attr }, &t));
+    return hp_onnx_define_tensor(im, 0, t);
 }
 
 /* Sizes, or factors; of Upsample the latter, as an attribute before opset 9. */
-enum hypar_status hp_onnx_opaque_resize(struct importing *im)
+enum hypar_status hp_onnx_resize(struct importing *im)
 {
     bool upsample = strcmp(im->row->op, "Upsample") == 0;
     const struct value *x = hp_onnx_input(im, 0),
@@ -151,10 +213,28 @@ enum hypar_status hp_onnx_opaque_resize(struct importing *im)
         hp_onnx_elements(&given->shape) != x->shape.n_dims)
         return hp_fail(im->err, HYPAR_UNSUPPORTED,
                        "its sizes are not known before the model runs");
+    bool exact = true;
     for (int d = 0; d < y.n_dims; d++) {
         double value = hp_onnx_element(given, d);
         y.dim[d] = hp_onnx_integer(sizes ? value : floor(value * (double)x->shape.dim[d]));
+        exact &= sizes || is_exact(value, x->shape.dim[d], y.dim[d]);
     }
     TRY(hp_onnx_check_dims(im, &y));
-    return opaque_output(im, 0, &y);
+    return resized(im, &y, exact);
+}
+
+/* Along a dimension that is known, every element with itself; else it is opaque. */
+enum hypar_status hp_onnx_cumsum(struct importing *im)
+{
+    struct value *x = hp_onnx_input(im, 0), *along = hp_onnx_input(im, 1);
+    double reverse = hp_onnx_int(im->node, "reverse", 0) != 0;
+    int axis, t;
+    if (!along || along->kind != VALUE_CONSTANT || hp_onnx_elements(&along->shape) != 1 ||
+        hp_onnx_int(im->node, "exclusive", 0))
+        return hp_onnx_opaque_like(im);
+    TRY(hp_onnx_axis(im, hp_onnx_integer(hp_onnx_element(along, 0)), x->shape.n_dims, &axis));
+    TRY(hp_onnx_tensor(im, x, &t));
+    TRY(hp_onnx_emit(im, OP_CUMSUM, NULL, 1, &t,
+                     ATTRS({ ATTR_AXIS, 1, V(axis) }, { ATTR_REVERSE, 1, &reverse }), &t));
+    return hp_onnx_define_tensor(im, 0, t);
 }

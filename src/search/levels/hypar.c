@@ -24,7 +24,8 @@ static unsigned choose(const struct layer_node *node, unsigned preferred)
 static bool is_convolution(const struct problem *problem, const struct layer_node *node)
 {
     enum op_kind kind = problem->graph->ops[node->op].kind;
-    return kind == OP_CONV || kind == OP_GROUP_CONV;
+    return kind == OP_CONV || kind == OP_GROUP_CONV || kind == OP_CONV_TRANSPOSE ||
+           kind == OP_GROUP_CONV_TRANSPOSE;
 }
 
 static unsigned allow(const struct level_rules *rules, const struct problem *problem,
@@ -197,12 +198,14 @@ static enum hypar_status check_batch(const struct planner *self, const struct pr
         self->info.name, (long long)problem->graph->batch, n, n);
 }
 
-/* What is exchanged between the parts of an operator that was measured whole is not known. */
+/* What is exchanged between the parts of an operator that was measured whole is not known. One
+ * among layers (of a graph with a loss) is part of the layer before, as others without weights
+ * are. */
 static enum hypar_status check_layers(const struct planner *self, const struct problem *problem,
                                       struct hypar_error *err)
 {
     struct op_measure measure;
-    for (int op = 0; op < problem->graph->n_ops; op++)
+    for (int op = 0; op < problem->graph->n_ops && problem->graph->loss < 0; op++)
         if (hp_op_measured(problem->graph, op, &measure))
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "%s divides layers, of which a profile knows nothing ('%s'); "
