@@ -135,6 +135,7 @@ set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/profile mpi/bind
 # Training as PyTorch trains, and its networks by torch.export; skipped where HYPAR_TORCH names no environment that has it.
 hypar_add_test(torch/parity sh tests/torch/run.sh parity.py)
 hypar_add_test(torch/export sh tests/torch/run.sh export.py)
+hypar_add_test(torch/forms sh tests/torch/run.sh forms.py)
 
 # Allocations that fail. A sanitizer has its own allocation functions; `make oom` does them all.
 if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)

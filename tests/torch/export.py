@@ -4,6 +4,7 @@
 Of each: operators that are opaque, trained parameters, FLOPs of the forward half, attention. Of those in small (models.py)
 also the loss and every gradient of a step in fp64, from the same weights on the same samples."""
 import argparse
+import contextlib
 import json
 import math
 import os
@@ -28,6 +29,18 @@ from torch.utils.flop_counter import FlopCounterMode
 
 CLOSE = 1e-6
 RATE = 1e-3
+
+
+@contextlib.contextmanager
+def only_fp64():
+    """Some models compute norms and angles in fp32 whatever they are given: here they do not."""
+    kept = torch.float32, torch.float, torch.Tensor.float
+    torch.float32 = torch.float = torch.float64
+    torch.Tensor.float = torch.Tensor.double
+    try:
+        yield
+    finally:
+        torch.float32, torch.float, torch.Tensor.float = kept
 
 
 def flops_of(model, args, kwargs):
@@ -88,7 +101,8 @@ def gradients(name, model, args, kwargs, graph, command):
     with tempfile.TemporaryDirectory() as folder:
         graph.write(os.path.join(folder, "net.json"), os.path.join(folder, "net.safetensors"))
         loss, after = steps(command, folder, arrays)
-    want = loss_of(model(*args, **kwargs), graph, arrays)
+    with only_fp64():
+        want = loss_of(model(*args, **kwargs), graph, arrays)
     want.backward()
     worst, where = abs(loss - want.item()), "loss"
     for key, p in model.named_parameters():
@@ -103,13 +117,21 @@ def gradients(name, model, args, kwargs, graph, command):
     return worst, where
 
 
+def imported(command, *args):
+    done = subprocess.run([command, "import", *args, "--json"], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr.strip())
+    return json.loads(done.stdout)
+
+
 def check(name, command, with_gradients):
     """One line of the table, and whether all of it is as it should be."""
     torch.manual_seed(1)
     start = time.time()
     small = name in models.SMALL
     torch.set_default_dtype(torch.float64 if small and with_gradients else torch.float32)
-    model, given = models.ALL[name]()
+    with only_fp64() if small and with_gradients else contextlib.nullcontext():
+        model, given = models.ALL[name]()
     args = () if isinstance(given, dict) else given if isinstance(given, tuple) else (given,)
     kwargs = given if isinstance(given, dict) else {}
     model.train()
@@ -122,10 +144,10 @@ def check(name, command, with_gradients):
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "net.json")
         graph.write(path)
-        done = subprocess.run([command, "import", path, "--json"], capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr.strip())
-    about = json.loads(done.stdout)
+        about = imported(command, path)
+        twice = imported(command, path, "--batch", str(2 * graph.batch))
+    if twice["flops_per_sample"] != about["flops_per_sample"]:
+        raise RuntimeError("another batch has other FLOPs per sample")
     have = about["flops_per_sample"] * graph.batch
     count = flops_of(model, args, kwargs)
     countable = not any(isinstance(m, torch.nn.RNNBase) for m in model.modules())  # it counts nothing of these
@@ -133,9 +155,11 @@ def check(name, command, with_gradients):
     used = sum(1 for op in graph.ops if op.kind == "attention")
     apart = sum(1 for op in graph.ops if op.kind == "softmax")
     worst, where = gradients(name, model, args, kwargs, graph, command) if small and with_gradients else (None, "")
-    good = trained == wanted and error <= 0.01 and not graph.opaque and (worst is None or worst <= CLOSE)
+    expected = models.ATTENTION.get(name, 0)
+    good = (trained == wanted and error <= 0.01 and not graph.opaque and (worst is None or worst <= CLOSE) and
+            used + apart == expected)
     print(f"{name:18} {len(graph.ops):4} ops  opaque {len(graph.opaque)}  parameters {trained}{'' if trained == wanted else f' NOT {wanted}'}  "
-          f"FLOPs {100 * error:.3f} %  attention {used}{f' + {apart} unfused' if apart else ''}  "
+          f"FLOPs {100 * error:.3f} %  attention {used}{f' + {apart} unfused' if apart else ''}{'' if used + apart == expected else f' NOT {expected}'}  "
           f"{'' if worst is None else f'gradients {worst:.1e} {where if worst > CLOSE else str()}'}  {time.time() - start:.1f} s"
           f"{'' if good else '  FAILED'}", flush=True)
     for o in graph.opaque[:3]:
@@ -146,6 +170,7 @@ def check(name, command, with_gradients):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--hypar", default=os.path.join(ROOT, "build", "hypar"))
+    parser.add_argument("--all", action="store_true", help="those of torchvision, too")
     parser.add_argument("--no-gradients", action="store_true")
     parser.add_argument("--trace", action="store_true", help="show where Python fails")
     parser.add_argument("names", nargs="*", metavar="NAME")
@@ -154,7 +179,7 @@ def main():
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     bad = []
-    for name in args.names or models.SMALL:
+    for name in args.names or (models.ALL if args.all else models.SMALL):
         try:
             if not check(name, args.hypar, not args.no_gradients):
                 bad.append(name)

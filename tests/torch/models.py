@@ -178,6 +178,13 @@ def whisper():
     return transformers.WhisperForConditionalGeneration(c), {"input_features": torch.randn(2, 8, 40), "labels": tokens(2, 16, 90)}
 
 
+def swin():
+    import transformers
+    c = transformers.SwinConfig(image_size=32, patch_size=2, embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=4,
+                                hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, drop_path_rate=0.0, num_labels=7)
+    return transformers.SwinForImageClassification(c), {"pixel_values": torch.randn(2, 3, 32, 32), "labels": torch.tensor([1, 4])}
+
+
 LLAMA = {**SIZES, "num_key_value_heads": 2}
 HUGGING = {
     "bert": hugging("BertConfig", "BertForMaskedLM", **SIZES),
@@ -200,6 +207,7 @@ HUGGING = {
                     encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64,
                     max_position_embeddings=32, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None),
     "vit": hugging_vit,
+    "swin": swin,
     "whisper": whisper,
 }
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
@@ -252,3 +260,7 @@ VISION = {
     "r3d_18": vision("r3d_18", where="models.video", shape=(2, 3, 8, 56, 56)),
 }
 ALL = {**SMALL, **VISION}
+ATTENTION = {  # how many each has
+    "transformer": 6, "encoder": 2, "t5": 6, "bart": 6, "whisper": 6, "swin": 4, "vit_b_16": 12, "swin_t": 12, "swin_v2_t": 12, "maxvit_t": 22,
+    **{name: 2 for name in HUGGING if name not in ("t5", "bart", "whisper", "swin")},
+}

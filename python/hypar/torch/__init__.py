@@ -5,11 +5,11 @@
     graph.write("model.json", weights="model.safetensors")
 
 The model is exported by torch.export in training mode, and each operator of that graph becomes one of ours: the table is in
-aten.py. What has no operator of ours becomes opaque, and graph.opaque says where it is."""
+aten.py, and what it imports. What has no operator of ours becomes opaque, and graph.opaque says where it is."""
 import torch
 
 import hypar
-from . import aten
+from . import table
 from .export import Cannot, Host, export
 from .translate import Translation
 
@@ -29,7 +29,8 @@ def graph(model, args=(), kwargs=None, *, loss=None, batch_dims=None, name=None,
                    models of Hugging Face do that are given labels), else one that fits its first output
     batch_dims     by name of an argument: the dimension of its samples, where it is not 0 (None: it has none)
     kinds          the operators that may be used; None: those that the command `hypar` has"""
-    program, batch, args, kwargs = export(model, tuple(args), dict(kwargs or {}), dict(batch_dims or {}))
+    program, batch, args, kwargs = export(model, tuple(args), dict(kwargs or {}), dict(batch_dims or {}),
+                                          table.known)
     translation = Translation(program, model, batch, args, kwargs, name or type(model).__name__, kinds or _kinds())
     translation.example = (args, kwargs)
     result = translation.run(loss)

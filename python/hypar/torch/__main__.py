@@ -23,7 +23,11 @@ def main():
     if not function:
         parser.error("expected PACKAGE.MODULE:FUNCTION")
     sys.path.insert(0, os.getcwd())
-    model, given = getattr(importlib.import_module(module), function)()
+    try:
+        make = getattr(importlib.import_module(module), function)
+    except (ImportError, AttributeError) as why:
+        sys.exit(f"hypar.torch: {args.function}: {why}")
+    model, given = make()
     dims = {name: None if dim == "-1" else int(dim) for name, _, dim in (d.partition("=") for d in args.batch_dim)}
     positional = () if isinstance(given, dict) else given if isinstance(given, tuple) else (given,)
     try:

@@ -3,8 +3,9 @@ import math
 
 import torch
 
-from . import views
-from .views import Tensor
+from .elementwise import binary, unary
+from .layers import along_last, batched
+from .table import Unknown
 
 
 def heads_last(call, x):
@@ -15,9 +16,8 @@ def heads_last(call, x):
 
 def grouped(x, heads):
     """Keys or values [n, kv, t, d] before each was repeated for a group of heads."""
-    source = x.copied
-    if source is not None and len(source.size) == 5 and source.view.stride()[2] == 0 and source.size[2] > 1:
-        return source.seen(source.view.select(2, 0))
+    if x.groups == (1, 2, 1, 1) and x.view.stride()[2] == 0:
+        return x.seen(x.view.select(2, 0))
     return x
 
 
@@ -56,15 +56,14 @@ def emit(call, q, k, v, mask, rate, causal, scale):
 
 def unfused(call, q, k, v, mask, scale):
     """Scores, a mask or bias added to them, softmax and the product with the values."""
-    from . import aten
-    scores = aten.batched(call, q, call.see(k, lambda x: x.transpose(-2, -1)))
+    scores = batched(call, q, call.see(k, lambda x: x.transpose(-2, -1)))
     if scale != 1:
-        scores = aten.unary(call, "affine", scores, alpha=scale)
+        scores = unary(call, "affine", scores, alpha=scale)
     if mask is not None:
         if hasattr(mask, "value") and mask.value.dtype == torch.bool:
             value = torch.zeros(mask.value.shape, dtype=torch.get_default_dtype()).masked_fill(~mask.value, -1e30)
             mask = type(mask)(value, mask.node, mask.data)
             if mask.data:
-                raise aten.Unknown("a mask that follows from the samples")
-        scores = aten.binary(call, "add", scores, mask)
-    return aten.batched(call, aten.along_last(call, "softmax", scores, -1), v)
+                raise Unknown("a mask that follows from the samples")
+        scores = binary(call, "add", scores, mask)
+    return batched(call, along_last(call, "softmax", scores, -1), v)

@@ -14,8 +14,10 @@ def _batched(x, dim, times):
     return torch.cat([x] * times, dim) if times > 1 and dim is not None else x.clone()
 
 
-def export(model, args, kwargs, batch_dims):
+def export(model, args, kwargs, batch_dims, known):
     """The exported program of a model in training mode, with a batch that is not fixed where the model allows it.
+
+    known: does an operator have a row of ours?
 
     batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said.
     Returns the program and the batch of the example."""
@@ -48,7 +50,21 @@ def export(model, args, kwargs, batch_dims):
         except Exception:  # of whatever kind: a model that fixes the batch is still a network
             program = torch.export.export(model, args, kwargs, strict=False)
     _inline(program.graph_module)
-    return program, batch * times, args, kwargs
+    return _decomposed(program, args, kwargs, known), batch * times, args, kwargs
+
+
+def _decomposed(program, args, kwargs, known):
+    """The program with what has no row of ours in smaller steps, where PyTorch knows such; all else stays as it is."""
+    for _ in range(4):  # steps may have steps
+        host = Host(program, args, kwargs).values
+        unknown = {n.target for n in program.graph.nodes if n.op == "call_function" and n not in host and not known(n.target)}
+        unknown = {t for t in unknown if isinstance(t, torch._ops.OpOverload)}
+        steps = torch.export.default_decompositions() if unknown else {}
+        table = {target: steps[target] for target in unknown if target in steps}
+        if not table:
+            break
+        program = program.run_decompositions(table)
+    return program
 
 
 def _argument_names(model, args, kwargs):
@@ -191,10 +207,25 @@ class Host:
         elif spec.kind == InputKind.CONSTANT_TENSOR:
             self._keep(node, self.program.constants[spec.target].detach().clone())
 
+    def _fill(self, node):
+        """A tensor of one number, which follows from another's shape alone."""
+        name = getattr(node.target, "_schema", None) and node.target._schema.name
+        number = {"aten::new_zeros": 0, "aten::zeros_like": 0, "aten::new_ones": 1, "aten::ones_like": 1}.get(name)
+        if name in ("aten::new_full", "aten::full_like"):
+            number = node.args[2] if name == "aten::new_full" else node.args[1]
+        if isinstance(number, torch.fx.Node):
+            number = self.values.get(number)
+        if number is None:
+            return False
+        self._keep(node, torch.full(self.shape(node), number, dtype=node.meta["val"].dtype))
+        return True
+
     def _call(self, node):
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
             self.values[node] = self.number(value)
+            return
+        if self._fill(node):
             return
         if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
             return

@@ -2,6 +2,7 @@
 import torch
 
 from .export import Cannot, Host
+from .table import Unknown
 from .views import Tensor
 
 
@@ -21,12 +22,9 @@ def _others(translation):
 
 def cross_entropy(call, x, target, ignore_index=-100):
     """x [..., classes]; target: as many labels, in any shape."""
-    from .aten import Unknown
     x = call.tensor(x)
     whole = Tensor(x.base, x.shape, x.sample)
     lead = x if not x.whole() or x.shape[-1] != x.size[-1] else whole  # before [n, t] was made one dimension
-    if x.copied and x.copied.size[-1] == x.size[-1]:
-        lead = x.copied
     labels = target.value.reshape(lead.size[:-1])
     made_up, any_ignored = ignored(call, target, ignore_index)
     made_up = made_up.reshape(labels.shape)
@@ -44,15 +42,12 @@ def cross_entropy(call, x, target, ignore_index=-100):
     dims = len(lead.shape)
     if dims > 4:
         lead = call.settle(call.reshape(lead, (lead.shape[0], -1, lead.shape[-1])))
-    name = target.node.name
-    for node in target.node.all_input_nodes if target.node.op != "placeholder" else []:
-        pass
     name = _source(target.node)
     ids = call.graph.add_input(name, lead.shape[:-1], lead.sample, True)
     call.graph.sources[ids.base] = target.node
     if stop is not None and stop - start < labels.shape[-1]:
         call.graph.kept_ids[ids.base] = (tuple(labels.shape), start, stop)
-    return call.add("cross_entropy", [lead, ids], {}, (), None, name=call.graph.unique("loss") and "loss")
+    return call.add("cross_entropy", [lead, ids], {}, (), None, name="loss")
 
 
 def _source(node):
@@ -65,14 +60,13 @@ def _source(node):
     return node.name
 
 
-def finish(translation, node, outputs, loss):
+def finish(call, outputs, loss):
     """Name the outputs, and end the graph in a loss."""
-    graph = translation.graph
+    graph = call.graph
     outputs = [x for x in outputs if isinstance(x, Tensor)]
     if not outputs:
         raise Cannot("the model returns no tensor that it computes")
     losses = [op for op in graph.ops if op.kind in ("cross_entropy", "mse_loss")]
-    call = Output(translation, node)
     if outputs[0].size == () and loss is None:
         writer = graph.writer(outputs[0])
         if writer is None or writer.kind not in ("cross_entropy", "mse_loss"):
@@ -99,7 +93,3 @@ def choose(call, x, loss):
     labels = call.graph.add_input("labels", x.shape[:-1], x.sample, True)
     return call.add("cross_entropy", [x, labels], {}, (), None, name="loss")
 
-
-def Output(translation, node):
-    from .translate import Call
-    return Call(translation, node)

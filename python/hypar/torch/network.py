@@ -5,10 +5,23 @@ from . import safetensors
 from .views import Tensor
 
 
+LAYOUT = ("reshape", "transpose", "slice", "split", "expand", "affine", "concat", "pad")
+
+
 class Op:
-    def __init__(self, name, kind, inputs, attrs, outputs, where):
-        self.name, self.kind, self.inputs, self.attrs = name, kind, inputs, attrs
-        self.outputs, self.where = outputs, where
+    """An operator. `path` is its module's, `leaf` whether that has no modules inside, `given` a name that it keeps."""
+
+    def __init__(self, name, kind, inputs, attrs, outputs, path, leaf, given):
+        self.name, self.kind, self.inputs, self.attrs, self.outputs = name, kind, inputs, attrs, outputs
+        self.path, self.leaf, self.given = path, leaf, given
+
+    def wanted(self, taken):
+        """The path of its module, if that is this operator alone; else that and its kind."""
+        if self.given:
+            return self.given
+        if self.leaf and self.kind not in LAYOUT and self.path not in taken:
+            return self.path
+        return f"{self.path}.{self.kind}" if self.path else self.kind
 
 
 class Graph:
@@ -63,16 +76,16 @@ class Graph:
         self.weights[name], self.shapes[name] = value, tuple(value.shape)
         return Tensor(name, value.shape, None)
 
-    def add(self, kind, name, inputs, attrs, shapes, sample, where, suffixes=()):
-        """Append an operator; `inputs` are Tensors whose elements are in their places, or None. Returns its outputs."""
-        assert all(x is None or x.plain() for x in inputs), (kind, name)
-        name = self.unique(name)
+    def add(self, kind, inputs, attrs, shapes, sample, path, leaf, given=None, suffixes=()):
+        """Append an operator; `inputs` are Tensors whose elements are in their places, or None. Returns its outputs.
+        It has a number for a name until all operators are known."""
+        assert all(x is None or x.plain() for x in inputs), (kind, path)
+        name = f"{len(self._writer)} {kind}"
         inputs = [x and x.base for x in inputs]
         while inputs and inputs[-1] is None:
             inputs.pop()
         outputs = [name] + [f"{name}:{s}" for s in suffixes]
-        self._names.update(outputs)
-        op = Op(name, kind, inputs, attrs, outputs, where)
+        op = Op(name, kind, inputs, attrs, outputs, path, leaf, given)
         self.ops.append(op)
         result = []
         for output, shape in zip(outputs, shapes):
@@ -91,13 +104,14 @@ class Graph:
         """Leave out what nobody reads, and cut tensors once where they were cut piece by piece."""
         self._sweep()
         self._join_slices()
+        self._name()
         read = {name for op in self.ops for name in op.inputs}
         self.params = {name: p for name, p in self.params.items() if name in read}
         self.inputs = {name: p for name, p in self.inputs.items() if name in read}
         self.constants = {name: value for name, value in self.constants.items() if name in read}
 
     def _sweep(self):
-        needed = set(self.outputs) | {op.name for op in self.ops if op.kind.endswith(("_loss", "cross_entropy"))}
+        needed = set(self.outputs) | {op.name for op in self.ops if op.kind in ("cross_entropy", "mse_loss")}
         kept = []
         for op in reversed(self.ops):
             if any(output in needed for output in op.outputs):
@@ -123,11 +137,26 @@ class Graph:
             sizes = [b - a for a, b in parts]
             at = self.ops.index(first)
             outputs = [first.name] + [f"{first.name}:y{i}" for i in range(1, len(ops))]
-            self.ops[at] = Op(first.name, "split", [base], {"axis": axis, "sizes": sizes}, outputs, first.where)
+            self.ops[at] = Op(first.name, "split", [base], {"axis": axis, "sizes": sizes}, outputs, first.path, first.leaf, None)
             self.ops = [op for op in self.ops if op not in ops]
-            for op in self.ops:
-                op.inputs = [rename.get(name, name) for name in op.inputs]
-            self.outputs = [rename.get(name, name) for name in self.outputs]
+            self._rename(rename)
+
+    def _rename(self, names):
+        for op in self.ops:
+            op.inputs = [names.get(name, name) for name in op.inputs]
+        self.outputs = [names.get(name, name) for name in self.outputs]
+
+    def _name(self):
+        """Names by module path, now that it is known which operators there are."""
+        names = {}
+        for op in self.ops:
+            old, op.name = op.name, self.unique(op.wanted(self._names))
+            for i, output in enumerate(op.outputs):
+                names[output] = op.outputs[i] = op.name + output[len(old):]
+            self._names.update(op.outputs)
+        self._rename(names)
+        for o in self.opaque:
+            o["name"] = names.get(o["name"], o["name"])
 
     def json(self, weights=None):
         """The file's text: one input, parameter or operator per line, as hypar itself writes it."""

@@ -4,13 +4,13 @@ import math
 
 import torch
 
+from .table import base_name
 from .views import Tensor
 
 CASTS = ("to", "_to_copy", "clone", "contiguous", "type_as", "float", "_assert_tensor_metadata")
 
 
 def _name(node):
-    from .aten import base_name
     return base_name(node.target) if isinstance(node, torch.fx.Node) and node.op == "call_function" else None
 
 
@@ -52,7 +52,7 @@ def rms_norm(call, *_):
         same = _name(square) == "mul" and all(_strip(a) is x for a in square.args[:2])
     if not same:
         return None
-    from .aten import norm
+    from .layers import norm
     value = call.tensor(call.t.value(x))
     return norm(call, "rms_norm", value, value.size[-1:], [None], shifted.args[1])
 
@@ -81,8 +81,8 @@ def gelu_tanh(call, *_):
     cube = parts and _either(parts[1], lambda p: _name(p) == "pow", lambda n: n == 0.044715)
     if not cube or cube[0].args[1] != 3 or _strip(cube[0].args[0]) is not half[0]:
         return None
-    from . import aten
-    return aten.gelu_tanh(call, call.t.value(half[0]))
+    from . import elementwise
+    return elementwise.gelu_tanh(call, call.t.value(half[0]))
 
 
 def row_dropout(call, x, y):
@@ -96,9 +96,9 @@ def row_dropout(call, x, y):
                 break
             at = at.args[0]
         if isinstance(kept, float):
-            from . import aten
+            from .elementwise import unary
             call.graph.notes.append(f"{call.where.path}: a factor drawn for each sample is planned as dropout")
-            return aten.unary(call, "dropout", call.t.value(other), rate=1 - kept)
+            return unary(call, "dropout", call.t.value(other), rate=1 - kept)
     return None
 
 
@@ -145,12 +145,12 @@ def _theta(cos, sin):
     """The base of the angles of two tables [t, d], or None if they are not those of a rotary embedding."""
     t, d = cos.shape
     cos, sin = cos.double(), sin.double()
-    if t < 2 or d < 4 or d % 2:
+    if t < 2 or d % 2:
         return None
     angle = torch.atan2(sin[1, d // 2 - 1], cos[1, d // 2 - 1]).item()
     if not angle > 0:
         return None
-    theta = angle ** (-d / (d - 2))
+    theta = angle ** (-d / (d - 2)) if d > 2 else 10000  # of one pair all bases are the same
     theta = round(theta) if abs(theta - round(theta)) < 1e-3 * theta else theta
     angles = torch.arange(t).double()[:, None] * theta ** (-torch.arange(0, d, 2).double() / d)
     angles = torch.cat([angles, angles], 1)

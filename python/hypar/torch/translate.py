@@ -1,11 +1,11 @@
-"""The exported graph, node by node: the table of aten.py says what each becomes."""
+"""The exported graph, node by node: the table says what each becomes."""
 import operator
 import re
 
 import torch
 from torch.export.graph_signature import InputKind
 
-from . import views
+from . import aten, losses, shapes, table, views  # noqa: F401 (aten fills the table)
 from .export import Cannot, Host
 from .network import Graph
 from .views import Tensor
@@ -35,7 +35,7 @@ class Where:
 
 
 class Call:
-    """One node of the exported graph: what an emitter of aten.py works with."""
+    """One node of the exported graph: what a row of the table works with."""
 
     def __init__(self, translation, node):
         self.t, self.graph, self.node = translation, translation.graph, node
@@ -45,18 +45,16 @@ class Call:
     def has(self, kind):
         return kind in self.graph.kinds
 
-    def name(self, kind):
-        layout = kind in ("reshape", "transpose", "slice", "expand", "affine", "concat", "pad")
-        if self.leaf and not layout and self.where.path not in self.graph._names:
-            return self.where.path
-        return f"{self.where.path}.{kind}" if self.where.path else kind
+    def name(self, what):
+        """Of a constant."""
+        return f"{self.where.path}.{what}" if self.where.path else what
 
     def add(self, kind, inputs, attrs=None, shape=None, sample=0, name=None):
         """One operator with one output. shape: as the first input's; sample=0: as the first input's where shape is not given."""
         first = next(x for x in inputs if x is not None)
         if shape is None:
             shape, sample = first.shape, first.sample
-        return self.graph.add(kind, name or self.name(kind), inputs, attrs or {}, [shape], sample, self.where)[0]
+        return self.graph.add(kind, inputs, attrs or {}, [shape], sample, self.where.path, self.leaf, name)[0]
 
     def adder(self):
         return lambda kind, inputs, attrs, shape, sample: self.add(kind, inputs, attrs, shape, sample)
@@ -78,8 +76,10 @@ class Call:
     def see(self, x, function):
         """A view of a value, by the function that PyTorch does it with."""
         x = self.tensor(x)
-        if x.copied:
-            x = self.settle(x)
+        moved = x.moved(function)
+        if moved is not None and views.possible(moved):
+            return moved
+        x = self.settle(x) if x.joined() else x
         try:
             seen = x.seen(function(x.view))
         except RuntimeError:
@@ -90,17 +90,16 @@ class Call:
         return seen
 
     def reshape(self, x, shape):
-        """Elements in another shape: a view if there is one, else a copy, made when it is needed."""
+        """Elements in another shape."""
         x = self.tensor(x)
-        shape = list(shape)
-        try:
-            seen = x.seen(x.view.view(shape)) if not x.copied else None
-            if seen is not None and views.possible(seen):
-                return seen
-        except RuntimeError:
-            pass
-        size = list(torch.empty(x.size, device="meta").reshape(shape).shape)
-        return Tensor(x.base, size, x.sample, copied=x)
+        shape = list(torch.empty(x.size, device="meta").reshape(list(shape)).shape)
+        seen = x.reshaped(shape)
+        if seen is None or not views.possible(seen):
+            seen = self.settle(x).reshaped(shape)
+        if seen is None:
+            x = self.settle(x)
+            seen = views.reshape(self.adder(), x, shape, views.sample_after(x, shape))
+        return seen
 
     def out(self, i=None):
         """Shape and samples of the node's value, as PyTorch knows them."""
@@ -117,6 +116,7 @@ class Translation:
         self.graph = Graph(name, batch, kinds)
         self.leaves = {path for path, module in model.named_modules() if not any(True for _ in module.children())}
         self.env, self._constants = {}, {}
+        self.stale = {}  # tensors that were changed through a view of them
         self.symbolic = bool(self.host.sizes)
         self.params = {}
 
@@ -135,6 +135,9 @@ class Translation:
         return torch.fx.map_arg(x, self._value) if not isinstance(x, torch.fx.Node) else self._value(x)
 
     def _value(self, node):
+        if node in self.stale:
+            where = self.stale[node]
+            raise Cannot(f"{where.path or 'the model'} ({where.line}): a view of a tensor that is still read is changed in place")
         if node in self.env:
             return self.env[node]
         value = self.host.values[node]
@@ -160,16 +163,18 @@ class Translation:
 
     def _constant(self, call, known, integers, name):
         """What is alike for every sample is kept once."""
-        value, shape = known.value, known.value.shape
+        value = known.value if integers else known.value.to(torch.get_default_dtype())
         grows = self.grows(known.node.meta["val"]) if self.symbolic else None
-        if grows is not None:
-            one = value.narrow(grows, 0, 1)
-            if not torch.equal(one.expand(shape), value):
-                raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): a constant that depends on the sample")
-            value = one
-        value = value if integers else value.to(torch.get_default_dtype())
-        tensor = self.graph.add_constant(name or call.name("constant"), value.contiguous(), integers)
-        return Tensor(tensor.base, tensor.shape, None, tensor.view.expand(shape), grows=self.batch)
+        if grows is None:
+            return self.graph.add_constant(name or call.name("constant"), value.contiguous(), integers)
+        each = value.unflatten(grows, (self.batch, -1))
+        once = each.select(grows, 0)
+        if not torch.equal(once.unsqueeze(grows).expand(each.shape), each):
+            raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): a constant that depends on the sample")
+        tensor = self.graph.add_constant(name or call.name("constant"), once.contiguous(), integers)
+        view = tensor.view.unsqueeze(grows).expand(each.shape)
+        seen = Tensor(tensor.base, tensor.shape, None, view, grows=self.batch)
+        return seen.reshaped(value.shape)
 
     # Nodes ----------------------------------------------------------------------------------------------------------
 
@@ -200,35 +205,39 @@ class Translation:
         return self.params[name]
 
     def _call(self, node):
-        from . import aten
         if node.target is operator.getitem:
             self.env[node] = self.value(node.args[0])[node.args[1]]
             return
         call = Call(self, node)
-        emit, in_place = aten.find(node.target)
+        emit, in_place = table.find(node.target)
         args, kwargs = self.value(node.args), self.value(node.kwargs)
         try:
-            result = emit(call, *args, **kwargs) if emit else aten.opaque(call, "has no operator of ours")
-        except aten.Unknown as why:
-            result = aten.opaque(call, str(why))
+            result = emit(call, *args, **kwargs) if emit else table.opaque(call, "has no operator of ours")
+        except table.Unknown as why:
+            result = table.opaque(call, str(why))
         self.env[node] = result
         if in_place:
             self._rebind(node.args[0], result)
 
     def _rebind(self, node, result):
-        """An operator in place: its input has the new value from now on, and so has what it was a view of, whole."""
-        while isinstance(node, torch.fx.Node):
-            before = self.env.get(node)
+        """An operator in place: its input has the new value from now on, and so has what that is a part of."""
+        while isinstance(node, torch.fx.Node) and node in self.env:
             self.env[node] = result
-            if not (isinstance(before, Tensor) and node.op == "call_function" and node.args):
-                break
-            from . import aten
-            if aten.base_name(node.target) not in aten.VIEWS:
-                break
-            raise Cannot(f"{Where(node).path}: a part of a tensor is changed in place")
+            name = table.base_name(node.target) if node.op == "call_function" else ""
+            if name in shapes.ALIASES:
+                node = node.args[0]
+            elif name == "slice":
+                node, result = node.args[0], shapes.replaced(Call(self, node), *self.value(node.args), result=result)
+            elif name in shapes.RESHAPES:
+                call, node = Call(self, node), node.args[0]
+                result = call.reshape(result, call.tensor(self.value(node)).size)
+            elif name in shapes.VIEWS:
+                self.stale[node.args[0]] = Where(node)
+                return
+            else:
+                return
 
     def _output(self, node, loss):
-        from . import losses
         outputs = [self.value(x) for x in torch.utils._pytree.tree_leaves(node.args[0]) if isinstance(x, torch.fx.Node)]
         mutated = len(self.program.graph_signature.buffers_to_mutate)
-        losses.finish(self, node, outputs[mutated:] if len(outputs) > mutated else outputs, loss)
+        losses.finish(Call(self, node), outputs[mutated:] if len(outputs) > mutated else outputs, loss)

@@ -3,6 +3,8 @@
 PyTorch's view, permute, select, split and the like move no data: they are sizes, strides and an offset into the tensor
 that holds the elements. A value is kept like that until an operator needs the elements in their places, so that a
 chain which leads back to where it began (heads are split off before an attention and joined behind it) is nothing."""
+import math
+
 import torch
 
 
@@ -12,28 +14,93 @@ class Tensor:
     base    its name
     shape   of the base
     sample  the dimension of the base that grows with the batch, or None
-    view    a tensor without elements ("meta"), which has the sizes, strides and offset"""
+    view    a tensor without elements ("meta"), which has sizes, strides and offset
+    groups  how many dimensions of the view each of the value's is made of: samples and heads that are made one dimension
+            have no common stride
+    grows   the batch, where the value is repeated for each sample"""
 
-    def __init__(self, base, shape, sample, view=None, copied=None, grows=None):
-        self.base, self.shape, self.sample = base, tuple(shape), sample
+    def __init__(self, base, shape, sample, view=None, groups=None, grows=None):
+        self.base, self.shape, self.sample, self.grows = base, tuple(shape), sample, grows
         self.view = torch.empty(self.shape, device="meta") if view is None else view
-        self.copied = copied  # a value whose elements in order these are, where no strides say so
-        self.grows = grows  # the batch, where it is repeated for each sample
+        self.groups = tuple(groups or (1,) * self.view.dim())
 
     @property
     def size(self):
-        return tuple(self.view.shape)
+        dims = iter(self.view.shape)
+        return tuple(math.prod(next(dims) for _ in range(n)) for n in self.groups)
+
+    def joined(self):
+        """Are there dimensions that have no common stride?"""
+        return any(n > 1 for n in self.groups)
 
     def plain(self):
         """Is it the base itself?"""
-        return not self.copied and self.size == self.shape and self.view.is_contiguous() and not self.view.storage_offset()
+        return not self.joined() and self.size == self.shape and self.view.is_contiguous() and not self.view.storage_offset()
 
     def whole(self):
         """Does it have each element of the base once?"""
-        return not self.copied and self.view.numel() == _elements(self.shape) and 0 not in _strides(self.view)
+        return self.view.numel() == _elements(self.shape) and 0 not in _strides(self.view)
 
-    def seen(self, view):
-        return Tensor(self.base, self.shape, self.sample, view, grows=self.grows)
+    def seen(self, view, groups=None):
+        return Tensor(self.base, self.shape, self.sample, view, groups, self.grows)
+
+    def stepped(self, sizes, strides, groups=None):
+        """The same base with other sizes and strides."""
+        return self.seen(torch.as_strided(self.view, sizes, strides, self.view.storage_offset()), groups)
+
+    def moved(self, function):
+        """Dimensions in another order, as a function of PyTorch's has them, or None if it does something else."""
+        if not self.joined():
+            return None
+        size, strides = self.size, [10 ** (i + 3) for i in range(len(self.groups))]
+        try:
+            result = function(torch.empty_strided(size, strides, device="meta"))
+        except RuntimeError:
+            return None
+        first = [sum(self.groups[:d]) for d in range(len(self.groups))]
+        sizes, steps, groups, left = [], [], [], {d for d, n in enumerate(size) if n > 1}
+        for n, stride in zip(result.shape, result.stride()):
+            d = strides.index(stride) if stride in strides else -1
+            if d in left and size[d] == n and not result.storage_offset():
+                left.remove(d)
+                part = range(first[d], first[d] + self.groups[d])
+                sizes += [self.view.shape[i] for i in part]
+                steps += [self.view.stride()[i] for i in part]
+                groups.append(self.groups[d])
+            elif n == 1:
+                sizes, steps, groups = sizes + [1], steps + [1], groups + [1]
+            else:
+                return None
+        return None if left else self.stepped(sizes, steps, groups)
+
+    def reshaped(self, shape):
+        """The same elements in another shape, or None: dimensions are divided and joined, not mixed."""
+        units = [list(u) for u in zip(self.view.shape, self.view.stride()) if u[0] > 1]
+        sizes, steps, groups = [], [], []
+        for need in shape:
+            before = len(sizes)
+            while need > 1:
+                if not units:
+                    return None
+                size, stride = units[0]
+                if need % size == 0:
+                    units.pop(0)
+                elif size % need == 0:
+                    units[0] = [size // need, stride]
+                    size, stride = need, stride * (size // need)
+                else:
+                    return None
+                need //= size
+                if len(sizes) > before and steps[-1] == size * stride:  # runs on
+                    sizes[-1], steps[-1] = sizes[-1] * size, stride
+                else:
+                    sizes.append(size)
+                    steps.append(stride)
+            if len(sizes) == before:
+                sizes.append(1)
+                steps.append(1)
+            groups.append(len(sizes) - before)
+        return self.stepped(sizes, steps, groups)
 
 
 def _elements(shape):
@@ -71,9 +138,13 @@ def _pieces(value):
 
 def settle(add, value):
     """The elements in their places: operators that do it. add(kind, inputs, attrs, shape, sample) makes one."""
-    if value.copied:
-        source = settle(add, value.copied)
-        return reshape(add, source, value.size, sample_after(source, value.size))
+    if value.joined():
+        inner, first = settle(add, value.seen(value.view)), 0
+        sample = None
+        for d, n in enumerate(value.groups):
+            sample = d if inner.sample is not None and first <= inner.sample < first + n else sample
+            first += n
+        return reshape(add, inner, value.size, sample)
     if value.plain():
         return value
     if any(n > 1 and s == 0 for n, s in zip(value.size, value.view.stride())):
@@ -95,9 +166,14 @@ def settle(add, value):
 
 
 def possible(value):
-    """Can operators put the elements in their places? Parts of joined dimensions are no parts of the base's."""
+    """Can operators put the elements in their places? Parts of joined dimensions are no parts of the base's, and a tensor
+    has no more than 6 dimensions."""
+    def add(kind, inputs, attrs, shape, sample):
+        if len(shape) > 6:
+            raise ValueError("too many dimensions")
+        return Tensor("", shape, sample)
     try:
-        settle(lambda kind, inputs, attrs, shape, sample: Tensor("", shape, sample), value)
+        settle(add, value)
         return True
     except ValueError:
         return False
@@ -113,8 +189,9 @@ def _repeat(add, value):
             shape[d] = -1
     inner = settle(add, value.seen(view))
     sample = inner.sample
-    if sample is None and value.grows in shape:
-        sample = shape.index(value.grows)
+    if sample is None and value.grows is not None and shape[0] == value.grows:  # a new dimension: for each sample
+        inner = reshape(add, inner, inner.shape[1:], None)
+        return add("expand", [inner], {"shape": [0] + shape[1:]}, value.size, 0)
     return add("expand", [inner], {"shape": shape}, value.size, sample)
 
 
