@@ -146,7 +146,7 @@ def check(name, command, with_gradients):
         graph.write(path)
         about = imported(command, path)
         twice = imported(command, path, "--batch", str(2 * graph.batch))
-    if twice["flops_per_sample"] != about["flops_per_sample"]:
+    if not 0.9 <= twice["flops_per_sample"] / about["flops_per_sample"] <= 1:  # less, where some are of no sample
         raise RuntimeError("another batch has other FLOPs per sample")
     have = about["flops_per_sample"] * graph.batch
     count = flops_of(model, args, kwargs)

@@ -3,7 +3,6 @@
 Weights are random, nothing is fetched. `small` networks are run against PyTorch, gradient by gradient; those of torchvision
 are in their usual sizes."""
 import torch
-import torch.nn.functional as F
 from torch import nn
 
 # Written here ---------------------------------------------------------------------------------------------------------

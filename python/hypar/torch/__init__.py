@@ -32,7 +32,6 @@ def graph(model, args=(), kwargs=None, *, loss=None, batch_dims=None, name=None,
     program, batch, args, kwargs = export(model, tuple(args), dict(kwargs or {}), dict(batch_dims or {}),
                                           table.known)
     translation = Translation(program, model, batch, args, kwargs, name or type(model).__name__, kinds or _kinds())
-    translation.example = (args, kwargs)
     result = translation.run(loss)
     result.program = program
     return result

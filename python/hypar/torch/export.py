@@ -168,21 +168,13 @@ class Host:
     def number(self, value):
         """A size, with what its symbols stand for."""
         if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
-            expression = value.node.expr.xreplace(self.sizes)
-            return bool(expression) if isinstance(value, torch.SymBool) else type(value).__name__ == "SymFloat" \
-                and float(expression) or int(expression)
+            kind = {torch.SymInt: int, torch.SymBool: bool, torch.SymFloat: float}[type(value)]
+            return kind(value.node.expr.xreplace(self.sizes))
         return value
 
     def shape(self, node):
         value = node.meta["val"]
         return tuple(int(self.number(n)) for n in value.shape)
-
-    def grows(self, node):
-        """The dimension of a node's value that holds the samples, or None."""
-        for d, n in enumerate(node.meta["val"].shape):
-            if isinstance(n, torch.SymInt) and n.node.expr.free_symbols:
-                return d
-        return None
 
     def is_data(self, value):
         return isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() in self._data

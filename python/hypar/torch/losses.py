@@ -23,8 +23,8 @@ def _others(translation):
 def cross_entropy(call, x, target, ignore_index=-100):
     """x [..., classes]; target: as many labels, in any shape."""
     x = call.tensor(x)
-    whole = Tensor(x.base, x.shape, x.sample)
-    lead = x if not x.whole() or x.shape[-1] != x.size[-1] else whole  # before [n, t] was made one dimension
+    in_order = x.whole() and not x.joined() and x.view.is_contiguous() and x.shape[-1] == x.size[-1]
+    lead = Tensor(x.base, x.shape, x.sample) if in_order else x  # before [n, t] was made one dimension
     labels = target.value.reshape(lead.size[:-1])
     made_up, any_ignored = ignored(call, target, ignore_index)
     made_up = made_up.reshape(labels.shape)

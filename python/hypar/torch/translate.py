@@ -50,7 +50,7 @@ class Call:
         return f"{self.where.path}.{what}" if self.where.path else what
 
     def add(self, kind, inputs, attrs=None, shape=None, sample=0, name=None):
-        """One operator with one output. shape: as the first input's; sample=0: as the first input's where shape is not given."""
+        """One operator with one output, of the first input's shape where none is given."""
         first = next(x for x in inputs if x is not None)
         if shape is None:
             shape, sample = first.shape, first.sample
@@ -110,17 +110,23 @@ class Call:
 
 
 class Translation:
+    """All of a program: values of its nodes, and the graph that they become.
+
+    env       by node: Tensors
+    stale     by node: where a tensor was changed through a view of it
+    symbolic  is the batch open?"""
+
     def __init__(self, program, model, batch, args, kwargs, name, kinds):
         self.program, self.model, self.batch = program, model, batch
+        self.example = args, kwargs
         self.host = Host(program, args, kwargs)
         self.graph = Graph(name, batch, kinds)
         self.leaves = {path for path, module in model.named_modules() if not any(True for _ in module.children())}
-        self.env, self._constants = {}, {}
-        self.stale = {}  # tensors that were changed through a view of them
+        self.env, self.stale, self.params, self._constants = {}, {}, {}, {}
         self.symbolic = bool(self.host.sizes)
-        self.params = {}
 
     def grows(self, value):
+        """The dimension of a value (as PyTorch knows it) that holds the samples, or None."""
         for d, n in enumerate(value.shape):
             if isinstance(n, torch.SymInt) and n.node.expr.free_symbols:
                 return d
