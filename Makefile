@@ -59,6 +59,10 @@ bench-better: all ## auto's plans for lesser machines, carried to better ones: 3
 bench-accuracy: all ## digits learned under data parallelism and PipeDream: epochs to a target
 	@bench/accuracy.sh $(BUILD)/hypar
 
+.PHONY: bench-torch
+bench-torch: all ## PyTorch's networks by torch.export, torchvision's too; HYPAR_TORCH names its environment
+	@$(or $(HYPAR_TORCH:%=%/bin/),)python3 tests/torch/export.py --hypar $(BUILD)/hypar --all
+
 bench-train: tests ## every planner against one rank, on each of RANKS (1 2 3 4 5 6 7 8)
 	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tests/mpi/matrix.sh full
 

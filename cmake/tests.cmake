@@ -132,8 +132,10 @@ hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
 set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/profile mpi/bind mpi/hosts mpi/held_out mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
 
-# Training as PyTorch trains; skipped where HYPAR_TORCH names no environment that has it.
-hypar_add_test(torch/parity sh tests/torch/run.sh)
+# Training as PyTorch trains, and its networks by torch.export; skipped where HYPAR_TORCH names no environment that has it.
+hypar_add_test(torch/parity sh tests/torch/run.sh parity.py)
+hypar_add_test(torch/export sh tests/torch/run.sh export.py)
+hypar_add_test(torch/forms sh tests/torch/run.sh forms.py)
 
 # Allocations that fail. A sanitizer has its own allocation functions; `make oom` does them all.
 if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)

@@ -238,6 +238,8 @@ bool bind_expand(struct binding *b)
     for (int d = 0; d < out.n_dims; d++) {
         int64_t size = (int64_t)shape->v[d], have = d >= shift ? t->shape.dim[d - shift] : 1;
         out.dim[d] = size == 0 || size == -1 ? have : size;
+        if (d == 0 && shift && size == 0 && t->sample_dim < 0)
+            out.dim[0] = b->batch; /* a new dimension: for each sample */
         if (have != 1 && have != out.dim[d])
             return hp_bind_fail(b, "dimension %d has %lld, expected 1 or %lld", d - shift,
                                 (long long)have, (long long)out.dim[d]);

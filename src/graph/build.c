@@ -125,6 +125,15 @@ int hp_build_param(struct graph_builder *b, const char *name, const struct hypar
                                           .producer = -1 });
 }
 
+void hp_build_untrained(struct graph_builder *b, int param)
+{
+    struct tensor *t = param < 0 ? NULL : &b->graph->tensors[param];
+    if (!t)
+        return; /* it could not be made: the builder has kept the reason */
+    t->untrained = true;
+    t->needs_grad = false;
+}
+
 void hp_build_mark_output(struct graph_builder *b, int tensor)
 {
     b->graph->tensors[tensor].is_output = true;

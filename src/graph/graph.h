@@ -22,6 +22,7 @@ struct tensor {
     bool
         needs_grad; /* a parameter, or computed from one; and the loss, if any, depends on it */
     bool is_output; /* of the model, for people; the loss is not one */
+    bool untrained; /* a parameter that the model itself says is not trained */
     int sample_dim; /* the dimension that holds the samples, -1: none */
     int producer;   /* the op that writes it, -1: an input or a parameter */
 };
@@ -86,7 +87,10 @@ struct hypar_graph {
     const char **notes;    /* what the user should know about how it was read */
     int n_notes;
     struct weights_file weights;
-    const char *frozen; /* patterns of parameters that are not trained; NULL: none */
+    const char *values_name; /* a safetensors file beside the model's that has values, as the
+                                model names it; NULL: there is none */
+    const char *values_path; /* where that is; NULL: the model was not read from a path */
+    const char *frozen;      /* patterns of parameters that are not trained; NULL: none */
     uint64_t hash;
 };
 
@@ -117,6 +121,9 @@ const struct hypar_graph *hp_build_graph(const struct graph_builder *b);
 int hp_build_input(struct graph_builder *b, const char *name, const struct hypar_shape *shape,
                    bool index, int sample_dim);
 int hp_build_param(struct graph_builder *b, const char *name, const struct hypar_shape *shape);
+
+/* A parameter that no operator reads yet stays as it is: nothing is trained for its sake. */
+void hp_build_untrained(struct graph_builder *b, int param);
 
 /* In place of an input tensor: */
 enum {

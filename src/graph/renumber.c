@@ -11,10 +11,13 @@ struct renumbering {
 static int source(struct renumbering *r, int t)
 {
     const struct tensor *was = &r->from->tensors[t];
-    if (r->tensor[t] < 0)
-        r->tensor[t] = was->kind == TENSOR_PARAM ? hp_build_param(r->b, was->name, &was->shape)
-                                                 : hp_build_input(r->b, was->name, &was->shape,
-                                                                  was->index, was->sample_dim);
+    if (r->tensor[t] >= 0)
+        return r->tensor[t];
+    r->tensor[t] = was->kind == TENSOR_PARAM ? hp_build_param(r->b, was->name, &was->shape)
+                                             : hp_build_input(r->b, was->name, &was->shape,
+                                                              was->index, was->sample_dim);
+    if (was->untrained)
+        hp_build_untrained(r->b, r->tensor[t]);
     return r->tensor[t];
 }
 

@@ -20,7 +20,7 @@ struct entry {
     int tensor; /* -1: declared, not made yet */
     bool param;
     struct hypar_shape shape; /* of what is declared */
-    bool index;
+    bool index, untrained;
     int sample_dim;
     int place; /* in its list */
 };
@@ -57,10 +57,13 @@ static struct entry *find_entry(struct reading *r, const char *name)
 /* The tensor of an entry, made now if this is its first use. */
 static int entry_tensor(struct reading *r, struct entry *e)
 {
-    if (e->tensor < 0 && e->param)
-        e->tensor = hp_build_param(r->builder, e->name, &e->shape);
-    else if (e->tensor < 0)
-        e->tensor = hp_build_input(r->builder, e->name, &e->shape, e->index, e->sample_dim);
+    if (e->tensor >= 0)
+        return e->tensor;
+    e->tensor = e->param
+                    ? hp_build_param(r->builder, e->name, &e->shape)
+                    : hp_build_input(r->builder, e->name, &e->shape, e->index, e->sample_dim);
+    if (e->untrained)
+        hp_build_untrained(r->builder, e->tensor);
     return e->tensor;
 }
 
@@ -106,17 +109,21 @@ static enum hypar_status read_samples(struct reading *r, const struct json *inpu
 static enum hypar_status read_declaration(struct reading *r, const struct json *at, bool param)
 {
     static const char *const input_keys[] = { "name", "shape", "index", "sample_dim", NULL };
-    static const char *const param_keys[] = { "name", "shape", NULL };
+    static const char *const param_keys[] = { "name", "shape", "trained", NULL };
     struct entry e = { .tensor = -1, .param = param, .place = at->index, .sample_dim = -1 };
 
     TRY(hp_json_object(at, r->err));
     TRY(hp_json_only(at, param ? param_keys : input_keys, r->err));
     struct json name = hp_json_member(at, "name"), shape = hp_json_member(at, "shape");
-    struct json index = hp_json_member(at, "index");
+    struct json index = hp_json_member(at, "index"), trained = hp_json_member(at, "trained");
+    bool is_trained = true;
     TRY(hp_json_name(&name, &e.name, r->err));
     TRY(read_shape(r, &shape, &e.shape));
     if (index.value)
         TRY(hp_json_bool(&index, &e.index, r->err));
+    if (trained.value)
+        TRY(hp_json_bool(&trained, &is_trained, r->err));
+    e.untrained = !is_trained;
     if (!param)
         TRY(read_samples(r, at, &e));
     if (!add_entry(r, e))
@@ -323,7 +330,7 @@ static enum hypar_status read_body(struct reading *r, const struct json *root)
 static enum hypar_status read_head(const struct json *root, const char **name, int64_t *batch,
                                    struct hypar_error *err)
 {
-    static const char *const keys[] = { "format", "name", "batch",   "inputs",
+    static const char *const keys[] = { "format", "name", "batch",   "weights", "inputs",
                                         "params", "ops",  "outputs", NULL };
     const char *given;
     TRY(hp_json_object(root, err));
@@ -336,6 +343,21 @@ static enum hypar_status read_head(const struct json *root, const char **name, i
     TRY(hp_json_name(&name_at, name, err));
     struct json batch_at = hp_json_member(root, "batch");
     return hp_json_int(&batch_at, 1, HP_MAX_BATCH, batch, err);
+}
+
+/* The file of values, which lies beside the model's. */
+static enum hypar_status read_values(struct hypar_graph *graph, const struct json *root,
+                                     struct hypar_error *err)
+{
+    const char *name;
+    struct json at = hp_json_member(root, "weights");
+    if (!at.value)
+        return HYPAR_OK;
+    TRY(hp_json_name(&at, &name, err));
+    if (strchr(name, '/'))
+        return hp_json_fail(&at, err, "expected a file beside this one, not \"%.80s\"", name);
+    graph->values_name = hp_arena_strdup(&graph->arena, name);
+    return HYPAR_OK;
 }
 
 static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
@@ -352,6 +374,12 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
     else
         hp_build_abandon(r.builder);
     hp_arena_free(&r.arena);
+    if (status == HYPAR_OK)
+        status = read_values(*out, root, err);
+    if (status != HYPAR_OK) {
+        hypar_graph_free(*out);
+        *out = NULL;
+    }
     return status;
 }
 
@@ -407,7 +435,21 @@ static enum hypar_status read_path(struct hypar_graph **out, const char *path,
     struct json_document *document;
     *out = NULL;
     TRY(hp_json_read_file(&document, path, err));
-    return read_document(out, document, options->batch, err);
+    TRY(read_document(out, document, options->batch, err));
+    struct hypar_graph *graph = *out;
+    const char *slash = strrchr(path, '/');
+    int folder = slash ? (int)(slash - path) + 1 : 0;
+    if (graph->values_name)
+        graph->values_path =
+            hp_arena_printf(&graph->arena, "%.*s%s", folder, path, graph->values_name);
+    enum hypar_status status = HYPAR_OK;
+    if (graph->values_path && options->reads)
+        status = options->reads(options->who, graph->values_path, err);
+    if (status == HYPAR_OK)
+        return HYPAR_OK;
+    hypar_graph_free(graph);
+    *out = NULL;
+    return status;
 }
 
 static bool begins(const char *head, size_t n)

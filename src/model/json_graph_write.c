@@ -28,6 +28,8 @@ static void write_tensors(struct json_writer *w, const struct hypar_graph *graph
             hp_json_put_bool(w, "index", true);
         if (input && tensor->sample_dim != 0)
             hp_json_put_int(w, "sample_dim", tensor->sample_dim);
+        if (tensor->untrained)
+            hp_json_put_bool(w, "trained", false);
         hp_json_end_object(w);
     }
     hp_json_end_array(w);
@@ -62,6 +64,8 @@ void hp_graph_write_json(struct json_writer *w, const char *key,
     hp_json_put_string(w, "format", "hypar-graph/1");
     hp_json_put_string(w, "name", graph->name);
     hp_json_put_int(w, "batch", graph->batch);
+    if (graph->values_name)
+        hp_json_put_string(w, "weights", graph->values_name);
     write_tensors(w, graph, "inputs", TENSOR_INPUT);
     write_tensors(w, graph, "params", TENSOR_PARAM);
     hp_json_begin_array(w, "ops", false);

@@ -45,12 +45,13 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
     return status;
 }
 
-/* A parameter that is not trained is what it was at first. */
+/* A parameter that is not trained, or a part of one that nobody reads (positions beyond the
+ * sequence), is what it was at first. */
 static enum hypar_status save_fixed(struct trainer *t, struct checkpoint_writer *writer,
-                                    int number, int tensor, struct hypar_error *err)
+                                    int number, const struct saved *saved, struct box box,
+                                    struct hypar_error *err)
 {
-    struct box box = hp_shape_box(&t->graph->tensors[tensor].shape);
-    struct fill_request request = { .tensor = tensor, .state = -1 };
+    struct fill_request request = { .tensor = saved->tensor, .state = saved->state };
     if (t->rank != 0 || !writer)
         return HYPAR_OK;
     struct arena scratch = { 0 };
@@ -98,6 +99,57 @@ static int tail_exchange(const struct trainer *t, int tensor)
     return -1;
 }
 
+/* `box` without `hole`, which meets it: boxes into `out`. */
+static int cut_out(struct box box, const struct box *hole, struct box out[2 * MAX_DIMS])
+{
+    int n = 0;
+    for (int d = 0; d < box.n_dims; d++) {
+        struct range *mine = &box.dim[d], whole = *mine, middle = hole->dim[d];
+        middle.lo = middle.lo > whole.lo ? middle.lo : whole.lo;
+        middle.hi = middle.hi < whole.hi ? middle.hi : whole.hi;
+        *mine = (struct range){ whole.lo, middle.lo };
+        if (mine->lo < mine->hi)
+            out[n++] = box;
+        *mine = (struct range){ middle.hi, whole.hi };
+        if (mine->lo < mine->hi)
+            out[n++] = box;
+        *mine = middle;
+    }
+    return n;
+}
+
+/* What nobody reads of a parameter that is trained, and so nobody holds. */
+static enum hypar_status save_unread(struct trainer *t, struct checkpoint_writer *writer,
+                                     int number, const struct saved *saved,
+                                     const struct pattern *p, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    int n = 1, capacity = 0;
+    struct box *rest = GROW(&scratch, struct box, (struct box *)NULL, 0, &capacity);
+    rest[0] = hp_shape_box(&t->graph->tensors[saved->tensor].shape);
+    for (int c = 0; c < p->n_cells; c++) {
+        struct box held = hp_cell_box(p, c);
+        if (p->cell[c].n_receivers + p->cell[c].n_kept == 0)
+            continue;
+        for (int i = n - 1; i >= 0; i--) {
+            struct box meet = hp_box_intersect(&rest[i], &held), left[2 * MAX_DIMS];
+            if (hp_box_empty(&meet))
+                continue;
+            int k = cut_out(rest[i], &held, left);
+            rest[i] = rest[--n];
+            for (int j = 0; j < k; j++) {
+                rest = GROW(&scratch, struct box, rest, n, &capacity);
+                rest[n++] = left[j];
+            }
+        }
+    }
+    enum hypar_status status = HYPAR_OK;
+    for (int i = 0; i < n && status == HYPAR_OK; i++)
+        status = save_fixed(t, writer, number, saved, rest[i], err);
+    hp_arena_free(&scratch);
+    return status;
+}
+
 /* A tensor of the file. All ranks go through the same
  * pieces, also where nothing can be written any more. */
 static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer *writer,
@@ -109,7 +161,8 @@ static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer
     if (t->graph->tensors[saved->tensor].kind == TENSOR_STAT)
         return save_running(t, writer, number, saved, err);
     if (d < 0)
-        return save_fixed(t, writer, number, saved->tensor, err);
+        return save_fixed(t, writer, number, saved,
+                          hp_shape_box(&t->graph->tensors[saved->tensor].shape), err);
     const struct pattern *p = hp_exchange_pattern(t->program->lowering, 0, d);
     for (int c = 0; c < p->n_cells; c++) {
         const struct cell *cell = &p->cell[c];
@@ -123,7 +176,7 @@ static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer
             status = status == HYPAR_OK ? one : status;
         }
     }
-    return status;
+    return status == HYPAR_OK ? save_unread(t, writer, number, saved, p, err) : status;
 }
 
 static int list_saved(const struct trainer *t, struct saved *saved,

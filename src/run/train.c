@@ -34,6 +34,42 @@ static enum hypar_status fill_resumed(struct trainer *t, const struct fill_reque
     return status;
 }
 
+/* Ids that never change; the kernels rely on their being those of rows. */
+static enum hypar_status fill_ids(struct trainer *t, int tensor, int at, const struct view *to,
+                                  struct hypar_error *err)
+{
+    const struct tensor *info = &t->graph->tensors[tensor];
+    struct arena scratch = { 0 };
+    int64_t n = hp_box_elements(&to->box), below = hp_integers_below(t->graph, tensor);
+    int64_t *ids = NEW(&scratch, int64_t, n);
+    enum hypar_status status = hp_checkpoint_read_int(t->values, at, &to->box, ids, err);
+    for (int64_t i = 0; i < n && status == HYPAR_OK; i++) {
+        if (ids[i] < 0 || ids[i] >= below)
+            status = hp_fail(err, HYPAR_INVALID, "%s: '%.80s' has %lld, expected 0 to %lld",
+                             hp_checkpoint_path(t->values), info->name, (long long)ids[i],
+                             (long long)below - 1);
+        ((int32_t *)to->data)[i] = (int32_t)ids[i];
+    }
+    hp_arena_free(&scratch);
+    return status;
+}
+
+/* A parameter's first values, or a constant, from the file beside the model's; *found: it has
+ * them. */
+static enum hypar_status fill_value(struct trainer *t, int tensor, const struct view *to,
+                                    bool *found, struct hypar_error *err)
+{
+    const struct tensor *info = &t->graph->tensors[tensor];
+    int at = t->values ? hp_checkpoint_find(t->values, info->name) : -1;
+    *found = at >= 0;
+    if (!*found)
+        return HYPAR_OK;
+    TRY(hp_checkpoint_need(t->values, info->name, &info->shape, &at, err));
+    if (info->index)
+        return fill_ids(t, tensor, at, to, err);
+    return hp_checkpoint_read(t->values, at, &to->box, t->real, to->data, err);
+}
+
 /* Running means (or variances) of the channels [lo, hi) as another run, or the model's file,
  * left them: into `values`. False: there are none, or it failed. */
 static bool find_running(struct trainer *t, int tensor, int which, struct range channels,
@@ -47,14 +83,17 @@ static bool find_running(struct trainer *t, int tensor, int which, struct range 
     struct hypar_shape all = { 1, { info->shape.dim[0] } };
     struct box box = { 1, { channels } };
     bool found = false;
-    if (t->resumed) {
+    const struct checkpoint *file = t->resumed                ? t->resumed
+                                    : t->options->init_random ? NULL
+                                                              : t->values;
+    if (file) {
         const char *name = hp_running_name(&scratch, t->graph, tensor, which);
-        int at = hp_checkpoint_find(t->resumed, name);
+        int at = hp_checkpoint_find(file, name);
         found = at >= 0;
         if (found)
-            *status = hp_checkpoint_need(t->resumed, name, &all, &at, err);
+            *status = hp_checkpoint_need(file, name, &all, &at, err);
         if (found && *status == HYPAR_OK)
-            *status = hp_checkpoint_read(t->resumed, at, &box, REAL_F64, values, err);
+            *status = hp_checkpoint_read(file, at, &box, REAL_F64, values, err);
     } else if (t->weights && !t->options->init_random) {
         const char *name = hp_arena_printf(&scratch, "%s.%s",
                                            t->graph->ops[info->producer].name, in_file[which]);
@@ -92,12 +131,16 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
     struct trainer *t = who;
     const struct tensor *info = &t->graph->tensors[request->tensor];
     bool param = info->kind == TENSOR_PARAM;
-    bool in_file = t->weights && hp_weights_has(t->weights, info->name);
+    bool in_file = t->weights && hp_weights_has(t->weights, info->name), found = false;
     if (!param && in_file) /* a constant */
         return hp_init_from(t->weights, t->graph, request->tensor, &to->box, t->real, to->data,
                             err);
     if (info->kind == TENSOR_STAT)
         return fill_running(t, request->tensor, to, err);
+    if (info->kind == TENSOR_INPUT && info->sample_dim < 0)
+        TRY(fill_value(t, request->tensor, to, &found, err));
+    if (found)
+        return HYPAR_OK;
     if (!param) {
         struct data_request wanted = { .set = DATA_TRAIN,
                                        .tensor = request->tensor,
@@ -113,7 +156,10 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
     if (in_file && !t->options->init_random)
         return hp_init_from(t->weights, t->graph, request->tensor, &to->box, t->real, to->data,
                             err);
-    hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
+    if (!t->options->init_random)
+        TRY(fill_value(t, request->tensor, to, &found, err));
+    if (!found)
+        hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
     return HYPAR_OK;
 }
 
@@ -292,6 +338,8 @@ static enum hypar_status make(struct trainer *t, struct hypar_error *err)
     if (t->graph->weights.path)
         TRY(hp_weights_open(&t->weights, t->graph->weights.path, &t->graph->weights.options,
                             err));
+    if (t->graph->values_path)
+        TRY(hp_checkpoint_open(&t->values, t->graph->values_path, err));
     struct data_options data = { .train = t->options->data,
                                  .test = t->options->test_data,
                                  .seed = t->seed };
@@ -311,6 +359,7 @@ static void release(struct trainer *t)
     hypar_program_free(t->program);
     hp_data_close(t->data);
     hp_checkpoint_close(t->resumed);
+    hp_checkpoint_close(t->values);
     hp_weights_close(t->weights);
     hp_arena_free(&t->arena);
 }

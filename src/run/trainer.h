@@ -39,6 +39,7 @@ struct trainer {
     struct data_source *data;
     struct checkpoint *resumed; /* NULL: from the start */
     struct weights *weights;    /* of the model's file; NULL: it has none */
+    struct checkpoint *values;  /* beside the model's file; NULL: there are none */
 
     /* The devices that this process runs: its rank's, or all. */
     int rank, n_ranks, first_device, n_here, n_devices;

@@ -230,3 +230,23 @@ $ for how in '' '--ranks 2 --planner mp' '--ranks 3 --planner hypar'; do hypar t
 > "first_loss": 3.2788184040 "last_loss": 3.1066433402
 > "first_loss": 3.2788184040 "last_loss": 3.1066433402
 > "first_loss": 3.2788184040 "last_loss": 3.1066433402
+
+Values from a file beside the graph: of parameters, also of those that are not trained or not read whole.
+$ printf '%s\n' '{"format": "hypar-graph/1", "name": "v", "batch": 4, "inputs": [{"name": "i", "shape": [4], "index": true}, {"name": "l", "shape": [4], "index": true}],' '"params": [{"name": "table", "shape": [9, 6], "trained": false}, {"name": "b", "shape": [2, 6]}, {"name": "w", "shape": [6, 3]}],' '"ops": [{"name": "e", "kind": "embedding", "inputs": ["i", "table"]}, {"name": "row", "kind": "slice", "inputs": ["b"], "attrs": {"axis": 0, "start": 1, "stop": 2}},' '{"name": "s", "kind": "add", "inputs": ["e", "row"]}, {"name": "y", "kind": "linear", "inputs": ["s", "w"]}, {"name": "loss", "kind": "cross_entropy", "inputs": ["y", "l"]}]}' > $TMP/v.json
+$ hypar train $TMP/v.json --steps 20 --learning-rate 0.5 --kernels reference --precision fp64 -q --json --checkpoint $TMP/v.safetensors | grep -o -e '"step": 1, "loss": [0-9.]\{8\}' -e '"step": 20, "loss": [0-9.]\{8\}'
+> "step": 1, "loss": 1.096428
+> "step": 20, "loss": 1.104144
+$ sed 's/"batch": 4,/"batch": 4, "weights": "v.safetensors",/' $TMP/v.json > $TMP/given.json
+$ hypar train $TMP/given.json --steps 1 --learning-rate 0.5 --kernels reference --precision fp64 -q --json | grep -o '"step": 1, "loss": [0-9.]\{8\}'
+> "step": 1, "loss": 1.022994
+$ hypar train $TMP/given.json --steps 1 --learning-rate 0.5 --kernels reference --precision fp64 -q --json --init random | grep -o '"step": 1, "loss": [0-9.]\{8\}'
+> "step": 1, "loss": 1.096428
+$ hypar import $TMP/given.json -o $TMP/again.json -q && grep -e weights -e trained $TMP/again.json
+>   "weights": "v.safetensors",
+>     {"name": "table", "shape": [9, 6], "trained": false},
+$ sed 's/\[9, 6\]/[8, 6]/' $TMP/given.json > $TMP/other.json; hypar train $TMP/other.json --steps 1 -q
+> hypar: $TMP/v.safetensors: tensor 'table' has shape [9, 6], expected [8, 6]
+? 3
+$ rm $TMP/v.safetensors; hypar train $TMP/given.json --steps 1 -q
+> hypar: $TMP/v.safetensors: cannot open: No such file or directory
+? 3

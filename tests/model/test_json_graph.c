@@ -42,8 +42,14 @@ static const struct {
     { "{'format':'hypar-plan/1'}", 0, HYPAR_INVALID,
       "f: format: expected \"hypar-graph/1\", not \"hypar-plan/1\"" },
     { "{'format':'hypar-graph/1','nam':'g'}", 0, HYPAR_INVALID,
-      "f: unknown member 'nam', expected one of format, name, batch, inputs, params, ops, "
-      "outputs" },
+      "f: unknown member 'nam', expected one of format, name, batch, weights, inputs, params, "
+      "ops, outputs" },
+    { HEAD "'weights':'../w'," IN OPS(RELU), 0, HYPAR_INVALID,
+      "f: weights: expected a file beside this one, not \"../w\"" },
+    { HEAD "'weights':1," IN OPS(RELU), 0, HYPAR_INVALID,
+      "f: weights: expected a string, not 1" },
+    { HEAD IN "'params':[{'name':'b','shape':[8],'trained':0}],'ops':[]}", 0, HYPAR_INVALID,
+      "f: params[0].trained: expected true or false, not 0" },
     { "{'format':'hypar-graph/1','name':3}", 0, HYPAR_INVALID,
       "f: name: expected a string, not 3" },
     { "{'format':'hypar-graph/1','name':'g'}", 0, HYPAR_INVALID,
@@ -75,7 +81,7 @@ static const struct {
     { HEAD IN "'params':[{'name':'w','shape':[8,8]}]," OPS(RELU), 0, HYPAR_INVALID,
       "f: params[0]: 'w' is not used by any operator" },
     { HEAD IN "'params':[{'name':'w','shape':[8,8],'index':true}],'ops':[]}", 0, HYPAR_INVALID,
-      "f: params[0]: unknown member 'index', expected one of name, shape" },
+      "f: params[0]: unknown member 'index', expected one of name, shape, trained" },
     { HEAD IN "'ops':[]}", 0, HYPAR_INVALID, "f: a graph without operators" },
     { HEAD IN "'ops':[1]}", 0, HYPAR_INVALID, "f: ops[0]: expected an object, not 1" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':['x'],'in':[]}"), 0, HYPAR_INVALID,
@@ -288,6 +294,39 @@ static void test_written_form(void **state)
     hypar_graph_free(graph);
 }
 
+/* What is not trained needs no gradient, nor does what is computed from nothing else; it is
+ * told again when the graph is written, and so is the file of values. */
+static void test_untrained(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph;
+    struct hypar_error err = { "" };
+    size_t n;
+    if (read_quoted(&graph,
+                    HEAD "'weights':'w.safetensors'," IN
+                         "'params':[{'name':'b','shape':[8],'trained':false},"
+                         "{'name':'w','shape':[8,2],'trained':true}]," OPS(
+                             "{'name':'a','kind':'add','inputs':['x','b']},"
+                             "{'name':'y','kind':'linear','inputs':['a','w']}"),
+                    0, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    for (int t = 0; t < graph->n_tensors; t++) {
+        const char *name = graph->tensors[t].name;
+        assert_int_equal(graph->tensors[t].untrained, strcmp(name, "b") == 0);
+        assert_int_equal(graph->tensors[t].needs_grad,
+                         strcmp(name, "w") == 0 || strcmp(name, "y") == 0);
+    }
+    assert_string_equal(graph->values_name, "w.safetensors");
+    assert_null(graph->values_path); /* it was read from a text */
+    char *again = written_graph(graph, &n);
+    assert_non_null(strstr(again, "\"batch\": 4,\n  \"weights\": \"w.safetensors\",\n"));
+    assert_non_null(strstr(again, "{\"name\": \"b\", \"shape\": [8], \"trained\": false},\n"
+                                  "    {\"name\": \"w\", \"shape\": [8, 2]}\n"));
+    check_stable(graph);
+    free(again);
+    hypar_graph_free(graph);
+}
+
 /* Short forms are written in the long one. */
 static void test_short_forms(void **state)
 {
@@ -413,8 +452,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_bad),           cmocka_unit_test(test_no_json),
         cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_written_form),
-        cmocka_unit_test(test_short_forms),   cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_negative_zero),
+        cmocka_unit_test(test_untrained),     cmocka_unit_test(test_short_forms),
+        cmocka_unit_test(test_examples),      cmocka_unit_test(test_random_graphs),
+        cmocka_unit_test(test_negative_zero),
     };
     return cmocka_run_group_tests_name("model/json_graph", tests, NULL, NULL);
 }

@@ -1,0 +1,61 @@
+"""Networks of PyTorch as graphs of hypar.
+
+    import hypar.torch
+    graph = hypar.torch.graph(model, (tokens,))
+    graph.write("model.json", weights="model.safetensors")
+
+The model is exported by torch.export in training mode, and each operator of that graph becomes one of ours: the table is in
+aten.py, and what it imports. What has no operator of ours becomes opaque, and graph.opaque says where it is."""
+import torch
+
+import hypar
+from . import table
+from .export import Cannot, Host, export
+from .translate import Translation
+
+__all__ = ["Cannot", "graph", "samples"]
+
+
+def _kinds():
+    """The kinds of operators that the command knows."""
+    return {row["name"] for row in hypar.run("ops")}
+
+
+def graph(model, args=(), kwargs=None, *, loss=None, batch_dims=None, name=None, kinds=None):
+    """The graph of a model's training step.
+
+    args, kwargs   an example of what the model is called with
+    loss           "cross_entropy" or "mse_loss" of the first output; None: the loss that the model returns (a number, as
+                   models of Hugging Face do that are given labels), else one that fits its first output
+    batch_dims     by name of an argument: the dimension of its samples, where it is not 0 (None: it has none)
+    kinds          the operators that may be used; None: those that the command `hypar` has"""
+    program, batch, args, kwargs = export(model, tuple(args), dict(kwargs or {}), dict(batch_dims or {}),
+                                          table.known)
+    translation = Translation(program, model, batch, args, kwargs, name or type(model).__name__, kinds or _kinds())
+    result = translation.run(loss)
+    result.program = program
+    return result
+
+
+def samples(graph, args=(), kwargs=None):
+    """What a graph's inputs are, by name, when the model is called so: arrays for `hypar train --data`. Integers that the
+    model computes from its own (labels moved by one token, positions) are computed here."""
+    program = graph.program
+    host = Host(program, tuple(args), dict(kwargs or {}))
+    given = dict(zip(program.graph_signature.user_inputs, torch.utils._pytree.tree_leaves((tuple(args), dict(kwargs or {})))))
+    arrays = {}
+    for name in graph.inputs:
+        if name in graph.constants:
+            continue
+        node = graph.sources.get(name)
+        if node is None:
+            arrays[name] = given.get(name)
+            continue
+        value = host.values[node]
+        if name in graph.kept_ids:
+            shape, start, stop = graph.kept_ids[name]
+            value = value.reshape((-1,) + shape[1:])[..., start:stop]
+        shape = list(graph.inputs[name]["shape"])
+        shape[graph.inputs[name].get("sample_dim", 0)] = -1
+        arrays[name] = value.reshape(shape)
+    return arrays

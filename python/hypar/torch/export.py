@@ -1,0 +1,234 @@
+"""torch.export, and the part of its graph that needs no network: constants, and integers made from the model's inputs."""
+import contextlib
+import operator
+
+import torch
+from torch.export.graph_signature import InputKind
+
+
+class Cannot(Exception):
+    """A network that is no graph of ours; the text says where and why."""
+
+
+def _batched(x, dim, times):
+    return torch.cat([x] * times, dim) if times > 1 and dim is not None else x.clone()
+
+
+def export(model, args, kwargs, batch_dims, known):
+    """The exported program of a model in training mode, with a batch that is not fixed where the model allows it.
+
+    known: does an operator have a row of ours?
+
+    batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said.
+    Returns the program and the batch of the example."""
+    leaves = torch.utils._pytree.tree_leaves
+    names = _argument_names(model, args, kwargs)
+    dims = {name: batch_dims.get(name, 0) for name in names}
+    sizes = {x.shape[dims[name]] for name, value in names.items() for x in leaves(value)
+             if isinstance(x, torch.Tensor) and dims[name] is not None and x.dim() > dims[name]}
+    if len(sizes) != 1:
+        raise Cannot(f"the inputs have {sorted(sizes)} samples, expected one number (batch_dims tells where they are)")
+    batch = sizes.pop()
+    times = 2 if batch == 1 else 1  # a single sample would be taken for a fixed size
+
+    def example(name, value):
+        return torch.utils._pytree.tree_map(
+            lambda x: _batched(x, dims[name], times) if isinstance(x, torch.Tensor) else x, value)
+
+    def dynamic(name, value):
+        return torch.utils._pytree.tree_map(
+            lambda x: ({dims[name]: torch.export.Dim.AUTO} if dims[name] is not None else None)
+            if isinstance(x, torch.Tensor) else None, value)
+
+    positional = list(names)[:len(args)]
+    args = tuple(example(name, names[name]) for name in positional)
+    kwargs = {name: example(name, value) for name, value in kwargs.items()}
+    shapes = {name: dynamic(name, value) for name, value in names.items()}
+    with _training(model):
+        try:
+            program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
+        except Exception:  # of whatever kind: a model that fixes the batch is still a network
+            program = torch.export.export(model, args, kwargs, strict=False)
+    _inline(program.graph_module)
+    return _decomposed(program, args, kwargs, known), batch * times, args, kwargs
+
+
+def _decomposed(program, args, kwargs, known):
+    """The program with what has no row of ours in smaller steps, where PyTorch knows such; all else stays as it is."""
+    for _ in range(4):  # steps may have steps
+        host = Host(program, args, kwargs).values
+        unknown = {n.target for n in program.graph.nodes if n.op == "call_function" and n not in host and not known(n.target)}
+        unknown = {t for t in unknown if isinstance(t, torch._ops.OpOverload)}
+        steps = torch.export.default_decompositions() if unknown else {}
+        table = {target: steps[target] for target in unknown if target in steps}
+        if not table:
+            break
+        program = program.run_decompositions(table)
+    return program
+
+
+def _argument_names(model, args, kwargs):
+    """Arguments by the names that the model's forward gives them."""
+    import inspect
+    signature = inspect.signature(model.forward)
+    bound = signature.bind(*args, **kwargs)
+    names = {}
+    for name, value in bound.arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            names.update(value)
+        else:
+            names[name] = value
+    return names
+
+
+@contextlib.contextmanager
+def _training(model):
+    """The model in training mode; afterwards each module in the mode that it had. A layer that is left out at random, by a
+    number that is drawn for it (LayerDrop), is not left out: the graph has all layers."""
+    modes = [(module, module.training) for module in model.modules()]
+    rand = torch.rand
+    torch.rand = lambda *size, **kwargs: 1.0 if size in ((), ([],), ((),)) else rand(*size, **kwargs)
+    model.train()
+    try:
+        yield
+    finally:
+        torch.rand = rand
+        for module, mode in modes:
+            module.training = mode
+
+
+def _inline(module):
+    """Put what runs under no_grad or autocast, a function of its own in the exported graph, where it is called."""
+    graph = module.graph
+    for node in list(graph.nodes):
+        if node.op != "call_function" or not str(node.target).startswith("wrap_with_"):
+            continue
+        at = next(i for i, a in enumerate(node.args) if isinstance(a, torch.fx.Node) and a.op == "get_attr")
+        inner = getattr(module, node.args[at].target)
+        _inline(inner)
+        for name, child in inner.named_children():
+            setattr(module, f"{node.args[at].target}_{name}", child)
+        given = iter(node.args[at + 1:])
+        values = {p: next(given) for p in inner.graph.nodes if p.op == "placeholder"}
+        with graph.inserting_before(node):
+            for n in inner.graph.nodes:
+                if n.op in ("placeholder", "output"):
+                    continue
+                values[n] = graph.node_copy(n, lambda old: values[old])
+                if n.op == "get_attr":
+                    values[n].target = f"{node.args[at].target}_{n.target}"
+                    if not hasattr(module, values[n].target):
+                        setattr(module, values[n].target, getattr(inner, n.target))
+        result = next(n for n in inner.graph.nodes if n.op == "output").args[0]
+        result = torch.fx.map_arg(result, lambda n: values[n])
+        for user in list(node.users):
+            if user.target is operator.getitem:
+                user.replace_all_uses_with(result[user.args[1]])
+                graph.erase_node(user)
+        if node.users:
+            node.replace_all_uses_with(result[0] if isinstance(result, (tuple, list)) else result)
+        graph.erase_node(node)
+    graph.lint()
+
+
+class Host:
+    """Values that are known without running the network, or that follow from the model's integers: token ids, labels,
+    masks. They are computed here, as PyTorch does it.
+
+    values  by node: tensors and numbers
+    data    is a value (by its storage) made from what the model is given?"""
+
+    def __init__(self, program, args, kwargs):
+        self.program, self.values, self._data, self._kept = program, {}, set(), []
+        given = dict(zip(program.graph_signature.user_inputs, torch.utils._pytree.tree_leaves((args, kwargs))))
+        self.sizes = self._bind(given)
+        specs = {s.arg.name: s for s in program.graph_signature.input_specs}
+        for node in program.graph.nodes:
+            if node.op == "placeholder":
+                self._placeholder(node, specs[node.name], given.get(node.name))
+            elif node.op == "get_attr":
+                value = getattr(program.graph_module, node.target)
+                if isinstance(value, torch.Tensor):
+                    self._keep(node, value.clone())
+            elif node.op == "call_function":
+                self._call(node)
+
+    def _bind(self, given):
+        """What symbols of sizes stand for."""
+        sizes = {}
+        for node in self.program.graph.nodes:
+            value = node.meta.get("val")
+            if node.op == "placeholder" and isinstance(value, torch.Tensor) and node.name in given:
+                for symbol, size in zip(value.shape, given[node.name].shape):
+                    if isinstance(symbol, torch.SymInt) and symbol.node.expr.is_Symbol:
+                        sizes[symbol.node.expr] = int(size)
+        return sizes
+
+    def number(self, value):
+        """A size, with what its symbols stand for."""
+        if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
+            kind = {torch.SymInt: int, torch.SymBool: bool, torch.SymFloat: float}[type(value)]
+            return kind(value.node.expr.xreplace(self.sizes))
+        return value
+
+    def shape(self, node):
+        value = node.meta["val"]
+        return tuple(int(self.number(n)) for n in value.shape)
+
+    def is_data(self, value):
+        return isinstance(value, torch.Tensor) and value.untyped_storage().data_ptr() in self._data
+
+    def _keep(self, node, value, data=False):
+        self.values[node] = value
+        for t in value if isinstance(value, (tuple, list)) else [value]:
+            if isinstance(t, torch.Tensor):
+                self._kept.append(t)
+                if data:
+                    self._data.add(t.untyped_storage().data_ptr())
+
+    def _placeholder(self, node, spec, given):
+        if spec.kind == InputKind.USER_INPUT:
+            if not isinstance(given, torch.Tensor):
+                self.values[node] = given
+            elif not given.is_floating_point():
+                self._keep(node, given.clone(), data=True)
+        elif spec.kind == InputKind.BUFFER:
+            buffers = self.program.constants if spec.target in self.program.constants else self.program.state_dict
+            self._keep(node, buffers[spec.target].detach().clone())
+        elif spec.kind == InputKind.CONSTANT_TENSOR:
+            self._keep(node, self.program.constants[spec.target].detach().clone())
+
+    def _fill(self, node):
+        """A tensor of one number, which follows from another's shape alone."""
+        name = getattr(node.target, "_schema", None) and node.target._schema.name
+        number = {"aten::new_zeros": 0, "aten::zeros_like": 0, "aten::new_ones": 1, "aten::ones_like": 1}.get(name)
+        if name in ("aten::new_full", "aten::full_like"):
+            number = node.args[2] if name == "aten::new_full" else node.args[1]
+        if isinstance(number, torch.fx.Node):
+            number = self.values.get(number)
+        if number is None:
+            return False
+        self._keep(node, torch.full(self.shape(node), number, dtype=node.meta["val"].dtype))
+        return True
+
+    def _call(self, node):
+        value = node.meta.get("val")
+        if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
+            self.values[node] = self.number(value)
+            return
+        if self._fill(node):
+            return
+        if torch.Tag.nondeterministic_seeded in getattr(node.target, "tags", ()):
+            return
+        if any(n not in self.values for n in node.all_input_nodes):
+            return
+        args = torch.fx.map_arg(node.args, lambda n: self.values[n])
+        kwargs = torch.fx.map_arg(node.kwargs, lambda n: self.values[n])
+        with torch.no_grad():
+            result = node.target(*args, **kwargs)
+        data = any(self.is_data(a) for a in torch.utils._pytree.tree_leaves((args, kwargs)))
+        self._keep(node, result, data)
+        if data and getattr(getattr(node.target, "_schema", None), "is_mutable", False):
+            self._keep(node, args[0] if node.args else result, True)
+            self.values[node] = result

@@ -1,0 +1,182 @@
+"""The graph that is written: hypar-graph/1, operator by operator."""
+import json
+
+from . import safetensors
+from .views import Tensor
+
+
+LAYOUT = ("reshape", "transpose", "slice", "split", "expand", "affine", "concat", "pad")
+
+
+class Op:
+    """An operator. `path` is its module's, `leaf` whether that has no modules inside, `given` a name that it keeps."""
+
+    def __init__(self, name, kind, inputs, attrs, outputs, path, leaf, given):
+        self.name, self.kind, self.inputs, self.attrs, self.outputs = name, kind, inputs, attrs, outputs
+        self.path, self.leaf, self.given = path, leaf, given
+
+    def wanted(self, taken):
+        """The path of its module, if that is this operator alone; else that and its kind."""
+        if self.given:
+            return self.given
+        if self.leaf and self.kind not in LAYOUT and self.path not in taken:
+            return self.path
+        return f"{self.path}.{self.kind}" if self.path else self.kind
+
+
+class Graph:
+    """A network in hypar's form.
+
+    inputs, params   by name: what JSON says of them
+    ops              in order
+    constants        by name of an input: its value, which never changes
+    weights          by name of a parameter: its value
+    notes            what a reader should know: what was left out or stands for something else
+    opaque           operators that are not known: their name, module path, source line and PyTorch's operator"""
+
+    def __init__(self, name, batch, kinds):
+        self.name, self.batch, self.kinds = name, batch, kinds
+        self.inputs, self.params, self.ops, self.outputs = {}, {}, [], []
+        self.constants, self.weights, self.notes, self.opaque = {}, {}, [], []
+        self.statistics = {}  # running means and variances of batch norms, as PyTorch names them
+        self.sources = {}  # by input that the model's integers become: the node whose value it is
+        self.kept_ids = {}  # a loss that ignores labels: which of its input are kept
+        self.shapes = {}  # by name of a tensor
+        self._names, self._writer = set(), {}
+
+    def unique(self, name):
+        """`name`, with a number behind it if it is taken."""
+        name, n, wanted = name or "model", 1, name or "model"
+        while name in self._names:
+            n += 1
+            name = f"{wanted}_{n}"
+        self._names.add(name)
+        return name
+
+    def add_input(self, name, shape, sample, index=False):
+        name = self.unique(name)
+        self.inputs[name] = {"name": name, "shape": list(shape)}
+        if index:
+            self.inputs[name]["index"] = True
+        if sample != 0 or not shape:
+            self.inputs[name]["sample_dim"] = -1 if sample is None else sample
+        self.shapes[name] = tuple(shape)
+        return Tensor(name, shape, sample)
+
+    def add_constant(self, name, value, index):
+        tensor = self.add_input(name, value.shape, None, index)
+        self.constants[tensor.base] = value
+        return tensor
+
+    def add_param(self, name, value, trained):
+        self._names.add(name)
+        self.params[name] = {"name": name, "shape": list(value.shape)}
+        if not trained:
+            self.params[name]["trained"] = False
+        self.weights[name], self.shapes[name] = value, tuple(value.shape)
+        return Tensor(name, value.shape, None)
+
+    def add(self, kind, inputs, attrs, shapes, sample, path, leaf, given=None, suffixes=()):
+        """Append an operator; `inputs` are Tensors whose elements are in their places, or None. Returns its outputs.
+        It has a number for a name until all operators are known."""
+        assert all(x is None or x.plain() for x in inputs), (kind, path)
+        name = f"{len(self._writer)} {kind}"
+        inputs = [x and x.base for x in inputs]
+        while inputs and inputs[-1] is None:
+            inputs.pop()
+        outputs = [name] + [f"{name}:{s}" for s in suffixes]
+        op = Op(name, kind, inputs, attrs, outputs, path, leaf, given)
+        self.ops.append(op)
+        result = []
+        for output, shape in zip(outputs, shapes):
+            self._writer[output], self.shapes[output] = op, tuple(shape)
+            result.append(Tensor(output, shape, sample))
+        return result
+
+    def writer(self, tensor):
+        """The operator that writes a tensor, or None."""
+        return self._writer.get(tensor.base)
+
+    def read(self, name):
+        return sum(op.inputs.count(name) for op in self.ops)
+
+    def finish(self):
+        """Leave out what nobody reads, and cut tensors once where they were cut piece by piece."""
+        self._sweep()
+        self._join_slices()
+        self._name()
+        read = {name for op in self.ops for name in op.inputs}
+        self.params = {name: p for name, p in self.params.items() if name in read}
+        self.inputs = {name: p for name, p in self.inputs.items() if name in read}
+        self.constants = {name: value for name, value in self.constants.items() if name in read}
+
+    def _sweep(self):
+        needed = set(self.outputs) | {op.name for op in self.ops if op.kind in ("cross_entropy", "mse_loss")}
+        kept = []
+        for op in reversed(self.ops):
+            if any(output in needed for output in op.outputs):
+                needed.update(name for name in op.inputs if name)
+                kept.append(op)
+        self.ops = kept[::-1]
+
+    def _join_slices(self):
+        """Slices that make up a whole dimension, as those of queries, keys and values do, are one split."""
+        groups = {}
+        for op in self.ops:
+            if op.kind == "slice" and op.attrs.get("step", 1) == 1:
+                groups.setdefault((op.inputs[0], op.attrs["axis"]), []).append(op)
+        for (base, axis), ops in groups.items():
+            parts = sorted((op.attrs["start"], op.attrs["stop"]) for op in ops)
+            joined = all(a[1] == b[0] for a, b in zip(parts, parts[1:]))
+            size = self.shapes[base][axis]
+            if not (1 < len(ops) <= 32 and joined and parts[0][0] == 0 and parts[-1][1] == size):
+                continue
+            ops.sort(key=lambda op: op.attrs["start"])
+            first = min(ops, key=self.ops.index)
+            rename = {op.name: first.name + (f":y{i}" if i else "") for i, op in enumerate(ops)}
+            sizes = [b - a for a, b in parts]
+            at = self.ops.index(first)
+            outputs = [first.name] + [f"{first.name}:y{i}" for i in range(1, len(ops))]
+            self.ops[at] = Op(first.name, "split", [base], {"axis": axis, "sizes": sizes}, outputs, first.path, first.leaf, None)
+            self.ops = [op for op in self.ops if op not in ops]
+            self._rename(rename)
+
+    def _rename(self, names):
+        for op in self.ops:
+            op.inputs = [names.get(name, name) for name in op.inputs]
+        self.outputs = [names.get(name, name) for name in self.outputs]
+
+    def _name(self):
+        """Names by module path, now that it is known which operators there are."""
+        names = {}
+        for op in self.ops:
+            old, op.name = op.name, self.unique(op.wanted(self._names))
+            for i, output in enumerate(op.outputs):
+                names[output] = op.outputs[i] = op.name + output[len(old):]
+            self._names.update(op.outputs)
+        self._rename(names)
+        for o in self.opaque:
+            o["name"] = names.get(o["name"], o["name"])
+
+    def json(self, weights=None):
+        """The file's text: one input, parameter or operator per line, as hypar itself writes it."""
+        def lines(items):
+            return "[\n    " + ",\n    ".join(map(json.dumps, items)) + "\n  ]" if items else "[]"
+        ops = [{"name": op.name, "kind": op.kind, "inputs": op.inputs, **({"attrs": op.attrs} if op.attrs else {})}
+               for op in self.ops]
+        members = [("format", '"hypar-graph/1"'), ("name", json.dumps(self.name)), ("batch", str(self.batch))]
+        if weights:
+            members.append(("weights", json.dumps(weights)))
+        members += [("inputs", lines(list(self.inputs.values()))), ("params", lines(list(self.params.values()))),
+                    ("ops", lines(ops)), ("outputs", json.dumps(self.outputs))]
+        return "{\n  " + ",\n  ".join(f'"{key}": {text}' for key, text in members) + "\n}\n"
+
+    def write(self, path, weights=None):
+        """Write the graph to `path`, and to the file `weights`, if given, values of parameters and constants."""
+        import os
+        beside = weights and os.path.relpath(weights, os.path.dirname(os.path.abspath(path)))
+        with open(path, "w") as file:
+            file.write(self.json(beside))
+        if weights:
+            values = {name: self.weights[name].reshape(p["shape"]) for name, p in self.params.items()}
+            safetensors.write(weights, {**values, **self.statistics, **self.constants})

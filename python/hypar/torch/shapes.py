@@ -1,0 +1,157 @@
+"""Operators that move elements: views, which are nothing until someone needs them, and copies."""
+from .elementwise import number, unary
+from .layers import each, rows
+from .table import TABLE, Unknown, base_name, op
+from .views import Tensor
+
+VIEWS = {"permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "narrow", "movedim", "unbind", "split",
+         "split_with_sizes", "chunk", "expand", "expand_as", "swapaxes", "mT", "adjoint", "numpy_T", "tensor_split"}
+LISTS = {"unbind", "split", "split_with_sizes", "chunk", "tensor_split"}
+
+
+def numbers(call, args):
+    """Arguments of a view, with no Tensor among them."""
+    return tuple(a.view if isinstance(a, Tensor) else a for a in args)
+
+
+def _see(call, x, *args, **kwargs):
+    name = base_name(call.node.target)
+    args = numbers(call, args)
+    if name in LISTS:
+        n = len(call.node.meta["val"])
+        return [call.see(x, lambda v, i=i: call.node.target(v, *args, **kwargs)[i]) for i in range(n)]
+    seen = call.see(x, lambda v: call.node.target(v, *args, **kwargs))
+    if name in ("expand", "expand_as") and seen.sample is None:
+        seen.grows = call.t.batch
+    return seen
+
+
+for _name in VIEWS:
+    TABLE[_name] = _see
+
+
+RESHAPES = {"view", "reshape", "flatten", "unflatten", "view_as", "reshape_as"}
+ALIASES = {"detach", "alias", "to"}
+
+
+@op("_unsafe_view", "ravel", *RESHAPES)
+def reshape(call, x, *args, **kwargs):
+    return call.reshape(x, call.out()[0])
+
+
+@op("cat", "concat")
+def cat(call, parts, dim=0):
+    parts = [call.settle(p) for p in parts if not (isinstance(p, Tensor) and p.size == (0,))]
+    if len(parts) == 1:
+        return parts[0]
+    shape, sample = call.out()
+    return call.add("concat", parts, {"axis": dim % len(shape)}, shape, sample)
+
+
+@op("stack")
+def stack(call, parts, dim=0):
+    shape, sample = call.out()
+    dim %= len(shape)
+    parts = [call.settle(call.see(p, lambda v: v.unsqueeze(dim))) for p in parts]
+    return call.add("concat", parts, {"axis": dim}, shape, sample)
+
+
+def replaced(call, x, dim=0, start=None, stop=None, step=1, *, result):
+    """x with another part in place of x[start:stop]."""
+    x = call.tensor(x)
+    size = x.size[dim]
+    start, stop, _ = slice(start, stop).indices(size)
+    if step != 1:
+        raise Unknown("every so many elements are changed in place")
+    parts = [call.see(x, lambda v: v.narrow(dim, 0, start)) if start else None, call.tensor(result),
+             call.see(x, lambda v: v.narrow(dim, stop, size - stop)) if stop < size else None]
+    parts = [call.settle(p) for p in parts if p is not None]
+    if len(parts) == 1:
+        return parts[0]
+    sample = next((p.sample for p in parts if p.sample is not None), None)
+    return call.add("concat", parts, {"axis": dim % len(x.size)}, x.size, sample)
+
+
+@op("slice_scatter")
+def slice_scatter(call, x, part, dim=0, start=None, stop=None, step=1):
+    return replaced(call, x, dim, start, stop, step, result=part)
+
+
+@op("zero")
+def zero(call, x):
+    return unary(call, "affine", x, alpha=0)
+
+
+@op("fill")
+def fill(call, x, value):
+    return unary(call, "affine", x, alpha=0, beta=number(value))
+
+
+@op("copy")
+def copy(call, x, y, non_blocking=False):
+    size = call.tensor(x).size
+    y = call.tensor(y)
+    return y if y.size == size else call.see(y, lambda v: v.expand(size))
+
+
+@op("roll")
+def roll(call, x, shifts, dims=()):
+    shifts, dims = each(shifts, 1), each(dims, 1)
+    for shift, dim in zip(shifts, dims):
+        x = call.settle(x)
+        size = x.shape[dim]
+        at = (size - shift) % size
+        if at:
+            parts = [call.settle(call.see(x, lambda v: v.narrow(dim, at, size - at))),
+                     call.settle(call.see(x, lambda v: v.narrow(dim, 0, at)))]
+            x = call.add("concat", parts, {"axis": dim % len(x.shape)}, x.shape, x.sample)
+    return x
+
+
+@op("pad", "constant_pad_nd")
+def pad(call, x, pads, mode="constant", value=0):
+    if isinstance(mode, (int, float)):  # constant_pad_nd(x, pads, value)
+        mode, value = "constant", mode
+    if mode != "constant" or value:
+        raise Unknown(f"padding by {mode} {value or ''}")
+    x = call.tensor(x)
+    n = len(x.size)
+    for i in range(len(pads) // 2):
+        for j in range(2):
+            if pads[2 * i + j] < 0:
+                d, cut = n - 1 - i, -pads[2 * i + j]
+                x = call.see(x, lambda v: v.narrow(d, 0 if j else cut, v.shape[d] - cut))
+    before = [max(pads[2 * (n - 1 - d)], 0) if n - 1 - d < len(pads) // 2 else 0 for d in range(n)]
+    after = [max(pads[2 * (n - 1 - d) + 1], 0) if n - 1 - d < len(pads) // 2 else 0 for d in range(n)]
+    if not any(before + after):
+        return x
+    x = call.settle(x)
+    shape = [a + s + b for a, s, b in zip(before, x.shape, after)]
+    return call.add("pad", [x], {"pad": before + after}, shape, x.sample)
+
+
+@op("channel_shuffle")
+def channel_shuffle(call, x, groups):
+    size = call.tensor(x).size
+    split = call.reshape(x, (size[0], groups, size[1] // groups) + size[2:])
+    return call.reshape(call.see(split, lambda v: v.transpose(1, 2)), size)
+
+
+@op("pixel_shuffle")
+def pixel_shuffle(call, x, r):
+    n, c, h, w = call.tensor(x).size
+    split = call.reshape(x, (n, c // r // r, r, r, h, w))
+    return call.reshape(call.see(split, lambda v: v.permute(0, 1, 4, 2, 5, 3)), (n, c // r // r, h * r, w * r))
+
+
+@op("index")
+def index(call, x, ids):
+    """x[..., ids, ...] with one list of known ids: rows of a table, or of a dimension brought to the front."""
+    x = call.tensor(x)
+    places = [d for d, i in enumerate(ids) if i is not None]
+    if len(places) != 1 or not hasattr(ids[places[0]], "value"):
+        raise Unknown("an index of several dimensions, or one that the network computes")
+    i, d = ids[places[0]], places[0]
+    if len(x.size) == 2 and d == 0:
+        return rows(call, x, i)
+    raise Unknown(f"an index into dimension {d} of {len(x.size)}")

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""forms.py - what hypar.torch makes of single forms, and what it says of those that it does not know."""
+import argparse
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "python"))
+try:
+    import torch
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+import hypar.torch
+from hypar.torch import views
+from torch import nn
+
+
+def graph(model, *args, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return hypar.torch.graph(model, args, **options)
+
+
+def network():
+    """A function for the command."""
+    return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), torch.randn(2, 4)
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(11, 6), nn.Linear(6, 11, bias=False)
+        self.head.weight = self.embed.weight
+        self.norm = nn.LayerNorm(6)
+        self.norm.weight.requires_grad = False
+        self.register_buffer("shift", torch.arange(6.0))
+
+    def forward(self, x):
+        return self.head(self.norm(self.embed(x) + self.shift))
+
+
+class Unknown(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Sequential(nn.Linear(4, 4))
+        self.odd = Odd()
+
+    def forward(self, x):
+        return self.odd(self.inner(x))
+
+
+class Odd(nn.Module):
+    def forward(self, x):
+        return torch.special.i0e(x)
+
+
+class Recorder:
+    """Does what operators of ours do, on tensors."""
+
+    def __init__(self, base):
+        self.values = {"x": base}
+
+    def add(self, kind, inputs, attrs, shape, sample):
+        x = self.values[inputs[0].base]
+        if kind == "slice":
+            index = (slice(None),) * attrs["axis"] + (slice(attrs["start"], attrs["stop"], attrs["step"]),)
+            y = x[index]
+        elif kind == "transpose":
+            y = x.permute(attrs["perm"])
+        elif kind == "expand":
+            y = x.expand(attrs["shape"])
+        else:
+            y = x.reshape([x.shape[d] if n == 0 else n for d, n in enumerate(attrs["shape"])])
+        assert tuple(y.shape) == tuple(shape), (kind, attrs, y.shape, shape)
+        name = str(len(self.values))
+        self.values[name] = y
+        return views.Tensor(name, shape, sample)
+
+
+def random_view(x, draw):
+    """Some views of a tensor, one after another."""
+    for _ in range(4):
+        if not x.dim():
+            break
+        d = draw.randrange(x.dim())
+        what = draw.randrange(5)
+        if what == 0:
+            x = x.transpose(d, draw.randrange(x.dim()))
+        elif what == 1 and x.shape[d] > 1:
+            start = draw.randrange(x.shape[d] - 1)
+            x = x.narrow(d, start, draw.randint(1, x.shape[d] - start))
+        elif what == 2 and x.dim() < 6 and x.shape[d] % 2 == 0:
+            x = x.unflatten(d, (2, -1))
+        elif what == 3 and x.dim() > 1:
+            x = x.select(d, draw.randrange(x.shape[d]))
+        elif what == 4:
+            x = x.unsqueeze(d).expand(*x.shape[:d], 2, *x.shape[d:]) if x.dim() < 5 else x
+    return x
+
+
+class Forms(unittest.TestCase):
+    def test_views(self):
+        """Operators put the elements where PyTorch's strides say that they are."""
+        for seed in range(1500):
+            draw = random.Random(seed)
+            shape = [2] + [draw.choice([1, 2, 3, 4, 6]) for _ in range(draw.randint(1, 3))]
+            base = torch.arange(torch.Size(shape).numel()).reshape(shape)
+            tensor = views.Tensor("x", shape, 0)
+            tensor = tensor.seen(random_view(tensor.view, random.Random(seed)))
+            want = random_view(base, random.Random(seed))
+            if views.possible(tensor):
+                recorder = Recorder(base)
+                got = views.settle(recorder.add, tensor)
+                self.assertTrue(torch.equal(recorder.values[got.base], want), seed)
+
+    def test_joined(self):
+        """Samples and heads as one dimension and apart again are nothing."""
+        t = views.Tensor("x", (2, 5, 12), 0)
+        t = t.seen(t.view.transpose(0, 1)).reshaped((5, 6, 4))
+        self.assertTrue(t.joined())
+        t = t.moved(lambda v: v.transpose(0, 1)).reshaped((2, 3, 5, 4))
+        self.assertFalse(t.joined())
+        back = t.seen(t.view.transpose(1, 2)).reshaped((2, 5, 12))
+        self.assertTrue(back.plain())
+
+    def test_tied(self):
+        made = graph(Tied(), torch.randint(0, 11, (2, 5)))
+        self.assertEqual(list(made.params), ["embed.weight", "norm.weight", "norm.bias"])
+        self.assertEqual(made.params["norm.weight"]["trained"], False)
+        self.assertEqual([op.name for op in made.ops], ["embed", "add", "norm", "head", "loss"])
+        self.assertEqual(made.ops[3].inputs, ["norm", "embed.weight"])
+        (constant,) = made.constants.values()
+        self.assertTrue(torch.equal(constant, torch.arange(6.0)))
+        self.assertEqual(made.inputs["labels"]["shape"], [2, 5])
+
+    def test_opaque(self):
+        made = graph(Unknown(), torch.randn(2, 4))
+        (found,) = made.opaque
+        self.assertEqual((found["name"], found["module"], found["operator"]), ("odd", "odd", "aten.special_i0e.default"))
+        self.assertIn("forms.py:", found["source"])
+        self.assertEqual([op.kind for op in made.ops], ["linear", "opaque", "cross_entropy"])
+
+    def test_decomposed(self):
+        """What has no row is taken apart by PyTorch; what has one stays."""
+        class Gated(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.norm, self.layer = nn.LayerNorm(6), nn.Linear(6, 12)
+
+            def forward(self, x):
+                return nn.functional.glu(self.layer(self.norm(x)))
+        made = graph(Gated(), torch.randn(2, 6))
+        self.assertEqual([op.kind for op in made.ops], ["layer_norm", "linear", "split", "sigmoid", "mul", "cross_entropy"])
+
+    def test_loss(self):
+        made = graph(network()[0], torch.randn(2, 4), loss="mse_loss")
+        self.assertEqual(made.ops[-1].kind, "mse_loss")
+        with self.assertRaisesRegex(hypar.torch.Cannot, "no cross entropy and no mean of squares"):
+            class Sum(nn.Module):
+                def __init__(self):
+                    super().__init__()
+                    self.layer = nn.Linear(4, 2)
+
+                def forward(self, x):
+                    return self.layer(x).sum()
+            graph(Sum(), torch.randn(2, 4))
+
+    def test_one_sample(self):
+        """An example of one sample does not fix the batch."""
+        made = graph(network()[0], torch.randn(1, 4))
+        self.assertEqual(made.inputs["input"]["shape"], [2, 4])
+
+    def test_batch_dim(self):
+        class Sequence(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn, self.head = nn.LSTM(4, 6), nn.Linear(6, 3)
+
+            def forward(self, x):
+                return self.head(self.rnn(x)[0])
+        made = graph(Sequence(), torch.randn(7, 2, 4), batch_dims={"x": 1})
+        self.assertEqual(made.inputs["x"], {"name": "x", "shape": [7, 2, 4], "sample_dim": 1})
+        self.assertEqual([op.kind for op in made.ops if op.kind not in ("transpose",)], ["lstm", "linear", "cross_entropy"])
+
+    def test_command(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path, weights = (os.path.join(folder, name) for name in ("m.json", "m.safetensors"))
+            folders = [os.path.join(ROOT, "python"), os.path.dirname(os.path.abspath(__file__))]
+            environment = {**os.environ, "PYTHONPATH": os.pathsep.join(folders), "PYTHONWARNINGS": "ignore"}
+            command = [sys.executable, "-m", "hypar.torch", "forms:network", "-o", path, "--weights", weights]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+            with open(path) as file:
+                self.assertEqual(json.load(file)["weights"], "m.safetensors")
+            about = hypar.run("import", path)
+            self.assertEqual(about["params"], 4 * 8 + 8 + 8 * 3 + 3)
+            steps = hypar.run("train", path, "--steps", 2, "-q")
+            self.assertEqual(len(steps), 3)
+            command[3] = "forms:nothing"
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr), (1, "hypar.torch: forms:nothing: module 'forms' has no attribute 'nothing'\n"))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--hypar", default=os.path.join(ROOT, "build", "hypar"))
+    given, rest = parser.parse_known_args()
+    os.environ["HYPAR"] = os.path.abspath(given.hypar)
+    unittest.main(argv=[sys.argv[0]] + rest)

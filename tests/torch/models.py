@@ -1,0 +1,265 @@
+"""Networks that are exported: each function returns a model and its arguments, as `python -m hypar.torch` takes them.
+
+Weights are random, nothing is fetched. `small` networks are run against PyTorch, gradient by gradient; those of torchvision
+are in their usual sizes."""
+import torch
+from torch import nn
+
+# Written here ---------------------------------------------------------------------------------------------------------
+
+
+def mlp():
+    return nn.Sequential(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 20), nn.Tanh(), nn.Linear(20, 5)), torch.randn(4, 12)
+
+
+def lenet():
+    return nn.Sequential(nn.Conv2d(1, 6, 5, padding=2), nn.Tanh(), nn.AvgPool2d(2), nn.Conv2d(6, 16, 5), nn.ReLU(inplace=True),
+                         nn.MaxPool2d(2), nn.Flatten(), nn.Linear(400, 84), nn.Tanh(), nn.Linear(84, 10)), torch.randn(4, 1, 28, 28)
+
+
+class Block(nn.Module):
+    """A residual block."""
+
+    def __init__(self, width, out, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(width, out, 3, stride, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(out)
+        self.conv2 = nn.Conv2d(out, out, 3, 1, 1, groups=2, bias=False)
+        self.bn2 = nn.BatchNorm2d(out)
+        self.relu = nn.ReLU(inplace=True)
+        self.down = None
+        if stride != 1:
+            self.down = nn.Sequential(nn.Conv2d(width, out, 1, stride, bias=False), nn.BatchNorm2d(out))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        y += self.down(x) if self.down else x
+        return self.relu(y)
+
+
+def resnet():
+    layers = [nn.Conv2d(3, 4, 3, 1, 1, bias=False), nn.BatchNorm2d(4), nn.ReLU()]
+    return nn.Sequential(*layers, Block(4, 4, 1), Block(4, 8, 2), nn.AdaptiveAvgPool2d(1), nn.Flatten(),
+                         nn.Linear(8, 10)), torch.randn(4, 3, 16, 16)
+
+
+class UNet(nn.Module):
+    """Two levels down, and up again by transposed convolutions, with what was there before joined."""
+
+    def __init__(self, width=8):
+        super().__init__()
+        def pair(a, b):
+            return nn.Sequential(nn.Conv2d(a, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(inplace=True),
+                                 nn.Conv2d(b, b, 3, padding=1), nn.BatchNorm2d(b), nn.ReLU(inplace=True))
+        self.down1, self.down2 = pair(3, width), pair(width, 2 * width)
+        self.pool = nn.MaxPool2d(2)
+        self.bottom = pair(2 * width, 4 * width)
+        self.up2, self.up1 = nn.ConvTranspose2d(4 * width, 2 * width, 2, 2), nn.ConvTranspose2d(2 * width, width, 2, 2)
+        self.conv2, self.conv1 = pair(4 * width, 2 * width), pair(2 * width, width)
+        self.head = nn.Conv2d(width, 4, 1)
+
+    def forward(self, x):
+        a = self.down1(x)
+        b = self.down2(self.pool(a))
+        c = self.bottom(self.pool(b))
+        y = self.conv2(torch.cat([b, self.up2(c)], 1))
+        return self.head(self.conv1(torch.cat([a, self.up1(y)], 1)))
+
+
+def unet():
+    return UNet(), torch.randn(2, 3, 16, 16)
+
+
+class Recurrent(nn.Module):
+    """A language model."""
+
+    def __init__(self, kind, vocab=50, width=24, **options):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, width)
+        self.rnn = kind(width, width, **options)
+        self.head = nn.Linear(width * (2 if options.get("bidirectional") else 1), vocab)
+
+    def forward(self, tokens):
+        return self.head(self.rnn(self.embed(tokens))[0])
+
+
+def tokens(batch=4, length=12, vocab=50):
+    return torch.randint(5, vocab, (batch, length))
+
+
+def lstm():
+    return Recurrent(nn.LSTM, num_layers=2, batch_first=True), tokens()
+
+
+def bilstm():
+    return Recurrent(nn.LSTM, num_layers=1, batch_first=True, bidirectional=True), tokens()
+
+
+def gru():
+    return Recurrent(nn.GRU, num_layers=2, batch_first=True), tokens()
+
+
+class Transformer(nn.Module):
+    """nn.Transformer between two embeddings and a head."""
+
+    def __init__(self, vocab=50, width=32):
+        super().__init__()
+        self.source, self.target = nn.Embedding(vocab, width), nn.Embedding(vocab, width)
+        self.transformer = nn.Transformer(width, 4, 2, 2, 64, dropout=0.0, batch_first=True)
+        self.head = nn.Linear(width, vocab)
+        self.register_buffer("mask", nn.Transformer.generate_square_subsequent_mask(12), persistent=False)
+
+    def forward(self, source, target):
+        return self.head(self.transformer(self.source(source), self.target(target), tgt_mask=self.mask, tgt_is_causal=True))
+
+
+def transformer():
+    return Transformer(), (tokens(), tokens())
+
+
+class Encoder(nn.Module):
+    """nn.TransformerEncoder on tokens, with the sequence before the samples inside."""
+
+    def __init__(self, vocab=50, width=32):
+        super().__init__()
+        self.embed = nn.Embedding(vocab, width)
+        layer = nn.TransformerEncoderLayer(width, 4, 64, dropout=0.0, activation="gelu", norm_first=True)
+        self.encoder = nn.TransformerEncoder(layer, 2)
+        self.head = nn.Linear(width, 10)
+
+    def forward(self, x):
+        return self.head(self.encoder(self.embed(x).transpose(0, 1)).mean(0))
+
+
+def encoder():
+    return Encoder(), tokens()
+
+
+# Hugging Face ---------------------------------------------------------------------------------------------------------
+
+DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout",
+            "attention_dropout", "activation_dropout", "dropout_rate", "hidden_dropout", "classifier_dropout", "summary_first_dropout")
+SIZES = {"vocab_size": 96, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+
+
+def hugging(config, model, labels=True, drop=False, **options):
+    """A model of Hugging Face's in small, with labels."""
+    def make():
+        import transformers
+        c = getattr(transformers, config)(**options)
+        for key in DROPOUTS:
+            if not drop and isinstance(getattr(c, key, None), float):
+                setattr(c, key, 0.0)
+        c.use_cache = False
+        if c._attn_implementation_internal is None:
+            c._attn_implementation = "sdpa"
+        net = getattr(transformers, model)(c)
+        ids = {"input_ids": tokens(2, 16, 90)}
+        if labels:
+            ids["labels"] = tokens(2, 16, 90)
+        return net, ids
+    return make
+
+
+def hugging_vit():
+    import transformers
+    c = transformers.ViTConfig(hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4, image_size=16,
+                               patch_size=4, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, num_labels=7)
+    return transformers.ViTForImageClassification(c), {"pixel_values": torch.randn(2, 3, 16, 16), "labels": torch.tensor([1, 4])}
+
+
+def whisper():
+    import transformers
+    c = transformers.WhisperConfig(vocab_size=96, d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+                                   decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, num_mel_bins=8,
+                                   max_source_positions=20, max_target_positions=24, dropout=0.0, pad_token_id=0, bos_token_id=1,
+                                   eos_token_id=2, decoder_start_token_id=1, use_cache=False, suppress_tokens=None, begin_suppress_tokens=None)
+    return transformers.WhisperForConditionalGeneration(c), {"input_features": torch.randn(2, 8, 40), "labels": tokens(2, 16, 90)}
+
+
+def swin():
+    import transformers
+    c = transformers.SwinConfig(image_size=32, patch_size=2, embed_dim=8, depths=[2, 2], num_heads=[2, 4], window_size=4,
+                                hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, drop_path_rate=0.0, num_labels=7)
+    return transformers.SwinForImageClassification(c), {"pixel_values": torch.randn(2, 3, 32, 32), "labels": torch.tensor([1, 4])}
+
+
+LLAMA = {**SIZES, "num_key_value_heads": 2}
+HUGGING = {
+    "bert": hugging("BertConfig", "BertForMaskedLM", **SIZES),
+    "roberta": hugging("RobertaConfig", "RobertaForMaskedLM", **SIZES),
+    "distilbert": hugging("DistilBertConfig", "DistilBertForMaskedLM", vocab_size=96, dim=32, hidden_dim=64, n_layers=2, n_heads=4),
+    "gpt2": hugging("GPT2Config", "GPT2LMHeadModel", vocab_size=96, n_embd=32, n_layer=2, n_head=4, n_positions=32),
+    "gpt_neox": hugging("GPTNeoXConfig", "GPTNeoXForCausalLM", **SIZES),
+    "opt": hugging("OPTConfig", "OPTForCausalLM", vocab_size=96, hidden_size=32, ffn_dim=64, num_hidden_layers=2,
+                   num_attention_heads=4, word_embed_proj_dim=32),
+    "llama": hugging("LlamaConfig", "LlamaForCausalLM", **LLAMA),
+    "mistral": hugging("MistralConfig", "MistralForCausalLM", **LLAMA),
+    "qwen2": hugging("Qwen2Config", "Qwen2ForCausalLM", **LLAMA),
+    "qwen3": hugging("Qwen3Config", "Qwen3ForCausalLM", head_dim=8, **LLAMA),
+    "gemma": hugging("GemmaConfig", "GemmaForCausalLM", head_dim=8, **LLAMA),
+    "olmo2": hugging("Olmo2Config", "Olmo2ForCausalLM", pad_token_id=0, **LLAMA),
+    "phi": hugging("PhiConfig", "PhiForCausalLM", **SIZES),
+    "t5": hugging("T5Config", "T5ForConditionalGeneration", vocab_size=96, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
+                  decoder_start_token_id=0),
+    "bart": hugging("BartConfig", "BartForConditionalGeneration", vocab_size=96, d_model=32, encoder_layers=2, decoder_layers=2,
+                    encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64,
+                    max_position_embeddings=32, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None),
+    "vit": hugging_vit,
+    "swin": swin,
+    "whisper": whisper,
+}
+HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
+        "transformer": transformer, "encoder": encoder}
+SMALL = {**HERE, **HUGGING}
+
+
+# torchvision ----------------------------------------------------------------------------------------------------------
+
+
+def load_torchvision():
+    """torchvision, also where its compiled operators do not fit this PyTorch: the networks are Python."""
+    whole = torch.library.register_fake
+    torch.library.register_fake = lambda name, *args, **kwargs: (
+        (lambda function: function) if str(name).startswith("torchvision::") else whole(name, *args, **kwargs))
+    try:
+        import torchvision
+    finally:
+        torch.library.register_fake = whole
+    return torchvision
+
+
+def vision(name, size=224, where="models", shape=None, **options):
+    """A network of torchvision; blocks that are left out at random (stochastic depth) are not."""
+    def make():
+        models = load_torchvision().models
+        for part in where.split(".")[1:]:
+            models = getattr(models, part)
+        model = getattr(models, name)(weights=None, **options)
+        for module in model.modules():
+            if type(module).__name__ == "StochasticDepth":
+                module.p = 0.0
+        return model, torch.randn(shape or (2, 3, size, size))
+    return make
+
+
+VISION = {
+    "alexnet": vision("alexnet"), "vgg11": vision("vgg11"), "vgg16_bn": vision("vgg16_bn"), "resnet18": vision("resnet18"),
+    "resnet50": vision("resnet50"), "resnext50": vision("resnext50_32x4d"), "wide_resnet50": vision("wide_resnet50_2"),
+    "densenet121": vision("densenet121"), "inception_v3": vision("inception_v3", 299, aux_logits=False, init_weights=False),
+    "googlenet": vision("googlenet", aux_logits=False, init_weights=False), "mobilenet_v2": vision("mobilenet_v2"),
+    "mobilenet_v3_small": vision("mobilenet_v3_small"), "mobilenet_v3_large": vision("mobilenet_v3_large"),
+    "mnasnet1_0": vision("mnasnet1_0"), "efficientnet_b0": vision("efficientnet_b0"),
+    "efficientnet_v2_s": vision("efficientnet_v2_s"), "regnet_y_400mf": vision("regnet_y_400mf"),
+    "regnet_x_400mf": vision("regnet_x_400mf"), "shufflenet_v2": vision("shufflenet_v2_x1_0"), "squeezenet1_0": vision("squeezenet1_0"),
+    "convnext_tiny": vision("convnext_tiny"), "vit_b_16": vision("vit_b_16"), "swin_t": vision("swin_t"),
+    "swin_v2_t": vision("swin_v2_t", 256), "maxvit_t": vision("maxvit_t"),
+    "deeplabv3": vision("deeplabv3_resnet50", 128, "models.segmentation", weights_backbone=None),
+    "fcn": vision("fcn_resnet50", 128, "models.segmentation", weights_backbone=None),
+    "r3d_18": vision("r3d_18", where="models.video", shape=(2, 3, 8, 56, 56)),
+}
+ALL = {**SMALL, **VISION}
+ATTENTION = {  # how many each has
+    "transformer": 6, "encoder": 2, "t5": 6, "bart": 6, "whisper": 6, "swin": 4, "vit_b_16": 12, "swin_t": 12, "swin_v2_t": 12, "maxvit_t": 22,
+    **{name: 2 for name in HUGGING if name not in ("t5", "bart", "whisper", "swin")},
+}
