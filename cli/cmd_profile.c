@@ -241,10 +241,8 @@ static enum hypar_status measure_plan(struct profiling *p, const char *text,
     status = hypar_ranks_agree(p->ranks, status, err);
     if (status == HYPAR_OK)
         status = hypar_train(plan, p->ranks, &how, &result, err);
-    if (status == HYPAR_OK && first) {
-        status = write_profile(p, err);
+    if (status == HYPAR_OK && first)
         tell_plan(p, plan, &result);
-    }
     hypar_trace_free(result.trace);
     hypar_plan_free(plan);
     return hypar_ranks_agree(p->ranks, status, err);

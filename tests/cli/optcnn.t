@@ -12,7 +12,7 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > fc3                            linear         k=4    0-3
 > loss                           cross_entropy  c=4    0-3
 >
-> t_C 577 ms + t_X 342 us + t_S 1.25 ms (all-reduce); 102 MB moved between layers, 353 MB for
+> t_C 577 ms + t_X 340 us + t_S 1.25 ms (all-reduce); 102 MB moved between layers, 353 MB for
 > parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34 tables; 16 node, 0 edge
 > and 0 general eliminations.
 > Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221 samples/s,
@@ -39,7 +39,7 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > fc3                           linear         k=4      0-3
 > loss                          cross_entropy  c=4      0-3
 >
-> t_C 25.8 ms + t_X 1.98 ms + t_S 1.02 ms (server); 197 MB moved between layers, 25 MB for
+> t_C 25.8 ms + t_X 1.97 ms + t_S 1.02 ms (server); 197 MB moved between layers, 25 MB for
 > parameters. 8 layers with 93 configurations by nkhw, 7 edges in 21 tables; 8 node, 0 edge and 0
 > general eliminations.
 > Predicted step 26.8 ms, simulated (the busiest device computes 26 ms of it), 4.78 k samples/s,
@@ -48,7 +48,7 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > In closed form 28.8 ms: compute 25.8 ms, exchange 2.99 ms, no overlap.
 > Lower bound 25.7 ms (arithmetic): no plan has a shorter step; gap 3.9 %.
 $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
-> t_C 52.7 ms + t_X 261 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between layers, 340 MB for
+> t_C 52.7 ms + t_X 260 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between layers, 340 MB for
 
 Its plan is an ordinary one.
 $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar check $TMP/plan.json && hypar simulate $TMP/plan.json | head -1

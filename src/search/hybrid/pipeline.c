@@ -11,7 +11,7 @@
 #include "cost/work.h"
 #include "search/fit.h"
 
-enum { MOST_BLOCKS = 16 };
+enum { MOST_BLOCKS = 32 };
 
 /* What a cut takes. */
 struct cut_times {
@@ -107,10 +107,11 @@ static double in_flight(const struct pipeline_shape *s, int k)
 struct cutting {
     struct hybrid *h;
     const struct pipeline_shape *shape;
-    int n_units, n_stages, longest;   /* units of a stage, at most */
-    int n_quanta;                     /* of all devices */
-    int n_blocks, block[MOST_BLOCKS]; /* how many quanta a group may have */
-    bool alike;                       /* all stages are on devices of one kind */
+    int n_units, n_stages, longest; /* units of a stage, at most */
+    int n_quanta;                   /* of all devices */
+    /* How many quanta a group may have, and of which size its submeshes are (0: any). */
+    int n_blocks, block[MOST_BLOCKS], size[MOST_BLOCKS];
+    bool alike; /* all stages are on devices of one kind */
     struct stage_time {
         bool known;
         double time_s, border_bytes, gradient_s;
@@ -135,17 +136,17 @@ static int first_device(const struct cutting *c, int at, int block)
     return c->shape->reversed ? n - (at + block) * quantum : at * quantum;
 }
 
-static struct stage_place place_of(const struct cutting *c, int k, int at, int block)
+static struct stage_place place_of(const struct cutting *c, int k, int at, int b)
 {
     const struct pipeline_shape *s = c->shape;
-    struct stage_place place = { .first = first_device(c, at, block),
-                                 .n_devices = s->n_devices * block,
+    struct stage_place place = { .first = first_device(c, at, c->block[b]),
+                                 .n_devices = s->n_devices * c->block[b],
                                  .in_flight = in_flight(s, k) };
     place.room = hp_room(c->h->problem, place.first);
     for (int d = 1; d < place.n_devices && !c->alike; d++)
         place.room = fmin(place.room, hp_room(c->h->problem, place.first + d));
     place.room *= s->room / s->chunks;
-    place.size = s->size;
+    place.size = c->size[b];
     if (c->alike) /* one group stands for all */
         place.first = 0;
     return place;
@@ -167,7 +168,7 @@ static const struct stage_time *stage_time(struct cutting *c, int k, int at, int
 {
     struct stage_time *t = time_of(c, k, at, b, lo, hi);
     if (!t->known) {
-        struct stage_place place = place_of(c, k, at, c->block[b]);
+        struct stage_place place = place_of(c, k, at, b);
         struct stage_choice choice;
         bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
         *t = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_bytes,
@@ -288,11 +289,23 @@ static void keep_cut(struct cutting *c, struct candidate *out)
     int s = 0;
     for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
         struct next next = c->next[cell(c, w.k, w.at, w.lo)];
-        int block = c->block[next.block];
-        out->stage[s++] = (struct pipeline_stage){ .lo = w.lo,
-                                                   .hi = next.hi,
-                                                   .first = first_device(c, w.at, block),
-                                                   .place = place_of(c, w.k, w.at, block) };
+        out->stage[s++] =
+            (struct pipeline_stage){ .lo = w.lo,
+                                     .hi = next.hi,
+                                     .first = first_device(c, w.at, c->block[next.block]),
+                                     .place = place_of(c, w.k, w.at, next.block) };
+    }
+}
+
+/* Where all is looked at, submeshes of all sizes: a slower one may send less. */
+static void add_block(struct cutting *c, int block)
+{
+    int n = block * c->shape->n_devices, any = c->shape->size || !c->h->small;
+    for (int size = any ? n : 1; size <= n && c->n_blocks < MOST_BLOCKS; size++) {
+        if (n % size != 0)
+            continue;
+        c->block[c->n_blocks] = block;
+        c->size[c->n_blocks++] = any ? c->shape->size : size;
     }
 }
 
@@ -302,8 +315,8 @@ static void list_blocks(struct cutting *c)
     int n = hypar_machine_device_count(c->h->problem->machine);
     c->n_quanta = c->shape->unequal ? n / c->shape->n_devices : c->shape->groups;
     for (int b = 1; b <= (c->shape->unequal ? c->n_quanta : 1); b++)
-        if (c->n_quanta % b == 0 && c->n_blocks < MOST_BLOCKS)
-            c->block[c->n_blocks++] = b;
+        if (c->n_quanta % b == 0)
+            add_block(c, b);
 }
 
 static void begin_cutting(struct cutting *c, struct arena *scratch)

@@ -509,23 +509,34 @@ static void choose_splitting(struct hybrid *h, const struct step_shape *step,
                              const struct stage_place *place, int lo, int hi,
                              const struct submesh_splittings *list, struct stage_choice *best)
 {
-    struct arena scratch = { 0 };
-    const struct stage_choice before = *best;
     for (int i = 0; i < list->n; i++) {
-        const struct splitting *s = &list->splitting[i];
-        struct weighing w = { h, step, place, list->submesh,
-                              s, lo,   hi,    list->submesh->shape.size };
-        struct stage_choice c = h->small ? hp_weigh_states(h, step, place, lo, hi,
-                                                           list->submesh, s->state, &scratch)
-                                         : weigh_words(&w);
+        struct weighing w = { h,
+                              step,
+                              place,
+                              list->submesh,
+                              &list->splitting[i],
+                              lo,
+                              hi,
+                              list->submesh->shape.size };
+        struct stage_choice c = weigh_words(&w);
         take_faster(best, &c);
         h->evaluated++;
     }
-    if (h->small) {
-        hp_choose_states(h, step, place, lo, hi, list, &scratch, best);
-        if (best->splitting != before.splitting)
-            best->splitting = keep_splitting(h, best->splitting);
-    }
+}
+
+/* The fastest of all there are. */
+static void choose_states(struct hybrid *h, const struct step_shape *step,
+                          const struct stage_place *place, int lo, int hi,
+                          const struct submesh_splittings *list, struct stage_choice *best)
+{
+    struct arena scratch = { 0 };
+    const struct splitting *before = best->splitting;
+    struct stage_choice c = hp_weigh_states(h, step, place, lo, hi, list->submesh,
+                                            list->splitting[0].state, &scratch);
+    take_faster(best, &c);
+    hp_choose_states(h, step, place, lo, hi, list, &scratch, best);
+    if (best->splitting != before)
+        best->splitting = keep_splitting(h, best->splitting);
     hp_arena_free(&scratch);
 }
 
@@ -545,7 +556,7 @@ static bool choose(struct hybrid *h, const struct step_shape *step,
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
         covered = list->roomy && !h->small ? size : covered;
         if (list->n > 0)
-            choose_splitting(h, step, place, lo, hi, list, out);
+            (h->small ? choose_states : choose_splitting)(h, step, place, lo, hi, list, out);
     }
     return out->size > 0;
 }
