@@ -70,7 +70,7 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     found->info.not_simulated = NULL;
     found->info.part = (struct hypar_part){ 0 };
     if (hp_is_large(found->plan) || hp_judge(problem, found, NULL) != HYPAR_OK)
-        return (struct verdict){ .step_s = INFINITY };
+        return (struct verdict){ .step_s = INFINITY, .memory = { .part = INFINITY } };
     return hp_verdict(problem, found);
 }
 

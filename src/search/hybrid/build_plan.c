@@ -58,7 +58,7 @@ static void mark_resent(const struct hybrid *h, const struct candidate *c,
         const struct submesh *submesh = c->stage[s].choice.submesh;
         if (splitting->resend && h->units.of_op[term->first] >= c->stage[s].lo &&
             hp_term_resends(&h->model, submesh, splitting->state, term))
-            plan->ops[h->model.var[term->writer].op[0]].resend = true;
+            plan->ops[hp_term_writer(&h->model, term)].resend = true;
     }
 }
 
@@ -108,10 +108,11 @@ enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *c
                                });
     for (int s = 0; s < c->n_stages; s++)
         place_stage(h, c, s, plan, device);
-    if (c->shape.step.shard == HYPAR_SHARD_PARAMETERS)
-        plan->gather_ahead = GATHER_AHEAD;
     mark_resent(h, c, plan);
     set_shards(h, c, plan);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        if (plan->ops[op].shard == HYPAR_SHARD_PARAMETERS)
+            plan->gather_ahead = GATHER_AHEAD;
     hp_arena_free(&scratch);
     *out = plan;
     enum hypar_status status = hypar_plan_check(plan, err);

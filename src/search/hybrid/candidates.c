@@ -29,7 +29,8 @@ static bool has_few_divisors(int64_t batch)
 /* Those that divide the batch; of many, each about twice the one before. */
 static void list_numbers(struct candidates *s)
 {
-    const double factor = has_few_divisors(s->problem->graph->batch) ? 1 : 1.9;
+    s->all_numbers = has_few_divisors(s->problem->graph->batch);
+    const double factor = s->all_numbers ? 1 : 1.9;
     const struct hypar_search_options *o = s->problem->options;
     int64_t batch = s->problem->graph->batch;
     bool mixes = false; /* samples of a batch depend on each other */
@@ -47,7 +48,7 @@ static void list_numbers(struct candidates *s)
 
 /* Candidates ------------------------------------------------------------------------------- */
 
-/* Is there one of the same shape that takes as long? Then it has the same splits. */
+/* Is there one of the same shape that takes as long? It is hardly another plan. */
 static bool is_known(const struct candidates *s, const struct candidate *c)
 {
     for (int i = 0; i < s->n; i++) {
@@ -64,8 +65,13 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
     struct candidate c;
+    if (shape->schedule == HYPAR_SCHEDULE_GPIPE && asked != HYPAR_SCHEDULE_GPIPE)
+        return; /* 1f1b takes as long, and less memory */
     if ((asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked) ||
         hp_stopped(s->problem->options->stop))
+        return;
+    int64_t stages = s->problem->options->stages;
+    if (stages && shape->groups * shape->chunks != stages)
         return;
     if (!s->all && !s->h.small && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
         return;
@@ -73,22 +79,24 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
         return;
     s->best_s = fmin(s->best_s, c.step_s);
     s->candidate = GROW(s->h.arena, struct candidate, s->candidate, s->n, &s->capacity);
+    c.number = s->n_found++;
     s->candidate[s->n++] = c;
 }
 
 static void try_schedules(struct candidates *s, struct pipeline_shape shape)
 {
     static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_1F1B, HYPAR_SCHEDULE_ZB_H1,
-                                                      HYPAR_SCHEDULE_ZB_H2 };
+                                                      HYPAR_SCHEDULE_ZB_H2,
+                                                      HYPAR_SCHEDULE_GPIPE };
     shape.chunks = 1;
     if (shape.groups == 1) {
         shape.schedule = HYPAR_SCHEDULE_NONE;
         hp_try_shape(s, &shape);
         return;
     }
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         shape.schedule = kinds[i];
-        shape.step.apart = i > 0;
+        shape.step.apart = i == 1 || i == 2;
         hp_try_shape(s, &shape);
     }
     shape.step.apart = false;
@@ -139,7 +147,7 @@ static bool may_have_stages(const struct candidates *s, int n)
 {
     const struct hypar_search_options *o = s->problem->options;
     return n <= s->h.units.n && (!o->max_pipeline || n <= o->max_pipeline) &&
-           (!o->stages || n == o->stages);
+           (!o->stages || o->stages % n == 0);
 }
 
 /* Stages of `each` devices, on all devices of the machine, or on fewer. */
@@ -180,7 +188,9 @@ static void try_all(struct candidates *s)
 static int by_step(const void *a, const void *b)
 {
     const struct candidate *x = a, *y = b;
-    return x->step_s < y->step_s ? -1 : x->step_s > y->step_s;
+    if (x->step_s != y->step_s)
+        return x->step_s < y->step_s ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
 }
 
 /* Stages on unequal groups of devices, with the micro-batches and the sharding of another. */

@@ -12,9 +12,10 @@ struct candidates {
     const struct problem *problem;
     int n_numbers;
     int64_t number[MOST_NUMBERS]; /* of micro-batches */
+    bool all_numbers;             /* ... that divide the batch */
     bool all; /* also shapes that cannot be about as good as the best so far */
     double best_s;
-    int n, capacity;
+    int n, capacity, n_found;
     struct candidate *candidate;
 };
 

@@ -24,7 +24,7 @@
 #include "search/verdict.h"
 
 enum {
-    MOST_MICRO_BATCHES = 1 << 12, /* ... of candidates that are simulated */
+    MOST_MICRO_BATCHES = 1 << 12, /* of candidates that are simulated */
     MOST_LOOKED_AT = 24,          /* candidates that are simulated */
     MOST_OF_A_KIND =
         3, /* ... of one number of devices and one schedule, where that takes long */
@@ -49,6 +49,7 @@ struct looking {
     int64_t parts;
     struct fullest nearest; /* of those that do not fit */
     bool unseen;            /* the best was too large to be simulated */
+    struct table seen;      /* hashes of plans */
 };
 
 /* How many of the first `n` candidates have the devices and the schedule of this one? */
@@ -63,6 +64,27 @@ static int count_alike(const struct candidates *s, int n)
     return count;
 }
 
+/* Candidates of different shapes may be the same plan. */
+static bool is_seen(struct candidates *s, struct looking *l, const struct hypar_plan *plan)
+{
+    uint64_t *hash = NEW(s->h.arena, uint64_t, 1);
+    int n = l->seen.used;
+    *hash = hp_plan_hash(plan);
+    return hp_table_put(&l->seen, s->h.arena, hash, sizeof *hash, n) < n;
+}
+
+/* Of a plan that takes too long to be simulated: its step, and what it needs. */
+static enum hypar_status take_closed_form(struct candidates *s, const struct candidate *c,
+                                          const struct hypar_plan *plan,
+                                          struct reduced_step *out)
+{
+    *out = (struct reduced_step){ .step_s = c->step_s };
+    if (hp_plan_parts(plan) <= MOST_PARTS)
+        return hp_exact_need(s->problem, plan, NULL, &out->memory, NULL);
+    out->memory = hp_closed_need(s->problem, plan);
+    return HYPAR_OK;
+}
+
 /* Returns what it needs of the fullest device's memory. */
 static double look_at(struct candidates *s, const struct candidate *c, struct looking *l)
 {
@@ -70,15 +92,15 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     struct reduced_step step;
     if (hp_build_candidate(&s->h, c, &plan, NULL) != HYPAR_OK)
         return 0;
-    l->parts += hp_plan_parts(plan);
-    if (hp_plan_instances(plan) > MOST_INSTANCES ||
-        c->shape.step.micro_batches > MOST_MICRO_BATCHES) {
-        step = (struct reduced_step){ .step_s = c->step_s };
-        l->unseen = true;
-    } else if (hp_simulate_reduced(s->problem, plan, &step, NULL) != HYPAR_OK) {
+    bool long_step = hp_plan_instances(plan) > MOST_INSTANCES ||
+                     c->shape.step.micro_batches > MOST_MICRO_BATCHES;
+    if (is_seen(s, l, plan) ||
+        (long_step ? take_closed_form(s, c, plan, &step)
+                   : hp_simulate_reduced(s->problem, plan, &step, NULL)) != HYPAR_OK) {
         hypar_plan_free(plan);
         return 0;
     }
+    l->parts += hp_plan_parts(plan);
     l->n++;
     if (step.memory.part > 1 && step.memory.part < l->nearest.part)
         l->nearest = step.memory;
@@ -88,6 +110,7 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
         l->best = *c;
         l->step_s = step.step_s;
         l->part = step;
+        l->unseen = long_step;
     } else {
         hypar_plan_free(plan);
     }
@@ -98,7 +121,8 @@ static bool is_enough(const struct candidates *s, const struct looking *l,
                       const struct candidate *c)
 {
     if (!l->plan)
-        return l->n >= 4 * MOST_LOOKED_AT || hp_stopped(s->problem->options->stop);
+        return l->n >= 4 * MOST_LOOKED_AT ||
+               (l->n > 0 && hp_stopped(s->problem->options->stop));
     return c->step_s > OFF * fmax(l->step_s, l->best.step_s) || l->n >= MOST_LOOKED_AT ||
            l->unseen || l->parts >= MOST_PARTS || hp_stopped(s->problem->options->stop);
 }
@@ -162,7 +186,8 @@ static void predict(const struct candidates *s, const struct looking *l,
     if (hp_is_large(l->plan) && l->part.all_instances > 0)
         hp_note_part(found, &l->part);
     found->info.chooses = true;
-    found->info.exact = s->h.small;
+    found->info.exact = s->h.small && s->all_numbers && c->step_s <= s->candidate[0].step_s &&
+                        !hp_stopped(s->problem->options->stop);
     found->info.evaluated = s->h.evaluated;
     found->prediction = (struct hypar_prediction){
         .step_s = c->step_s,
@@ -188,6 +213,8 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
     look(&s, &l);
     if (!l.plan && !hp_stopped(problem->options->stop)) { /* less that is fast may fit */
         hp_find_candidates(&s, true);
+        l.n = 0;
+        l.parts = 0;
         look(&s, &l);
     }
     if (l.plan)
@@ -198,7 +225,11 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
     TRY(hp_check_stop(problem->options->stop, err));
     if (l.nearest.part < INFINITY)
         return hp_in(err, hp_fail_memory(&l.nearest, err), "%s", self->info.name);
-    return hp_fail(err, HYPAR_INFEASIBLE, "%s: no plan fits", self->info.name);
+    const struct hypar_search_options *o = problem->options;
+    bool bounded = o->stages || o->max_tensor || o->max_pipeline || o->micro_batches ||
+                   o->layout.schedule != HYPAR_SCHEDULE_NONE;
+    return hp_fail(err, HYPAR_INFEASIBLE, "%s: no plan %sfits", self->info.name,
+                   bounded ? "with these options " : "");
 }
 
 const struct planner hp_planner_hybrid = {

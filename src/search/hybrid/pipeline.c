@@ -158,7 +158,8 @@ static struct stage_time *time_of(struct cutting *c, int k, int at, int b, int l
     int n = c->n_units, begin = lo, kinds = c->h->units.layers ? 4 : n;
     if (c->h->units.layers)
         begin = (lo == 0 ? 0 : 1) + (hi == n ? 2 : 0);
-    size_t i = c->alike ? (size_t)k : (size_t)(k * c->n_quanta + at);
+    /* where groups are equal, the stage tells where it is */
+    size_t i = c->alike || !c->shape->unequal ? (size_t)k : (size_t)(k * c->n_quanta + at);
     i = (i * (size_t)c->n_blocks + (size_t)b) * (size_t)kinds + (size_t)begin;
     return &c->time[i * (size_t)(c->longest + 1) + (size_t)(hi - lo)];
 }
@@ -326,8 +327,8 @@ static void begin_cutting(struct cutting *c, struct arena *scratch)
     c->longest = c->n_stages == 1 || n <= FEW_UNITS ? n : 2 + 2 * n / c->n_stages;
     c->longest = c->longest < n && !c->shape->unequal ? c->longest : n;
     c->time = NEW(scratch, struct stage_time,
-                  (c->alike ? (size_t)(c->n_stages + 1) : places) * (size_t)c->n_blocks *
-                      (size_t)kinds * (size_t)(c->longest + 1));
+                  (c->alike || !c->shape->unequal ? (size_t)(c->n_stages + 1) : places) *
+                      (size_t)c->n_blocks * (size_t)kinds * (size_t)(c->longest + 1));
     c->sum_s = NEW(scratch, double, places *(size_t)(n + 1));
     c->next = NEW(scratch, struct next, places * (size_t)(n + 1));
     c->load_s = NEW(scratch, double, c->shape->groups);

@@ -29,6 +29,7 @@ struct pipeline_stage {
 struct candidate {
     struct pipeline_shape shape;
     double step_s; /* in closed form */
+    int number;    /* in the order in which they were found */
     int n_stages;
     struct pipeline_stage *stage;
 };

@@ -60,7 +60,7 @@ bool hp_term_resends(const struct submesh_model *m, const struct submesh *submes
     const struct term_class *class = &m->term_class[term->class];
     int at = state[term->writer] * submesh->states[class->reader].n + state[term->reader];
     return class->resends && submesh->term_s[term->class][at] > 0 &&
-           !is_partial(layout_of(m, submesh, state, m->var[term->writer].op[0]),
+           !is_partial(layout_of(m, submesh, state, hp_term_writer(m, term)),
                        class->exchange->writer[0].operand);
 }
 
@@ -169,7 +169,7 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
     double seconds = hp_submesh_term(m, submesh, term->class, s->state[term->writer],
                                      s->state[term->reader]);
     int from = units->of_op[term->first], to = units->of_op[term->last];
-    int writer = class->backward ? -1 : m->var[term->writer].op[0];
+    int writer = class->backward ? -1 : hp_term_writer(m, term);
     bool again = s->resend && hp_term_resends(m, submesh, s->state, term);
     double *sum = from < to ? &s->entering_s[to] : &s->sums.time_s[to + 1];
     *sum += again ? 2 * seconds : seconds;
@@ -177,7 +177,7 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
     if (class->over_samples) {
         const struct source *source = &class->exchange->writer[0];
         const struct part_layout *layout =
-            layout_of(m, submesh, s->state, m->var[term->writer].op[0]);
+            layout_of(m, submesh, s->state, hp_term_writer(m, term));
         struct box box = hp_region(layout->nest, source->operand, layout->range);
         s->sums.replica_sums[to + 1]++;
         s->sums.replica_bytes[to + 1] += (double)hp_box_elements(&box) * class->element_bytes;

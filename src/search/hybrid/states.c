@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/stop.h"
 #include "search/hybrid/stage.h"
 
 struct choosing {
@@ -69,7 +70,8 @@ static double exchange_seconds(const struct choosing *c, int i)
 
 static void choose_from(struct choosing *c, int i, double before_s)
 {
-    if (c->best->size && before_s + c->rest_s[i] >= c->best->time_s)
+    if ((c->best->size && before_s + c->rest_s[i] >= c->best->time_s) ||
+        hp_stopped(c->h->problem->options->stop))
         return;
     if (i == c->n) {
         struct arena_mark mark = hp_arena_mark(c->arena);

@@ -137,9 +137,10 @@ static struct op_cost cost_of(const struct submesh_model *m, int op,
             t && t->kind == TENSOR_PARAM && g->use[g->use_start[o->tensor[i]]].op != op;
         if (!t || t->kind != TENSOR_PARAM || shared)
             continue;
-        double held = box_elements(layout, i), whole = (double)hp_shape_elements(&t->shape);
-        cost.param_elements += held;
-        int parts = (int)lround(whole / fmax(1, held));
+        int parts = 1;
+        for (int a = 0; a < o->nest->n_axes; a++)
+            parts *= o->nest->operand[i].axes >> a & 1 ? hp_degree(layout->split, a) : 1;
+        cost.param_elements += box_elements(layout, i);
         cost.param_parts = parts > cost.param_parts ? parts : cost.param_parts;
     }
     return cost;

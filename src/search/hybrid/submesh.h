@@ -124,6 +124,9 @@ void hp_submesh_model_end(struct submesh_model *model);
 /* Work out the tables; NULL: some operator cannot be divided so. */
 struct submesh *hp_submesh(struct submesh_model *model, const struct submesh_shape *shape);
 
+/* The operator of the writing variable that writes what a term moves. */
+int hp_term_writer(const struct submesh_model *model, const struct submesh_term *term);
+
 /* Activations that an operator keeps for its backward passes: those that no earlier one does.
  */
 operand_set hp_kept_operands(const struct hypar_graph *graph, int op);

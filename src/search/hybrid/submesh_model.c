@@ -140,6 +140,13 @@ static int place_in_var(const struct submesh_var *var, int op)
     return i;
 }
 
+int hp_term_writer(const struct submesh_model *m, const struct submesh_term *term)
+{
+    const struct term_class *class = &m->term_class[term->class];
+    int place = place_in_var(&m->var[class->writer_var], class->exchange->writer[0].op);
+    return m->var[term->writer].op[place];
+}
+
 /* The part of an exchange that variables `from` and `to` have to do with. */
 static struct exchange *part_of(struct submesh_model *m, const struct exchange *x, int from,
                                 int to)
