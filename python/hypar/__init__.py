@@ -21,10 +21,18 @@ def command():
 
 def run(*args):
     """Run `hypar ARGS... --json`; its report, a list where it is several lines."""
-    done = subprocess.run([command(), *map(str, args), "--json"], capture_output=True, text=True)
+    path = command()
+    try:
+        done = subprocess.run([path, *map(str, args), "--json"], capture_output=True, text=True)
+    except OSError as why:
+        raise Failed(f"{path}: {why.strerror}") from None
     if done.returncode:
-        raise Failed(done.stderr.strip())
+        raise Failed(done.stderr.strip() or f"{path}: exit code {done.returncode}")
     try:
         return json.loads(done.stdout)
     except json.JSONDecodeError:
+        pass
+    try:
         return [json.loads(line) for line in done.stdout.splitlines()]
+    except json.JSONDecodeError:
+        raise Failed(f"{path}: no JSON; is it hypar?") from None

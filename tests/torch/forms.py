@@ -33,6 +33,11 @@ def network():
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), torch.randn(2, 4)
 
 
+def identity():
+    """What the command refuses, as a graph has operators."""
+    return nn.Identity(), torch.randn(2, 4)
+
+
 class Tied(nn.Module):
     def __init__(self):
         super().__init__()
@@ -205,7 +210,14 @@ class Forms(unittest.TestCase):
             self.assertEqual(len(steps), 3)
             command[3] = "forms:nothing"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
-            self.assertEqual((done.returncode, done.stderr), (1, "hypar.torch: forms:nothing: module 'forms' has no attribute 'nothing'\n"))
+            self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))
+            os.remove(path)
+            command[3] = "forms:identity"
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n"), os.listdir(folder)), (3, 1, ["m.safetensors"]), done.stderr)
+            command[-1] = path
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, os.listdir(folder)), (3, ["m.safetensors"]), done.stderr)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,13 @@ def export(model, args, kwargs, batch_dims, known):
         try:
             program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
         except Exception:  # of whatever kind: a model that fixes the batch is still a network
-            program = torch.export.export(model, args, kwargs, strict=False)
+            try:
+                program = torch.export.export(model, args, kwargs, strict=False)
+            except Exception as why:
+                first = (str(why).strip().splitlines() or [""])[0]
+                raise Cannot(f"torch.export: {type(why).__name__}: {first}") from why
+    if any(spec.kind.name == "TOKEN" for spec in program.graph_signature.input_specs):
+        raise Cannot("an operator does more than it returns (a check of values, a print), which no operator of ours does")
     _inline(program.graph_module)
     return _decomposed(program, args, kwargs, known), batch * times, args, kwargs
 

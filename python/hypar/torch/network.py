@@ -1,5 +1,9 @@
 """The graph that is written: hypar-graph/1, operator by operator."""
 import json
+import os
+import tempfile
+
+import hypar
 
 from . import safetensors
 from .views import Tensor
@@ -172,11 +176,22 @@ class Graph:
         return "{\n  " + ",\n  ".join(f'"{key}": {text}' for key, text in members) + "\n}\n"
 
     def write(self, path, weights=None):
-        """Write the graph to `path`, and to the file `weights`, if given, values of parameters and constants."""
-        import os
-        beside = weights and os.path.relpath(weights, os.path.dirname(os.path.abspath(path)))
-        with open(path, "w") as file:
-            file.write(self.json(beside))
-        if weights:
-            values = {name: self.weights[name].reshape(p["shape"]) for name, p in self.params.items()}
-            safetensors.write(weights, {**values, **self.statistics, **self.constants})
+        """Write the graph to `path`, and to the file `weights` beside it, if given, values of parameters and constants. Each
+        file is whole, or not there; a graph that the command refuses is not written."""
+        folder = os.path.dirname(os.path.abspath(path))
+        beside = weights and os.path.relpath(weights, folder)
+        if beside and (os.path.basename(beside) != beside or beside == os.path.basename(path)):
+            raise hypar.Failed(f"{weights}: expected a file of its own in the folder of the graph")
+        with tempfile.TemporaryDirectory(prefix=".hypar-", dir=folder) as temporary:
+            graph = os.path.join(temporary, os.path.basename(path))
+            with open(graph, "w") as file:
+                file.write(self.json(beside))
+            try:
+                hypar.run("import", graph)
+            except hypar.Failed as why:
+                raise hypar.Failed(str(why).replace(graph, path)) from None
+            if weights:
+                values = {name: self.weights[name].reshape(p["shape"]) for name, p in self.params.items()}
+                safetensors.write(os.path.join(temporary, beside), {**values, **self.statistics, **self.constants})
+                os.replace(os.path.join(temporary, beside), weights)
+            os.replace(graph, path)

@@ -8,12 +8,12 @@ TYPES = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch
 
 
 def write(path, tensors):
-    """`tensors`: by name; of types that are not in the table, as 64-bit integers."""
+    """`tensors`: by name; of types that are not in the table, as single precision or 64-bit integers."""
     header, parts, at = {}, [], 0
     for name, tensor in tensors.items():
         tensor = tensor.detach().cpu().contiguous()
         if tensor.dtype not in TYPES:
-            tensor = tensor.long()
+            tensor = tensor.float() if tensor.is_floating_point() else tensor.long()
         size = tensor.numel() * tensor.element_size()
         header[name] = {"dtype": TYPES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [at, at + size]}
         parts.append(tensor)
