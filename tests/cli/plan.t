@@ -374,8 +374,8 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: hybrid 42.9 ms, flexflow 51.7 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
->             63.4 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms, 3d 70.7 ms, dp
+> The others: hybrid 42.3 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, zb-h2
+>             64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms, 3d 70.7 ms, dp 299 ms, mp
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
 > The others: optcnn 539 MB, accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe
 >             1.58 GB, zb-h1 1.58 GB, zb-h2 1.58 GB, 3d 1.65 GB, dp 7.33 GB, mp 31.5 GB.

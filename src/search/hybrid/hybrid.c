@@ -117,12 +117,19 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     return step.memory.part;
 }
 
+/* Does a look take so little that one who stops the search gets a plan? */
+static bool is_quick(const struct candidates *s)
+{
+    return (double)s->problem->graph->n_ops * hypar_machine_device_count(s->problem->machine) <=
+           MOST_PARTS / 64;
+}
+
 static bool is_enough(const struct candidates *s, const struct looking *l,
                       const struct candidate *c)
 {
     if (!l->plan)
         return l->n >= 4 * MOST_LOOKED_AT ||
-               (l->n > 0 && hp_stopped(s->problem->options->stop));
+               (hp_stopped(s->problem->options->stop) && (l->n > 0 || !is_quick(s)));
     return c->step_s > OFF * fmax(l->step_s, l->best.step_s) || l->n >= MOST_LOOKED_AT ||
            l->unseen || l->parts >= MOST_PARTS || hp_stopped(s->problem->options->stop);
 }
