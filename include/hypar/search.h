@@ -83,11 +83,11 @@ struct hypar_search_options {
     /* gpipe, 1f1b, zb-h1, zb-h2; 0: chosen. Plans without stages have so many micro-batches,
      * one after another; 0: one */
     int64_t stages, micro_batches;
-    /* 3d: members that are 0 are chosen; where all degrees are given the schedule is 1f1b,
-     * chunks 1 by default */
+    /* 3d (hybrid: the schedule): members that are 0 are chosen; where all degrees are given the
+     * schedule is 1f1b, chunks 1 by default */
     struct hypar_layout layout;
-    /* 3d: parts of a layer, groups of devices that stages lie on, at most; 0: any. Of these
-     * planners of pipelines take max_pipeline. */
+    /* 3d, hybrid: parts of a layer, groups of devices that stages lie on, at most; 0: any. Of
+     * these planners of pipelines take max_pipeline. */
     int max_tensor, max_pipeline;
     enum hypar_sync sync; /* optcnn */
     bool sync_given;

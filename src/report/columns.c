@@ -28,6 +28,15 @@ void hp_quantity_cell(struct columns *columns, struct arena *arena, double value
     hp_cell(columns, arena, "%s", hypar_format_quantity(text, value, unit));
 }
 
+void hp_constant_cell(struct columns *columns, struct arena *arena, double value,
+                      enum hypar_unit unit)
+{
+    if (unit == HYPAR_UNIT_COUNT)
+        hp_cell(columns, arena, "%.3g", value);
+    else
+        hp_quantity_cell(columns, arena, value, unit);
+}
+
 void hp_cell_mark(struct columns *columns, struct arena *arena)
 {
     columns->marked =

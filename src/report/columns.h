@@ -28,6 +28,9 @@ void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
 /* The same of a number with its unit: "12.5 GB/s". */
 void hp_quantity_cell(struct columns *columns, struct arena *arena, double value,
                       enum hypar_unit unit);
+/* Of a device: a length or a share has no unit. */
+void hp_constant_cell(struct columns *columns, struct arena *arena, double value,
+                      enum hypar_unit unit);
 
 /* The cell last added stands out: bold and green where there is colour, else with a star. */
 void hp_cell_mark(struct columns *columns, struct arena *arena);

@@ -96,15 +96,6 @@ static void write_json(FILE *to, const struct hypar_fit *fit)
 
 /* Text ---------------------------------------------------------------------------------- */
 
-static void constant_cell(struct columns *table, struct arena *arena, double value,
-                          enum hypar_unit unit)
-{
-    if (unit == HYPAR_UNIT_COUNT)
-        hp_cell(table, arena, "%.3g", value);
-    else
-        hp_quantity_cell(table, arena, value, unit);
-}
-
 static void print_constants(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
     static const char *const heading[] = { "constant", "before", "after", "+-", "rows" };
@@ -117,8 +108,8 @@ static void print_constants(FILE *to, struct arena *arena, const struct hypar_fi
         if (!constant.fitted)
             continue;
         hp_cell(&table, arena, "%s", constant.name);
-        constant_cell(&table, arena, constant.before, constant.unit);
-        constant_cell(&table, arena, constant.after, constant.unit);
+        hp_constant_cell(&table, arena, constant.before, constant.unit);
+        hp_constant_cell(&table, arena, constant.after, constant.unit);
         hp_cell(&table, arena, "%.1f %%", 100 * constant.error);
         hp_cell(&table, arena, "%d", constant.rows);
     }

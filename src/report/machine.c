@@ -92,15 +92,6 @@ static bool is_shown(enum option option, double value)
                          option == OPTION_EFFICIENCY || option >= OPTION_REDUCTION_LENGTH);
 }
 
-static void figure_cell(struct columns *table, struct arena *arena, double value,
-                        enum hypar_unit unit)
-{
-    if (unit == HYPAR_UNIT_COUNT)
-        hp_cell(table, arena, "%.3g", value);
-    else
-        hp_quantity_cell(table, arena, value, unit);
-}
-
 /* What decides how long kernels and collectives of a device take, and where that comes from. */
 static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device *d)
 {
@@ -124,7 +115,7 @@ static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device
         bool differs = type && !isnan(usual) && usual != value;
         given |= differs;
         hp_cell(&table, arena, "%s%s", row->text.name, differs ? "*" : "");
-        figure_cell(&table, arena, value, row->unit);
+        hp_constant_cell(&table, arena, value, row->unit);
         hp_cell(&table, arena, "%s", row->text.summary);
     }
     hp_columns_print(&table, to);

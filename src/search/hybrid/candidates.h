@@ -5,7 +5,7 @@
 
 #include "search/hybrid/pipeline.h"
 
-enum { MOST_NUMBERS = 64, FEW_DEVICES = 64 /* of which some may stay idle */ };
+enum { MOST_NUMBERS = 64 };
 
 struct candidates {
     struct hybrid h;

@@ -8,9 +8,7 @@
 const struct op_cost *hp_op_cost(const struct submesh_model *m, const struct submesh *submesh,
                                  const int *state, int op)
 {
-    int v = m->var_of[op], k = 0;
-    while (m->var[v].op[k] != op)
-        k++;
+    int v = m->var_of[op], k = hp_place_in_var(&m->var[v], op);
     return &submesh->states[m->var[v].class].cost[state[v] * m->var[v].n_ops + k];
 }
 
@@ -18,9 +16,7 @@ static const struct part_layout *layout_of(const struct submesh_model *m,
                                            const struct submesh *submesh, const int *state,
                                            int op)
 {
-    int v = m->var_of[op], k = 0;
-    while (m->var[v].op[k] != op)
-        k++;
+    int v = m->var_of[op], k = hp_place_in_var(&m->var[v], op);
     return submesh->states[m->var[v].class].layout[state[v]][k];
 }
 

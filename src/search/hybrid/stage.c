@@ -427,7 +427,7 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
 
 /* Larger submeshes divide operators into crumbs; where a machine has few devices and there are
  * fewer samples than replicas otherwise, they are looked at. */
-enum { LARGE_SUBMESH = 16, FEW_DEVICES = 64 };
+enum { LARGE_SUBMESH = 16 };
 
 static bool may_have_size(const struct hybrid *h, const struct stage_place *place,
                           double samples, int size)

@@ -16,8 +16,9 @@ struct units {
     bool layers; /* most are layers that repeat */
 };
 
-/* Of so few units every cut is looked at. */
-enum { FEW_UNITS = 12 };
+/* Of so few units every cut is looked at; of so few devices some may stay idle, and submeshes
+ * may be large. */
+enum { FEW_UNITS = 12, FEW_DEVICES = 64 };
 
 /* Where a graph may be cut, but not through a variable; `op_s`: what each operator takes,
  * about. */

@@ -9,7 +9,7 @@
 #include "base/stop.h"
 #include "search/hybrid/stage.h"
 
-struct choosing {
+struct state_search {
     struct hybrid *h;
     const struct step_shape *step;
     const struct stage_place *place;
@@ -23,7 +23,7 @@ struct choosing {
     struct splitting *chosen; /* of the best, if it was found here */
 };
 
-static double compute_seconds(const struct choosing *c, int v, int state)
+static double compute_seconds(const struct state_search *c, int v, int state)
 {
     const struct submesh_var *var = &c->h->model.var[v];
     const struct class_states *s = &c->submesh->states[var->class];
@@ -35,7 +35,7 @@ static double compute_seconds(const struct choosing *c, int v, int state)
 }
 
 /* Variables of the stage. */
-static void list_variables(struct choosing *c)
+static void list_variables(struct state_search *c)
 {
     const struct submesh_model *m = &c->h->model;
     int first = c->h->units.first[c->lo], end = c->h->units.first[c->hi];
@@ -53,7 +53,7 @@ static void list_variables(struct choosing *c)
 }
 
 /* What the i-th variable exchanges with those before it. */
-static double exchange_seconds(const struct choosing *c, int i)
+static double exchange_seconds(const struct state_search *c, int i)
 {
     struct submesh_model *m = &c->h->model;
     double sum = 0;
@@ -68,7 +68,7 @@ static double exchange_seconds(const struct choosing *c, int i)
     return sum;
 }
 
-static void choose_from(struct choosing *c, int i, double before_s)
+static void choose_from(struct state_search *c, int i, double before_s)
 {
     if ((c->best->size && before_s + c->rest_s[i] >= c->best->time_s) ||
         hp_stopped(c->h->problem->options->stop))
@@ -98,14 +98,14 @@ void hp_choose_states(struct hybrid *h, const struct step_shape *step,
                       const struct submesh_splittings *list, struct arena *arena,
                       struct stage_choice *best)
 {
-    struct choosing c = { .h = h,
-                          .step = step,
-                          .place = place,
-                          .submesh = list->submesh,
-                          .lo = lo,
-                          .hi = hi,
-                          .arena = arena,
-                          .best = best };
+    struct state_search c = { .h = h,
+                              .step = step,
+                              .place = place,
+                              .submesh = list->submesh,
+                              .lo = lo,
+                              .hi = hi,
+                              .arena = arena,
+                              .best = best };
     c.state = NEW(arena, int, h->model.n_vars);
     c.chosen = NEW(arena, struct splitting, 1);
     c.chosen->state = NEW(arena, int, h->model.n_vars);

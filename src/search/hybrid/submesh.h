@@ -124,6 +124,9 @@ void hp_submesh_model_end(struct submesh_model *model);
 /* Work out the tables; NULL: some operator cannot be divided so. */
 struct submesh *hp_submesh(struct submesh_model *model, const struct submesh_shape *shape);
 
+/* Which of a variable's operators `op` is. */
+int hp_place_in_var(const struct submesh_var *var, int op);
+
 /* The operator of the writing variable that writes what a term moves. */
 int hp_term_writer(const struct submesh_model *model, const struct submesh_term *term);
 

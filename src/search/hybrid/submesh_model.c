@@ -132,7 +132,7 @@ struct listing {
     int term_capacity, class_capacity;
 };
 
-static int place_in_var(const struct submesh_var *var, int op)
+int hp_place_in_var(const struct submesh_var *var, int op)
 {
     int i = 0;
     while (var->op[i] != op)
@@ -143,7 +143,7 @@ static int place_in_var(const struct submesh_var *var, int op)
 int hp_term_writer(const struct submesh_model *m, const struct submesh_term *term)
 {
     const struct term_class *class = &m->term_class[term->class];
-    int place = place_in_var(&m->var[class->writer_var], class->exchange->writer[0].op);
+    int place = hp_place_in_var(&m->var[class->writer_var], class->exchange->writer[0].op);
     return m->var[term->writer].op[place];
 }
 
@@ -203,13 +203,13 @@ static void add_term(struct listing *l, const struct exchange *x, int from, int 
     key[n++] = index;
     for (int i = 0; i < part->n_writers; i++) {
         int op = part->writer[i].op;
-        key[n++] = place_in_var(&m->var[from], op);
+        key[n++] = hp_place_in_var(&m->var[from], op);
         term.first = op < term.first ? op : term.first;
         term.last = op > term.last ? op : term.last;
     }
     for (int i = 0; i < part->n_readers; i++) {
         int op = part->reader[i].op;
-        key[n++] = place_in_var(&m->var[to], op);
+        key[n++] = hp_place_in_var(&m->var[to], op);
         term.first = op < term.first ? op : term.first;
         term.last = op > term.last ? op : term.last;
     }
