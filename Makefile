@@ -14,7 +14,7 @@ BUILD ?= build$(if $(SANITIZE),-sanitize)
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
 
-.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test install bench bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test install uninstall bench bench-speed bench-published bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -33,10 +33,21 @@ test: tests ## set up, build, run every test; SANITIZE=1: under the sanitizers
 	@ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
+	@cmake --build $(BUILD) --target completion
 	cmake --install $(BUILD) --prefix $(PREFIX)
+	@cp $(BUILD)/install_manifest.txt $(BUILD)/installed.txt
 
-bench: all ## measure; bench/ says what and against what
+uninstall: ## remove what the last `make install` installed; DESTDIR as then
+	cmake -P $(BUILD)/uninstall.cmake
+
+bench: all ## all papers reproduced, and one summary: the paper's, ours, the ratio; figures in BUILD/figures
 	@cmake --build $(BUILD) --target bench
+
+bench-speed: all ## how fast this library is: searches, simulation, kernels, files
+	@cmake --build $(BUILD) --target bench-speed
+
+bench-published: all ## published steps and collectives beside what is predicted
+	@cmake --build $(BUILD) --target bench-published
 
 bench-hypar: all ## HyPar's published results beside ours
 	@cmake --build $(BUILD) --target bench-hypar
@@ -53,6 +64,10 @@ bench-flexflow: all ## FlexFlow's published results beside ours
 bench-grid: all ## auto beside all other planners and a sweep of 3-D plans: hours
 	@cmake --build $(BUILD) --target bench-grid
 
+.PHONY: bench-planner
+bench-planner: all ## the planner of examples/ beside dp and flexflow: steps, time of a proposal
+	@cmake --build $(BUILD) --target bench-planner
+
 bench-better: all ## auto's plans for lesser machines, carried to better ones: 300 pairs
 	@cmake --build $(BUILD) --target bench-better
 
@@ -60,8 +75,9 @@ bench-accuracy: all ## digits learned under data parallelism and PipeDream: epoc
 	@bench/accuracy.sh $(BUILD)/hypar
 
 .PHONY: bench-torch
-bench-torch: all ## PyTorch's networks by torch.export, torchvision's too; HYPAR_TORCH names its environment
-	@$(or $(HYPAR_TORCH:%=%/bin/),)python3 tests/torch/export.py --hypar $(BUILD)/hypar --all
+bench-torch: all ## PyTorch's networks by torch.export and ONNX, torchvision's too; PYTHON has them, each at most LIMIT (600) s
+	@$(or $(PYTHON),$(HYPAR_TORCH:%=%/bin/python3),python3) tests/torch/export.py --hypar $(BUILD)/hypar --all --limit $(or $(LIMIT),600)
+	@$(or $(PYTHON),$(HYPAR_TORCH:%=%/bin/python3),python3) tests/torch/onnx_import.py --hypar $(BUILD)/hypar --all
 
 bench-train: tests ## every planner against one rank, on each of RANKS (1 2 3 4 5 6 7 8)
 	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tests/mpi/matrix.sh full

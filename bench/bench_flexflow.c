@@ -1,7 +1,9 @@
 /* FlexFlow's evaluation (Jia, Zaharia, Aiken, MLSys 2019), the paper's figures beside ours:
  *
  *     make bench-flexflow              build/bench_flexflow [SECONDS a search, 5] [NETWORK]
- *                                      0 seconds: what a proposal takes, alone
+ *                                      0 seconds: what a proposal takes, alone;
+ *                                      less than 5: that on 4 and 16 devices only;
+ *                                      --csv FOLDER, --svg FOLDER: its figures
  *
  * First the speed-ups of its Figure 6 over data parallelism and over an expert's plan, on its
  * two clusters, under several assumptions about how gradients are summed. Ours are simulated.
@@ -16,6 +18,7 @@
 #include <time.h>
 
 #include "bench/bench.h"
+#include "bench/figures.h"
 #include "search/mcmc/propose.h"
 #include "search/planner.h"
 
@@ -182,7 +185,7 @@ static struct hypar_found *flexflow(const struct study *s, const struct hypar_si
     return search(s, &options);
 }
 
-static void print_row(const struct study *s, const struct cluster *c,
+static void print_row(struct figures *f, const struct study *s, const struct cluster *c,
                       const struct hypar_sim_options *how, double budget_s)
 {
     int k = (int)(c - clusters);
@@ -204,6 +207,11 @@ static void print_row(const struct study *s, const struct cluster *c,
            expert.step_s / p.step_s, s->network->over_expert[k], dp.comm_bytes / 1e9,
            expert.comm_bytes / 1e9, p.comm_bytes / 1e9, (long long)info.proposals,
            info.seconds);
+    char row[FIGURE_TEXT];
+    snprintf(row, sizeof row, "%s, %d %s", s->network->model, c->nodes * c->each,
+             k ? "K80" : "P100");
+    figure_point(f, row, "over dp", s->network->over_dp[k], dp.step_s / p.step_s);
+    figure_point(f, row, "over expert", s->network->over_expert[k], expert.step_s / p.step_s);
     if (k == 1 && strcmp(s->network->model, paper_gb.model) == 0)
         printf("%-13s %75s %6.2f %6.2f %6.2f\n", "", "the paper's:", paper_gb.dp,
                paper_gb.expert, paper_gb.flexflow);
@@ -217,22 +225,27 @@ static void print_row(const struct study *s, const struct cluster *c,
  * one after the other when the rest of the step is over: a server, for whom nodes add up
  * before, counted one way; ours counts both. */
 static const struct variant {
-    const char *text;
+    const char *figure, *text;
     struct hypar_sim_options how;
 } variants[] = {
-    { "communication beside computation", { .no_overlap = false } },
-    { "a device that sends or receives does not compute", { .no_overlap = true } },
-    { "the same, sums by a server of nodes that add up before (the published simulator)",
+    { "Figure 6 (overlap)", "communication beside computation", { .no_overlap = false } },
+    { "Figure 6 (no overlap)",
+      "a device that sends or receives does not compute",
+      { .no_overlap = true } },
+    { "Figure 6 (servers of nodes)",
+      "the same, sums by a server of nodes that add up before (the published simulator)",
       { .no_overlap = true, .all_reduce = "hierarchical-server" } },
-    { "the same, sums by a server that hears from every device",
+    { "Figure 6 (one server)",
+      "the same, sums by a server that hears from every device",
       { .no_overlap = true, .all_reduce = "server" } },
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };
 
-static void figure_6(double budget_s, const char *only)
+static void figure_6(struct figures *f, double budget_s, const char *only)
 {
-    for (size_t c = 0; c < 2; c++)
-        for (int v = 0; v < VARIANTS; v++) {
+    for (int v = 0; v < VARIANTS; v++) {
+        figure(f, variants[v].figure, "speed-up", "");
+        for (size_t c = 0; c < 2; c++) {
             printf("\n%s, %s\n", clusters[c].word, variants[v].text);
             printf("%-13s %8s %35s  %17s  %11s  %20s\n", "", "compute,", "step, ms", "over dp",
                    "over expert", "GB sent");
@@ -244,10 +257,11 @@ static void figure_6(double budget_s, const char *only)
                     continue;
                 struct study s =
                     study(&networks[n], clusters[c].word, clusters[c].nodes * clusters[c].each);
-                print_row(&s, &clusters[c], &variants[v].how, budget_s);
+                print_row(f, &s, &clusters[c], &variants[v].how, budget_s);
                 release(&s);
             }
         }
+    }
 }
 
 /* What was found --------------------------------------------------------------------------- */
@@ -374,7 +388,8 @@ static double chain_us(const struct study *s, int64_t proposals)
     return 1e6 * (now_s() - began_s - 2 * few_s) / (double)(proposals - FEW);
 }
 
-static void print_costs(const struct study *s, int devices, double paper_ratio)
+static void print_costs(struct figures *f, const struct study *s, int devices,
+                        double paper_ratio)
 {
     struct hypar_search_options options = { .planner = "dp", .unlimited = true };
     struct hypar_delta_check check;
@@ -382,6 +397,9 @@ static void print_costs(const struct study *s, int devices, double paper_ratio)
     struct hypar_found *dp = search(s, &options);
     must(hypar_check_delta(&check, hypar_found_plan(dp), NULL, 100, 1, &err), &err);
     hypar_found_free(dp);
+    char series[FIGURE_TEXT];
+    snprintf(series, sizeof series, "%d devices", devices);
+    figure_point(f, s->network->model, series, paper_ratio, check.full_us / check.delta_us);
     printf("%-13s %7d %8.0f  %8.0f %5.1f", s->network->model, devices, check.full_us,
            check.delta_us, check.full_us / check.delta_us);
     for (int64_t proposals = 800; proposals <= 3000; proposals += 2200) {
@@ -399,8 +417,9 @@ static void print_costs(const struct study *s, int devices, double paper_ratio)
     fflush(stdout);
 }
 
-static void table_5(const char *only)
+static void table_5(struct figures *f, const char *only, int n_machines)
 {
+    figure(f, "Table 5", "full simulation over delta", "");
     static const char *const machines[] = { "cluster:1x4,device=p100",
                                             "cluster:4x4,device=p100,inter=12.5GB/s",
                                             "cluster:16x4,device=k80,inter=7GB/s" };
@@ -415,27 +434,31 @@ static void table_5(const char *only)
     printf("%-13s %7s %8s  %8s %5s  %8s %5s  %8s %5s  %7s %9s\n", "network", "devices",
            "full, us", "us", "ratio", "us", "ratio", "us", "ratio", "ratio", "us");
     for (int n = 0; n < NETWORKS; n++)
-        for (int m = 0, devices = 4; m < 3; m++, devices *= 4) {
+        for (int m = 0, devices = 4; m < n_machines; m++, devices *= 4) {
             const struct network *w = &networks[n];
             if (only && strcmp(only, w->model) != 0)
                 continue;
             struct study s = study(w, machines[m], devices);
-            print_costs(&s, devices, w->full_s[m] / w->delta_s[m]);
+            print_costs(f, &s, devices, w->full_s[m] / w->delta_s[m]);
             release(&s);
         }
 }
 
 int main(int argc, char **argv)
 {
+    struct figures f;
+    figures_begin(&f, "FlexFlow", &argc, argv);
     double budget_s = argc > 1 ? strtod(argv[1], NULL) : 5;
     const char *only = argc > 2 ? argv[2] : NULL;
     if (budget_s <= 0) {
-        table_5(only);
+        table_5(&f, only, 3);
+        figures_end(&f);
         return 0;
     }
-    figure_6(budget_s, only);
+    figure_6(&f, budget_s, only);
     found_strategies(budget_s, only);
-    table_5(only);
+    table_5(&f, only, budget_s < 5 ? 2 : 3);
+    figures_end(&f);
     puts("\nWhy the paper gains more. Its steps are measured, ours simulated. An even\n"
          "share of the computing (compute) is below every plan: none gains more over dp\n"
          "than `most`. With 36 s a search on 16 cores:\n"

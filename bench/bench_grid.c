@@ -2,7 +2,7 @@
  *
  *     build/bench_grid [--all] [--models A,B] [--machines 1,5] [--memory own|tight]
  *                      [--part K/N] [--no-sweep]
- *     build/bench_grid --large [--models A,B] [--part K/N]
+ *     build/bench_grid --large [--models A,B] [--part K/N] [--share K/N]
  *
  * Rows are models x machines x memory (`own`: what devices have; `tight`: half of what auto's
  * plan needed of that, or 0.6, 0.7, 0.8, 0.9 of it where nothing fits into less). Every plan is
@@ -19,7 +19,8 @@
  * every N-th pair of model and machine, part 0 of N prints the head of the table, so that cores
  * can share them (bench/grid.sh). With
  * --large planner hybrid is asked for large transformers, beside the sweep, and how far from
- * the bound it is.
+ * the bound it is. Share K of N of a sweep looks at every N-th of its layouts, where one core
+ * would take an hour: the best of all shares is the best of the sweep.
  */
 #include <hypar/search.h>
 
@@ -33,6 +34,11 @@
 #include "search/expert/weigh.h"
 #include "search/reduced.h"
 #include "search/verdict.h"
+
+/* The k-th of so many shares. */
+struct share {
+    int k, of;
+};
 
 struct model {
     const char *name, *word;
@@ -255,7 +261,7 @@ static void try_layout(struct sweep *s, const struct hypar_layout *layout, bool 
 
 /* Closed forms leave out what operators need for themselves, so those that need up to twice of
  * what there is are looked at where nothing fits. */
-static struct sweep sweep(const struct instance *in)
+static struct sweep sweep(const struct instance *in, struct share share)
 {
     enum { MOST_TRIED = 60 };
     struct sweep s = { .in = in, .best = NONE };
@@ -268,10 +274,13 @@ static struct sweep sweep(const struct instance *in)
         bool fits = false;
         if (w->memory_bytes > room)
             continue;
-        if (s.fitting > 0 && (few ? w->step_s > WITHIN * best_s : s.fitting == MOST_FITTING))
+        if (s.fitting > 0 &&
+            (few ? w->step_s > WITHIN * best_s : s.fitting * share.of >= MOST_FITTING))
             break;
-        if (!few && tried++ == MOST_TRIED)
+        if (!few && tried == MOST_TRIED)
             break;
+        if (tried++ % share.of != share.k - 1)
+            continue;
         struct hypar_layout layout = w->layout;
         try_layout(&s, &layout, &fits);
         layout.sequence_parallel = true;
@@ -308,7 +317,8 @@ static const char *layout_text(char text[96], const struct sweep *s)
 struct asked {
     const char *models, *machines, *memory; /* NULL: all */
     bool all, large, no_sweep;
-    int part, parts;
+    struct share part; /* of the rows */
+    struct share sweep;
 };
 
 struct outcome {
@@ -353,8 +363,8 @@ static struct outcome ask(const struct instance *in, const char *planner)
 static struct outcome ask_others(const struct instance *in, bool searched)
 {
     struct outcome best = { .measured = NONE, .planner = "none" };
-    for (int i = 0; hp_planners[i]; i++) {
-        const struct planner *p = hp_planners[i];
+    for (int i = 0; hp_planner_at(i); i++) {
+        const struct planner *p = hp_planner_at(i);
         bool random = p == &hp_planner_flexflow;
         if (p->random_search || (p->not_in_auto && !random) || (random && !searched))
             continue;
@@ -420,7 +430,7 @@ static bool one_row(struct instance *in, const struct asked *asked, const char *
     struct outcome other = ask_others(in, mine->searched);
     struct sweep s = { .best = NONE };
     if (!asked->no_sweep)
-        s = sweep(in);
+        s = sweep(in, asked->sweep);
     bool some =
         fmin(mine->measured.step_s, fmin(other.measured.step_s, s.best.step_s)) < INFINITY;
     if (some || last)
@@ -464,14 +474,14 @@ static void both_rows(const struct asked *asked, const struct model *model, cons
 }
 
 /* Planner hybrid, and what it took. */
-static void large_row(const struct large *l, struct count *count)
+static void large_row(const struct asked *asked, const struct large *l, struct count *count)
 {
     struct instance in;
     char text[96], step[32], swept[32], need[32], layout[96];
     begin(&in, l->model, l->batch, l->machine, true);
     struct outcome mine = ask(&in, "hybrid");
     double peak_mb = peak_memory_mb(), x = mine.measured.step_s;
-    struct sweep s = sweep(&in);
+    struct sweep s = sweep(&in, asked->sweep);
     struct outcome other = { .measured = NONE };
     snprintf(text, sizeof text, "%s %lld", l->model, (long long)l->batch);
     printf("| %s | %s | %s | %s | %.1f %% | %s | %s, %d | %.3f | %.1f s | %.0f MB | %s |\n",
@@ -506,7 +516,7 @@ static void run_pair(const struct asked *asked, int model, int machine, struct c
     pid_t child = fork();
     if (child == 0) {
         if (asked->large)
-            large_row(&large[model], &mine);
+            large_row(asked, &large[model], &mine);
         else
             both_rows(asked, &models[model], machines[machine], &mine);
         _exit(write(to[1], &mine, sizeof mine) == (ssize_t)sizeof mine ? 0 : 1);
@@ -537,15 +547,18 @@ static bool wants(const struct asked *asked, int model, int machine)
 
 static struct asked read_arguments(int argc, char **argv)
 {
-    struct asked a = { .part = 1, .parts = 1 };
+    struct asked a = { .part = { 1, 1 }, .sweep = { 1, 1 } };
     for (int i = 1; i < argc; i++) {
         const char *value = i + 1 < argc ? argv[i + 1] : "";
         const char **text = strcmp(argv[i], "--models") == 0     ? &a.models
                             : strcmp(argv[i], "--machines") == 0 ? &a.machines
                             : strcmp(argv[i], "--memory") == 0   ? &a.memory
                                                                  : NULL;
-        bool part = strcmp(argv[i], "--part") == 0 &&
-                    sscanf(value, "%d/%d", &a.part, &a.parts) == 2 && a.parts > 0;
+        struct share *share = strcmp(argv[i], "--part") == 0    ? &a.part
+                              : strcmp(argv[i], "--share") == 0 ? &a.sweep
+                                                                : NULL;
+        bool shared = share && sscanf(value, "%d/%d", &share->k, &share->of) == 2 &&
+                      share->of > 0 && share->k <= share->of;
         bool *flag = strcmp(argv[i], "--all") == 0        ? &a.all
                      : strcmp(argv[i], "--large") == 0    ? &a.large
                      : strcmp(argv[i], "--no-sweep") == 0 ? &a.no_sweep
@@ -554,8 +567,8 @@ static struct asked read_arguments(int argc, char **argv)
             *text = value;
         if (flag)
             *flag = true;
-        i += text || part;
-        if (!text && !part && !flag) {
+        i += text || shared;
+        if (!text && !shared && !flag) {
             fprintf(stderr, "bench_grid: what is '%s'?\n", argv[i]);
             exit(2);
         }
@@ -577,14 +590,14 @@ int main(int argc, char **argv)
     struct asked asked = read_arguments(argc, argv);
     struct count count = { 0 };
     int pair = 0;
-    if (asked.part == 0 || asked.parts == 1)
+    if (asked.part.k == 0 || asked.part.of == 1)
         puts(asked.large ? large_head : head);
     fflush(stdout);
     for (int machine = 0; machine < N_MACHINES; machine++)
         for (int model = 0; model < N_MODELS || model < N_LARGE; model++)
-            if (wants(&asked, model, machine) && pair++ % asked.parts == asked.part - 1)
+            if (wants(&asked, model, machine) && pair++ % asked.part.of == asked.part.k - 1)
                 run_pair(&asked, model, machine, &count);
-    if (asked.parts == 1)
+    if (asked.part.of == 1)
         printf("\n%d rows: %d behind, %d won by more than 1 %%, in %d nothing fits\n",
                count.rows, count.behind, count.wins, count.none);
     return count.behind > 0;

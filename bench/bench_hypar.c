@@ -1,6 +1,7 @@
 /* HyPar's evaluation (Song et al., HPCA 2019), the paper's figures beside ours. No input:
  *
- *     make bench-hypar
+ *     make bench-hypar                 build/bench_hypar [--csv FOLDER] [--svg FOLDER] [quick]
+ *                                      quick: without all levels at once, for the whole zoo
  *
  * Ours come from the model as published (cost/partition.h) and from the array's fitted time and
  * its energy (cost/array.h). Nothing is adjusted to the paper beyond that fit; where ours
@@ -13,6 +14,7 @@
 #include <time.h>
 
 #include "bench/bench.h"
+#include "bench/figures.h"
 #include "cost/array.h"
 #include "search/explore/explore.h"
 #include "tests/papers/hypar_printed.h"
@@ -93,21 +95,24 @@ static void heading(const char *text)
 
 /* Figure 5 ---------------------------------------------------------------------------- */
 
-static void maps(struct study *study)
+static void maps(struct figures *f, struct study *study)
 {
     int differing = 0, cells = 0;
+    figure(f, "Figure 5", "cells of a map as printed", "");
     heading("Figure 5: chosen parallelisms, H1/H2/H3/H4, 1 = mp (^ where they differ)");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
         const char *paper = hypar_printed[i].map, *ours = choice(&study[i], 0, "hypar")->levels;
         bool differ = strcmp(paper, ours) != 0;
         printf("%-10s paper  %s\n%10s ours   %s%s\n", hypar_printed[i].model, paper, "", ours,
                differ ? "" : "   same");
-        int last = 0;
+        int last = 0, differing_before = differing, cells_before = cells;
         for (int k = 0; paper[k]; k++) {
             cells += paper[k] != '/';
             differing += paper[k] != ours[k];
             last = paper[k] != ours[k] ? k : last;
         }
+        figure_point(f, hypar_printed[i].model, "", cells - cells_before,
+                     cells - cells_before - (differing - differing_before));
         if (differ)
             printf("%10s        ", "");
         for (int k = 0; differ && k <= last; k++)
@@ -122,9 +127,11 @@ static void maps(struct study *study)
 
 /* Figure 8 ---------------------------------------------------------------------------- */
 
-static void communication(struct study *study)
+static void communication(struct figures *f, struct study *study)
 {
+    static const char *const names[] = { "dp", "mp", "hypar" };
     struct means ours = { 0 };
+    figure(f, "Figure 8", "communication of a step", "GB");
     heading("Figure 8: communication of a step in GB, paper | ours (deviation)");
     printf("%-10s %28s %28s %28s\n", "", "dp", "mp", "hypar");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
@@ -135,8 +142,10 @@ static void communication(struct study *study)
         double paper[3] = { p->dp_gb, p->mp_gb, p->hypar_gb };
         mean_add(&ours, gb, 3);
         printf("%-10s", p->model);
-        for (int k = 0; k < 3; k++)
+        for (int k = 0; k < 3; k++) {
             printf(" %9.4g | %7.4g (%+5.1f %%)", paper[k], gb[k], percent(gb[k], paper[k]));
+            figure_point(f, p->model, names[k], paper[k], gb[k]);
+        }
         putchar('\n');
     }
     printf("%-10s %9.4g | %7.4g %21.4g | %7.4g %21.4g | %7.4g\n", "gmean",
@@ -158,11 +167,13 @@ static void fitted(const struct study *study, int i, double *bars)
     bars[1] = dp / hp_array_step_s(macs, 16, p->hypar_gb * 1e9);
 }
 
-static void performance(struct study *study)
+static void performance(struct figures *f, struct study *study)
 {
+    static const char *const names[] = { "mp", "hypar" };
     struct means formula = { 0 }, ours = { 0 };
     double worst = 0;
     heading("Figure 6: performance over data parallel");
+    figure(f, "Figure 6", "performance over dp", "");
     printf("%-10s %38s   %38s\n", "", "mp: paper, printed bytes, our bytes",
            "hypar: paper, printed bytes, our bytes");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
@@ -177,6 +188,7 @@ static void performance(struct study *study)
         printf("%-10s", p->model);
         for (int k = 0; k < 2; k++) {
             worst = fmax(worst, fabs(percent(bars[k], paper[k])));
+            figure_point(f, p->model, names[k], paper[k], own[k]);
             printf(" %7.4g %7.4g (%+4.1f %%) %7.4g (%+5.1f %%) ", paper[k], bars[k],
                    percent(bars[k], paper[k]), own[k], percent(own[k], paper[k]));
         }
@@ -190,9 +202,10 @@ static void performance(struct study *study)
 
 /* Figure 7 ---------------------------------------------------------------------------- */
 
-static void energy(struct study *study)
+static void energy(struct figures *f, struct study *study)
 {
     struct means ours = { 0 };
+    figure(f, "Figure 7", "energy efficiency over dp", "");
     heading("Figure 7: energy efficiency over data parallel, paper | ours (deviation)");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
         const struct hypar_printed *p = &hypar_printed[i];
@@ -203,6 +216,8 @@ static void energy(struct study *study)
         printf("%-10s mp %7.4g | %7.4g (%+6.1f %%)   hypar %7.4g | %7.4g (%+6.1f %%)\n",
                p->model, p->mp_energy, own[0], percent(own[0], p->mp_energy), p->hypar_energy,
                own[1], percent(own[1], p->hypar_energy));
+        figure_point(f, p->model, "mp", p->mp_energy, own[0]);
+        figure_point(f, p->model, "hypar", p->hypar_energy, own[1]);
     }
     printf("%-10s mp %7.4g | %7.4g              hypar %7.4g | %7.4g\n", "gmean",
            hypar_printed_mean.mp_energy, mean(&ours, 0), hypar_printed_mean.hypar_energy,
@@ -215,16 +230,19 @@ static void energy(struct study *study)
 
 /* Figures 9 and 10 -------------------------------------------------------------------- */
 
-static void rank_line(const struct study *s, const char *what, const char *name)
+/* Returns the gain over data parallel. */
+static double rank_line(const struct study *s, const char *what, const char *name)
 {
     const struct hypar_explore_choice *c = choice(s, 0, name);
     struct hypar_explore_site site = hypar_exploration_site(s->found, 0);
     printf("  %-22s %s  gain %.4g, better: %lld of %lld\n", what, c->levels,
            site.dp.step_s / c->cost.step_s, (long long)c->better, (long long)site.n_points);
+    return site.dp.step_s / c->cost.step_s;
 }
 
-static void exploration(void)
+static void exploration(struct figures *f)
 {
+    figure(f, "Figures 9 and 10", "performance over dp", "");
     heading("Explorations: 256 points each, 16 accelerators");
     const char *printed = hypar_printed[2].map;
     struct study free_choice =
@@ -240,9 +258,10 @@ static void exploration(void)
             .levels = "H1,H4", .fix = "H2=0010,H3=0000", .planners = "hypar", .mark = marks });
     printf(
         "lenet-c, H1 x H4 with H2, H3 as printed. Paper: HyPar's choice is the peak, 3.05.\n");
-    rank_line(&s, "best", "best");
+    figure_point(f, "lenet-c", "peak", 3.05, rank_line(&s, "best", "best"));
     rank_line(&s, "printed", "marked 1");
-    rank_line(&s, "greedy, all levels", "marked 2");
+    figure_point(f, "lenet-c", "HyPar's choice", 3.05,
+                 rank_line(&s, "greedy, all levels", "marked 2"));
     rank_line(&s, "joint, all levels", "marked 3");
     rank_line(&s, "greedy at H1 and H4", "hypar");
     release(&s);
@@ -253,39 +272,45 @@ static void exploration(void)
                                                  .joint = true,
                                                  .mark = hypar_printed[5].map });
     printf("vgg-a, conv5_2 x fc1 over H1..H4. Paper: HyPar's choice 4.97, peak 5.05.\n");
-    rank_line(&s, "best", "best");
+    figure_point(f, "vgg-a", "peak", 5.05, rank_line(&s, "best", "best"));
     rank_line(&s, "printed", "marked");
-    rank_line(&s, "greedy", "hypar");
+    figure_point(f, "vgg-a", "HyPar's choice", 4.97, rank_line(&s, "greedy", "hypar"));
     rank_line(&s, "joint", "hypar joint");
     release(&s);
 }
 
 /* Figure 11 --------------------------------------------------------------------------- */
 
-static void scaling(void)
+static void scaling(struct figures *f)
 {
     static const double hypar[] = { 1, 1.99, 3.92, 7.20, 10.75, 11.21, 8.30 };
     static const double dp[] = { 1, 1.99, 3.50, 4.70, 3.97, 2.36, 1.26 };
     struct study s =
         explore("vgg-e", "htree:16", &(struct hypar_explore_options){ .devices = "1..4096" });
     heading("Figure 11: vgg-e, gain over one accelerator, paper | ours (deviation)");
+    figure(f, "Figure 11", "vgg-e over one accelerator", "");
     for (int i = 0; i < hypar_exploration_site_count(s.found); i++) {
         struct hypar_explore_site site = hypar_exploration_site(s.found, i);
         double own[2] = { site.one_device_s / cost(&s, i, "hypar")->step_s,
                           site.one_device_s / cost(&s, i, "dp")->step_s };
         printf("%5d accelerators   ", hypar_machine_device_count(site.machine));
-        if (i < 7)
+        if (i < 7) {
+            char devices[32];
+            snprintf(devices, sizeof devices, "%d", hypar_machine_device_count(site.machine));
+            figure_point(f, devices, "hypar", hypar[i], own[0]);
+            figure_point(f, devices, "dp", dp[i], own[1]);
             printf("hypar %5.2f | %5.2f (%+4.1f %%)   dp %4.2f | %4.2f (%+4.1f %%)\n", hypar[i],
                    own[0], percent(own[0], hypar[i]), dp[i], own[1], percent(own[1], dp[i]));
-        else
+        } else {
             printf("hypar       | %5.2f             dp      | %6.4f\n", own[0], own[1]);
+        }
     }
     release(&s);
 }
 
 /* Torus and one weird trick ----------------------------------------------------------- */
 
-static void torus(void)
+static void torus(struct figures *f)
 {
     struct means m = { 0 };
     heading("Torus instead of H-tree: gain of hypar over data parallel (our bytes)");
@@ -304,12 +329,15 @@ static void torus(void)
     }
     printf("%-10s %10.4g %10.4g %22.4g   paper: 3.39 and about 2.22\n", "gmean", mean(&m, 0),
            mean(&m, 1), mean(&m, 2));
+    figure(f, "Torus", "performance over dp", "");
+    figure_point(f, "gmean", "H-tree", 3.39, mean(&m, 0));
+    figure_point(f, "gmean", "torus", 2.22, mean(&m, 1));
     printf(
         "Partners i and i + half are 2, 1, 2 and 1 links apart on the 4 x 4 torus. The loss is "
         "smaller\nthan the paper's.\n");
 }
 
-static void one_weird_trick(void)
+static void one_weird_trick(struct figures *f)
 {
     struct means m = { 0 };
     double most = 0;
@@ -327,6 +355,10 @@ static void one_weird_trick(void)
     }
     printf("%-10s %10.4g %10.4g   at most %.4g; paper: up to 2.40, gmean 1.62, energy 1.22\n",
            "gmean", mean(&m, 0), mean(&m, 1), most);
+    figure(f, "Comparison", "hypar over one weird trick", "");
+    figure_point(f, "gmean", "performance", 1.62, mean(&m, 0));
+    figure_point(f, "most", "largest", 2.40, most);
+    figure_point(f, "gmean", "energy", 1.22, mean(&m, 1));
     printf("For the ten networks at batch 256 both choose nearly alike, so there is little to "
            "gain: "
            "the\nprinted gains are not reproduced.\n");
@@ -406,23 +438,27 @@ static void joint_table(void)
             joint_row(hypar_model_at(i).name, LEVELS);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     struct study study[HYPAR_NETWORKS];
+    struct figures f;
+    figures_begin(&f, "HyPar", &argc, argv);
     for (int i = 0; i < HYPAR_NETWORKS; i++)
         study[i] = explore(
             hypar_printed[i].model, "htree:16",
             &(struct hypar_explore_options){ .planners = "hypar,dp,mp", .devices = "16" });
-    maps(study);
-    performance(study);
-    energy(study);
-    communication(study);
+    maps(&f, study);
+    performance(&f, study);
+    energy(&f, study);
+    communication(&f, study);
     for (int i = 0; i < HYPAR_NETWORKS; i++)
         release(&study[i]);
-    exploration();
-    scaling();
-    torus();
-    one_weird_trick();
-    joint_table();
+    exploration(&f);
+    scaling(&f);
+    torus(&f);
+    one_weird_trick(&f);
+    figures_end(&f);
+    if (argc < 2 || strcmp(argv[1], "quick") != 0)
+        joint_table();
     return 0;
 }

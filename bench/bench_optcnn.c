@@ -1,6 +1,6 @@
 /* OptCNN's evaluation (Jia et al., ICML 2018), the paper's figures beside ours. No input:
  *
- *     make bench-optcnn
+ *     make bench-optcnn                build/bench_optcnn [--csv FOLDER] [--svg FOLDER]
  *
  * The paper measured on 4 nodes of 4 P100; ours are predictions for that machine: searches by
  * its cost model, steps by the simulator. One number for each network is taken from the paper,
@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "bench/bench.h"
+#include "bench/figures.h"
 #include "search/layerwise/optcnn.h"
 #include "tests/papers/optcnn_printed.h"
 
@@ -138,8 +139,9 @@ static double fastest_search_s(const struct study *s, struct hypar_layerwise_vie
     return least;
 }
 
-static void search_times(void)
+static void search_times(struct figures *f)
 {
+    figure(f, "Search time", "on 4 GPUs", "s");
     heading("Search time on 4 GPUs: the paper, and ours on one core");
     printf("%-13s %6s %9s %9s | %6s %9s %9s %9s\n", "", "layers", "DFS", "theirs", "choose",
            "choices", "DFS", "ours");
@@ -150,6 +152,7 @@ static void search_times(void)
         char dfs[32] = "> 1 day", own[32] = "-", theirs[32], ours[32];
         double least_s = 0, choices, step_s, found_s = fastest_search_s(&s, &view, &step_s);
         double dfs_s = baseline(&s, &least_s, &choices);
+        figure_point(f, p->name, "", p->elimination_s, found_s);
         if (p->depth_first_s > 0)
             hypar_format_quantity(dfs, p->depth_first_s, HYPAR_UNIT_SECONDS);
         if (dfs_s >= 0)
@@ -165,6 +168,10 @@ static void search_times(void)
     printf("Fewer layers choose here: pooling, activations and normalisation lie as what they "
            "read.\n");
 }
+
+enum { DP, OWT, LAYERWISE, SERVER, N_PLANNERS };
+static const char *const planners[N_PLANNERS] = { "dp", "owt", "optcnn", "server" };
+static const char *const titles[] = { "data parallel", "one weird trick", "layer-wise" };
 
 /* Fig. 8 ------------------------------------------------------------------------------- */
 
@@ -182,18 +189,26 @@ static double counted(const struct study *s, const char *planner)
     return bytes;
 }
 
-static void communication(void)
+static void communication(struct figures *f)
 {
+    figure(f, "Fig. 8", "AlexNet's bytes of a step", "MB");
     heading("Fig. 8: AlexNet, bytes of a step as the paper counts them, in MB (paper | ours)");
     printf("%4s %21s %21s %21s %13s\n", "GPUs", "data parallel", "one weird trick",
            "layer-wise", "with servers");
     for (int g = 2; g <= 16; g *= 2) {
         struct study s = study("alexnet-optcnn", g);
-        printf("%4d %10.1f |%9.1f %10.1f |%9.1f %10.1f |%9.1f %13.1f\n", g,
-               4e-6 * optcnn_printed_dp(g), 1e-6 * counted(&s, "dp"),
-               4e-6 * optcnn_printed_owt(g), 1e-6 * counted(&s, "owt"),
-               4e-6 * optcnn_printed_layerwise(g), 1e-6 * counted(&s, "optcnn"),
-               1e-6 * counted(&s, "server"));
+        double paper[3] = { 4e-6 * optcnn_printed_dp(g), 4e-6 * optcnn_printed_owt(g),
+                            4e-6 * optcnn_printed_layerwise(g) };
+        double ours[3];
+        char gpus[32];
+        snprintf(gpus, sizeof gpus, "%d GPUs", g);
+        printf("%4d", g);
+        for (int i = DP; i <= LAYERWISE; i++) {
+            ours[i] = 1e-6 * counted(&s, planners[i]);
+            printf(" %10.1f |%9.1f", paper[i], ours[i]);
+            figure_point(f, gpus, titles[i], paper[i], ours[i]);
+        }
+        printf(" %13.1f\n", 1e-6 * counted(&s, planners[SERVER]));
         release(&s);
     }
     puts("Data parallel and one weird trick are the same to the byte. Layer-wise differs: the "
@@ -205,9 +220,6 @@ static void communication(void)
 }
 
 /* Speed -------------------------------------------------------------------------------- */
-
-enum { DP, OWT, LAYERWISE, SERVER, N_PLANNERS };
-static const char *const planners[N_PLANNERS] = { "dp", "owt", "optcnn", "server" };
 
 /* Images per second, simulated: [0] as Eq. 1 has it, nothing overlapping, [1] with computing
  * and sending at once; and what Eq. 1 itself says of the layer-wise plan. */
@@ -230,7 +242,7 @@ static void simulate(const struct study *s, double rate[2][N_PLANNERS], double *
     }
 }
 
-static void speeds_of(const struct optcnn_printed_rates *p)
+static void speeds_of(struct figures *f, const struct optcnn_printed_rates *p)
 {
     double rate[2][N_PLANNERS], eq1;
     struct study one = study(p->model, 1);
@@ -252,15 +264,21 @@ static void speeds_of(const struct optcnn_printed_rates *p)
                p->layerwise[k] / p->owt[k], r[DP], r[OWT], r[LAYERWISE], r[SERVER], eq1,
                r[LAYERWISE] / r[DP], r[LAYERWISE] / r[OWT], o[LAYERWISE] / o[DP],
                o[LAYERWISE] / o[OWT]);
+        const double paper[3] = { p->dp[k], p->owt[k], p->layerwise[k] };
+        char row[FIGURE_TEXT];
+        snprintf(row, sizeof row, "%s, %d GPUs", p->name, g);
+        for (int i = DP; i <= LAYERWISE && g > 1; i++) /* one GPU's is taken from the paper */
+            figure_point(f, row, titles[i], paper[i], r[i]);
         release(&s);
     }
 }
 
-static void speeds(void)
+static void speeds(struct figures *f)
 {
+    figure(f, "Throughput", "images per second", "");
     heading("Images per second: measured in the paper; ours simulated without overlap");
     for (size_t i = 0; i < sizeof optcnn_printed_rates / sizeof *optcnn_printed_rates; i++)
-        speeds_of(&optcnn_printed_rates[i]);
+        speeds_of(f, &optcnn_printed_rates[i]);
     puts(
         "\nEq. 1 is what optcnn predicts for its plan (layer). Ours gain less than the "
         "paper's\n"
@@ -313,11 +331,14 @@ static void large_searches(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    search_times();
-    communication();
-    speeds();
+    struct figures f;
+    figures_begin(&f, "OptCNN", &argc, argv);
+    search_times(&f);
+    communication(&f);
+    speeds(&f);
+    figures_end(&f);
     strategies();
     large_searches();
     return 0;

@@ -1,6 +1,6 @@
 /* PipeDream (Narayanan et al., SOSP 2019) beside hypar's planner `pipedream`:
  *
- *     make bench-pipedream
+ *     make bench-pipedream             build/bench_pipedream [--csv FOLDER] [--svg FOLDER]
  *
  * 1. The published optimizer's results on its published profiles (skipped where these are not
  *    there, see tests/papers/pipedream_printed.h): bottleneck, replicas, planning time.
@@ -21,6 +21,7 @@
 
 #include "base/random.h"
 #include "bench/bench.h"
+#include "bench/figures.h"
 #include "model/pipedream/pipedream.h"
 #include "tests/papers/pipedream_printed.h"
 
@@ -57,38 +58,56 @@ static struct hypar_found *plan(const struct hypar_graph *graph, const char *wor
     return found;
 }
 
-static void published_results(void)
+/* Where a row was planned. */
+static const char *where(const struct pipedream_row *row, char *text, size_t size)
 {
+    snprintf(text, size, "%s%s", row->machine,
+             row->straight         ? " straight"
+             : row->free_transfers ? " free transfers"
+                                   : "");
+    return text;
+}
+
+static void published_results(struct figures *f)
+{
+    double planning_s[N_PIPEDREAM_ROWS];
+    char text[200], label[300];
+    figure(f, "Optimizer", "bottleneck of a minibatch", "s");
     printf("The published optimizer's results (bottleneck in seconds for one minibatch)\n\n");
     printf("%-8s %-42s %9s %9s %8s  %-18s %-16s %8s %9s\n", "profile", "machine", "published",
            "ours", "off", "published replicas", "ours", "its CPU", "ours");
     for (int i = 0; i < N_PIPEDREAM_ROWS; i++) {
         const struct pipedream_row *row = &pipedream_rows[i];
         struct hypar_graph *graph = profile_graph(row->profile);
-        double seconds;
-        char text[200], where[100];
+        char replicas[200];
         struct hypar_found *found =
             plan(graph, row->machine,
                  (struct hypar_search_options){ .straight = row->straight,
                                                 .free_transfers = row->free_transfers },
-                 &seconds);
+                 &planning_s[i]);
         const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
-        snprintf(where, sizeof where, "%s%s", row->machine,
-                 row->straight         ? " straight"
-                 : row->free_transfers ? " free transfers"
-                                       : "");
+        snprintf(label, sizeof label, "%s %s", row->profile, where(row, text, sizeof text));
+        figure_point(f, label, "", row->bottleneck_s, view->bottleneck_s);
         printf("%-8s %-42s %9.6f %9.6f %8.0e  %-18s %-16s %6.2f s %6.2f ms%s\n", row->profile,
-               where, row->bottleneck_s, view->bottleneck_s,
+               text, row->bottleneck_s, view->bottleneck_s,
                fabs(view->bottleneck_s / row->bottleneck_s - 1), row->replicas,
-               pipedream_replicas(view, text), row->cpu_s, 1e3 * seconds,
-               seconds < 5e-3 ? "" : "  (goal 5 ms MISSED)");
+               pipedream_replicas(view, replicas), row->cpu_s, 1e3 * planning_s[i],
+               planning_s[i] < 5e-3 ? "" : "  (goal 5 ms MISSED)");
         hypar_found_free(found);
         hypar_graph_free(graph);
     }
+    figure(f, "Planning", "time of a search", "s");
+    for (int i = 0; i < N_PIPEDREAM_ROWS; i++) {
+        const struct pipedream_row *row = &pipedream_rows[i];
+        snprintf(label, sizeof label, "%s %s", row->profile, where(row, text, sizeof text));
+        figure_point(f, label, "", row->cpu_s, planning_s[i]);
+    }
 }
 
-static void table_1(void)
+static void table_1(struct figures *f)
 {
+    static const char *const recurrences[] = { "code's recurrence", "paper's recurrence" };
+    figure(f, "Table 1", "speed-up over dp", "");
     printf(
         "\nTable 1: speed-up over data parallel. The paper's is measured, in time to accuracy;"
         "\nours is predicted, of one minibatch, on machines with the printed links (inside a "
@@ -109,6 +128,9 @@ static void table_1(void)
             const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
             printf("   %-22s %7.2fx", pipedream_replicas(view, text),
                    view->dp_bottleneck_s / view->bottleneck_s);
+            snprintf(text, sizeof text, "%s %s", row->model, row->cluster);
+            figure_point(f, text, recurrences[r], row->speedup,
+                         view->dp_bottleneck_s / view->bottleneck_s);
             hypar_found_free(found);
         }
         printf("%s\n", graph ? "" : "   no published profile to compare with");
@@ -334,13 +356,16 @@ static void scaling(void)
     planning_time("chain", blocks(1, 1, 2000), two, 30);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     char path[256];
+    struct figures f;
+    figures_begin(&f, "PipeDream", &argc, argv);
     pipedream_profile(path, sizeof path, "vgg16");
     if (access(path, R_OK) == 0) {
-        published_results();
-        table_1();
+        published_results(&f);
+        table_1(&f);
+        figures_end(&f);
         depth_and_memory();
     } else {
         printf("The published profiles are not there (%s): their results are skipped.\n", path);

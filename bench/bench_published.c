@@ -1,6 +1,6 @@
 /* Published steps and collectives beside what is predicted for them:
  *
- *     build/bench_published [OPTIONS [FIRST STRIDE]]
+ *     build/bench_published [--csv FOLDER] [--svg FOLDER] [OPTIONS [FIRST STRIDE]]
  *
  * 1. All-reduces within a node of A100s, of which every second was fitted.
  * 2. Steps of GPT-like models under Megatron-LM on A100s, as they were run: 16 bits with
@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "bench/bench.h"
+#include "bench/figures.h"
 #include "tests/papers/measured.h"
 
-static void collectives(const char *options)
+static void collectives(struct figures *f, const char *options)
 {
     struct nccl_row rows[NCCL_MAX];
     struct hypar_machine *machine;
@@ -38,6 +39,13 @@ static void collectives(const char *options)
                100 * nccl_error(machine, rows, n, 1, devices));
     printf("    all %11.1f %% %5.1f %%\n\n", 100 * nccl_error(machine, rows, n, 0, 0),
            100 * nccl_error(machine, rows, n, 1, 0));
+    figure(f, "NCCL", "all-reduce among A100s", "s");
+    for (int i = 0; i < n; i++) {
+        char row[FIGURE_TEXT], series[FIGURE_TEXT];
+        snprintf(row, sizeof row, "%.0f bytes", rows[i].bytes);
+        snprintf(series, sizeof series, "%d devices", rows[i].devices);
+        figure_point(f, row, series, rows[i].seconds, nccl_predicted_s(machine, &rows[i]));
+    }
     hypar_machine_free(machine);
 }
 
@@ -230,8 +238,9 @@ static void summarise(const struct step_row *rows, int n)
            100 * mean, 100 * bias, 100 * worst, rank_correlation(rows, n));
 }
 
-static void steps(const char *options, int first, int stride)
+static void steps(struct figures *f, const char *options, int first, int stride)
 {
+    figure(f, "Megatron-LM", "step on A100s", "s");
     struct step_row all[MAX_STEPS], rows[MAX_STEPS];
     int n_all = read_steps(all), n = 0;
     if (n_all == 0) {
@@ -254,6 +263,10 @@ static void steps(const char *options, int first, int stride)
                chunks ? " " : "]", r.recompute, r.measured_s, r.predicted_s,
                100 * (r.predicted_s / r.measured_s - 1));
         fflush(stdout);
+        char row[FIGURE_TEXT];
+        snprintf(row, sizeof row, "%s %d GPUs t%d d%d p%d", r.model, r.gpus, r.tensor, r.data,
+                 r.pipeline);
+        figure_point(f, row, r.source, r.measured_s, r.predicted_s);
         rows[n++] = r;
     }
     summarise(rows, n);
@@ -262,9 +275,12 @@ static void steps(const char *options, int first, int stride)
 int main(int argc, char **argv)
 {
     char options[512] = "";
+    struct figures f;
+    figures_begin(&f, "Published", &argc, argv);
     if (argc > 1 && *argv[1])
         snprintf(options, sizeof options, ",%s", argv[1]);
-    collectives(options);
-    steps(options, argc > 2 ? atoi(argv[2]) : 0, argc > 3 ? atoi(argv[3]) : 1);
+    collectives(&f, options);
+    steps(&f, options, argc > 2 ? atoi(argv[2]) : 0, argc > 3 ? atoi(argv[3]) : 1);
+    figures_end(&f);
     return 0;
 }

@@ -67,6 +67,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     bool known;
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status == HYPAR_OK)
+        opt_note_idle(args, plan);
+    if (status == HYPAR_OK)
         status = check_memory(args, plan, &fullest, &known, err);
     if (status == HYPAR_OK && args->svg)
         status = write_picture(plan, args->svg, err);

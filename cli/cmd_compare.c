@@ -1,4 +1,4 @@
-#include "cli/opt.h"
+#include "cli/compare.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -26,12 +26,16 @@ static const struct argp_option options[] = {
     OPT_RECOMPUTE_ROW,
     OPT_DROPOUT_MASKS_ROW,
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
-    { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
+    { "budget", OPT_BUDGET, "TIME", 0, "flexflow: search no longer than that, as 30s or 2m",
+      0 },
     { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
     OPT_SIMULATION_ROWS,
     { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
+    { "svg", OPT_SVG, "FILE", 0, "write a picture of the steps to FILE", 0 },
     { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
-      "of one plan: its simulated step beside what 'hypar train --trace' measured", 0 },
+      "of one plan: its simulated step beside what 'hypar train --trace' or PyTorch's profiler "
+      "measured",
+      0 },
     { "detail", OPT_DETAIL, NULL, 0, "--measured: tell of every task, operator and exchange",
       0 },
     { "trace", OPT_TRACE, "FILE", 0, "--measured: write both timelines to FILE, for Perfetto",
@@ -218,26 +222,32 @@ static void note_interrupted(const struct comparing *c)
     opt_note_interrupted(c->args, text);
 }
 
-static enum hypar_status write_csv(const struct hypar_comparison *comparison, const char *path,
-                                   struct hypar_error *err)
+/* What `report` writes of it. */
+static enum hypar_status write_file(const struct hypar_comparison *comparison, const char *path,
+                                    void (*report)(FILE *to,
+                                                   const struct hypar_comparison *comparison),
+                                    struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_comparison_csv(out.file, comparison);
+    report(out.file, comparison);
     return opt_close(&out, HYPAR_OK, err);
 }
 
-static enum hypar_status report(const struct args *args,
-                                const struct hypar_comparison *comparison,
+static enum hypar_status report(void *who, const struct hypar_comparison *comparison,
                                 struct hypar_error *err)
 {
+    const struct args *args = who;
     struct hypar_output out;
     enum hypar_status status = HYPAR_OK;
     if (args->csv)
-        status = write_csv(comparison, args->csv, err);
-    if (status != HYPAR_OK || (args->csv && strcmp(args->csv, "-") == 0 && !args->output))
+        status = write_file(comparison, args->csv, hypar_report_comparison_csv, err);
+    if (status == HYPAR_OK && args->svg)
+        status = write_file(comparison, args->svg, hypar_report_comparison_svg, err);
+    bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
+    if (status != HYPAR_OK || (alone && !args->output))
         return status;
     status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
@@ -294,14 +304,27 @@ static enum hypar_status check_options(const struct comparing *c, struct hypar_e
     return hypar_check_options(&how, planner, n, err);
 }
 
-static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
+/* Of two plans alone, both of which can be simulated: how they differ. */
+static struct hypar_differences *differences_of(const struct comparing *c)
 {
-    enum hypar_status failed;
+    struct hypar_differences *differences = NULL;
+    if (c->n == 2 && c->n_plans == 2 && !c->row[0].why && !c->row[1].why && !*c->how.stop)
+        hypar_plan_differences(&differences, c->plan[0], c->plan[1], c->given, NULL);
+    return differences;
+}
+
+/* All rows, handed to `tell`. *failed: as evaluate_all() says. */
+static enum hypar_status
+compare_rows(struct comparing *c,
+             enum hypar_status (*tell)(void *who, const struct hypar_comparison *comparison,
+                                       struct hypar_error *err),
+             void *who, enum hypar_status *failed, struct hypar_error *err)
+{
     enum hypar_status status = list_planners(c, c->args->planner, err);
     if (status == HYPAR_OK)
         status = check_options(c, err);
     if (status == HYPAR_OK)
-        status = evaluate_all(c, &failed, err);
+        status = evaluate_all(c, failed, err);
     opt_end_on_signals();
     if (status != HYPAR_OK)
         return status;
@@ -318,11 +341,21 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
     note_profile(c);
     note_interrupted(c);
     struct hypar_error why;
-    status = report(c->args, &comparison, &why);
-    if (status != HYPAR_OK) {
+    struct hypar_differences *differences = differences_of(c);
+    comparison.differences = differences;
+    status = tell(who, &comparison, &why);
+    hypar_differences_free(differences);
+    if (status != HYPAR_OK)
         *err = why;
+    return status;
+}
+
+static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
+{
+    enum hypar_status failed;
+    enum hypar_status status = compare_rows(c, report, (void *)c->args, &failed, err);
+    if (status != HYPAR_OK)
         return status;
-    }
     for (int i = 0; i < c->n; i++)
         if (c->row[i].fits)
             return HYPAR_OK;
@@ -424,6 +457,8 @@ static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *
 {
     const struct args *args = c->args;
     enum hypar_status status = check_for_plans(args, err);
+    opt_note_unused(args, args->seed && !args->planner, "--seed",
+                    "plans are compared without a search");
     for (int i = 0; i < args->n_operands && status == HYPAR_OK; i++)
         status = add_plan(c, args->operand[i], err);
     if (status == HYPAR_OK) { /* what planners find is as the first plan is */
@@ -436,6 +471,26 @@ static enum hypar_status compare_plans(struct comparing *c, struct hypar_error *
     for (int i = 0; i < c->n_plans; i++)
         hypar_plan_free(c->plan[i]);
     return status;
+}
+
+enum hypar_status
+compare_beside(const struct args *args, struct hypar_plan *plan,
+               const struct hypar_sim_options *how,
+               enum hypar_status (*tell)(void *who, const struct hypar_comparison *comparison,
+                                         struct hypar_error *err),
+               void *who, struct hypar_error *err)
+{
+    struct comparing c = { .args = args,
+                           .how = { .simulation = how, .profile = how->profile },
+                           .given = how,
+                           .graph = hypar_plan_graph(plan),
+                           .machine = hypar_plan_machine(plan),
+                           .plan = { plan },
+                           .n_plans = 1,
+                           .row = { { .plan = args->operand[0] } },
+                           .n = 1 };
+    enum hypar_status failed, status = opt_choices_of(args, plan, &c.how, err);
+    return status == HYPAR_OK ? compare_rows(&c, tell, who, &failed, err) : status;
 }
 
 /* Measured beside simulated ---------------------------------------------------------------- */
@@ -454,21 +509,30 @@ static enum hypar_status report_measured(const struct args *args,
     return opt_close(&out, status, err);
 }
 
+/* What a trace is of. */
+struct traced {
+    const struct hypar_measured_step *step;
+    const struct hypar_sim *sim;
+};
+
+static struct hypar_trace_shown put_trace(FILE *to, const void *what,
+                                          const struct hypar_trace_options *how)
+{
+    const struct traced *t = what;
+    return hypar_report_measured_trace(to, t->step, t->sim, how);
+}
+
 /* Both timelines, and what they say; a file that cannot be written is told first. */
 static enum hypar_status tell_measured(const struct args *args,
                                        const struct hypar_measured_step *step,
                                        const struct hypar_sim *sim, struct hypar_error *err)
 {
-    struct hypar_output out;
-    if (!args->trace)
-        return report_measured(args, step, sim, err);
-    enum hypar_status status = hypar_output_open(&out, args->trace, err);
-    if (status != HYPAR_OK)
-        return status;
-    status = report_measured(args, step, sim, err);
-    if (status == HYPAR_OK)
-        hypar_report_measured_trace(out.file, step, sim);
-    return opt_close(&out, status, err);
+    enum hypar_status status = HYPAR_OK;
+    struct traced traced = { step, sim };
+    struct trace trace = { put_trace, &traced, hypar_sim_summary(sim).n_devices };
+    if (args->trace)
+        status = opt_write_trace(args, &trace, err);
+    return status == HYPAR_OK ? report_measured(args, step, sim, err) : status;
 }
 
 /* As the ranks ran it: task by task, in windows of as many minibatches. */
@@ -507,9 +571,11 @@ static enum hypar_status compare_measured(const struct args *args,
     if (args->n_operands > 1 ||
         (!missing && !opt_is_of_format(args->operand[0], "hypar-plan/")))
         return opt_usage(err, "compare: --measured goes with one plan");
-    if (args->planner || args->csv)
+    if (args->planner || args->csv || args->svg)
         return opt_usage(err, "compare: --measured does not go with --%s",
-                         args->csv ? "csv" : "planner");
+                         args->csv   ? "csv"
+                         : args->svg ? "svg"
+                                     : "planner");
     enum hypar_status status = check_for_plans(args, err);
     if (status == HYPAR_OK)
         status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
@@ -552,13 +618,16 @@ const struct command cmd_compare = {
     .operands = "MODEL --on MACHINE\nPLAN...\n--measured TRACE PLAN",
     .min_operands = 1,
     .max_operands = MAX_OPERANDS,
+    .operand_word = opt_model_word,
     .summary = "planners, or plans, side by side, simulated",
     .doc =
         "Let every planner split MODEL over MACHINE, simulate one training step of each plan, "
         "and show them in one table: time, speed-up over data parallel, bytes sent, memory "
         "of the fullest device, energy, and how long the search took. The best of each "
         "column is marked. Given plans of one model and machine, simulate these, without any "
-        "search; with --planner beside what planners find for the same. With --measured one "
+        "search; with --planner beside what planners find for the same. Of two plans it tells "
+        "what differs, and the step of the first with each difference alone. With --measured "
+        "one "
         "plan's simulated step beside what its ranks did, task by task, what differs most "
         "first.",
     .options = options,

@@ -28,7 +28,9 @@ static const struct argp_option options[] = {
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
-      "array or levels: where time comes from (array for HyPar's accelerators)", 0 },
+      "choices: paper (array for HyPar's accelerators, else levels) or simulated: where time "
+      "comes from (paper)",
+      0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,
     { "memory", OPT_MEMORY, "BYTES", 0, "plans: limit per device (the device's own)", 0 },
@@ -38,7 +40,7 @@ static const struct argp_option options[] = {
     OPT_SHARD_ROW,
     { "framework", OPT_FRAMEWORK, "HOW", 0,
       "plans: kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },
-    { "budget", OPT_BUDGET, "SECONDS", 0, "plans: no longer than that, together (300s)", 0 },
+    { "budget", OPT_BUDGET, "TIME", 0, "plans: no longer than that, together (5m)", 0 },
     { "csv", OPT_CSV, "FILE", 0, "write every choice to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture to FILE", 0 },
     { 0 },
@@ -47,14 +49,10 @@ static const struct argp_option options[] = {
 static enum hypar_status read_cost(const struct args *args, enum hypar_explore_cost *cost,
                                    struct hypar_error *err)
 {
-    if (!args->cost)
-        *cost = HYPAR_COST_AUTO;
-    else if (strcmp(args->cost, "array") == 0)
-        *cost = HYPAR_COST_ARRAY;
-    else if (strcmp(args->cost, "levels") == 0)
-        *cost = HYPAR_COST_LEVELS;
-    else
-        return opt_usage(err, "--cost: '%s' is not array or levels", args->cost);
+    int word = args->cost ? opt_find_word(OPT_COST, args->cost) : 0;
+    if (word < 0)
+        return opt_unknown_word(OPT_COST, args->cost, err);
+    *cost = (enum hypar_explore_cost)word; /* paper, array, levels, simulated */
     return HYPAR_OK;
 }
 
@@ -153,10 +151,16 @@ static enum hypar_status report(const struct told *t, const struct args *args,
 static enum hypar_status explore(const struct args *args, struct hypar_error *err)
 {
     struct hypar_explore_options how;
+    struct hypar_sim_options simulation;
+    struct hypar_profile *profile = NULL;
     struct hypar_graph *graph = NULL;
     struct hypar_machine *machine = NULL;
     struct hypar_exploration *found = NULL;
     enum hypar_status status = read_options(args, &how, err);
+    if (status == HYPAR_OK && how.cost == HYPAR_COST_SIMULATED) {
+        status = opt_simulation(args, &simulation, &profile, err);
+        how.simulation = &simulation;
+    }
     if (status == HYPAR_OK)
         status = opt_import(args, &graph, err);
     if (status == HYPAR_OK)
@@ -176,6 +180,7 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     hypar_exploration_free(found);
     hypar_machine_free(machine);
     hypar_graph_free(graph);
+    hypar_profile_free(profile);
     return status;
 }
 
@@ -295,16 +300,21 @@ static const char *option_of_choices(const struct args *args)
                           : NULL;
 }
 
+static bool is_simulated(const struct args *args)
+{
+    return args->cost && opt_find_word(OPT_COST, args->cost) == HYPAR_COST_SIMULATED;
+}
+
 static const char *option_of_plans(const struct args *args)
 {
-    return args->memory_bytes > 0 ? "memory"
-           : args->micro_batches  ? "micro-batches"
-           : args->dropout_masks  ? "dropout-masks"
-           : args->recompute      ? "recompute"
-           : args->shard          ? "shard"
-           : args->framework      ? "framework"
-           : args->budget_s > 0   ? "budget"
-                                  : NULL;
+    return args->memory_bytes > 0                   ? "memory"
+           : args->micro_batches                    ? "micro-batches"
+           : args->dropout_masks                    ? "dropout-masks"
+           : args->recompute                        ? "recompute"
+           : args->shard                            ? "shard"
+           : args->framework && !is_simulated(args) ? "framework"
+           : args->budget_s > 0                     ? "budget"
+                                                    : NULL;
 }
 
 /* Several batches, or a planner that has no choices level by level, where none are asked for.
@@ -329,7 +339,8 @@ const struct command cmd_explore = {
     .operands = "MODEL --on MACHINE",
     .min_operands = 1,
     .max_operands = 1,
-    .summary = "sweep batches, numbers of devices, parallelisms, topologies, bandwidths",
+    .operand_word = opt_model_word,
+    .summary = "sweep batches, devices, parallelisms, topologies, bandwidths",
     .doc = "Evaluate every choice of some levels or layers of MODEL on MACHINE, and tell the "
            "best and where the planners' own choices rank; or the planners on the machine in "
            "other sizes, topologies and bandwidths. A choice is a digit for each weighted "

@@ -34,6 +34,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     struct hypar_program *program = NULL;
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status == HYPAR_OK) {
+        opt_note_idle(args, plan);
         how = hypar_as_planned(plan, &how);
         status = hypar_lower(&program, plan, &how.lower, err);
         status = opt_in_file(args->operand[0], status, err);

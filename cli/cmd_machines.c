@@ -40,6 +40,7 @@ const struct command cmd_machines = {
     .name = "machines",
     .operands = "[MACHINE]",
     .max_operands = 1,
+    .operand_word = opt_topology_word,
     .summary = "list topologies and devices, or describe one machine",
     .doc =
         "List the topologies and devices that a machine word may name. With MACHINE, a word "

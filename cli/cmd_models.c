@@ -9,6 +9,8 @@ const struct command cmd_models = {
     .name = "models",
     .operands = "[MODEL]",
     .max_operands = 1,
+    .operand_word = opt_model_word,
+    .names_alone = true,
     .summary = "list the models of the zoo, or describe one",
     .doc =
         "List the models that are built in: parameters, operations, layers. With MODEL, a name "

@@ -10,8 +10,10 @@
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
       0 },
-    { "planner", OPT_PLANNER, "NAME", 0, "search algorithm ('hypar planners' lists them; auto)",
-      0 },
+    { "planner", OPT_PLANNER, "NAME", 0,
+      "search algorithm ('hypar planners' lists them, ./mine.so is loaded; auto)", 0 },
+    { "for", OPT_FOR, "FRAMEWORK", 0,
+      "torch, megatron or deepspeed: only plans that it can run (any)", 0 },
     { "batch", OPT_BATCH, "N", 0,
       "samples in one training step; max: as many as fit (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
@@ -48,18 +50,21 @@ static const struct argp_option options[] = {
     { "pipeline", OPT_PIPELINE, "N", 0,
       "3d: so many groups of devices for stages (the fastest number)", 0 },
     { "chunks", OPT_CHUNKS, "N", 0, "3d: so many stages on each group (1)", 0 },
-    { "schedule", OPT_SCHEDULE, "NAME", 0, "3d: how micro-batches pass through (1f1b)", 0 },
+    { "schedule", OPT_SCHEDULE, "NAME", 0,
+      "3d, hybrid: how micro-batches pass through (the fastest)", 0 },
     { "sequence-parallel", OPT_SEQUENCE_PARALLEL, NULL, 0,
-      "3d: what lies between layers is divided by sequence, not copied", 0 },
-    { "max-tensor", OPT_MAX_TENSOR, "N", 0, "3d: at most so many parts of each layer (any)",
-      0 },
+      "3d, hybrid: what lies between layers is divided by sequence, not copied", 0 },
+    { "max-tensor", OPT_MAX_TENSOR, "N", 0,
+      "3d, hybrid: at most so many parts of each layer (any)", 0 },
     { "max-pipeline", OPT_MAX_PIPELINE, "N", 0,
-      "3d: at most so many groups of devices for stages (any)", 0 },
+      "of a pipeline: at most so many groups of devices for stages (any)", 0 },
     { "start", OPT_START, "PLAN", 0, "flexflow: improve this plan; MODEL and --on as it says",
       0 },
     { "fix", OPT_FIX, "OP:SPLIT", 0,
-      "flexflow, exhaustive: keep an operator so, as conv1:n=2,k=2; may be repeated", 0 },
-    { "budget", OPT_BUDGET, "SECONDS", 0, "flexflow: search no longer than that", 0 },
+      "flexflow, exhaustive, hybrid: keep an operator so, as conv1:n=2,k=2; may be repeated",
+      0 },
+    { "budget", OPT_BUDGET, "TIME", 0, "flexflow: search no longer than that, as 30s or 2m",
+      0 },
     { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { "axes", OPT_AXES, "LETTERS", 0,
@@ -67,6 +72,7 @@ static const struct argp_option options[] = {
     { "sync", OPT_SYNC, "HOW", 0,
       "optcnn: gradients by all-reduce, or server: as its paper has it (all-reduce)", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the plan to FILE", 0 },
+    { "csv", OPT_CSV, "FILE", 0, "write a table of its operators to FILE", 0 },
     OPT_SIMULATION_ROWS,
     { 0 },
 };
@@ -145,17 +151,6 @@ static const char *model_of(const struct hypar_plan *plan, const char *path, cha
     return text;
 }
 
-static enum hypar_status write_plan(const struct hypar_plan *plan, const char *path,
-                                    struct hypar_error *err)
-{
-    struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_plan_write(plan, out.file);
-    return opt_close(&out, HYPAR_OK, err);
-}
-
 static enum hypar_status write_picture(const struct hypar_found *found, const char *path,
                                        struct hypar_error *err)
 {
@@ -166,6 +161,17 @@ static enum hypar_status write_picture(const struct hypar_found *found, const ch
         return status;
     hypar_report_plan_svg(out.file, hypar_found_plan(found),
                           simulated ? &simulated->step : NULL);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status write_table(const struct hypar_found *found, const char *path,
+                                     struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_plan_csv(out.file, hypar_found_plan(found));
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -302,12 +308,19 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (hypar_found_info(found).interrupted)
         opt_note_interrupted(args, "the plan is the best so far");
     if (args->output)
-        status = write_plan(hypar_found_plan(found), args->output, err);
+        status = opt_write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && args->svg)
         status = write_picture(found, args->svg, err);
-    if (status == HYPAR_OK && opt_wants_summary(args))
+    if (status == HYPAR_OK && args->csv)
+        status = write_table(found, args->csv, err);
+    bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
+    if (status == HYPAR_OK && opt_wants_summary(args) && !alone)
         report(args, graph ? graph : largest, machine, how, found);
     note_profile(args, found);
+    if (args->json || !opt_wants_summary(args)) /* else the summary tells it */
+        opt_note_idle(args, hypar_found_plan(found));
+    if (args->target && hypar_emit_note(hypar_found_plan(found), args->target))
+        opt_note(args, "%s", hypar_emit_note(hypar_found_plan(found), args->target));
     if (status == HYPAR_OK)
         status = judge(args, found, err);
     hypar_found_free(found);
@@ -381,6 +394,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_search_options how = { .planner = args->planner,
+                                        .target = args->target,
                                         .joint = args->joint,
                                         .memory_bytes = args->memory_bytes,
                                         .straight = args->straight,
@@ -415,6 +429,7 @@ const struct command cmd_plan = {
     .name = "plan",
     .operands = "MODEL --on MACHINE",
     .max_operands = 1,
+    .operand_word = opt_model_word,
     .summary = "find how to split a model over a machine",
     .doc =
         "Find how to split every operator of MODEL over the devices of MACHINE. Shows each "

@@ -1,5 +1,11 @@
 #include "cli/opt.h"
 
+static const struct argp_option options[] = {
+    { "planner", OPT_PLANNER, "FILE", 0, "list the planner of a shared library, too: ./mine.so",
+      0 },
+    { 0 },
+};
+
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     return opt_catalogue(args, hypar_report_planners, NULL, err);
@@ -10,5 +16,6 @@ const struct command cmd_planners = {
     .summary = "list the planners",
     .doc = "List the planners that 'hypar plan' can use, with the paper that each "
            "follows.",
+    .options = options,
     .run = run,
 };

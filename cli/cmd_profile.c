@@ -11,6 +11,7 @@
 
 #include "cli/launch.h"
 #include "cli/plan_text.h"
+#include "cli/profile_trace.h"
 
 static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "this one with so many ranks: local:N (one for each core)",
@@ -28,6 +29,8 @@ static const struct argp_option options[] = {
     { "kernels", OPT_KERNELS, "NAME", 0, "fast or reference (fast)", 0 },
     { "threads", OPT_THREADS, "N", 0, "of each rank (1)", 0 },
     { "bind", OPT_BIND, "TO", 0, "bind ranks to cores of their own, or none (cores)", 0 },
+    { "measured", OPT_MEASURED_TRACE, "TRACE", 0,
+      "run nothing: take times from a trace of PyTorch's profiler", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { 0 },
 };
@@ -85,8 +88,14 @@ static enum hypar_status open_profile(struct profiling *p, struct hypar_error *e
         snprintf(p->path, sizeof p->path, "%s", p->args->output);
     else if (!opt_profile_path(n, here.threads, p->path, sizeof p->path))
         return opt_usage(err, "profile: HOME is not set, expected -o FILE");
+    struct hypar_output out; /* whether it can be written is told before all is measured */
     enum hypar_status status = p->args->output ? HYPAR_OK : make_folders(p->path, err);
-    if (status == HYPAR_OK && access(p->path, R_OK) == 0)
+    if (status == HYPAR_OK)
+        status = hypar_output_open(&out, p->path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_output_close(&out, false, NULL);
+    if (access(p->path, R_OK) == 0)
         status = hypar_profile_read(&p->profile, p->path, err);
     if (status != HYPAR_OK)
         return status;
@@ -96,11 +105,6 @@ static enum hypar_status open_profile(struct profiling *p, struct hypar_error *e
                  how);
         return HYPAR_INVALID;
     }
-    struct hypar_output out; /* told before all is measured */
-    status = hypar_output_open(&out, p->path, err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_output_close(&out, false, NULL);
     if (!p->profile)
         p->profile = hypar_profile_new();
     hypar_profile_set_machine(p->profile, &here);
@@ -433,8 +437,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return opt_usage(err, "profile: expected a model, or --links");
     if (args->output && strcmp(args->output, "-") == 0)
         return opt_usage(err, "profile: -o -, expected a file: it is read and added to");
-    if (args->bind && strcmp(args->bind, "none") != 0 && strcmp(args->bind, "cores") != 0)
-        return opt_usage(err, "profile: --bind %.100s, expected cores or none", args->bind);
+    if (args->bind && opt_find_word(OPT_BIND, args->bind) < 0)
+        return opt_unknown_word(OPT_BIND, args->bind, err);
+    if (args->measured)
+        return profile_trace(args, err);
     enum hypar_status status = check_planners(args, err);
     if (status == HYPAR_OK)
         status = count_ranks(args, &ranks, err);
@@ -447,13 +453,18 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
 
 const struct command cmd_profile = {
     .name = "profile",
-    .operands = "[MODEL]",
+    .operands = "[MODEL]\n--measured TRACE MODEL|PLAN",
     .max_operands = 1,
+    .operand_word = opt_model_word,
     .summary = "measure what this machine takes, for predictions on local:N",
-    .doc = "Run plans of MODEL on all ranks for a few steps, and keep what each call of a "
-           "kernel, each update of parameters and each message took, by what was run: passes "
-           "and extents. Steps on local:N are simulated with it. Adds to the profile that is "
-           "there; what it knows is not measured again.",
+    .doc =
+        "Run plans of MODEL on all ranks for a few steps, and keep what each call of a "
+        "kernel, each update of parameters and each message took, by what was run: passes "
+        "and extents. Steps on local:N are simulated with it. Adds to the profile that is "
+        "there; what it knows is not measured again. With --measured TRACE nothing is run: "
+        "times "
+        "are those of a trace of PyTorch's profiler, as hypar.torch writes it, on the device "
+        "of --on.",
     .options = options,
     .run = run,
 };

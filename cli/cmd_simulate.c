@@ -9,9 +9,23 @@ static const struct argp_option options[] = {
     OPT_SIMULATION_ROWS,
     { "forward", OPT_FORWARD, NULL, 0, "forward phases alone, as for inference", 0 },
     { "trace", OPT_TRACE, "FILE", 0,
-      "write the timeline to FILE, for Perfetto (-: standard output)", 0 },
+      "write the timeline to FILE, for Perfetto; packed if it is named .gz (-: standard "
+      "output)",
+      0 },
+    { "trace-devices", OPT_TRACE_DEVICES, "LIST", 0,
+      "--trace: of these devices and their links, as 0-7,16 (all)", 0 },
+    { "trace-from", OPT_TRACE_FROM, "TIME", 0,
+      "--trace: from then on, as 1.5ms (the beginning)", 0 },
+    { "trace-to", OPT_TRACE_TO, "TIME", 0, "--trace: up to then (the end)", 0 },
+    { "trace-bars", OPT_TRACE_BARS, "N", 0, "--trace: at most the first N bars (200,000)", 0 },
+    { "trace-names", OPT_TRACE_NAMES, "WHAT", 0,
+      "--trace: bars are named, and so coloured, by kind or by task (kind)", 0 },
+    { "trace-arrows", OPT_TRACE_ARROWS, NULL, 0,
+      "--trace: an arrow to each task from what it waited for last", 0 },
     { "timeline", OPT_TIMELINE, "FILE", 0,
       "write every task's times to FILE, as hypar-timeline/1", 0 },
+    { "svg", OPT_SVG, "FILE", 0, "write a picture of the timeline to FILE", 0 },
+    { "csv", OPT_CSV, "FILE", 0, "write what devices do and links carry to FILE", 0 },
     { "fits", OPT_FITS, NULL, 0, "memory alone: does it fit", 0 },
     { "memory", OPT_MEMORY, "BYTES", 0, "with --fits: limit per device (the device's own)", 0 },
     { "measured", OPT_MEASURED, "SECONDS", 0,
@@ -99,25 +113,25 @@ static enum hypar_status calibrate(const struct args *args, const struct hypar_p
     return status;
 }
 
-/* What `report` writes of the timeline. */
 static enum hypar_status write_times(const struct hypar_sim *sim, const char *path,
-                                     void (*report)(FILE *to, const struct hypar_sim *sim),
+                                     void (*write)(FILE *to, const struct hypar_sim *sim),
                                      struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    report(out.file, sim);
+    write(out.file, sim);
     return opt_close(&out, HYPAR_OK, err);
 }
 
-static bool is_standard(const char *path)
+static struct hypar_trace_shown put_trace(FILE *to, const void *sim,
+                                          const struct hypar_trace_options *how)
 {
-    return path && strcmp(path, "-") == 0;
+    return hypar_report_trace(to, sim, how);
 }
 
-/* Trace, timeline and report; what of the first two goes to standard output stands there alone.
+/* Trace, timeline, picture, table and report; what goes to standard output stands there alone.
  */
 static enum hypar_status tell(const struct args *args, const struct hypar_sim *sim,
                               const struct hypar_plan *plan, struct hypar_error *err)
@@ -125,17 +139,35 @@ static enum hypar_status tell(const struct args *args, const struct hypar_sim *s
     struct hypar_output out;
     enum hypar_status status = HYPAR_OK;
     if (args->trace)
-        status = write_times(sim, args->trace, hypar_report_trace, err);
+        status = opt_write_trace(
+            args, &(struct trace){ put_trace, sim, hypar_sim_summary(sim).n_devices }, err);
     if (status == HYPAR_OK && args->timeline)
         status = write_times(sim, args->timeline, hypar_report_timeline, err);
-    if (status != HYPAR_OK ||
-        ((is_standard(args->trace) || is_standard(args->timeline)) && !args->output))
+    if (status == HYPAR_OK && args->svg)
+        status = write_times(sim, args->svg, hypar_report_timeline_svg, err);
+    if (status == HYPAR_OK && args->csv)
+        status = write_times(sim, args->csv, hypar_report_simulation_csv, err);
+    bool alone = opt_is_standard(args->trace) || opt_is_standard(args->timeline) ||
+                 opt_is_standard(args->svg) || opt_is_standard(args->csv);
+    if (status != HYPAR_OK || (alone && !args->output))
         return status;
     status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
     hypar_report_simulation(out.file, sim, plan, opt_format(args));
     return opt_close(&out, HYPAR_OK, err);
+}
+
+static void note_unused_by_fits(const struct args *args)
+{
+    static const char why[] = "--fits looks at no times";
+    opt_note_unused(args, args->profile, args->profile, why);
+    opt_note_unused(args, args->all_reduce, "--all-reduce", why);
+    opt_note_unused(args, args->framework, "--framework", why);
+    opt_note_unused(args, args->expand_collectives, "--expand-collectives", why);
+    opt_note_unused(args, args->no_overlap, "--no-overlap", why);
+    opt_note_unused(args, args->half_duplex, "--half-duplex", why);
+    opt_note_unused(args, args->one_class, "--one-class", why);
 }
 
 static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim_options *how,
@@ -146,19 +178,19 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
     enum hypar_status status = opt_read_plan(args, args->operand[0], args->model, &plan, err);
     if (status != HYPAR_OK)
         return status;
+    opt_note_idle(args, plan);
     struct hypar_profile *given = (struct hypar_profile *)how->profile, *own = given;
     *how = hypar_as_planned(plan, how);
     opt_local_profile(args, hypar_plan_machine(plan), how, &own);
     if (args->fits) {
-        if (args->profile)
-            opt_note(args, "%s: not used, as --fits looks at no times", args->profile);
+        note_unused_by_fits(args);
         status = check_fits(args, plan, how, err);
     } else if (args->check_delta) {
         status = check_delta(args, plan, how, err);
     } else if (args->measured_s > 0) {
         status = calibrate(args, plan, how, err);
     } else {
-        how->timeline = args->trace || args->timeline;
+        how->timeline = args->trace || args->timeline || args->svg;
         status = hypar_simulate(&sim, plan, how, err);
         if (status == HYPAR_OK) {
             struct hypar_sim_summary summary = hypar_sim_summary(sim);
@@ -215,8 +247,8 @@ static enum hypar_status simulate_program(const struct args *args, bool lowered,
                          args->operand[0]);
     if (args->machine)
         status = hypar_machine_read(&machine, args->machine, err);
-    how->timeline = !lowered || args->trace ||
-                    args->timeline; /* by hand: the times of the tasks are the report */
+    how->timeline = !lowered || args->trace || args->timeline ||
+                    args->svg; /* by hand: the times of the tasks are the report */
     if (status == HYPAR_OK)
         status = hypar_simulate_file(&sim, args->operand[0], machine, how, err);
     if (status == HYPAR_OK) {
@@ -237,14 +269,18 @@ static bool is_program(const char *path)
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_sim_options how;
-    struct hypar_profile *profile;
-    bool times = args->trace || args->timeline;
+    struct hypar_profile *profile = NULL;
+    bool times = args->trace || args->timeline || args->svg || args->csv;
     if (args->fits + (args->check_delta > 0) + (args->measured_s > 0) + times > 1)
-        return opt_usage(err, "simulate: --fits, --check-delta, --measured and --trace or "
-                              "--timeline exclude each other");
+        return opt_usage(err, "simulate: --fits, --check-delta, --measured and --trace, "
+                              "--timeline, --svg or --csv exclude each other");
     if (args->memory_bytes > 0 && !args->fits)
         return opt_usage(err, "simulate: --memory goes with --fits");
-    enum hypar_status status = opt_simulation(args, &how, &profile, err);
+    opt_note_unused(args, args->seed && !args->check_delta, "--seed",
+                    "without --check-delta nothing is random");
+    enum hypar_status status = opt_check_trace(args, err);
+    if (status == HYPAR_OK)
+        status = opt_simulation(args, &how, &profile, err);
     if (status == HYPAR_OK)
         status = is_program(args->operand[0])
                      ? simulate_program(args, opt_is_of_format(args->operand[0], "lowered\""),

@@ -325,16 +325,18 @@ static enum hypar_status write_summary(const struct args *args, const struct hyp
     return opt_close(&out, status, err);
 }
 
-static enum hypar_status write_trace(const struct args *args, const struct hypar_plan *plan,
-                                     const struct hypar_train_result *result,
-                                     const struct hypar_sim *sim, struct hypar_error *err)
+/* What a trace is of. */
+struct traced {
+    const struct hypar_train_result *result;
+    const struct hypar_plan *plan;
+    const struct hypar_sim *sim;
+};
+
+static struct hypar_trace_shown put_trace(FILE *to, const void *what,
+                                          const struct hypar_trace_options *how)
 {
-    struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, args->trace, err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_report_train_trace(out.file, result, plan, sim);
-    return opt_close(&out, status, err);
+    const struct traced *t = what;
+    return hypar_report_train_trace(to, t->result, t->plan, t->sim, how);
 }
 
 /* A prediction for this machine that nothing measured stands behind; ranks that take turns in
@@ -378,8 +380,10 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),
                  args->checkpoint ? "; to go on: --resume " : "",
                  args->checkpoint ? args->checkpoint : "");
+    struct traced traced = { result, plan, sim };
     if (args->trace)
-        status = write_trace(args, plan, result, sim, err);
+        status =
+            opt_write_trace(args, &(struct trace){ put_trace, &traced, result->ranks }, err);
     if (status == HYPAR_OK && args->output)
         status = write_summary(args, plan, result, sim, err);
     if (status == HYPAR_OK && opt_wants_summary(args)) {
@@ -585,10 +589,10 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    if (args->init && strcmp(args->init, "file") != 0 && strcmp(args->init, "random") != 0)
-        return opt_usage(err, "--init: '%s' is not file or random", args->init);
-    if (args->bind && strcmp(args->bind, "none") != 0 && strcmp(args->bind, "cores") != 0)
-        return opt_usage(err, "train: --bind %.100s, expected cores or none", args->bind);
+    if (args->init && opt_find_word(OPT_INIT, args->init) < 0)
+        return opt_unknown_word(OPT_INIT, args->init, err);
+    if (args->bind && opt_find_word(OPT_BIND, args->bind) < 0)
+        return opt_unknown_word(OPT_BIND, args->bind, err);
     if (args->profile &&
         strcmp(args->profile, "-") != 0) { /* told before anything is trained */
         struct hypar_profile *profile;
@@ -605,6 +609,7 @@ const struct command cmd_train = {
     .operands = "MODEL\nPLAN",
     .min_operands = 1,
     .max_operands = 1,
+    .operand_word = opt_model_word,
     .summary = "run a plan for real",
     .doc = "Train a network by a plan, or by one that is found for this machine: every device "
            "is a process, started here by mpirun or by an MPI launcher around this command.",

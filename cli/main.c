@@ -7,12 +7,17 @@
 
 /* Every command, in the order of the help. To add one: its file, a row here, its man page. */
 static const struct command *const commands[] = {
-    &cmd_plan,   &cmd_compare,  &cmd_simulate, &cmd_explore, &cmd_lower,
-    &cmd_train,  &cmd_profile,  &cmd_import,   &cmd_check,   &cmd_fit,
-    &cmd_models, &cmd_machines, &cmd_planners, &cmd_ops,
+    &cmd_plan,   &cmd_compare, &cmd_simulate, &cmd_explain,  &cmd_report, &cmd_explore,
+    &cmd_export, &cmd_lower,   &cmd_train,    &cmd_profile,  &cmd_import, &cmd_check,
+    &cmd_fit,    &cmd_models,  &cmd_machines, &cmd_planners, &cmd_ops,    &cmd_completion,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] };
+
+const struct command *opt_command(int i)
+{
+    return i < COMMAND_COUNT ? commands[i] : NULL;
+}
 
 static void print_usage(FILE *to)
 {
@@ -20,8 +25,10 @@ static void print_usage(FILE *to)
           "How to split the training of a neural network over many devices.\n\n"
           "Commands:\n",
           to);
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    for (int i = 0; i < COMMAND_COUNT; i++) {
+        int indent = fprintf(to, "  %-10s ", commands[i]->name);
+        hypar_report_text(to, commands[i]->summary, indent);
+    }
     fputs("\n'hypar COMMAND --help' tells the options of one.\n", to);
 }
 
@@ -57,6 +64,8 @@ static enum hypar_status run_command(const struct command *command, int argc, ch
 {
     struct args args;
     enum hypar_status status = opt_parse(command, argc, argv, &args, err);
+    if (status == HYPAR_OK && !args.help)
+        status = opt_load_planners(&args, err);
     if (status != HYPAR_OK || args.help)
         return status;
     return command->run(&args, err);

@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MAX_OPTIONS = 64, MAX_OUTPUTS = 8 };
+enum { MAX_OUTPUTS = 8 };
 
 enum value_kind {
     FLAG,
@@ -29,7 +29,8 @@ enum value_kind {
     BATCH, /* COUNT, or what else the command takes */
     NUMBER,
     BYTES,
-    SECONDS
+    SECONDS,
+    DURATION /* SECONDS, or minutes or hours */
 };
 
 /* Every option of every command: what kind of value it takes and where that is kept. */
@@ -61,7 +62,7 @@ static const struct value {
     { OPT_MAX_TENSOR, "--max-tensor", COUNT, offsetof(struct args, max_tensor), 1, 1 << 20 },
     { OPT_MAX_PIPELINE, "--max-pipeline", COUNT, offsetof(struct args, max_pipeline), 1,
       1 << 20 },
-    { OPT_BUDGET, "--budget", SECONDS, offsetof(struct args, budget_s), 0, 0 },
+    { OPT_BUDGET, "--budget", DURATION, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
     { OPT_FORWARD, "--forward", FLAG, offsetof(struct args, forward), 0, 0 },
     { OPT_FOLLOW_LINKS, "--follow-links", FLAG, offsetof(struct args, follow_links), 0, 0 },
@@ -100,6 +101,7 @@ static const struct value {
     { OPT_FRAMEWORK_MEMORY, "--framework-memory", BYTES, offsetof(struct args, framework_bytes),
       0, 0 },
     { OPT_PROFILE, "--profile", READ, offsetof(struct args, profile), 0, 0 },
+    { OPT_OPERATORS, "--operators", COUNT, offsetof(struct args, operators), 1, 1e6 },
     { OPT_PROPOSALS, "--proposals", COUNT, offsetof(struct args, proposals), 1, 1e12 },
     { OPT_QUIET, "--quiet", FLAG, offsetof(struct args, quiet), 0, 0 },
     { OPT_RECOMPUTE, "--recompute", TEXT, offsetof(struct args, recompute), 0, 0 },
@@ -110,12 +112,21 @@ static const struct value {
     { OPT_STAGES, "--stages", COUNT, offsetof(struct args, stages), 1, 1 << 16 },
     { OPT_STRAIGHT, "--straight", FLAG, offsetof(struct args, straight), 0, 0 },
     { OPT_START, "--start", READ, offsetof(struct args, start), 0, 0 },
+    { OPT_FOR, "--for", TEXT, offsetof(struct args, target), 0, 0 },
+    { OPT_TO, "--to", TEXT, offsetof(struct args, target), 0, 0 },
+    { OPT_NEAREST, "--nearest", WRITE, offsetof(struct args, nearest), 0, 0 },
     { OPT_SVG, "--svg", WRITE, offsetof(struct args, svg), 0, 0 },
     { OPT_SYNC, "--sync", TEXT, offsetof(struct args, sync), 0, 0 },
     { OPT_TOPOLOGY, "--topology", TEXT, offsetof(struct args, topology), 0, 0 },
     { OPT_USE_FEWER, "--use-fewer", FLAG, offsetof(struct args, use_fewer), 0, 0 },
     { OPT_VERTICAL_SYNC, "--vertical-sync", FLAG, offsetof(struct args, vertical_sync), 0, 0 },
     { OPT_TRACE, "--trace", WRITE, offsetof(struct args, trace), 0, 0 },
+    { OPT_TRACE_ARROWS, "--trace-arrows", FLAG, offsetof(struct args, trace_arrows), 0, 0 },
+    { OPT_TRACE_BARS, "--trace-bars", COUNT, offsetof(struct args, trace_bars), 1, 1e8 },
+    { OPT_TRACE_DEVICES, "--trace-devices", TEXT, offsetof(struct args, trace_devices), 0, 0 },
+    { OPT_TRACE_FROM, "--trace-from", SECONDS, offsetof(struct args, trace_from_s), 0, 0 },
+    { OPT_TRACE_NAMES, "--trace-names", TEXT, offsetof(struct args, trace_names), 0, 0 },
+    { OPT_TRACE_TO, "--trace-to", SECONDS, offsetof(struct args, trace_to_s), 0, 0 },
     { OPT_TIMELINE, "--timeline", WRITE, offsetof(struct args, timeline), 0, 0 },
     { OPT_BIND, "--bind", TEXT, offsetof(struct args, bind), 0, 0 },
     { OPT_DETAIL, "--detail", FLAG, offsetof(struct args, detail), 0, 0 },
@@ -143,6 +154,14 @@ static const struct value {
     { OPT_WARM_UP, "--warm-up", COUNT, offsetof(struct args, warm_up), 0, 1e12 },
     { OPT_WEIGHT_DECAY, "--weight-decay", NUMBER, offsetof(struct args, weight_decay), 0, 0 },
 };
+
+static const struct value *find_value(int key)
+{
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        if ((int)values[i].key == key)
+            return &values[i];
+    return NULL;
+}
 
 static const struct argp_option common_options[] = {
     { "json", OPT_JSON, NULL, 0, "report as JSON, in SI units", 0 },
@@ -269,8 +288,12 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
         return 0;
     case BYTES:
     case SECONDS:
-        unit = value->kind == BYTES ? HYPAR_UNIT_BYTES : HYPAR_UNIT_SECONDS;
-        if (!hypar_parse_quantity(text, unit, &number) || number <= 0) {
+    case DURATION:
+        unit = value->kind == BYTES     ? HYPAR_UNIT_BYTES
+               : value->kind == SECONDS ? HYPAR_UNIT_SECONDS
+                                        : HYPAR_UNIT_DURATION;
+        if (!hypar_parse_quantity(text, unit, &number) ||
+            (number <= 0 && value->key != OPT_TRACE_FROM)) { /* which may be the beginning */
             opt_usage(parse->err, "%s: '%s' is not %s", value->name, text,
                       hypar_unit_text(unit));
             return EINVAL;
@@ -310,11 +333,8 @@ static error_t parse_key(int key, char *text, struct argp_state *state)
     }
     if (key == ARGP_KEY_ARG)
         return add_operand(text, parse);
-    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        if ((int)values[i].key == key)
-            return set_value(&values[i], text, parse);
-    }
-    return ARGP_ERR_UNKNOWN;
+    const struct value *value = find_value(key);
+    return value ? set_value(value, text, parse) : ARGP_ERR_UNKNOWN;
 }
 
 /* argp would explain that `-b, --batch=N` also means `-b N`. */
@@ -324,21 +344,37 @@ static char *without_note(int key, const char *text, void *input)
     return key == ARGP_KEY_HELP_DUP_ARGS_NOTE ? NULL : (char *)text;
 }
 
-/* The options of a command: its own, then the common ones. */
 struct option_table {
-    struct argp_option row[MAX_OPTIONS];
+    struct argp_option row[OPT_MAX_ROWS];
     struct argp argp;
 };
 
-static void make_table(struct option_table *table, const struct command *command)
+int opt_rows(const struct command *command, struct argp_option row[OPT_MAX_ROWS])
 {
     int n = 0;
-    memset(table, 0, sizeof *table);
     for (const struct argp_option *o = command->options; o && o->name; o++)
-        table->row[n++] = *o;
+        row[n++] = *o;
     for (const struct argp_option *o = common_options; o->name; o++)
-        table->row[n++] = *o;
-    assert(n < MAX_OPTIONS);
+        row[n++] = *o;
+    assert(n < OPT_MAX_ROWS);
+    return n;
+}
+
+const char *opt_name(int key)
+{
+    return find_value(key)->name;
+}
+
+bool opt_is_file(int key)
+{
+    const struct value *value = find_value(key);
+    return value && (value->kind == READ || value->kind == WRITE);
+}
+
+static void make_table(struct option_table *table, const struct command *command)
+{
+    memset(table, 0, sizeof *table);
+    opt_rows(command, table->row);
     table->argp = (struct argp){
         .options = table->row,
         .parser = parse_key,
@@ -453,8 +489,7 @@ static enum hypar_status choose_layout(const struct args *args, struct hypar_lay
                                   .micro_batches = args->micro_batches,
                                   .sequence_parallel = args->sequence_parallel };
     if (args->schedule && !hypar_schedule_find(args->schedule, &out->schedule))
-        return opt_usage(err, "--schedule: '%s' is not a schedule, such as gpipe or 1f1b",
-                         args->schedule);
+        return opt_unknown_word(OPT_SCHEDULE, args->schedule, err);
     if (args->schedule && out->schedule == HYPAR_SCHEDULE_NONE) {
         if (args->pipeline > 1)
             return opt_usage(err,
@@ -473,8 +508,7 @@ static enum hypar_status choose_numbers(const struct args *args,
     enum hypar_precision gradients;
     if (args->precision) {
         if (!hypar_precision_find(args->precision, &how->precision))
-            return opt_usage(err, "--precision: '%s' is not fp32, tf32, bf16, fp16 or fp64",
-                             args->precision);
+            return opt_unknown_word(OPT_PRECISION, args->precision, err);
         how->fp32_gradients = false; /* of a plan: of its precision */
     }
     if (args->gradient_precision) {
@@ -487,11 +521,9 @@ static enum hypar_status choose_numbers(const struct args *args,
         how->fp32_gradients = is_short && gradients == HYPAR_FP32;
     }
     if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
-        return opt_usage(err, "--optimizer: '%s' is not sgd, momentum, adam or adamw",
-                         args->optimizer);
+        return opt_unknown_word(OPT_OPTIMIZER, args->optimizer, err);
     if (args->dropout_masks && !hypar_masks_find(args->dropout_masks, &how->masks))
-        return opt_usage(err, "--dropout-masks: '%s' is not kept or drawn",
-                         args->dropout_masks);
+        return opt_unknown_word(OPT_DROPOUT_MASKS, args->dropout_masks, err);
     if (args->framework_bytes > 0)
         how->framework_bytes = args->framework_bytes;
     return HYPAR_OK;
@@ -529,13 +561,15 @@ void opt_note_precision(const struct args *args, const struct hypar_machine *mac
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err)
 {
-    static const char *const objectives[] = { "time", "comm", "energy" };
-    int objective = 0;
-    while (args->objective && objective < 3 &&
-           strcmp(args->objective, objectives[objective]) != 0)
-        objective++;
-    if (objective == 3)
-        return opt_usage(err, "--objective: '%s' is not time, comm or energy", args->objective);
+    int objective = args->objective ? opt_find_word(OPT_OBJECTIVE, args->objective) : 0;
+    int sync = args->sync ? opt_find_word(OPT_SYNC, args->sync) : 0;
+    int recurrence = args->recurrence ? opt_find_word(OPT_RECURRENCE, args->recurrence) : 0;
+    if (objective < 0)
+        return opt_unknown_word(OPT_OBJECTIVE, args->objective, err);
+    if (sync < 0)
+        return opt_unknown_word(OPT_SYNC, args->sync, err);
+    if (recurrence < 0)
+        return opt_unknown_word(OPT_RECURRENCE, args->recurrence, err);
     enum hypar_status status = choose_layout(args, &how->layout, err);
     if (status != HYPAR_OK)
         return status;
@@ -544,25 +578,17 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     how->recurrence_given = args->recurrence != NULL;
     how->sync_given = args->sync != NULL;
     how->axes = args->axes;
-    if (args->sync && strcmp(args->sync, "server") == 0)
-        how->sync = HYPAR_SYNC_SERVER;
-    else if (args->sync && strcmp(args->sync, "all-reduce") != 0)
-        return opt_usage(err, "--sync: '%s' is not server or all-reduce", args->sync);
+    how->sync = sync ? HYPAR_SYNC_SERVER : HYPAR_SYNC_ALL_REDUCE;
     if (args->shard && !hypar_shard_find(args->shard, &how->shard))
-        return opt_usage(err, "--shard: '%s' is not none, optimizer, gradients or parameters",
-                         args->shard);
+        return opt_unknown_word(OPT_SHARD, args->shard, err);
     if (args->shard_over && !how->shard)
         return opt_usage(err, "--shard-over needs --shard, which says what is divided");
     how->shard_given = args->shard != NULL;
     how->shard_over = (int)args->shard_over;
     if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
-        return opt_usage(err, "--recompute: '%s' is not none, selective or full",
-                         args->recompute);
+        return opt_unknown_word(OPT_RECOMPUTE, args->recompute, err);
     how->recompute_given = args->recompute != NULL;
-    if (args->recurrence && strcmp(args->recurrence, "paper") == 0)
-        how->recurrence = HYPAR_RECURRENCE_PAPER;
-    else if (args->recurrence && strcmp(args->recurrence, "code") != 0)
-        return opt_usage(err, "--recurrence: '%s' is not code or paper", args->recurrence);
+    how->recurrence = recurrence ? HYPAR_RECURRENCE_PAPER : HYPAR_RECURRENCE_CODE;
     return args->start ? HYPAR_OK : choose_numbers(args, how, err);
 }
 
@@ -586,8 +612,7 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
         return opt_usage(err, "--all-reduce: %s", why.text);
     how->framework_given = args->framework != NULL;
     if (args->framework && !hypar_framework_find(args->framework, &how->framework))
-        return opt_usage(err, "--framework: '%s' is not compiled, eager or none",
-                         args->framework);
+        return opt_unknown_word(OPT_FRAMEWORK, args->framework, err);
     if (!args->profile) {
         opt_word_profile(args, how, profile);
         return HYPAR_OK;
@@ -599,13 +624,32 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
 
 void opt_note(const struct args *args, const char *fmt, ...)
 {
+    static const char who[] = "hypar: ";
     char text[2 * PATH_MAX];
+    int n = snprintf(text, sizeof text, "note: ");
     va_list ap;
     va_start(ap, fmt);
-    vsnprintf(text, sizeof text, fmt, ap);
+    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
     va_end(ap);
-    if (!args->quiet)
-        fprintf(stderr, "hypar: note: %s\n", hypar_clean_text(text));
+    if (args->quiet)
+        return;
+    fputs(who, stderr);
+    hypar_report_text(stderr, hypar_clean_text(text), (int)strlen(who));
+}
+
+void opt_note_unused(const struct args *args, bool given, const char *option, const char *why)
+{
+    if (given)
+        opt_note(args, "%s: not used, as %s", option, why);
+}
+
+void opt_note_idle(const struct args *args, const struct hypar_plan *plan)
+{
+    int idle = hypar_plan_idle_devices(plan);
+    if (idle > 0)
+        opt_note(args, "%d of %d devices %s nothing to do", idle,
+                 hypar_machine_device_count(hypar_plan_machine(plan)),
+                 idle == 1 ? "has" : "have");
 }
 
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
@@ -760,6 +804,17 @@ enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
     return status;
 }
 
+enum hypar_status opt_write_plan(const struct hypar_plan *plan, const char *path,
+                                 struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_plan_write(plan, out.file);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
 enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err)
 {
     for (int i = 0; i < n_finished; i++) {
@@ -769,6 +824,23 @@ enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *
             status = placed;
     }
     return status;
+}
+
+/* Whatever its name is, and standard input. */
+static bool may_be_onnx(const char *model)
+{
+    return strcmp(model, "-") == 0 ||
+           (hypar_model_is_path(model) && !opt_is_of_format(model, "hypar-graph/"));
+}
+
+static void note_unused_reading(const struct args *args)
+{
+    static const char why[] = "the model is no ONNX file";
+    if (may_be_onnx(args->operand[0]))
+        return;
+    opt_note_unused(args, *args->dims, "--dim", why);
+    opt_note_unused(args, *args->batch_dims, "--batch-dim", why);
+    opt_note_unused(args, args->follow_links, "--follow-links", why);
 }
 
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
@@ -783,6 +855,8 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                                         .reads = opt_reads,
                                         .who = (void *)args };
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
+    if (status == HYPAR_OK)
+        note_unused_reading(args);
     for (int i = 0; status == HYPAR_OK && i < hypar_graph_note_count(*out); i++)
         opt_note(args, "%s: %s", args->operand[0], hypar_graph_note(*out, i));
     return status;
@@ -813,9 +887,27 @@ bool opt_is_of_format(const char *path, const char *format)
     return at && at > text && at[-1] == '"';
 }
 
+/* A network of the zoo, or a file that holds one? */
+static bool is_model(const char *word)
+{
+    struct hypar_error why;
+    int model;
+    size_t n = hypar_model_path_length(word);
+    if (access(word, F_OK) == 0)
+        return opt_is_of_format(word, "hypar-graph/") ||
+               (n > 5 && strcmp(word + n - 5, ".onnx") == 0);
+    return hypar_model_find(&model, word, &why) == HYPAR_OK;
+}
+
 enum hypar_status opt_read_plan(const struct args *args, const char *path, const char *model,
                                 struct hypar_plan **out, struct hypar_error *err)
 {
+    *out = NULL;
+    if (strcmp(path, "-") != 0 && is_model(path))
+        return opt_usage(err,
+                         "%s: '%s' is a model, expected a plan; make one first: "
+                         "hypar plan %s --on MACHINE -o plan.json",
+                         args->command, path, path);
     struct hypar_plan_read_options how = { .model = model,
                                            .machine = args->machine,
                                            .follow_links = args->follow_links,
@@ -864,4 +956,9 @@ void opt_show_progress(void *who, const struct hypar_search_progress *p)
             (const char *)who, hypar_format_quantity(best, p->best_s, HYPAR_UNIT_SECONDS),
             (long long)p->proposals, p->seconds > 0 ? (double)p->proposals / p->seconds : 0,
             p->proposals ? 100 * (double)p->accepted / (double)p->proposals : 0);
+}
+
+bool opt_is_standard(const char *path)
+{
+    return path && strcmp(path, "-") == 0;
 }

@@ -42,6 +42,9 @@ enum opt_key {
     OPT_DEVICES,
     OPT_DIM,
     OPT_FIX,
+    OPT_FOR,
+    OPT_NEAREST,
+    OPT_TO,
     OPT_FOLLOW_LINKS,
     OPT_LAYERS,
     OPT_LEVELS,
@@ -68,6 +71,12 @@ enum opt_key {
     OPT_NO_OVERLAP,
     OPT_PROFILE,
     OPT_TRACE,
+    OPT_TRACE_ARROWS,
+    OPT_TRACE_BARS,
+    OPT_TRACE_DEVICES,
+    OPT_TRACE_FROM,
+    OPT_TRACE_NAMES,
+    OPT_TRACE_TO,
     OPT_TIMELINE,
     OPT_ATTENTION,
     OPT_AXES,
@@ -81,6 +90,7 @@ enum opt_key {
     OPT_MAX_PIPELINE,
     OPT_SYNC,
     OPT_BUDGET,
+    OPT_OPERATORS,
     OPT_PROPOSALS,
     OPT_START,
     OPT_BIND,
@@ -116,13 +126,17 @@ struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
+    char planners[LIST_BYTES]; /* `planner`, where some of it was loaded */
     char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
     const char *objective, *optimizer, *precision, *gradient_precision, *dropout_masks,
         *recompute, *recurrence, *shard;
     int64_t shard_over;
     const char *bandwidth, *batches, *cost, *csv, *device, *devices, *layers, *levels, *mark,
-        *svg, *topology;
-    const char *profile, *trace, *timeline, *start, *measured;
+        *nearest, *svg, *target, *topology;
+    const char *profile, *trace, *trace_devices, *trace_names, *timeline, *start, *measured;
+    double trace_from_s, trace_to_s;
+    int64_t trace_bars;
+    bool trace_arrows;
     const char *attention, *axes, *sync, *all_reduce, *framework, *schedule;
     char word[LIST_BYTES]; /* operand 0 where `attention` is part of it */
     const char *bind, *hostfile, *checkpoint, *data, *init, *kernels, *rate, *resume,
@@ -131,7 +145,7 @@ struct args {
         int n;
         const char *text[MAX_FIXES];
     } fix;
-    int64_t batch, seed, check_delta, proposals, stages, micro_batches, minibatches;
+    int64_t batch, seed, check_delta, operators, proposals, stages, micro_batches, minibatches;
     int64_t replicas, tensor, pipeline, chunks, max_tensor, max_pipeline;
     int64_t steps, ranks, threads, warm_up, every, test_every;
     double clip, learning_rate, weight_decay;
@@ -150,17 +164,45 @@ struct command {
     const char *operands; /* as the usage line shows them, other forms in lines of their own;
                              NULL: none */
     int min_operands, max_operands;
-    const char *summary;               /* one line, for hypar --help */
-    const char *doc;                   /* for hypar COMMAND --help */
-    const struct argp_option *options; /* beyond --json, -o, -q and --help; ends with { 0 } */
-    bool takes_largest;                /* --batch max */
-    bool takes_batches;                /* --batch 64..4096, 64,96 */
+    const char *summary;                /* one line, for hypar --help */
+    const char *doc;                    /* for hypar COMMAND --help */
+    const struct argp_option *options;  /* beyond --json, -o, -q and --help; ends with { 0 } */
+    const char *(*operand_word)(int i); /* what an operand may be, by number; or NULL */
+    bool names_alone;                   /* such a word and no file */
+    bool takes_largest;                 /* --batch max */
+    bool takes_batches;                 /* --batch 64..4096, 64,96 */
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
 };
 
-extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cmd_lower,
-    cmd_fit, cmd_import, cmd_check, cmd_train, cmd_profile, cmd_models, cmd_machines,
-    cmd_planners, cmd_ops;
+extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explain, cmd_explore,
+    cmd_export, cmd_lower, cmd_fit, cmd_import, cmd_check, cmd_report, cmd_train, cmd_profile,
+    cmd_models, cmd_machines, cmd_planners, cmd_ops, cmd_completion;
+
+/* Every command, in the order of the help; NULL behind the last. */
+const struct command *opt_command(int i);
+
+/* The options of a command: its own, then the common ones. Returns how many. */
+enum { OPT_MAX_ROWS = 64 };
+int opt_rows(const struct command *command, struct argp_option row[OPT_MAX_ROWS]);
+
+/* Does it go to standard output? `path` may be NULL. */
+bool opt_is_standard(const char *path);
+
+/* "--planner"; and may its value be a file? */
+const char *opt_name(int key);
+bool opt_is_file(int key);
+
+/* Word `i` of those that an option takes; NULL: there are no more. */
+const char *opt_word(int key, int i);
+/* Which of them is it? -1: none. HYPAR_USAGE, with all of them. */
+int opt_find_word(enum opt_key key, const char *text);
+enum hypar_status opt_unknown_word(enum opt_key key, const char *text, struct hypar_error *err);
+
+/* Words of the library's tables, one by one. */
+const char *opt_device_word(int i);
+const char *opt_model_word(int i);
+const char *opt_planner_word(int i);
+const char *opt_topology_word(int i);
 
 /* Of every command that makes a plan for a machine. */
 #define OPT_NUMBERS_ROWS                                                                    \
@@ -259,6 +301,10 @@ extern const struct command cmd_plan, cmd_compare, cmd_simulate, cmd_explore, cm
 enum hypar_status opt_parse(const struct command *command, int argc, char **argv,
                             struct args *out, struct hypar_error *err);
 
+/* Load the planners that --planner names by files ("./mine.so"); their names take the place of
+ * these. */
+enum hypar_status opt_load_planners(struct args *args, struct hypar_error *err);
+
 /* Write a reason into *err and return HYPAR_USAGE. */
 enum hypar_status opt_usage(struct hypar_error *err, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
@@ -317,8 +363,14 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
 /* One line on a terminal, written over and over; `who` is the text that it begins with. */
 void opt_show_progress(void *who, const struct hypar_search_progress *progress);
 
-/* A note on standard error in one line, unless -q. */
+/* A note on standard error, unless -q. */
 void opt_note(const struct args *args, const char *fmt, ...) HYPAR_PRINTF(2, 3);
+
+/* ... if an option is given that nothing looks at. */
+void opt_note_unused(const struct args *args, bool given, const char *option, const char *why);
+
+/* ... if devices of the plan's machine have nothing to do. */
+void opt_note_idle(const struct args *args, const struct hypar_plan *plan);
 
 /* Threads of each rank. */
 static inline int opt_threads(const struct args *args)
@@ -389,9 +441,28 @@ void opt_note_interrupted(const struct args *args, const char *what);
 enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
                             struct hypar_error *err);
 
+/* A plan as a file of its own. */
+enum hypar_status opt_write_plan(const struct hypar_plan *plan, const char *path,
+                                 struct hypar_error *err);
 /* Put what opt_close() kept in its place if `status`, that of the whole command, is HYPAR_OK or
  * the answer HYPAR_INFEASIBLE; else remove it. Returns `status`, or what went wrong. */
 enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err);
+
+/* A trace to be written: of `what`, as the options say. */
+struct trace {
+    struct hypar_trace_shown (*put)(FILE *to, const void *what,
+                                    const struct hypar_trace_options *options);
+    const void *what;
+    int n_devices;
+};
+
+/* Are the options of traces given with --trace, and do they go together? Else HYPAR_USAGE. */
+enum hypar_status opt_check_trace(const struct args *args, struct hypar_error *err);
+
+/* The file that --trace names, packed if its name ends in .gz. A note if it does not show all.
+ */
+enum hypar_status opt_write_trace(const struct args *args, const struct trace *trace,
+                                  struct hypar_error *err);
 
 /* Is a summary to be printed beside the file that -o names? */
 bool opt_wants_summary(const struct args *args);

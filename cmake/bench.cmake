@@ -1,30 +1,67 @@
-# bench/bench_*.c: built and run by the target `bench` only.
+# bench/bench_*.c. `bench` reproduces the papers and sums up, `bench-speed` measures this library; what takes longer has targets of its own.
 
-add_custom_target(bench)
 file(GLOB bench_sources CONFIGURE_DEPENDS bench/bench_*.c)
-set(bench_before)
+add_library(bench-figures STATIC EXCLUDE_FROM_ALL bench/figures.c)
+target_include_directories(bench-figures PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
+target_link_libraries(bench-figures PRIVATE hypar-internal m)
 foreach(source ${bench_sources})
   get_filename_component(name ${source} NAME_WE)
   add_executable(${name} EXCLUDE_FROM_ALL ${source})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/src)
-  target_link_libraries(${name} PRIVATE hypar-internal m)
-  add_custom_target(run_${name} COMMAND ${name} USES_TERMINAL
-                    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "${name}")
-  if(bench_before) # one after the other: they measure time
-    add_dependencies(run_${name} ${bench_before})
-  endif()
-  add_dependencies(bench run_${name})
-  set(bench_before run_${name})
+  target_link_libraries(${name} PRIVATE bench-figures hypar-internal m)
 endforeach()
 
-# By themselves: better machines, which takes minutes on many cores, and the papers' evaluations.
-add_custom_target(bench-better COMMAND bench_better 300 USES_TERMINAL
-                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_better")
-foreach(paper hypar optcnn pipedream)
-  add_custom_target(bench-${paper} COMMAND bench_${paper} USES_TERMINAL
-                    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_${paper}")
+# A target that runs a benchmark: hypar_bench(TARGET PROGRAM [ARGUMENT...])
+function(hypar_bench target program)
+  add_custom_target(${target} COMMAND ${program} ${ARGN} USES_TERMINAL
+                    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "${program}")
+endfunction()
+
+# Targets that follow each other: they measure time.
+function(hypar_in_turn last)
+  foreach(target ${ARGN})
+    if(before)
+      add_dependencies(${target} ${before})
+    endif()
+    set(before ${target})
+  endforeach()
+  add_dependencies(${last} ${before})
+endfunction()
+
+set(figures ${PROJECT_BINARY_DIR}/figures)
+set(papers hypar optcnn flexflow pipedream published)
+set(all_of_flexflow 20) # seconds of a search
+set(quick_flexflow 2)
+set(quick_hypar quick)
+hypar_bench(bench-grid sh bench/grid.sh ${PROJECT_BINARY_DIR})
+add_dependencies(bench-grid bench_grid)
+hypar_bench(bench-better bench_better 300)
+
+add_custom_target(bench-summary COMMAND awk -f bench/summary.awk `ls -tr ${figures}/*.csv` # as they were written
+                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} USES_TERMINAL)
+add_custom_target(bench DEPENDS bench-summary)
+add_custom_target(bench-begin COMMAND ${CMAKE_COMMAND} -E rm -rf ${figures})
+set(runs bench-begin)
+foreach(paper ${papers})
+  hypar_bench(bench-${paper} bench_${paper} ${all_of_${paper}})
+  hypar_bench(run_${paper} bench_${paper} --csv ${figures} --svg ${figures} ${quick_${paper}})
+  list(APPEND runs run_${paper})
 endforeach()
-add_custom_target(bench-flexflow COMMAND bench_flexflow 20 USES_TERMINAL
-                  WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_flexflow")
-add_custom_target(bench-grid COMMAND sh bench/grid.sh ${PROJECT_BINARY_DIR} DEPENDS bench_grid
-                  USES_TERMINAL WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMENT "bench_grid")
+hypar_in_turn(bench-summary ${runs})
+
+add_custom_target(bench-speed)
+set(runs)
+foreach(source ${bench_sources})
+  get_filename_component(name ${source} NAME_WE)
+  string(REPLACE bench_ "" name ${name})
+  if(NOT name IN_LIST papers AND NOT name MATCHES "^(grid|better)$")
+    hypar_bench(run_${name} bench_${name})
+    list(APPEND runs run_${name})
+  endif()
+endforeach()
+hypar_in_turn(bench-speed ${runs})
+
+# The planner of the examples: is it better than dp, and how long is a proposal beside flexflow's?
+add_executable(try_planner EXCLUDE_FROM_ALL examples/try_planner.c examples/planner.c)
+target_link_libraries(try_planner PRIVATE hypar m)
+hypar_bench(bench-planner try_planner cluster:2x8,device=v100 4000 alexnet vgg16 resnet18)

@@ -1,4 +1,5 @@
-# `cmake --install`: library, headers, hypar.pc, command, man pages.
+# `cmake --install`: library, headers, hypar.pc, package for CMake, command, man pages, examples, what
+# shells complete; and how all of it is removed again.
 
 # Who links the static library also links what it is built on.
 list(JOIN HYPAR_PC_PACKAGES " " packages)
@@ -23,12 +24,53 @@ if(BUILD_SHARED_LIBS)
   file(RELATIVE_PATH libraries ${CMAKE_INSTALL_FULL_BINDIR} ${CMAKE_INSTALL_FULL_LIBDIR})
   set_target_properties(hypar-cli PROPERTIES INSTALL_RPATH "$ORIGIN/${libraries}")
 endif()
-install(TARGETS hypar hypar-cli)
+install(TARGETS hypar EXPORT hyparTargets)
+install(TARGETS hypar-cli)
+
+# find_package(hypar), hypar::hypar.
+set(HYPAR_FIND_PACKAGES)
+foreach(package ${HYPAR_PC_PACKAGES}) # under the names that cmake/libraries.cmake links them by
+  string(REGEX REPLACE "^lib" "" name ${package})
+  string(MAKE_C_IDENTIFIER ${name} name)
+  string(TOUPPER ${name} name)
+  string(APPEND HYPAR_FIND_PACKAGES
+    "  pkg_check_modules(${name} REQUIRED QUIET IMPORTED_TARGET ${package})\n")
+endforeach()
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/hypar)
+configure_package_config_file(cmake/hyparConfig.cmake.in ${PROJECT_BINARY_DIR}/hyparConfig.cmake
+                              INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/hyparConfigVersion.cmake
+                                 COMPATIBILITY SameMinorVersion)
+install(EXPORT hyparTargets NAMESPACE hypar:: DESTINATION ${package_folder})
+install(FILES ${PROJECT_BINARY_DIR}/hyparConfig.cmake ${PROJECT_BINARY_DIR}/hyparConfigVersion.cmake
+        DESTINATION ${package_folder})
 install(DIRECTORY include/hypar DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/hypar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
 install(FILES LICENSE ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
+install(FILES ${examples} examples/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 foreach(section 1 5)
   file(GLOB pages CONFIGURE_DEPENDS docs/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
+
+# What shells complete, as the command that was built tells it; named as each shell wants it.
+set(completions bash-completion/completions/hypar zsh/site-functions/_hypar
+    fish/vendor_completions.d/hypar.fish)
+foreach(completion ${completions})
+  string(REGEX REPLACE "^(bash|zsh|fish).*" "\\1" shell ${completion})
+  set(file ${PROJECT_BINARY_DIR}/completion/${completion})
+  get_filename_component(folder ${file} DIRECTORY)
+  file(MAKE_DIRECTORY ${folder})
+  add_custom_command(OUTPUT ${file} DEPENDS hypar-cli
+                     COMMAND hypar-cli completion ${shell} -q -o ${file})
+  list(APPEND completion_files ${file})
+  get_filename_component(folder ${completion} DIRECTORY)
+  install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+endforeach()
+add_custom_target(completion ALL DEPENDS ${completion_files})
+
+# `make uninstall`: what the last installation has put there, and folders that are empty then.
+configure_file(cmake/uninstall.cmake.in uninstall.cmake @ONLY)

@@ -2,6 +2,7 @@
 
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(JANSSON REQUIRED IMPORTED_TARGET jansson>=2.10)
+pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib>=1.2)
 pkg_check_modules(HWLOC IMPORTED_TARGET hwloc>=2.0)
 pkg_check_modules(PROTOBUF_C IMPORTED_TARGET libprotobuf-c>=1.3)
 find_program(PROTOC_C NAMES protoc-c)
@@ -52,8 +53,8 @@ function(hypar_find_loaded name libraries)
   set(HYPAR_${name}_LIBRARY ${found} CACHE STRING "loaded when training begins")
 endfunction()
 
-set(HYPAR_PRIVATE_LIBRARIES PkgConfig::JANSSON Threads::Threads m ${CMAKE_DL_LIBS})
-set(HYPAR_PC_PACKAGES jansson)
+set(HYPAR_PRIVATE_LIBRARIES PkgConfig::JANSSON PkgConfig::ZLIB Threads::Threads m ${CMAKE_DL_LIBS})
+set(HYPAR_PC_PACKAGES jansson zlib)
 if(HYPAR_WITH_HWLOC)
   if(NOT HWLOC_FOUND)
     message(FATAL_ERROR "HYPAR_WITH_HWLOC is ON but hwloc >= 2.0 was not found (libhwloc-dev)")
@@ -116,7 +117,19 @@ if(HYPAR_WITH_PROTOBUF_C)
   target_link_libraries(hypar-onnx PRIVATE PkgConfig::PROTOBUF_C)
 endif()
 
+# The page of `hypar report` as C, made at build time.
+set(page_folder ${PROJECT_SOURCE_DIR}/src/report/html)
+file(GLOB page_parts CONFIGURE_DEPENDS ${page_folder}/*.html ${page_folder}/*.css ${page_folder}/*.js)
+add_custom_command(
+  OUTPUT ${PROJECT_BINARY_DIR}/page_source.c
+  COMMAND ${CMAKE_COMMAND} -DFOLDER=${page_folder} -DOUT=${PROJECT_BINARY_DIR}/page_source.c
+          -P ${PROJECT_SOURCE_DIR}/cmake/page.cmake
+  DEPENDS ${page_parts} ${PROJECT_SOURCE_DIR}/cmake/page.cmake)
+add_library(hypar-page OBJECT ${PROJECT_BINARY_DIR}/page_source.c)
+target_include_directories(hypar-page PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_SOURCE_DIR}/src)
+
 function(hypar_use_library_settings target)
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:hypar-page>)
   target_include_directories(${target}
     PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
     PRIVATE ${PROJECT_SOURCE_DIR}/src)

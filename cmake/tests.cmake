@@ -12,7 +12,7 @@ function(hypar_add_test name)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${test_seconds})
   set_property(TEST ${name} PROPERTY ENVIRONMENT
     "PATH=${PROJECT_BINARY_DIR}:$ENV{PATH}" "CC=${CMAKE_C_COMPILER}"
-    "BUILD=${PROJECT_BINARY_DIR}" "SANITIZE=${HYPAR_SANITIZE}" "UBSAN_OPTIONS=print_stacktrace=1" "LC_ALL=C")
+    "BUILD=${PROJECT_BINARY_DIR}" "SANITIZE=${HYPAR_SANITIZE}" "UBSAN_OPTIONS=print_stacktrace=1" "LC_ALL=C" "COLUMNS=")
 endfunction()
 
 function(hypar_add_program target source)
@@ -109,7 +109,23 @@ hypar_add_test(cli/sizes sh tests/cli/sizes.sh tests/cli/sizes.tsv)
 hypar_add_test(cli/check_lower sh tests/cli/check_lower.sh)
 hypar_add_test(cli/interrupt sh tests/cli/interrupt.sh)
 hypar_add_test(cli/man sh tests/cli/man.sh)
-hypar_add_test(cli/readme sh tests/cli/readme.sh)
+hypar_add_test(cli/completion sh tests/cli/completion.sh)
+
+# Every command line in the documents.
+file(GLOB documents CONFIGURE_DEPENDS README.md docs/*.md)
+foreach(document ${documents})
+  get_filename_component(name ${document} NAME_WE)
+  hypar_add_test(documents/${name} sh tests/documents/run.sh ${document})
+endforeach()
+file(GLOB pages CONFIGURE_DEPENDS docs/man/*.[15])
+hypar_add_test(documents/headings sh tests/documents/headings.sh)
+hypar_add_test(documents/touched sh tests/documents/touched.sh)
+hypar_add_test(documents/links sh tests/documents/links.sh)
+hypar_add_test(documents/man sh tests/documents/run.sh ${pages})
+
+# The page of `hypar report`; skipped where there is no chromium to show it.
+hypar_add_test(browser/pages sh tests/browser/run.sh pages.py)
+hypar_add_test(browser/large sh tests/browser/run.sh large.py)
 
 # A real data set, under data parallelism and PipeDream.
 hypar_add_test(bench/accuracy sh bench/accuracy.sh hypar 4 85)
@@ -132,10 +148,15 @@ hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
 set_tests_properties(mpi/same mpi/fast mpi/resume mpi/trace mpi/profile mpi/bind mpi/hosts mpi/held_out mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
 
-# Training as PyTorch trains, and its networks by torch.export; skipped where HYPAR_TORCH names no environment that has it.
+# Training as PyTorch trains, and its networks by torch.export and by ONNX; skipped where HYPAR_TORCH names no environment that has it.
 hypar_add_test(torch/parity sh tests/torch/run.sh parity.py)
 hypar_add_test(torch/export sh tests/torch/run.sh export.py)
 hypar_add_test(torch/forms sh tests/torch/run.sh forms.py)
+hypar_add_test(torch/back sh tests/torch/run.sh back.py)
+hypar_add_test(torch/onnx sh tests/torch/run.sh onnx_import.py)
+hypar_add_test(torch/limits sh tests/torch/run.sh limits.py)
+hypar_add_test(torch/parallel sh tests/torch/run.sh parallel.py)
+set_tests_properties(torch/parallel PROPERTIES PROCESSORS 4)
 
 # Allocations that fail. A sanitizer has its own allocation functions; `make oom` does them all.
 if(NOT HYPAR_SANITIZE AND NOT HYPAR_FUZZ)

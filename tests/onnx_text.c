@@ -202,7 +202,7 @@ static void read_attr(struct bytes *node, const char *word)
 {
     struct bytes attr = { 0 }, list = { 0 };
     char name[64] = "";
-    size_t n = strcspn(word, "=:'@");
+    size_t n = strcspn(word, "=:'@&");
     const char *value = word + n + 1;
     memcpy(name, word, n);
     put_text(&attr, 1, name);
@@ -213,6 +213,8 @@ static void read_attr(struct bytes *node, const char *word)
     } else if (word[n] == '@') {
         list = read_tensor(value);
         put_message(&attr, 5, &list);
+    } else if (word[n] == '&') {
+        put_text(&attr, 21, value);
     } else if (!strchr(value, ',')) {
         put_int(&attr, 3, strtoll(value, NULL, 10));
     } else {
@@ -236,7 +238,7 @@ static struct bytes read_node(char **save)
     while (*(word = next(save))) {
         if (strcmp(word, "->") == 0)
             field = 2;
-        else if (field == 2 && strpbrk(word, "=:'@"))
+        else if (field == 2 && strpbrk(word, "=:'@&"))
             read_attr(&node, word);
         else
             put_text(&node, field, strcmp(word, "_") == 0 ? "" : word);
@@ -244,44 +246,120 @@ static struct bytes read_node(char **save)
     return node;
 }
 
+/* NAME INPUT... -> OUTPUT...: a function, whose nodes follow. */
+static struct bytes read_function(char **save)
+{
+    struct bytes function = { 0 };
+    unsigned field = 4;
+    put_text(&function, 1, next(save));
+    for (const char *word = next(save); *word; word = next(save)) {
+        if (strcmp(word, "->") == 0)
+            field = 5;
+        else
+            put_text(&function, field, word);
+    }
+    return function;
+}
+
+static struct bytes entry(const char *key, const char *value)
+{
+    struct bytes entry = { 0 };
+    put_text(&entry, 1, key);
+    put_text(&entry, 2, value);
+    return entry;
+}
+
+/* NAME FROM...: what PyTorch says of an initializer that it computed. */
+static struct bytes read_folded(char **save)
+{
+    struct bytes info = { 0 }, from = { 0 };
+    put_text(&info, 1, next(save));
+    for (const char *word = next(save); *word; word = next(save)) {
+        put_bytes(&from, from.n ? ", '" : "['", from.n ? 3 : 2);
+        put_bytes(&from, word, strlen(word));
+        put_byte(&from, '\'');
+    }
+    put_bytes(&from, "]", 2);
+    struct bytes about = entry("pkg.onnxscript.optimizer.folded_from", (const char *)from.at);
+    put_message(&info, 4, &about);
+    free(from.at);
+    return info;
+}
+
+/* A line of PyTorch's signature. */
+static void add_signature(struct bytes *signature, const char *kind, const char *name)
+{
+    char line[256];
+    snprintf(line, sizeof line, "p: %s target='%s'\n", kind, name);
+    put_bytes(signature, line, strlen(line));
+}
+
+struct writing {
+    struct bytes model, graph, function, functions, signature;
+    long version;
+};
+
+/* One statement; its first word is read. */
+static void write_line(struct writing *w, const char *word, char **save)
+{
+    struct bytes part = { 0 };
+    unsigned field = strcmp(word, "in") == 0     ? 11
+                     : strcmp(word, "out") == 0  ? 12
+                     : strcmp(word, "info") == 0 ? 13
+                                                 : 0;
+    if (strcmp(word, "opset") == 0) {
+        w->version = strtol(next(save), NULL, 10);
+    } else if (field) {
+        part = read_info(save);
+        put_message(&w->graph, field, &part);
+    } else if (strcmp(word, "init") == 0) {
+        part = read_init(save);
+        put_message(&w->graph, 5, &part);
+    } else if (strcmp(word, "node") == 0) {
+        part = read_node(save);
+        put_message(w->function.n ? &w->function : &w->graph, w->function.n ? 7 : 1, &part);
+    } else if (strcmp(word, "function") == 0) {
+        w->function = read_function(save);
+    } else if (strcmp(word, "end") == 0) {
+        put_message(&w->functions, 25, &w->function);
+    } else if (strcmp(word, "folded") == 0) {
+        part = read_folded(save);
+        put_message(&w->graph, 13, &part);
+    } else if (strcmp(word, "param") == 0 || strcmp(word, "buffer") == 0) {
+        add_signature(&w->signature, *word == 'p' ? "PARAMETER" : "BUFFER", next(save));
+    } else {
+        abort();
+    }
+}
+
 unsigned char *onnx_text(const char *text, size_t *size)
 {
-    struct bytes model = { 0 }, graph = { 0 }, opset = { 0 };
+    struct writing w = { .version = 14 };
+    struct bytes opset = { 0 };
     char *copy = strdup(text), *lines;
-    long version = 14;
     for (char *line = strtok_r(copy, ";", &lines); line; line = strtok_r(NULL, ";", &lines)) {
         char *save;
-        struct bytes part = { 0 };
         const char *word = strtok_r(line, " \n", &save);
-        if (!word)
-            continue;
-        unsigned field = strcmp(word, "in") == 0     ? 11
-                         : strcmp(word, "out") == 0  ? 12
-                         : strcmp(word, "info") == 0 ? 13
-                                                     : 0;
-        bool info = field != 0;
-        if (strcmp(word, "opset") == 0)
-            version = strtol(next(&save), NULL, 10);
-        else if (info)
-            part = read_info(&save);
-        else if (strcmp(word, "init") == 0)
-            part = read_init(&save);
-        else if (strcmp(word, "node") == 0)
-            part = read_node(&save);
-        else
-            abort();
-        field = info ? field : strcmp(word, "init") == 0 ? 5 : 1;
-        if (strcmp(word, "opset") != 0)
-            put_message(&graph, field, &part);
+        if (word)
+            write_line(&w, word, &save);
     }
     free(copy);
-    put_int(&model, 1, 7);
-    put_text(&model, 2, "text");
-    put_message(&model, 7, &graph);
-    put_int(&opset, 2, version);
-    put_message(&model, 8, &opset);
-    *size = model.n;
-    return model.at;
+    if (w.signature.n) {
+        put_byte(&w.signature, 0);
+        struct bytes about = entry("pkg.torch.export.ExportedProgram.graph_signature",
+                                   (const char *)w.signature.at);
+        put_message(&w.graph, 16, &about);
+        free(w.signature.at);
+    }
+    put_int(&w.model, 1, 7);
+    put_text(&w.model, 2, "text");
+    put_message(&w.model, 7, &w.graph);
+    put_int(&opset, 2, w.version);
+    put_message(&w.model, 8, &opset);
+    put_bytes(&w.model, w.functions.at, w.functions.n);
+    free(w.functions.at);
+    *size = w.model.n;
+    return w.model.at;
 }
 
 FILE *onnx_text_stream(const char *text)

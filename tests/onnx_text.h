@@ -12,6 +12,10 @@
  *  node OP NAME INPUT... -> OUTPUT... ATTR...   _ is an absent input or output
  *     ATTR: axis=1 (an integer)  perm=1,0 (a list; axes=1, is one of one)  alpha:0.5  mode'edge
  *           value@int64:2=1,2 (a tensor: type, dimensions x apart, values)
+ *           alpha&gamma (in a function: the caller's gamma)
+ *  function NAME INPUT... -> OUTPUT...; node ...; end     nodes that stand for one
+ *  param NAME, buffer NAME    a line of PyTorch's signature
+ *  folded NAME FROM...        what PyTorch computed an initializer from
  *  type a number: an element type by number */
 #ifndef TESTS_ONNX_TEXT_H
 #define TESTS_ONNX_TEXT_H

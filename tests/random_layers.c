@@ -364,19 +364,43 @@ static int project(struct maker *m, int x, int64_t out)
     return maker_apply(m, OP_LINEAR, x, ATTRS({ ATTR_OUT, 1, &features }));
 }
 
+/* Of attention to `other` by x: a bias that some dimensions share. It is an input, a parameter,
+ * or made from one of them. */
+static int attention_bias(struct maker *m, int x, int other, int64_t heads, bool samples)
+{
+    const struct hypar_shape *queries = maker_shape(m, x), *keys = maker_shape(m, other);
+    int rank = queries->n_dims;
+    struct hypar_shape shape = { rank + 1, { 0 } };
+    for (int d = 0; d <= rank; d++) {
+        int64_t size = d < rank - 2    ? queries->dim[d]
+                       : d == rank - 2 ? heads
+                       : d < rank      ? queries->dim[rank - 2]
+                                       : keys->dim[rank - 2];
+        bool shared = d == 0 ? !samples || one_in(m->random, 2) : one_in(m->random, 3);
+        shape.dim[d] = shared ? 1 : size;
+    }
+    if (shape.dim[0] > 1)
+        return maker_fresh_of(m, shape);
+    int bias = one_in(m->random, 4) ? maker_input(m, shape, false, -1) : maker_param(m, shape);
+    return one_in(m->random, 2) ? maker_apply(m, OP_TANH, bias, NULL) : bias;
+}
+
 /* x times a parameter in each of its roles, keys perhaps of another length. */
 bool emit_attention(struct maker *m, enum op_kind kind)
 {
-    int x = maker_pick(m, 3, 3), other = x;
+    int x = maker_pick(m, 3, 4), other = x, rank = maker_rank(m, x);
     int64_t a = draw(m->random, 1, 3), g = draw(m->random, 1, 2), d = draw(m->random, 1, 3);
     double heads = (double)(a * g), kv_heads = (double)a, causal = one_in(m->random, 2);
-    struct hypar_shape keys = { 3, { m->batch, draw(m->random, 1, 6), draw(m->random, 1, 4) } };
-    if (maker_sample_dim(m, x) == 0 && maker_shape(m, x)->dim[0] == m->batch &&
-        one_in(m->random, 2))
+    struct hypar_shape keys = *maker_shape(m, x);
+    bool samples = maker_sample_dim(m, x) == 0 && keys.dim[0] == m->batch;
+    keys.dim[rank - 2] = draw(m->random, 1, 6);
+    keys.dim[rank - 1] = draw(m->random, 1, 4);
+    if (samples && one_in(m->random, 2))
         other = maker_fresh_of(m, keys);
     int q = project(m, x, a * g * d), k = project(m, other, a * d);
     int v = project(m, other, a * draw(m->random, 1, 3));
-    return maker_op(m, kind, IN(q, k, v),
+    int b = one_in(m->random, 2) ? attention_bias(m, x, other, a * g, samples) : HP_ABSENT;
+    return maker_op(m, kind, IN(q, k, v, b),
                     ATTRS({ ATTR_HEADS, 1, &heads }, { ATTR_KV_HEADS, 1, &kv_heads },
                           { ATTR_CAUSAL, 1, &causal }),
                     NULL);

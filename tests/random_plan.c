@@ -358,3 +358,9 @@ struct hypar_plan *random_plan(struct random *random, const struct hypar_graph *
     }
     return d.plan;
 }
+
+uint64_t number_from(const char *variable, uint64_t otherwise)
+{
+    const char *text = getenv(variable);
+    return text ? strtoull(text, NULL, 10) : otherwise;
+}

@@ -22,4 +22,7 @@ struct hypar_plan *random_plan(struct random *random, const struct hypar_graph *
                                const struct hypar_machine *machine,
                                const struct plan_focus *focus);
 
+/* What an environment variable says, as the first seed of a longer run. */
+uint64_t number_from(const char *variable, uint64_t otherwise);
+
 #endif /* TESTS_RANDOM_PLAN_H */

@@ -51,7 +51,7 @@ else
     echo "no build or no nm: what links is not looked at"
 fi
 
-for header in jansson.h valgrind/memcheck.h sanitizer/asan_interface.h hwloc.h mpi.h cblas.h onnx.pb-c.h argp.h; do
+for header in jansson.h zlib.h valgrind/memcheck.h sanitizer/asan_interface.h hwloc.h mpi.h cblas.h onnx.pb-c.h argp.h; do
     users=$(grep -rlE "^#include <$header>" src cli include)
     if [ "$(echo "$users" | wc -l)" -gt 1 ] || echo "$users" | grep -q '^include/'; then
         echo "<$header> belongs in one source file, is in:" $users

@@ -15,8 +15,8 @@ rule() { # WHY PATTERN FOLDER...: comments do not count
     fi
 }
 
-except='^src/base/arena.c:'
-rule 'memory comes from base/arena.c' '\b(malloc|calloc|realloc|free|alloca)\(' src
+except='^src/base/memory.c:'
+rule 'memory comes from base/arena.c, which has it from base/memory.c' '\b(malloc|calloc|realloc|free|alloca)\(' src
 except='^src/base/(memory|output).c:'
 rule 'the library never prints and never exits, but in base/memory.c' \
     '\b(printf|puts|putchar|perror|exit|abort|_exit)\(|\b(stdout|stderr|STDERR_FILENO)\b' src
@@ -29,4 +29,15 @@ rule 'unbounded or stateful: use the bounded function' \
 rule 'structs keep their tag: no typedef' '\btypedef\s+(struct|union|enum)\b' src cli include
 rule 'no unfinished work' '\b(TODO|FIXME|XXX|HACK)\b' src cli include tests bench examples
 rule 'no tabs and no trailing blanks' '	|[ ]+$' src cli include tests bench examples
+
+# A public function that neither the command, a report, an example nor a test calls is for nobody.
+names=$(mktemp) && trap 'rm -f "$names"' EXIT
+grep -rhoE 'hypar_[a-z0-9_]+' cli src/report examples tests bench --include='*.[ch]' | sort -u >"$names"
+unused=$(cat include/hypar/*.h | tr '\n' ' ' | grep -oE 'HYPAR_API [^;(]*\(' | grep -oE 'hypar_[a-z0-9_]+\(' |
+    tr -d '(' | sort -u | comm -23 - "$names")
+if [ -n "$unused" ]; then
+    echo "$unused"
+    echo "    a public function that nobody calls"
+    fail=1
+fi
 exit $fail

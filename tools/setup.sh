@@ -28,6 +28,7 @@ need build-essential compiles "${CC:-cc}" c
 need cmake has cmake
 need pkg-config has pkg-config
 need libjansson-dev pkg-config --exists jansson
+need zlib1g-dev pkg-config --exists zlib
 if [ "$1" != build ] || [ -n "$missing" ]; then # welcome, but no reason to stop a build
     need libhwloc-dev pkg-config --exists hwloc
     need libopenblas-dev pkg-config --exists openblas

@@ -1,4 +1,4 @@
-/* hypar/base.h - version, status codes, errors and output files: what every header needs.
+/* hypar/base.h - version, status codes, errors and memory: what every header needs.
  *
  * The convention of the whole library: a function that can fail returns enum hypar_status,
  * makes its result through its first parameter (NULL on failure), and says why in the
@@ -25,6 +25,13 @@ extern "C" {
 
 /* Version of the library linked against, as 0x00XXYYZZ. */
 HYPAR_API unsigned hypar_version(void);
+
+/* Of the binary interface: raised when something that was compiled with older headers would no
+ * longer work. It is the number in the name of the shared library, and what planners that are
+ * loaded are held against (hypar/search.h). The second is that of the library linked against.
+ */
+#define HYPAR_ABI_VERSION 1
+HYPAR_API unsigned hypar_abi_version(void);
 
 /* What this build can do beyond planning, one line each: "MPI: no (...)". Static text. */
 HYPAR_API const char *hypar_features(void);
@@ -71,86 +78,17 @@ struct hypar_error {
  * set before other threads use the library. */
 HYPAR_API void hypar_set_out_of_memory(void (*handler)(size_t bytes, void *arg), void *arg);
 
-/* Memory ran out: do what was set. */
-HYPAR_API HYPAR_NORETURN void hypar_out_of_memory(size_t bytes);
-
-/* What a function of the C library returned, as fopen() or realpath(); if it is NULL for want
- * of memory, as errno says, hypar_out_of_memory(). */
-HYPAR_API void *hypar_or_out_of_memory(void *made);
-
-enum { HYPAR_PLACE_BYTES = 4096 };
-
-/* Where what is written to `path` ends up: behind links, also of a file that is not there yet.
- * What has no name of its own, as the pipe behind /dev/stdout, stays `path`.
- * HYPAR_RUNTIME if they have no end, or the path is too long. */
-HYPAR_API enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BYTES],
-                                               struct hypar_error *err);
-
-/* The folder that the file at `path` names others from: its own, behind links, with the last
- * '/'; "" is the current one. False, and "", if it lies in none: "-", the pipe behind
- * /dev/stdin. */
-HYPAR_API bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES]);
-
-/* A file that appears whole or not at all: written without a name, so that nothing stays of it
- * whatever ends the process, or on file systems that have no such files beside its place; then
- * given a name beside its place, and renamed.
- * "-" is standard output, and so is a file that it goes to already. */
-struct hypar_output {
-    FILE *file; /* write here */
-    char path[HYPAR_PLACE_BYTES], temporary[HYPAR_PLACE_BYTES + 32];
-    bool nameless; /* it does not have its temporary name yet */
+/* Where the library's memory comes from: malloc() and free(), unless a host sets its own before
+ * it uses anything else of the library; NULL: those again. `allocate` gives memory aligned as
+ * malloc()'s is, or NULL, and memory has run out then; both may be called by several threads at
+ * once. What other libraries take (jansson and zlib while a file is read, MPI, OpenBLAS) is
+ * theirs. */
+struct hypar_allocator {
+    void *(*allocate)(size_t bytes, void *arg);
+    void (*release)(void *memory, void *arg);
+    void *arg; /* handed to both, and both are needed */
 };
-
-HYPAR_API enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
-                                              struct hypar_error *err);
-
-/* Close and, if `keep` and every write succeeded, put the file in its place; else remove it.
- * It is on the disk before it has its name. HYPAR_RUNTIME if a write failed. */
-HYPAR_API enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
-                                               struct hypar_error *err);
-
-/* The first half of closing what is to be kept: everything written and on the disk, but not yet
- * in its place, so that several files appear together, or none. HYPAR_RUNTIME if a write
- * failed; the file is removed then. */
-HYPAR_API enum hypar_status hypar_output_finish(struct hypar_output *out,
-                                                struct hypar_error *err);
-
-/* Remove what has a name beside its place and nobody has closed (of the first
- * 32 at a time). For a process that is about to end: a signal handler may call it. */
-HYPAR_API void hypar_output_remove_unfinished(void);
-
-/* Reading numbers with units as people write them: "450GB/s", "2us", "80GB", "1.6Gb/s",
- * "64MiB". `unit` is what the number must measure. A bare number is SI (bytes, seconds,
- * bytes/s). */
-enum hypar_unit {
-    HYPAR_UNIT_COUNT,     /* 12, 4k, 1M; powers of ten */
-    HYPAR_UNIT_BYTES,     /* B kB MB GB TB, KiB MiB GiB TiB */
-    HYPAR_UNIT_SECONDS,   /* s ms us ns */
-    HYPAR_UNIT_BANDWIDTH, /* bytes per second: B/s kB/s MB/s GB/s TB/s, and bits: Gb/s Gbps */
-    HYPAR_UNIT_RATE,      /* operations per second: G, T, GFLOP/s, TFLOP/s, GOPS ... */
-    HYPAR_UNIT_JOULES,    /* J mJ uJ nJ pJ */
-};
-
-/* Parse the whole of `text`; false unless it is a finite, non-negative number of that unit. */
-HYPAR_API bool hypar_parse_quantity(const char *text, enum hypar_unit unit, double *out);
-
-/* Write `value` with three significant digits and a fitting unit ("12.5 GB/s") into `buffer`,
- * which holds at least 32 bytes; returns `buffer`. */
-HYPAR_API char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit);
-
-/* What hypar_parse_quantity() takes, for messages: "a size such as 80GB or 80GiB". Static. */
-HYPAR_API const char *hypar_unit_text(enum hypar_unit unit);
-
-/* Put '?' for whatever of `text` would break a line or command a terminal, and for bytes that
- * are no UTF-8 (at the end: nothing, as it was cut short): what is left can be shown. Changes
- * `text` and returns it; errors' texts are so.
- */
-HYPAR_API char *hypar_clean_text(char *text);
-
-/* Which of `names` may `word` be a slip of? Writes the indices of up to `max` of them (at most
- * 3), nearest first, into near[] and returns how many there are. */
-HYPAR_API int hypar_nearest(const char *word, const char *const *names, int n, int *near,
-                            int max);
+HYPAR_API void hypar_set_allocator(const struct hypar_allocator *allocator);
 
 #ifdef __cplusplus
 }

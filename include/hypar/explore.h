@@ -22,6 +22,7 @@ enum hypar_explore_cost {
     HYPAR_COST_AUTO,   /* array where the devices are HyPar's accelerators, else levels */
     HYPAR_COST_ARRAY,  /* HyPar's evaluation: all bytes one after another, times their hops */
     HYPAR_COST_LEVELS, /* as hypar_search() predicts: the machine's levels in turn */
+    HYPAR_COST_SIMULATED, /* as hypar_simulate() has the plan of each choice */
 };
 
 /* The lists are as people write them; NULL: none. */
@@ -36,6 +37,7 @@ struct hypar_explore_options {
     const char *planners;   /* what is compared, the first fills in; NULL: "hypar,dp" */
     bool joint;             /* hypar and accpar with all levels at once, too */
     enum hypar_explore_cost cost;
+    const struct hypar_sim_options *simulation; /* HYPAR_COST_SIMULATED: how; NULL: plainly */
     enum hypar_objective objective;
     enum hypar_precision precision;
     bool fp32_gradients;    /* of parameters that are shorter */
@@ -86,9 +88,6 @@ HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *explo
 HYPAR_API struct hypar_explore_site
 hypar_exploration_site(const struct hypar_exploration *exploration, int site);
 
-/* Does every planner of a list divide level by level, or is none of that name? */
-HYPAR_API bool hypar_divide_by_levels(const char *planners);
-
 /* Was it stopped before all machines were done? */
 HYPAR_API bool hypar_exploration_interrupted(const struct hypar_exploration *exploration);
 
@@ -122,7 +121,7 @@ hypar_exploration_group(const struct hypar_exploration *exploration, int site, i
 HYPAR_API char *hypar_exploration_value(const struct hypar_exploration *exploration, int site,
                                         int group, int64_t value, char *text);
 
-/* The graph and the options; cost is resolved: ARRAY or LEVELS. */
+/* The graph and the options; cost is resolved: not AUTO. */
 HYPAR_API const struct hypar_graph *
 hypar_exploration_graph(const struct hypar_exploration *exploration);
 HYPAR_API struct hypar_explore_options

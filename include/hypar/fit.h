@@ -7,10 +7,8 @@
 #ifndef HYPAR_FIT_H
 #define HYPAR_FIT_H
 
-#include <hypar/base.h>
 #include <hypar/plan.h>
-
-#include <stdio.h>
+#include <hypar/tool.h>
 
 #ifdef __cplusplus
 extern "C" {

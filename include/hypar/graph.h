@@ -68,12 +68,6 @@ HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *m
                                          const struct hypar_import_options *options,
                                          struct hypar_error *err);
 
-/* Is `model` a path, with or without options behind it ("net.onnx:dim=..."), and no word? */
-HYPAR_API bool hypar_model_is_path(const char *model);
-
-/* How long the path in `model` is, without these; a word has none. */
-HYPAR_API size_t hypar_model_path_length(const char *model);
-
 /* A built-in model. What may stand after its name and a colon is in `options`, with the
  * defaults: "image=224,classes=1000"; empty where it has none. */
 struct hypar_model_info {
@@ -114,6 +108,12 @@ HYPAR_API enum hypar_status hypar_graph_write_profile(const struct hypar_graph *
                                                       struct hypar_error *err);
 
 HYPAR_API const char *hypar_graph_name(const struct hypar_graph *graph);
+
+/* The file that the model says has its values ("weights"), which hypar_graph_write() names as
+ * the model does: a file beside it. NULL: there is none, or the model was not read from a path.
+ */
+HYPAR_API const char *hypar_graph_values(const struct hypar_graph *graph);
+
 HYPAR_API int64_t hypar_graph_batch(const struct hypar_graph *graph);
 HYPAR_API int hypar_graph_op_count(const struct hypar_graph *graph);
 HYPAR_API int hypar_graph_tensor_count(const struct hypar_graph *graph);
@@ -143,6 +143,47 @@ HYPAR_API const char *hypar_graph_op_kind(const struct hypar_graph *graph, int o
 HYPAR_API int hypar_graph_find_op(const struct hypar_graph *graph, const char *name); /* -1 */
 HYPAR_API int hypar_graph_axis_count(const struct hypar_graph *graph, int op);
 HYPAR_API struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis);
+
+/* Floating-point operations of its forward, or of its backward passes, of a batch: two per
+ * multiply-add. */
+HYPAR_API double hypar_graph_op_flops(const struct hypar_graph *graph, int op, bool backward);
+
+/* A tensor that an operator touches. */
+struct hypar_operand {
+    const char *name;         /* as 'hypar ops' has it: "x", "w", "y"; owned by the graph */
+    int tensor;               /* -1: it may be left out, and is */
+    bool written;             /* else it is read; both in forward passes */
+    int axis[HYPAR_MAX_DIMS]; /* of each dimension: the axis whose parts divide it; -1: none */
+};
+HYPAR_API int hypar_graph_operand_count(const struct hypar_graph *graph, int op);
+HYPAR_API struct hypar_operand hypar_graph_operand(const struct hypar_graph *graph, int op,
+                                                   int operand);
+
+enum hypar_tensor_kind {
+    HYPAR_TENSOR_INPUT,      /* given to the model */
+    HYPAR_TENSOR_PARAMETER,  /* a weight */
+    HYPAR_TENSOR_ACTIVATION, /* written by an operator */
+    HYPAR_TENSOR_STATISTIC,  /* between two passes of one operator: batch norm's mean */
+};
+
+struct hypar_tensor {
+    const char *name; /* owned by the graph */
+    enum hypar_tensor_kind kind;
+    struct hypar_shape shape;
+    bool index;     /* integers: token ids, labels */
+    bool trained;   /* it has a gradient */
+    int sample_dim; /* the dimension that holds the samples; -1: none */
+    int writer;     /* the operator that writes it; -1: an input or a parameter */
+    int n_readers;
+};
+HYPAR_API struct hypar_tensor hypar_graph_tensor(const struct hypar_graph *graph, int tensor);
+
+/* The operator that reads it as its reader `i`, in the order of operators; one that reads it
+ * twice is there twice. */
+HYPAR_API int hypar_graph_reader(const struct hypar_graph *graph, int tensor, int i);
+
+/* The tensor that is the loss; -1: none. */
+HYPAR_API int hypar_graph_loss(const struct hypar_graph *graph);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,8 @@
 #define HYPAR_HYPAR_H
 
 #include <hypar/base.h>
+#include <hypar/emit.h>
+#include <hypar/explain.h>
 #include <hypar/explore.h>
 #include <hypar/fit.h>
 #include <hypar/graph.h>
@@ -14,5 +16,6 @@
 #include <hypar/run.h>
 #include <hypar/search.h>
 #include <hypar/sim.h>
+#include <hypar/tool.h>
 
 #endif /* HYPAR_HYPAR_H */

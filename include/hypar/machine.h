@@ -152,20 +152,6 @@ HYPAR_API const struct hypar_device_type *hypar_device_type(int i);
 HYPAR_API const struct hypar_topology *hypar_topology(int i);
 HYPAR_API const struct hypar_machine_option *hypar_machine_option(int i);
 
-/* Its processor, as the system names it. */
-HYPAR_API const char *hypar_local_processor(void);
-
-/* All cores of this computer, at least 1. */
-HYPAR_API int hypar_local_all_cores(void);
-
-/* Cores of this computer that the process may run on (taskset, a cpuset), at least 1. */
-HYPAR_API int hypar_local_cores(void);
-
-/* Bind this process, and the threads that it starts from then on, to `n` of these cores, from
- * number `first` on. False: there are not so many, or it cannot be done (never without hwloc).
- */
-HYPAR_API bool hypar_local_bind(int first, int n);
-
 #ifdef __cplusplus
 }
 #endif

@@ -151,6 +151,34 @@ struct hypar_stage {
     enum hypar_share share;
 };
 
+/* A planner's plan beside others', as a search compared them. */
+struct hypar_other {
+    const char *planner;
+    double step_s;    /* as steps were compared: simulated, where they could be */
+    double compute_s; /* of that, of the device that computes longest; 0: not known */
+    double comm_bytes, energy_j;
+    const char *how; /* the plan in a few words: "n=4 of 9 operators, k=4 of 2" */
+};
+
+/* A planner without a plan that fits, or whose plan was not looked at. */
+struct hypar_left_out {
+    const char *planner, *why;
+};
+
+/* How a plan was found: what its file keeps of the search, its member "search". */
+struct hypar_plan_search {
+    const char *asked;    /* the planner that was asked for: "auto" */
+    const char *options;  /* that bounded the search: "--memory 16GB --for torch"; "": none */
+    const char *made_for; /* another machine than the one at hand, in words; NULL: it is not */
+    const char *exact;    /* what no other choice is better in; NULL: nothing is known */
+    double lower_bound_s; /* of the planner's own cost; 0: not known */
+    struct hypar_other self; /* the plan as it was found, and who found it; .how is NULL */
+    uint64_t plan_hash;      /* ... which differs where it was changed since */
+    int n_others, n_left_out;
+    const struct hypar_other *other; /* less good plans that fit, the best first */
+    const struct hypar_left_out *left_out;
+};
+
 struct hypar_plan_read_options {
     const char *model;   /* instead of what the file says; NULL: as it says */
     const char *machine; /* likewise */
@@ -230,6 +258,9 @@ HYPAR_API int hypar_plan_shard_over(const struct hypar_plan *plan, int op);
 
 HYPAR_API int hypar_plan_op_stage(const struct hypar_plan *plan, int op); /* -1: no stages */
 
+/* How many devices of the machine have nothing to do. */
+HYPAR_API int hypar_plan_idle_devices(const struct hypar_plan *plan);
+
 HYPAR_API int hypar_plan_stage_count(const struct hypar_plan *plan);
 HYPAR_API struct hypar_stage hypar_plan_stage(const struct hypar_plan *plan, int stage);
 HYPAR_API struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan);
@@ -237,6 +268,76 @@ HYPAR_API struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *pla
 /* What the plan was made from, where its file says so; operators may differ from it. NULL: it
  * was not; owned by the plan. */
 HYPAR_API const struct hypar_layout *hypar_plan_layout(const struct hypar_plan *plan);
+
+/* How it was found, where a search or its file says so; NULL: nobody knows; owned by the plan.
+ */
+HYPAR_API const struct hypar_plan_search *hypar_plan_search(const struct hypar_plan *plan);
+
+/* Is it still as it was found? */
+HYPAR_API bool hypar_plan_is_as_found(const struct hypar_plan *plan);
+
+/* Changing a plan ----------------------------------------------------------------------
+ *
+ * A plan that is one's own (hypar_plan_new() in hypar/search.h, hypar_plan_copy(),
+ * hypar_plan_read()) may be changed while nobody else looks at it: no program, simulation or
+ * result that was made from it is in use. Each function refuses, and changes nothing, what no
+ * plan can hold; whether all of it together fits, hypar_plan_check() tells, and lowering,
+ * simulating and training ask it. */
+
+/* The same plan once more. Its graph and machine must outlive it, so a plan that owns them,
+ * too. To be released with hypar_plan_free(). */
+HYPAR_API struct hypar_plan *hypar_plan_copy(const struct hypar_plan *plan);
+
+/* How one operator is split, and where its parts run. */
+struct hypar_split {
+    int op;
+    int degree[HYPAR_MAX_AXES];           /* of each of its axes; 0 counts as 1 */
+    const int64_t *sizes[HYPAR_MAX_AXES]; /* of the parts of an axis; NULL: as even as can be */
+    const int *device; /* in the order of hypar_plan_device(); NULL: the first ones of its
+                          stage, or without stages of the machine */
+};
+
+/* How operator `op` is; its lists are the plan's, and valid until that changes. */
+HYPAR_API struct hypar_split hypar_plan_split(const struct hypar_plan *plan, int op);
+
+/* Split and place an operator; all is copied. HYPAR_INFEASIBLE, with the axis or the device. */
+HYPAR_API enum hypar_status hypar_plan_set_op(struct hypar_plan *plan,
+                                              const struct hypar_split *split,
+                                              struct hypar_error *err);
+
+/* Cut the graph into `n` stages in place of those that there were; 0: into none. Every operator
+ * is then unsplit, on the first device of its stage. All is copied. HYPAR_INFEASIBLE, with the
+ * stage. */
+HYPAR_API enum hypar_status hypar_plan_set_stages(struct hypar_plan *plan,
+                                                  const struct hypar_stage *stage, int n,
+                                                  struct hypar_error *err);
+
+/* Schedule and micro-batches; to be set after the stages. HYPAR_INFEASIBLE. */
+HYPAR_API enum hypar_status hypar_plan_set_schedule(struct hypar_plan *plan,
+                                                    const struct hypar_schedule *schedule,
+                                                    struct hypar_error *err);
+
+/* Compute an operator's result again in the backward half, or keep it; and the same of all
+ * operators, by a word. HYPAR_INFEASIBLE. */
+HYPAR_API enum hypar_status hypar_plan_set_recompute(struct hypar_plan *plan, int op,
+                                                     bool recompute, struct hypar_error *err);
+HYPAR_API enum hypar_status hypar_plan_recompute_all(struct hypar_plan *plan,
+                                                     enum hypar_recompute recompute,
+                                                     struct hypar_error *err);
+
+/* What is divided of an operator's parameters, among how many of the devices that hold the same
+ * (0: all); all users of a parameter must say the same. Of all operators at once:
+ * hypar_plan_shard_all() in hypar/program.h. HYPAR_INFEASIBLE. */
+HYPAR_API enum hypar_status hypar_plan_set_shard(struct hypar_plan *plan, int op,
+                                                 enum hypar_shard shard, int over,
+                                                 struct hypar_error *err);
+
+/* All of it anew from a layout: stages, schedule, splits, devices, recomputation, what is
+ * divided. Members that are 0: 1, and the usual schedule. HYPAR_INFEASIBLE where graph or
+ * machine do not fit it, and then every operator is unsplit and there are no stages. */
+HYPAR_API enum hypar_status hypar_plan_set_layout(struct hypar_plan *plan,
+                                                  const struct hypar_layout *layout,
+                                                  struct hypar_error *err);
 
 #ifdef __cplusplus
 }

@@ -147,7 +147,6 @@ HYPAR_API bool hypar_trace_mean(const struct hypar_trace *trace, int64_t i,
 
 /* How many steps it is the mean of. */
 HYPAR_API int64_t hypar_trace_mean_steps(const struct hypar_trace *trace);
-HYPAR_API int hypar_trace_rank_count(const struct hypar_trace *trace);
 
 /* How many steps it has. */
 HYPAR_API int64_t hypar_trace_step_count(const struct hypar_trace *trace);

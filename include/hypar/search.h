@@ -36,7 +36,7 @@ struct hypar_search_progress {
 };
 
 /* Planners that auto tried and that have no plan that fits, and why. */
-enum { HYPAR_MAX_REFUSALS = 32 };
+enum { HYPAR_MAX_REFUSALS = 64 }; /* more than there are planners, with one's own */
 struct hypar_refusals {
     int n;
     struct {
@@ -51,6 +51,8 @@ struct hypar_search_options {
         *model; /* what hypar_import() took, to be written into the plan; NULL: its name */
     const char *machine; /* what hypar_machine_read() took; NULL: written out as an object */
     bool joint;          /* hypar, accpar: all levels at once instead of from the top */
+    const char
+        *target; /* plans that this framework can run (hypar/emit.h): "torch"; NULL: any */
     double memory_bytes; /* limit per device; 0: the device's own */
     bool unlimited;      /* plans may need more than that; how full devices would be is told by
                             it all the same */
@@ -83,8 +85,8 @@ struct hypar_search_options {
     /* gpipe, 1f1b, zb-h1, zb-h2; 0: chosen. Plans without stages have so many micro-batches,
      * one after another; 0: one */
     int64_t stages, micro_batches;
-    /* 3d (hybrid: the schedule): members that are 0 are chosen; where all degrees are given the
-     * schedule is 1f1b, chunks 1 by default */
+    /* 3d (hybrid: schedule, sequence_parallel): members that are 0 are chosen; where all
+     * degrees are given the schedule is 1f1b, chunks 1 by default */
     struct hypar_layout layout;
     /* 3d, hybrid: parts of a layer, groups of devices that stages lie on, at most; 0: any. Of
      * these planners of pipelines take max_pipeline. */
@@ -94,8 +96,9 @@ struct hypar_search_options {
     const char *axes;                    /* optcnn: what may be divided, of "nkhwtc"; NULL:
                                             "nkhw" */
     const struct hypar_profile *profile; /* optcnn: measured times; may be NULL */
-    /* "OP:n=2,k=2": this operator is split so, over devices 0, 1, 2, ...; "OP:" not at all.
-     * flexflow, exhaustive; the others refuse. */
+    /* "OP:n=2,k=2": this operator is split so, over devices 0, 1, 2, ... of its stage, or of
+     * all where there are no stages; "OP:unsplit" not at all. flexflow, exhaustive, hybrid; the
+     * others refuse. */
     const char *const *fix;
     int n_fix;
     /* flexflow: */
@@ -193,12 +196,6 @@ HYPAR_API void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes,
 /* NULL if it was not: hypar_search_info.not_simulated says why. Owned by `found`. */
 HYPAR_API const struct hypar_simulated *hypar_found_simulated(const struct hypar_found *found);
 
-/* A plan that auto did not take, although it fits; simulated. */
-struct hypar_other {
-    const char *planner;
-    double step_s, comm_bytes, energy_j;
-};
-
 /* A step that no plan of the model on the machine is faster than, as steps are simulated,
  * whatever is chosen: stages, splits, micro-batches, schedule, recomputation, sharding,
  * devices. Not for pipedream, whose steps overlap. */
@@ -237,6 +234,7 @@ struct hypar_search_info {
     const char *made_for; /* auto: what it was made for, where that is not all of the machine as
                              it is: "the first 16 of 32 devices", "links half as fast"; else
                              NULL */
+    const char *target;   /* that can run it, as asked: "torch"; NULL: nobody asked */
     double seconds;       /* auto: simulating included */
     int64_t evaluated;    /* states weighed */
     bool chooses;         /* it weighed choices; dp, mp and owt have none to speak of */
@@ -248,7 +246,9 @@ struct hypar_search_info {
     const char *restricted;   /* auto: options that not all planners take, which left those that
                                  do; NULL: none was given */
     const char
-        *refused; /* auto: planners without a plan that fits, and why; "" or NULL: none */
+        *refused;   /* auto: planners without a plan that fits, and why; "" or NULL: none */
+    int n_left_out; /* ... one by one */
+    const struct hypar_left_out *left_out;
     int n_others; /* auto: plans that fit, too, the best first; owned by what was found */
     const struct hypar_other *other;
     enum hypar_objective objective; /* ... at which they are less good */
@@ -339,6 +339,8 @@ hypar_found_layerwise(const struct hypar_found *found);
 /* Row `i` of the table of planners, or NULL past the last. */
 struct hypar_planner_info {
     const char *name, *summary, *source;
+    const char *exact; /* what no other choice is better in, where its search is exact; NULL: it
+                          never is */
     bool tries_others; /* its plan is the best of the others', and fits */
     bool small_only;   /* it refuses all but small problems */
     bool proposes;     /* options `proposals` and `budget_s` are for it */
@@ -349,6 +351,53 @@ HYPAR_API const struct hypar_planner_info *hypar_planner(int i);
 
 /* The one of that name; NULL: there is none. */
 HYPAR_API const struct hypar_planner_info *hypar_planner_find(const char *name);
+
+/* A planner of one's own --------------------------------------------------------------- */
+
+/* A plan to be made by hand: every operator unsplit on device 0, without stages, with what
+ * `options` (NULL: the defaults) say of plans: precision, optimizer, recomputation, seed, how
+ * steps are simulated, ... Graph and machine must outlive it. */
+HYPAR_API struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
+                                            const struct hypar_machine *machine,
+                                            const struct hypar_search_options *options);
+
+struct hypar_planner {
+    unsigned abi; /* HYPAR_ABI_VERSION */
+    const char *name, *summary;
+    const char *source; /* the paper that it follows; NULL: none */
+    /* Options that not every planner takes, and that this one looks at: "--proposals,--budget".
+     * Others that are given are refused. NULL: none. */
+    const char *takes;
+    bool in_auto; /* auto tries it, too, also for fewer devices and other links */
+    /* Make a plan: *out is the caller's, who checks and simulates it. `options` are as
+     * hypar_search() has them: `memory_bytes` is the limit, `stop` ends it, `progress` is to be
+     * told, `threads` is the most that it may start. May be called by several threads at once,
+     * as a sweep does. Anything but HYPAR_OK: there is no plan, *err says why. */
+    enum hypar_status (*plan)(struct hypar_plan **out, const struct hypar_graph *graph,
+                              const struct hypar_machine *machine,
+                              const struct hypar_search_options *options, void *who,
+                              struct hypar_error *err);
+    void *who; /* handed to it */
+};
+
+enum { HYPAR_MAX_OWN_PLANNERS = 32 };
+
+/* From now on hypar_search(), hypar_planner() and `hypar planners` know this planner, which
+ * must stay where it is. To be called before other threads use the library. HYPAR_INVALID for a
+ * name that is taken or is none, HYPAR_UNSUPPORTED for another ABI version. A second time
+ * nothing happens. */
+HYPAR_API enum hypar_status hypar_planner_register(const struct hypar_planner *planner,
+                                                   struct hypar_error *err);
+
+/* What a shared library that has a planner defines. */
+extern HYPAR_API const struct hypar_planner hypar_planner_plugin;
+#define HYPAR_PLANNER_SYMBOL "hypar_planner_plugin"
+
+/* Load such a library, for as long as the process lives, and register its planner, whose name
+ * goes to *name. `path` without a '/' is looked for as the dynamic linker does.
+ * HYPAR_UNREADABLE if it cannot be loaded or has no planner; or as hypar_planner_register(). */
+HYPAR_API enum hypar_status hypar_planner_load(const char **name, const char *path,
+                                               struct hypar_error *err);
 
 #ifdef __cplusplus
 }

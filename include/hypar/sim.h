@@ -37,17 +37,10 @@ struct hypar_sim_options {
         *profile; /* measured times; may be NULL; must outlive the call */
 };
 
-/* The same as a plan keeps it, without minibatches, timeline and profile. */
-HYPAR_API struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options);
-
 /* What the options (may be NULL) say, and where they say nothing the plan; points into the
  * plan. */
 HYPAR_API struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
                                                     const struct hypar_sim_options *options);
-
-/* Is there a way to do all-reduces of this name? HYPAR_USAGE, with the nearest names, if not.
- */
-HYPAR_API enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err);
 
 struct hypar_sim; /* opaque; a simulated step */
 
@@ -166,12 +159,14 @@ struct hypar_sim_event {
     char name[160];   /* "conv1+relu1 forward part 3 micro 0" */
     int device;       /* -1: it is on links */
     int op;           /* the first of those that are computed; -1: a comm or an update */
+    int tensor;       /* that a comm is of, or that is updated; -1: none */
     int micro, stage; /* -1: none */
     int n_links;      /* it holds these directed links ... */
     const int *link;
     const double *link_busy_s; /* ... from start + link_offset_s on for so long */
     const double *link_offset_s;
-    double bytes; /* sent; 0: none */
+    double bytes;  /* sent; 0: none */
+    int64_t after; /* the event that ended last of those that it waited for; -1: none */
     double ready_s, start_s, end_s;
 };
 HYPAR_API bool hypar_sim_event(const struct hypar_sim *sim, int64_t i,
@@ -187,6 +182,73 @@ struct hypar_sim_memory_point {
 };
 HYPAR_API bool hypar_sim_memory_point(const struct hypar_sim *sim, int64_t i,
                                       struct hypar_sim_memory_point *point);
+
+/* The critical path: what the step was busy with, from its begin to its end, one task after the
+ * other. A task begins when the last of those that it waits for has ended, or, if the device or
+ * the link that it needs is held by another one then, when that lets it go: the path goes on
+ * with whichever it was. Segment i, false past the last; only with options.timeline. Each
+ * begins where the one before ends. The first begins at 0, the last ends with step_s (schedule
+ * pipedream: with window_s of hypar_sim_pipeline()). */
+enum hypar_segment {
+    HYPAR_SEGMENT_COMPUTE,
+    HYPAR_SEGMENT_UPDATE, /* of parameters, and what comes before them: squares of gradients */
+    HYPAR_SEGMENT_EXCHANGE, /* on a link, or what a comm takes besides its links */
+    HYPAR_SEGMENT_LAUNCH,   /* the host of a device is still launching its kernels */
+    HYPAR_SEGMENT_COUNT,
+};
+struct hypar_sim_segment {
+    enum hypar_segment kind;
+    int64_t event;   /* the task, for hypar_sim_event(); -1: launches */
+    int device;      /* that computes; -1 */
+    int link;        /* directed, that is held; -1: none */
+    double queued_s; /* of it: the next task on the path was ready, and stood in the queue */
+    double start_s, end_s;
+};
+HYPAR_API bool hypar_sim_segment(const struct hypar_sim *sim, int64_t i,
+                                 struct hypar_sim_segment *segment);
+
+/* Delta simulation: the step of a plan that changes operator by operator, from what a change
+ * touches alone, and exactly what hypar_simulate() would give.
+ *
+ *     TRY(hypar_delta_begin(&delta, plan, NULL, err));
+ *     double best_s = hypar_delta_step_s(delta), step_s;
+ *     struct hypar_split change = { .op = op, .degree = { 4 } };
+ *     if (hypar_delta_propose(delta, &change, 1, best_s, &step_s, NULL) == HYPAR_OK &&
+ *         step_s < best_s)
+ *         hypar_delta_accept(delta);
+ *     else
+ *         hypar_delta_undo(delta);
+ *
+ * Stages, schedule and all that is said of the plan as a whole stay. */
+struct hypar_delta; /* opaque; one for each thread that proposes */
+
+/* Begin with `plan`, of which there is a copy from then on; its graph, its machine and the
+ * profile must outlive it. `options` may be NULL: as the plan says. HYPAR_UNSUPPORTED where
+ * gradients are clipped, or as from hypar_lower(). */
+HYPAR_API enum hypar_status hypar_delta_begin(struct hypar_delta **out,
+                                              const struct hypar_plan *plan,
+                                              const struct hypar_sim_options *options,
+                                              struct hypar_error *err);
+HYPAR_API void hypar_delta_free(struct hypar_delta *delta); /* NULL is allowed */
+
+/* Split and place `n` operators, each named once, otherwise; the step that the plan then has
+ * goes to *step_s. One that is sure to be longer than `limit_s` (0: there is no limit) is not
+ * simulated to its end: *step_s is something above the limit then, and nothing is proposed any
+ * more. If it fails, neither: HYPAR_INFEASIBLE or HYPAR_UNSUPPORTED where the operator cannot
+ * be so. What was proposed before and not accepted is undone. */
+HYPAR_API enum hypar_status hypar_delta_propose(struct hypar_delta *delta,
+                                                const struct hypar_split *change, int n,
+                                                double limit_s, double *step_s,
+                                                struct hypar_error *err);
+
+/* Keep what is proposed, or take it back; where nothing is, nothing happens. */
+HYPAR_API void hypar_delta_accept(struct hypar_delta *delta);
+HYPAR_API void hypar_delta_undo(struct hypar_delta *delta);
+
+/* The plan, with what is proposed; owned by `delta`. And its step (schedule pipedream: of all
+ * minibatches that are simulated, the mean). */
+HYPAR_API const struct hypar_plan *hypar_delta_plan(const struct hypar_delta *delta);
+HYPAR_API double hypar_delta_step_s(const struct hypar_delta *delta);
 
 /* `changes` random changes of one operator's split and devices, one after another, each done in
  * full and by delta, and compared task by task. */

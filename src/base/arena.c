@@ -1,15 +1,15 @@
 /* Memory: blocks from which pieces are cut, given back all at once or down to a mark. */
 #include "base/arena.h"
 
+#include "base/memory.h"
 #include "base/watch.h"
 
-#include <hypar/base.h>
+#include <hypar/tool.h>
 
 #include <limits.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Blocks double in size up to a limit: small objects stay small, large ones take few blocks. */
@@ -28,9 +28,7 @@ static struct arena_block *push_block(struct arena *arena, size_t need)
     size = size > LARGEST_BLOCK_BYTES ? LARGEST_BLOCK_BYTES : size;
     size_t gap = hp_watch_gap();
     size = size < need + gap ? need + gap : size;
-    struct arena_block *block = malloc(sizeof *block + size);
-    if (!block)
-        hypar_out_of_memory(size);
+    struct arena_block *block = hp_take(sizeof *block + size);
     *block = (struct arena_block){ .below = arena->top, .size = size, .gap = gap };
     if (gap)
         hp_watch_close(block->bytes, size);
@@ -139,7 +137,7 @@ void hp_arena_release(struct arena *arena, struct arena_mark mark)
 {
     while (arena->top != mark.top) {
         struct arena_block *below = arena->top->below;
-        free(arena->top);
+        hp_give_back(arena->top);
         arena->top = below;
     }
     struct arena_block *top = arena->top;
@@ -163,17 +161,24 @@ size_t hp_arena_bytes(const struct arena *arena)
     return bytes;
 }
 
+/* What was taken stands in front of the array. */
 void *hp_array_new(size_t bytes)
 {
     enum { ALIGN = 64 };
-    void *array =
-        bytes < SIZE_MAX / 2 ? aligned_alloc(ALIGN, bytes / ALIGN * ALIGN + ALIGN) : NULL;
-    if (!array)
+    if (bytes > SIZE_MAX / 2)
         hypar_out_of_memory(bytes);
+    char *taken = hp_take(bytes + ALIGN + sizeof(void *));
+    char *array = taken + sizeof(void *);
+    array += ALIGN - (uintptr_t)array % ALIGN;
+    memcpy(array - sizeof taken, &taken, sizeof taken);
     return array;
 }
 
 void hp_array_free(void *array)
 {
-    free(array);
+    char *taken;
+    if (!array)
+        return;
+    memcpy(&taken, (char *)array - sizeof taken, sizeof taken);
+    hp_give_back(taken);
 }

@@ -2,7 +2,7 @@
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
-#include <hypar/base.h>
+#include <hypar/tool.h>
 
 /* Write the reason into *err (if any) and return `status`, so a caller can
  *     return hp_fail(err, HYPAR_SYNTAX, "line %d: unknown operator '%s'", line, name);

@@ -1,6 +1,8 @@
 /* Reading JSON with jansson, which only this file knows: members by type, with their place. */
 #include "base/json.h"
 
+#include "base/file.h"
+#include "base/gzip.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "base/word.h"
@@ -17,7 +19,10 @@ enum { MAX_DEPTH = 64, PLACE_BYTES = 240, FOUND_BYTES = 64 };
 
 static const int64_t MAX_FILE_BYTES = (int64_t)1 << 30;
 static const int64_t MAX_BLANK_BYTES = (int64_t)1 << 26; /* before the value begins */
-static const int64_t MAX_VALUES = (int64_t)1 << 25;      /* each takes some 100 bytes */
+static const int64_t MAX_VALUES = (int64_t)1 << 25; /* each takes some 100 bytes, objects 240 */
+/* ... of a packed file, or as many as it has bytes: a trace has a value in two of them, and
+ * what is far beyond that was packed to take memory. */
+static const int64_t MAX_PACKED_VALUES = (int64_t)1 << 20;
 
 struct json_document {
     struct arena arena;
@@ -70,6 +75,7 @@ struct source {
     const char *text; /* `left` bytes of it */
     size_t left;
     int64_t bytes, values; /* values: lists, objects and commas, so not less than there are */
+    int64_t packed;        /* bytes that gzip made of it; 0: it is not packed */
     int depth;
     bool begun, in_string, escaped;
     const char *refused; /* why, or NULL */
@@ -96,6 +102,9 @@ static void watch(struct source *source, char c)
         source->refused = "nested deeper than 64 levels";
     else if (source->values >= MAX_VALUES)
         source->refused = "more than 2^25 values";
+    else if (source->packed && source->values >= MAX_PACKED_VALUES &&
+             source->values > source->packed)
+        source->refused = "more than 2^20 values, and more than the packed file has bytes";
 }
 
 /* The parser's json_load_callback_t: fill `buffer`, 0 at the end. */
@@ -156,6 +165,15 @@ static enum hypar_status fail_in(struct hypar_error *err, enum hypar_status stat
     return hp_in(err, hp_fail(err, status, "%s%s", what, why), "%s", name);
 }
 
+/* What the parser says, but for what it says of its own flags. */
+static const char *syntax_text(const json_error_t *at)
+{
+    enum json_error_code code = json_error_code(at);
+    return code == json_error_null_character || code == json_error_null_byte_in_key
+               ? "\\u0000 is not allowed in a string"
+               : at->text;
+}
+
 static enum hypar_status parse(struct json_document **out, struct source *source,
                                const char *name, struct hypar_error *err)
 {
@@ -173,7 +191,7 @@ static enum hypar_status parse(struct json_document **out, struct source *source
         return fail_in(err, HYPAR_UNSUPPORTED, name, "", source->refused);
     }
     if (!root) {
-        hp_fail(err, HYPAR_SYNTAX, "%s", at.text);
+        hp_fail(err, HYPAR_SYNTAX, "%s", syntax_text(&at));
         return hp_in(err, HYPAR_SYNTAX, "%s:%d:%d", name, at.line, at.column);
     }
 
@@ -186,17 +204,52 @@ static enum hypar_status parse(struct json_document **out, struct source *source
     return HYPAR_OK;
 }
 
+/* Packed by gzip: as a whole. */
+static enum hypar_status parse_packed(struct json_document **out, FILE *file, const char *name,
+                                      struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    const char *packed, *text;
+    size_t n_packed, n, most = (size_t)MAX_FILE_BYTES;
+    enum hypar_status status =
+        hp_file_read_rest(&arena, file, name, most, &packed, &n_packed, err);
+    if (status == HYPAR_OK && n_packed > most)
+        status = fail_in(err, HYPAR_UNSUPPORTED, name, "", "larger than 1 GiB");
+    else if (status == HYPAR_OK) {
+        status = hp_gunzip(&arena, &text, &n, packed, n_packed, most, err);
+        if (status != HYPAR_OK)
+            hp_in(err, status, "%s", name);
+    }
+    if (status == HYPAR_OK)
+        status =
+            parse(out, &(struct source){ .text = text, .left = n, .packed = (int64_t)n_packed },
+                  name, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
+static enum hypar_status parse_file(struct json_document **out, FILE *file, const char *name,
+                                    struct hypar_error *err)
+{
+    int first = getc(file);
+    if (first != EOF)
+        ungetc(first, file);
+    return first == HP_GZIP_FIRST_BYTE
+               ? parse_packed(out, file, name, err)
+               : parse(out, &(struct source){ .file = file }, name, err);
+}
+
 enum hypar_status hp_json_read_file(struct json_document **out, const char *path,
                                     struct hypar_error *err)
 {
     *out = NULL;
     if (strcmp(path, "-") == 0)
-        return parse(out, &(struct source){ .file = stdin }, "standard input", err);
+        return parse_file(out, stdin, "standard input", err);
 
     FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return fail_in(err, HYPAR_UNREADABLE, path, "cannot open: ", strerror(errno));
-    enum hypar_status status = parse(out, &(struct source){ .file = file }, path, err);
+    enum hypar_status status = parse_file(out, file, path, err);
     fclose(file);
     return status;
 }

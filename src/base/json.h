@@ -21,8 +21,9 @@ struct json {
 };
 
 /* Parse a file ("-": standard input) or a text. `name` stands in front of messages. A file
- * above 1 GiB, more than 2^25 values, a depth above 64, duplicate keys and anything after the
- * value are refused. A file is opened once, so a pipe will do. */
+ * above 1 GiB, more than 2^25 values (packed: than 2^20 and than bytes), a depth above 64,
+ * duplicate keys and anything after the value are refused. A file is opened once, so a pipe
+ * will do; it may be packed by gzip. */
 enum hypar_status hp_json_read_file(struct json_document **out, const char *path,
                                     struct hypar_error *err);
 enum hypar_status hp_json_read_text(struct json_document **out, const char *text, size_t length,
@@ -84,6 +85,7 @@ enum hypar_status hp_json_same(const struct json *at, const struct json *expecte
  * same; integers are written as integers. Key is NULL inside an array and for the root. */
 struct json_writer {
     FILE *file;
+    bool in_page; /* inside an element of HTML: no '<', which could end it; and no blanks */
     int depth;
     bool flat[64], empty[64];
 };
@@ -95,6 +97,8 @@ void hp_json_end_array(struct json_writer *w);
 void hp_json_put_string(struct json_writer *w, const char *key, const char *value);
 void hp_json_put_int(struct json_writer *w, const char *key, int64_t value);
 void hp_json_put_number(struct json_writer *w, const char *key, double value);
+/* value / 1,000,000, of at most 15 digits: the same text, faster. */
+void hp_json_put_millionths(struct json_writer *w, const char *key, int64_t value);
 void hp_json_put_bool(struct json_writer *w, const char *key, bool value);
 void hp_json_put_null(struct json_writer *w, const char *key);
 /* A number, or null where it is not known. */

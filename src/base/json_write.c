@@ -9,10 +9,11 @@
 #include <string.h>
 
 /* How many characters at `s` stand for themselves. */
-static size_t plain_length(const unsigned char *s)
+static size_t plain_length(const unsigned char *s, bool in_page)
 {
     size_t n = 0;
-    while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\')
+    while (s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\' &&
+           !(in_page && s[n] == '<'))
         n++;
     return n;
 }
@@ -27,12 +28,13 @@ static void write_escaped(FILE *file, unsigned code)
 
 /* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON;
  * what cannot be shown is escaped, as the file may be a terminal. */
-static void write_string(FILE *file, const char *text)
+static void write_string(const struct json_writer *w, const char *text)
 {
+    FILE *file = w->file;
     static const char escapes[] = "\"\"\\\\\bb\ff\nn\rr\tt";
     fputc('"', file);
     for (const unsigned char *s = (const unsigned char *)text; *s;) {
-        size_t plain = plain_length(s);
+        size_t plain = plain_length(s, w->in_page);
         fwrite(s, 1, plain, file);
         s += plain;
         if (!*s)
@@ -45,7 +47,7 @@ static void write_string(FILE *file, const char *text)
             fputs("\\ufffd", file);
         else if (*escape)
             fprintf(file, "\\%c", escape[1]);
-        else if (!hp_printable_length((const char *)s))
+        else if (*s == '<' || !hp_printable_length((const char *)s))
             write_escaped(file, hp_utf8_code((const char *)s, n));
         else
             fwrite(s, 1, n, file);
@@ -56,7 +58,8 @@ static void write_string(FILE *file, const char *text)
 
 static void new_line(const struct json_writer *w, int depth)
 {
-    fprintf(w->file, "\n%*s", 2 * depth, "");
+    if (!w->in_page)
+        fprintf(w->file, "\n%*s", 2 * depth, "");
 }
 
 /* What comes before every value: a comma, a place on its line, a key. */
@@ -68,13 +71,13 @@ static void begin_value(struct json_writer *w, const char *key)
             fputc(',', w->file);
         if (!w->flat[w->depth])
             new_line(w, w->depth);
-        else if (!first)
+        else if (!first && !w->in_page)
             fputc(' ', w->file);
         w->empty[w->depth] = false;
     }
     if (key) {
-        write_string(w->file, key);
-        fputs(": ", w->file);
+        write_string(w, key);
+        fputs(w->in_page ? ":" : ": ", w->file);
     }
 }
 
@@ -128,7 +131,7 @@ void hp_json_end_array(struct json_writer *w)
 void hp_json_put_string(struct json_writer *w, const char *key, const char *value)
 {
     begin_value(w, key);
-    write_string(w->file, value);
+    write_string(w, value);
     end_value(w);
 }
 
@@ -148,6 +151,24 @@ void hp_json_put_number(struct json_writer *w, const char *key, double value)
     char text[NUMBER_TEXT_BYTES];
     begin_value(w, key);
     fputs(hp_number_text(text, value), w->file);
+    end_value(w);
+}
+
+void hp_json_put_millionths(struct json_writer *w, const char *key, int64_t value)
+{
+    enum { MILLION = 1000000 };
+    char text[32];
+    long long whole = (long long)(value / MILLION), part = (long long)(value % MILLION);
+    if (value < 0 || whole >= 1000000000) {
+        hp_json_put_number(w, key, (double)value / MILLION);
+        return;
+    }
+    int n = snprintf(text, sizeof text, part ? "%lld.%06lld" : "%lld", whole, part);
+    while (part && text[n - 1] == '0')
+        n--;
+    text[n] = '\0';
+    begin_value(w, key);
+    fputs(text, w->file);
     end_value(w);
 }
 

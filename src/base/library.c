@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 
@@ -13,12 +14,15 @@ static enum hypar_status cannot_load(struct hypar_error *err)
     return hp_fail(err, HYPAR_RUNTIME, "%s", why ? why : "cannot load a library");
 }
 
-/* Libraries with plugins of their own, as MPI's, want their symbols seen by these. */
-enum hypar_status hp_library_load(void **out, const char *name,
+enum hypar_status hp_library_load(void **out, const char *name, enum library_scope scope,
                                   const struct library_symbol *symbol, int n_symbols,
                                   struct hypar_error *err)
 {
-    *out = dlopen(name, RTLD_NOW | RTLD_GLOBAL);
+    struct stat file;
+    *out = NULL;
+    if (stat(name, &file) == 0 && !S_ISREG(file.st_mode)) /* a pipe would be waited for */
+        return hp_fail(err, HYPAR_UNSUPPORTED, "%s: not a regular file", name);
+    *out = dlopen(name, RTLD_NOW | (scope == LIBRARY_SEEN ? RTLD_GLOBAL : RTLD_LOCAL));
     if (!*out)
         return cannot_load(err);
     for (int i = 0; i < n_symbols; i++) {

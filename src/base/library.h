@@ -12,9 +12,15 @@ struct library_symbol {
     void *pointer;
 };
 
+/* Whether its symbols are seen by libraries that are loaded later. */
+enum library_scope {
+    LIBRARY_SEEN, /* as those with plugins of their own want it, MPI's */
+    LIBRARY_APART,
+};
+
 /* Load a library by the name that the dynamic linker knows, or by its path. *out is for
  * hp_library_unload(). HYPAR_RUNTIME: it is not there, or lacks a symbol; then *out is NULL. */
-enum hypar_status hp_library_load(void **out, const char *name,
+enum hypar_status hp_library_load(void **out, const char *name, enum library_scope scope,
                                   const struct library_symbol *symbol, int n_symbols,
                                   struct hypar_error *err);
 void hp_library_unload(void *library);

@@ -1,9 +1,10 @@
-/* What happens when there is no memory left: a line and an exit, or what the caller has set.
- * */
+/* Memory from the system or from the host; and what happens when there is none left: a line and
+ * an exit, or what the host has set. */
 #include "base/memory.h"
 
 #include <errno.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,6 +16,31 @@ void hypar_set_out_of_memory(void (*handler)(size_t bytes, void *arg), void *arg
 {
     host_handler = handler;
     host_arg = arg;
+}
+
+static struct hypar_allocator host;
+
+void hypar_set_allocator(const struct hypar_allocator *allocator)
+{
+    host = allocator ? *allocator : (struct hypar_allocator){ 0 };
+}
+
+void *hp_take(size_t bytes)
+{
+    void *memory = host.allocate ? host.allocate(bytes, host.arg) : malloc(bytes);
+    if (!memory)
+        hypar_out_of_memory(bytes);
+    return memory;
+}
+
+void hp_give_back(void *memory)
+{
+    if (!memory)
+        return;
+    if (host.allocate)
+        host.release(memory, host.arg);
+    else
+        free(memory);
 }
 
 void hp_guard(struct memory_guard *guard)

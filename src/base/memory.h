@@ -1,4 +1,5 @@
-/* base/memory.h - running out of memory on a thread that the library started. Internal.
+/* base/memory.h - where memory comes from, and running out of it on a thread that the library
+ * started. Internal.
  *
  * The host's handler may leave by longjmp, which leads nowhere from another thread, and must
  * not leave threads behind that still work for the call it gives up. So whoever starts threads
@@ -7,8 +8,12 @@
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
-#include <hypar/base.h>
+#include <hypar/tool.h>
 #include <setjmp.h>
+
+/* As malloc() and free(), but never NULL: hypar_out_of_memory(). For arena.c alone. */
+void *hp_take(size_t bytes);
+void hp_give_back(void *memory); /* NULL is allowed */
 
 /* Between hp_guard() and hp_unguard(), on the same thread, hypar_out_of_memory() goes to
  * `place` and leaves `bytes`: hp_guard(&guard); if (setjmp(guard.place) == 0) work(); else

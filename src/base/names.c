@@ -2,7 +2,7 @@
  * are written with them. */
 #include "base/names.h"
 
-#include <string.h>
+#include <strings.h>
 
 const char *const hp_precision_names[HYPAR_PRECISION_COUNT] = {
     [HYPAR_FP32] = "fp32", [HYPAR_BF16] = "bf16", [HYPAR_FP64] = "fp64",
@@ -56,13 +56,35 @@ const char *const hp_framework_names[HYPAR_FRAMEWORK_COUNT] = {
     [HYPAR_FRAMEWORK_NONE] = "none",
 };
 
+/* Other words that people write for those above. */
+static const struct alias {
+    const char *word, *name;
+} aliases[] = {
+    { "float32", "fp32" },     { "float", "fp32" },       { "float64", "fp64" },
+    { "double", "fp64" },      { "float16", "fp16" },     { "half", "fp16" },
+    { "bfloat16", "bf16" },    { "zero-1", "optimizer" }, { "zero1", "optimizer" },
+    { "zero-2", "gradients" }, { "zero2", "gradients" },  { "zero-3", "parameters" },
+    { "zero3", "parameters" }, { "fsdp", "parameters" },  { "zbh1", "zb-h1" },
+    { "zbh2", "zb-h2" },
+};
+
 /* The row called `name`, or `count`. */
-static int find(const char *const *names, int count, const char *name)
+static int find_row(const char *const *names, int count, const char *name)
 {
     int i = 0;
-    while (i < count && strcmp(names[i], name) != 0)
+    while (i < count && strcasecmp(names[i], name) != 0)
         i++;
     return i;
+}
+
+/* The same, whatever the word for it. */
+static int find(const char *const *names, int count, const char *word)
+{
+    int row = find_row(names, count, word);
+    for (size_t i = 0; row == count && i < sizeof aliases / sizeof aliases[0]; i++)
+        if (strcasecmp(aliases[i].word, word) == 0)
+            row = find_row(names, count, aliases[i].name);
+    return row;
 }
 
 #define NAMED(what, type, names, count)                        \

@@ -13,6 +13,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+unsigned hypar_abi_version(void)
+{
+    return HYPAR_ABI_VERSION;
+}
+
 unsigned hypar_version(void)
 {
     return HYPAR_VERSION_MAJOR << 16 | HYPAR_VERSION_MINOR << 8 | HYPAR_VERSION_PATCH;
@@ -297,18 +302,28 @@ static int leave_beside(struct hypar_output *out, bool keep)
     return why;
 }
 
+/* Why what was written to a stream is not there, 0: it is. An error of long ago is not told any
+ * more, so one byte more is tried: the file is not kept. */
+static int write_error(FILE *file)
+{
+    errno = 0;
+    if (fflush(file) == 0 && !ferror(file))
+        return 0;
+    if (!errno && fputc('\n', file) != EOF)
+        fflush(file);
+    return errno ? errno : EIO;
+}
+
 enum hypar_status hypar_output_finish(struct hypar_output *out, struct hypar_error *err)
 {
     FILE *file = out->file;
-    int why = 0;
+    int why;
     if (!file)
         return HYPAR_OK;
     out->file = NULL;
-    errno = 0;
     bool beside = out->nameless || out->temporary[0];
-    if (fflush(file) != 0 || ferror(file))
-        why = errno ? errno : EIO;
-    else if (beside)
+    why = write_error(file);
+    if (!why && beside)
         why = sync_file(fileno(file));
     if (out->nameless && !why)
         why = take_name(out, fileno(file));

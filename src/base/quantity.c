@@ -1,7 +1,7 @@
 /* Quantities with units, such as 15.7TFLOP/s and 3us, to and from text. */
 #include "base/number.h"
 
-#include <hypar/base.h>
+#include <hypar/tool.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -28,12 +28,16 @@ enum { N_PREFIXES = sizeof prefixes / sizeof prefixes[0], MAX_BASES = 9 };
 /* clang-format off */
 static const struct dimension {
     const char *text;
-    bool large, small; /* prefixes that make sense: k and above, m and below */
+    bool large, small; /* prefixes that make sense: k and above, m and below; of a base that is
+                          a multiple of the first none */
     struct scale bases[MAX_BASES];
 } dimensions[] = {
     [HYPAR_UNIT_COUNT]     = { "a number such as 12 or 4k", true,  false, { { "", 1, 1 } } },
     [HYPAR_UNIT_BYTES]     = { "a size such as 80GB or 80GiB", true,  false, { { "B", 1, 1 } } },
     [HYPAR_UNIT_SECONDS]   = { "a time such as 2us or 1.5ms", false, true,  { { "s", 1, 1 } } },
+    [HYPAR_UNIT_DURATION]  = { "a time such as 30s, 2m or 1.5h", false, true,
+                               { { "s", 1, 1 }, { "sec", 1, 1 }, { "m", 60, 1 }, { "min", 60, 1 },
+                                 { "h", 3600, 1 } } },
     [HYPAR_UNIT_BANDWIDTH] = { "a bandwidth such as 450GB/s or 100Gb/s", true,  false,
                                { { "B/s", 1, 1 }, { "Bps", 1, 1 }, { "b/s", 1, 8 },
                                  { "bps", 1, 8 }, { "bit/s", 1, 8 } } },
@@ -58,9 +62,9 @@ static bool find_unit(const char *suffix, const struct dimension *dimension, str
         if (!prefix_fits(&prefixes[p], dimension) || strncmp(suffix, prefixes[p].text, n) != 0)
             continue;
         for (const struct scale *base = dimension->bases; base->text; base++) {
-            if (strcmp(suffix + n, base->text) == 0) {
-                *out =
-                    (struct scale){ suffix, prefixes[p].times, prefixes[p].over * base->over };
+            if (strcmp(suffix + n, base->text) == 0 && (n == 0 || base->times == 1)) {
+                *out = (struct scale){ suffix, prefixes[p].times * base->times,
+                                       prefixes[p].over * base->over };
                 return true;
             }
         }

@@ -1,7 +1,7 @@
 /* UTF-8: where a text breaks its rules, how wide it is, and what must not reach a terminal. */
 #include "base/utf8.h"
 
-#include <hypar/base.h>
+#include <hypar/tool.h>
 #include <string.h>
 
 /* What a sequence may begin with, by its first and second byte. */
@@ -91,6 +91,14 @@ size_t hp_printable_length(const char *text)
 {
     size_t n = hp_utf8_length(text);
     return n && !IS_IN(hidden, hp_utf8_code(text, n)) ? n : 0;
+}
+
+bool hp_is_utf8(const char *text)
+{
+    size_t n = 1;
+    for (; *text && n; text += n)
+        n = hp_utf8_length(text);
+    return n > 0;
 }
 
 bool hp_has_control(const char *text)

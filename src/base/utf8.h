@@ -16,6 +16,9 @@ size_t hp_utf8_length(const char *text);
 size_t hp_printable_length(const char *text);
 unsigned hp_utf8_code(const char *text, size_t n);
 
+/* Is all of it UTF-8? */
+bool hp_is_utf8(const char *text);
+
 /* Is there anything in it that cannot be shown? */
 bool hp_has_control(const char *text);
 

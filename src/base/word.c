@@ -1,4 +1,4 @@
-/* The names nearest to a mistyped word, and lists of words. */
+/* The names nearest to a mistyped word, lists of words, and names of layers. */
 #include "base/word.h"
 
 #include <ctype.h>
@@ -74,4 +74,20 @@ const char *hp_word_list(char *text, size_t size, const char *const *names, int 
     for (int i = 0; i < n && used < size; i++)
         used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
     return text;
+}
+
+char *hp_without_numbers(struct arena *arena, const char *name)
+{
+    char *out = hp_arena_strdup(arena, name), *to = out;
+    for (const char *at = name; *at;) {
+        size_t length = strcspn(at, "."), digits = strspn(at, "0123456789");
+        bool number = digits > 0 && digits == length;
+        memmove(to, number ? "*" : at, number ? 1 : length);
+        to += number ? 1 : length;
+        at += length;
+        if (*at)
+            *to++ = *at++;
+    }
+    *to = '\0';
+    return out;
 }

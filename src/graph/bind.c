@@ -345,7 +345,7 @@ bool bind_gather(struct binding *b)
     out.dim[axis] = index->dim[select ? 0 : axis];
     for (int d = 0; scatter && d < out.n_dims; d++)
         if (b->input[2]->shape.n_dims != out.n_dims || b->input[2]->shape.dim[d] != out.dim[d])
-            return hp_bind_fail(b, "'s' does not have the shape of 'i'");
+            return hp_bind_fail(b, "'s' does not have the shape of 'i', expected the same");
     hp_bind_axes(b, out.n_dims, out.dim, t->sample_dim == axis ? -1 : t->sample_dim);
     add_looked_up(b, 'x', OPERAND_INPUT, &t->shape, axis);
     struct operand *i = hp_bind_operand(b, 'i', -1, OPERAND_INPUT);
@@ -392,7 +392,8 @@ bool bind_opaque(struct binding *b)
         if (size == 0 && d < first->shape.n_dims)
             size = first->shape.dim[d];
         if (size < 1)
-            return hp_bind_fail(b, "attribute 'shape' has %g in place %d", shape->v[d], d);
+            return hp_bind_fail(b, "attribute 'shape' has %g in place %d, expected 1 or more",
+                                shape->v[d], d);
         y->size[d] = size;
         y->dim[d] =
             d == sample_dim && size == samples ? hp_map_axis(0) : hp_map_whole(DIM_WHOLE);

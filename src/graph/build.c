@@ -197,7 +197,8 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
         binding->input[i] = t >= 0 ? &g->tensors[t] : NULL;
         binding->make[i] = t == HP_MAKE;
         if (!binding->input[i] && (i == 0 || wanted < 0 || binding->row->axes[0] == '*'))
-            return hp_fail(err, HYPAR_INVALID, "input %d is missing", i);
+            return hp_fail(err, HYPAR_INVALID, "input %d is missing, expected a tensor's name",
+                           i);
         bool index = row_operand(binding->row, i).index;
         if (binding->input[i] && (binding->row->bind || binding->row->axes[0] == '*') &&
             !(binding->row->flags & ROW_OPAQUE) && binding->input[i]->index != index)
@@ -206,7 +207,8 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
     }
     if (binding->n_inputs && hp_takes_letters(binding->row))
         hp_bind_letters(binding, g, request->inputs[0]);
-    return binding->n_inputs ? HYPAR_OK : hp_fail(err, HYPAR_INVALID, "no inputs");
+    return binding->n_inputs ? HYPAR_OK
+                             : hp_fail(err, HYPAR_INVALID, "no inputs, expected at least one");
 }
 
 /* All that decides a nest, as bytes. */

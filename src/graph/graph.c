@@ -1,5 +1,4 @@
-/* The graph once it is built: what is derived from its operators and tensors, and its getters.
- * */
+/* The graph once it is built: what is derived from its operators and tensors. */
 #include "graph/binding.h"
 
 #include <string.h>
@@ -92,11 +91,10 @@ bool hp_op_trained(const struct hypar_graph *graph, const struct op *op)
     return false;
 }
 
-/* Backwards from the loss: what it does not depend on is not trained. */
-static void derive_trained(struct hypar_graph *g)
+/* Backwards from the loss: tensors that it depends on. */
+static const bool *reached_by_loss(const struct hypar_graph *g, struct arena *arena)
 {
-    struct arena scratch = { 0 };
-    bool *reached = NEW(&scratch, bool, g->n_tensors);
+    bool *reached = NEW(arena, bool, g->n_tensors);
     reached[g->loss] = true;
     for (int i = g->n_ops - 1; i >= 0; i--) {
         const struct op *op = &g->ops[i];
@@ -107,8 +105,51 @@ static void derive_trained(struct hypar_graph *g)
             if (op->tensor[o] >= 0)
                 reached[op->tensor[o]] = true;
     }
+    return reached;
+}
+
+/* What the loss does not depend on is not trained. */
+static void derive_trained(struct hypar_graph *g)
+{
+    struct arena scratch = { 0 };
+    const bool *reached = reached_by_loss(g, &scratch);
     for (int t = 0; t < g->n_tensors; t++)
         g->tensors[t].needs_grad &= reached[t];
+    hp_arena_free(&scratch);
+}
+
+static void add_note(struct hypar_graph *g, const char *note)
+{
+    const char **notes = NEW(&g->arena, const char *, g->n_notes + 1);
+    if (g->n_notes)
+        memcpy(notes, g->notes, (size_t)g->n_notes * sizeof *notes);
+    notes[g->n_notes++] = note;
+    g->notes = notes;
+}
+
+void hp_graph_note_untrained(struct hypar_graph *g)
+{
+    struct arena scratch = { 0 };
+    const char *first = NULL;
+    int n = 0;
+    if (g->loss < 0)
+        return;
+    const bool *reached = reached_by_loss(g, &scratch);
+    for (int t = 0; t < g->n_tensors; t++) {
+        const struct tensor *tensor = &g->tensors[t];
+        if (tensor->kind != TENSOR_PARAM || tensor->untrained || reached[t])
+            continue;
+        first = n++ ? first : tensor->name;
+    }
+    if (n == 1)
+        add_note(g,
+                 hp_arena_printf(&g->arena,
+                                 "'%s' is not trained: the loss does not depend on it", first));
+    else if (n)
+        add_note(g, hp_arena_printf(&g->arena,
+                                    "'%s' and %d other parameters are not trained: the loss "
+                                    "does not depend on them",
+                                    first, n - 1));
     hp_arena_free(&scratch);
 }
 
@@ -124,26 +165,6 @@ enum hypar_status hp_graph_seal(struct hypar_graph *g, struct hypar_error *err)
             g->tensors[t].is_output = true;
     g->hash = hash_graph(g);
     return HYPAR_OK;
-}
-
-const char *hypar_graph_name(const struct hypar_graph *graph)
-{
-    return graph->name;
-}
-
-int64_t hypar_graph_batch(const struct hypar_graph *graph)
-{
-    return graph->batch;
-}
-
-int hypar_graph_op_count(const struct hypar_graph *graph)
-{
-    return graph->n_ops;
-}
-
-int hypar_graph_tensor_count(const struct hypar_graph *graph)
-{
-    return graph->n_tensors;
 }
 
 int hp_output_operand(const struct op *op, int tensor)
@@ -312,44 +333,4 @@ double hp_step_flops_per_sample(const struct hypar_graph *graph)
         if (!hp_op_trained(graph, &graph->ops[op]))
             untrained += 2 * hp_nest_macs(graph->ops[op].nest, false);
     return 3 * hypar_graph_flops_per_sample(graph) - 2 * untrained / (double)graph->batch;
-}
-
-uint64_t hypar_graph_hash(const struct hypar_graph *graph)
-{
-    return graph->hash;
-}
-
-int hypar_graph_note_count(const struct hypar_graph *graph)
-{
-    return graph->n_notes;
-}
-
-const char *hypar_graph_note(const struct hypar_graph *graph, int note)
-{
-    return graph->notes[note];
-}
-
-const char *hypar_graph_op_name(const struct hypar_graph *graph, int op)
-{
-    return graph->ops[op].name;
-}
-
-const char *hypar_graph_op_kind(const struct hypar_graph *graph, int op)
-{
-    return hp_op[graph->ops[op].kind].name;
-}
-
-int hypar_graph_find_op(const struct hypar_graph *graph, const char *name)
-{
-    return hp_table_get(&graph->op_names, name, strlen(name));
-}
-
-int hypar_graph_axis_count(const struct hypar_graph *graph, int op)
-{
-    return graph->ops[op].nest->n_axes;
-}
-
-struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis)
-{
-    return graph->ops[op].nest->axis[axis];
 }

@@ -90,7 +90,12 @@ struct hypar_graph {
     const char *values_name; /* a safetensors file beside the model's that has values, as the
                                 model names it; NULL: there is none */
     const char *values_path; /* where that is; NULL: the model was not read from a path */
-    const char *frozen;      /* patterns of parameters that are not trained; NULL: none */
+    /* Modules of the PyTorch model that it was made of, by path, once for each call; none: it
+     * was made of something else, or nobody said. */
+    const char **modules;
+    int n_modules;
+    struct table module_at; /* path -> its first call */
+    const char *frozen;     /* patterns of parameters that are not trained; NULL: none */
     uint64_t hash;
 };
 
@@ -192,6 +197,9 @@ uint32_t hp_inference_passes(const struct hypar_graph *graph, const struct op *o
 /* Statistics over the samples of a batch (batch norm's), of which training keeps a running mean
  * and variance, in this tensor's shape. */
 bool hp_is_running(const struct hypar_graph *graph, int tensor);
+
+/* A note if the loss does not depend on parameters that nobody has frozen. */
+void hp_graph_note_untrained(struct hypar_graph *graph);
 
 /* Does it have a backward half? */
 bool hp_op_trained(const struct hypar_graph *graph, const struct op *op);

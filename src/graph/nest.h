@@ -143,6 +143,14 @@ static inline int hp_leading_axis(const struct nest *nest, int o, int d)
     return -1;
 }
 
+/* The axis whose parts divide dimension `d` of operand `o`; -1: none does. */
+static inline int hp_dividing_axis(const struct nest *nest, int o, int d)
+{
+    enum dim_kind kind = nest->operand[o].dim[d].kind;
+    int a = kind == DIM_AXIS || kind == DIM_PRODUCT ? hp_leading_axis(nest, o, d) : -1;
+    return a >= 0 && nest->axis[a].splittable ? a : -1;
+}
+
 /* What a split of `axis` does to the tensor written in `pass` as operand `o`. */
 enum write_kind {
     WRITE_CUT,     /* each part has its own piece */

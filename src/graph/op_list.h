@@ -15,6 +15,7 @@
  *              h%n  in proportion, the nearest element; h%l  the two around it; h%a  all it covers
  *              *  every axis of the output, broadcast    []  scalar
  *              t?  there if the rank says so, d??  after all with one ?
+ *              q^  there once for all of the axis, if its size is 1: a broadcast
  *              b?  optional operand    #l  integers    @transposed  last two exchanged if set
  *              m=softmax[..]  statistic and how its parts are combined
  *  passes      "reads -> writes : multiply-adds / other operations; ...", dx being x's gradient and
@@ -101,12 +102,14 @@ OP(MATMUL, "matmul", "batched product of two activations",
    "x[n,b?,m,c] y[n,b?,c,k]@transposed -> z[n,b?,m,k]",
    "x y -> z: nb|m|k|c; dz y -> dx: nb|m|c|k; x dz -> dy: nb|c|k|m",
    "transposed=0", 0, NULL)
-OP(ATTENTION, "attention", "softmax(q k') v with heads; kv_heads < heads: grouped",
-   "nS aA=kv_heads qA sR gI=heads/kv_heads dI eI",
-   "x[n,q,(a,g,d)] k[n,s,(a,d)] v[n,s,(a,e)] -> y[n,q,(a,g,e)]; m=softmax[n,q,a,g,2] t=sum[n,q,a,g]",
-   "x k -> m: na|qg|s|d / 4nqags; x k v m -> y: na|qg|e|s; y dy -> t / 2nqage;"
-   " x k v m t dy -> dx: na|qg|s|d+na|qg|s|e+na|qg|d|s / 6nqags; x k v m t dy -> dk: na|s|d|qg;"
-   " x k m dy -> dv: na|s|e|qg",
+OP(ATTENTION, "attention", "softmax(q k' + b) v with heads; kv_heads < heads: grouped; w: windows",
+   "nS wA aA=kv_heads qA sR gI=heads/kv_heads dI eI",
+   "x[n,w?,q,(a,g,d)] k[n,w?,s,(a,d)] v[n,w?,s,(a,e)] b?[n^,w?^,(a,g)^,q^,s^] -> y[n,w?,q,(a,g,e)];"
+   " m=softmax[n,w?,q,a,g,2] t=sum[n,w?,q,a,g]",
+   "x k b -> m: nwa|qg|s|d / 4nwqags; x k v b m -> y: nwa|qg|e|s; y dy -> t / 2nwqage;"
+   " x k v b m t dy -> dx: nwa|qg|s|d+nwa|qg|s|e+nwa|qg|d|s / 6nwqags;"
+   " x k v b m t dy -> dk: nwa|s|d|qg; x k b m dy -> dv: nwa|s|e|qg;"
+   " x k v b m t dy -> db / nwqags",
    "heads! kv_heads=heads causal=0 scale=0", 0, NULL)
 
 /* Windows */

@@ -72,3 +72,23 @@ struct repeated_layers hp_repeated_layers(const struct hypar_graph *graph)
         best.first = least_crossing(graph, &best, spare);
     return best;
 }
+
+static bool are_borders(const struct repeated_layers *layers, const bool *borders, int moved)
+{
+    for (int i = 1; i < layers->count; i++)
+        if (!borders[layers->first + moved + i * layers->n_ops])
+            return false;
+    return true;
+}
+
+bool hp_layers_at_borders(const struct repeated_layers *layers, const bool *borders, int *moved)
+{
+    *moved = 0;
+    for (int by = 0; borders && 2 * by <= layers->n_ops; by++)
+        for (int sign = 1; sign >= -1; sign -= 2)
+            if (are_borders(layers, borders, sign * by)) {
+                *moved = sign * by;
+                return true;
+            }
+    return !borders;
+}

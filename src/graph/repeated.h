@@ -15,6 +15,12 @@ struct repeated_layers {
  * elements pass from layer to layer. */
 struct repeated_layers hp_repeated_layers(const struct hypar_graph *graph);
 
+/* Where stages may begin at some operators alone: by how many operators, the fewest, layers
+ * have to be moved so that all but the first begin at such; false: there is no such number.
+ * `borders` NULL: any will do. */
+bool hp_layers_at_borders(const struct repeated_layers *layers, const bool *borders,
+                          int *moved);
+
 /* By place i = 0..n_ops: elements of activations that operators before i write and operators
  * from i on read. */
 int64_t *hp_crossing_elements(struct arena *arena, const struct hypar_graph *graph);

@@ -14,7 +14,8 @@ struct pattern_dim {
     char scaled;              /* 'n' nearest, 'l' linear, 'a' all that an output covers */
     int n_letters;
     int64_t constant;
-    int optional; /* 1: "?"; 2: "??", there after all that have one */
+    int optional;   /* 1: "?"; 2: "??", there after all that have one */
+    bool broadcast; /* "^": size 1 stands for all of the axis */
 };
 
 struct pattern {
@@ -77,7 +78,8 @@ static const char *read_dim(const char *p, struct pattern_dim *dim)
     }
     for (; *p == '?'; p++)
         dim->optional++;
-    return p;
+    dim->broadcast = *p == '^';
+    return p + dim->broadcast;
 }
 
 static const char *read_map(struct signature *s, const char *p, struct pattern *pattern)
@@ -242,7 +244,7 @@ static int64_t extent_from_attr(struct binding *b, const char *text, size_t leng
     int64_t by = hp_attr_int(b->attrs, hp_attr_find(divisor), 0, 1);
     if (value % by == 0)
         return value / by;
-    hp_bind_fail(b, "attribute '%s' is %lld, not a multiple of '%s', which is %lld", name,
+    hp_bind_fail(b, "attribute '%s' is %lld, expected a multiple of '%s', which is %lld", name,
                  (long long)value, divisor, (long long)by);
     return -1;
 }
@@ -400,6 +402,8 @@ static bool match_dim(struct signature *s, int o, int d, const struct pattern_di
     struct binding *b = s->b;
     struct operand *operand = &b->operand[o];
     int64_t size = operand->size[d];
+    if (dim->broadcast && size == 1)
+        return true;
     if (dim->form == CONSTANT)
         return size == dim->constant ||
                hp_bind_fail(b, "'%s' has %lld in dimension %d, expected %lld", operand->name,
@@ -417,8 +421,9 @@ static bool match_dim(struct signature *s, int o, int d, const struct pattern_di
     int64_t extent = dim->form == WINDOW ? window_extent(b, size, (*place)++, &map, taps)
                                          : transposed_extent(b, size, (*place)++, &map, taps);
     if (extent < 1 && dim->form == TRANSPOSED)
-        return hp_bind_fail(b, "attribute 'pad' leaves nothing of '%s', which has %lld",
-                            operand->name, (long long)size);
+        return hp_bind_fail(
+            b, "attribute 'pad' leaves nothing of '%s', which has %lld, expected less",
+            operand->name, (long long)size);
     if (extent < 1)
         return hp_bind_fail(b, "a window of %lld does not fit into '%s', which has %lld",
                             (long long)map.span, operand->name, (long long)size);
@@ -453,7 +458,7 @@ static void map_dim(struct signature *s, struct operand *operand, int d,
     struct binding *b = s->b;
     struct dim_map *map = &operand->dim[d];
     int64_t size = 1;
-    *map = (struct dim_map){ .kind = DIM_WHOLE, .stride = 1, .span = 1 };
+    *map = hp_map_whole(DIM_WHOLE);
     if (dim->form == CONSTANT) {
         operand->size[d] = dim->constant;
         return;
@@ -463,6 +468,10 @@ static void map_dim(struct signature *s, struct operand *operand, int d,
     for (int i = 0; i < map->n_axes; i++) {
         map->axis[i] = s->axis_of[(int)dim->letter[i]];
         size = bounded_product(size, b->axis[map->axis[i]].extent);
+    }
+    if (dim->broadcast && operand->size[d] == 1 && size > 1) {
+        *map = hp_map_whole(DIM_BROADCAST);
+        return;
     }
     if (has_taps(dim))
         map->taps = s->axis_of[(int)dim->letter[1]];
@@ -525,7 +534,7 @@ static void map_star(struct signature *s, int o)
         operand->size[d] = b->input[o] ? b->input[o]->shape.dim[d] : b->axis[axis].extent;
         operand->dim[d] = hp_map_axis(axis);
         if (operand->size[d] != b->axis[axis].extent)
-            operand->dim[d] = (struct dim_map){ .kind = DIM_BROADCAST, .stride = 1, .span = 1 };
+            operand->dim[d] = hp_map_whole(DIM_BROADCAST);
     }
 }
 
@@ -550,7 +559,8 @@ static bool bind_signature(struct binding *b)
         operand->index = s.pattern[o].index;
         bool needs = operand->role == OPERAND_INPUT || operand->role == OPERAND_PARAM;
         if (needs && !b->input[o] && !b->make[o] && !s.pattern[o].optional)
-            return hp_bind_fail(b, "input '%s' is missing", operand->name);
+            return hp_bind_fail(b, "input '%s' is missing, expected a tensor's name",
+                                operand->name);
     }
     if (s.pattern[0].star) {
         if (!bind_star(&s))

@@ -32,8 +32,8 @@ static const struct library_symbol symbols[] = {
 
 static enum hypar_status load(void **out, struct hypar_error *err)
 {
-    return hp_library_load(out, HYPAR_BLAS_LIBRARY, symbols, sizeof symbols / sizeof *symbols,
-                           err);
+    return hp_library_load(out, HYPAR_BLAS_LIBRARY, LIBRARY_SEEN, symbols,
+                           sizeof symbols / sizeof *symbols, err);
 }
 
 /* OpenBLAS takes a processor that is newer than itself for one of twenty years ago, and then

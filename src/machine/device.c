@@ -1,7 +1,9 @@
 /* The table of devices. */
 #include "machine/machine.h"
 
+#include <ctype.h>
 #include <string.h>
+#include <strings.h>
 
 /* To add a device: a row here, with the source of every figure. Where a vendor gives no figure,
  * the row says "assumed". Peaks are dense (no sparsity), of matrix units where there are any,
@@ -230,6 +232,48 @@ const struct hypar_device_type *hp_device_type_find(const char *name)
     return NULL;
 }
 
+/* Other words that people write for names of the table. */
+static const struct alias {
+    const char *word, *name;
+} aliases[] = {
+    { "v100-16", "v100" },  { "a100-80", "a100" },  { "a100-sxm", "a100" },
+    { "h100-80", "h100" },  { "h100-sxm", "h100" }, { "4090", "rtx-4090" },
+    { "3090", "rtx-3090" },
+};
+
+static const char *skip_separators(const char *text)
+{
+    return text + strspn(text, "-_ ");
+}
+
+static bool ends(const char *text)
+{
+    return !*text || strcasecmp(skip_separators(text), "gb") == 0;
+}
+
+/* Is it the same, but for case, separators and "gb" at the end: "RTX4090", "A100 40"? */
+static bool is_called(const char *word, const char *name)
+{
+    for (; *word && *name; word++, name++) {
+        word = skip_separators(word);
+        name = skip_separators(name);
+        if (tolower((unsigned char)*word) != *name)
+            return false;
+    }
+    return ends(word) && ends(name);
+}
+
+static const struct hypar_device_type *find_written(const char *word)
+{
+    for (int i = 0; i < N_TYPES; i++)
+        if (is_called(word, types[i].device.name))
+            return &types[i];
+    for (size_t i = 0; i < sizeof aliases / sizeof aliases[0]; i++)
+        if (is_called(word, aliases[i].word))
+            return hp_device_type_find(aliases[i].name);
+    return NULL;
+}
+
 static const char *type_name(int i)
 {
     return i < N_TYPES ? types[i].device.name : NULL;
@@ -239,7 +283,7 @@ enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const
                                      struct hypar_error *err)
 {
     char known[400];
-    *out = hp_device_type_find(name);
+    *out = find_written(name);
     if (*out)
         return HYPAR_OK;
     return hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', expected one of %s", name,

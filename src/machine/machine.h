@@ -167,10 +167,17 @@ enum hypar_status hp_machine_with(struct hypar_machine **out,
 enum hypar_status hp_machine_like(struct hypar_machine **out,
                                   const struct hypar_machine *machine, int rows, double links,
                                   struct hypar_error *err);
+/* ... with figures that are factor[option] times as large, of the parts whose device is called
+ * `device`; NULL: of all. HYPAR_UNSUPPORTED likewise. */
+enum hypar_status hp_machine_scaled(struct hypar_machine **out,
+                                    const struct hypar_machine *machine, const char *device,
+                                    const double factor[OPTION_COUNT], struct hypar_error *err);
 /* Rows: nodes of all clusters, lines of a grid, leaves of a tree; 0 of explicit nodes. */
 int hp_machine_rows(const struct hypar_machine *machine);
-/* Fewer than so many, to be tried next: those of the parts before the last, of one part the
- * largest power of two; 0: there are none. */
+/* The node of a device; of a machine that has none, all are on one. */
+int hp_machine_node(const struct hypar_machine *machine, int device);
+/* Fewer than so many, to be tried next: of the last part the largest power of two, or none of
+ * it; 0: there are none. */
 int hp_machine_fewer_rows(const struct hypar_machine *machine, int rows);
 /* The prime factors of n, rising; returns their number. factors[] holds HYPAR_MAX_LEVELS. */
 int hp_prime_factors(int n, int *factors);
@@ -190,7 +197,7 @@ static inline void hp_path_add(struct path *path, int link, bool backwards)
     path->count++;
 }
 
-/* device.c */
+/* device.c: the row of exactly that name, or NULL; and what a person calls so. */
 const struct hypar_device_type *hp_device_type_find(const char *name);
 enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const char *name,
                                      struct hypar_error *err);

@@ -112,15 +112,10 @@ enum hypar_status hp_part_choose_type(struct part *part, const struct json *at,
     bool here = part->topology && !part->topology->default_device;
     if (here && strcmp(name, "local") != 0)
         return hp_json_fail(at, err, "device '%.40s', expected 'local'", name);
+    if (!here && !type && !may_be_new)
+        TRY(blame(at, hp_device_type_get(&type, name, &why), &why, err));
     part->known = here || type;
-    if (here)
-        part->type = hp_local_device(part->n_devices);
-    else if (type)
-        part->type = *type;
-    else if (may_be_new)
-        part->type = unknown_type(name);
-    else
-        return blame(at, hp_device_type_get(&type, name, &why), &why, err);
+    part->type = here ? hp_local_device(part->n_devices) : type ? *type : unknown_type(name);
     return HYPAR_OK;
 }
 

@@ -331,7 +331,7 @@ static enum hypar_status read_head(const struct json *root, const char **name, i
                                    struct hypar_error *err)
 {
     static const char *const keys[] = { "format", "name", "batch",   "weights", "inputs",
-                                        "params", "ops",  "outputs", NULL };
+                                        "params", "ops",  "outputs", "modules", NULL };
     const char *given;
     TRY(hp_json_object(root, err));
     struct json at = hp_json_member(root, "format");
@@ -360,6 +360,26 @@ static enum hypar_status read_values(struct hypar_graph *graph, const struct jso
     return HYPAR_OK;
 }
 
+/* Modules of PyTorch: paths, once for each call. */
+static enum hypar_status read_modules(struct hypar_graph *graph, const struct json *root,
+                                      struct hypar_error *err)
+{
+    struct json list = hp_json_member(root, "modules");
+    if (!list.value)
+        return HYPAR_OK;
+    TRY(hp_json_array(&list, HP_MAX_OPS, err));
+    graph->modules = NEW(&graph->arena, const char *, hp_json_length(&list));
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json at = hp_json_element(&list, i);
+        const char *path;
+        TRY(hp_json_name(&at, &path, err));
+        path = hp_arena_strdup(&graph->arena, path);
+        graph->modules[graph->n_modules++] = path;
+        hp_table_put(&graph->module_at, &graph->arena, path, strlen(path), i);
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
                                     int64_t batch, struct hypar_error *err)
 {
@@ -376,6 +396,8 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
     hp_arena_free(&r.arena);
     if (status == HYPAR_OK)
         status = read_values(*out, root, err);
+    if (status == HYPAR_OK)
+        status = read_modules(*out, root, err);
     if (status != HYPAR_OK) {
         hypar_graph_free(*out);
         *out = NULL;

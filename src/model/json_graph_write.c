@@ -77,6 +77,12 @@ void hp_graph_write_json(struct json_writer *w, const char *key,
         if (graph->tensors[t].is_output)
             hp_json_put_string(w, NULL, graph->tensors[t].name);
     hp_json_end_array(w);
+    if (graph->n_modules > 0) {
+        hp_json_begin_array(w, "modules", true);
+        for (int i = 0; i < graph->n_modules; i++)
+            hp_json_put_string(w, NULL, graph->modules[i]);
+        hp_json_end_array(w);
+    }
     hp_json_end_object(w);
 }
 

@@ -206,9 +206,11 @@ enum hypar_status hypar_import(struct hypar_graph **out, const char *model,
     TRY(import(out, model, options, err));
     enum hypar_status status =
         options->freeze ? hp_graph_freeze(*out, options->freeze, err) : HYPAR_OK;
-    if (status != HYPAR_OK) {
-        hypar_graph_free(*out);
-        *out = NULL;
+    if (status == HYPAR_OK) {
+        hp_graph_note_untrained(*out);
+        return HYPAR_OK;
     }
+    hypar_graph_free(*out);
+    *out = NULL;
     return status;
 }

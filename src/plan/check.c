@@ -76,28 +76,25 @@ enum hypar_status hp_check_split(const struct nest *nest, const struct split *sp
     return HYPAR_OK;
 }
 
-/* Each device exists and, with stages, lies in the op's stage (and in its replica's group). */
-static enum hypar_status check_devices(const struct hypar_plan *plan, int op,
-                                       const struct device_home *home, struct hypar_error *err)
+enum hypar_status hp_check_devices(const struct hypar_plan *plan, int op, const int *device,
+                                   int n_parts, const struct device_home *home,
+                                   struct hypar_error *err)
 {
-    const struct op_plan *mine = &plan->ops[op];
-    int n_devices = plan->n_all_devices;
+    int stage = plan->ops[op].stage;
     char range[RANGE_TEXT_BYTES];
-    bool groups = mine->stage >= 0 && plan->stages[mine->stage].share == HYPAR_SHARE_MINIBATCH;
-    for (int i = 0; i < mine->n_devices; i++) {
-        int device = mine->device[i];
-        if (device < 0 || device >= n_devices)
+    bool groups = stage >= 0 && plan->stages[stage].share == HYPAR_SHARE_MINIBATCH;
+    for (int i = 0; i < hp_plan_devices_needed(plan, op, n_parts); i++) {
+        if (device[i] < 0 || device[i] >= plan->n_all_devices)
             return hp_fail(err, HYPAR_INFEASIBLE,
-                           "device %d is not in the machine, expected %s", device,
-                           hp_range_text(range, 0, n_devices - 1));
-        if (mine->stage >= 0 &&
-            home[device].stage != home[plan->stages[mine->stage].device[0]].stage)
-            return hp_fail(err, HYPAR_INFEASIBLE, "device %d is not in its stage %d", device,
-                           mine->stage);
-        if (groups && home[device].group != i / mine->n_parts)
+                           "device %d is not in the machine, expected %s", device[i],
+                           hp_range_text(range, 0, plan->n_all_devices - 1));
+        if (stage >= 0 && home[device[i]].stage != home[plan->stages[stage].device[0]].stage)
+            return hp_fail(err, HYPAR_INFEASIBLE, "device %d is not in its stage %d", device[i],
+                           stage);
+        if (groups && home[device[i]].group != i / n_parts)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "device %d belongs to replica %d of stage %d, not to replica %d",
-                           device, home[device].group, mine->stage, i / mine->n_parts);
+                           device[i], home[device[i]].group, stage, i / n_parts);
     }
     return HYPAR_OK;
 }
@@ -105,8 +102,9 @@ static enum hypar_status check_devices(const struct hypar_plan *plan, int op,
 static enum hypar_status check_op(const struct hypar_plan *plan, int op,
                                   const struct device_home *home, struct hypar_error *err)
 {
-    TRY(hp_check_split(plan->graph->ops[op].nest, &plan->ops[op].split, err));
-    return check_devices(plan, op, home, err);
+    const struct op_plan *mine = &plan->ops[op];
+    TRY(hp_check_split(plan->graph->ops[op].nest, &mine->split, err));
+    return hp_check_devices(plan, op, mine->device, mine->n_parts, home, err);
 }
 
 static enum hypar_status check_all(const struct hypar_plan *plan, struct device_home *home,
@@ -116,7 +114,9 @@ static enum hypar_status check_all(const struct hypar_plan *plan, struct device_
     TRY(hp_check_stages(plan, home, err));
     for (int op = 0; op < plan->graph->n_ops; op++)
         TRY(hp_in(err, check_op(plan, op, home, err), "op '%s'", plan->graph->ops[op].name));
-    TRY(hp_check_replicas(plan, err));
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        TRY(hp_in(err, hp_check_replicas(plan, op, &plan->ops[op].split, err), "op '%s'",
+                  plan->graph->ops[op].name));
     TRY(hp_check_order(plan, err));
     TRY(hp_check_sharing(plan, home, err));
     return hp_check_shards(plan, err);

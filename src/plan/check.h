@@ -36,13 +36,22 @@ enum hypar_status hp_check_sharing(const struct hypar_plan *plan,
                                    const struct device_home *home, struct hypar_error *err);
 enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_error *err);
 
+/* Each device of an operator's parts exists and, with stages, lies in its stage (and in its
+ * replica's group). */
+enum hypar_status hp_check_devices(const struct hypar_plan *plan, int op, const int *device,
+                                   int n_parts, const struct device_home *home,
+                                   struct hypar_error *err);
+
 /* Replicas that share a batch split the samples of every op. */
-enum hypar_status hp_check_replicas(const struct hypar_plan *plan, struct hypar_error *err);
+enum hypar_status hp_check_replicas(const struct hypar_plan *plan, int op,
+                                    const struct split *split, struct hypar_error *err);
 
 /* No op reads from a later stage; under pipedream no parameter is used in two stages. */
 enum hypar_status hp_check_order(const struct hypar_plan *plan, struct hypar_error *err);
 
-/* What is divided of parameters: operators that have some, users that agree. */
+/* What is divided of parameters: of an operator, that it has some; and that all users agree. */
+enum hypar_status hp_check_shard(const struct hypar_plan *plan, int op,
+                                 struct hypar_error *err);
 enum hypar_status hp_check_shards(const struct hypar_plan *plan, struct hypar_error *err);
 
 #endif /* PLAN_CHECK_H */

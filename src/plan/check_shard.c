@@ -21,8 +21,7 @@ bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor)
     return false;
 }
 
-static enum hypar_status check_words(const struct hypar_plan *plan, int op,
-                                     struct hypar_error *err)
+enum hypar_status hp_check_shard(const struct hypar_plan *plan, int op, struct hypar_error *err)
 {
     const struct op_plan *mine = &plan->ops[op];
     if (!mine->shard && mine->shard_over)
@@ -66,7 +65,7 @@ enum hypar_status hp_check_shards(const struct hypar_plan *plan, struct hypar_er
 {
     const struct hypar_graph *g = plan->graph;
     for (int op = 0; op < g->n_ops; op++)
-        TRY(hp_in(err, check_words(plan, op, err), "op '%s'", g->ops[op].name));
+        TRY(hp_in(err, hp_check_shard(plan, op, err), "op '%s'", g->ops[op].name));
     for (int t = 0; t < g->n_tensors; t++)
         if (g->tensors[t].kind == TENSOR_PARAM)
             TRY(check_param(plan, t, err));

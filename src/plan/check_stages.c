@@ -224,23 +224,19 @@ enum hypar_status hp_check_sharing(const struct hypar_plan *plan,
     return status == HYPAR_OK ? hp_check_slots(plan, err) : status;
 }
 
-enum hypar_status hp_check_replicas(const struct hypar_plan *plan, struct hypar_error *err)
+enum hypar_status hp_check_replicas(const struct hypar_plan *plan, int op,
+                                    const struct split *split, struct hypar_error *err)
 {
-    for (int op = 0; plan->n_stages > 0 && op < plan->graph->n_ops; op++) {
-        const struct hypar_stage *stage = &plan->stages[plan->ops[op].stage];
-        int axis = hp_sample_axis(plan->graph->ops[op].nest);
-        if (stage->share != HYPAR_SHARE_BATCH || axis < 0)
-            continue;
-        int degree = hypar_plan_degree(plan, op, axis);
-        if (degree % stage->replicas != 0)
-            return hp_fail(err, HYPAR_INFEASIBLE,
-                           "op '%s': axis '%c': degree %d, expected a multiple of the %d "
-                           "replicas of its stage %d",
-                           plan->graph->ops[op].name,
-                           plan->graph->ops[op].nest->axis[axis].name[0], degree,
-                           stage->replicas, plan->ops[op].stage);
-    }
-    return HYPAR_OK;
+    const struct nest *nest = plan->graph->ops[op].nest;
+    int s = plan->ops[op].stage, axis = hp_sample_axis(nest);
+    if (s < 0 || plan->stages[s].share != HYPAR_SHARE_BATCH || axis < 0 ||
+        hp_degree(split, axis) % plan->stages[s].replicas == 0)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "axis '%c': degree %d, expected a multiple of the %d replicas of its stage "
+                   "%d",
+                   nest->axis[axis].name[0], hp_degree(split, axis), plan->stages[s].replicas,
+                   s);
 }
 
 static enum hypar_status check_reads(const struct hypar_plan *plan, int op,

@@ -106,6 +106,20 @@ int hypar_plan_op_stage(const struct hypar_plan *plan, int op)
     return plan->ops[op].stage;
 }
 
+int hypar_plan_idle_devices(const struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    int idle = plan->n_all_devices;
+    bool *used = NEW(&scratch, bool, hypar_machine_device_count(plan->machine));
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        for (int i = 0; i < plan->ops[op].n_devices; i++) {
+            idle -= !used[plan->ops[op].device[i]];
+            used[plan->ops[op].device[i]] = true;
+        }
+    hp_arena_free(&scratch);
+    return idle;
+}
+
 int hypar_plan_stage_count(const struct hypar_plan *plan)
 {
     return plan->n_stages;

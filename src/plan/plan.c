@@ -208,18 +208,23 @@ void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, con
         mine->device = default_devices(plan, op, mine->n_parts);
 }
 
+struct plan_settings hp_plan_settings(const struct hypar_plan *plan)
+{
+    return (struct plan_settings){ .model = plan->model,
+                                   .machine_word = plan->machine_word,
+                                   .precision = plan->precision,
+                                   .optimizer = plan->optimizer,
+                                   .fp32_gradients = plan->fp32_gradients,
+                                   .masks = plan->masks,
+                                   .framework_bytes = plan->framework_bytes,
+                                   .seed = plan->seed,
+                                   .simulation = plan->simulation,
+                                   .clip = plan->clip };
+}
+
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan)
 {
-    struct plan_settings settings = { .model = plan->model,
-                                      .machine_word = plan->machine_word,
-                                      .precision = plan->precision,
-                                      .optimizer = plan->optimizer,
-                                      .fp32_gradients = plan->fp32_gradients,
-                                      .masks = plan->masks,
-                                      .framework_bytes = plan->framework_bytes,
-                                      .seed = plan->seed,
-                                      .simulation = plan->simulation,
-                                      .clip = plan->clip };
+    struct plan_settings settings = hp_plan_settings(plan);
     return hp_plan_copy_with(plan, &settings);
 }
 
@@ -249,4 +254,15 @@ struct hypar_plan *hp_plan_carry(const struct hypar_plan *plan,
         copy->ops[op].shard_over = plan->ops[op].shard_over;
     }
     return copy;
+}
+
+char *hp_plan_split_text(struct arena *arena, const struct hypar_plan *plan, int op)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    char *text = hp_arena_strdup(arena, "");
+    for (int a = 0; a < nest->n_axes; a++)
+        if (hypar_plan_degree(plan, op, a) > 1)
+            text = hp_arena_printf(arena, "%s%s%s=%d", text, *text ? " " : "",
+                                   nest->axis[a].name, hypar_plan_degree(plan, op, a));
+    return *text ? text : hp_arena_strdup(arena, "whole");
 }

@@ -66,8 +66,9 @@ struct hypar_plan {
     int n_orders; /* schedule 'slots': lists of slots, by group of devices (slots.h) */
     struct slot_order *order;
     bool has_layout;
-    struct hypar_layout layout; /* that it was made from; operators may differ from it */
-    const int *all_devices;     /* 0, 1, 2, ...: the default placement, shared by all ops */
+    struct hypar_layout layout;       /* that it was made from; operators may differ from it */
+    struct hypar_plan_search *search; /* how it was found; NULL: nobody knows */
+    const int *all_devices; /* 0, 1, 2, ...: the default placement, shared by all ops */
     int n_all_devices;
 };
 
@@ -90,6 +91,10 @@ struct plan_settings {
 struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
                                const struct plan_settings *settings);
+
+/* What a plan has of them: it may be made anew by these, but for `recompute`, which its
+ * operators have. */
+struct plan_settings hp_plan_settings(const struct hypar_plan *plan);
 
 /* The same plan once more, for the same graph and machine, which it does not own. */
 struct hypar_plan *hp_plan_copy(const struct hypar_plan *plan);
@@ -121,6 +126,17 @@ void hp_plan_set_orders(struct hypar_plan *plan, const struct slot_order *order,
  * only where hp_plan_has_default() says so. May be called again: room is reused. */
 void hp_plan_set(struct hypar_plan *plan, int op, const struct split *split, const int *device);
 
+/* Is an operator planned alike twice: its parts, their devices, and what is computed again,
+ * sent again or divided? Its stage is not looked at. */
+bool hp_same_op_plan(const struct nest *nest, const struct op_plan *a, const struct op_plan *b);
+
+/* Are operators, devices and replicas of all stages the same; is one schedule the other? */
+bool hp_same_stages(const struct hypar_plan *a, const struct hypar_plan *b);
+bool hp_same_schedule(const struct hypar_schedule *a, const struct hypar_schedule *b);
+
+/* How an operator is split: "n=4 k=2", or "whole". */
+char *hp_plan_split_text(struct arena *arena, const struct hypar_plan *plan, int op);
+
 /* The first operator that uses a parameter: all of them divide it alike. */
 static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan, int tensor)
 {
@@ -137,6 +153,12 @@ bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
  * micro-batches 1. HYPAR_INFEASIBLE where graph or machine do not fit it. */
 enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
                                      struct hypar_error *err);
+
+/* ... with stages that begin where `borders`, by operator, says that one may; NULL: anywhere.
+ */
+enum hypar_status hp_plan_set_layout_at(struct hypar_plan *plan,
+                                        const struct hypar_layout *layout, const bool *borders,
+                                        struct hypar_error *err);
 
 /* The schedule of a layout that names none. */
 static inline enum hypar_schedule_kind hp_layout_schedule(const struct hypar_layout *layout)
@@ -227,6 +249,17 @@ void hp_plan_put_ops(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_stages(struct json_writer *w, const struct hypar_plan *plan);
 void hp_plan_put_layout(struct json_writer *w, const struct hypar_layout *layout);
 void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan);
+
+/* What a plan is in a few words: "4 stages, 1f1b, 8 micro-batches; n=4 of 9 operators". */
+char *hp_plan_summary(struct arena *arena, const struct hypar_plan *plan);
+
+/* The plan is as it was found by this search (search.c); all is copied. */
+void hp_plan_set_search(struct hypar_plan *plan, const struct hypar_plan_search *search);
+
+/* The member "search" of the file form; nothing if nobody knows. And the others of a search,
+ * for other reports too. */
+void hp_plan_put_search(struct json_writer *w, const struct hypar_plan *plan);
+void hp_put_others(struct json_writer *w, const struct hypar_other *other, int n);
 
 /* Of all that decides which tasks a step has, and where they run: graph, splits, devices,
  * stages, schedule. */

@@ -2,6 +2,7 @@
 #include "plan/read.h"
 
 #include <float.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "machine/machine.h"
@@ -48,22 +49,29 @@ static enum hypar_status read_text(const struct json *root, const char *key, con
     return HYPAR_OK;
 }
 
+enum hypar_status hp_read_hash(const struct json *at, uint64_t *out, struct hypar_error *err)
+{
+    const char *text;
+    TRY(hp_json_string(at, &text, err));
+    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
+        return hp_json_fail(at, err, "expected 16 hexadecimal digits, not \"%.40s\"", text);
+    *out = strtoull(text, NULL, 16);
+    return HYPAR_OK;
+}
+
 static enum hypar_status check_hash(const struct hypar_graph *graph, const char *model,
                                     const struct json *root, struct hypar_error *err)
 {
-    const char *text;
-    char mine[17];
+    uint64_t hash, mine = hypar_graph_hash(graph);
     struct json at = hp_json_member(root, "graph_hash");
     if (!at.value)
         return HYPAR_OK;
-    TRY(hp_json_string(&at, &text, err));
-    if (strlen(text) != 16 || strspn(text, "0123456789abcdef") != 16)
-        return hp_json_fail(&at, err, "expected 16 hexadecimal digits, not \"%.40s\"", text);
-    snprintf(mine, sizeof mine, "%016llx", (unsigned long long)hypar_graph_hash(graph));
-    if (strcmp(text, mine) == 0)
+    TRY(hp_read_hash(&at, &hash, err));
+    if (hash == mine)
         return HYPAR_OK;
-    hp_json_fail(&at, err, "the plan is for another graph: '%s' with batch %lld is %s, not %s",
-                 model, (long long)graph->batch, mine, text);
+    hp_json_fail(
+        &at, err, "the plan is for another graph: '%s' with batch %lld is %016llx, not %016llx",
+        model, (long long)graph->batch, (unsigned long long)mine, (unsigned long long)hash);
     return HYPAR_INFEASIBLE;
 }
 
@@ -208,6 +216,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
                                            "stages",
                                            "schedule",
                                            "simulation",
+                                           "search",
                                            "layout",
                                            NULL };
     static const char *const formats[] = { "hypar-plan/1" };
@@ -237,7 +246,8 @@ static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
     TRY(read_gather_ahead(plan, root, err));
     TRY(hp_read_stages(plan, root, scratch, err));
     TRY(hp_read_ops(plan, root, scratch, err));
-    return hypar_plan_check(plan, err);
+    TRY(hypar_plan_check(plan, err));
+    return hp_read_search(plan, root, err);
 }
 
 static enum hypar_status read_plan(struct hypar_plan **out, const struct json *root,

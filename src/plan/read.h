@@ -19,12 +19,15 @@ enum hypar_status hp_read_choice(const struct json *at, const char *const *names
 enum hypar_status hp_read_devices(struct arena *arena, const struct json *at, int **out, int *n,
                                   struct hypar_error *err);
 
+/* A hash: 16 hexadecimal digits. */
+enum hypar_status hp_read_hash(const struct json *at, uint64_t *out, struct hypar_error *err);
+
 /* The operator called `name`; HYPAR_INFEASIBLE, with the nearest name, if there is none. */
 enum hypar_status hp_read_op_name(const struct hypar_graph *graph, const char *name, int *out,
                                   struct hypar_error *err);
 
-/* The members "layout", "stages", "schedule" and "simulation", all optional; "ops", which needs
- * the stages, optional beside a layout. `scratch` is the caller's. */
+/* The members "layout", "stages", "schedule", "simulation" and "search", all optional; "ops",
+ * which needs the stages, optional beside a layout. `scratch` is the caller's. */
 enum hypar_status hp_read_layout(struct hypar_plan *plan, const struct json *root,
                                  struct hypar_error *err);
 enum hypar_status hp_read_stages(struct hypar_plan *plan, const struct json *root,
@@ -33,6 +36,8 @@ enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *r
                                    struct arena *scratch, struct hypar_error *err);
 enum hypar_status hp_read_simulation(const struct json *root, struct hypar_simulation *out,
                                      struct hypar_error *err);
+enum hypar_status hp_read_search(struct hypar_plan *plan, const struct json *root,
+                                 struct hypar_error *err);
 enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,
                               struct arena *scratch, struct hypar_error *err);
 

@@ -144,7 +144,7 @@ static bool same_ints(const int *a, int n_a, const int *b, int n_b)
     return n_a == n_b && (n_a == 0 || memcmp(a, b, (size_t)n_a * sizeof *a) == 0);
 }
 
-static bool same_stages(const struct hypar_plan *a, const struct hypar_plan *b)
+bool hp_same_stages(const struct hypar_plan *a, const struct hypar_plan *b)
 {
     bool same = a->n_stages == b->n_stages;
     for (int s = 0; s < a->n_stages && same; s++) {
@@ -156,14 +156,14 @@ static bool same_stages(const struct hypar_plan *a, const struct hypar_plan *b)
     return same;
 }
 
-static bool same_schedule(const struct hypar_schedule *a, const struct hypar_schedule *b)
+bool hp_same_schedule(const struct hypar_schedule *a, const struct hypar_schedule *b)
 {
     return a->kind == b->kind && a->micro_batches == b->micro_batches && a->stash == b->stash &&
            a->vertical_sync == b->vertical_sync &&
            (a->chunks > 1 ? a->chunks : 1) == (b->chunks > 1 ? b->chunks : 1);
 }
 
-static bool same_op(const struct nest *nest, const struct op_plan *a, const struct op_plan *b)
+bool hp_same_op_plan(const struct nest *nest, const struct op_plan *a, const struct op_plan *b)
 {
     for (int x = 0; x < nest->n_axes; x++)
         if (!hp_same_parts(&a->split, &b->split, x))
@@ -180,12 +180,13 @@ static bool put_differences(struct json_writer *w, const struct hypar_plan *plan
                                             .optimizer = plan->optimizer };
     struct hypar_plan *made = hp_plan_new(plan->graph, plan->machine, &settings);
     bool same = plan->has_layout && hp_plan_set_layout(made, &plan->layout, NULL) == HYPAR_OK &&
-                same_stages(plan, made) && same_schedule(&plan->schedule, &made->schedule);
+                hp_same_stages(plan, made) &&
+                hp_same_schedule(&plan->schedule, &made->schedule);
     bool any = false;
     if (same)
         hp_plan_put_layout(w, &plan->layout);
     for (int op = 0; op < plan->graph->n_ops && same; op++) {
-        if (same_op(plan->graph->ops[op].nest, &plan->ops[op], &made->ops[op]))
+        if (hp_same_op_plan(plan->graph->ops[op].nest, &plan->ops[op], &made->ops[op]))
             continue;
         if (!any)
             hp_json_begin_array(w, "ops", false);
@@ -231,6 +232,8 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
         hp_plan_put_schedule(w, plan);
     }
     hp_put_simulation(w, &plan->simulation);
+    if (!key)
+        hp_plan_put_search(w, plan);
     hp_json_end_object(w);
 }
 

@@ -71,7 +71,7 @@ static int group_of(const struct blocks *s, int b, int op_pass)
             return op_pass;
         group = theirs;
     }
-    bool apart = hp_pass_segment(s->lowering, group) != hp_pass_segment(s->lowering, op_pass) ||
+    bool apart = hp_pass_action(s->lowering, group) != hp_pass_action(s->lowering, op_pass) ||
                  is_computed_later(k, op_pass, group) || is_gathered_later(k, op_pass, group);
     return apart ? op_pass : group;
 }
@@ -197,24 +197,24 @@ int hp_number_tasks(struct blocks *s)
     return n;
 }
 
-/* The passes that tasks begin with, by segment, and in the order of their items. */
+/* The passes that tasks begin with, by action, and in the order of their items. */
 static int *sort_heads(const struct blocks *s, int b, struct arena *arena, int *n)
 {
     const struct lowering *lowering = s->lowering;
     const struct training_graph *k = &lowering->training;
-    int *start = hp_csr(arena, hp_segment_count(&lowering->schedule)), *sorted = NULL;
+    int *start = hp_csr(arena, hp_action_count(&lowering->schedule)), *sorted = NULL;
     for (int fill = 0; fill < 2; fill++) {
         for (int i = 0; i < k->n_items; i++) {
             int head = k->item[i].is_pass ? k->item[i].index : -1;
             if (head < 0 || s->head[b][head] != head)
                 continue;
             if (fill)
-                sorted[hp_csr_place(start, hp_pass_segment(lowering, head))] = head;
+                sorted[hp_csr_place(start, hp_pass_action(lowering, head))] = head;
             else
-                hp_csr_count(start, hp_pass_segment(lowering, head));
+                hp_csr_count(start, hp_pass_action(lowering, head));
         }
         if (!fill) {
-            *n = hp_csr_sum(start, hp_segment_count(&lowering->schedule));
+            *n = hp_csr_sum(start, hp_action_count(&lowering->schedule));
             sorted = NEW(arena, int, *n);
         }
     }

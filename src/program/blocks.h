@@ -107,7 +107,7 @@ static inline int hp_part_task(const struct blocks *s, int b, int op_pass, int p
                                : s->first[hp_pass_block(s, b, op_pass)] + layout->rank[part];
 }
 
-/* The passes of a body's parts, segment by segment (schedule.h) in the order in which tasks do
+/* The passes of a body's parts, action by action (schedule.h) in the order in which tasks do
  * them: a task goes through the passes of its fusion group one after another. Pass `op_pass` of
  * a part is number base[op_pass] + rank of the part * stride[op_pass]. */
 struct pass_order {

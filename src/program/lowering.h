@@ -269,6 +269,10 @@ struct place hp_operand_place(const struct lowering *s, const struct op_pass *op
 /* HYPAR_INFEASIBLE: what an operator is to send again is in parts that have to be summed. */
 enum hypar_status hp_check_resend(const struct hypar_plan *plan, struct hypar_error *err);
 
+/* ... were that operator split so. */
+enum hypar_status hp_check_resend_op(const struct hypar_plan *plan, int op,
+                                     const struct split *split, struct hypar_error *err);
+
 /* The comms of the tail, numbered: comm c of its exchange x is base[x] + c. lead[] is the first
  * one of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket,
  * -1; exchange[] its exchange x; bytes[] of the first ones, all together. */
@@ -295,17 +299,17 @@ static inline bool hp_has_order(const struct lowering *s)
     return s->iteration.n_micro > 1 || s->schedule.apart || s->schedule.several;
 }
 
-/* The segment (schedule.h) of a pass. */
-static inline int hp_pass_segment(const struct lowering *s, int op_pass)
+/* The action (schedule.h) of a pass. */
+static inline int hp_pass_action(const struct lowering *s, int op_pass)
 {
     const struct op_pass *p = &s->training.op_pass[op_pass];
-    return hp_segment(&s->schedule, s->schedule.stage_of_op[p->op], p->phase);
+    return hp_action(&s->schedule, s->schedule.stage_of_op[p->op], p->phase);
 }
 
-/* The segment in which `device` takes part in a comm of a body's exchange: that of the last of
+/* The action in which `device` takes part in a comm of a body's exchange: that of the last of
  * its passes that contribute to it; if none does, that of the first stage in which it reads it,
  * or, if it sums what others contribute there, of their stage. */
-int hp_comm_segment(const struct lowering *s, int body, int exchange, int comm, int device);
+int hp_comm_action(const struct lowering *s, int body, int exchange, int comm, int device);
 
 /* The last forward pass of an op, as an index of op_pass[]. */
 int hp_last_forward_pass(const struct lowering *s, int op);

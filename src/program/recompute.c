@@ -183,24 +183,30 @@ void hp_find_recomputed(struct lowering *s)
     hp_arena_release(&s->scratch, mark);
 }
 
+enum hypar_status hp_check_resend_op(const struct hypar_plan *plan, int op,
+                                     const struct split *split, struct hypar_error *err)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    axis_set divided = hp_divided_axes(nest, split);
+    for (int p = 0; plan->ops[op].resend && p < nest->n_passes; p++)
+        for (int o = nest->n_inputs; o < nest->n_operands; o++) {
+            if (nest->pass[p].backward || !(nest->pass[p].writes >> o & 1) ||
+                nest->operand[o].role != OPERAND_OUTPUT)
+                continue;
+            axis_set partial = divided & hp_written_axes(nest, p, o, WRITE_PARTIAL);
+            for (int a = 0; a < nest->n_axes; a++)
+                if (partial >> a & 1)
+                    return hp_fail(err, HYPAR_INFEASIBLE,
+                                   "op '%s': resend needs whole results, a split of axis "
+                                   "'%s' leaves sums to be added up",
+                                   plan->graph->ops[op].name, nest->axis[a].name);
+        }
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_check_resend(const struct hypar_plan *plan, struct hypar_error *err)
 {
-    for (int i = 0; i < plan->graph->n_ops; i++) {
-        const struct op *op = &plan->graph->ops[i];
-        axis_set divided = hp_divided_axes(op->nest, &plan->ops[i].split);
-        for (int p = 0; plan->ops[i].resend && p < op->nest->n_passes; p++)
-            for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++) {
-                if (op->nest->pass[p].backward || !(op->nest->pass[p].writes >> o & 1) ||
-                    op->nest->operand[o].role != OPERAND_OUTPUT)
-                    continue;
-                axis_set partial = divided & hp_written_axes(op->nest, p, o, WRITE_PARTIAL);
-                for (int a = 0; a < op->nest->n_axes; a++)
-                    if (partial >> a & 1)
-                        return hp_fail(err, HYPAR_INFEASIBLE,
-                                       "op '%s': resend needs whole results, a split of axis "
-                                       "'%s' leaves sums to be added up",
-                                       op->name, op->nest->axis[a].name);
-            }
-    }
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        TRY(hp_check_resend_op(plan, op, &plan->ops[op].split, err));
     return HYPAR_OK;
 }

@@ -30,56 +30,56 @@ struct schedule {
     int *list_of;           /* by device */
 };
 
-/* Segments of a micro-batch: what is done of it in one slot, numbered in an order in which they
+/* Actions of a micro-batch: what is done of it in one slot, numbered in an order in which they
  * can be done: forward from stage to stage, then backward from the last one, then gradients
  * likewise. Devices in several stages whose gradients are apart may do these earlier. */
-static inline int hp_segment(const struct schedule *s, int stage, enum phase phase)
+static inline int hp_action(const struct schedule *s, int stage, enum phase phase)
 {
     return phase == PHASE_FORWARD ? stage : ((int)phase + 1) * s->n_stages - 1 - stage;
 }
 
-static inline int hp_segment_count(const struct schedule *s)
+static inline int hp_action_count(const struct schedule *s)
 {
     return PHASE_UPDATE * s->n_stages;
 }
 
-static inline int hp_segment_stage(const struct schedule *s, int segment)
+static inline int hp_action_stage(const struct schedule *s, int action)
 {
-    int at = segment % s->n_stages;
-    return segment < s->n_stages ? at : s->n_stages - 1 - at;
+    int at = action % s->n_stages;
+    return action < s->n_stages ? at : s->n_stages - 1 - at;
 }
 
-static inline enum phase hp_segment_phase(const struct schedule *s, int segment)
+static inline enum phase hp_action_phase(const struct schedule *s, int action)
 {
-    return (enum phase)(segment / s->n_stages);
+    return (enum phase)(action / s->n_stages);
 }
 
-/* The place of a segment among those of the devices of its stage, which have
- * hp_list_segments(). */
-static inline int hp_own_segment(const struct schedule *s, const struct slot_list *list,
-                                 int segment)
+/* The place of an action among those of the devices of its stage, which have
+ * hp_list_actions(). */
+static inline int hp_own_action(const struct schedule *s, const struct slot_list *list,
+                                int action)
 {
-    int place = s->place[hp_segment_stage(s, segment)];
-    int phase = segment / s->n_stages;
+    int place = s->place[hp_action_stage(s, action)];
+    int phase = action / s->n_stages;
     return phase == PHASE_FORWARD ? place : (phase + 1) * list->n_stages - 1 - place;
 }
 
-static inline int hp_list_segments(const struct schedule *s, const struct slot_list *list)
+static inline int hp_list_actions(const struct schedule *s, const struct slot_list *list)
 {
     return (s->apart ? 3 : 2) * list->n_stages;
 }
 
 /* ... and back. */
-static inline int hp_list_segment(const struct schedule *s, const struct slot_list *list,
-                                  int own)
+static inline int hp_list_action(const struct schedule *s, const struct slot_list *list,
+                                 int own)
 {
     int at = own % list->n_stages, phase = own / list->n_stages;
-    return hp_segment(s, list->stage[phase == PHASE_FORWARD ? at : list->n_stages - 1 - at],
-                      (enum phase)phase);
+    return hp_action(s, list->stage[phase == PHASE_FORWARD ? at : list->n_stages - 1 - at],
+                     (enum phase)phase);
 }
 
 /* Is a device in several stages whose gradients are apart? Then a micro-batch goes through its
- * segments in orders that may differ. */
+ * actions in orders that may differ. */
 static inline bool hp_is_loose(const struct schedule *s, const struct slot_list *list)
 {
     return s->apart && list->n_stages > 1;

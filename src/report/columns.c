@@ -44,14 +44,30 @@ void hp_cell_mark(struct columns *columns, struct arena *arena)
     columns->marked[columns->n_marked++] = columns->n_cells - 1;
 }
 
-enum { FILE_WIDTH = 96, LEAST_WIDTH = 20, LEAST_BROKEN = 12, GAP = 2 };
+enum {
+    FILE_WIDTH = 80,
+    LEAST_WIDTH = 20,
+    MOST_WIDTH = 1000,
+    LEAST_BROKEN = 12,
+    GAP = 2,
+    BELOW = 4 /* how far in what stands below its row begins */
+};
 
-int hp_line_width(FILE *to)
+/* What COLUMNS says, else the terminal; 0: neither says anything. */
+static int width_said(FILE *to)
 {
+    const char *said = getenv("COLUMNS");
     struct winsize size = { 0 };
-    if (!isatty(fileno(to)) || ioctl(fileno(to), TIOCGWINSZ, &size) != 0 || !size.ws_col)
-        return FILE_WIDTH;
-    return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
+    double columns;
+    if (said && hypar_parse_quantity(said, HYPAR_UNIT_COUNT, &columns) && columns >= 1)
+        return columns < MOST_WIDTH ? (int)columns : MOST_WIDTH;
+    return isatty(fileno(to)) && ioctl(fileno(to), TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+int hypar_line_width(FILE *to)
+{
+    int said = width_said(to);
+    return !said ? FILE_WIDTH : said < LEAST_WIDTH ? LEAST_WIDTH : said;
 }
 
 int hp_has_colour(FILE *to)
@@ -129,40 +145,80 @@ enum { MAX_COLUMNS = 32 };
 
 /* How a table is laid out there. */
 struct grid {
-    int n, width[MAX_COLUMNS];
-    int star[MAX_COLUMNS]; /* 1: behind its cells there is room for a star */
+    int n, gap, width[MAX_COLUMNS];
+    int least[MAX_COLUMNS]; /* width of a column that may be broken: its longest word */
+    int star[MAX_COLUMNS];  /* 1: behind its cells there is room for a star */
     bool colour;
+    int below; /* a column that does not fit: its cells are lines of their own; -1: none */
 };
 
-/* Columns that may be broken give way until the line fits, the widest first. */
-static void give_way(const char *align, int excess, struct grid *grid)
+/* Columns that may be broken give way until the line fits, the widest first. Returns what is
+ * still too much. */
+static int give_way(const char *align, int excess, struct grid *grid)
 {
-    while (excess > 0) {
+    for (; excess > 0; excess--) {
         int widest = -1;
         for (int c = 0; c < grid->n; c++)
-            if (align[c] == 'w' && (widest < 0 || grid->width[c] > grid->width[widest]))
+            if (align[c] == 'w' && grid->width[c] > grid->least[c] &&
+                (widest < 0 || grid->width[c] > grid->width[widest]))
                 widest = c;
-        if (widest < 0 || grid->width[widest] <= LEAST_BROKEN)
-            return;
+        if (widest < 0)
+            break;
         grid->width[widest]--;
-        excess--;
     }
+    return excess;
 }
 
+/* The last column that may be broken; -1: none. */
+static int last_broken(const char *align)
+{
+    const char *last = strrchr(align, 'w');
+    return last ? (int)(last - align) : -1;
+}
+
+/* Characters of the longest word. */
+static int longest_word(const char *text)
+{
+    int longest = 0;
+    while (*text) {
+        int n = word_bytes(text), width = hp_text_width(text, n);
+        longest = width > longest ? width : longest;
+        text += n;
+        text += strspn(text, " ");
+    }
+    return longest;
+}
+
+static void widen(struct grid *grid, int c, const char *text)
+{
+    int width = hp_text_width(text, (int)strlen(text)) + grid->star[c];
+    int word = longest_word(text) + grid->star[c];
+    grid->width[c] = width > grid->width[c] ? width : grid->width[c];
+    grid->least[c] = word > grid->least[c] ? word : grid->least[c];
+}
+
+/* What does not fit is broken; then columns stand closer; then one goes below. */
 static void measure(const struct columns *columns, int line, struct grid *grid)
 {
     int total = GAP * (grid->n - 1);
     for (int i = 0; i < columns->n_marked && !grid->colour; i++)
         grid->star[columns->marked[i] % grid->n] = 1;
-    for (int i = 0; i < columns->n_cells; i++) {
-        int c = i % grid->n;
-        int w = hp_text_width(columns->cell[i], (int)strlen(columns->cell[i])) + grid->star[c];
-        if (w > grid->width[c])
-            grid->width[c] = w;
-    }
+    for (int c = 0; c < grid->n; c++)
+        grid->least[c] = LEAST_BROKEN;
+    for (int i = 0; i < columns->n_cells; i++)
+        widen(grid, i % grid->n, columns->cell[i]);
     for (int c = 0; c < grid->n; c++)
         total += grid->width[c];
-    give_way(columns->align, total - line, grid);
+    int excess = give_way(columns->align, total - line, grid);
+    if (excess > 0) {
+        grid->gap = 1;
+        excess -= (GAP - 1) * (grid->n - 1);
+    }
+    int last = last_broken(columns->align);
+    if (excess > 0 && last >= 0) {
+        grid->gap = GAP;
+        grid->below = last;
+    }
 }
 
 /* One cell of a line; `blanks` come before it. Returns how many characters it took. */
@@ -184,6 +240,8 @@ static bool print_line(const struct grid *grid, const char *align, const bool *m
     int blanks = 0; /* before the next text: none behind the last */
     bool more = false;
     for (int c = 0; c < grid->n; c++) {
+        if (c == grid->below)
+            continue;
         int width = grid->width[c];
         int bytes = align[c] == 'w' ? line_bytes(rest[c], width) : (int)strlen(rest[c]);
         int before =
@@ -192,7 +250,7 @@ static bool print_line(const struct grid *grid, const char *align, const bool *m
         if (bytes)
             length = print_cell(grid, rest[c], bytes, blanks + before, marked[c], to);
         int after = width > length + before ? width - length - before : 0;
-        blanks = GAP + (bytes ? after : blanks + width);
+        blanks = grid->gap + (bytes ? after : blanks + width);
         rest[c] += bytes;
         rest[c] += strspn(rest[c], " ");
         more |= *rest[c] != '\0';
@@ -202,11 +260,13 @@ static bool print_line(const struct grid *grid, const char *align, const bool *m
 
 void hp_columns_print(const struct columns *columns, FILE *to)
 {
-    struct grid grid = { .n = (int)strlen(columns->align), .colour = hp_has_colour(to) };
+    int mark = 0;
+    struct grid grid = {
+        .n = (int)strlen(columns->align), .gap = GAP, .colour = hp_has_colour(to), .below = -1
+    };
     const char *rest[MAX_COLUMNS];
     bool bold = grid.colour, marked[MAX_COLUMNS];
-    int mark = 0;
-    measure(columns, hp_line_width(to), &grid);
+    measure(columns, hypar_line_width(to), &grid);
     for (int row = 0; row < columns->n_cells; row += grid.n) {
         for (int c = 0; c < grid.n; c++) {
             rest[c] = columns->cell[row + c];
@@ -217,6 +277,10 @@ void hp_columns_print(const struct columns *columns, FILE *to)
             fputs(bold && row == 0 ? "\033[1m" : "", to);
             more = print_line(&grid, columns->align, marked, rest, to);
             fputs(bold && row == 0 ? "\033[0m\n" : "\n", to);
+        }
+        if (grid.below >= 0 && *rest[grid.below]) {
+            fprintf(to, "%*s", BELOW, "");
+            hp_wrap(to, rest[grid.below], BELOW);
         }
     }
 }
@@ -234,7 +298,7 @@ const char *hp_shown(struct arena *arena, const char *text)
 
 void hp_wrap(FILE *to, const char *text, int indent)
 {
-    int width = hp_line_width(to) - indent;
+    int width = hypar_line_width(to) - indent;
     do {
         int bytes = line_bytes(text, width);
         fprintf(to, "%.*s\n", bytes, text);
@@ -242,6 +306,21 @@ void hp_wrap(FILE *to, const char *text, int indent)
         text += strspn(text, " ");
         fprintf(to, "%*s", *text ? indent : 0, "");
     } while (*text);
+}
+
+void hp_put_line(FILE *to, const char *fmt, ...)
+{
+    struct arena arena = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    hp_wrap(to, hp_arena_vprintf(&arena, fmt, ap), 0);
+    va_end(ap);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_text(FILE *to, const char *text, int indent)
+{
+    hp_wrap(to, text, indent);
 }
 
 char *hp_thousands(char *buffer, long long value)

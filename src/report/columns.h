@@ -7,14 +7,16 @@
 #ifndef REPORT_COLUMNS_H
 #define REPORT_COLUMNS_H
 
-#include <hypar/base.h>
+#include <hypar/report.h>
+#include <hypar/tool.h>
 #include <stdio.h>
 
 #include "base/arena.h"
 
 struct columns {
     const char *align; /* for each column 'l' left, 'r' right, or 'w' left and broken
-                          between words, where the line would be too long */
+                          between words, where the line would be too long; where that is not
+                          enough, the last of these stands in lines of its own below the rows */
     char **cell;       /* row by row */
     int n_cells, capacity;
     int *marked; /* cells that stand out, ascending */
@@ -39,9 +41,6 @@ void hp_cell_mark(struct columns *columns, struct arena *arena);
  * is bold on a terminal. */
 void hp_columns_print(const struct columns *columns, FILE *to);
 
-/* How long a line there should be: the terminal's width, or 96 where it is no terminal. */
-int hp_line_width(FILE *to);
-
 /* Is colour wanted there: a terminal that is not dumb, and NO_COLOR not set? */
 int hp_has_colour(FILE *to);
 
@@ -51,9 +50,12 @@ void hp_put_padded(FILE *to, const char *text, int width);
 /* `text`, which may be a path as somebody gave it, as it can be shown. */
 const char *hp_shown(struct arena *arena, const char *text);
 
-/* Print `text` and a newline, broken between words at hp_line_width(); the first line has begun
- * at `indent`, further ones are indented so. */
+/* Print `text` and a newline, broken between words at hypar_line_width(); the first line has
+ * begun at `indent`, further ones are indented so. */
 void hp_wrap(FILE *to, const char *text, int indent);
+
+/* The same from the beginning of a line, formatted. */
+void hp_put_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* 1234567 -> "1,234,567"; buffer holds at least 32 bytes. */
 char *hp_thousands(char *buffer, long long value);

@@ -2,9 +2,11 @@
 #include <hypar/report.h>
 
 #include "base/json.h"
-#include "base/number.h"
 #include "plan/plan.h"
 #include "report/columns.h"
+#include "report/compare.h"
+#include "report/csv.h"
+#include "report/explain.h"
 #include "report/put.h"
 
 /* The columns: where a figure comes from, and how it is told. */
@@ -147,15 +149,37 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
         return;
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
-    fprintf(to, "\nThe fastest is %s: %s a step, %s samples/s, %.1f %% of peak.\n",
-            hp_shown(arena, name(&c->row[best])),
-            hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
-            hp_metric(rate, s->samples_per_s), 100 * s->mfu);
+    fputc('\n', to);
+    hp_put_line(to, "The fastest is %s: %s a step, %s samples/s, %.1f %% of peak.",
+                hp_shown(arena, name(&c->row[best])),
+                hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
+                hp_metric(rate, s->samples_per_s), 100 * s->mfu);
     if (s->measured.asked)
-        fprintf(to, "Profile: of its plan %s.\n", hp_measured_text(arena, &s->measured));
+        hp_put_line(to, "Profile: of its plan %s.", hp_measured_text(arena, &s->measured));
     if (s->opaque)
         hp_wrap(to, hp_arena_printf(arena, "Opaque: in its plan %s.", hp_opaque_text(arena, s)),
                 0);
+}
+
+/* What differs, and what each difference does to the first plan's step. */
+static void differences_text(FILE *to, struct arena *arena, const struct hypar_comparison *c)
+{
+    struct what_if_table table = { .heading = "difference",
+                                   .now_s = hypar_differences_step_s(c->differences),
+                                   .most = 16 };
+    while (hypar_difference(c->differences, table.n))
+        table.n++;
+    table.row = NEW(arena, const struct hypar_what_if *, table.n + 1);
+    for (int i = 0; i < table.n; i++)
+        table.row[i] = hypar_difference(c->differences, i);
+    hp_wrap(to,
+            hp_arena_printf(arena,
+                            table.n ? "\nThe step of %s, if this alone were as in %s:"
+                                    : "\nThe plans %s and %s do not differ.",
+                            hp_shown(arena, name(&c->row[0])),
+                            hp_shown(arena, name(&c->row[1]))),
+            0);
+    hp_what_if_table(to, arena, &table);
 }
 
 static void comparison_text(FILE *to, const struct hypar_comparison *c)
@@ -185,6 +209,8 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
     }
     hp_columns_print(&table, to);
     verdict(to, &arena, c);
+    if (c->differences)
+        differences_text(to, &arena, c);
     hp_arena_free(&arena);
 }
 
@@ -223,25 +249,42 @@ static void put_search(struct json_writer *w, const struct hypar_compared *row)
     hp_json_end_object(w);
 }
 
+/* Of the second plan: what is otherwise than in the first, and that one's step with it. */
+static void put_differences(struct json_writer *w, const struct hypar_differences *d)
+{
+    const struct hypar_what_if *what;
+    hp_json_begin_array(w, "differences", false);
+    for (int i = 0; (what = hypar_difference(d, i)); i++)
+        hp_put_what_if(w, what, hypar_differences_step_s(d));
+    hp_json_end_array(w);
+}
+
+void hp_put_comparison(struct json_writer *w, const char *key, const struct hypar_comparison *c)
+{
+    hp_json_begin_array(w, key, false);
+    for (int i = 0; i < c->n; i++) {
+        const struct hypar_compared *row = &c->row[i];
+        hp_json_begin_object(w, NULL, false);
+        hp_json_put_string(w, row->plan ? "plan" : "planner", name(row));
+        if (row->why) {
+            hp_json_put_null(w, "predicted");
+            hp_json_put_string(w, "error", row->why);
+        } else {
+            put_predicted(w, c, row);
+        }
+        if (!row->plan)
+            put_search(w, row);
+        if (i == 1 && c->differences)
+            put_differences(w, c->differences);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
 static void comparison_json(FILE *to, const struct hypar_comparison *c)
 {
     struct json_writer w = { .file = to };
-    hp_json_begin_array(&w, NULL, false);
-    for (int i = 0; i < c->n; i++) {
-        const struct hypar_compared *row = &c->row[i];
-        hp_json_begin_object(&w, NULL, false);
-        hp_json_put_string(&w, row->plan ? "plan" : "planner", name(row));
-        if (row->why) {
-            hp_json_put_null(&w, "predicted");
-            hp_json_put_string(&w, "error", row->why);
-        } else {
-            put_predicted(&w, c, row);
-        }
-        if (!row->plan)
-            put_search(&w, row);
-        hp_json_end_object(&w);
-    }
-    hp_json_end_array(&w);
+    hp_put_comparison(&w, NULL, c);
 }
 
 void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
@@ -253,38 +296,22 @@ void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison
         comparison_text(to, comparison);
 }
 
-/* Reasons have commas, and quotes around names; paths may have anything. */
-static void put_quoted(FILE *to, const char *text)
-{
-    struct arena arena = { 0 };
-    fputc('"', to);
-    for (text = hp_shown(&arena, text); *text; text++)
-        fprintf(to, "%s%c", *text == '"' ? "\"" : "", *text);
-    fputc('"', to);
-    hp_arena_free(&arena);
-}
-
 void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
 {
-    fputs(c->row[0].plan ? "plan" : "planner", to);
+    struct csv_writer csv = { .file = to };
+    hp_csv_words(&csv, c->row[0].plan ? "plan" : "planner");
     for (int f = 0; f < N_FIGURES; f++)
-        fprintf(to, ",%s", figures[f].key);
-    fputs(",fits,why_not\n", to);
+        hp_csv_words(&csv, figures[f].key);
+    hp_csv_words(&csv, "fits why_not");
+    hp_csv_end(&csv);
     for (int i = 0; i < c->n; i++) {
         const struct hypar_compared *row = &c->row[i];
-        if (row->plan)
-            put_quoted(to, row->plan);
-        else
-            fputs(row->planner, to);
-        for (int f = 0; f < N_FIGURES; f++) {
-            char text[NUMBER_TEXT_BYTES] = "";
-            bool known = has_figure(c, row, (enum figure)f);
-            fprintf(to, ",%s",
-                    known ? hp_number_text(text, value(c, row, (enum figure)f)) : "");
-        }
-        fprintf(to, ",%s,", row->why ? "" : row->fits ? "1" : "0");
-        if (row->why)
-            put_quoted(to, row->why);
-        fputc('\n', to);
+        (row->plan ? hp_csv_text : hp_csv_plain)(&csv, name(row));
+        for (int f = 0; f < N_FIGURES; f++)
+            hp_csv_known(&csv, has_figure(c, row, (enum figure)f),
+                         value(c, row, (enum figure)f));
+        hp_csv_known(&csv, !row->why, row->fits);
+        (row->why ? hp_csv_text : hp_csv_plain)(&csv, row->why ? row->why : "");
+        hp_csv_end(&csv);
     }
 }

@@ -4,18 +4,23 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/number.h"
 #include "graph/graph.h"
 #include "report/columns.h"
+#include "report/csv.h"
 
 enum { WIDEST_LEVELS = 64 }; /* longer ones are left to JSON and CSV */
 
-static const char *cost_text(const struct hypar_exploration *e)
-{
-    return hypar_exploration_options(e).cost == HYPAR_COST_ARRAY
-               ? "HyPar's array: exchange after computation, bytes one after another"
-               : "the machine's levels: exchange after computation, levels one after another";
-}
+static const struct {
+    const char *word, *text;
+} costs[] = {
+    [HYPAR_COST_ARRAY] = { "array",
+                           "Times by the paper's model (HyPar's array): exchange after "
+                           "computation, bytes one after another." },
+    [HYPAR_COST_LEVELS] = { "levels", "Times by the paper's model (the machine's levels): "
+                                      "exchange after computation, levels one after another." },
+    [HYPAR_COST_SIMULATED] = { "simulated", "Times of simulated steps, as 'hypar plan' and "
+                                            "'hypar simulate' tell them." },
+};
 
 /* Text -------------------------------------------------------------------------------- */
 
@@ -93,7 +98,7 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
 }
 
 /* How the first planner does where choices were enumerated. */
-static void verdict(FILE *to, const struct hypar_exploration *e, int site)
+static void verdict(FILE *to, struct arena *arena, const struct hypar_exploration *e, int site)
 {
     struct hypar_explore_site s = hypar_exploration_site(e, site);
     const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
@@ -101,19 +106,23 @@ static void verdict(FILE *to, const struct hypar_exploration *e, int site)
     char n[32], of[64];
     double ratio =
         hypar_exploration_merit(e, &planner->cost) / hypar_exploration_merit(e, &best->cost);
-    fprintf(to, "On %s ", s.word);
-    if (!planner->better)
-        fprintf(to, "none of %s is better than that of %s.\n",
-                hp_count(of, s.n_points, "choice", "choices"), planner->name);
-    else
-        fprintf(to, "%s of %s %s better than that of %s, the best by %.2g %%.\n",
-                hp_thousands(n, planner->better), hp_count(of, s.n_points, "choice", "choices"),
-                planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1));
+    hp_count(of, s.n_points, "choice", "choices");
+    hp_wrap(to,
+            planner->better
+                ? hp_arena_printf(
+                      arena, "On %s %s of %s %s better than that of %s, the best by %.2g %%.",
+                      s.word, hp_thousands(n, planner->better), of,
+                      planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1))
+                : hp_arena_printf(arena, "On %s none of %s is better than that of %s.", s.word,
+                                  of, planner->name),
+            0);
 }
 
-static void explain(FILE *to, const struct hypar_exploration *e, const struct shape *shape)
+static void explain(FILE *to, struct arena *arena, const struct hypar_exploration *e,
+                    const struct shape *shape)
 {
     const struct hypar_graph *graph = hypar_exploration_graph(e);
+    enum hypar_explore_cost cost = hypar_exploration_options(e).cost;
     int most = 0;
     fputc('\n', to);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {
@@ -121,16 +130,21 @@ static void explain(FILE *to, const struct hypar_exploration *e, const struct sh
         int n = hypar_machine_device_count(site.machine);
         most = n > most ? n : most;
         if (site.n_points)
-            verdict(to, e, s);
+            verdict(to, arena, e, s);
     }
-    fprintf(to, "Gain over data parallel, speedup over one device%s.\nTime of %s.\n",
-            shape->better ? "; better: how many choices are strictly better" : "",
-            cost_text(e));
-    if (graph->batch < most)
-        fprintf(to,
-                "Sizes are real numbers: %d parts of a batch of %lld count as less than a "
-                "sample each.\n",
-                most, (long long)graph->batch);
+    hp_wrap(
+        to,
+        hp_arena_printf(arena, "Gain over data parallel, speedup over one device%s.",
+                        shape->better ? "; better: how many choices are strictly better" : ""),
+        0);
+    hp_wrap(to, costs[cost].text, 0);
+    if (graph->batch < most && cost != HYPAR_COST_SIMULATED)
+        hp_wrap(to,
+                hp_arena_printf(arena,
+                                "Sizes are real numbers: %d parts of a batch of %lld count as "
+                                "less than a sample each.",
+                                most, (long long)graph->batch),
+                0);
 }
 
 static void exploration_text(FILE *to, const struct hypar_exploration *e)
@@ -140,7 +154,7 @@ static void exploration_text(FILE *to, const struct hypar_exploration *e)
     const struct hypar_graph *graph = hypar_exploration_graph(e);
     const char *align = hp_arena_printf(&arena, "%slrrrrr%s%s%s", shape.machine ? "l" : "",
                                         shape.better ? "r" : "", shape.fits ? "l" : "",
-                                        shape.levels ? "l" : "");
+                                        shape.levels ? "w" : "");
     struct columns table = { .align = align };
     int n_sites = hypar_exploration_site_count(e);
     struct hypar_explore_site first = hypar_exploration_site(e, 0);
@@ -161,7 +175,7 @@ static void exploration_text(FILE *to, const struct hypar_exploration *e)
             row(&table, &arena, &shape, &site, hypar_exploration_choice(e, s, c));
     }
     hp_columns_print(&table, to);
-    explain(to, e, &shape);
+    explain(to, &arena, e, &shape);
     hp_arena_free(&arena);
 }
 
@@ -213,7 +227,7 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", graph->name);
     hp_json_put_int(&w, "batch", graph->batch);
-    hp_json_put_string(&w, "cost", options.cost == HYPAR_COST_ARRAY ? "array" : "levels");
+    hp_json_put_string(&w, "cost", costs[options.cost].word);
     hp_json_put_string(&w, "objective", objectives[options.objective]);
     if (hypar_exploration_interrupted(e))
         hp_json_put_bool(&w, "interrupted", true);
@@ -235,46 +249,43 @@ void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
 
 /* CSV --------------------------------------------------------------------------------- */
 
-static void put_number(FILE *to, double value)
+static void csv_line(struct csv_writer *csv, const struct hypar_explore_site *site,
+                     const char *choice, const struct hypar_explored *cost, const char *levels)
 {
-    char text[NUMBER_TEXT_BYTES];
-    fprintf(to, ",%s", hp_number_text(text, value));
-}
-
-/* Words of machines have commas, but no quotes. */
-static void csv_line(FILE *to, const struct hypar_explore_site *site, const char *choice,
-                     const struct hypar_explored *cost, const char *levels)
-{
-    fprintf(to, "\"%s\",%d,%s,%s", site->word, hypar_machine_device_count(site->machine),
-            choice, levels);
-    put_number(to, cost->step_s);
-    put_number(to, cost->compute_s);
-    put_number(to, cost->comm_s);
-    put_number(to, site->dp.step_s / cost->step_s);
-    put_number(to, site->one_device_s / cost->step_s);
-    put_number(to, cost->comm_bytes);
-    put_number(to, cost->energy_j);
-    put_number(to, cost->state_bytes);
-    fprintf(to, ",%d\n", cost->fits);
+    hp_csv_text(csv, site->word);
+    hp_csv_number(csv, hypar_machine_device_count(site->machine));
+    hp_csv_plain(csv, choice);
+    hp_csv_plain(csv, levels);
+    hp_csv_number(csv, cost->step_s);
+    hp_csv_number(csv, cost->compute_s);
+    hp_csv_number(csv, cost->comm_s);
+    hp_csv_number(csv, site->dp.step_s / cost->step_s);
+    hp_csv_number(csv, site->one_device_s / cost->step_s);
+    hp_csv_number(csv, cost->comm_bytes);
+    hp_csv_number(csv, cost->energy_j);
+    hp_csv_number(csv, cost->state_bytes);
+    hp_csv_number(csv, cost->fits);
+    hp_csv_end(csv);
 }
 
 void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
 {
-    fputs("machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,"
-          "energy_j,state_bytes,fits\n",
-          to);
+    struct csv_writer csv = { .file = to };
+    hp_csv_words(&csv, "machine devices choice levels step_s compute_s comm_s gain speedup "
+                       "comm_bytes energy_j state_bytes fits");
+    hp_csv_end(&csv);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {
         struct arena arena = { 0 };
         struct hypar_explore_site site = hypar_exploration_site(e, s);
         char *levels = NEW(&arena, char, hypar_exploration_text_size(e, s));
         for (int c = 0; c < site.n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
-            csv_line(to, &site, choice->name, &choice->cost, choice->levels);
+            csv_line(&csv, &site, choice->name, &choice->cost, choice->levels);
         }
         for (int64_t i = 0; i < site.n_points; i++) {
             char name[24];
             snprintf(name, sizeof name, "%lld", (long long)i);
-            csv_line(to, &site, name, hypar_exploration_point(e, s, i),
+            csv_line(&csv, &site, name, hypar_exploration_point(e, s, i),
                      hypar_exploration_levels(e, s, i, levels));
         }
         hp_arena_free(&arena);

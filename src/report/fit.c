@@ -145,13 +145,10 @@ static void error_cells(struct columns *table, struct arena *arena,
 static void print_errors(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
     static const char *const heading[] = { "error of", "rows", "before", "worst",
-                                           "after",    "mean", "95 %",   "worst",
-                                           "held out", "mean", "95 %",   "worst" };
-    enum { HEADINGS = sizeof heading / sizeof heading[0], HELD_OUT = 4 };
+                                           "after",    "mean", "95 %",   "worst" };
     struct hypar_fit_group group;
-    bool held_out = hypar_fit_group(fit, 0, &group) && group.has_held_out;
-    struct columns table = { .align = held_out ? "lrrrrrrrrrrr" : "lrrrrrrr" };
-    for (int i = 0; i < HEADINGS - (held_out ? 0 : HELD_OUT); i++)
+    struct columns table = { .align = "lrrrrrrr" };
+    for (size_t i = 0; i < sizeof heading / sizeof heading[0]; i++)
         hp_cell(&table, arena, "%s", heading[i]);
     for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
         hp_cell(&table, arena, "%s", group.kind);
@@ -159,8 +156,12 @@ static void print_errors(FILE *to, struct arena *arena, const struct hypar_fit *
         hp_cell(&table, arena, "%.1f %%", 100 * group.before.median);
         hp_cell(&table, arena, "%.3gx", group.before.worst);
         error_cells(&table, arena, &group.after);
-        if (held_out)
-            error_cells(&table, arena, &group.held_out);
+        if (!group.has_held_out)
+            continue;
+        hp_cell(&table, arena, "  held out");
+        for (int c = 1; c < 4; c++)
+            hp_cell(&table, arena, "%s", "");
+        error_cells(&table, arena, &group.held_out);
     }
     hp_columns_print(&table, to);
 }

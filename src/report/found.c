@@ -75,20 +75,6 @@ static void put_proposals(struct json_writer *w, const struct hypar_search_info 
     hp_json_put_number(w, "start_s", info->start_s);
 }
 
-static void put_others(struct json_writer *w, const struct hypar_search_info *info)
-{
-    hp_json_begin_array(w, "others", false);
-    for (int i = 0; i < info->n_others; i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "planner", info->other[i].planner);
-        hp_json_put_number(w, "step_s", info->other[i].step_s);
-        hp_json_put_number(w, "comm_bytes", info->other[i].comm_bytes);
-        hp_json_put_number(w, "energy_j", info->other[i].energy_j);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
-}
-
 /* How much longer than the bound the simulated step is, as a part of it; -1: not known. */
 static double gap_of(const struct hypar_found *found)
 {
@@ -98,22 +84,26 @@ static double gap_of(const struct hypar_found *found)
     return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
 }
 
-static void put_bound(struct json_writer *w, const struct hypar_found *found)
+void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound)
 {
-    struct hypar_bound bound = hypar_found_info(found).bound;
-    if (!(bound.step_s > 0)) {
+    if (!(bound->step_s > 0)) {
         hp_json_put_null(w, "lower_bound");
-        hp_json_put_null(w, "gap");
         return;
     }
     hp_json_begin_object(w, "lower_bound", true);
-    hp_json_put_number(w, "step_s", bound.step_s);
-    hp_json_put_string(w, "by", bound.by);
-    hp_json_put_number(w, "work_s", bound.work_s);
-    hp_json_put_number(w, "arithmetic_s", bound.arithmetic_s);
-    hp_json_put_number(w, "traffic_s", bound.traffic_s);
-    hp_json_put_number(w, "way_s", bound.way_s);
+    hp_json_put_number(w, "step_s", bound->step_s);
+    hp_json_put_string(w, "by", bound->by);
+    hp_json_put_number(w, "work_s", bound->work_s);
+    hp_json_put_number(w, "arithmetic_s", bound->arithmetic_s);
+    hp_json_put_number(w, "traffic_s", bound->traffic_s);
+    hp_json_put_number(w, "way_s", bound->way_s);
     hp_json_end_object(w);
+}
+
+static void put_bound(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    hp_put_bound(w, &bound);
     hp_json_put_known(w, "gap", gap_of(found) >= 0, gap_of(found));
 }
 
@@ -148,6 +138,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_json_put_string(&w, "planner", info.planner);
     if (info.made_for)
         hp_json_put_string(&w, "made_for", info.made_for);
+    if (info.target)
+        hp_json_put_string(&w, "for", info.target);
     const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
     hp_put_predicted(&w, found);
     hp_json_begin_object(&w, "search", false);
@@ -165,7 +157,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
     if (info.refused)
         hp_json_put_string(&w, "refused", info.refused);
     if (info.n_others)
-        put_others(&w, &info);
+        hp_put_others(&w, info.other, info.n_others);
     put_proposals(&w, &info);
     hp_json_end_object(&w);
     if (hypar_found_partition(found))
@@ -309,21 +301,16 @@ static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout
     fputc('\n', to);
 }
 
-static const char *verdict(const struct hypar_found *found)
+static const char *verdict(struct arena *arena, const struct hypar_found *found)
 {
     struct hypar_search_info info = hypar_found_info(found);
     if (!info.chooses || hypar_plan_layout(hypar_found_plan(found)))
         return "";
-    if (hypar_found_pipeline(found))
-        return info.exact ? "; no other cut has a faster slowest stage" : "";
-    if (hypar_found_prediction(found).simulated)
-        return info.exact ? "; no aligned plan has a shorter step" : "";
-    if (!hypar_found_partition(found))
-        return info.exact ? "; no other cuts, devices, splits or micro-batches take less in "
-                            "closed form"
-                          : "";
-    return info.exact ? "; no other choice of types exchanges less"
-                      : "; each level from the top (--joint weighs all levels at once)";
+    if (info.exact)
+        return hp_arena_printf(arena, "; %s", hypar_planner_find(info.planner)->exact);
+    return hypar_found_partition(found) && !hypar_found_prediction(found).simulated
+               ? "; each level from the top (--joint weighs all levels at once)"
+               : "";
 }
 
 /* How a plan was found by proposals. */
@@ -373,9 +360,9 @@ static void bound_text(FILE *to, const struct hypar_found *found)
     double gap = gap_of(found);
     char step[32];
     if (gap >= 0)
-        fprintf(to, "Lower bound %s (%s): no plan has a shorter step; gap %.*f %%.\n",
-                hypar_format_quantity(step, bound.step_s, HYPAR_UNIT_SECONDS), bound.by,
-                gap < 0.1, 100 * gap);
+        hp_put_line(to, "Lower bound %s (%s): no plan has a shorter step; gap %.*f %%.",
+                    hypar_format_quantity(step, bound.step_s, HYPAR_UNIT_SECONDS), bound.by,
+                    gap < 0.1, 100 * gap);
 }
 
 /* " in 32 micro-batches" of a plan that has no stages; what has stages tells it with them. */
@@ -430,12 +417,13 @@ static void found_text(FILE *to, const struct hypar_found *found,
     char took[32], devices[64];
 
     const char *heading = hp_arena_printf(
-        &arena, "%s, batch %lld%s%s, on %s: planner %s%s%s",
-        hp_shown(&arena, hypar_plan_model(plan)), (long long)plan->graph->batch,
+        &arena, "%s, batch %lld%s%s, on %s%s%s: planner %s%s%s", hp_model_words(&arena, plan),
+        (long long)plan->graph->batch,
         info.largest.batch ? largest_text(&arena, &info.largest) : accumulated(&arena, plan),
         hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
         hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
-        info.planner, info.made_for ? ", as for " : "", info.made_for ? info.made_for : "");
+        info.target ? ", for " : "", info.target ? info.target : "", info.planner,
+        info.made_for ? ", as for " : "", info.made_for ? info.made_for : "");
     if (info.largest.batch)
         hp_wrap(to, heading, 0);
     else
@@ -464,7 +452,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
     fprintf(to, "Searched in %s%s.\n",
             hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
             layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
-                      : verdict(found));
+                      : verdict(&arena, found));
     if (info.n_others)
         others_text(to, &arena, &info);
     if (info.restricted)

@@ -67,7 +67,7 @@ const char *hp_layerwise_verdict(struct arena *arena, const struct hypar_search_
     if (view->thinned)
         return "; the best of the configurations weighed, which are not all there are";
     if (info->exact)
-        return "; the optimum of its cost model";
+        return hp_arena_printf(arena, "; %s", hypar_planner_find(info->planner)->exact);
     return hp_arena_printf(arena, "; within %.2g %% of the optimum of its cost model (%s)",
                            100 * (step_s / info->lower_bound_s - 1), view->method);
 }

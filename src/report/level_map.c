@@ -220,7 +220,7 @@ void hp_draw_levels(FILE *to, struct arena *arena, const struct hypar_partition_
                     const struct hypar_graph *g)
 {
     bool colour = hp_has_colour(to);
-    int width = LEAST_NAME, line = hp_line_width(to) - LEVEL;
+    int width = LEAST_NAME, line = hypar_line_width(to) - LEVEL;
     for (int i = 0; i < view->n_layers; i++) {
         const char *name = g->ops[view->layer_op[i]].name;
         int n = hp_text_width(name, (int)strlen(name));

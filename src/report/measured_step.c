@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "plan/plan.h"
+#include "report/torch_trace.h"
 #include "report/trace.h"
 
 static struct hypar_measured_step *new_step(int n_ranks)
@@ -103,7 +104,20 @@ static enum hypar_status read_kind(const struct json *event, enum hypar_event_ki
     return hp_json_fail(&at, err, "unknown kind of task '%.40s'", text);
 }
 
-/* What stands in "args". */
+/* The task's name: of a bar that is named after its kind it stands in "args". */
+static enum hypar_status read_name(const struct json *event, struct hypar_trace_event *e,
+                                   struct hypar_error *err)
+{
+    struct json args = hp_json_member(event, "args"), at = hp_json_member(&args, "name");
+    const char *name;
+    if (!at.value)
+        at = hp_json_member(event, "name");
+    TRY(hp_json_string(&at, &name, err));
+    snprintf(e->name, sizeof e->name, "%s", name);
+    return HYPAR_OK;
+}
+
+/* What else stands in "args". */
 static enum hypar_status read_args(const struct hypar_measured_step *s,
                                    const struct json *event, struct hypar_trace_event *e,
                                    struct hypar_error *err)
@@ -130,12 +144,9 @@ static enum hypar_status read_event(const struct hypar_measured_step *s,
                                     const struct json *event, struct hypar_trace_event *e,
                                     struct hypar_error *err)
 {
-    struct json at = hp_json_member(event, "name");
-    const char *name;
     double dur_s;
     *e = (struct hypar_trace_event){ .op = -1, .with = -1 };
-    TRY(hp_json_string(&at, &name, err));
-    snprintf(e->name, sizeof e->name, "%s", name);
+    TRY(read_name(event, e, err));
     TRY(read_kind(event, &e->kind, err));
     TRY(need_time(event, "ts", &e->start_s, err));
     TRY(need_time(event, "dur", &dur_s, err));
@@ -313,15 +324,18 @@ static enum hypar_status read_document(struct hypar_measured_step **out,
 {
     struct hypar_measured_step *s = new_step(0);
     struct json root = hp_json_root(document);
-    enum hypar_status status = read_about(s, &root, plan, err);
-    if (status == HYPAR_OK)
+    bool torch = hp_is_torch_trace(&root);
+    enum hypar_status status =
+        torch ? hp_torch_trace_read(s, &root, err) : read_about(s, &root, plan, err);
+    if (status == HYPAR_OK && !torch)
         status = read_events(s, &root, err);
     hp_json_free(document);
     if (status != HYPAR_OK) {
         hypar_measured_step_free(s);
         return status;
     }
-    average(s);
+    if (!torch)
+        average(s);
     *out = s;
     return HYPAR_OK;
 }

@@ -31,6 +31,7 @@ struct hypar_measured_step {
     int64_t n_tasks;
     struct hypar_trace_event *event; /* of a trace file: all of them, by rank */
     int64_t n_events;
+    struct torch_trace *torch; /* of PyTorch's profiler, which knows no tasks; else NULL */
 };
 
 /* As hypar_measured_step_read(), of a text and of whatever plan. */

@@ -41,6 +41,22 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory)
     hp_json_end_object(w);
 }
 
+const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan)
+{
+    const char *model = hypar_plan_model(plan), *file = model, *dot = NULL;
+    size_t length = hypar_model_path_length(model);
+    if (!hypar_model_is_path(model))
+        return hp_shown(arena, model);
+    for (const char *c = model; c < model + length; c++)
+        if (*c == '/')
+            file = c + 1;
+    for (const char *c = file + 1; c < model + length; c++)
+        if (*c == '.')
+            dot = c;
+    size_t n = dot ? (size_t)(dot - file) : length - (size_t)(file - model);
+    return hp_shown(arena, hp_arena_printf(arena, "%.*s%s", (int)n, file, model + length));
+}
+
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
                          enum hypar_precision gradients)
 {
@@ -155,16 +171,18 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     const struct hypar_memory *m = &memory[most];
     struct memory_text text = hp_memory_text(m->peak, m->limit);
     char devices[64], saves[32];
-    fprintf(to, "%s, batch %lld, %s, %s, on %s\n\n", hp_shown(&arena, hypar_plan_model(plan)),
-            (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-            hp_precision_words(&arena, hypar_plan_precision(plan),
-                               hypar_plan_gradient_precision(plan)),
-            hypar_optimizer_text(hypar_plan_optimizer(plan)),
-            hp_count(devices, n, "device", "devices"));
+    hp_put_line(to, "%s, batch %lld, %s, %s, on %s", hp_model_words(&arena, plan),
+                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+                hp_precision_words(&arena, hypar_plan_precision(plan),
+                                   hypar_plan_gradient_precision(plan)),
+                hypar_optimizer_text(hypar_plan_optimizer(plan)),
+                hp_count(devices, n, "device", "devices"));
+    fputc('\n', to);
     memory_table(to, &arena, memory, n);
-    fprintf(to, "\n%s: device %d, the fullest, needs %s of %s (%.1f %%).\n",
-            m->peak <= m->limit ? "It fits" : "It does not fit", most, text.need, text.has,
-            100 * m->peak / m->limit);
+    fputc('\n', to);
+    hp_put_line(to, "%s: device %d, the fullest, needs %s of %s (%.1f %%).",
+                m->peak <= m->limit ? "It fits" : "It does not fit", most, text.need, text.has,
+                100 * m->peak / m->limit);
     if (m->recompute_saves > 0)
         fprintf(to, "Recomputing activations would save up to %s there.\n",
                 hypar_format_quantity(saves, m->recompute_saves, HYPAR_UNIT_BYTES));

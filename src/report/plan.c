@@ -8,6 +8,7 @@
 
 #include "base/json.h"
 #include "report/columns.h"
+#include "report/csv.h"
 #include "report/put.h"
 #include "report/structure/names.h"
 #include "report/structure/words.h"
@@ -39,13 +40,8 @@ static char *words_text(struct arena *arena, const struct hypar_plan *plan, int 
 /* "n=4 k=2", or "whole", and what else is said of it. */
 static char *split_text(struct arena *arena, const struct hypar_plan *plan, int op)
 {
-    const struct nest *nest = plan->graph->ops[op].nest;
-    char *text = hp_arena_strdup(arena, "");
-    for (int a = 0; a < nest->n_axes; a++)
-        if (hypar_plan_degree(plan, op, a) > 1)
-            text = hp_arena_printf(arena, "%s%s%s=%d", text, *text ? " " : "",
-                                   nest->axis[a].name, hypar_plan_degree(plan, op, a));
-    return hp_arena_printf(arena, "%s%s", *text ? text : "whole", words_text(arena, plan, op));
+    return hp_arena_printf(arena, "%s%s", hp_plan_split_text(arena, plan, op),
+                           words_text(arena, plan, op));
 }
 
 static char *op_devices(struct arena *arena, const struct hypar_plan *plan, int op)
@@ -203,4 +199,40 @@ void hypar_report_plan(FILE *to, const struct hypar_plan *plan, enum hypar_forma
         plan_json(to, plan);
     else
         plan_text(to, plan);
+}
+
+/* "0-3 8 9-11": where the parts of an operator are, in order. */
+static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan, int op)
+{
+    char *text = hp_arena_strdup(arena, "");
+    int n = hypar_plan_device_count(plan, op);
+    for (int i = 0; i < n;) {
+        int begin = i, first = hypar_plan_device(plan, op, i);
+        while (i < n && hypar_plan_device(plan, op, i) == first + i - begin)
+            i++;
+        text = hp_arena_printf(arena, i - begin > 1 ? "%s%s%d-%d" : "%s%s%d", text,
+                               *text ? " " : "", first, first + i - begin - 1);
+    }
+    return text;
+}
+
+void hypar_report_plan_csv(FILE *to, const struct hypar_plan *plan)
+{
+    struct arena arena = { 0 };
+    struct csv_writer csv = { .file = to };
+    hp_csv_words(&csv, "operator kind stage split parts devices recomputed sharded");
+    hp_csv_end(&csv);
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        int stage = hypar_plan_op_stage(plan, op);
+        hp_csv_text(&csv, hypar_graph_op_name(plan->graph, op));
+        hp_csv_plain(&csv, hypar_graph_op_kind(plan->graph, op));
+        hp_csv_known(&csv, stage >= 0, stage);
+        hp_csv_plain(&csv, hp_plan_split_text(&arena, plan, op));
+        hp_csv_number(&csv, hypar_plan_part_count(plan, op));
+        hp_csv_plain(&csv, devices_in_order(&arena, plan, op));
+        hp_csv_number(&csv, hypar_plan_recompute(plan, op));
+        hp_csv_plain(&csv, hypar_shard_text(hypar_plan_shard(plan, op)));
+        hp_csv_end(&csv);
+        hp_arena_free(&arena);
+    }
 }

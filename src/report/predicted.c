@@ -26,13 +26,24 @@ static bool is_counted(const struct hypar_found *found)
     return hypar_graph_flops_per_sample(hypar_found_plan(found)->graph) > 0;
 }
 
+/* Does a profile tell of the simulated step what the closed form does not know? OptCNN's does.
+ */
+static bool is_measured(const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    return s && s->step.measured.measured + s->step.measured.interpolated > 0 &&
+           !hypar_found_layerwise(found);
+}
+
 /* JSON -------------------------------------------------------------------------------- */
 
 /* By which formulas the planner predicts. */
 static const char *closed_form(const struct hypar_found *found)
 {
     return hypar_found_layerwise(found) ? "OptCNN's Eq. 1: t_C + t_X + t_S, no overlap"
-                                        : "closed form: no overlap, levels one after another";
+           : is_measured(found)
+               ? "closed form: no overlap, levels one after another, nothing of the profile"
+               : "closed form: no overlap, levels one after another";
 }
 
 static void put_simulated(struct json_writer *w, const struct hypar_found *found,
@@ -184,8 +195,11 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
 }
 
 /* What the closed form leaves out, where that is much. */
-static const char *difference(double simulated_s, double closed_s)
+static const char *difference(const struct hypar_found *found, double closed_s)
 {
+    double simulated_s = hypar_found_simulated(found)->step.step_s;
+    if (is_measured(found))
+        return "; it leaves out what was measured: times are by the device's peak";
     if (simulated_s > 1.25 * closed_s)
         return "; it leaves out contention on links, waiting, and operators that memory bounds";
     if (simulated_s < 0.8 * closed_s)
@@ -204,7 +218,7 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
     if (s)
         return hp_arena_printf(arena,
                                "In closed form %s: compute %s, exchange %s, no overlap%s.",
-                               step, compute, comm, difference(s->step.step_s, p.step_s));
+                               step, compute, comm, difference(found, p.step_s));
     return hp_arena_printf(
         arena,
         "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, %sweights, "
@@ -217,18 +231,11 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
 /* More devices are not always faster. */
 static void idle_text(FILE *to, const struct hypar_plan *plan)
 {
-    struct arena scratch = { 0 };
-    int n = plan->n_all_devices, idle = n;
-    bool *used = NEW(&scratch, bool, hypar_machine_device_count(plan->machine));
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        for (int i = 0; i < plan->ops[op].n_devices; i++) {
-            idle -= !used[plan->ops[op].device[i]];
-            used[plan->ops[op].device[i]] = true;
-        }
+    int n = hypar_machine_device_count(hypar_plan_machine(plan));
+    int idle = hypar_plan_idle_devices(plan);
     if (idle > 0)
         fprintf(to, "%d of %d devices %s nothing to do.\n", idle, n,
                 idle == 1 ? "has" : "have");
-    hp_arena_free(&scratch);
 }
 
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
@@ -243,9 +250,9 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     if (s || in_part)
         idle_text(to, hypar_found_plan(found));
     if (s && s->step.kernels > 0)
-        fprintf(to, "Kernels: %s.\n", hp_kernels_text(arena, &s->step));
+        hp_put_line(to, "Kernels: %s.", hp_kernels_text(arena, &s->step));
     if (s && s->step.measured.asked)
-        fprintf(to, "Profile: %s.\n", hp_measured_text(arena, &s->step.measured));
+        hp_put_line(to, "Profile: %s.", hp_measured_text(arena, &s->step.measured));
     if (s && s->step.opaque)
         hp_wrap(to, hp_arena_printf(arena, "Opaque: %s.", hp_opaque_text(arena, &s->step)), 0);
     if (!hypar_found_prediction(found).simulated && !in_part)

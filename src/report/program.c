@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "report/columns.h"
+#include "report/put.h"
 
 struct by_kind {
     int64_t count[COMM_KIND_COUNT];
@@ -109,7 +110,7 @@ static void program_text(FILE *to, const struct hypar_program *p)
     char b[32], n[32], devices[64], micro[64], tasks[64];
     count_kinds(p, &kinds);
     fprintf(
-        to, "%s, batch %lld, on %s, %s: %s\n\n", hypar_plan_model(p->plan),
+        to, "%s, batch %lld, on %s, %s: %s\n\n", hp_model_words(&arena, p->plan),
         (long long)p->plan->graph->batch,
         hp_count(devices, hypar_machine_device_count(p->plan->machine), "device", "devices"),
         t.minibatches ? hp_count(micro, t.minibatches, "minibatch", "minibatches")

@@ -4,6 +4,7 @@
 
 #include <hypar/graph.h>
 #include <hypar/machine.h>
+#include <hypar/search.h>
 #include <hypar/sim.h>
 
 #include "base/json.h"
@@ -13,6 +14,10 @@ void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph
 
 /* The same as a line of text: "430,500 parameters, 4.59 MFLOP per sample forward, ...". */
 char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph);
+
+/* A plan's model for a heading: a word of the zoo as it is, of a file its name without folder
+ * and ending: "llama" of "../models/llama.json". */
+const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan);
 
 /* "bf16", "bf16 with fp32 gradients". */
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
@@ -38,6 +43,9 @@ void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *mea
 /* "compiled: 612 kernels, launched in 1.2 ms"; for devices whose kernels were measured. */
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summary);
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
+
+/* A step that no plan is faster than, as the object "lower_bound"; null where none is known. */
+void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound);
 
 /* "2 operators, 3.1 % of what is computed, as measured". */
 char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *summary);

@@ -3,6 +3,7 @@
 
 #include "base/json.h"
 #include "plan/plan.h"
+#include "report/csv.h"
 #include "report/devices.h"
 #include "report/put.h"
 
@@ -178,6 +179,39 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_end_object(&w);
 }
 
+/* CSV ---------------------------------------------------------------------------------- */
+
+void hypar_report_simulation_csv(FILE *to, const struct hypar_sim *sim)
+{
+    struct arena arena = { 0 };
+    struct csv_writer csv = { .file = to };
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    hp_csv_words(&csv, "name busy_s comm_s waiting_s peak_memory_bytes bytes");
+    hp_csv_end(&csv);
+    for (int i = 0; i < s.n_devices; i++) {
+        struct hypar_sim_device d = hypar_sim_device(sim, i);
+        hp_csv_text(&csv, hp_arena_printf(&arena, "device %d", i));
+        hp_csv_number(&csv, d.busy_s);
+        hp_csv_number(&csv, d.comm_s);
+        hp_csv_number(&csv, d.waiting_s);
+        hp_csv_known(&csv, hypar_sim_plan(sim) != NULL, d.memory.peak);
+        hp_csv_plain(&csv, "");
+        hp_csv_end(&csv);
+    }
+    for (int i = 0; i < s.n_links; i++) {
+        struct hypar_sim_link link = hypar_sim_link(sim, i);
+        if (!carries(&link))
+            continue;
+        hp_csv_text(&csv, hp_link_name(&arena, &link, s.n_devices));
+        hp_csv_number(&csv, link.busy_s);
+        for (int k = 0; k < 3; k++)
+            hp_csv_plain(&csv, "");
+        hp_csv_number(&csv, link.bytes);
+        hp_csv_end(&csv);
+    }
+    hp_arena_free(&arena);
+}
+
 /* Text -------------------------------------------------------------------------------- */
 
 /* What the plan says of how it is simulated, and whether it was done so. */
@@ -209,17 +243,16 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         fprintf(to, "%s on %s: %s\n\n", tasks, devices, step);
         return;
     }
-    fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n",
-            hp_shown(arena, hypar_plan_model(plan)),
-            (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-            hp_precision_words(arena, hypar_plan_precision(plan),
-                               hypar_plan_gradient_precision(plan)),
-            devices, s->forward ? "forward pass" : "step", step);
+    hp_put_line(to, "%s, batch %lld, %s, on %s: a %s takes %s", hp_model_words(arena, plan),
+                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+                hp_precision_words(arena, hypar_plan_precision(plan),
+                                   hypar_plan_gradient_precision(plan)),
+                devices, s->forward ? "forward pass" : "step", step);
     const char *tokens = "";
     if (s->tokens_per_s > 0)
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
-    fprintf(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s\n",
-            hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
+    hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
+                hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
     planned(to, arena, &s->how, hypar_plan_simulation(plan));
     fputc('\n', to);
 }
@@ -388,8 +421,8 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     fputc('\n', to);
     hp_columns_print(&table, to);
     if (used > n && s->step_s > 0)
-        fprintf(to, "and %s more; all are busy %.1f %% of the step on average\n",
-                hp_thousands(b, used - n), 100 * busy / used / s->step_s);
+        hp_put_line(to, "and %s more; all are busy %.1f %% of the step on average",
+                    hp_thousands(b, used - n), 100 * busy / used / s->step_s);
 }
 
 /* Bytes, energy and memory, a line each. */
@@ -397,17 +430,26 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                    const struct hypar_sim_summary *s, const struct hypar_plan *plan)
 {
     char a[32], b[32], c[32], d[32], e[32];
-    fprintf(to, "\nSent      %s, %s; %s on links\n",
-            hypar_format_quantity(a, s->comm_bytes, HYPAR_UNIT_BYTES), hp_sent_text(plan),
-            hypar_format_quantity(b, s->link_bytes, HYPAR_UNIT_BYTES));
+    enum { INDENT = 10 };
+    fputs("\nSent      ", to);
+    hp_wrap(to,
+            hp_arena_printf(arena, "%s, %s; %s on links",
+                            hypar_format_quantity(a, s->comm_bytes, HYPAR_UNIT_BYTES),
+                            hp_sent_text(plan),
+                            hypar_format_quantity(b, s->link_bytes, HYPAR_UNIT_BYTES)),
+            INDENT);
     if (!plan)
         return;
-    fprintf(to, "Energy    %s: arithmetic %s, SRAM %s, DRAM %s, links %s\n",
-            hypar_format_quantity(a, hypar_energy_total_j(&s->energy), HYPAR_UNIT_JOULES),
-            hypar_format_quantity(b, s->energy.arithmetic_j, HYPAR_UNIT_JOULES),
-            hypar_format_quantity(c, s->energy.sram_j, HYPAR_UNIT_JOULES),
-            hypar_format_quantity(d, s->energy.dram_j, HYPAR_UNIT_JOULES),
-            hypar_format_quantity(e, s->energy.link_j, HYPAR_UNIT_JOULES));
+    fputs("Energy    ", to);
+    hp_wrap(to,
+            hp_arena_printf(
+                arena, "%s: arithmetic %s, SRAM %s, DRAM %s, links %s",
+                hypar_format_quantity(a, hypar_energy_total_j(&s->energy), HYPAR_UNIT_JOULES),
+                hypar_format_quantity(b, s->energy.arithmetic_j, HYPAR_UNIT_JOULES),
+                hypar_format_quantity(c, s->energy.sram_j, HYPAR_UNIT_JOULES),
+                hypar_format_quantity(d, s->energy.dram_j, HYPAR_UNIT_JOULES),
+                hypar_format_quantity(e, s->energy.link_j, HYPAR_UNIT_JOULES)),
+            INDENT);
     if (s->kernels > 0)
         fprintf(to, "Kernels   %s\n", hp_kernels_text(arena, s));
     if (s->measured.asked)

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/number.h"
 #include "graph/graph.h"
 #include "report/columns.h"
+#include "report/csv.h"
 #include "report/put.h"
 #include "report/sweep.h"
 
@@ -263,48 +263,34 @@ void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format
 
 /* CSV --------------------------------------------------------------------------------- */
 
-static void put_number(FILE *to, bool known, double value)
-{
-    char text[NUMBER_TEXT_BYTES];
-    fprintf(to, ",%s", known ? hp_number_text(text, value) : "");
-}
-
-/* Reasons may have quotes, which are doubled; words of machines have none. */
-static void put_quoted(FILE *to, const char *text)
-{
-    fputs(",\"", to);
-    for (; *text; text++) {
-        if (*text == '"')
-            fputc('"', to);
-        fputc(*text, to);
-    }
-    fputc('"', to);
-}
-
 void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
 {
-    fputs(
-        "machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,"
-        "step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why\n",
-        to);
+    struct csv_writer csv = { .file = to };
+    hp_csv_words(&csv, "machine devices batch verdict planner data tensor pipeline "
+                       "micro_batches simulated step_s samples_per_s samples_per_s_per_device "
+                       "mfu memory_bytes limit_bytes best why");
+    hp_csv_end(&csv);
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         bool known = p->planner != NULL;
-        fprintf(to, "\"%s\",%d,%lld,%s,%s", p->word, p->devices, (long long)p->batch,
-                verdicts[p->verdict], known ? p->planner : "");
-        put_number(to, p->data > 0, p->data);
-        put_number(to, p->tensor > 0, p->tensor);
-        put_number(to, known, p->pipeline);
-        put_number(to, known, (double)p->micro_batches);
-        put_number(to, known, p->simulated);
-        put_number(to, known, p->step_s);
-        put_number(to, known, p->samples_per_s);
-        put_number(to, known, hp_for_a_device(p));
-        put_number(to, known, p->mfu);
-        put_number(to, p->memory_bytes > 0, p->memory_bytes);
-        put_number(to, p->limit_bytes > 0, p->limit_bytes);
-        put_number(to, true, p->best);
-        put_quoted(to, p->why.text);
-        fputc('\n', to);
+        hp_csv_text(&csv, p->word);
+        hp_csv_number(&csv, p->devices);
+        hp_csv_number(&csv, (double)p->batch);
+        hp_csv_plain(&csv, verdicts[p->verdict]);
+        hp_csv_plain(&csv, known ? p->planner : "");
+        hp_csv_known(&csv, p->data > 0, p->data);
+        hp_csv_known(&csv, p->tensor > 0, p->tensor);
+        hp_csv_known(&csv, known, p->pipeline);
+        hp_csv_known(&csv, known, (double)p->micro_batches);
+        hp_csv_known(&csv, known, p->simulated);
+        hp_csv_known(&csv, known, p->step_s);
+        hp_csv_known(&csv, known, p->samples_per_s);
+        hp_csv_known(&csv, known, hp_for_a_device(p));
+        hp_csv_known(&csv, known, p->mfu);
+        hp_csv_known(&csv, p->memory_bytes > 0, p->memory_bytes);
+        hp_csv_known(&csv, p->limit_bytes > 0, p->limit_bytes);
+        hp_csv_number(&csv, p->best);
+        hp_csv_text(&csv, p->why.text);
+        hp_csv_end(&csv);
     }
 }

@@ -6,12 +6,14 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/json.h"
 #include "plan/plan.h"
 #include "report/measured_step.h"
 #include "report/put.h"
 #include "report/trace.h"
+#include "sim/sim.h"
 
 /* What the trace calls processes: the groups of rows. */
 enum process {
@@ -59,14 +61,47 @@ static void begin_event(struct json_writer *w, const char *name, const char *pha
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "name", name);
     hp_json_put_string(w, "ph", phase);
-    hp_json_put_number(w, "ts", (double)ps / 1e6);
+    hp_json_put_millionths(w, "ts", ps);
     hp_json_put_int(w, "pid", process);
     hp_json_put_int(w, "tid", row);
 }
 
-/* What every bar ends with. */
-static void end_bar(struct json_writer *w, double bytes, int micro, int stage)
+/* A bar is named after its kind and its micro-batch: Perfetto gives bars of one name one
+ * colour, whatever numbers are in it. Its task's name is beside it. */
+struct bar_name {
+    char text[64];
+    const char *task;
+};
+
+static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, int micro,
+                                bool tasks)
 {
+    struct bar_name name = { .task = task };
+    bool again = strstr(task, " again part ") != NULL;
+    int n = (int)strcspn(task, " ");
+    if (tasks || kind == HYPAR_EVENT_OTHER)
+        return name;
+    if (kind == HYPAR_EVENT_COMM) /* all-reduce, send */
+        snprintf(name.text, sizeof name.text, "%.*s", n < 40 ? n : 40, task);
+    else
+        snprintf(name.text, sizeof name.text, "%s%s", kind_name[kind], again ? " again" : "");
+    n = (int)strlen(name.text);
+    if (micro >= 0)
+        snprintf(name.text + n, sizeof name.text - (size_t)n, " %d", micro);
+    return name;
+}
+
+static const char *shown_name(const struct bar_name *name)
+{
+    return *name->text ? name->text : name->task;
+}
+
+/* What every bar ends with. */
+static void end_bar(struct json_writer *w, const struct bar_name *name, double bytes, int micro,
+                    int stage)
+{
+    if (*name->text)
+        hp_json_put_string(w, "name", name->task);
     if (bytes > 0)
         hp_json_put_number(w, "bytes", bytes);
     if (micro >= 0)
@@ -77,48 +112,194 @@ static void end_bar(struct json_writer *w, double bytes, int micro, int stage)
     hp_json_end_object(w);
 }
 
-/* One bar: from one whole picosecond to another, so that neighbours never overlap. */
-static void put_bar(struct json_writer *w, const struct hypar_sim_event *e,
-                    enum process process, int row, double start_s, double end_s)
+/* The part of a step that is shown, and what has been shown of it. */
+struct view {
+    const struct hypar_sim *sim;
+    struct hypar_trace_options options;
+    double until_s;       /* what begins later is left out */
+    bool *link, *memory;  /* by link, by device: has it a row? */
+    int64_t bars, arrows; /* so far */
+    int n_devices;
+};
+
+static bool shows_device(const struct view *v, int device)
 {
-    int64_t start = picoseconds(start_s), end = picoseconds(end_s);
-    begin_event(w, e->name, "X", start, process, row);
-    hp_json_put_number(w, "dur", (double)(end - start) / 1e6);
+    return !v->options.device || (device < v->n_devices && v->options.device[device]);
+}
+
+/* A link of a device that is shown. */
+static bool shows_link(const struct view *v, int link)
+{
+    if (!v->options.device)
+        return true;
+    struct hypar_sim_link l = hypar_sim_link(v->sim, link);
+    return (l.from >= 0 && shows_device(v, l.from)) || (l.to >= 0 && shows_device(v, l.to));
+}
+
+/* From one whole picosecond to another, so that neighbours never overlap. */
+struct bar {
+    enum process process;
+    int row;
+    double start_s, end_s;
+};
+
+static bool shows_bar(const struct view *v, const struct bar *bar)
+{
+    bool shown = bar->process == DEVICES ? shows_device(v, bar->row) : shows_link(v, bar->row);
+    return shown && bar->end_s >= v->options.from_s && bar->start_s < v->until_s;
+}
+
+/* Bar `i` of an event; false past the last. */
+static bool bar_of(const struct hypar_sim_event *e, int i, struct bar *bar)
+{
+    int link = e->device >= 0 ? i - 1 : i;
+    if (link >= e->n_links)
+        return false;
+    if (link < 0) {
+        *bar = (struct bar){ DEVICES, e->device, e->start_s, e->end_s };
+        return true;
+    }
+    double start_s = e->start_s + e->link_offset_s[link];
+    *bar = (struct bar){ LINKS, e->link[link], start_s, start_s + e->link_busy_s[link] };
+    return true;
+}
+
+/* The first bar of an event that is shown. */
+static bool first_bar(const struct view *v, const struct hypar_sim_event *e, struct bar *bar)
+{
+    for (int i = 0; bar_of(e, i, bar); i++)
+        if (shows_bar(v, bar))
+            return true;
+    return false;
+}
+
+static void put_bar(struct json_writer *w, const struct view *v,
+                    const struct hypar_sim_event *e, const struct bar *bar)
+{
+    int64_t start = picoseconds(bar->start_s), end = picoseconds(bar->end_s);
+    struct bar_name name = name_bar(e->kind, e->name, e->micro, v->options.tasks);
+    begin_event(w, shown_name(&name), "X", start, bar->process, bar->row);
+    hp_json_put_millionths(w, "dur", end - start);
     hp_json_put_string(w, "cat", kind_name[e->kind]);
     hp_json_begin_object(w, "args", true);
     hp_json_put_int(w, "task", e->id);
-    hp_json_put_number(w, "ready_us", (double)picoseconds(e->ready_s) / 1e6);
-    end_bar(w, e->bytes, e->micro, e->stage);
+    hp_json_put_millionths(w, "ready_us", picoseconds(e->ready_s));
+    end_bar(w, &name, e->bytes, e->micro, e->stage);
 }
 
-/* All bars; marks the links that have one. */
-static void put_bars(struct json_writer *w, const struct hypar_sim *sim, bool *used)
+/* One end of an arrow, on a bar: "s" where it starts, "f" where it ends. */
+static void put_end(struct json_writer *w, const char *phase, int64_t number,
+                    const struct bar *bar)
+{
+    begin_event(w, "waits for", phase, picoseconds(bar->start_s), bar->process, bar->row);
+    hp_json_put_string(w, "cat", "arrow");
+    hp_json_put_int(w, "id", number);
+    if (*phase == 'f')
+        hp_json_put_string(w, "bp", "e"); /* the bar around it, not the next one */
+    hp_json_end_object(w);
+}
+
+/* From what the event waited for last to its first bar, if both are shown. Viewers draw it from
+ * the end of a bar, and find the bar by its beginning. */
+static void put_arrow(struct json_writer *w, struct view *v, const struct hypar_sim_event *e)
+{
+    struct hypar_sim_event before;
+    struct bar to, from;
+    if (!first_bar(v, e, &to)) /* before the next event takes the place of its links */
+        return;
+    if (e->after < 0 || !hp_event_place(v->sim, e->after, &before) ||
+        !first_bar(v, &before, &from))
+        return;
+    put_end(w, "s", v->arrows, &from);
+    put_end(w, "f", v->arrows++, &to);
+}
+
+/* All bars that are shown, with their arrows. */
+static void put_bars(struct json_writer *w, struct view *v)
 {
     struct hypar_sim_event e;
-    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
-        if (e.device >= 0)
-            put_bar(w, &e, DEVICES, e.device, e.start_s, e.end_s);
-        for (int k = 0; k < e.n_links; k++) {
-            double start_s = e.start_s + e.link_offset_s[k];
-            put_bar(w, &e, LINKS, e.link[k], start_s, start_s + e.link_busy_s[k]);
-            used[e.link[k]] = true;
+    struct bar bar;
+    for (int64_t i = 0; hp_event_place(v->sim, i, &e); i++) {
+        if (!first_bar(v, &e, &bar))
+            continue;
+        hypar_sim_event(v->sim, i, &e);
+        for (int k = 0; bar_of(&e, k, &bar); k++) {
+            if (!shows_bar(v, &bar))
+                continue;
+            put_bar(w, v, &e, &bar);
+            v->bars++;
+            if (bar.process == LINKS)
+                v->link[bar.row] = true;
         }
+        if (v->options.arrows)
+            put_arrow(w, v, &e);
     }
 }
 
-/* Memory over time, a track for each device; marks the devices that have one. */
-static void put_counters(struct json_writer *w, const struct hypar_sim *sim, bool *used)
+static int by_time(const void *a, const void *b)
 {
-    struct hypar_sim_memory_point point;
-    for (int64_t i = 0; hypar_sim_memory_point(sim, i, &point); i++) {
-        char name[32];
-        snprintf(name, sizeof name, "device %d", point.device);
-        begin_event(w, name, "C", picoseconds(point.time_s), MEMORY, point.device);
-        hp_json_begin_object(w, "args", true);
-        hp_json_put_number(w, "bytes", point.bytes);
-        hp_json_end_object(w);
-        hp_json_end_object(w);
-        used[point.device] = true;
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* If there are more bars than are to be shown: the time from which on they are left out.
+ * Returns how many. */
+static int64_t cut(struct view *v)
+{
+    struct arena arena = { 0 };
+    int64_t most = v->options.most > 0 ? v->options.most : HYPAR_TRACE_BARS, left_out = 0;
+    int n = 0, capacity = 0;
+    double *start_s = NULL;
+    struct hypar_sim_event e;
+    struct bar bar;
+    for (int64_t i = 0; hp_event_place(v->sim, i, &e); i++)
+        for (int k = 0; bar_of(&e, k, &bar); k++)
+            if (shows_bar(v, &bar)) {
+                start_s = GROW(&arena, double, start_s, n, &capacity);
+                start_s[n++] = bar.start_s;
+            }
+    if (n > most) {
+        qsort(start_s, (size_t)n, sizeof *start_s, by_time);
+        double from_s = start_s[most];
+        while (most > 0 && start_s[most - 1] == from_s)
+            most--;
+        while (most < n && start_s[most] == start_s[0]) /* those begin together: none or all */
+            most++;
+        left_out = n - most;
+        v->until_s = left_out ? start_s[most] : v->until_s;
+    }
+    hp_arena_free(&arena);
+    return left_out;
+}
+
+static void put_counter(struct json_writer *w, int device, double time_s, double bytes)
+{
+    char name[32];
+    snprintf(name, sizeof name, "device %d", device);
+    begin_event(w, name, "C", picoseconds(time_s), MEMORY, device);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_number(w, "bytes", bytes);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+/* Memory over time, a track for each device; a part of the step begins with what lies there. */
+static void put_counters(struct json_writer *w, struct view *v)
+{
+    struct hypar_sim_memory_point point, next;
+    bool more = hypar_sim_memory_point(v->sim, 0, &next);
+    for (int64_t i = 1; more; i++) {
+        point = next;
+        more = hypar_sim_memory_point(v->sim, i, &next);
+        bool last_before =
+            point.time_s < v->options.from_s &&
+            !(more && next.device == point.device && next.time_s <= v->options.from_s);
+        if (!shows_device(v, point.device) || point.time_s >= v->until_s ||
+            (point.time_s < v->options.from_s && !last_before))
+            continue;
+        put_counter(w, point.device, last_before ? v->options.from_s : point.time_s,
+                    point.bytes);
+        v->memory[point.device] = true;
     }
 }
 
@@ -143,35 +324,52 @@ static void put_row(struct json_writer *w, enum process process, int row, const 
     hp_json_end_object(w);
 }
 
-static void put_devices(struct json_writer *w, enum process process, const bool *used, int n)
+static void put_device(struct json_writer *w, enum process process, int device)
 {
-    for (int i = 0; i < n; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "device %d", i);
-        if (!used || used[i])
-            put_row(w, process, i, name);
+    char name[32];
+    snprintf(name, sizeof name, "device %d", device);
+    put_row(w, process, device, name);
+}
+
+static void put_rows(struct json_writer *w, const struct view *v, struct arena *arena,
+                     int n_links)
+{
+    for (int d = 0; d < v->n_devices; d++) {
+        if (shows_device(v, d))
+            put_device(w, DEVICES, d);
+        if (v->memory[d])
+            put_device(w, MEMORY, d);
+    }
+    for (int i = 0; i < n_links; i++) {
+        struct hypar_sim_link l = hypar_sim_link(v->sim, i);
+        struct arena_mark mark = hp_arena_mark(arena);
+        if (v->link[i])
+            put_row(w, LINKS, i, hp_link_name(arena, &l, v->n_devices));
+        hp_arena_release(arena, mark);
     }
 }
 
-static void put_simulated(struct json_writer *w, const struct hypar_sim *sim)
+static struct hypar_trace_shown put_simulated(struct json_writer *w,
+                                              const struct hypar_sim *sim,
+                                              const struct hypar_trace_options *options)
 {
     struct arena arena = { 0 };
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    bool *link = NEW(&arena, bool, s.n_links + 1), *memory = NEW(&arena, bool, s.n_devices + 1);
+    struct view v = { .sim = sim,
+                      .link = NEW(&arena, bool, s.n_links + 1),
+                      .memory = NEW(&arena, bool, s.n_devices + 1),
+                      .n_devices = s.n_devices };
+    if (options)
+        v.options = *options;
+    v.until_s = v.options.to_s > 0 ? v.options.to_s : INFINITY;
+    int64_t left_out = cut(&v);
     for (int p = DEVICES; p <= MEMORY; p++)
         put_label(w, "process_name", (enum process)p, 0, process_name[p]);
-    put_devices(w, DEVICES, NULL, s.n_devices);
-    put_bars(w, sim, link);
-    put_counters(w, sim, memory);
-    for (int i = 0; i < s.n_links; i++) {
-        struct hypar_sim_link l = hypar_sim_link(sim, i);
-        struct arena_mark mark = hp_arena_mark(&arena);
-        if (link[i])
-            put_row(w, LINKS, i, hp_link_name(&arena, &l, s.n_devices));
-        hp_arena_release(&arena, mark);
-    }
-    put_devices(w, MEMORY, memory, s.n_devices);
+    put_bars(w, &v);
+    put_counters(w, &v);
+    put_rows(w, &v, &arena, s.n_links);
     hp_arena_free(&arena);
+    return (struct hypar_trace_shown){ v.bars, left_out, left_out ? v.until_s : 0 };
 }
 
 static void begin_trace(struct json_writer *w)
@@ -191,13 +389,15 @@ static void end_trace(struct json_writer *w)
     hp_json_end_object(w);
 }
 
-void hypar_report_trace(FILE *to, const struct hypar_sim *sim)
+struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *sim,
+                                            const struct hypar_trace_options *options)
 {
     struct json_writer w = { .file = to };
     begin_trace(&w);
     begin_events(&w);
-    put_simulated(&w, sim);
+    struct hypar_trace_shown shown = put_simulated(&w, sim, options);
     end_trace(&w);
+    return shown;
 }
 
 /* What was measured ---------------------------------------------------------------------- */
@@ -208,11 +408,12 @@ static int64_t nanoseconds(double seconds)
     return (int64_t)llround(seconds * 1e9);
 }
 
-static void put_measured(struct json_writer *w, const struct hypar_trace_event *e,
+static void put_measured(struct json_writer *w, const struct hypar_trace_event *e, bool tasks,
                          enum process process, int row)
 {
     int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
-    begin_event(w, e->name, "X", 1000 * start, process, row);
+    struct bar_name name = name_bar(e->kind, e->name, e->micro, tasks);
+    begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
     hp_json_put_number(w, "dur", (double)(end - start) / 1e3);
     hp_json_put_string(w, "cat", kind_name[e->kind]);
     hp_json_begin_object(w, "args", true);
@@ -221,7 +422,7 @@ static void put_measured(struct json_writer *w, const struct hypar_trace_event *
     hp_json_put_int(w, "step", e->step);
     if (e->with >= 0)
         hp_json_put_int(w, "with", e->with);
-    end_bar(w, e->bytes, e->micro, e->stage);
+    end_bar(w, &name, e->bytes, e->micro, e->stage);
 }
 
 /* Where measured events come from, by rank. */
@@ -230,6 +431,7 @@ struct trace_source {
     const void *what;
     int n_ranks, minibatches;
     bool in_process;
+    bool tasks; /* how bars are named */
 };
 
 static bool event_of_trace(const void *what, int64_t i, struct hypar_trace_event *event)
@@ -281,7 +483,7 @@ static int put_messages(struct json_writer *w, const struct trace_source *from, 
         }
         busy_until[row] = posted[i].end_s;
         from->event(from->what, posted[i].event, &e);
-        put_measured(w, &e, MESSAGES, first + row);
+        put_measured(w, &e, from->tasks, MESSAGES, first + row);
     }
     hp_arena_free(&arena);
     return rows;
@@ -316,7 +518,7 @@ static void put_ranks(struct json_writer *w, const struct trace_source *from)
         put_row(w, RANKS, rank, name);
         for (n = 0; from->event(from->what, i, &e) && e.rank == rank; i++) {
             if (e.kind != HYPAR_EVENT_COMM) {
-                put_measured(w, &e, RANKS, rank);
+                put_measured(w, &e, from->tasks, RANKS, rank);
                 continue;
             }
             posted = GROW(&arena, struct posted, posted, n, &capacity);
@@ -327,36 +529,49 @@ static void put_ranks(struct json_writer *w, const struct trace_source *from)
     hp_arena_free(&arena);
 }
 
-static void put_both(FILE *to, const struct trace_source *from, const struct hypar_plan *plan,
-                     const struct hypar_sim *sim)
+static struct hypar_trace_shown put_both(FILE *to, struct trace_source *from,
+                                         const struct hypar_plan *plan,
+                                         const struct hypar_sim *sim,
+                                         const struct hypar_trace_options *options)
 {
     struct json_writer w = { .file = to };
+    struct hypar_trace_shown shown = { 0 };
+    from->tasks = options && options->tasks;
     begin_trace(&w);
     put_about(&w, from, plan);
     begin_events(&w);
     if (sim)
-        put_simulated(&w, sim);
+        shown = put_simulated(&w, sim, options);
     put_ranks(&w, from);
     end_trace(&w);
+    return shown;
 }
 
-void hypar_report_train_trace(FILE *to, const struct hypar_train_result *result,
-                              const struct hypar_plan *plan, const struct hypar_sim *sim)
+struct hypar_trace_shown hypar_report_train_trace(FILE *to,
+                                                  const struct hypar_train_result *result,
+                                                  const struct hypar_plan *plan,
+                                                  const struct hypar_sim *sim,
+                                                  const struct hypar_trace_options *options)
 {
-    put_both(to,
-             &(struct trace_source){ event_of_trace, result->trace, result->ranks,
-                                     result->minibatches ? result->minibatches : 1,
-                                     result->in_process },
-             plan, sim);
+    struct trace_source from = { .event = event_of_trace,
+                                 .what = result->trace,
+                                 .n_ranks = result->ranks,
+                                 .minibatches = result->minibatches ? result->minibatches : 1,
+                                 .in_process = result->in_process };
+    return put_both(to, &from, plan, sim, options);
 }
 
-void hypar_report_measured_trace(FILE *to, const struct hypar_measured_step *step,
-                                 const struct hypar_sim *sim)
+struct hypar_trace_shown hypar_report_measured_trace(FILE *to,
+                                                     const struct hypar_measured_step *step,
+                                                     const struct hypar_sim *sim,
+                                                     const struct hypar_trace_options *options)
 {
-    put_both(to,
-             &(struct trace_source){ event_of_step, step, step->n_ranks, step->minibatches,
-                                     step->in_turn },
-             hypar_sim_plan(sim), sim);
+    struct trace_source from = { .event = event_of_step,
+                                 .what = step,
+                                 .n_ranks = step->n_ranks,
+                                 .minibatches = step->minibatches,
+                                 .in_process = step->in_turn };
+    return put_both(to, &from, hypar_sim_plan(sim), sim, options);
 }
 
 /* Times alone ---------------------------------------------------------------------------- */

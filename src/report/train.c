@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "report/columns.h"
 #include "report/measured_step.h"
+#include "report/put.h"
 
 static bool is_round(int64_t step)
 {
@@ -101,10 +102,9 @@ static void headline(FILE *to, const struct hypar_train_result *r,
     char ranks[64], rate[32];
     int64_t batch = hypar_graph_batch(hypar_plan_graph(plan));
     hp_count(ranks, r->ranks, "rank", "ranks");
-    fprintf(to, "%s, batch %lld, %s, on %s: a step takes %s\n",
-            hp_shown(&arena, hypar_plan_model(plan)), (long long)batch,
-            hypar_precision_text(hypar_plan_precision(plan)), ranks,
-            hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS));
+    hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s", hp_model_words(&arena, plan),
+                (long long)batch, hypar_precision_text(hypar_plan_precision(plan)), ranks,
+                hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS));
     fprintf(to, "%s samples/s, loss %.6g in step %lld, %.6g in step %lld\n",
             hp_metric(rate, (double)batch / r->step_s), r->first_loss,
             (long long)r->first_step + 1, r->last_loss, (long long)r->steps);
@@ -196,9 +196,8 @@ static void explain(FILE *to, const struct truth *truth)
     fprintf(to, "\nphases, operators and exchanges: mean of ranks, and of %s\n",
             hp_count(steps, truth->n_steps, "step", "steps"));
     if (truth->in_turn)
-        fputs("ranks took turns in this process: a step is all of them, and nothing is told "
-              "of waiting\n",
-              to);
+        hp_put_line(to, "ranks took turns in this process: a step is all of them, and nothing "
+                        "is told of waiting");
 }
 
 /* Task by task, if the simulation is of the tasks that were run. */

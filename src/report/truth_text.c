@@ -5,6 +5,8 @@
 #include "base/json.h"
 #include "report/columns.h"
 #include "report/measured_step.h"
+#include "report/put.h"
+#include "report/torch_step.h"
 #include "report/trace.h"
 
 enum { FEW_OPS = 3, FEW_EXCHANGES = 2, MOST_DIFFERENCES = 10 };
@@ -229,12 +231,12 @@ static void headline(FILE *to, const struct truth *truth, const struct hypar_pla
     struct arena arena = { 0 };
     char ranks[64], steps[64], a[32], b[32];
     double s = truth->step.measured_s, error = s > 0 ? truth->step.predicted_s / s - 1 : 0;
-    fprintf(to, "%s, batch %lld, on %s: a step takes %s, predicted %s (%+.1f %%)\n",
-            hp_shown(&arena, hypar_plan_model(plan)),
-            (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-            hp_count(ranks, truth->n_ranks, "rank", "ranks"),
-            hypar_format_quantity(a, truth->step.measured_s, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(b, truth->step.predicted_s, HYPAR_UNIT_SECONDS), 100 * error);
+    hp_put_line(
+        to, "%s, batch %lld, on %s: a step takes %s, predicted %s (%+.1f %%)",
+        hp_model_words(&arena, plan), (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+        hp_count(ranks, truth->n_ranks, "rank", "ranks"),
+        hypar_format_quantity(a, truth->step.measured_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(b, truth->step.predicted_s, HYPAR_UNIT_SECONDS), 100 * error);
     fprintf(to, "means of ranks and of %s\n\n",
             hp_count(steps, truth->n_steps, "step", "steps"));
     if (truth->in_turn)
@@ -247,6 +249,8 @@ enum hypar_status hypar_report_measured(FILE *to, const struct hypar_measured_st
                                         enum hypar_format format, struct hypar_error *err)
 {
     struct truth truth;
+    if (step->torch)
+        return hp_report_torch(to, step, sim, detail, format, err);
     enum hypar_status status = hp_truth_make(&truth, step, sim, err);
     if (status == HYPAR_OK && format == HYPAR_JSON) {
         write_json(to, &truth, step, sim);

@@ -170,7 +170,10 @@ enum hypar_status hp_init_from(const struct weights *weights, const struct hypar
                 w.n = all - at < w.room ? all - at : w.room;
                 status = hp_weights_read_part(weights, info->name, all, at, w.n, w.value, err);
             }
-            hp_put(dense, r.in_box + i, w.value[at - w.at], real);
+            if (info->index)
+                ((int32_t *)dense)[r.in_box + i] = (int32_t)w.value[at - w.at];
+            else
+                hp_put(dense, r.in_box + i, w.value[at - w.at], real);
         }
     hp_arena_free(&scratch);
     return status;

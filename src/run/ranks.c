@@ -123,8 +123,8 @@ static const struct library_symbol symbols[] = {
 static enum hypar_status load(struct hypar_error *err)
 {
     void *library;
-    enum hypar_status status = hp_library_load(&library, HYPAR_MPI_LIBRARY, symbols,
-                                               sizeof symbols / sizeof *symbols, err);
+    enum hypar_status status = hp_library_load(&library, HYPAR_MPI_LIBRARY, LIBRARY_SEEN,
+                                               symbols, sizeof symbols / sizeof *symbols, err);
 #ifndef OPEN_MPI
     mpi.world = MPI_COMM_WORLD;
     mpi.int32 = MPI_INT32_T;

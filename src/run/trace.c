@@ -191,11 +191,6 @@ void hp_trainer_trace(struct trainer *t, struct hypar_trace **out)
 
 /* Looking at it ------------------------------------------------------------------------ */
 
-int hypar_trace_rank_count(const struct hypar_trace *trace)
-{
-    return trace->n_ranks;
-}
-
 int64_t hypar_trace_mean_steps(const struct hypar_trace *trace)
 {
     return trace->n_mean;

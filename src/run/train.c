@@ -125,10 +125,9 @@ static enum hypar_status fill_running(struct trainer *t, int tensor, const struc
     return status;
 }
 
-enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
-                                  const struct view *to, struct hypar_error *err)
+static enum hypar_status fill(struct trainer *t, const struct fill_request *request,
+                              const struct view *to, struct hypar_error *err)
 {
-    struct trainer *t = who;
     const struct tensor *info = &t->graph->tensors[request->tensor];
     bool param = info->kind == TENSOR_PARAM;
     bool in_file = t->weights && hp_weights_has(t->weights, info->name), found = false;
@@ -137,10 +136,15 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                             err);
     if (info->kind == TENSOR_STAT)
         return fill_running(t, request->tensor, to, err);
-    if (info->kind == TENSOR_INPUT && info->sample_dim < 0)
+    bool constant = info->kind == TENSOR_INPUT && info->sample_dim < 0;
+    if (constant)
         TRY(fill_value(t, request->tensor, to, &found, err));
     if (found)
         return HYPAR_OK;
+    if (constant && t->values) { /* a file that has values has those of every constant */
+        int at;
+        return hp_checkpoint_need(t->values, info->name, &info->shape, &at, err);
+    }
     if (!param) {
         struct data_request wanted = { .set = DATA_TRAIN,
                                        .tensor = request->tensor,
@@ -160,6 +164,33 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
         TRY(fill_value(t, request->tensor, to, &found, err));
     if (!found)
         hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
+    return HYPAR_OK;
+}
+
+/* A run that is checked takes NaN for what is not there yet, so that none may come from a file.
+ */
+static enum hypar_status check_numbers(const struct trainer *t, int tensor,
+                                       const struct view *dense, struct hypar_error *err)
+{
+    const struct tensor *info = &t->graph->tensors[tensor];
+    int64_t n = info->index ? 0 : hp_box_elements(&dense->box), unknown = 0;
+    for (int64_t i = 0; i < n; i++)
+        unknown += isnan(hp_get(dense->data, i, t->real)) != 0;
+    if (!unknown)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INVALID,
+                   "'%.80s' starts with %lld NaN among %lld numbers, expected none in a run "
+                   "that is checked",
+                   info->name, (long long)unknown, (long long)n);
+}
+
+enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
+                                  const struct view *to, struct hypar_error *err)
+{
+    struct trainer *t = who;
+    TRY(fill(t, request, to, err));
+    if (t->options->check && request->state < 0)
+        return check_numbers(t, request->tensor, to, err);
     return HYPAR_OK;
 }
 

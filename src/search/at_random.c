@@ -6,8 +6,9 @@
 #include "search/nearby.h"
 
 enum {
-    MOST_WORK = 1 << 15, /* tasks times devices, to be searched at random unasked: seconds */
-    MOST_RUNS = 4,       /* unasked */
+    MOST_WORK = 1 << 15,  /* tasks times devices, to be searched at random unasked: seconds */
+    MOST_RUNS = 4,        /* unasked */
+    MOST_SMALL_RUNS = 10, /* ... that take little */
 };
 
 /* What it takes to simulate many plans like this one (NULL: like one that divides everything).
@@ -39,6 +40,7 @@ struct runs {
     struct hypar_found *best;
     struct verdict verdict;
     int n;
+    int rows; /* of the first of them */
     double work;
     enum hypar_status status; /* of the last of them */
 };
@@ -104,25 +106,28 @@ static void run_unasked(struct runs *r, int rows, bool alone, struct hypar_error
 {
     struct nearby n = { 0 };
     bool all = rows >= hp_machine_rows(r->problem->machine);
-    if (r->n >= MOST_RUNS || hp_stopped(r->problem->options->stop) ||
+    if (r->n >= MOST_SMALL_RUNS || hp_stopped(r->problem->options->stop) ||
         (!all && !hp_nearby_begin(&n, r->problem, rows, 1)))
         return;
     const struct problem *there = all ? r->problem : &n.problem;
     double work = work_of(there, r->start->like);
-    if (work <= MOST_WORK && r->work + work <= 2 * MOST_WORK) {
+    bool small = r->n < MOST_RUNS || work <= MOST_WORK / 16;
+    if (small && work <= MOST_WORK && r->work + work <= 2 * MOST_WORK) {
         r->work += work;
+        r->rows = r->n ? r->rows : rows;
         run_on(r, all ? NULL : &n, alone, err);
     }
     hp_nearby_end(&n);
 }
 
-/* Alone; then, where a plan fits, from the best one: where it is, on all rows, on fewer and
- * fewer, and, if there is time left, once more. */
+/* Alone, on as many rows as there is time for; then, where a plan fits, from the best one:
+ * where it is, on all rows, on fewer and fewer, and, if there is time left, once more. */
 static void run_on_parts(struct runs *r, struct hypar_error *err)
 {
     const struct hypar_machine *machine = r->problem->machine;
     int all = hp_machine_rows(machine), best = r->start->rows, before = -1;
-    run_unasked(r, all, true, err);
+    for (int rows = all; rows > 0 && r->n == 0; rows = hp_machine_fewer_rows(machine, rows))
+        run_unasked(r, rows, true, err);
     if (r->start->known && best > 0 && best < all)
         run_unasked(r, best, false, err);
     for (int rows = r->start->known ? all : 0; rows > 0;
@@ -150,6 +155,12 @@ enum hypar_status hp_search_at_random(const struct planner *random,
         run_on(&r, NULL, true, err);
     else
         run_on_parts(&r, err);
+    if (r.best)
+        *err = (struct hypar_error){ "" };
+    if (r.rows > 0 && r.rows < hp_machine_rows(problem->machine))
+        hp_fail(err, HYPAR_UNSUPPORTED,
+                "by itself tried on a part of the machine, it takes long here; --budget 60s "
+                "lets it have all");
     *out = r.best;
     *verdict = r.verdict;
     return r.best ? HYPAR_OK : r.status;

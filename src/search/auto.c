@@ -10,9 +10,11 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "search/nearby.h"
+#include "search/record.h"
+#include "search/runs.h"
 
 enum {
-    MAX_TRIED = 32,
+    MAX_TRIED = HYPAR_MAX_REFUSALS,
     MOST_LARGE_PARTS =
         3 << 20, /* of large plans, together: to be looked at unasked: a minute */
 };
@@ -34,7 +36,6 @@ struct tried {
     struct verdict verdict[MAX_TRIED + 2];
     int n;
     int rows;       /* of the machine, that the best is on */
-    int first_best; /* before plans from nearby were looked at; -1: none */
     bool simulated; /* all of them, as a whole */
     double began_s;
     struct hypar_refusals refusals;
@@ -90,10 +91,10 @@ static struct problem share_out(const struct tried *t, const struct planner *pla
     mine.options = with;
     if (!(with->budget_s > 0))
         return mine;
-    for (int i = 0, from = 0; hp_planners[i]; i++) {
-        from |= hp_planners[i] == planner;
-        rest += from && hp_planners[i]->takes & TAKES_BUDGET &&
-                hp_may_try(t->self, hp_planners[i], t->given);
+    for (int i = 0, from = 0; hp_planner_at(i); i++) {
+        from |= hp_planner_at(i) == planner;
+        rest += from && hp_planner_at(i)->takes & TAKES_BUDGET &&
+                hp_may_try(t->self, hp_planner_at(i), t->given);
     }
     double left_s = with->budget_s - (hp_now_s() - t->began_s);
     with->budget_s = fmax(left_s / (rest ? rest : 1), 1e-3);
@@ -286,12 +287,12 @@ static void search_at_random(struct tried *t, int *best)
     struct hypar_search_options with;
     struct problem mine = share_out(t, t->random_search, &with);
     struct random_start start = { .rows = t->rows };
-    struct hypar_error why;
+    struct hypar_error why = { "" };
     int i = t->n;
     if (is_enough(t) || !may_search(t, *best))
         return;
-    if (t->first_best >= 0)
-        start.like = t->found[t->first_best]->plan;
+    if (*best >= 0)
+        start.like = t->found[*best]->plan;
     if (*best >= 0 && fits(t, *best)) {
         start.known = t->found[*best]->plan;
         start.step_s = merit(t, *best);
@@ -301,6 +302,8 @@ static void search_at_random(struct tried *t, int *best)
         refuse(t, t->random_search->info.name, why.text);
         return;
     }
+    if (*why.text)
+        refuse(t, t->random_search->info.name, why.text);
     t->evaluated += t->found[t->n++]->info.evaluated;
     if (fits(t, i) && (*best < 0 || !fits(t, *best) || merit(t, i) < WORTH * merit(t, *best)))
         *best = i;
@@ -366,9 +369,6 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
     double *worth = NEW(&out->arena, double, t->n);
     int n = 0;
     for (int i = 0; i < t->n; i++) {
-        const struct hypar_sim_summary *s = &t->found[i]->simulated.step;
-        const struct hypar_prediction *p = &t->found[i]->prediction;
-        bool whole = t->verdict[i].by == BY_SIMULATION;
         int at = n;
         if (i == best || !fits(t, i))
             continue;
@@ -377,15 +377,23 @@ static void list_others(const struct tried *t, int best, struct hypar_found *out
             worth[at] = worth[at - 1];
         }
         worth[at] = merit(t, i);
-        other[at] =
-            (struct hypar_other){ t->found[i]->info.planner, t->verdict[i].step_s,
-                                  whole ? s->comm_bytes : p->comm_bytes,
-                                  whole ? hypar_energy_total_j(&s->energy) : p->energy_j };
+        other[at] = hp_figures(t->found[i], t->verdict[i].step_s);
+        other[at].how = hp_plan_summary(&out->arena, t->found[i]->plan);
         n++;
     }
     out->info.other = other;
     out->info.n_others = n;
     out->info.objective = t->problem->options->objective;
+}
+
+static void list_left_out(const struct hypar_refusals *r, struct hypar_found *out)
+{
+    struct hypar_left_out *list = NEW(&out->arena, struct hypar_left_out, r->n);
+    for (int i = 0; i < r->n; i++)
+        list[i] = (struct hypar_left_out){ r->by[i].planner,
+                                           hp_arena_strdup(&out->arena, r->by[i].why.text) };
+    out->info.left_out = list;
+    out->info.n_left_out = r->n;
 }
 
 /* The options that only some planners take. */
@@ -394,9 +402,9 @@ static const char *restricted_text(const struct planner *self, unsigned given,
 {
     unsigned not_all = 0;
     char text[256];
-    for (int i = 0; hp_planners[i]; i++)
-        if (hp_may_try(self, hp_planners[i], 0))
-            not_all |= given & ~hp_planners[i]->takes & ~self->takes;
+    for (int i = 0; hp_planner_at(i); i++)
+        if (hp_may_try(self, hp_planner_at(i), 0))
+            not_all |= given & ~hp_planner_at(i)->takes & ~self->takes;
     return not_all ? hp_arena_strdup(arena, hp_options_text(text, sizeof text, not_all)) : NULL;
 }
 
@@ -409,14 +417,17 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
                        .began_s = hp_now_s(),
                        .given = hp_options_given(problem->options) };
     struct hypar_refusals *told = problem->options->refusals;
-    for (int i = 0; hp_planners[i] && t.n < MAX_TRIED && !is_enough(&t); i++)
-        if (hp_planners[i] != t.random_search && hp_may_try(self, hp_planners[i], t.given))
-            try_planner(&t, hp_planners[i]);
+    for (int i = 0; hp_planner_at(i) && t.n < MAX_TRIED && !is_enough(&t); i++)
+        if (hp_planner_at(i) != t.random_search && hp_may_try(self, hp_planner_at(i), t.given))
+            try_planner(&t, hp_planner_at(i));
     judge_all(&t);
-    int best = t.first_best = choose(&t);
+    int best = choose(&t);
     look_nearby(&t, &best);
-    if (hp_may_try(self, t.random_search, t.given))
+    bool random = hp_may_try(self, t.random_search, t.given);
+    if (random && hp_tells_quickly(problem))
         search_at_random(&t, &best);
+    else if (random)
+        refuse(&t, t.random_search->info.name, "cannot be kept to what can be run");
     best = show_or_drop(&t, best);
     if (best >= 0)
         list_others(&t, best, t.found[best]);
@@ -429,6 +440,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     (*out)->info.seconds = hp_now_s() - t.began_s;
     (*out)->info.evaluated = t.evaluated;
     (*out)->info.restricted = restricted_text(self, t.given, &(*out)->arena);
+    list_left_out(&t.refusals, *out);
     (*out)->info.refused = refused_text(&(*out)->arena, &t.refusals);
     return HYPAR_OK;
 }

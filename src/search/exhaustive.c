@@ -12,6 +12,7 @@
 #include "search/fix.h"
 #include "search/judge.h"
 #include "search/mcmc/propose.h"
+#include "search/runs.h"
 #include "sim/delta/bound.h"
 
 static const double MOST_PLANS = 1e7; /* a minute or so */
@@ -65,7 +66,8 @@ static void list_states(struct enumeration *w, struct choice *c, struct split *s
         return;
     }
     const struct hypar_axis *a = &nest->axis[axis];
-    bool open = a->splittable && a->role != HYPAR_COPY && a->role != HYPAR_REDUCTION;
+    bool open = hp_allowed_axes(w->problem, nest) >> axis & 1 && a->splittable &&
+                a->role != HYPAR_COPY && a->role != HYPAR_REDUCTION;
     for (int degree = 1; degree <= left; degree++) {
         if (left % degree || (degree > 1 && (!open || a->extent < degree)))
             continue;
@@ -167,7 +169,7 @@ static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
     struct fullest full;
     ticks length = hp_delta_step(w->delta);
     w->simulated++;
-    if (length >= w->best_length)
+    if (length >= w->best_length || !hp_may_run(w->problem, w->plan))
         return HYPAR_OK;
     TRY(hp_exact_need(w->problem, w->plan, NULL, &full, err));
     if (full.part > 1) {
@@ -212,6 +214,8 @@ static enum hypar_status walk(struct enumeration *w, struct hypar_error *err)
     TRY(descend(w, 0, err));
     if (w->best_length == HP_MAX_TICKS)
         TRY(hp_check_stop(w->problem->options->stop, err));
+    if (w->best_length == HP_MAX_TICKS && w->fullest.has == 0)
+        return hp_fail(err, HYPAR_INFEASIBLE, "none of the plans can be run");
     if (w->best_length == HP_MAX_TICKS)
         return hp_fail_memory(&w->fullest, err);
     memcpy(w->at, w->best, (size_t)w->n_choices * sizeof *w->at);
@@ -246,7 +250,7 @@ static enum hypar_status plan_exhaustive(const struct planner *self,
 
 const struct planner hp_planner_exhaustive = {
     .info = { "exhaustive", "every aligned plan of a small problem: the optimum", "",
-              .small_only = true },
+              .exact = "no aligned plan has a shorter step", .small_only = true },
     .plan = plan_exhaustive,
     .not_in_auto = true,
     .checks_memory = true,

@@ -28,6 +28,10 @@ static enum hypar_status read_split(const struct nest *nest, const char *text,
     char list[AXIS_LIST_BYTES], name;
     for (int a = 0; a < nest->n_axes; a++)
         split->degree[a] = 1;
+    if (strcmp(text, "unsplit") == 0)
+        return HYPAR_OK;
+    if (!*text)
+        return hp_fail(err, HYPAR_USAGE, "expected degrees such as n=2,k=2, or unsplit");
     while (*text) {
         int degree, axis = -1;
         const char *after = read_degree(text, &name, &degree);

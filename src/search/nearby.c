@@ -8,6 +8,7 @@
 #include "machine/machine.h"
 #include "search/bound.h"
 #include "search/judge.h"
+#include "search/runs.h"
 
 enum {
     MOST_PLACES = 1 << 14, /* operators times devices: planning anew takes seconds */
@@ -41,7 +42,7 @@ void hp_nearby_end(struct nearby *nearby)
     hypar_machine_free(nearby->machine);
 }
 
-/* "the first 16 of 32 devices, with links half as fast" */
+/* "the first 16 of 32 devices, with links 0.5 times as fast" */
 static const char *machine_text(struct arena *arena, const struct problem *problem,
                                 const struct nearby *nearby)
 {
@@ -51,8 +52,8 @@ static const char *machine_text(struct arena *arena, const struct problem *probl
         n == all ? "" : hp_arena_printf(arena, "the first %d of %d devices", n, all);
     if (nearby->links == 1)
         return devices;
-    return hp_arena_printf(arena, "%s%slinks %s as fast", devices, n == all ? "" : ", with ",
-                           nearby->links < 1 ? "half" : "twice");
+    return hp_arena_printf(arena, "%s%slinks %g times as fast", devices,
+                           n == all ? "" : ", with ", nearby->links);
 }
 
 /* Closed forms and views of it are of the other machine. */
@@ -69,7 +70,8 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     found->info.lower_bound_s = found->info.lower_bound_elements = 0;
     found->info.not_simulated = NULL;
     found->info.part = (struct hypar_part){ 0 };
-    if (hp_is_large(found->plan) || hp_judge(problem, found, NULL) != HYPAR_OK)
+    if (hp_is_large(found->plan) || hp_check_runs(problem, found->plan, NULL) != HYPAR_OK ||
+        hp_judge(problem, found, NULL) != HYPAR_OK)
         return (struct verdict){ .step_s = INFINITY, .memory = { .part = INFINITY } };
     return hp_verdict(problem, found);
 }
@@ -108,17 +110,17 @@ static void try_planner(struct hunt *h, const struct planner *planner,
 /* All planners, or those alone that weigh what links take. */
 static void try_planners(struct hunt *h, const struct nearby *there, int rows, bool all)
 {
-    for (int i = 0; hp_planners[i]; i++)
-        if (hp_planners[i] != h->self->random_search &&
-            hp_may_try(h->self, hp_planners[i], h->given) &&
-            (all || hp_planners[i]->weighs_links))
-            try_planner(h, hp_planners[i], there, rows);
+    for (int i = 0; hp_planner_at(i); i++)
+        if (hp_planner_at(i) != h->self->random_search &&
+            hp_may_try(h->self, hp_planner_at(i), h->given) &&
+            (all || hp_planner_at(i)->weighs_links))
+            try_planner(h, hp_planner_at(i), there, rows);
 }
 
 static void try_links(struct hunt *h, int rows)
 {
-    static const double factor[] = { 0.5, 2 };
-    for (int i = 0; i < 2; i++) {
+    static const double factor[] = { 0.5, 2, 0.25, 4 };
+    for (int i = 0; i < 4; i++) {
         struct nearby n;
         if (!hp_nearby_begin(&n, h->problem, rows, factor[i]))
             return;
@@ -127,19 +129,20 @@ static void try_links(struct hunt *h, int rows)
     }
 }
 
-/* Is there a faster plan with so few rows? */
+/* Plans with so few rows; false: there are none that are faster, nor with fewer. */
 static bool try_rows(struct hunt *h, int rows)
 {
     double before_s = h->verdict.step_s;
     struct nearby n;
     if (!hp_nearby_begin(&n, h->problem, rows, 1))
         return false;
-    if (hp_step_bound(&n.problem).step_s < before_s)
+    bool may_be = hp_step_bound(&n.problem).step_s < before_s;
+    if (may_be)
         try_planners(h, &n, rows, true);
     hp_nearby_end(&n);
     if (h->verdict.step_s < before_s)
         try_links(h, rows);
-    return h->verdict.step_s < before_s;
+    return may_be;
 }
 
 struct hypar_found *hp_plan_nearby(const struct planner *self, const struct problem *problem,

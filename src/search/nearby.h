@@ -2,9 +2,9 @@
  *
  * A planner takes the best plan of its cost model, which is not the simulator's: a step has
  * exchanges that overlap with computing, or wait for each other. What it would choose with
- * fewer nodes, or with links twice or half as fast, may be faster here than what it chooses for
- * this machine. Such plans are made, carried here, and simulated. So auto's plan does not
- * become slower where nodes are added, or links become faster. */
+ * fewer nodes, or with links twice or half as fast, or four times, may be faster here than
+ * what it chooses for this machine. Such plans are made, carried here, and simulated. So
+ * auto's plan does not become slower where nodes are added, or links become faster. */
 #ifndef SEARCH_NEARBY_H
 #define SEARCH_NEARBY_H
 
@@ -51,7 +51,7 @@ struct random_start {
 
 /* The best of what a random search (flexflow) finds on the machine and on parts of it, whether
  * or not it is faster than what is known; HYPAR_UNSUPPORTED where it takes long, unless a
- * budget is given (at_random.c). */
+ * budget is given (at_random.c). With HYPAR_OK *err says what was left out; "": nothing. */
 enum hypar_status hp_search_at_random(const struct planner *random,
                                       const struct problem *problem,
                                       const struct random_start *start,

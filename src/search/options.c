@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "search/planner.h"
 
 #define MEMBER(m) \
@@ -65,6 +66,25 @@ unsigned hp_options_given(const struct hypar_search_options *options)
     return bits;
 }
 
+enum hypar_status hp_options_named(unsigned *bits, const char *list, struct hypar_error *err)
+{
+    *bits = 0;
+    while (list) {
+        size_t n = strcspn(list, ",");
+        unsigned bit = 0;
+        for (int i = 0; i < N_ROWS; i++)
+            if (strncmp(rows[i].name, list, n) == 0 && !rows[i].name[n])
+                bit = rows[i].bit;
+        if (!bit)
+            return hp_fail(err, HYPAR_INVALID,
+                           "'%.*s': expected an option that not every planner takes", (int)n,
+                           list);
+        *bits |= bit;
+        list = list[n] ? list + n + 1 : NULL;
+    }
+    return HYPAR_OK;
+}
+
 /* Adds what comes after `n` words of a list of `of`: "a", "a and b", "a, b and c". */
 static void add_word(char *text, size_t size, const char *word, int n, int of)
 {
@@ -90,6 +110,83 @@ const char *hp_options_text(char *text, size_t size, unsigned bits)
     return text;
 }
 
+static char *number_words(struct arena *arena, const char *name, int64_t value)
+{
+    return hp_arena_printf(arena, "%s %lld", name, (long long)value);
+}
+
+/* "--stages 4": an option that not every planner takes, with its value. */
+static char *row_words(struct arena *arena, const struct hypar_search_options *options,
+                       const struct option_row *row)
+{
+    static const char *const objectives[] = { "time", "comm", "energy" };
+    const char *at = (const char *)options + row->at;
+    char *text = hp_arena_strdup(arena, "");
+    switch (row->bit) {
+    case TAKES_OBJECTIVE:
+        return hp_arena_printf(arena, "%s %s", row->name, objectives[options->objective]);
+    case TAKES_RECURRENCE:
+        return hp_arena_printf(arena, "%s %s", row->name,
+                               options->recurrence == HYPAR_RECURRENCE_CODE ? "code" : "paper");
+    case TAKES_SYNC:
+        return hp_arena_printf(arena, "%s %s", row->name,
+                               options->sync == HYPAR_SYNC_SERVER ? "server" : "all-reduce");
+    case TAKES_SCHEDULE:
+        return hp_arena_printf(arena, "%s %s", row->name,
+                               hypar_schedule_text(options->layout.schedule));
+    case TAKES_AXES:
+        return hp_arena_printf(arena, "%s %s", row->name, options->axes);
+    case TAKES_START:
+        return hp_arena_printf(arena, "%s PLAN", row->name);
+    case TAKES_FIX:
+        for (int i = 0; i < options->n_fix; i++)
+            text = hp_arena_printf(arena, "%s%s%s %s", text, i ? " " : "", row->name,
+                                   options->fix[i]);
+        return text;
+    default:
+        return row->size == sizeof(int64_t)
+                   ? number_words(arena, row->name, *(const int64_t *)(const void *)at)
+               : row->size == sizeof(int)
+                   ? number_words(arena, row->name, *(const int *)(const void *)at)
+                   : hp_arena_strdup(arena, row->name);
+    }
+}
+
+static void add_option(struct arena *arena, char **text, const char *words)
+{
+    *text = hp_arena_printf(arena, "%s%s%s", *text, **text ? " " : "", words);
+}
+
+char *hp_options_words(struct arena *arena, const struct hypar_search_options *options)
+{
+    char *text = hp_arena_strdup(arena, ""), memory[NUMBER_TEXT_BYTES];
+    unsigned told = TAKES_BUDGET | TAKES_PROPOSALS; /* they end a search, and bound no plan */
+    if (options->memory_bytes > 0 && !options->unlimited)
+        add_option(arena, &text,
+                   hp_arena_printf(arena, "--memory %sGB",
+                                   hp_number_text(memory, options->memory_bytes / 1e9)));
+    if (options->target)
+        add_option(arena, &text, hp_arena_printf(arena, "--for %s", options->target));
+    if (options->profile)
+        add_option(arena, &text, "--profile");
+    if (options->recompute_given)
+        add_option(
+            arena, &text,
+            hp_arena_printf(arena, "--recompute %s", hypar_recompute_text(options->recompute)));
+    if (options->shard_given)
+        add_option(arena, &text,
+                   hp_arena_printf(arena, "--shard %s", hypar_shard_text(options->shard)));
+    if (options->shard_over)
+        add_option(arena, &text, number_words(arena, "--shard-over", options->shard_over));
+    for (int i = 0; i < N_ROWS; i++) {
+        if (rows[i].size && !(told & rows[i].bit) && is_given(options, &rows[i])) {
+            add_option(arena, &text, row_words(arena, options, &rows[i]));
+            told |= rows[i].bit;
+        }
+    }
+    return text;
+}
+
 bool hp_may_try(const struct planner *self, const struct planner *other, unsigned given)
 {
     bool in_turn = other->plan && !other->not_in_auto;
@@ -105,8 +202,8 @@ static bool takes(const struct planner *planner, unsigned given)
         return !(given & ~planner->takes);
     if (given & TAKES_PROPOSALS)
         return hp_may_try(planner, random, given);
-    for (int i = 0; hp_planners[i]; i++)
-        if (hp_may_try(planner, hp_planners[i], given))
+    for (int i = 0; hp_planner_at(i); i++)
+        if (hp_may_try(planner, hp_planner_at(i), given))
             return true;
     return false;
 }
@@ -115,12 +212,12 @@ static bool takes(const struct planner *planner, unsigned given)
 static const char *takers(char *text, size_t size, unsigned bit)
 {
     int n = 0, of = 0;
-    for (int i = 0; hp_planners[i]; i++)
-        of += takes(hp_planners[i], bit);
+    for (int i = 0; hp_planner_at(i); i++)
+        of += takes(hp_planner_at(i), bit);
     snprintf(text, size, "planner%s ", of == 1 ? "" : "s");
-    for (int i = 0; hp_planners[i]; i++)
-        if (takes(hp_planners[i], bit))
-            add_word(text, size, hp_planners[i]->info.name, n++, of);
+    for (int i = 0; hp_planner_at(i); i++)
+        if (takes(hp_planner_at(i), bit))
+            add_word(text, size, hp_planner_at(i)->info.name, n++, of);
     return text;
 }
 
@@ -147,8 +244,9 @@ enum hypar_status hp_check_options(const struct hypar_search_options *options,
     if (!takes(p, given))
         return hp_fail(err, HYPAR_USAGE, "no planner that %s tries takes all of %s",
                        p->info.name, hp_options_text(text, sizeof text, given));
-    for (int i = 0; p->random_search && hp_planners[i]; i++)
-        others |= hp_planners[i] != p->random_search && hp_may_try(p, hp_planners[i], given);
+    for (int i = 0; p->random_search && hp_planner_at(i); i++)
+        others |=
+            hp_planner_at(i) != p->random_search && hp_may_try(p, hp_planner_at(i), given);
     if (p->random_search && !others)
         *planner = p->random_search;
     return HYPAR_OK;

@@ -7,6 +7,7 @@
 
 #include <hypar/search.h>
 
+#include "base/arena.h"
 #include "base/error.h"
 
 struct planner;
@@ -41,8 +42,15 @@ enum {
 /* Bits of the options that are given. */
 unsigned hp_options_given(const struct hypar_search_options *options);
 
+/* The bits of a list of options, "--proposals,--budget"; NULL: none. HYPAR_INVALID, with the
+ * word that is no option which not every planner takes. */
+enum hypar_status hp_options_named(unsigned *bits, const char *list, struct hypar_error *err);
+
 /* "--stages and --axes": the options of these bits. Returns `text`. */
 const char *hp_options_text(char *text, size_t size, unsigned bits);
+
+/* All options that bound a search, with their values: "--memory 16GB --stages 4". */
+char *hp_options_words(struct arena *arena, const struct hypar_search_options *options);
 
 /* May a planner that tries others (auto) try this one, given these options? */
 bool hp_may_try(const struct planner *self, const struct planner *other, unsigned given);

@@ -5,36 +5,33 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
+#include "base/utf8.h"
+#include "emit/target.h"
 #include "program/lowering.h"
 #include "search/bound.h"
+#include "search/fix.h"
 #include "search/judge.h"
+#include "search/record.h"
+#include "search/runs.h"
 
-const struct planner *const hp_planners[] = {
-    &hp_planner_auto,
-    &hp_planner_dp,
-    &hp_planner_mp,
-    &hp_planner_owt,
-    &hp_planner_hypar,
-    &hp_planner_accpar,
-    &hp_planner_optcnn,
-    &hp_planner_1f1b,
-    &hp_planner_gpipe,
-    &hp_planner_zb_h1,
-    &hp_planner_zb_h2,
-    &hp_planner_pipedream,
-    &hp_planner_hybrid,
-    &hp_planner_3d,
-    &hp_planner_flexflow,
-    &hp_planner_exhaustive,
-    NULL,
+static const struct planner *const built_in[] = {
+    &hp_planner_auto,   &hp_planner_dp,     &hp_planner_mp,       &hp_planner_owt,
+    &hp_planner_hypar,  &hp_planner_accpar, &hp_planner_optcnn,   &hp_planner_1f1b,
+    &hp_planner_gpipe,  &hp_planner_zb_h1,  &hp_planner_zb_h2,    &hp_planner_pipedream,
+    &hp_planner_hybrid, &hp_planner_3d,     &hp_planner_flexflow, &hp_planner_exhaustive,
 };
+
+enum { BUILT_IN = sizeof built_in / sizeof *built_in };
+
+const struct planner *hp_planner_at(int i)
+{
+    return i < BUILT_IN ? built_in[i] : hp_own_planner(i - BUILT_IN);
+}
 
 const struct hypar_planner_info *hypar_planner(int i)
 {
-    int n = 0;
-    while (hp_planners[n])
-        n++;
-    return i >= 0 && i < n ? &hp_planners[i]->info : NULL;
+    const struct planner *planner = i >= 0 ? hp_planner_at(i) : NULL;
+    return planner ? &planner->info : NULL;
 }
 
 void hypar_found_free(struct hypar_found *found)
@@ -46,9 +43,7 @@ void hypar_found_free(struct hypar_found *found)
     hp_arena_free(&arena);
 }
 
-/* Micro-batches that are asked for: a planner of pipelines has seen to it, plans without stages
- * do one after another (gradient accumulation). */
-static void divide_batch(const struct problem *problem, struct hypar_plan *plan)
+void hp_divide_batch(const struct problem *problem, struct hypar_plan *plan)
 {
     int64_t n = problem->options->micro_batches;
     if (n <= 1 || plan->n_stages > 0)
@@ -56,6 +51,15 @@ static void divide_batch(const struct problem *problem, struct hypar_plan *plan)
     struct hypar_schedule schedule = plan->schedule;
     schedule.micro_batches = n;
     hp_plan_set_schedule(plan, &schedule);
+}
+
+/* A planner of pipelines has one schedule. */
+static enum hypar_status check_schedule(const struct planner *planner,
+                                        const struct problem *problem, struct hypar_error *err)
+{
+    if (hp_has_schedule(problem, planner->schedule))
+        return HYPAR_OK;
+    return hp_check_target_schedule(problem->target, planner->schedule, true, err);
 }
 
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
@@ -66,14 +70,18 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     found->arena = arena;
     found->info.planner = planner->info.name;
     double start = hp_now_s();
-    enum hypar_status status = planner->plan(planner, problem, found, err);
+    enum hypar_status status = check_schedule(planner, problem, err);
+    if (status == HYPAR_OK)
+        status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
     if (status == HYPAR_OK) {
         hp_predict_part(found);
-        divide_batch(problem, found->plan);
+        hp_divide_batch(problem, found->plan);
     }
     if (status == HYPAR_OK)
         status = hypar_plan_check(found->plan, err);
+    if (status == HYPAR_OK)
+        status = hp_in(err, hp_check_runs(problem, found->plan, err), "%s", planner->info.name);
     if (status != HYPAR_OK) {
         hypar_found_free(found);
         found = NULL;
@@ -95,6 +103,9 @@ enum hypar_status hp_try_divided(const struct planner *planner, const struct pro
     TRY(hp_try_planner(planner, &mine, out, err));
     if (later)
         status = hypar_plan_shard_all((*out)->plan, with.shard, with.shard_over, err);
+    if (later && status == HYPAR_OK)
+        status =
+            hp_in(err, hp_check_runs(problem, (*out)->plan, err), "%s", planner->info.name);
     if (status != HYPAR_OK) {
         hypar_found_free(*out);
         *out = NULL;
@@ -124,9 +135,9 @@ enum hypar_status hp_run_planner(const struct planner *planner, const struct pro
 
 const struct planner *hp_find_planner(const char *name)
 {
-    for (int i = 0; hp_planners[i]; i++)
-        if (strcmp(hp_planners[i]->info.name, name) == 0)
-            return hp_planners[i];
+    for (int i = 0; hp_planner_at(i); i++)
+        if (strcmp(hp_planner_at(i)->info.name, name) == 0)
+            return hp_planner_at(i);
     return NULL;
 }
 
@@ -139,9 +150,9 @@ const struct hypar_planner_info *hypar_planner_find(const char *name)
 static const char *list_planners(char *text, size_t size)
 {
     size_t n = 0;
-    for (int i = 0; hp_planners[i] && n < size; i++)
+    for (int i = 0; hp_planner_at(i) && n < size; i++)
         n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
-                              hp_planners[i]->info.name);
+                              hp_planner_at(i)->info.name);
     return text;
 }
 
@@ -187,11 +198,58 @@ static enum hypar_status shard_found(const struct planner *planner,
     if (!hp_divided_later(planner, options))
         return HYPAR_OK;
     TRY(hypar_plan_shard_all(found->plan, options->shard, options->shard_over, err));
+    TRY(hp_in(err, hp_check_runs(problem, found->plan, err), "%s", planner->info.name));
     if (!options->unlimited)
         TRY(hypar_plan_fits(found->plan, memory_bytes, NULL, err));
     if (found->has_simulated)
         hp_simulate_found(problem, options->simulation, found);
     return HYPAR_OK;
+}
+
+/* A fixed operator has no more parts of its layer than are asked for. */
+static enum hypar_status check_most(const struct hypar_graph *graph, const struct fix *fix,
+                                    int max_tensor, struct hypar_error *err)
+{
+    int sample = hp_sample_axis(graph->ops[fix->op].nest);
+    int parts = fix->n_parts / (sample < 0 ? 1 : hp_degree(&fix->split, sample));
+    if (!max_tensor || parts <= max_tensor)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_USAGE,
+                   "fix '%.80s' has %d parts beside the samples', but "
+                   "--max-tensor is %d",
+                   fix->word, parts, max_tensor);
+}
+
+/* Bad words are told of once, whatever planners are tried. */
+static enum hypar_status check_fixes(const struct hypar_graph *graph,
+                                     const struct hypar_machine *machine,
+                                     const struct hypar_search_options *options,
+                                     struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    struct fixes fixes;
+    enum hypar_status status = hp_read_fixes(&fixes, graph, hypar_machine_device_count(machine),
+                                             options->fix, options->n_fix, &scratch, err);
+    for (int i = 0; i < fixes.n && status == HYPAR_OK; i++)
+        status = check_most(graph, &fixes.fix[i], options->max_tensor, err);
+    hp_arena_free(&scratch);
+    return status;
+}
+
+struct plan_settings hp_settings(const struct hypar_search_options *options)
+{
+    return (struct plan_settings){
+        .model = options->model,
+        .machine_word = options->machine,
+        .precision = options->precision,
+        .optimizer = options->optimizer,
+        .fp32_gradients = options->fp32_gradients,
+        .masks = options->masks,
+        .framework_bytes = options->framework_bytes,
+        .seed = options->seed,
+        .simulation = hp_simulation_of(options->simulation),
+        .recompute = options->recompute,
+    };
 }
 
 struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
@@ -205,18 +263,7 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
         .limit_bytes = options->memory_bytes,
         .layered = hp_layered(arena, graph),
     };
-    problem.settings = (struct plan_settings){
-        .model = options->model,
-        .machine_word = options->machine,
-        .precision = options->precision,
-        .optimizer = options->optimizer,
-        .fp32_gradients = options->fp32_gradients,
-        .masks = options->masks,
-        .framework_bytes = options->framework_bytes,
-        .seed = options->seed,
-        .simulation = hypar_simulation_of(options->simulation),
-        .recompute = options->recompute,
-    };
+    problem.settings = hp_settings(options);
     problem.n_levels = hypar_machine_levels(machine, problem.level);
     return problem;
 }
@@ -231,8 +278,18 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     *out = NULL;
     if (!options)
         options = &defaults;
+    const struct target *target = NULL;
+    if (options->target)
+        TRY(hp_find_target(&target, options->target, err));
+    if (target)
+        TRY(hp_target_takes(target, graph, err));
     TRY(find_planner(options->planner ? options->planner : "auto", &planner, err));
     TRY(hp_check_options(options, &planner, err));
+    TRY(check_fixes(graph, machine, options, err));
+    if (options->model && !hp_is_utf8(options->model))
+        return hp_fail(err, HYPAR_USAGE,
+                       "'%.80s': the path is not UTF-8, which a plan cannot name",
+                       options->model);
 
     double placements = (double)graph->n_ops * hypar_machine_device_count(machine);
     if (placements > HP_MAX_PLACEMENTS)
@@ -247,6 +304,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         with.memory_bytes = HP_UNLIMITED_BYTES;
     struct problem problem = hp_problem(&arena, graph, machine, &with);
     problem.limit_bytes = options->memory_bytes;
+    if (target)
+        hp_keep_to_target(&problem, target, &arena);
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
     with.start = start; /* what is found has the settings that were asked for */
@@ -258,12 +317,16 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         hp_simulate_found(&problem, options->simulation, *out);
     if (status == HYPAR_OK && (*out)->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
         (*out)->info.bound = hp_step_bound(&problem);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
         (*out)->info.interrupted = hp_stopped(options->stop);
+        (*out)->info.target = target ? target->name : NULL;
+    }
     if (status == HYPAR_OK)
         status = clip_gradients(&problem, *out, err);
     if (status == HYPAR_OK)
         status = shard_found(planner, &problem, *out, options->memory_bytes, err);
+    if (status == HYPAR_OK)
+        hp_record_search(*out, options);
     if (status != HYPAR_OK) {
         hypar_found_free(*out);
         *out = NULL;

@@ -1,7 +1,8 @@
 /* search/planner.h - what every search algorithm is. Internal.
  *
  * One algorithm, one row; the table in planner.c is the only place that knows them all, and
- * `hypar plan --planner`, `hypar planners` and the help are made from it. */
+ * `hypar plan --planner`, `hypar planners` and the help are made from it. Rows that callers of
+ * the library add stand behind it (own.c). */
 #ifndef SEARCH_PLANNER_H
 #define SEARCH_PLANNER_H
 
@@ -15,11 +16,16 @@
 
 static const double HP_UNLIMITED_BYTES = 1e300;
 
+struct target; /* a framework that runs plans (emit/target.h) */
+
 struct problem {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
     const struct hypar_search_options *options; /* its memory_bytes: what planners keep to */
-    double limit_bytes; /* by which devices are told to be full; 0: their own memory */
+    const struct target *target; /* whose plans alone are looked for; NULL: any plan will do */
+    axis_set *axes;              /* by nest, those that may be split; NULL: all */
+    const bool *borders; /* by operator, whether a stage may begin there; NULL: anywhere */
+    double limit_bytes;  /* by which devices are told to be full; 0: their own memory */
     struct plan_settings settings;
     const struct hypar_plan *known; /* flexflow: to begin with, beside others' plans; or NULL */
     struct layered *layered;        /* the papers' view of the graph */
@@ -31,6 +37,9 @@ struct problem {
 struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
                           const struct hypar_machine *machine,
                           const struct hypar_search_options *options);
+
+/* What plans have of the options of a search. */
+struct plan_settings hp_settings(const struct hypar_search_options *options);
 
 /* How kernels are run in steps that are simulated. */
 static inline enum hypar_framework hp_framework(const struct problem *problem)
@@ -61,7 +70,7 @@ struct planner {
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
                               struct hypar_found *found, struct hypar_error *err);
     const struct level_rules *rules;   /* NULL: it does not divide level by level */
-    enum hypar_schedule_kind schedule; /* of a synchronous pipeline */
+    enum hypar_schedule_kind schedule; /* of a planner of pipelines */
     /* It judges the plans of all others, and lets this one search at random; that one also has
      * what it is asked to fix or to begin with. NULL: it makes a plan of its own. */
     const struct planner *random_search;
@@ -71,6 +80,7 @@ struct planner {
     bool seeds;         /* a random search begins with its plan */
     bool weighs_links;  /* links that are faster or slower may change what it chooses */
     bool shards;        /* what is to be divided of parameters is divided in its plan already */
+    const struct hypar_planner *own; /* that was registered; NULL: a row of the table */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
@@ -78,11 +88,20 @@ extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_pl
     hp_planner_zb_h1, hp_planner_zb_h2, hp_planner_pipedream, hp_planner_3d, hp_planner_hybrid,
     hp_planner_flexflow, hp_planner_exhaustive;
 
-extern const struct planner *const hp_planners[]; /* NULL-terminated */
+/* Planner `i`, 0, 1, ...: those of the table, then those that were registered (own.c); NULL
+ * past the last. */
+const struct planner *hp_planner_at(int i);
+
+/* Registered planner `i`; NULL past the last. */
+const struct planner *hp_own_planner(int i);
 
 /* Run one planner: a new plan, predicted; it may need more memory than there is. */
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
+
+/* Micro-batches that are asked for: a planner of pipelines has seen to it, plans without stages
+ * do one after another (gradient accumulation). */
+void hp_divide_batch(const struct problem *problem, struct hypar_plan *plan);
 
 /* ... with its parameters divided as the options ask, also by planners that do not see to it.
  */

@@ -31,6 +31,12 @@ static void name_compute(const struct hypar_sim *sim, const struct block *block,
     e->stage = p->plan->ops[e->op].stage;
 }
 
+/* The tensor of an exchange; -1: squares of all gradients. */
+static int tensor_of(const struct lowering *s, int exchange)
+{
+    return exchange == s->training.norm ? -1 : s->training.exchange[exchange].place.tensor;
+}
+
 static void name_comm(const struct hypar_sim *sim, const struct block *block, int local,
                       struct hypar_sim_event *e)
 {
@@ -42,6 +48,7 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
     hp_comm_name(s->lowering, block->body, block->index, c, e->name, sizeof e->name);
     size_t n = strlen(e->name);
     e->kind = HYPAR_EVENT_COMM;
+    e->tensor = tensor_of(s->lowering, block->index);
     e->bytes = cost->sent_bytes;
     const struct message *m = hp_message_at(costs, c, local);
     if (m) {
@@ -56,12 +63,13 @@ static void name_update(const struct hypar_sim *sim, const struct block *block,
                         struct hypar_sim_event *e)
 {
     e->kind = HYPAR_EVENT_UPDATE;
+    e->tensor = tensor_of(sim->timing->lowering, block->index);
     hp_update_name(sim->timing->lowering, block->index, e->name, sizeof e->name);
 }
 
 /* Which task instance event `i` is: row by row. */
 static const struct times *find(const struct hypar_sim *sim, int64_t i, int *task, int *micro,
-                                const ticks **from)
+                                const ticks **from, struct task_instance *by)
 {
     const struct timeline *t = &sim->timeline;
     int low = 0, high = t->rows.n;
@@ -78,7 +86,15 @@ static const struct times *find(const struct hypar_sim *sim, int64_t i, int *tas
     *task = hp_row_task(&t->rows, low, place);
     *micro = hp_row_name(&t->rows, low);
     *from = t->held[low] + t->hold_start[*task];
+    *by = t->by[low][place];
     return &t->times[low][place];
+}
+
+int64_t hp_event_number(const struct hypar_sim *sim, struct task_instance at)
+{
+    if (at.row < 0)
+        return -1;
+    return sim->row_start[at.row] + hp_row_place(&sim->timeline.rows, at.row, at.task);
 }
 
 /* Where the events of each row begin. */
@@ -90,22 +106,56 @@ static void number_rows(struct hypar_sim *sim)
         sim->row_start[row + 1] = sim->row_start[row] + hp_row_size(rows, row);
 }
 
+/* Where and when event `i` is, and which task of which block. */
+static bool place(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event,
+                  struct block *block, int *local, int *micro)
+{
+    int task;
+    const ticks *from;
+    struct task_instance by;
+    const struct times *times =
+        sim->has_timeline && i >= 0 ? find(sim, i, &task, micro, &from, &by) : NULL;
+    if (!times)
+        return false;
+    int number = sim->block_of[task];
+    *local = task - sim->timing->blocks->first[number];
+    *block = hp_block_at(sim->timing->blocks, number);
+    const struct sim_task *what = &sim->timeline.graph.task[task];
+    bool comm = block->kind != BLOCK_COMPUTE && block->kind != BLOCK_UPDATE &&
+                block->kind != BLOCK_NORM;
+    event->id = i;
+    event->kind = HYPAR_EVENT_COMM; /* until it is named */
+    event->device = comm ? -1 : what->queue;
+    event->op = event->tensor = event->stage = -1;
+    event->micro = *micro < 0 ? -1 : *micro;
+    event->bytes = 0;
+    event->after = hp_event_number(sim, by);
+    event->n_links = 0;
+    if (comm)
+        hp_put_event_links(sim, what, times->start, from, event);
+    event->ready_s = hp_seconds(times->ready);
+    event->start_s = hp_seconds(times->start);
+    event->end_s = hp_seconds(times->end);
+    return true;
+}
+
+bool hp_event_place(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event)
+{
+    struct block block;
+    int local, micro;
+    return sim->file ? hp_file_event(sim, i, event)
+                     : place(sim, i, event, &block, &local, &micro);
+}
+
 bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event)
 {
     if (sim->file)
         return hp_file_event(sim, i, event);
-    int task, micro;
-    const ticks *from;
-    const struct times *times =
-        sim->has_timeline && i >= 0 ? find(sim, i, &task, &micro, &from) : NULL;
-    if (!times)
+    struct block block;
+    int local, micro;
+    memset(event, 0, sizeof *event);
+    if (!place(sim, i, event, &block, &local, &micro))
         return false;
-    int number = sim->block_of[task], local = task - sim->timing->blocks->first[number];
-    struct block block = hp_block_at(sim->timing->blocks, number);
-    const struct sim_task *what = &sim->timeline.graph.task[task];
-    *event = (struct hypar_sim_event){
-        .id = i, .device = -1, .op = -1, .micro = micro < 0 ? -1 : micro, .stage = -1
-    };
     if (block.kind == BLOCK_COMPUTE)
         name_compute(sim, &block, local, event);
     else if (block.kind == BLOCK_UPDATE || block.kind == BLOCK_NORM)
@@ -113,13 +163,6 @@ bool hypar_sim_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_ev
     else
         name_comm(sim, &block, local, event);
     hp_add_instance(sim->program, micro, event->name, sizeof event->name);
-    if (event->kind == HYPAR_EVENT_COMM)
-        hp_put_event_links(sim, what, times->start, from, event);
-    else
-        event->device = what->queue;
-    event->ready_s = hp_seconds(times->ready);
-    event->start_s = hp_seconds(times->start);
-    event->end_s = hp_seconds(times->end);
     return true;
 }
 

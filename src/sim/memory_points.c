@@ -28,7 +28,7 @@ struct points {
     struct counter *counter; /* by device */
     const struct schedule *schedule;
     int *start,
-        *task; /* [(body * n_lists + list of slots) * segments + segment]: its tasks, CSR */
+        *task; /* [(body * n_lists + list of slots) * actions + action]: its tasks, CSR */
     int *left; /* by micro-batch: slots that the list at hand is yet to do of it ... */
     int *last; /* ... and the last one so far */
     struct drawn *point;
@@ -103,12 +103,12 @@ static void put_compute(struct points *p, int micro, int b, int number)
 
 /* Slots -------------------------------------------------------------------------------- */
 
-static int key_of(const struct points *p, int b, int list, int segment)
+static int key_of(const struct points *p, int b, int list, int action)
 {
-    return (b * p->schedule->n_lists + list) * hp_segment_count(p->schedule) + segment;
+    return (b * p->schedule->n_lists + list) * hp_action_count(p->schedule) + action;
 }
 
-/* The tasks of each segment of a body in each list, in the order of their numbers. */
+/* The tasks of each action of a body in each list, in the order of their numbers. */
 static void list_tasks(struct points *p)
 {
     const struct hypar_program *program = p->sim->program;
@@ -121,7 +121,7 @@ static void list_tasks(struct points *p)
                 if (task->kind != TASK_COMPUTE)
                     continue;
                 int key = key_of(p, b, p->schedule->list_of[task->device],
-                                 hp_pass_segment(program->lowering, task->index));
+                                 hp_pass_action(program->lowering, task->index));
                 if (fill)
                     p->task[hp_csr_place(p->start, key)] = i;
                 else
@@ -137,18 +137,18 @@ static int body_of(const struct points *p, const struct slot *slot)
     return hp_body_number(p->sim->program->iteration, slot->micro);
 }
 
-/* The place of a slot's segment in the memory model. */
+/* The place of a slot's action in the memory model. */
 static int place_of(const struct points *p, const struct slot_list *list,
                     const struct slot *slot, int device)
 {
-    int segment = hp_segment(p->schedule, slot->stage, slot->phase);
-    return hp_memory_at(p->sim->memory, device, hp_own_segment(p->schedule, list, segment));
+    int action = hp_action(p->schedule, slot->stage, slot->phase);
+    return hp_memory_at(p->sim->memory, device, hp_own_action(p->schedule, list, action));
 }
 
-/* The place past the last of a device's segments. */
+/* The place past the last of a device's actions. */
 static int end_of(const struct points *p, const struct slot_list *list, int device)
 {
-    return hp_memory_at(p->sim->memory, device, hp_list_segments(p->schedule, list));
+    return hp_memory_at(p->sim->memory, device, hp_list_actions(p->schedule, list));
 }
 
 /* What slot `i` sent is held no more. */
@@ -176,7 +176,7 @@ static void put_slot(struct points *p, int l, const struct slot *slot)
     for (int d = 0; d < list->n_devices; d++)
         change(p, list->device[d], p->counter[list->device[d]].now,
                -memory->waits[b][place_of(p, list, slot, list->device[d])]);
-    int key = key_of(p, b, l, hp_segment(p->schedule, slot->stage, slot->phase));
+    int key = key_of(p, b, l, hp_action(p->schedule, slot->stage, slot->phase));
     for (int i = p->start[key]; i < p->start[key + 1]; i++)
         put_compute(p, slot->micro, b, p->task[i]);
     p->left[slot->micro]--;

@@ -49,7 +49,7 @@ enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *e
                    hp_word_list(text, sizeof text, words.word, words.n));
 }
 
-struct hypar_simulation hypar_simulation_of(const struct hypar_sim_options *options)
+struct hypar_simulation hp_simulation_of(const struct hypar_sim_options *options)
 {
     struct hypar_simulation how = { .bucket_bytes = 0 };
     if (!options)

@@ -395,7 +395,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     sim->memory = hp_memory(program, NULL);
     begin_links(sim);
     sim->timing = hp_timing_new(program->lowering, program->blocks, options, NULL);
-    sim->summary.how = hypar_simulation_of(options);
+    sim->summary.how = hp_simulation_of(options);
     sim->summary.measured = hp_count_measured(program->lowering, options->profile);
     status = run(sim, options->timeline, err);
     if (status != HYPAR_OK) {
@@ -405,6 +405,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
     if (options->timeline) {
         hp_make_events(sim);
         hp_make_memory_points(sim);
+        hp_make_path(sim);
     }
     *out = sim;
     return HYPAR_OK;

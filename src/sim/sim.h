@@ -24,6 +24,8 @@ struct hypar_sim {
     int64_t *row_start; /* of each row of the timeline: its first event; then past the last */
     struct hypar_sim_memory_point *point;
     int64_t n_points;
+    struct hypar_sim_segment *segment; /* of the critical path, in order */
+    int64_t n_segments;
     /* of a program file */
     struct flat_file *file;
     struct times *file_times;
@@ -45,11 +47,21 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
 void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task, ticks start,
                         const ticks *from, struct hypar_sim_event *event);
 
+/* The event that a task instance is; -1: it is none (row -1). */
+int64_t hp_event_number(const struct hypar_sim *sim, struct task_instance at);
+
+/* hypar_sim_event() without what takes time: only `id`, `device`, the links, `micro`, `after`
+ * and the times are told. */
+bool hp_event_place(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event);
+
 /* Where the events of each row begin, and room for what events point at. */
 void hp_make_events(struct hypar_sim *sim);
 
 /* Memory over time, for hypar_sim_memory_point(). */
 void hp_make_memory_points(struct hypar_sim *sim);
+
+/* The critical path, for hypar_sim_segment(); after the events. */
+void hp_make_path(struct hypar_sim *sim);
 
 bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event);
 

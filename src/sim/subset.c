@@ -267,7 +267,7 @@ static int number_tasks(struct finding *f, struct timeline_part *part, int *plac
 }
 
 /* When a part of a pass is done in its micro-batch. */
-static int segment_of(const struct finding *f, const struct task *task)
+static int action_of(const struct finding *f, const struct task *task)
 {
     const struct lowering *s = f->program->lowering;
     if (task->kind != TASK_COMPUTE)
@@ -287,13 +287,13 @@ static int list_gathers(const struct finding *f, const int *place, struct part_g
             comm ? &s->training.exchange[f->program->task[t].index] : NULL;
         if (!x || x->division != DIVIDE_GATHER)
             continue;
-        int segment = s->schedule.stage_of_op[x->first.op] * PHASE_UPDATE +
-                      (x->backward ? PHASE_BACKWARD : PHASE_FORWARD);
+        int action = s->schedule.stage_of_op[x->first.op] * PHASE_UPDATE +
+                     (x->backward ? PHASE_BACKWARD : PHASE_FORWARD);
         for (int i = 0; i < comm->n_devices; i++) {
             if (!f->device[comm->device[i]])
                 continue;
             if (gather)
-                gather[n] = (struct part_gather){ place[t], segment, comm->device[i] };
+                gather[n] = (struct part_gather){ place[t], action, comm->device[i] };
             n++;
         }
     }
@@ -305,7 +305,7 @@ static void fill_part(struct finding *f, struct timeline_part *part, struct aren
     int *place = NEW(&f->scratch, int, f->graph.n_tasks);
     int n = number_tasks(f, part, place, arena);
     struct sim_task *task = NEW(arena, struct sim_task, n);
-    int *segment = NEW(arena, int, n);
+    int *action = NEW(arena, int, n);
     int64_t *start = NEW(arena, int64_t, n + 1), edges = 0;
     for (int t = 0; t < f->graph.n_tasks; t++)
         edges += f->task[t] ? f->graph.after_start[t + 1] - f->graph.after_start[t] : 0;
@@ -315,14 +315,14 @@ static void fill_part(struct finding *f, struct timeline_part *part, struct aren
         if (!f->task[t])
             continue;
         task[place[t]] = f->graph.task[t];
-        segment[place[t]] = segment_of(f, &f->program->task[t]);
+        action[place[t]] = action_of(f, &f->program->task[t]);
         for (int64_t i = f->graph.after_start[t]; i < f->graph.after_start[t + 1]; i++)
             if (place[f->graph.after[i]] >= 0)
                 after[edges++] = place[f->graph.after[i]];
         start[place[t] + 1] = edges;
     }
     part->graph = (struct task_graph){ n, f->graph.n_queues, task, start, after };
-    part->segment = segment;
+    part->action = action;
     part->n_gathers = list_gathers(f, place, NULL);
     struct part_gather *gather = NEW(arena, struct part_gather, part->n_gathers);
     list_gathers(f, place, gather);

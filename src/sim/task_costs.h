@@ -17,6 +17,9 @@
 enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
                                        struct hypar_error *err);
 
+/* The options as a plan keeps them, without minibatches, timeline and profile. */
+struct hypar_simulation hp_simulation_of(const struct hypar_sim_options *options);
+
 /* One comm of a pattern: one task, or one for each message. */
 struct comm_cost {
     int n_tasks;

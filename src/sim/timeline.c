@@ -32,6 +32,7 @@ struct progress {
     int slot; /* that it works on */
     int left; /* tasks of that slot to be served */
     ticks time;
+    struct task_instance by; /* which ended then */
 };
 
 /* Updates of a stage's parameters that a device does, and what it gets of others. */
@@ -39,6 +40,7 @@ struct updates {
     int each;     /* in a period */
     int64_t done; /* in all periods so far ... */
     ticks last;   /* ... and when */
+    struct task_instance by;
 };
 
 struct timeline_run {
@@ -124,14 +126,17 @@ static void push(struct timeline_run *s, int row, int task, ticks ready)
     hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, since, number, task, -1 });
 }
 
-/* One of the things that a task waits for has ended. */
-static void release(struct timeline_run *s, int row, int task, ticks end)
+/* One of the things that a task waits for has ended: `by`. */
+static void release(struct timeline_run *s, int row, int task, ticks end,
+                    struct task_instance by)
 {
     struct under_way *w = &s->of_row[row];
     if (!w->missing)
         w = open_row(s, row);
     int place = hp_row_place(&s->rows, row, task);
     ticks *ready = &w->ready[place];
+    if (s->keep && end >= *ready)
+        s->keep->by[row][place] = by;
     *ready = hp_latest(*ready, end);
     if (--w->missing[place] == 0)
         push(s, row, task, *ready);
@@ -144,6 +149,14 @@ static int group_index(const struct timeline_run *s, int stage, enum phase phase
     return (stage * PHASE_UPDATE + (int)phase) * s->n_devices + device;
 }
 
+/* The latest of several ends, and whose it is. */
+static void reach(ticks *time, struct task_instance *by, ticks end, struct task_instance ended)
+{
+    if (end >= *time)
+        *by = ended;
+    *time = hp_latest(*time, end);
+}
+
 /* Updates of a period and of those before that the device has not done yet have to be. */
 static void await_updates(struct timeline_run *s, const struct slot *slot, int device)
 {
@@ -153,7 +166,8 @@ static void await_updates(struct timeline_run *s, const struct slot *slot, int d
     const struct updates *u = &s->updates[slot->stage * s->n_devices + device];
     int64_t left = (int64_t)(slot->micro + 1) * u->each - u->done;
     p->left = left > 0 ? (int)left : 0;
-    p->time = hp_latest(p->time, u->last);
+    if (u->done)
+        reach(&p->time, &p->by, u->last, u->by);
 }
 
 /* The device has done its part of a slot: its tasks of the next one may go. Updates do not wait
@@ -172,41 +186,43 @@ static void next_slot(struct timeline_run *s, int device)
         int g = group_index(s, slot->stage, slot->phase, device);
         p->left = s->group_start[b][g + 1] - s->group_start[b][g];
         for (int i = s->group_start[b][g]; i < s->group_start[b][g + 1]; i++)
-            release(s, slot->micro, s->group[b][i], p->time);
+            release(s, slot->micro, s->group[b][i], p->time, p->by);
         for (int i = s->gather ? s->gather_start[b][g] : 0;
              s->gather && i < s->gather_start[b][g + 1]; i++)
-            release(s, slot->micro, s->gather[b][i], p->time);
+            release(s, slot->micro, s->gather[b][i], p->time, p->by);
     }
 }
 
 /* An update has been done: perhaps the device has waited for it. */
-static void note_update(struct timeline_run *s, int stage, int device, ticks end)
+static void note_update(struct timeline_run *s, int stage, int device, ticks end,
+                        struct task_instance by)
 {
     const struct slot_list *list = hp_slots_of(s->schedule, device);
     struct progress *p = &s->progress[device];
     struct updates *u = &s->updates[stage * s->n_devices + device];
     u->done++;
-    u->last = hp_latest(u->last, end);
+    reach(&u->last, &u->by, end, by);
     if (p->slot < 0 || p->slot >= list->n_slots || p->left == 0 ||
         list->slot[p->slot].phase != PHASE_UPDATE || list->slot[p->slot].stage != stage)
         return;
-    p->time = hp_latest(p->time, u->last);
+    reach(&p->time, &p->by, u->last, u->by);
     if (--p->left == 0)
         next_slot(s, device);
 }
 
-static void note_updates(struct timeline_run *s, int task, ticks end)
+static void note_updates(struct timeline_run *s, int row, int task, ticks end)
 {
     int tail = task - s->rows.first[s->iteration->n_bodies];
     for (int i = s->updated_start[tail]; i < s->updated_start[tail + 1]; i++)
-        note_update(s, s->rows.group[tail], s->updated[i], end);
+        note_update(s, s->rows.group[tail], s->updated[i], end,
+                    (struct task_instance){ row, task });
 }
 
-static void leave_slot(struct timeline_run *s, int task, ticks end)
+static void leave_slot(struct timeline_run *s, int row, int task, ticks end)
 {
     int device = s->graph.task[task].queue;
     struct progress *p = &s->progress[device];
-    p->time = hp_latest(p->time, end);
+    reach(&p->time, &p->by, end, (struct task_instance){ row, task });
     if (--p->left == 0)
         next_slot(s, device);
 }
@@ -232,8 +248,8 @@ static void name_groups_of_part(struct timeline_run *s, int b)
 {
     const struct timeline_part *part = s->part;
     for (int id = part->first[b]; id < part->first[b + 1]; id++)
-        if (part->segment[id] >= 0)
-            s->group_of[id] = part->segment[id] * s->n_devices + s->graph.task[id].queue;
+        if (part->action[id] >= 0)
+            s->group_of[id] = part->action[id] * s->n_devices + s->graph.task[id].queue;
 }
 
 /* The computations of a body by stage, phase and device. */
@@ -302,7 +318,7 @@ static void group_part_gathers(struct timeline_run *s, int b)
     for (int fill = 0; fill < 2; fill++) {
         for (int i = 0; i < part->n_gathers; i++) {
             const struct part_gather *gather = &part->gather[i];
-            int group = gather->segment * s->n_devices + gather->device;
+            int group = gather->action * s->n_devices + gather->device;
             if (gather->task < part->first[b] || gather->task >= part->first[b + 1])
                 continue;
             if (fill)
@@ -362,8 +378,10 @@ static void count_updates(struct timeline_run *s)
 static void start_slots(struct timeline_run *s)
 {
     s->progress = NEW(&s->arena, struct progress, s->n_devices);
-    for (int device = 0; device < s->n_devices; device++)
+    for (int device = 0; device < s->n_devices; device++) {
         s->progress[device].slot = -1;
+        s->progress[device].by.row = -1;
+    }
     if (s->iteration->delayed) /* stages update on their own, and wait for it */
         count_updates(s);
     for (int device = 0; device < s->n_devices; device++)
@@ -392,16 +410,17 @@ static void note_served(struct timeline_run *s, int row, int task, const struct 
  * belongs to, if it is the last there with its body. */
 static void release_next(struct timeline_run *s, int row, int task, ticks end)
 {
+    const struct task_instance me = { row, task };
     for (int64_t i = s->before.start[task]; i < s->before.start[task + 1]; i++) {
         int next = s->before.task[i];
         if (is_tail(s, next) == is_tail(s, task)) {
-            release(s, row, next, end);
+            release(s, row, next, end, me);
             continue;
         }
         int to = hp_tail_row(&s->rows, next, row), group = hp_row_group(&s->rows, to);
         if (row == hp_last_in_period(s->iteration, group, to - s->rows.period[group],
                                      hp_body_number(s->iteration, row)))
-            release(s, to, next, end);
+            release(s, to, next, end, me);
     }
 }
 
@@ -411,9 +430,9 @@ static void end_task(struct timeline_run *s, int row, int task, const struct ser
     note_served(s, row, task, what);
     release_next(s, row, task, what->times.end);
     if (!is_tail(s, task) && s->gated && s->group_of[task] >= 0)
-        leave_slot(s, task, what->times.end);
+        leave_slot(s, row, task, what->times.end);
     if (is_tail(s, task) && s->gated && s->iteration->delayed)
-        note_updates(s, task, what->times.end);
+        note_updates(s, row, task, what->times.end);
     if (--s->of_row[row].left == 0)
         close_row(s, row);
 }
@@ -477,8 +496,13 @@ static void begin_timeline(struct timeline_run *s, struct timeline *keep)
 {
     keep->rows = s->rows;
     keep->times = NEW(&keep->arena, struct times *, s->rows.n);
-    for (int row = 0; row < s->rows.n; row++)
-        keep->times[row] = NEW(&keep->arena, struct times, hp_row_size(&s->rows, row));
+    keep->by = NEW(&keep->arena, struct task_instance *, s->rows.n);
+    for (int row = 0; row < s->rows.n; row++) {
+        int n = hp_row_size(&s->rows, row);
+        keep->times[row] = NEW(&keep->arena, struct times, n);
+        keep->by[row] = NEW(&keep->arena, struct task_instance, n);
+        memset(keep->by[row], -1, (size_t)n * sizeof *keep->by[row]);
+    }
     begin_holds(s, keep);
     s->keep = keep;
 }

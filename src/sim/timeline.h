@@ -5,14 +5,21 @@
 #include "program/instances.h"
 #include "sim/timing.h"
 
+/* A task in one of its rows; row -1: none. */
+struct task_instance {
+    int row, task;
+};
+
 /* The times of every task instance: of each micro-batch, then of each period. */
 struct timeline {
     struct arena arena;
     struct task_graph graph; /* each body once, then the tail (hp_timed_graph()) */
     struct rows rows;
-    struct times **times; /* [row][place of the task in it] */
-    ticks **held;         /* [row]: when each hold starts, from hold_start[task] on */
-    int *hold_start;      /* by task */
+    struct times **times;      /* [row][place of the task in it] */
+    struct task_instance **by; /* [row][place]: which ended last of what it waited for, at
+                             `ready`; of those that end then the last that was served */
+    ticks **held;              /* [row]: when each hold starts, from hold_start[task] on */
+    int *hold_start;           /* by task */
     int64_t n_instances;
     ticks length;
 };
@@ -45,12 +52,12 @@ ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *pro
 struct timeline_part {
     struct task_graph graph;
     int n_bodies;
-    const int *first;   /* by body: its first task; then of the tail, then past it */
-    const int *segment; /* by task: stage * PHASE_UPDATE + phase of computing in a body; -1 */
-    /* Comms of bodies that gather parameters: no sooner than a device is in a segment. */
+    const int *first;  /* by body: its first task; then of the tail, then past it */
+    const int *action; /* by task: stage * PHASE_UPDATE + phase of computing in a body; -1 */
+    /* Comms of bodies that gather parameters: no sooner than a device is in an action. */
     int n_gathers;
     const struct part_gather {
-        int task, segment, device;
+        int task, action, device;
     } * gather;
 };
 

@@ -338,6 +338,28 @@ static void write_sample(struct json_writer *w)
     hp_json_end_object(w);
 }
 
+static void write_for_page(struct json_writer *w)
+{
+    w->in_page = true;
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "</script>", "<!-- a > b & c \xe2\x80\xa8");
+    hp_json_begin_array(w, "list", false);
+    hp_json_put_int(w, NULL, 1);
+    hp_json_put_int(w, NULL, 2);
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
+/* Nothing in it can end the element that it is in, and nothing is wasted. */
+static void writer_for_pages(void **state)
+{
+    (void)state;
+    char text[200];
+    assert_string_equal(written(write_for_page, text, sizeof text),
+                        "{\"\\u003c/script>\":\"\\u003c!-- a > b & c \\u2028\","
+                        "\"list\":[1,2]}\n");
+}
+
 static void writer_gives_commas_lines_and_escapes(void **state)
 {
     (void)state;
@@ -424,6 +446,7 @@ int main(void)
         cmocka_unit_test(failures_name_the_place),
         cmocka_unit_test(members_come_in_file_order),
         cmocka_unit_test(messages_stay_bounded),
+        cmocka_unit_test(writer_for_pages),
         cmocka_unit_test(writer_gives_commas_lines_and_escapes),
         cmocka_unit_test(what_is_written_can_be_read),
     };

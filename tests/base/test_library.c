@@ -18,7 +18,7 @@ static void functions_are_found(void **state)
     const struct library_symbol symbol = { "cos", &cosine };
     struct hypar_error err;
     void *library;
-    if (hp_library_load(&library, "libm.so.6", &symbol, 1, &err) != HYPAR_OK)
+    if (hp_library_load(&library, "libm.so.6", LIBRARY_SEEN, &symbol, 1, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
     assert_true(cosine(0) == 1);
     hp_library_unload(library);
@@ -31,10 +31,12 @@ static void what_is_missing_is_named(void **state)
                                               { "hypar_nothing", &nothing } };
     struct hypar_error err;
     void *library;
-    assert_int_equal(hp_library_load(&library, "libhypar-nowhere.so.7", symbols, 1, &err),
-                     HYPAR_RUNTIME);
+    assert_int_equal(
+        hp_library_load(&library, "libhypar-nowhere.so.7", LIBRARY_SEEN, symbols, 1, &err),
+        HYPAR_RUNTIME);
     assert_non_null(strstr(err.text, "libhypar-nowhere.so.7: cannot open"));
-    assert_int_equal(hp_library_load(&library, "libm.so.6", symbols, 2, &err), HYPAR_RUNTIME);
+    assert_int_equal(hp_library_load(&library, "libm.so.6", LIBRARY_SEEN, symbols, 2, &err),
+                     HYPAR_RUNTIME);
     assert_non_null(strstr(err.text, "hypar_nothing"));
 }
 

@@ -218,6 +218,64 @@ static void a_host_may_end(void **state)
     }
 }
 
+/* A host's own allocation functions, which count. */
+struct counts {
+    int taken, given;
+    size_t most; /* that may still be had */
+};
+
+static void *count_taken(size_t bytes, void *arg)
+{
+    struct counts *counts = arg;
+    if (bytes > counts->most)
+        return NULL;
+    counts->taken++;
+    return malloc(bytes);
+}
+
+static void count_given(void *memory, void *arg)
+{
+    ((struct counts *)arg)->given++;
+    free(memory);
+}
+
+static void jump_back(size_t bytes, void *arg)
+{
+    (void)bytes;
+    longjmp(*(jmp_buf *)arg, 1);
+}
+
+static void memory_is_the_hosts(void **state)
+{
+    (void)state;
+    struct counts counts = { .most = SIZE_MAX };
+    struct hypar_allocator allocator = { count_taken, count_given, &counts };
+    struct arena arena = { 0 };
+    jmp_buf back;
+    hypar_set_allocator(&allocator);
+    NEW(&arena, char, 1 << 20);
+    for (size_t bytes = 1; bytes < 300; bytes += 7) {
+        char *array = hp_array_new(bytes);
+        assert_int_equal((uintptr_t)array % 64, 0);
+        memset(array, 1, bytes);
+        hp_array_free(array);
+    }
+    hp_arena_free(&arena);
+    hp_array_free(NULL);
+    assert_true(counts.taken > 40);
+    assert_int_equal(counts.taken, counts.given);
+    counts.most = 0;
+    hypar_set_out_of_memory(jump_back, &back);
+    if (setjmp(back) == 0) {
+        hp_array_new(1);
+        fail_msg("there was memory");
+    }
+    hypar_set_out_of_memory(NULL, NULL);
+    hypar_set_allocator(NULL);
+    hp_array_free(hp_array_new(1));
+    assert_int_equal(counts.taken, counts.given);
+}
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -236,6 +294,7 @@ int main(void)
         cmocka_unit_test(a_host_may_go_on),
         cmocka_unit_test(guards_nest),
         cmocka_unit_test(a_host_may_end),
+        cmocka_unit_test(memory_is_the_hosts),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

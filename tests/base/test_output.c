@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* O_TMPFILE */
 
-#include <hypar/base.h>
+#include <hypar/tool.h>
 
 #include <dirent.h>
 #include <fcntl.h>

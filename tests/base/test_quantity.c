@@ -1,7 +1,7 @@
 #include "base/number.h"
 #include "base/random.h"
 
-#include <hypar/base.h>
+#include <hypar/tool.h>
 
 #include <locale.h>
 #include <math.h>
@@ -43,6 +43,16 @@ static const struct {
     { "1e-6", HYPAR_UNIT_SECONDS, 1e-6 },
     { "1E-6s", HYPAR_UNIT_SECONDS, 1e-6 },
     { "2ks", HYPAR_UNIT_SECONDS, -1 },
+    { "2m", HYPAR_UNIT_SECONDS, -1 },
+    { "2m", HYPAR_UNIT_DURATION, 120 },
+    { "2 min", HYPAR_UNIT_DURATION, 120 },
+    { "1.5h", HYPAR_UNIT_DURATION, 5400 },
+    { "30s", HYPAR_UNIT_DURATION, 30 },
+    { "30", HYPAR_UNIT_DURATION, 30 },
+    { "20ms", HYPAR_UNIT_DURATION, 0.02 },
+    { "2mm", HYPAR_UNIT_DURATION, -1 },
+    { "2mh", HYPAR_UNIT_DURATION, -1 },
+    { "2d", HYPAR_UNIT_DURATION, -1 },
     { "2u", HYPAR_UNIT_SECONDS, -1 },
     { "450GB/s", HYPAR_UNIT_BANDWIDTH, 450e9 },
     { "1.6Gb/s", HYPAR_UNIT_BANDWIDTH, 0.2e9 },

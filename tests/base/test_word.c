@@ -63,12 +63,32 @@ static void test_list(void **state)
     assert_string_equal(hp_word_list(small, sizeof small, names, 3), "a, b");
 }
 
+static void test_without_numbers(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        { "h.0.attn.w", "h.*.attn.w" },
+        { "h.12", "h.*" },
+        { "0.weight", "*.weight" },
+        { "3", "*" },
+        { "layers.0.1.w", "layers.*.*.w" },
+        { "conv1.bn2", "conv1.bn2" },
+        { "a..1", "a..*" },
+        { "", "" },
+    };
+    struct arena arena = { 0 };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        assert_string_equal(hp_without_numbers(&arena, cases[i][0]), cases[i][1]);
+    hp_arena_free(&arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_nearest),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_list),
+        cmocka_unit_test(test_without_numbers),
     };
     return cmocka_run_group_tests_name("base/word", tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 What there is. One model with its options, one operator in words.
 $ hypar models gpt2
 > gpt2: GPT-2 small (Radford et al. 2019)
-> 124,439,808 parameters, 292 GFLOP per sample forward, 174 operators, 74 weighted layers, batch
-> 32
+> 124,439,808 parameters, 292 GFLOP per sample forward, 174 operators, 74 weighted
+> layers, batch 32
 >
 > option                     default  least      most
 > layers                          12      1      4096
@@ -18,12 +18,14 @@ $ hypar models gpt2
 > As in gpt2:layers=12.
 $ hypar models mlp
 > mlp: mlp:784-8192-10: layers of these sizes, the input first
-> 407,050 parameters, 813 kFLOP per sample forward, 4 operators, 2 weighted layers, batch 32
+> 407,050 parameters, 813 kFLOP per sample forward, 4 operators, 2 weighted
+> layers, batch 32
 >
 > Sizes follow a colon, the input's first: mlp:784-512-10.
 $ hypar models sfc
 > sfc: HyPar: four fully-connected layers, MNIST (Song et al., HPCA 2019)
-> 140,722,176 parameters, 281 MFLOP per sample forward, 8 operators, 4 weighted layers, batch 256
+> 140,722,176 parameters, 281 MFLOP per sample forward, 8 operators, 4 weighted
+> layers, batch 256
 >
 > It has no options.
 $ hypar models resnet18:image=32 --json
@@ -45,20 +47,20 @@ $ hypar models resnet18:image=32 --json
 > }
 $ hypar models | grep -E 'model|lenet5|mlp'
 > model           params    FLOP   ops  layers  batch
-> mlp              407 k   813 k     4       2     32  mlp:784-8192-10: layers of these sizes, the
+> mlp              407 k   813 k     4       2     32  mlp:784-8192-10: layers of
 > lenet5          61.7 k   833 k    13       5     32  LeNet-5
-> rnnlm            108 M  7.01 G   222     160     32  FlexFlow: language model, unrolled
-> resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models NAME' tells those of one.
+> rnnlm            108 M  7.01 G   222     160     32  FlexFlow: language model,
+> bert-base:seq=128, resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models
 $ hypar models | tail -n 2
-> FLOP: of one sample, forward; two per multiply-add. Options follow a colon: bert-base:seq=128,
-> resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models NAME' tells those of one.
+> bert-base:seq=128, resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models
+> NAME' tells those of one.
 
 $ hypar ops | grep -A 1 -E '^(conv|lstm|relu) '
 > conv             convolution, 1D to 3D
->     nS kP cR dA hA wA lI iI jI   x[n,c,d~l??,h~i,w~j?] | w[k,c,l??,i,j?] b?[k] ->
+>     nS kP cR dA hA wA lI iI jI   x[n,c,d~l??,h~i,w~j?] | w[k,c,l??,i,j?] b?[k]
 > --
 > lstm             LSTM over a whole sequence (y: every h; h, z: the last)
->     nS tI kI cI   x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k] -> y[n,t,k]
+>     nS tI kI cI   x[n,t,c] e?[n,k] f?[n,k] | w[4,k,c] u[4,k,k] b?[4,k] d?[4,k]
 > --
 > relu             max(x, 0)
 >     *   x[*] -> y[*]
@@ -80,7 +82,8 @@ $ hypar ops conv
 > operand  role                indexed by
 > x        input               [n,c,d~l??,h~i,w~j?]
 > w        parameter           [k,c,l??,i,j?]        made where it is left out
-> b        optional parameter  [k]                   made where its place says true
+> b        optional parameter  [k]                   made where its place says
+>                                                    true
 > y        output              [n,k,d??,h,w?]
 >
 > pass reads  writes  multiply-adds  other
@@ -90,13 +93,22 @@ $ hypar ops conv
 > dy          db                     nkdhw
 >
 > attribute  values                     default   least        most
-> kernel     one per spatial dimension  required      1     1048576  taps of the window
-> stride     one per spatial dimension  1             1     1048576  step of the window
-> pad        two per spatial dimension  0             0     1048576  zeros before each dimension,
->                                                                    then after each
-> dilation   one per spatial dimension  1             1     1048576  distance of the taps
-> out        one                        none          1  1073741824  output features, where no
->                                                                    parameter tells
+> kernel     one per spatial dimension  required      1     1048576  taps of the
+>                                                                    window
+> stride     one per spatial dimension  1             1     1048576  step of the
+>                                                                    window
+> pad        two per spatial dimension  0             0     1048576  zeros before
+>                                                                    each
+>                                                                    dimension,
+>                                                                    then after
+>                                                                    each
+> dilation   one per spatial dimension  1             1     1048576  distance of
+>                                                                    the taps
+> out        one                        none          1  1073741824  output
+>                                                                    features,
+>                                                                    where no
+>                                                                    parameter
+>                                                                    tells
 $ hypar ops matmul
 > matmul: batched product of two activations
 >
@@ -119,8 +131,8 @@ $ hypar ops matmul
 > x dz        dy      nb|c|k|m
 >
 > attribute   values  default  least  most
-> transposed  one     0            0     1  the last two dimensions of w (matmul: of y) are
->                                           exchanged
+> transposed  one     0            0     1  the last two dimensions of w (matmul:
+>                                           of y) are exchanged
 $ hypar ops relu
 > relu: max(x, 0)
 >
@@ -153,7 +165,8 @@ $ hypar ops split
 > dy          dx
 >
 > attribute  values      default   least           most
-> axis       one         required     -6              5  a dimension; -1 is the last
+> axis       one         required     -6              5  a dimension; -1 is the
+>                                                        last
 > sizes      any number  required      1  1099511627776  one for each output
 $ hypar ops rms_norm --json
 > {
@@ -186,12 +199,12 @@ $ hypar machines | grep -E '^(device|v100|h100) '
 > device       fp64/s  fp32/s  tf32/s  fp16/s  bf16/s  memory    bytes/s
 > v100          7.8 T  15.7 T  15.7 T   125 T  15.7 T   16 GB   900 GB/s
 > h100           67 T    67 T   494 T   989 T   989 T   80 GB  3.35 TB/s
-> device       efficiency  links       each  latency  network card  for        energy/bit
-> v100                0.5      6    25 GB/s     1 us     12.5 GB/s  a node           8 pJ
-> h100              0.906     18    25 GB/s   2.5 us       50 GB/s  1 device         8 pJ
+> device      efficiency links      each latency network card for       energy/bit
+> v100               0.5     6   25 GB/s    1 us    12.5 GB/s a node          8 pJ
+> h100             0.906    18   25 GB/s  2.5 us      50 GB/s 1 device        8 pJ
 > h100                   0.82      0.94     33.5 us  3.35 TB/s
-> v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as
-> h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card
+> v100        NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100
+> h100        NVIDIA H100 data sheet: fp64 tensor core, NVLink 900 GB/s both ways;
 $ hypar machines --json | grep -o '"name": "v100".*"source"'
 > "name": "v100", "fp32_op_per_s": 15700000000000, "fp64_op_per_s": 7800000000000, "bf16_op_per_s": 15700000000000, "fp16_op_per_s": 125000000000000, "tf32_op_per_s": 15700000000000, "efficiency": 0.5, "memory_bytes": 16000000000, "memory_bytes_per_s": 900000000000, "add_j": 9e-13, "multiply_j": 3.7e-12, "sram_access_j": 5e-12, "dram_access_j": 1.2544e-10, "reduction_length": 0, "output_length": 0, "unaligned_efficiency": 0, "stream_efficiency": 0, "product_efficiency": 0, "row_efficiency": 0, "column_efficiency": 0, "compiled_column_efficiency": 0, "window_efficiency": 0, "scatter_efficiency": 0, "kernel_s": 0, "reduction_s": 0, "column_s": 0, "summed_s": 0, "vector_op_per_s": 0, "eager_launch_s": 0, "compiled_launch_s": 0, "comm_latency_s": 0, "copy_bytes_per_s": 0, "ports": 6, "link_bytes_per_s": 25000000000, "nic_bytes_per_s": 12500000000, "devices_per_card": 0, "link_efficiency": 1, "nic_efficiency": 1, "latency_s": 1e-06, "energy_j_per_bit": 8e-12, "source"
 
@@ -206,9 +219,9 @@ $ hypar machines ring:1
 > fp64         7.8 TFLOP/s  peak of 64-bit arithmetic
 > tf32        15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
 > efficiency           0.5  share of the peak that large products reach
-> From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in
-> AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17; efficiency, latency and link
-> energy assumed
+> From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
+> a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
+> efficiency, latency and link energy assumed
 $ hypar machines cluster:1x2
 > cluster:1x2: cluster, 2 devices, 1 switch, 2 links
 >
@@ -222,22 +235,22 @@ $ hypar machines cluster:1x2
 > fp64         7.8 TFLOP/s  peak of 64-bit arithmetic
 > tf32        15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
 > efficiency           0.5  share of the peak that large products reach
-> From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card a node as in
-> AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17; efficiency, latency and link
-> energy assumed
+> From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
+> a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
+> efficiency, latency and link energy assumed
 
 What decides how long kernels take is told of each kind of device, and what was given instead.
 $ hypar machines cluster:1x2,device=h200,efficiency=0.5+cluster:1x2,device=t4 | grep -E '^(efficiency|stream|eager|comm|h200|t4|\*|From)'
 > h200
-> efficiency*                         0.5  share of the peak that large products reach
-> stream-efficiency                 0.766  share of memory-bandwidth of element-wise kernels (0:
-> eager-launch                      26 us  that the host takes to launch a kernel, one by one
+> efficiency*                         0.5  share of the peak that large products
+> stream-efficiency                 0.766  share of memory-bandwidth of
+> eager-launch                      26 us  that the host takes to launch a kernel,
 > comm-latency                    33.5 us  of every comm, besides its messages
 > * as given, not as in the table of devices
-> From: NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400 Gb/s card each
+> From: NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400
 > t4
 > efficiency          0.5  share of the peak that large products reach
-> From: NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing architecture white paper);
+> From: NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing
 
 No line of a report ends in blanks, and none is longer than 96 characters.
 $ hypar plan lenet5 --on full:4 --planner hypar -q -o $TMP/plan.json

@@ -10,6 +10,7 @@ $ hypar check - < tests/cli/plan.json
 
 Another machine, another model.
 $ hypar check tests/cli/plan.json --on torus:2x2
+> hypar: note: 2 of 4 devices have nothing to do
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 4 devices
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --on full:1
@@ -38,7 +39,8 @@ $ sed 's/"fc1"/"fc2"/' tests/cli/plan.json | hypar check -
 
 Activations count too; where a model cannot be lowered, only what lives from step to step does.
 $ hypar check examples/plans/data-parallel.json
-> ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a machine of 8 devices
+> ok: resnet18:image=32,classes=10, batch 64: 69 operators in 552 parts on a
+> machine of 8 devices
 > memory: 92.9 MB of 16 GB on the fullest device
 $ hypar check examples/plans/data-parallel.json --json
 > {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "framework_bytes": 0, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
@@ -55,12 +57,12 @@ $ hypar check examples/plans/data-parallel.json --memory 10MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 10 MB
 ? 1
 $ hypar check examples/plans/pipedream.json
-> ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2
-> stages, schedule pipedream, micro-batches 1
+> ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4
+> devices; 2 stages, schedule pipedream, micro-batches 1
 > memory: 26.2 MB of 16 GB on the fullest device
 $ hypar check examples/plans/pipedream.json -q
-> ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4 devices; 2
-> stages, schedule pipedream, micro-batches 1
+> ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4
+> devices; 2 stages, schedule pipedream, micro-batches 1
 > memory: 26.2 MB of 16 GB on the fullest device
 
 What is no plan is malformed.
@@ -136,17 +138,19 @@ $ for p in dp hypar optcnn flexflow exhaustive 1f1b; do hypar plan tests/data/un
 
 Splits that look alike and are not: 12 heads on 5 devices.
 $ printf '{"format": "hypar-plan/1", "model": "gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16", "batch": 2, "machine": "full:5", "ops": [%s {"name": "h.0.attn", "split": {"a": 5}}, {"name": "*"}]}' "$(printf '{"name": "h.0.attn.%s", "split": {"k": 5}},' q k v)" > $TMP/heads.json; hypar check $TMP/heads.json
-> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 36 parts on a
-> machine of 5 devices
+> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 36
+> parts on a machine of 5 devices
 > memory: 386 kB of 16 GB on the fullest device
-> warning: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not
-> into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such
-> pairs
+> warning: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same
+> devices, but not into the same elements: what is between them is sent, 2.88 kB a
+> step, forward, with 2 more such pairs
 $ hypar check $TMP/heads.json --json | grep -o '"warning.*'
 > "warning": "'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs"}
 $ hypar simulate $TMP/heads.json 2>&1 >/dev/null
-> hypar: note: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the same devices, but not into the same elements: what is between them is sent, 2.88 kB a step, forward, with 2 more such pairs
+> hypar: note: 'h.0.attn.q' (k=5) and 'h.0.attn' (a=5) are split alike, on the
+>        same devices, but not into the same elements: what is between them is
+>        sent, 2.88 kB a step, forward, with 2 more such pairs
 $ sed 's/5/4/g' $TMP/heads.json | hypar check -
-> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 32 parts on a
-> machine of 4 devices
+> ok: gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16, batch 2: 20 operators in 32
+> parts on a machine of 4 devices
 > memory: 390 kB of 16 GB on the fullest device

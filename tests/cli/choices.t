@@ -9,32 +9,34 @@ $ hypar import tests/data/piper/mask.json
 > layer.14  opaque  12x7500000  45,000,000        n=12
 > head      opaque  12x1        37,500,000        n=12
 >
-> mask: 222,500,000 parameters, 0 FLOP per sample forward, 6 operators, 0 weighted layers, batch
-> 12
+> mask: 222,500,000 parameters, 0 FLOP per sample forward, 6 operators, 0 weighted
+> layers, batch 12
 
 Planner hybrid chooses stages, replicas, degrees and what is computed again; the report is in closed form.
 $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s --memory 4GB -p hybrid | sed '$d'
-> tests/data/piper/mask.json, batch 12, on 4 devices: planner hybrid
+> mask, batch 12, on 4 devices: planner hybrid
 >
-> stage  operators                  again  replicas  tensor  in flight     time  weights   memory
->     0  mask .. layer.12      (3)      1         1       1          4  35.6 ms   380 MB  3.78 GB
->     1  layer.13 .. layer.14  (2)      0         2       1          2  35.6 ms   360 MB  3.12 GB
->     2  head                  (1)      0         1       1          1  10.4 ms   150 MB   900 MB
+> stage operators        again replicas tensor in flight    time weights  memory
+>     0 mask ..      (3)     1        1      1         4 35.6 ms  380 MB 3.78 GB
+>       layer.12
+>     1 layer.13 ..  (2)     0        2      1         2 35.6 ms  360 MB 3.12 GB
+>       layer.14
+>     2 head         (1)     0        1      1         1 10.4 ms  150 MB  900 MB
 >
-> Time for each sample of a batch, weights and memory of a device, operators that are computed
-> again: as they were measured.
-> One sample every 35.6 ms, no bubble counted; replicas take samples in turn, of which each is a
-> micro-batch.
-> Predicted step 428 ms (compute 391 ms, exchange 36.5 ms; no overlap), 28.1 samples/s, weights,
-> gradients and optimizer state 1.26 GB on the fullest device.
-> In closed form, not simulated: what mask does is not known, only how long it was measured to
-> take.
+> Time for each sample of a batch, weights and memory of a device, operators that
+> are computed again: as they were measured.
+> One sample every 35.6 ms, no bubble counted; replicas take samples in turn, of
+> which each is a micro-batch.
+> Predicted step 428 ms (compute 391 ms, exchange 36.5 ms; no overlap), 28.1
+> samples/s, weights, gradients and optimizer state 1.26 GB on the fullest device.
+> In closed form, not simulated: what mask does is not known, only how long it was
+> measured to take.
 $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s --memory 4GB -p hybrid --recompute full | sed -n '3,7p'
-> stage  operators              again  replicas  tensor  in flight     time  weights   memory
->     0  mask .. layer.12  (3)      2         1       1          4  44.6 ms   380 MB     2 GB
->     1  layer.13 .. head  (3)      2         3       1          1  34.6 ms   510 MB  2.68 GB
->
-> Time for each sample of a batch, weights and memory of a device, operators that are computed
+> stage operators        again replicas tensor in flight    time weights  memory
+>     0 mask ..      (3)     2        1      1         4 44.6 ms  380 MB    2 GB
+>       layer.12
+>     1 layer.13 ..  (3)     2        3      1         1 34.6 ms  510 MB 2.68 GB
+>       head
 
 A slow link; what it says as JSON.
 $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=1GB/s --memory 4GB -p hybrid --batch 120 --json | grep -e bottleneck -e replicas | cut -c1-120
@@ -55,11 +57,13 @@ $ grep -e '"layer' -e '"schedule"' -e '"ops": \[' $TMP/plan.json
 >     {"ops": ["mask", "embed", "layer.12"], "devices": [0], "replicas": 1, "share": "minibatch"},
 >     {"ops": ["layer.13", "layer.14"], "devices": [1, 2], "replicas": 2, "share": "minibatch"},
 >     {"ops": ["head"], "devices": [3], "replicas": 1, "share": "minibatch"}
->   "schedule": {"name": "1f1b", "micro_batches": 12, "stash": false, "vertical_sync": false}
+>   "schedule": {"name": "1f1b", "micro_batches": 12, "stash": false, "vertical_sync": false},
 $ hypar check $TMP/plan.json
-> hypar: note: memory for activations is not known: $TMP/plan.json: what mask does is not known, only how long it was measured to take
-> ok: mask, batch 12: 6 operators in 8 parts on a machine of 4 devices; 3 stages, schedule 1f1b,
-> micro-batches 12
+> hypar: note: memory for activations is not known:
+>        $TMP/plan.json: what mask does is not known, only how
+>        long it was measured to take
+> ok: mask, batch 12: 6 operators in 8 parts on a machine of 4 devices; 3 stages,
+> schedule 1f1b, micro-batches 12
 
 It is not simulated: what its operators do is not known.
 $ hypar simulate $TMP/plan.json
@@ -77,10 +81,10 @@ $ hypar plan tests/data/piper/mask.json --on full:4 -p hybrid --stages 5
 > hypar: hybrid: no pipeline of so many stages fits on 4 devices with 16 GB of memory
 ? 1
 $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s -p hybrid --stages 2 | sed -n '3,6p'
-> stage  operators              again  replicas  tensor  in flight     time  weights   memory
->     0  mask .. layer.12  (3)      0         1       1          4    35 ms   380 MB  5.56 GB
->     1  layer.13 .. head  (3)      0         3       1          1  28.5 ms   510 MB  2.82 GB
->
+> stage operators        again replicas tensor in flight    time weights  memory
+>     0 mask ..      (3)     0        1      1         4   35 ms  380 MB 5.56 GB
+>       layer.12
+>     1 layer.13 ..  (3)     0        3      1         1 28.5 ms  510 MB 2.82 GB
 $ sed 's/"vanilla"/"plain"/' tests/data/piper/mask.json > $TMP/bad.json; hypar import $TMP/bad.json
 > hypar: $TMP/bad.json: nodes[1].TMPCs.1[0].id: expected "vanilla" or "activation recomp", not "plain"
 ? 3

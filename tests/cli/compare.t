@@ -79,7 +79,8 @@ $ cd $TMP && hypar compare dp.json owt.json pipedream.json alone.json
 > plan               step   over dp      sent   memory   energy
 > dp.json         23.7 ms    1.00 x   1.47 GB   515 MB   1.86 J
 > owt.json        6.87 ms*   3.45 x*  72.6 MB*  163 MB*   1.4 J*
-> pipedream.json  10.7 ms    2.22 x   31.7 MB   496 MB   1.38 J   updates are delayed
+> pipedream.json  10.7 ms    2.22 x   31.7 MB   496 MB   1.38 J   updates are
+>                                                                 delayed
 > alone.json      30.7 ms    0.77 x   1.47 GB   515 MB   1.86 J   --no-overlap
 >
 > The fastest is owt.json: 6.87 ms a step, 4.65 k samples/s, 47.0 % of peak.
@@ -115,6 +116,13 @@ $ cd $TMP && hypar compare dp.json owt.json --memory 100MB
 > owt.json  6.87 ms   3.45 x  72.6 MB  163 MB   1.4 J  does not fit
 >
 > No plan fits.
+>
+> The step of dp.json, if this alone were as in owt.json:
+> difference                                step   change  memory
+> splits and devices of all 7 operators  6.87 ms*   -71 %  163 MB
+> fc1: n=4 -> k=4                        13.3 ms    -44 %  288 MB
+> fc2: n=4 -> k=4                        18.8 ms    -21 %  414 MB
+> fc3: n=4 -> k=4                        22.6 ms   -4.6 %  490 MB
 > hypar: none of these plans for alexnet fits
 ? 1
 
@@ -166,5 +174,58 @@ $ cd $TMP && hypar compare --measured trace.json mlp.json --json --trace both.js
 >   "differences":
 >   "tasks":
 > "task": 0, "name": "fc1+relu1 forward part 0", "kind": "forward", "rank": 0
-$ cd $TMP && grep '"pid": [45]' both.json > a; grep '"pid": [45]' trace.json > b; cmp a b && grep -c '"X".*"pid": 1,' both.json
+$ cd $TMP && for f in both trace; do grep '"pid": [45]' $f.json | sed 's/,* *"name": "[^"]*"//g' > $f; done; cmp both trace && grep -c '"X".*"pid": 1,' both.json
 > 26
+
+A step of PyTorch, as its profiler saw it, packed or not.
+$ hypar plan mlp:4-3-2 --batch 2 --on full:1 --planner dp -q -o $TMP/one.json; gzip -c tests/fuzz/corpus/trace/torch-host >$TMP/torch.json.gz
+$ cd $TMP && hypar compare --measured torch.json.gz one.json
+> mlp:4-3-2, batch 2: a step of rank 0 takes 200 us in PyTorch, predicted 1.13 ns
+> (-100.0 %)
+> medians of 2 steps, times of operators on the host
+>
+> largest differences   forward measured  backward measured longer by of the step
+> fc1                  0.129 ns    28 us  0.156 ns    32 us     60 us      30.0 %
+> loss                0.0844 ns     4 us 0.0667 ns     8 us     12 us       6.0 %
+> relu1 + fc2          0.133 ns     5 us  0.249 ns     6 us     11 us       5.5 %
+>
+> in all         predicted  measured  of the step
+> step             1.13 ns    200 us      100.0 %
+>   forward       0.347 ns     37 us       18.5 %
+>   backward      0.471 ns     46 us       23.0 %
+>   update        0.307 ns     10 us        5.0 %
+>   not matched        0 s      7 us        3.5 %
+>   neither            0 s    100 us       50.0 %
+>
+> not matched                      calls  measured  of the step
+> aten::ones_like                      1      4 us        2.0 %
+> torch::autograd::AccumulateGrad      1      3 us        1.5 %
+$ cd $TMP && zcat torch.json.gz | hypar compare --measured - one.json --json --trace both.json | grep -e rank -e others
+>   "rank": 0,
+>   "others": [
+$ cd $TMP && grep '"pid": 4' both.json | grep -o '"name": "[^"]*", "ph": "X".*"dur": [0-9.]*' | tail -n 3
+> "name": "backward", "ph": "X", "ts": 90, "pid": 4, "tid": 0, "dur": 6
+> "name": "backward", "ph": "X", "ts": 100, "pid": 4, "tid": 0, "dur": 30
+> "name": "backward", "ph": "X", "ts": 131, "pid": 4, "tid": 0, "dur": 2
+Of rank 1 alone, kernel by kernel.
+$ cd $TMP && cp $OLDPWD/tests/fuzz/corpus/trace/torch-device device.json; hypar compare --measured device.json mlp.json
+> mlp:4-3-2, batch 2: a step of rank 1 takes 161 us in PyTorch, predicted 1 us
+> (-99.4 %)
+> medians of 1 step, times of kernels on the device
+>
+> largest differences   forward measured backward measured longer by of the step
+> fc1                 0.0978 ns    21 us 0.111 ns    19 us     40 us      24.8 %
+> (model)              0.129 ns      0 s 0.191 ns      0 s  -0.32 ns       0.0 %
+>
+> in all         predicted  measured  of the step
+> step                1 us    161 us      100.0 %
+>   forward       0.227 ns     21 us       13.0 %
+>   backward      0.302 ns     19 us       11.8 %
+>   update        0.307 ns       0 s        0.0 %
+>   not matched        0 s     31 us       19.3 %
+>   neither           1 us     90 us       55.9 %
+>
+> not matched              calls  measured  of the step
+> ncclDevKernel_AllReduce      1     30 us       18.6 %
+> Memcpy HtoD                  1      1 us        0.6 %
+> hypar: nothing               1       0 s        0.0 %

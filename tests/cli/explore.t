@@ -2,28 +2,35 @@ The paper's 256 points of lenet-c, with H2 and H3 as it prints them.
 $ hypar explore lenet-c --on htree:16 --levels H1,H4 --fix H2=0010,H3=0000 --joint --mark 0011/0010/0000/0011
 > lenet-c, batch 256: 256 choices of H1 x H4 on htree:16
 >
-> choice          step  gain  speedup  exchange   energy  better  levels
-> best         75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
-> hypar        75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
-> hypar joint  75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
-> dp            212 ms     1     0.38   51.7 MB  71.6 mJ     240  0000/0000/0000/0000
-> marked       75.4 ms  2.81     1.07   17.6 MB  49.7 mJ       0  0011/0010/0000/0011
+> choice         step gain speedup exchange  energy better levels
+> best        75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
+> hypar       75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
+> hypar joint 75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
+> dp           212 ms    1    0.38  51.7 MB 71.6 mJ    240 0000/0000/0000/0000
+> marked      75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
 >
 > On htree:16 none of 256 choices is better than that of hypar.
-> Gain over data parallel, speedup over one device; better: how many choices are strictly better.
-> Time of HyPar's array: exchange after computation, bytes one after another.
+> Gain over data parallel, speedup over one device; better: how many choices are
+> strictly better.
+> Times by the paper's model (HyPar's array): exchange after computation, bytes
+> one after another.
 
 And of vgg-a; what is not explored stays as the planner has it.
 $ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
 > vgg-a, batch 256: 256 choices of conv5_2 x fc1 on htree:16
 >
-> choice    step  gain  speedup  exchange  energy  better  levels
-> best    14.8 s   4.9      9.4   1.52 GB   119 J       0  00000000111/00000000111/00000000111/00000000111
-> hypar   14.8 s   4.9      9.4   1.52 GB   119 J       0  00000000111/00000000111/00000000111/00000000111
+> choice    step  gain  speedup  exchange  energy  better
+>     levels
+> best    14.8 s   4.9      9.4   1.52 GB   119 J       0
+>     00000000111/00000000111/00000000111/00000000111
+> hypar   14.8 s   4.9      9.4   1.52 GB   119 J       0
+>     00000000111/00000000111/00000000111/00000000111
 >
 > On htree:16 none of 256 choices is better than that of hypar.
-> Gain over data parallel, speedup over one device; better: how many choices are strictly better.
-> Time of HyPar's array: exchange after computation, bytes one after another.
+> Gain over data parallel, speedup over one device; better: how many choices are
+> strictly better.
+> Times by the paper's model (HyPar's array): exchange after computation, bytes
+> one after another.
 
 Array sizes and topologies.
 $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
@@ -39,20 +46,29 @@ $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
 > htree:64  hypar   45.1 s  6.54     7.96   9.88 GB   312 J
 >
 > Gain over data parallel, speedup over one device.
-> Time of HyPar's array: exchange after computation, bytes one after another.
+> Times by the paper's model (HyPar's array): exchange after computation, bytes
+> one after another.
 $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt
 > lenet-c, batch 256: 2 machines
 >
-> machine                       choice     step  gain  speedup  exchange   energy  levels
-> htree:16                      hypar   75.4 ms  2.81     1.07   17.6 MB  49.7 mJ  0011/0000/0011/0010
-> htree:16                      dp       212 ms     1     0.38   51.7 MB  71.6 mJ  0000/0000/0000/0000
-> htree:16                      owt      101 ms  2.09    0.794   24.1 MB  53.3 mJ  0011/0011/0011/0011
-> torus:4x4,device=eyeriss-hmc  hypar    103 ms  2.73    0.783   17.6 MB  49.7 mJ  0011/0000/0011/0010
-> torus:4x4,device=eyeriss-hmc  dp       281 ms     1    0.287   51.7 MB  71.6 mJ  0000/0000/0000/0000
-> torus:4x4,device=eyeriss-hmc  owt      137 ms  2.05    0.588   24.1 MB  53.3 mJ  0011/0011/0011/0011
+> machine                       choice     step  gain  speedup  exchange   energy
+>     levels
+> htree:16                      hypar   75.4 ms  2.81     1.07   17.6 MB  49.7 mJ
+>     0011/0000/0011/0010
+> htree:16                      dp       212 ms     1     0.38   51.7 MB  71.6 mJ
+>     0000/0000/0000/0000
+> htree:16                      owt      101 ms  2.09    0.794   24.1 MB  53.3 mJ
+>     0011/0011/0011/0011
+> torus:4x4,device=eyeriss-hmc  hypar    103 ms  2.73    0.783   17.6 MB  49.7 mJ
+>     0011/0000/0011/0010
+> torus:4x4,device=eyeriss-hmc  dp       281 ms     1    0.287   51.7 MB  71.6 mJ
+>     0000/0000/0000/0000
+> torus:4x4,device=eyeriss-hmc  owt      137 ms  2.05    0.588   24.1 MB  53.3 mJ
+>     0011/0011/0011/0011
 >
 > Gain over data parallel, speedup over one device.
-> Time of HyPar's array: exchange after computation, bytes one after another.
+> Times by the paper's model (HyPar's array): exchange after computation, bytes
+> one after another.
 
 Bandwidths, on other devices: time by levels.
 $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar
@@ -63,7 +79,35 @@ $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --plan
 > full:8,bandwidth=100GB/s  accpar  11.6 ms  1.02     7.71    398 MB     7 J
 >
 > Gain over data parallel, speedup over one device.
-> Time of the machine's levels: exchange after computation, levels one after another.
+> Times by the paper's model (the machine's levels): exchange after computation,
+> levels one after another.
+
+By the simulator: what 'hypar plan' tells of the same plan.
+$ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
+> lenet-c, batch 256: 16 choices of H1 on htree:16
+>
+> choice     step  gain  speedup  exchange   energy  better  levels
+> best    7.08 ms  2.42     5.95   18.8 MB  83.1 mJ       0  0000/0000/0011/0010
+> hypar   8.51 ms  2.01     4.95   18.7 MB  81.6 mJ       1  0011/0000/0011/0010
+> dp      17.1 ms     1     2.46   51.7 MB   116 mJ       8  0000/0000/0000/0000
+>
+> On htree:16 1 of 16 choices is better than that of hypar, the best by 20 %.
+> Gain over data parallel, speedup over one device; better: how many choices are
+> strictly better.
+> Times of simulated steps, as 'hypar plan' and 'hypar simulate' tell them.
+$ for p in hypar dp owt mp; do hypar explore lenet-c --on htree:16 --devices 16 --planner $p --cost simulated --json | grep -o '"step_s": [0-9.e-]*'; hypar plan lenet-c --on htree:16 --planner $p --json -q | grep -m 1 -o '"step_s": [0-9.e-]*'; done
+> "step_s": 0.0085116511
+> "step_s": 0.0085116511
+> "step_s": 0.017149887934
+> "step_s": 0.017149887934
+> "step_s": 0.015891667621
+> "step_s": 0.015891667621
+> "step_s": 0.172450653885
+> "step_s": 0.172450653885
+$ hypar explore mlp:64-32-10 --on full:2,device=A100 --levels H1 --cost simulated --planner accpar --json | grep -o -e '"cost": "[a-z]*"' -e '"choice": "accpar", "step_s": [0-9.e-]*'; hypar plan mlp:64-32-10 --on full:2,device=a100 --planner accpar -q -o $TMP/a.json; hypar simulate $TMP/a.json --json | grep -m 1 -o '"step_s": [0-9.e-]*'
+> "cost": "simulated"
+> "choice": "accpar", "step_s": 0.000138547365
+> "step_s": 0.000138547365
 
 As JSON; every point as CSV; a picture.
 $ hypar explore mlp:64-32-10 --on htree:2 --levels H1 --json
@@ -135,7 +179,7 @@ $ hypar explore lenet-c --on htree:16 --levels H1 --planner optcnn
 > hypar: planners: 'optcnn' does not divide level by level, expected hypar, accpar, dp, mp or owt
 ? 2
 $ hypar explore lenet-c --on htree:16 --levels H1 --cost frob
-> hypar: --cost: 'frob' is not array or levels
+> hypar: --cost: 'frob' is not paper, array, levels or simulated
 ? 2
 $ hypar explore lenet-c --on htree:16 --levels H1 --objective frob
 > hypar: --objective: 'frob' is not time, comm or energy
@@ -151,27 +195,30 @@ Plans: of every batch on every machine the best, or why there is none.
 $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner dp,mp,1f1b --csv $TMP/plans.csv --svg $TMP/plans.svg
 > vgg16, on cluster:1x2 to cluster:1x8: plans of dp, mp or 1f1b
 >
-> devices  batch    step  samples/s  a device      MFU   memory  micro  plan
->       2     64  394 ms        162      81.2   48.0 %   3.1 GB      1  dp 2 x 1 x 1
->       2    128  786 ms        163      81.4   48.1 %   5.1 GB      1  dp 2 x 1 x 1
->       2    256  1.57 s        163      81.5*  48.2 %   9.1 GB      1  dp 2 x 1 x 1
->       2    512  3.26 s        157      78.4   46.4 %  1.72 GB     32  1f1b 1 x 1 x 2
->       2  1,024  6.44 s        159      79.6   47.0 %  1.72 GB     64  1f1b 1 x 1 x 2
->       4     64  198 ms        323      80.8   47.7 %  2.11 GB      1  dp 4 x 1 x 1
->       4    128  394 ms        325      81.2   48.0 %   3.1 GB      1  dp 4 x 1 x 1
->       4    256  786 ms        326      81.4   48.1 %   5.1 GB      1  dp 4 x 1 x 1
->       4    512  1.57 s        326      81.5   48.2 %   9.1 GB      1  dp 4 x 1 x 1
->       4  1,024  3.26 s        314      78.5   46.4 %  1.72 GB     32  1f1b 2 x 1 x 2
->       8     64  101 ms        635      79.3   46.9 %  1.61 GB      1  dp 8 x 1 x 1
->       8    128  198 ms        646      80.7   47.7 %  2.11 GB      1  dp 8 x 1 x 1
->       8    256  394 ms        650      81.2   48.0 %   3.1 GB      1  dp 8 x 1 x 1
->       8    512  786 ms        651      81.4   48.1 %   5.1 GB      1  dp 8 x 1 x 1
->       8  1,024  1.57 s        652      81.5   48.2 %   9.1 GB      1  dp 8 x 1 x 1
+> devices batch   step samples/s a device     MFU  memory micro plan
+>       2    64 394 ms       162     81.2  48.0 %  3.1 GB     1 dp 2 x 1 x 1
+>       2   128 786 ms       163     81.4  48.1 %  5.1 GB     1 dp 2 x 1 x 1
+>       2   256 1.57 s       163     81.5* 48.2 %  9.1 GB     1 dp 2 x 1 x 1
+>       2   512 3.26 s       157     78.4  46.4 % 1.72 GB    32 1f1b 1 x 1 x
+>                                                               2
+>       2 1,024 6.44 s       159     79.6  47.0 % 1.72 GB    64 1f1b 1 x 1 x
+>                                                               2
+>       4    64 198 ms       323     80.8  47.7 % 2.11 GB     1 dp 4 x 1 x 1
+>       4   128 394 ms       325     81.2  48.0 %  3.1 GB     1 dp 4 x 1 x 1
+>       4   256 786 ms       326     81.4  48.1 %  5.1 GB     1 dp 4 x 1 x 1
+>       4   512 1.57 s       326     81.5  48.2 %  9.1 GB     1 dp 4 x 1 x 1
+>       4 1,024 3.26 s       314     78.5  46.4 % 1.72 GB    32 1f1b 2 x 1 x
+>                                                               2
+>       8    64 101 ms       635     79.3  46.9 % 1.61 GB     1 dp 8 x 1 x 1
+>       8   128 198 ms       646     80.7  47.7 % 2.11 GB     1 dp 8 x 1 x 1
+>       8   256 394 ms       650     81.2  48.0 %  3.1 GB     1 dp 8 x 1 x 1
+>       8   512 786 ms       651     81.4  48.1 %  5.1 GB     1 dp 8 x 1 x 1
+>       8 1,024 1.57 s       652     81.5  48.2 %  9.1 GB     1 dp 8 x 1 x 1
 >
-> Most samples/s for a device (*): 81.5 of batch 256 on 2 devices; in all: 652 of batch 1,024 on 8
-> devices.
-> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans: data x tensor x
-> pipeline.
+> Most samples/s for a device (*): 81.5 of batch 256 on 2 devices; in all: 652 of
+> batch 1,024 on 8 devices.
+> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans:
+> data x tensor x pipeline.
 $ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
 > machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why
 > "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,""
@@ -191,39 +238,50 @@ $ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precisi
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > gpt2, bf16, on full:4 to full:8: plans of 3d
 >
-> devices  batch    step  samples/s  a device      MFU   memory  micro  plan
->       4     64  2.18 s       29.3      7.32*  40.8 %  4.27 GB      1  3d 4 x 1 x 1
->       8     64  1.09 s       58.5      7.31   40.8 %  2.38 GB      1  3d 8 x 1 x 1
+> devices batch   step samples/s a device     MFU  memory micro plan
+>       4    64 2.18 s      29.3     7.32* 40.8 % 4.27 GB     1 3d 4 x 1 x 1
+>       8    64 1.09 s      58.5     7.31  40.8 % 2.38 GB     1 3d 8 x 1 x 1
 >
-> Most samples/s for a device (*): 7.32 of batch 64 on 4 devices; in all: 58.5 of batch 64 on 8
-> devices.
-> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans: data x tensor x
-> pipeline.
+> Most samples/s for a device (*): 7.32 of batch 64 on 4 devices; in all: 58.5 of
+> batch 64 on 8 devices.
+> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans:
+> data x tensor x pipeline.
 $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topology full,ring --memory 2GB --micro-batches 2
 > alexnet, on full:2 to ring:2: plans of owt
 >
-> machine  devices  batch    step  samples/s  a device      MFU   memory  micro  plan
-> full:2         2  1,024  282 ms     3.63 k    1.82 k*  49.6 %  1.08 GB      2  owt, by layer
-> full:2         2  4,096       -          -         -        -  3.57 GB      -  no plan fits
->                                                                                (owt, by layer)
-> ring:2         2  1,024  282 ms     3.63 k    1.82 k   49.6 %  1.08 GB      2  owt, by layer
-> ring:2         2  4,096       -          -         -        -  3.57 GB      -  no plan fits
->                                                                                (owt, by layer)
+> machine  devices  batch    step  samples/s  a device      MFU   memory  micro
+>     plan
+> full:2         2  1,024  282 ms     3.63 k    1.82 k*  49.6 %  1.08 GB      2
+>     owt, by layer
+> full:2         2  4,096       -          -         -        -  3.57 GB      -
+>     no plan fits (owt, by layer)
+> ring:2         2  1,024  282 ms     3.63 k    1.82 k   49.6 %  1.08 GB      2
+>     owt, by layer
+> ring:2         2  4,096       -          -         -        -  3.57 GB      -
+>     no plan fits (owt, by layer)
 >
-> Most samples/s for a device (*): 1.82 k of batch 1,024 on full:2; in all: 3.63 k of batch 1,024
-> on full:2.
-> Memory: of the fullest device, which has 2 GB. Micro: micro-batches. Plans: data x tensor x
-> pipeline. In brackets the plan that needs least.
+> Most samples/s for a device (*): 1.82 k of batch 1,024 on full:2; in all: 3.63 k
+> of batch 1,024 on full:2.
+> Memory: of the fullest device, which has 2 GB. Micro: micro-batches. Plans: data
+> x tensor x pipeline. In brackets the plan that needs least.
 $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > vgg16, on full:2,memory=100MB: plans of dp or mp
 >
 > devices  batch  step  samples/s  a device  MFU  memory  micro  plan
->       2      4     -          -         -    -       -      -  no plan: dp: weights, gradients
->                                                                and sgd state need 1.11 GB on
->                                                                device 0, which has 100 MB
->       2      8     -          -         -    -       -      -  no plan: dp: weights, gradients
->                                                                and sgd state need 1.11 GB on
->                                                                device 0, which has 100 MB
+>       2      4     -          -         -    -       -      -  no plan: dp:
+>                                                                weights,
+>                                                                gradients and sgd
+>                                                                state need
+>                                                                1.11 GB on device
+>                                                                0, which has
+>                                                                100 MB
+>       2      8     -          -         -    -       -      -  no plan: dp:
+>                                                                weights,
+>                                                                gradients and sgd
+>                                                                state need
+>                                                                1.11 GB on device
+>                                                                0, which has
+>                                                                100 MB
 >
 > None fits.
 > Micro: micro-batches. Plans: data x tensor x pipeline.

@@ -6,15 +6,18 @@ $ hypar fit tests/cli/all-reduce.csv --device t4 -o $TMP/mine.json
 > comm_latency_s       0 s  10.4 us  14.0 %     7
 > intra_efficiency       1        1   2.6 %     9
 > latency_s           2 us  4.98 us   9.6 %     9
-> as before, for want of rows that decide: copy_bytes_per_s, link_efficiency, inter_efficiency,
-> inter_latency_s
+> as before, for want of rows that decide: copy_bytes_per_s, link_efficiency,
+> inter_efficiency, inter_latency_s
 >
-> error of    rows  before  worst  after    mean    95 %  worst  held out    mean    95 %  worst
-> all           13  53.2 %  6.13x  1.6 %  12.3 %  83.4 %  6.01x     6.7 %  16.0 %  83.3 %     6x
-> all-reduce    13  53.2 %  6.13x  1.6 %  12.3 %  83.4 %  6.01x     6.7 %  16.0 %  83.3 %     6x
+> error of    rows  before  worst  after    mean    95 %  worst
+> all           13  53.2 %  6.13x  1.6 %  12.3 %  83.4 %  6.01x
+>   held out                       6.7 %  16.0 %  83.3 %     6x
+> all-reduce    13  53.2 %  6.13x  1.6 %  12.3 %  83.4 %  6.01x
+>   held out                       6.7 %  16.0 %  83.3 %     6x
 >
-> more than 2 times off        row                                      measured  predicted  times
-> tests/cli/all-reduce.csv:15  all-reduce of 4 devices, 16777216 bytes    9.9 ms    1.65 ms   6.01
+> more than 2 times off        row                      measured  predicted  times
+> tests/cli/all-reduce.csv:15  all-reduce of 4            9.9 ms    1.65 ms   6.01
+>                              devices, 16777216 bytes
 > 1 row was too far off to be fitted
 $ grep -E 'format|name|source|"latency_s' $TMP/mine.json | cut -c1-18
 >   "format": "hypar
@@ -66,4 +69,5 @@ $ printf 'collective,devices,gpus,bytes,seconds\nall-reduce,2,4,1e6,1e-4\n' | hy
 ? 3
 A plan keeps the figures of a device file, which it does not need any more.
 $ cd $TMP && hypar plan mlp:16-16 --on cluster:1x2,device=mine.json -o plan.json -q && rm mine.json && hypar check plan.json | head -1
+> hypar: note: 1 of 2 devices has nothing to do
 > ok: mlp:16-16, batch 32: 2 operators in 2 parts on a machine of 2 devices

@@ -7,7 +7,8 @@ $ hypar import $TMP/net.json
 > both      concat  4x5x8x8                  n=4 c=5 h=8 w=8
 > custom    opaque  4x10                2 k  n=4
 >
-> net: 56 parameters, 7.91 kFLOP per sample forward, 3 operators, 1 weighted layer, batch 4
+> net: 56 parameters, 7.91 kFLOP per sample forward, 3 operators, 1 weighted
+> layer, batch 4
 $ hypar import $TMP/net.json -o - | grep -E 'kind|größe'
 >     {"name": "größe.w", "shape": [2, 3, 3, 3]},
 >     {"name": "größe.b", "shape": [2]}
@@ -21,7 +22,8 @@ $ hypar import $TMP/one.json
 > operator  kind    output  params  FLOP  split along
 > fc        linear  1x8         64   128  n=1 k=8 c=8
 >
-> one: 64 parameters, 128 FLOP per sample forward, 1 operator, 1 weighted layer, batch 1
+> one: 64 parameters, 128 FLOP per sample forward, 1 operator, 1 weighted layer,
+> batch 1
 
 Slips are told with what was probably meant.
 $ sed 's/"conv"/"conv2d"/' $TMP/net.json | hypar import -

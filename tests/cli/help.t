@@ -7,7 +7,10 @@ $ hypar --help
 >   plan       find how to split a model over a machine
 >   compare    planners, or plans, side by side, simulated
 >   simulate   predict one training step: time, traffic, memory, energy
->   explore    sweep batches, numbers of devices, parallelisms, topologies, bandwidths
+>   explain    why a step takes as long as it does, and what would help
+>   report     a plan and its step as one page for a browser
+>   explore    sweep batches, devices, parallelisms, topologies, bandwidths
+>   export     write a plan for PyTorch, Megatron-LM or DeepSpeed to run
 >   lower      make a plan explicit: every task and every byte
 >   train      run a plan for real
 >   profile    measure what this machine takes, for predictions on local:N
@@ -18,6 +21,7 @@ $ hypar --help
 >   machines   list topologies and devices, or describe one machine
 >   planners   list the planners
 >   ops        list the operators and the axes a plan may split
+>   completion what a shell completes, for bash, zsh or fish
 >
 > 'hypar COMMAND --help' tells the options of one.
 
@@ -25,7 +29,8 @@ $ hypar help import
 > Usage: hypar import [OPTION...] MODEL
 > Read MODEL, a name of the zoo ('hypar models' lists it) or a file, check it and
 > print what is in it. -o writes its graph as a JSON file, or where FILE ends in
-> .txt its measured times as a PipeDream profile.
+> .txt its measured times as a PipeDream profile, in .dot a picture for
+> Graphviz.
 >
 >       --attention=HOW        transformers of the zoo: fused, or unfused: scores
 >                              lie in memory (fused)

@@ -282,6 +282,7 @@ $ hypar lower examples/plans/data-parallel.json --local-bn
 
 Another model, another machine.
 $ hypar lower tests/cli/plan.json --model mlp:6-3 --on torus:2x2
+> hypar: note: 2 of 4 devices have nothing to do
 > mlp:6-3, batch 8, on 4 devices, 1 micro-batch: 15 tasks
 >
 > tasks         number  bytes sent
@@ -437,6 +438,7 @@ $ sed 's/"n": 2}/&, "shard": "optimizer", "shard_over": 3/' examples/plans/pipel
 ? 1
 $ hypar import mlp:4-4 -q -o - | sed '/"loss"/d; s/\(.*"fc1", "kind".*\),$/\1/' >$TMP/no-loss.json
 $ printf '{"format": "hypar-plan/1", "model": "%s", "batch": 8, "machine": "full:2", "ops": [{"name": "*"}]}' $TMP/no-loss.json | hypar lower -
+> hypar: note: 1 of 2 devices has nothing to do
 > hypar: standard input: mlp:4-4 has no loss, expected a cross_entropy or mse_loss at its end
 ? 3
 

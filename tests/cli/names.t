@@ -8,16 +8,16 @@ $ hypar import $TMP/épreuve.txt
 > node5     opaque  1x500000    15,000,000        n=1
 > node6     opaque  1x125000     4,000,000        n=1
 >
-> épreuve: 19,300,000 parameters, 0 FLOP per sample forward, 5 operators, 0 weighted layers, batch
-> 1
+> épreuve: 19,300,000 parameters, 0 FLOP per sample forward, 5 operators, 0
+> weighted layers, batch 1
 $ hypar plan $TMP/épreuve.txt --on full:2 -p pipedream | head -4
-> $TMP/épreuve.txt, batch 1, on 2 devices: planner pipedream
+> épreuve, batch 1, on 2 devices: planner pipedream
 >
-> stage  operators            replicas   time  in flight  weights  activations  memory
->     0  größe .. node3  (2)         1  36 ms          2   400 kB       160 MB  321 MB
+> stage operators        replicas  time in flight weights activations memory
+>     0 größe ..     (2)        1 36 ms         2  400 kB      160 MB 321 MB
 $ printf '%s' '{"format": "hypar-graph/1", "name": "净", "batch": 8, "inputs": [{"name": "x", "shape": [8, 4]}, {"name": "target", "shape": [8], "index": true}], "ops": [{"name": "层一", "kind": "linear", "inputs": ["x"], "attrs": {"out": 6}}, {"name": "é", "kind": "linear", "inputs": ["层一"], "attrs": {"out": 4}}, {"name": "loss", "kind": "cross_entropy", "inputs": ["é", "target"]}]}' > $TMP/净.json
 $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Searched/d'
-> ./净.json, batch 8, on 4 devices: planner hypar
+> 净, batch 8, on 4 devices: planner hypar
 >
 >      层一 é
 > H1   dp   dp
@@ -32,11 +32,12 @@ $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Sear
 > memory          556 B    556 B    564 B    660 B
 > step          1.47 us  1.47 us  2.41 us  1.96 us
 >
-> Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
-> program sends, each byte once (hypar lower). Memory and step: simulated.
-> Predicted step 1.47 us, simulated (the busiest device computes 8.37 ns of it), 5.43 M samples/s,
-> 0.5 % of peak, 1.65 uJ; 1.18 kB sent, 3.53 kB on links; 556 B of 8 GB of memory on the fullest
-> device.
+> Levels as the paper counts them: fp32, both directions, every group. Exact: what
+> the plan's program sends, each byte once (hypar lower). Memory and step:
+> simulated.
+> Predicted step 1.47 us, simulated (the busiest device computes 8.37 ns of it),
+> 5.43 M samples/s, 0.5 % of peak, 1.65 uJ; 1.18 kB sent, 3.53 kB on links; 556 B
+> of 8 GB of memory on the fullest device.
 > In closed form 1.45 us: compute 7.57 ns, exchange 1.44 us, no overlap.
 > Lower bound 5.62 ns (arithmetic): no plan has a shorter step; gap 26121 %.
 $ hypar check $TMP/plän.json
@@ -62,8 +63,9 @@ $ hypar plan mlp:4-4 --on full:2 --"$(printf 'x\033[31m=\033')"
 $ hypar plan mlp:4-4 --on full:2 -p "$(printf 'd\303\251\033')"
 > hypar: unknown planner 'dé?', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
 ? 2
-$ cp tests/cli/plan.json "$TMP/$(printf 'p\033')"; hypar compare "$TMP/$(printf 'p\033')" | cat -v | tail -1
-> The fastest is $TMP/p?: 1 us a step, 7.97 M samples/s, 0.0 % of peak.
+$ cp tests/cli/plan.json "$TMP/$(printf 'p\033')"; hypar compare "$TMP/$(printf 'p\033')" | cat -v | tail -2
+> The fastest is $TMP/p?: 1 us a step, 7.97 M samples/s, 0.0 % of
+> peak.
 $ hypar compare "$TMP/$(printf 'p\033')" --csv - | cat -v | tail -1 | cut -d , -f 1
 > "$TMP/p?"
 $ sed 's/mlp:4-4/\\u001b[31m\\u202e/' tests/cli/plan.json | hypar simulate - --model mlp:4-4 | cat -v | head -1

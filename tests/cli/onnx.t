@@ -1,11 +1,12 @@
 An ONNX file as PyTorch writes it, without values of weights. What the file leaves open is told.
 $ hypar import examples/models/encoder.onnx --batch 8 -q | tail -n 3
 >
-> encoder: 231,016 parameters, 10.9 MFLOP per sample forward, 34 operators, 14 weighted layers,
-> batch 8
+> encoder: 231,016 parameters, 10.9 MFLOP per sample forward, 34 operators, 14
+> weighted layers, batch 8
 $ hypar import examples/models/encoder.onnx --json 2>&1 | grep -E 'note|batch|params|opaque|shape'
-> hypar: note: examples/models/encoder.onnx: the file leaves the batch open: 32 samples, --batch changes it
-> hypar: note: examples/models/encoder.onnx: dropout of attention weights is left out (2 times)
+> hypar: note: examples/models/encoder.onnx: the file leaves the batch open: 32
+>        samples, --batch changes it
+> hypar: note: examples/models/encoder.onnx: dropout of attention weights is left
 >   "batch": 32,
 >   "params": 231016,
 >   "opaque": [],
@@ -31,15 +32,15 @@ $ hypar import examples/models/encoder.onnx --batch 8 -q | grep -E 'layers.0' | 
 
 Sequence first: the file says where its samples are, or the user does.
 $ hypar import tests/data/onnx/train/lstm_lm.onnx --batch 8 -q | head -n 9
-> operator                      kind           output      params    FLOP  split along
-> /embed/Gather                 embedding      20x8x128   128,000          n=8 t=20 k=128 v=1000
-> /drop/Dropout                 dropout        20x8x128                    t=20 n=8 c=128
-> /drop/Dropout.view.transpose  transpose      8x20x128                    n=8 t=20 c=128
-> /lstm/LSTM                    lstm           8x20x128   132,096  5.24 M  n=8
-> /lstm/LSTM_1                  lstm           8x20x128   132,096  5.24 M  n=8
-> /drop_1/Dropout               dropout        8x20x128                    n=8 t=20 c=128
-> /head                         linear         8x20x1000  129,000  5.12 M  n=8 t=20 k=1000 c=128
-> /head.view.transpose          transpose      20x8x1000                   t=20 n=8 k=1000
+> operator                     kind          output     params   FLOP split along
+> /embed/Gather                embedding     20x8x128  128,000        n=8 t=20
+>                                                                     k=128 v=1000
+> /drop/Dropout                dropout       20x8x128                 t=20
+>                                                                     n=8 c=128
+> /drop/Dropout.view.transpose transpose     8x20x128                 n=8
+>                                                                     t=20 c=128
+> /lstm/LSTM                   lstm          8x20x128  132,096 5.24 M n=8
+> /lstm/LSTM_1                 lstm          8x20x128  132,096 5.24 M n=8
 $ hypar import tests/data/onnx/train/lstm_lm.onnx --batch 8 --batch-dim x=1 --json | grep shape
 >     {"name": "x", "shape": [20, 8]},
 >     {"name": "labels", "shape": [20, 8]}
@@ -79,8 +80,8 @@ $ cd $TMP && hypar import lm.onnx:$(printf 'dim=seq=128,%.0s' $(seq 100))
 > hypar: model 'lm.onnx:dim=seq=128,dim=seq=128,dim=seq=...': too long, expected options of less than 1024 characters
 ? 3
 $ hypar import $TMP/lm.onnx --batch 8 -q -o $TMP/lm.json && hypar import $TMP/lm.json | tail -n 2
->
-> lm: 521,192 parameters, 15.6 MFLOP per sample forward, 9 operators, 4 weighted layers, batch 8
+> lm: 521,192 parameters, 15.6 MFLOP per sample forward, 9 operators, 4 weighted
+> layers, batch 8
 
 Options of which there may be several add up, with commas or one by one.
 $ for d in nope=3,batch=5 'nope=3 --dim batch=5' 'batch=5 --dim nope=3'; do hypar import tests/data/onnx/train/lstm_lm.onnx --dim $d; done
@@ -92,16 +93,20 @@ $ for d in nope=3,batch=5 'nope=3 --dim batch=5' 'batch=5 --dim nope=3'; do hypa
 Weights in a file beside the model; a link out of its folder is followed only if that is asked for.
 $ mkdir $TMP/x $TMP/elsewhere && cp tests/data/external.onnx $TMP/x && head -c 96 /dev/zero > $TMP/elsewhere/w.bin && ln -s ../elsewhere/w.bin $TMP/x && cd $TMP/x && hypar import external.onnx -q; hypar import external.onnx --follow-links | tail -n 1
 > hypar: external.onnx: initializer 'w': external data 'w.bin' is a link out of the model's folder, which --follow-links allows
-> hypar: note: external.onnx: the file leaves the batch open: 32 samples, --batch changes it
-> external: 24 parameters, 48 FLOP per sample forward, 2 operators, 1 weighted layer, batch 32
+> hypar: note: external.onnx: the file leaves the batch open: 32 samples, --batch
+>        changes it
+> layer, batch 32
 $ cd $TMP/x && hypar plan external.onnx --on full:2 -q -o p.json; hypar plan external.onnx --follow-links --on full:2 -q -o p.json; hypar check p.json -q; hypar check p.json --follow-links | head -n 1
 > hypar: external.onnx: initializer 'w': external data 'w.bin' is a link out of the model's folder, which --follow-links allows
 > hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
+> hypar: note: 1 of 2 devices has nothing to do
 > ok: external, batch 32: 2 operators in 2 parts on a machine of 2 devices
 $ cd $TMP/x && for c in 'lower -o /dev/null' simulate compare; do hypar $c p.json; hypar $c p.json --follow-links > /dev/null && echo read; done
 > hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
+> hypar: note: 1 of 2 devices has nothing to do
 > read
 > hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
+> hypar: note: 1 of 2 devices has nothing to do
 > read
 > hypar: p.json: model: ./external.onnx: initializer 'w': external data './w.bin' is a link out of the model's folder, which --follow-links allows
 > read

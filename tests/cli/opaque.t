@@ -2,13 +2,13 @@ An operator that nobody knows is simulated as what it reads and writes, and the 
 rests on that.
 $ printf '{"format":"hypar-graph/1","name":"net","batch":64,"inputs":[{"name":"x","shape":[64,256]},{"name":"y","shape":[64],"index":true}],"ops":[{"name":"f","kind":"linear","inputs":["x",true,true],"attrs":{"out":512}},{"name":"o","kind":"opaque","inputs":["f"],"attrs":{"shape":[0,512]}},{"name":"g","kind":"linear","inputs":["o",true,true],"attrs":{"out":10}},{"name":"loss","kind":"cross_entropy","inputs":["g","y"]}]}' > $TMP/net.json
 $ hypar plan $TMP/net.json --on htree:4 --planner dp -o $TMP/dp.json | grep -E 'Predicted|Opaque'
-> Predicted step 4.16 ms, simulated (the busiest device computes 111 us of it), 15.4 k samples/s,
-> Opaque: 1 operator, 0.5 % of what is computed, as long as their tensors are read and written
+> Predicted step 4.16 ms, simulated (the busiest device computes 111 us of it),
+> Opaque: 1 operator, 0.5 % of what is computed, as long as their tensors are read
 $ hypar simulate $TMP/dp.json | grep -A1 -E 'Opaque|Memory'
-> Opaque    1 operator, 0.5 % of what is computed, as long as their tensors are read and written
->           once
-> Memory    1.24 MB of 8 GB (0.0 %) on device 0, the fullest: parameters 547 kB, gradients 547 kB,
->           activations 81.9 kB, buffers 66.2 kB; it fits
+> Opaque    1 operator, 0.5 % of what is computed, as long as their tensors are
+>           read and written once
+> Memory    1.24 MB of 8 GB (0.0 %) on device 0, the fullest: parameters 547 kB,
+>           gradients 547 kB, activations 81.9 kB, buffers 66.2 kB; it fits
 $ hypar simulate $TMP/dp.json --json | grep opaque
 >   "opaque": {"operators": 1, "measured": 0, "share": 0.004592692162052353},
 $ hypar simulate $TMP/dp.json --check-delta 50 | head -1
@@ -16,8 +16,8 @@ $ hypar simulate $TMP/dp.json --check-delta 50 | head -1
 $ hypar compare $TMP/net.json --on htree:4 --planner dp --planner hypar --planner optcnn | tail -4
 >
 > The fastest is optcnn: 431 us a step, 149 k samples/s, 36.2 % of peak.
-> Opaque: in its plan 1 operator, 0.5 % of what is computed, as long as their tensors are read and
-> written once.
+> Opaque: in its plan 1 operator, 0.5 % of what is computed, as long as their
+> tensors are read and written once.
 $ hypar check $TMP/dp.json
 > ok: net, batch 64: 4 operators in 16 parts on a machine of 4 devices
 > memory: 1.24 MB of 8 GB on the fullest device
@@ -28,7 +28,7 @@ $ hypar train $TMP/dp.json
 One that was measured takes what was measured, in proportion to the samples: a quarter of 3 s.
 $ sed 's/"shape":.0,512../"shape":[0,512],"forward_s":1,"backward_s":2}/' $TMP/net.json > $TMP/measured.json
 $ hypar plan $TMP/measured.json --on htree:4 --planner dp -o $TMP/dp.json | grep -E 'Predicted|Opaque'
-> Predicted step 754 ms, simulated (the busiest device computes 750 ms of it), 84.9 samples/s,
+> Predicted step 754 ms, simulated (the busiest device computes 750 ms of it),
 > Opaque: 1 operator, 100.0 % of what is computed, as measured.
 
 Parameters that are no tensors are not known to whoever sums gradients.
@@ -37,8 +37,9 @@ $ hypar compare $TMP/own.json --on htree:4 --planner optcnn
 > net, batch 64, on 4 devices
 >
 > planner  step  over dp  sent  memory  energy  search
-> optcnn      -        -     -       -       -       -  opaque 'o' has parameters of its own,
->                                                       expected them among its inputs
+> optcnn      -        -     -       -       -       -  opaque 'o' has parameters
+>                                                       of its own, expected them
+>                                                       among its inputs
 >
 > No plan could be simulated.
 > hypar: opaque 'o' has parameters of its own, expected them among its inputs

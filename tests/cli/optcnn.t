@@ -12,12 +12,12 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > fc3                            linear         k=4    0-3
 > loss                           cross_entropy  c=4    0-3
 >
-> t_C 577 ms + t_X 340 us + t_S 1.25 ms (all-reduce); 102 MB moved between layers, 353 MB for
-> parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34 tables; 16 node, 0 edge
-> and 0 general eliminations.
-> Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221 samples/s,
-> 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.36 GB of 16 GB of memory on the fullest
-> device.
+> t_C 577 ms + t_X 340 us + t_S 1.25 ms (all-reduce); 102 MB moved between layers,
+> 353 MB for parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34
+> tables; 16 node, 0 edge and 0 general eliminations.
+> Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221
+> samples/s, 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.36 GB of 16 GB
+> of memory on the fullest device.
 > In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
 > Lower bound 572 ms (arithmetic): no plan has a shorter step; gap 1.0 %.
 > Searched in a moment; the optimum of its cost model.
@@ -39,16 +39,16 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > fc3                           linear         k=4      0-3
 > loss                          cross_entropy  c=4      0-3
 >
-> t_C 25.8 ms + t_X 1.97 ms + t_S 1.02 ms (server); 197 MB moved between layers, 25 MB for
-> parameters. 8 layers with 93 configurations by nkhw, 7 edges in 21 tables; 8 node, 0 edge and 0
-> general eliminations.
-> Predicted step 26.8 ms, simulated (the busiest device computes 26 ms of it), 4.78 k samples/s,
-> 48.3 % of peak, 5.41 J; 223 MB sent, 521 MB on links; 250 MB of 16 GB of memory on the fullest
-> device.
+> t_C 25.8 ms + t_X 1.97 ms + t_S 1.02 ms (server); 197 MB moved between layers,
+> 25 MB for parameters. 8 layers with 93 configurations by nkhw, 7 edges in 21
+> tables; 8 node, 0 edge and 0 general eliminations.
+> Predicted step 26.8 ms, simulated (the busiest device computes 26 ms of it),
+> 4.78 k samples/s, 48.3 % of peak, 5.41 J; 223 MB sent, 521 MB on links; 250 MB
+> of 16 GB of memory on the fullest device.
 > In closed form 28.8 ms: compute 25.8 ms, exchange 2.99 ms, no overlap.
 > Lower bound 25.7 ms (arithmetic): no plan has a shorter step; gap 3.9 %.
 $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'
-> t_C 52.7 ms + t_X 260 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between layers, 340 MB for
+> t_C 52.7 ms + t_X 260 us + t_S 1.82 ms (all-reduce); 76.1 MB moved between
 
 Its plan is an ordinary one.
 $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar check $TMP/plan.json && hypar simulate $TMP/plan.json | head -1
@@ -102,7 +102,7 @@ $ hypar plan lenet5 --on full:4 --planner optcnn --axes nkq
 > hypar: axes 'nkq', expected letters of nkhwtc
 ? 2
 $ hypar plan lenet5 --on full:4 --planner optcnn --sync gossip
-> hypar: --sync: 'gossip' is not server or all-reduce
+> hypar: --sync: 'gossip' is not all-reduce or server
 ? 2
 $ hypar plan lenet5 --on torus:32x32 --planner optcnn
 > hypar: optcnn: 1024 devices as torus, expected at most 128

@@ -8,8 +8,8 @@ $ hypar import tests/data/pipedream/branches.txt
 > node7     opaque  1x1500000                     n=1
 > node8     opaque  1x47500000  33,000,000        n=1
 >
-> branches: 42,250,000 parameters, 0 FLOP per sample forward, 6 operators, 0 weighted layers,
-> batch 1
+> branches: 42,250,000 parameters, 0 FLOP per sample forward, 6 operators, 0
+> weighted layers, batch 1
 $ hypar import tests/data/pipedream/branches.txt -q -o $TMP/branches.txt
 $ cat $TMP/branches.txt
 > node1 -- Input -- forward_compute_time=0, backward_compute_time=0, activation_size=4, parameter_size=0
@@ -29,40 +29,46 @@ $ cat $TMP/branches.txt
 
 The fastest pipeline; replicas of a stage take minibatches in turn.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream | sed '$d'
-> tests/data/pipedream/chain.txt, batch 1, on 4 devices: planner pipedream
+> chain, batch 1, on 4 devices: planner pipedream
 >
-> stage  operators            replicas     time  in flight  weights  activations  memory
->     0  node2 .. node4  (3)         3  21.1 ms          2   1.2 MB       180 MB  364 MB
->     1  node5 .. node6  (2)         1    12 ms          1    76 MB       2.5 MB  154 MB
+> stage operators        replicas    time in flight weights activations memory
+>     0 node2 ..     (3)        3 21.1 ms         2  1.2 MB      180 MB 364 MB
+>       node4
+>     1 node5 ..     (2)        1   12 ms         1   76 MB      2.5 MB 154 MB
+>       node6
 >
 > Time and memory of a stage: in closed form.
-> In closed form one minibatch every 40 ms in steady state; 72 ms on one device, 75.9 ms data
-> parallel: 1.80 and 1.90 times as long. 2 in flight on each replica of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
-> many updates late: stage 0 by 1; the backward pass uses the same version, which is kept.
-> Predicted step 40 ms (compute 20 ms, exchange 20 ms; no overlap), 25 samples/s, weights,
-> gradients and optimizer state 152 MB on the fullest device.
-> In closed form, not simulated: chain has no loss, expected a cross_entropy or mse_loss at its
-> end.
+> In closed form one minibatch every 40 ms in steady state; 72 ms on one device,
+> 75.9 ms data parallel: 1.80 and 1.90 times as long. 2 in flight on each replica
+> of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass
+> sees them so many updates late: stage 0 by 1; the backward pass uses the same
+> version, which is kept.
+> Predicted step 40 ms (compute 20 ms, exchange 20 ms; no overlap), 25 samples/s,
+> weights, gradients and optimizer state 152 MB on the fullest device.
+> In closed form, not simulated: chain has no loss, expected a cross_entropy or
+> mse_loss at its end.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --vertical-sync | sed '$d'
-> tests/data/pipedream/chain.txt, batch 1, on 4 devices: planner pipedream
+> chain, batch 1, on 4 devices: planner pipedream
 >
-> stage  operators            replicas   time  in flight  weights  activations   memory
->     0  node2           (1)         1  30 ms          4   400 kB        80 MB   322 MB
->     1  node3           (1)         1   6 ms          3      0 B        80 MB   240 MB
->     2  node4           (1)         1  24 ms          2   800 kB        20 MB  42.4 MB
->     3  node5 .. node6  (2)         1  12 ms          1    76 MB       2.5 MB   154 MB
+> stage operators        replicas  time in flight weights activations  memory
+>     0 node2        (1)        1 30 ms         4  400 kB       80 MB  322 MB
+>     1 node3        (1)        1  6 ms         3     0 B       80 MB  240 MB
+>     2 node4        (1)        1 24 ms         2  800 kB       20 MB 42.4 MB
+>     3 node5 ..     (2)        1 12 ms         1   76 MB      2.5 MB  154 MB
+>       node6
 >
 > Time and memory of a stage: in closed form.
-> In closed form one minibatch every 160 ms in steady state; 72 ms on one device, 75.9 ms data
-> parallel: 0.45 and 0.47 times as long. 4 in flight on each replica of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
-> many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all stages use the version that the
-> first had when the minibatch entered.
-> Predicted step 160 ms (compute 30 ms, exchange 130 ms; no overlap), 6.25 samples/s, weights,
-> gradients and optimizer state 152 MB on the fullest device.
-> In closed form, not simulated: chain has no loss, expected a cross_entropy or mse_loss at its
-> end.
+> In closed form one minibatch every 160 ms in steady state; 72 ms on one device,
+> 75.9 ms data parallel: 0.45 and 0.47 times as long. 4 in flight on each replica
+> of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass
+> sees them so many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all
+> stages use the version that the first had when the minibatch entered.
+> Predicted step 160 ms (compute 30 ms, exchange 130 ms; no overlap), 6.25
+> samples/s, weights, gradients and optimizer state 152 MB on the fullest device.
+> In closed form, not simulated: chain has no loss, expected a cross_entropy or
+> mse_loss at its end.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --json | sed -n '/"pipedream"/,/^  }/p'
 >   "planner": "pipedream",
 >   "predicted": {
@@ -99,30 +105,36 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >   "schedule": {"name": "pipedream", "micro_batches": 1, "stash": true, "vertical_sync": false}
 > }
 $ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,inter=1GB/s --planner pipedream --recurrence paper | sed '$d'
-> tests/data/pipedream/branches.txt, batch 1, on 4 devices: planner pipedream
+> branches, batch 1, on 4 devices: planner pipedream
 >
-> stage  operators            replicas  time  in flight  weights  activations  memory
->     0  node2 .. node3  (2)         2  5 ms          2    33 MB      12.3 MB  124 MB
->     1  node5 .. node6  (2)         1  8 ms          2     4 MB        12 MB   36 MB
->     2  node7 .. node8  (2)         1  8 ms          1   132 MB       196 MB  460 MB
+> stage operators        replicas time in flight weights activations memory
+>     0 node2 ..     (2)        2 5 ms         2   33 MB     12.3 MB 124 MB
+>       node3
+>     1 node5 ..     (2)        1 8 ms         2    4 MB       12 MB  36 MB
+>       node6
+>     2 node7 ..     (2)        1 8 ms         1  132 MB      196 MB 460 MB
+>       node8
 >
 > Time and memory of a stage: in closed form.
-> In closed form one minibatch every 12 ms in steady state; 26 ms on one device, 169 ms data
-> parallel: 2.17 and 14.08 times as long. 2 in flight on each replica of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
-> many updates late: stage 0 by 1, stage 1 by 1; the backward pass uses the same version, which is
-> kept.
-> Predicted step 12 ms (compute 8 ms, exchange 4 ms; no overlap), 83.3 samples/s, weights,
-> gradients and optimizer state 264 MB on the fullest device.
-> In closed form, not simulated: branches has no loss, expected a cross_entropy or mse_loss at its
-> end.
+> In closed form one minibatch every 12 ms in steady state; 26 ms on one device,
+> 169 ms data parallel: 2.17 and 14.08 times as long. 2 in flight on each replica
+> of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass
+> sees them so many updates late: stage 0 by 1, stage 1 by 1; the backward pass
+> uses the same version, which is kept.
+> Predicted step 12 ms (compute 8 ms, exchange 4 ms; no overlap), 83.3 samples/s,
+> weights, gradients and optimizer state 264 MB on the fullest device.
+> In closed form, not simulated: branches has no loss, expected a cross_entropy or
+> mse_loss at its end.
 
 The plan is a plan like others: it names its profile relative to itself.
 $ cp tests/data/pipedream/chain.txt $TMP; hypar plan $TMP/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
-> hypar: note: memory for activations is not known: $TMP/plan.json: chain has no loss, expected a cross_entropy or mse_loss at its end
-> ok: chain, batch 1: 5 operators in 11 parts on a machine of 4 devices; 2 stages, schedule
-> pipedream, micro-batches 1
+> hypar: note: memory for activations is not known:
+>        $TMP/plan.json: chain has no loss, expected a
+>        cross_entropy or mse_loss at its end
+> ok: chain, batch 1: 5 operators in 11 parts on a machine of 4 devices; 2 stages,
+> schedule pipedream, micro-batches 1
 
 Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
@@ -131,20 +143,22 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > stage  operators           replicas    busy  in flight  weights   memory
 >     0  wte .. loss  (174)         8  473 ms          1   498 MB  33.7 GB
 >
-> Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
-> stage.
-> In closed form one minibatch every 484 ms in steady state; 3.78 s on one device, 484 ms data
-> parallel: 7.81 and 1.00 times as long. 1 in flight on each replica of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass sees them so
-> many updates late: no stage; the backward pass uses the same version, which is kept.
-> 220 places to cut would part operators that share a parameter, which this schedule does not
-> allow.
-> Predicted step 475 ms, simulated (the busiest device computes 473 ms of it), 67.4 samples/s,
-> 46.9 % of peak, 288 J; 871 MB sent, 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest
-> device.
+> Busy computing in a step, and memory: simulated, of the busiest and of the
+> fullest device of a stage.
+> In closed form one minibatch every 484 ms in steady state; 3.78 s on one device,
+> 484 ms data parallel: 7.81 and 1.00 times as long. 1 in flight on each replica
+> of the first stage.
+> A stage of r replicas updates its weights once for r minibatches; a forward pass
+> sees them so many updates late: no stage; the backward pass uses the same
+> version, which is kept.
+> 220 places to cut would part operators that share a parameter, which this
+> schedule does not allow.
+> Predicted step 475 ms, simulated (the busiest device computes 473 ms of it),
+> 67.4 samples/s, 46.9 % of peak, 288 J; 871 MB sent, 1.99 GB on links; 33.7 GB of
+> 16 GB of memory on the fullest device.
 > In closed form 484 ms: compute 473 ms, exchange 11.2 ms, no overlap.
-> IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB, activations 26.2 GB,
-> buffers 6.59 GB.
+> IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB,
+> activations 26.2 GB, buffers 6.59 GB.
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > vgg-a, batch 256, on 8 devices: planner 1f1b
 >
@@ -152,12 +166,12 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 >     0  conv1_1 .. pool3  (11)         4  199 ms          2  3.84 MB   292 MB
 >     1  conv4_1 .. loss   (17)         4  211 ms          1   528 MB  1.08 GB
 >
-> Busy computing in a step, and memory: simulated, of the busiest and of the fullest device of a
-> stage.
+> Busy computing in a step, and memory: simulated, of the busiest and of the
+> fullest device of a stage.
 > 16 micro-batches; the busiest stage computes 211 ms of a step, 95 % of it.
-> Predicted step 222 ms, simulated (the busiest device computes 211 ms of it), 1.15 k samples/s,
-> 41.9 % of peak, 121 J; 3.6 GB sent, 8.03 GB on links; 1.08 GB of 16 GB of memory on the fullest
-> device.
+> Predicted step 222 ms, simulated (the busiest device computes 211 ms of it),
+> 1.15 k samples/s, 41.9 % of peak, 121 J; 3.6 GB sent, 8.03 GB on links; 1.08 GB
+> of 16 GB of memory on the fullest device.
 > In closed form 249 ms: compute 199 ms, exchange 50.2 ms, no overlap.
 > Lower bound 191 ms (arithmetic): no plan has a shorter step; gap 16 %.
 $ hypar plan vgg-a --on cluster:2x4 --planner gpipe --stages 4 --micro-batches 4 -q -o $TMP/gpipe.json
@@ -168,16 +182,16 @@ $ hypar lower $TMP/gpipe.json | head -3
 
 Pipelines fit or do not by what is simulated; pipedream's recurrence has a closed form of it.
 $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 1GB | sed -n '3,12p'
-> stage  operators                                   replicas     busy  in flight  weights  memory
->     0  embeddings.word .. layer.0.ffn.norm   (20)         2  53.6 ms         16   124 MB  714 MB
->     1  layer.1.attention.q ..                (28)         2   105 ms         16  56.7 MB  958 MB
->        layer.2.ffn.norm
->     2  layer.3.attention.q ..                (14)         2  52.3 ms         16  28.4 MB  498 MB
->        layer.3.ffn.norm
->     3  layer.4.attention.q ..                (28)         2   105 ms         16  56.7 MB  958 MB
->        layer.5.ffn.norm
->     4  layer.6.attention.q ..                (14)         2  52.3 ms         16  28.4 MB  498 MB
->        layer.6.ffn.norm
+> stage  operators                   replicas     busy  in flight  weights  memory
+>     0  embeddings.word ..    (20)         2  53.6 ms         16   124 MB  714 MB
+>        layer.0.ffn.norm
+>     1  layer.1.attention.q   (28)         2   105 ms         16  56.7 MB  958 MB
+>        .. layer.2.ffn.norm
+>     2  layer.3.attention.q   (14)         2  52.3 ms         16  28.4 MB  498 MB
+>        .. layer.3.ffn.norm
+>     3  layer.4.attention.q   (28)         2   105 ms         16  56.7 MB  958 MB
+>        .. layer.5.ffn.norm
+>     4  layer.6.attention.q   (14)         2  52.3 ms         16  28.4 MB  498 MB
 $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 800MB
 > hypar: gpipe: no plan found that fits; the nearest needs 850 MB on device 1, which has 800 MB
 ? 1
@@ -212,12 +226,16 @@ $ hypar plan tests/data/bounds/sampled-weight.json --on cluster:1x64+cluster:1x6
 
 What is not trained has no backward half, in closed form and for utilisation either.
 $ hypar plan tests/data/untrained-head.json --on full:2 --planner dp | grep -v bound | grep -o 'compute [0-9.]* [a-z]*\|[0-9.]* %'
+> hypar: note: tests/data/untrained-head.json: 'head.w' is not trained: the loss
+>        does not depend on it
 > 2.9 %
 > compute 134 ns
 
 A stage whose errors nobody waits for takes its time all the same.
 $ hypar plan tests/data/untrained-head.json --on full:2 --planner pipedream | grep 'Predicted step'
-> Predicted step 1.24 us, simulated (the busiest device computes 1.24 us of it), 3.23 M samples/s,
+> hypar: note: tests/data/untrained-head.json: 'head.w' is not trained: the loss
+>        does not depend on it
+> Predicted step 1.24 us, simulated (the busiest device computes 1.24 us of it),
 
 Bad requests.
 $ hypar plan tests/data/pipedream/chain.txt --on full:8 --planner pipedream --straight
@@ -242,15 +260,15 @@ $ hypar plan vgg-a --on full:4 --planner zb-h1 --stages 4 --micro-batches 8 -q -
 
 # Gradient accumulation: micro-batches one after another, without a pipeline.
 $ hypar plan mlp:64-64 --batch 64 --on full:2 --planner dp --micro-batches 8 -q -o - | grep '"schedule"'
->   "schedule": {"name": "none", "micro_batches": 8, "stash": false, "vertical_sync": false}
+>   "schedule": {"name": "none", "micro_batches": 8, "stash": false, "vertical_sync": false},
 $ hypar plan mlp:64-64 --batch 64 --on full:2 --planner flexflow --micro-batches 8
 > hypar: --micro-batches is for planners auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, hybrid and 3d, not flexflow
 ? 2
 
 # A device in several stages; an order that waits for itself.
 $ hypar check tests/fuzz/corpus/plan/interleaved.json
-> ok: mlp:8-6-4, batch 12: 4 operators in 8 parts on a machine of 4 devices; 4 stages, schedule
-> interleaved, micro-batches 4
+> ok: mlp:8-6-4, batch 12: 4 operators in 8 parts on a machine of 4 devices; 4
+> stages, schedule interleaved, micro-batches 4
 > memory: 880 B of 16 GB on the fullest device
 $ hypar simulate tests/fuzz/corpus/plan/slots.json | head -n 1
 > mlp:8-6-4, batch 12, fp32, on 4 devices: a step takes 5.03 us

@@ -20,11 +20,12 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > memory        2.88 MB  5.71 MB  36.4 MB  3.47 MB
 > step          8.51 ms  17.1 ms   172 ms  15.9 ms
 >
-> Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
-> program sends, each byte once (hypar lower). Memory and step: simulated.
-> Predicted step 8.51 ms, simulated (the busiest device computes 2.54 ms of it), 30.1 k samples/s,
-> 30.8 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links; 2.88 MB of 8 GB of memory on the
-> fullest device.
+> Levels as the paper counts them: fp32, both directions, every group. Exact: what
+> the plan's program sends, each byte once (hypar lower). Memory and step:
+> simulated.
+> Predicted step 8.51 ms, simulated (the busiest device computes 2.54 ms of it),
+> 30.1 k samples/s, 30.8 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links;
+> 2.88 MB of 8 GB of memory on the fullest device.
 > In closed form 8.13 ms: compute 2.63 ms, exchange 5.5 ms, no overlap.
 > Lower bound 2.53 ms (arithmetic): no plan has a shorter step; gap 237 %.
 
@@ -48,11 +49,12 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > memory        2.88 MB  5.71 MB  36.4 MB  3.47 MB
 > step          6.59 ms  17.1 ms   172 ms  15.9 ms
 >
-> Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
-> program sends, each byte once (hypar lower). Memory and step: simulated.
-> Predicted step 6.59 ms, simulated (the busiest device computes 2.54 ms of it), 38.8 k samples/s,
-> 39.8 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links; 2.88 MB of 8 GB of memory on the
-> fullest device.
+> Levels as the paper counts them: fp32, both directions, every group. Exact: what
+> the plan's program sends, each byte once (hypar lower). Memory and step:
+> simulated.
+> Predicted step 6.59 ms, simulated (the busiest device computes 2.54 ms of it),
+> 38.8 k samples/s, 39.8 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links;
+> 2.88 MB of 8 GB of memory on the fullest device.
 > In closed form 7.21 ms: compute 2.63 ms, exchange 4.57 ms, no overlap.
 > Lower bound 2.53 ms (arithmetic): no plan has a shorter step; gap 161 %.
 
@@ -75,18 +77,19 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 > memory         183 MB   218 MB   567 MB   215 MB
 > step          10.3 ms  10.9 ms  25.5 ms  10.8 ms
 >
-> Levels as the paper counts them: fp32, both directions, every group. Exact: what the plan's
-> program sends, each byte once (hypar lower). Memory and step: simulated.
-> Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it), 3.12 k samples/s,
-> 36.0 % of peak, 3.67 J; 309 MB sent, 310 MB on links; 183 MB of 16 GB of memory on the fullest
-> device.
+> Levels as the paper counts them: fp32, both directions, every group. Exact: what
+> the plan's program sends, each byte once (hypar lower). Memory and step:
+> simulated.
+> Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it),
+> 3.12 k samples/s, 36.0 % of peak, 3.67 J; 309 MB sent, 310 MB on links; 183 MB
+> of 16 GB of memory on the fullest device.
 > In closed form 9.13 ms: compute 8.18 ms, exchange 947 us, no overlap.
 > Lower bound 7.69 ms (arithmetic): no plan has a shorter step; gap 33 %.
 
 A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
-> ok: sfc, batch 256: 8 operators in 16 parts on a machine of 4 devices; 2 stages, schedule zb-h2,
-> micro-batches 256
+> ok: sfc, batch 256: 8 operators in 16 parts on a machine of 4 devices; 2 stages,
+> schedule zb-h2, micro-batches 256
 > memory: 294 MB of 8 GB on the fullest device
 
 Predicted is what the simulator says, and beside it the closed form.
@@ -134,19 +137,19 @@ $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305
 
 auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
-> vgg-a, batch 64, on 8 devices: planner hybrid, as for links half as fast
+> vgg-a, batch 64, on 8 devices: planner hybrid, as for links 0.5 times as fast
 > Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "hybrid",
 >     "fits": true
 >     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
->       {"planner": "hybrid", "step_s": 0.049031208111, "comm_bytes": 570010168, "energy_j": 29.469965442588105},
->       {"planner": "flexflow", "step_s": 0.049122537887, "comm_bytes": 593219128, "energy_j": 29.503069693718988},
->       {"planner": "accpar", "step_s": 0.049177107869, "comm_bytes": 513571360, "energy_j": 29.482976197724124},
->       {"planner": "owt", "step_s": 0.049240598738, "comm_bytes": 635475512, "energy_j": 29.51283073434876},
->       {"planner": "optcnn", "step_s": 0.049255958312, "comm_bytes": 587241016, "energy_j": 29.493889760801235},
->       {"planner": "hypar", "step_s": 0.04930926384, "comm_bytes": 581446144, "energy_j": 29.50292324927484},
->       {"planner": "3d", "step_s": 0.06166951595, "comm_bytes": 3083680280, "energy_j": 30.9719795499904}
+>       {"planner": "hybrid", "step_s": 0.049031208111, "compute_s": 0.048655185603, "comm_bytes": 570010168, "energy_j": 29.469965442588105, "how": "n=8 of 22 operators, c=8 of 4, n=2 c=4 of 1, ..., optimizer sharded"},
+>       {"planner": "flexflow", "step_s": 0.049122537887, "compute_s": 0.048769552713, "comm_bytes": 593219128, "energy_j": 29.503069693718988, "how": "n=8 of 23 operators, c=8 of 2, k=8 of 1, ..."},
+>       {"planner": "accpar", "step_s": 0.049177107869, "compute_s": 0.048764938455, "comm_bytes": 513571360, "energy_j": 29.482976197724124, "how": "n=8 of 16 operators, n=4 r=2 of 3, n=4 c=2 of 2, ..."},
+>       {"planner": "owt", "step_s": 0.049240598738, "compute_s": 0.048762727753, "comm_bytes": 635475512, "energy_j": 29.51283073434876, "how": "n=8 of 22 operators, k=8 of 3, c=8 of 3"},
+>       {"planner": "optcnn", "step_s": 0.049255958312, "compute_s": 0.048731270473, "comm_bytes": 587241016, "energy_j": 29.493889760801235, "how": "n=8 of 16 operators, n=4 c=2 of 4, k=8 of 3, ..."},
+>       {"planner": "hypar", "step_s": 0.04930926384, "compute_s": 0.048788517762, "comm_bytes": 581446144, "energy_j": 29.50292324927484, "how": "n=8 of 18 operators, n=4 r=2 of 3, c=8 of 3, ..."},
+>       {"planner": "3d", "step_s": 0.06166951595, "compute_s": 0.053080001677, "comm_bytes": 3083680280, "energy_j": 30.9719795499904, "how": "data 2 x tensor 2 x pipeline 2, 1f1b, 8 micro-batches, optimizer sharded"}
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
 $ hypar plan bert-base --on cluster:2x8,device=a100 | grep -e '^Left out'
@@ -156,11 +159,11 @@ $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s --planner optc
 
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
-$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -o $TMP/plan.json | sed -n '1p;/^IT/,/^buffers/p'
+$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -o $TMP/plan.json | sed -n '1p;/^IT/,/buffers/p'
 > hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
 > vgg-a, batch 64, on 8 devices: planner optcnn
-> IT DOES NOT FIT: device 0 would hold parameters 68.9 MB, gradients 68.9 MB, activations 506 MB,
-> buffers 28.9 MB.
+> IT DOES NOT FIT: device 0 would hold parameters 68.9 MB, gradients 68.9 MB,
+> activations 506 MB, buffers 28.9 MB.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -q -o $TMP/plan.json
 > hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
 ? 1
@@ -168,8 +171,8 @@ $ hypar check $TMP/plan.json --memory 140MB
 > hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
-> IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB, activations 3.34 GB,
-> buffers 6.58 GB.
+> IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB,
+> activations 3.34 GB, buffers 6.58 GB.
 $ hypar plan vgg-a --on htree:16 --planner mp --memory 10GB -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
 > hypar: $TMP/plan.json: device 0 needs 9.98 GB of memory, has 8 GB
@@ -177,9 +180,10 @@ $ hypar check $TMP/plan.json
 
 What takes long to simulate, or cannot be, is predicted in closed form.
 $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
-> program sends, each byte once (hypar lower). Step: in closed form.
-> Predicted step 2.44 s (compute 1.36 s, exchange 1.08 s; no overlap), 420 samples/s, 27.5 % of
-> peak, 110 kJ; weights, gradients and optimizer state 12.5 GB on the fullest device.
+> the plan's program sends, each byte once (hypar lower). Step: in closed form.
+> Predicted step 2.44 s (compute 1.36 s, exchange 1.08 s; no overlap), 420
+> samples/s, 27.5 % of peak, 110 kJ; weights, gradients and optimizer state
+> 12.5 GB on the fullest device.
 > In closed form, not simulated: a step of about 2.7e+06 tasks takes long.
 $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | sed -n '/"predicted"/,/"search"/p'
 >   "predicted": {
@@ -218,12 +222,12 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 > conv1 .. flatten  (7)        n=4    0-3
 > fc1 .. loss       (6)        whole  1
 >
-> Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
-> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB of 16 GB of memory on the fullest
-> device.
+> Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it),
+> 2.56 M samples/s, 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB
+> of 16 GB of memory on the fullest device.
 > Lower bound 5.24 us (arithmetic): no plan has a shorter step; gap 138 %.
-> Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 8 % accepted, beta
-> 200; --proposals 400 repeats it.
+> Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 8 %
+> accepted, beta 200; --proposals 400 repeats it.
 $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > lenet5, batch 32, on 4 devices: planner exhaustive
 >
@@ -231,9 +235,9 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > conv1 .. flatten  (7)        n=4    0-3
 > fc1 .. loss       (6)        whole  0
 >
-> Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it), 2.56 M samples/s,
-> 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB of 16 GB of memory on the fullest
-> device.
+> Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it),
+> 2.56 M samples/s, 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB
+> of 16 GB of memory on the fullest device.
 > Lower bound 5.24 us (arithmetic): no plan has a shorter step; gap 138 %.
 $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 --json | grep -e '"proposals"' -e '"start' -e '"model": "sim'
 >     "model": "simulated",
@@ -249,7 +253,7 @@ $ hypar plan lenet5 --on full:2 --planner flexflow --budget 1ns --json | grep -c
 
 A plan is improved; operators stay as told.
 $ hypar plan alexnet --batch 64 --on full:3,bandwidth=2GB/s --planner dp -q -o $TMP/dp.json
-$ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3: -q -o $TMP/better.json
+$ hypar plan --start $TMP/dp.json --proposals 400 --fix conv1:h=3 --fix fc3:unsplit -q -o $TMP/better.json
 $ hypar check $TMP/better.json
 > ok: alexnet, batch 64: 22 operators in 63 parts on a machine of 3 devices
 > memory: 296 MB of 16 GB on the fullest device
@@ -266,7 +270,7 @@ $ hypar plan --start $TMP/dp.json --proposals 4 --precision bf16 --seed 7 -q -o 
 >   "optimizer": "sgd",
 >   "seed": 7,
 $ hypar plan lenet5 --on full:4 --planner dp --fix conv1:n=2
-> hypar: --fix is for planners auto, flexflow and exhaustive, not dp
+> hypar: --fix is for planners auto, hybrid, flexflow and exhaustive, not dp
 ? 2
 $ hypar plan lenet5 --on full:4 --fix conv9:n=2
 > hypar: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
@@ -313,55 +317,93 @@ $ hypar plan sfc --on htree:4 --memory 3cm
 > hypar: --memory: '3cm' is not a size such as 80GB or 80GiB
 ? 2
 
+A planner that is to be loaded (tests/install/run.sh loads one).
+$ hypar plan lenet5 --on full:2 --planner $TMP/nowhere.so 2>&1 | sed 's/so: .*/so: .../'
+> hypar: $TMP/nowhere.so: ...
+$ hypar planners --planner dp,./README.md >/dev/null 2>&1
+? 3
+
 $ hypar planners
-> planner                                               after
-> auto        the best of the others by simulated
->             time, within memory
-> dp          data parallel: every operator by samples  the baseline of all four papers
-> mp          model parallel: every weighted layer by   HyPar, HPCA 2019
->             its input features
-> owt         one weird trick: convolutions by          Krizhevsky, arXiv:1404.5997
->             samples, other layers by features
-> hypar       least exchange, each layer dp or mp at    Song et al., HPCA 2019, Algorithms 1 and 2
->             each level of the machine
-> accpar      least exchange with three types of        Song et al., HPCA 2020
->             partition, unequal shares where devices
+> planner                               after
+> auto        the best of the others
+>             by simulated time,
+>             within memory
+> dp          data parallel: every      the baseline of all four papers
+>             operator by samples
+> mp          model parallel: every     HyPar, HPCA 2019
+>             weighted layer by its
+>             input features
+> owt         one weird trick:          Krizhevsky, arXiv:1404.5997
+>             convolutions by samples,
+>             other layers by features
+> hypar       least exchange, each      Song et al., HPCA 2019, Algorithms 1 and 2
+>             layer dp or mp at each
+>             level of the machine
+> accpar      least exchange with       Song et al., HPCA 2020
+>             three types of
+>             partition, unequal
+>             shares where devices
 >             differ
-> optcnn      least time, each layer by samples,        Jia et al., ICML 2018
->             channels, height and width at once
-> 1f1b        equal stages, one micro-batch forward,    Narayanan et al., ICML 2021
->             one backward in turn, less memory
-> gpipe       equal stages, micro-batches all forward,  Huang et al., NeurIPS 2019
->             then all backward
-> zb-h1       1f1b with gradients in the bubbles, no    Qi et al., ICLR 2024
->             more memory
-> zb-h2       the same with twice as many               Qi et al., ICLR 2024
->             micro-batches in flight
-> pipedream   replicated stages of a pipeline,          PipeDream, SOSP 2019
->             minibatches in turn, delayed updates
-> hybrid      stages, splits, micro-batches,            Alpa, OSDI 2022; Piper, NeurIPS 2021
->             recomputation and sharding in one search
-> 3d          an expert's: data x tensor x pipeline,    Narayanan et al., SC 2021
->             columns then rows, heads, equal stages
-> flexflow    random changes of splits and devices,     Jia et al., MLSys 2019
->             judged by simulated steps
-> exhaustive  every aligned plan of a small problem:
->             the optimum
+> optcnn      least time, each layer    Jia et al., ICML 2018
+>             by samples, channels,
+>             height and width at once
+> 1f1b        equal stages, one         Narayanan et al., ICML 2021
+>             micro-batch forward, one
+>             backward in turn, less
+>             memory
+> gpipe       equal stages,             Huang et al., NeurIPS 2019
+>             micro-batches all
+>             forward, then all
+>             backward
+> zb-h1       1f1b with gradients in    Qi et al., ICLR 2024
+>             the bubbles, no more
+>             memory
+> zb-h2       the same with twice as    Qi et al., ICLR 2024
+>             many micro-batches in
+>             flight
+> pipedream   replicated stages of a    PipeDream, SOSP 2019
+>             pipeline, minibatches in
+>             turn, delayed updates
+> hybrid      stages, splits,           Alpa, OSDI 2022; Piper, NeurIPS 2021
+>             micro-batches,
+>             recomputation and
+>             sharding in one search
+> 3d          an expert's: data x       Narayanan et al., SC 2021
+>             tensor x pipeline,
+>             columns then rows,
+>             heads, equal stages
+> flexflow    random changes of splits  Jia et al., MLSys 2019
+>             and devices, judged by
+>             simulated steps
+> exhaustive  every aligned plan of a
+>             small problem: the
+>             optimum
 
 Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
 $ hypar plan gpt3-175b --on full:4
-> hypar: note: dp: weights, gradients and sgd state need 1.4 TB on device 0, which has 16 GB
-> hypar: note: mp: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: owt: weights, gradients and sgd state need 350 GB on device 0, which has 16 GB
-> hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0, which has 16 GB
-> hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0, which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.61 TB on device 3, which has 16 GB
-> hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device 3, which has 16 GB
-> hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device 3, which has 16 GB
+> hypar: note: dp: weights, gradients and sgd state need 1.4 TB on device 0, which
+>        has 16 GB
+> hypar: note: mp: weights, gradients and sgd state need 349 GB on device 0, which
+>        has 16 GB
+> hypar: note: owt: weights, gradients and sgd state need 350 GB on device 0,
+>        which has 16 GB
+> hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0,
+>        which has 16 GB
+> hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0,
+>        which has 16 GB
+> hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0,
+>        which has 16 GB
+> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device
+>        0, which has 16 GB
+> hypar: note: gpipe: no plan found that fits; the nearest needs 1.61 TB on device
+>        3, which has 16 GB
+> hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device
+>        3, which has 16 GB
+> hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device
+>        3, which has 16 GB
 > hypar: note: hybrid: no plan fits
-> hypar: note: 3d: no plan found that fits; the nearest needs 353 GB on device 0, which has 16 GB
+> hypar: note: 3d: no plan found that fits; the nearest needs 353 GB on device 0,
+>        which has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q
@@ -370,15 +412,15 @@ $ hypar plan gpt3-175b --on full:4 -q
 Where devices have different memories a planner that looks at them, or flexflow, which moves what is too much, may have one that fits.
 $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*'
 > planner hybrid
-> Left out: dp: weights, gradients and sgd state need 494 kB on device 2, which has 50 kB; mp:
+> Left out: dp: weights, gradients and sgd state need 494 kB on device 2, which
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: hybrid 42.3 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt 63.4 ms, zb-h2
->             64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms, 3d 70.7 ms, dp 299 ms, mp
+> The others: hybrid 42.3 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
+>             63.4 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
-> The others: optcnn 539 MB, accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe
->             1.58 GB, zb-h1 1.58 GB, zb-h2 1.58 GB, 3d 1.65 GB, dp 7.33 GB, mp 31.5 GB.
+> The others: optcnn 539 MB, accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b
+>             1.58 GB, gpipe 1.58 GB, zb-h1 1.58 GB, zb-h2 1.58 GB, 3d 1.65 GB, dp
 
 What numbers take is the plan's: precisions, masks, and what the framework has of each device.
 $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradient-precision fp32 --optimizer adam --framework-memory 2GB --dropout-masks kept -q -o $TMP/numbers.json; sed -n '/"precision"/,/"seed"/p' $TMP/numbers.json; hypar simulate $TMP/numbers.json --fits
@@ -390,8 +432,8 @@ $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradien
 >   "seed": 0,
 > mlp, batch 32, bf16 with fp32 gradients, adam, on 2 devices
 >
-> device  parameters  gradients  optimizer  activations  buffers  framework     peak     of
-> 0-1         814 kB    1.63 MB    4.88 MB      41.5 kB  32.8 kB       2 GB  2.01 GB  80 GB  fits
+> device parameters gradients optimizer activations buffers framework    peak    of
+> 0-1        814 kB   1.63 MB   4.88 MB     41.5 kB 32.8 kB      2 GB 2.01 GB 80 GB fits
 >
 > It fits: device 0, the fullest, needs 2.01 GB of 80 GB (2.5 %).
 > Recomputing activations would save up to 16.4 kB there.
@@ -421,7 +463,7 @@ $ hypar train $TMP/numbers.json
 How attention is written is an option of the model, which the plan keeps.
 $ hypar plan gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16 --attention unfused --on full:2 --planner dp -q -o $TMP/unfused.json && grep '"model"' $TMP/unfused.json && hypar check $TMP/unfused.json | sed 1q
 >   "model": "gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused",
-> ok: gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused, batch 32: 31 operators in 62
+> ok: gpt:layers=1,hidden=8,heads=2,seq=4,vocab=16,attention=unfused, batch 32: 31
 $ hypar plan gpt2:attention=fused --attention unfused --on full:2
 > hypar: gpt2:attention=fused,attention=unfused: option 'attention' is given twice
 ? 3
@@ -436,23 +478,27 @@ An expert's plan takes three degrees; its file is a layout, which is read back a
 $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8 --batch 32 --planner 3d --data 2 --tensor 4 --pipeline 2 --micro-batches 8 --sequence-parallel -o 3d.json | sed 's/Searched in .*/Searched in a moment./'
 > llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32, on 16 devices: planner 3d
 >
-> data 2 x tensor 4 x pipeline 2, 8 micro-batches, schedule 1f1b, sequence parallel
+> data 2 x tensor 4 x pipeline 2, 8 micro-batches, schedule 1f1b, sequence
+> parallel
 >
-> stage  layers                              each          devices  replicas  tensor
-> 0      embed_tokens, layers.0 .. layers.3  4 layers + 1  0-7             2       4
-> 1      layers.4 .. layers.7, norm .. loss  4 layers + 3  8-15            2       4
+> stage  layers                            each          devices  replicas  tensor
+> 0      embed_tokens,                     4 layers + 1  0-7             2       4
+>        layers.0 .. layers.3
+> 1      layers.4 .. layers.7,             4 layers + 3  8-15            2       4
+>        norm .. loss
 >
 > operators                  split
 > embed_tokens               n=2 v=4
-> layers.0 .. layers.7  8 x  n=2: input_norm t=4, q_proj .. v_proj k=4, attn a=4, o_proj c=4,
->                            attn.add .. post_norm t=4, gate_proj .. gate k=4, down_proj c=4,
->                            mlp.add t=4; sent again: input_norm and post_norm
+> layers.0 .. layers.7  8 x  n=2: input_norm t=4, q_proj .. v_proj k=4, attn a=4,
+>                            o_proj c=4, attn.add .. post_norm t=4,
+>                            gate_proj .. gate k=4, down_proj c=4, mlp.add t=4;
+>                            sent again: input_norm and post_norm
 > norm                       n=2 t=4; sent again
 > lm_head .. loss       (2)  n=2 k=4
 >
-> Predicted step 27.1 ms, simulated (the busiest device computes 23.4 ms of it), 1.18 k samples/s,
-> 28.5 % of peak, 21.5 J; 4.74 GB sent, 9.55 GB on links; 104 MB of 16 GB of memory on the fullest
-> device.
+> Predicted step 27.1 ms, simulated (the busiest device computes 23.4 ms of it),
+> 1.18 k samples/s, 28.5 % of peak, 21.5 J; 4.74 GB sent, 9.55 GB on links; 104 MB
+> of 16 GB of memory on the fullest device.
 > In closed form 23.4 ms: compute 16.6 ms, exchange 6.78 ms, no overlap.
 > Lower bound 16.3 ms (arithmetic): no plan has a shorter step; gap 67 %.
 > Searched in a moment.
@@ -465,15 +511,26 @@ $ grep -v graph_hash 3d.json
 >   "precision": "fp32",
 >   "optimizer": "sgd",
 >   "seed": 0,
->   "layout": {"data": 2, "tensor": 4, "pipeline": 2, "micro_batches": 8, "schedule": "1f1b", "sequence_parallel": true}
+>   "layout": {"data": 2, "tensor": 4, "pipeline": 2, "micro_batches": 8, "schedule": "1f1b", "sequence_parallel": true},
+>   "search": {
+>     "planner": "3d",
+>     "step_s": 0.027097564214,
+>     "compute_s": 0.023366209084,
+>     "comm_bytes": 4742541368,
+>     "energy_j": 21.469361163212483,
+>     "asked": "3d",
+>     "options": "--micro-batches 8 --data 2 --tensor 4 --pipeline 2 --sequence-parallel",
+>     "plan_hash": "bf46d23436a2d46a"
+>   }
 > }
 $ hypar check 3d.json
-> ok: llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32: 132 operators in 1,056 parts
-> on a machine of 16 devices; 2 stages, schedule 1f1b, micro-batches 8
+> ok: llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256, batch 32: 132 operators
+> in 1,056 parts on a machine of 16 devices; 2 stages, schedule 1f1b,
+> micro-batches 8
 > memory: 104 MB of 16 GB on the fullest device
 Degrees that are not given are chosen.
 $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8 --batch 32 --planner 3d --pipeline 2 | sed -n 3p
-> data 4 x tensor 2 x pipeline 2 (2 chunks), 8 micro-batches, schedule interleaved, shard
+> data 4 x tensor 2 x pipeline 2 (2 chunks), 8 micro-batches, schedule
 What does not fit together gets one line.
 $ hypar plan gpt2 --on cluster:2x8 --planner 3d --data 2 --tensor 2 --pipeline 2
 > hypar: 3d: layout: data 2 x tensor 2 x pipeline 2 is not 16, the devices of the machine
@@ -485,7 +542,7 @@ $ hypar plan gpt2 --on cluster:2x8 --planner 3d --pipeline 16
 > hypar: 3d: layout: pipeline 16: the model has 12 layers, expected at least as many
 ? 1
 $ hypar plan gpt2 --on cluster:2x8 --planner 3d --schedule both
-> hypar: --schedule: 'both' is not a schedule, such as gpipe or 1f1b
+> hypar: --schedule: 'both' is not none, gpipe, 1f1b, pipedream, interleaved, zb-h1, zb-h2 or slots
 ? 2
 $ rm 3d.json
 
@@ -497,24 +554,24 @@ One of a kind.
 $ hypar plan mlp:4-4 --batch 2 --on full:1 --planner optcnn | grep -e device -e layer
 > mlp:4-4, batch 2, on 1 device: planner optcnn
 > operators         kind  split  devices
-> t_C 0.578 ns + t_X 0 s + t_S 0 s (all-reduce); 0 B moved between layers, 0 B for parameters. 1
-> layer with 1 configuration by nkhw, 0 edges in 1 table; 1 node, 0 edge and 0 general
-> Predicted step 0.843 ns, simulated (the busiest device computes 0.843 ns of it), 2.37 G
-> fullest device.
+> t_C 0.578 ns + t_X 0 s + t_S 0 s (all-reduce); 0 B moved between layers, 0 B for
+> parameters. 1 layer with 1 configuration by nkhw, 0 edges in 1 table; 1 node, 0
+> Predicted step 0.843 ns, simulated (the busiest device computes 0.843 ns of it),
+> of memory on the fullest device.
 
 The largest batch that fits: of samples for all devices alike, or where that is too many, fewer.
 $ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp | head -3
-> resnet50, batch 14992 (the largest that fits; 15,008 needs 27.3 MB more than 80 GB), on 16
-> devices: planner dp
+> resnet50, batch 14992 (the largest that fits; 15,008 needs 27.3 MB more than
+> 80 GB), on 16 devices: planner dp
 >
 $ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp --micro-batches 4 | head -2
-> resnet50, batch 59968 (the largest that fits in 4 micro-batches; 60,032 needs 27.3 MB more than
-> 80 GB), on 16 devices: planner dp
+> resnet50, batch 59968 (the largest that fits in 4 micro-batches; 60,032 needs
+> 27.3 MB more than 80 GB), on 16 devices: planner dp
 $ hypar plan vgg16 --on cluster:1x8 --batch max -p 1f1b --stages 8 | head -2
-> vgg16, batch 408 (the largest that fits; of 416: 1f1b: no plan found that fits; the nearest
-> needs 16.3 GB on device 0, which has 16 GB), on 8 devices: planner 1f1b
+> vgg16, batch 408 (the largest that fits; of 416: 1f1b: no plan found that fits;
+> the nearest needs 16.3 GB on device 0, which has 16 GB), on 8 devices: planner
 $ hypar plan gpt2-xl --on cluster:4x8 --batch max -p mp -q | head -1
-> gpt2-xl, batch 10 (the largest that fits; 11 needs 16.4 GB of 16 GB), on 32 devices: planner mp
+> gpt2-xl, batch 10 (the largest that fits; 11 needs 16.4 GB of 16 GB), on 32
 $ hypar plan alexnet --on full:4 --batch max -p owt --memory 4GB --json | sed -n '/largest_batch/,/}/p'
 >   "largest_batch": {
 >     "batch": 4764,

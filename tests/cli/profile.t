@@ -22,12 +22,14 @@ $ XDG_CACHE_HOME=$TMP/cache hypar simulate $TMP/plan.json 2>/dev/null | grep Pro
 $ hypar simulate $TMP/plan.json | grep Profile
 ? 1
 $ sed 's/"processor": "[^"]*"/"processor": "abacus"/' $TMP/p.json >$TMP/other.json && hypar simulate $TMP/plan.json --profile $TMP/other.json 2>&1 >/dev/null | sed 's/abacus, [0-9]* cores/abacus, N cores/'
-> hypar: note: $TMP/other.json: measured on abacus, N cores, which is another machine
+> hypar: note: $TMP/other.json: measured on abacus, N cores,
+>        which is another machine
 $ hypar profile mlp:20-16-10 --on local:1 -o $TMP/other.json 2>&1 | sed 's/abacus, [0-9]* cores/abacus, N cores/'
 > hypar: $TMP/other.json: measured on abacus, N cores, which is another machine; remove it, or -o another
 So it is by other ranks, threads or kernels.
 $ sed 's/"threads": 1/"threads": 3/' $TMP/p.json >$TMP/threads.json && hypar simulate $TMP/plan.json --profile $TMP/threads.json 2>&1 >/dev/null | sed 's/; not 1, 1, .*/; not 1, 1, K/'
-> hypar: note: $TMP/threads.json: measured with ranks 1, threads 3, kernels reference; not 1, 1, K
+> hypar: note: $TMP/threads.json: measured with ranks 1, threads
+>        3, kernels reference; not 1, 1, K
 $ hypar profile mlp:20-16-10 --on local:1 --kernels reference -o $TMP/threads.json
 > hypar: $TMP/threads.json: measured with ranks 1, threads 3, kernels reference; not 1, 1, reference; remove it, or -o another
 ? 3
@@ -51,3 +53,17 @@ $ hypar profile mlp --on local:1 --planner dp,
 $ hypar profile mlp --on local:1 -o /nonexistent/p.json
 > hypar: /nonexistent/p.json: cannot write: No such file or directory
 ? 4
+
+Times of PyTorch's profiler: the step takes what its operators and the optimizer took.
+$ hypar profile mlp:4-3-2 --batch 2 --on local:1 --measured tests/fuzz/corpus/trace/torch-host -o $TMP/torch.json
+> $TMP/torch.json: 12 calls known, 12 from this trace
+> 2 steps of 200 us: operators 83 us, update 10 us, not matched 7 us
+$ hypar profile mlp:4-3-2 --batch 2 --on local:1 --measured tests/fuzz/corpus/trace/torch-host -o $TMP/torch.json --json
+> {"calls": 12, "added": 12, "steps": 2, "on_device": false, "step_s": 0.0002, "computed_s": 8.3e-05, "operators_s": 8.3e-05, "update_s": 1e-05, "other_s": 7e-06}
+$ hypar plan mlp:4-3-2 --batch 2 --on local:1 --planner dp -o $TMP/plan.json -q; hypar simulate $TMP/plan.json --profile $TMP/torch.json 2>/dev/null | grep -e takes -e Profile
+> mlp:4-3-2, batch 2, fp32, on 1 device: a step takes 93 us
+> Profile   all 12 passes measured
+$ hypar profile $TMP/plan.json --measured tests/fuzz/corpus/trace/torch-host -o $TMP/plans.json -q; cmp $TMP/torch.json $TMP/plans.json
+$ hypar profile mlp:4-3-2 --batch 2 --measured tests/fuzz/corpus/trace/torch-host -o $TMP/p.json 2>&1
+> hypar: $TMP/p.json: measured with kernels reference; remove it, or -o another
+? 3

@@ -4,8 +4,9 @@
 # prose. Commands start in the repository's root; $TMP is an empty folder. --update rewrites.
 update=
 if [ "$1" = --update ]; then update=1 && shift; fi
-dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+dir=$(mktemp -d /tmp/hypar.XXXXXX) && trap 'rm -rf "$dir"' EXIT
 pass=0 fail=0
+unset COLUMNS # lines are broken at 80 columns; names of files are as long everywhere
 XDG_CACHE_HOME=$dir/cache && export XDG_CACHE_HOME # no profile of this machine
 for t in "$@"; do
     TMP=$dir/tmp

@@ -17,12 +17,12 @@ $ hypar simulate examples/plans/data-parallel.json
 >
 > Sent      627 MB, each byte once; 629 MB on links
 > Energy    295 mJ: arithmetic 32.5 mJ, SRAM 106 mJ, DRAM 117 mJ, links 40.3 mJ
-> Memory    92.9 MB of 16 GB (0.6 %) on device 0, the fullest: parameters 44.7 MB, gradients
->           44.7 MB, activations 3.45 MB, buffers 33.1 kB; it fits
+> Memory    92.9 MB of 16 GB (0.6 %) on device 0, the fullest: parameters 44.7 MB,
+>           gradients 44.7 MB, activations 3.45 MB, buffers 33.1 kB; it fits
 >
-> Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
-> moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
-> written to DRAM.
+> Energy: a multiply-add is an add, a multiply and three words of SRAM; every
+> tensor of a phase moves once between DRAM and SRAM; a word sent is read from
+> DRAM, crosses its links and is written to DRAM.
 
 A pipeline.
 $ hypar simulate examples/plans/pipeline.json
@@ -44,12 +44,13 @@ $ hypar simulate examples/plans/pipeline.json
 >
 > Sent      7.98 MB, each byte once; 7.98 MB on links
 > Energy    15.5 mJ: arithmetic 1.49 mJ, SRAM 4.76 mJ, DRAM 8.78 mJ, links 511 uJ
-> Memory    17 MB of 16 GB (0.1 %) on device 2, the fullest: parameters 2.12 MB, gradients
->           2.12 MB, optimizer 12.7 MB, activations 32.8 kB, buffers 32.8 kB; it fits
+> Memory    17 MB of 16 GB (0.1 %) on device 2, the fullest: parameters 2.12 MB,
+>           gradients 2.12 MB, optimizer 12.7 MB, activations 32.8 kB, buffers
+>           32.8 kB; it fits
 >
-> Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor of a phase
-> moves once between DRAM and SRAM; a word sent is read from DRAM, crosses its links and is
-> written to DRAM.
+> Energy: a multiply-add is an add, a multiply and three words of SRAM; every
+> tensor of a phase moves once between DRAM and SRAM; a word sent is read from
+> DRAM, crosses its links and is written to DRAM.
 
 The same plan elsewhere; without overlap; with every message of a collective simulated.
 $ hypar simulate examples/plans/one-weird-trick.json | head -n 2
@@ -84,8 +85,9 @@ $ hypar simulate examples/plans/data-parallel.json --local-bn | head -n 2
 > 37.5 k samples/s, 6.6 % of peak (model FLOPs), 1,279 tasks
 
 Forward phases alone, as for inference.
-$ hypar simulate examples/plans/data-parallel.json --forward | head -n 2
-> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a forward pass takes 108 us
+$ hypar simulate examples/plans/data-parallel.json --forward | head -n 3
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a forward pass takes
+> 108 us
 > 591 k samples/s, 34.8 % of peak (model FLOPs), 233 tasks
 $ hypar simulate examples/plans/data-parallel.json --forward --json | grep -e forward -e update_tasks
 >   "forward": true,
@@ -101,8 +103,9 @@ $ hypar simulate examples/plans/data-parallel.json --forward --check-delta 20 --
 >   "changes": 20,
 >   "mismatches": 0,
 $ hypar lower examples/plans/data-parallel.json --forward -q -o $TMP/forward.json
-$ hypar simulate $TMP/forward.json | head -n 2
-> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a forward pass takes 108 us
+$ hypar simulate $TMP/forward.json | head -n 3
+> resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a forward pass takes
+> 108 us
 > 591 k samples/s, 34.8 % of peak (model FLOPs), 233 tasks
 
 For other programs.
@@ -140,9 +143,9 @@ Does it fit?
 $ hypar simulate examples/plans/pipeline.json --fits
 > mlp:784-1024-1024-10, batch 128, fp16, adam, on 4 devices
 >
-> device  parameters  gradients  optimizer  activations  buffers   peak     of
-> 0-1        1.61 MB    1.61 MB    9.65 MB      57.9 kB  32.8 kB  13 MB  16 GB  fits
-> 2-3        2.12 MB    2.12 MB    12.7 MB      32.8 kB  32.8 kB  17 MB  16 GB  fits
+> device parameters gradients optimizer activations buffers  peak    of
+> 0-1       1.61 MB   1.61 MB   9.65 MB     57.9 kB 32.8 kB 13 MB 16 GB fits
+> 2-3       2.12 MB   2.12 MB   12.7 MB     32.8 kB 32.8 kB 17 MB 16 GB fits
 >
 > It fits: device 2, the fullest, needs 17 MB of 16 GB (0.1 %).
 > Recomputing activations would save up to 16.4 kB there.
@@ -181,28 +184,24 @@ $ hypar simulate tests/cli/plan.json --trace -
 >     {"name": "process_name", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"name": "devices"}},
 >     {"name": "process_name", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"name": "links"}},
 >     {"name": "process_name", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"name": "memory"}},
->     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"name": "device 0"}},
->     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"sort_index": 0}},
->     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 1, "tid": 1, "args": {"name": "device 1"}},
->     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 1, "tid": 1, "args": {"sort_index": 1}},
->     {"name": "fc1+loss forward part 0", "ph": "X", "ts": 0, "pid": 1, "tid": 0, "dur": 0.000467, "cat": "forward", "args": {"task": 0, "ready_us": 0, "micro_batch": 0}},
->     {"name": "fc1+loss forward part 1", "ph": "X", "ts": 0, "pid": 1, "tid": 1, "dur": 0.000467, "cat": "forward", "args": {"task": 1, "ready_us": 0, "micro_batch": 0}},
->     {"name": "loss backward part 0", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 0, "dur": 0.0002, "cat": "backward", "args": {"task": 2, "ready_us": 0.000467, "micro_batch": 0}},
->     {"name": "loss backward part 1", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 1, "dur": 0.0002, "cat": "backward", "args": {"task": 3, "ready_us": 0.000467, "micro_batch": 0}},
->     {"name": "fc1 gradient part 0", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "gradient", "args": {"task": 4, "ready_us": 0.000667, "micro_batch": 0}},
->     {"name": "fc1 gradient part 1", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "gradient", "args": {"task": 5, "ready_us": 0.000667, "micro_batch": 0}},
->     {"name": "fc1 gradient part 0", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 0, "dur": 8.9e-05, "cat": "gradient", "args": {"task": 6, "ready_us": 0.000667, "micro_batch": 0}},
->     {"name": "fc1 gradient part 1", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 1, "dur": 8.9e-05, "cat": "gradient", "args": {"task": 7, "ready_us": 0.000667, "micro_batch": 0}},
->     {"name": "all-reduce loss (recursive doubling)", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 0, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "bytes": 8}},
->     {"name": "all-reduce loss (recursive doubling)", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 1, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "bytes": 8}},
->     {"name": "all-reduce gradient of fc1.w (recursive doubling)", "ph": "X", "ts": 0.00088, "pid": 2, "tid": 0, "dur": 0.00256, "cat": "comm", "args": {"task": 9, "ready_us": 0.00088, "bytes": 128}},
->     {"name": "all-reduce gradient of fc1.w (recursive doubling)", "ph": "X", "ts": 0.00088, "pid": 2, "tid": 1, "dur": 0.00256, "cat": "comm", "args": {"task": 9, "ready_us": 0.00088, "bytes": 128}},
->     {"name": "all-reduce gradient of fc1.b (recursive doubling)", "ph": "X", "ts": 0.00344, "pid": 2, "tid": 0, "dur": 0.00064, "cat": "comm", "args": {"task": 10, "ready_us": 0.000969, "bytes": 32}},
->     {"name": "all-reduce gradient of fc1.b (recursive doubling)", "ph": "X", "ts": 0.00344, "pid": 2, "tid": 1, "dur": 0.00064, "cat": "comm", "args": {"task": 10, "ready_us": 0.000969, "bytes": 32}},
->     {"name": "update fc1.w", "ph": "X", "ts": 1.00344, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "update", "args": {"task": 11, "ready_us": 1.00344}},
->     {"name": "update fc1.w", "ph": "X", "ts": 1.00344, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "update", "args": {"task": 12, "ready_us": 1.00344}},
->     {"name": "update fc1.b", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 0, "dur": 5.3e-05, "cat": "update", "args": {"task": 13, "ready_us": 1.00408}},
->     {"name": "update fc1.b", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 1, "dur": 5.3e-05, "cat": "update", "args": {"task": 14, "ready_us": 1.00408}},
+>     {"name": "forward 0", "ph": "X", "ts": 0, "pid": 1, "tid": 0, "dur": 0.000467, "cat": "forward", "args": {"task": 0, "ready_us": 0, "name": "fc1+loss forward part 0", "micro_batch": 0}},
+>     {"name": "forward 0", "ph": "X", "ts": 0, "pid": 1, "tid": 1, "dur": 0.000467, "cat": "forward", "args": {"task": 1, "ready_us": 0, "name": "fc1+loss forward part 1", "micro_batch": 0}},
+>     {"name": "backward 0", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 0, "dur": 0.0002, "cat": "backward", "args": {"task": 2, "ready_us": 0.000467, "name": "loss backward part 0", "micro_batch": 0}},
+>     {"name": "backward 0", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 1, "dur": 0.0002, "cat": "backward", "args": {"task": 3, "ready_us": 0.000467, "name": "loss backward part 1", "micro_batch": 0}},
+>     {"name": "gradient 0", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "gradient", "args": {"task": 4, "ready_us": 0.000667, "name": "fc1 gradient part 0", "micro_batch": 0}},
+>     {"name": "gradient 0", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "gradient", "args": {"task": 5, "ready_us": 0.000667, "name": "fc1 gradient part 1", "micro_batch": 0}},
+>     {"name": "gradient 0", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 0, "dur": 0.000089, "cat": "gradient", "args": {"task": 6, "ready_us": 0.000667, "name": "fc1 gradient part 0", "micro_batch": 0}},
+>     {"name": "gradient 0", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 1, "dur": 0.000089, "cat": "gradient", "args": {"task": 7, "ready_us": 0.000667, "name": "fc1 gradient part 1", "micro_batch": 0}},
+>     {"name": "all-reduce", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 0, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "name": "all-reduce loss (recursive doubling)", "bytes": 8}},
+>     {"name": "all-reduce", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 1, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "name": "all-reduce loss (recursive doubling)", "bytes": 8}},
+>     {"name": "all-reduce", "ph": "X", "ts": 0.00088, "pid": 2, "tid": 0, "dur": 0.00256, "cat": "comm", "args": {"task": 9, "ready_us": 0.00088, "name": "all-reduce gradient of fc1.w (recursive doubling)", "bytes": 128}},
+>     {"name": "all-reduce", "ph": "X", "ts": 0.00088, "pid": 2, "tid": 1, "dur": 0.00256, "cat": "comm", "args": {"task": 9, "ready_us": 0.00088, "name": "all-reduce gradient of fc1.w (recursive doubling)", "bytes": 128}},
+>     {"name": "all-reduce", "ph": "X", "ts": 0.00344, "pid": 2, "tid": 0, "dur": 0.00064, "cat": "comm", "args": {"task": 10, "ready_us": 0.000969, "name": "all-reduce gradient of fc1.b (recursive doubling)", "bytes": 32}},
+>     {"name": "all-reduce", "ph": "X", "ts": 0.00344, "pid": 2, "tid": 1, "dur": 0.00064, "cat": "comm", "args": {"task": 10, "ready_us": 0.000969, "name": "all-reduce gradient of fc1.b (recursive doubling)", "bytes": 32}},
+>     {"name": "update", "ph": "X", "ts": 1.00344, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "update", "args": {"task": 11, "ready_us": 1.00344, "name": "update fc1.w"}},
+>     {"name": "update", "ph": "X", "ts": 1.00344, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "update", "args": {"task": 12, "ready_us": 1.00344, "name": "update fc1.w"}},
+>     {"name": "update", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 0, "dur": 0.000053, "cat": "update", "args": {"task": 13, "ready_us": 1.00408, "name": "update fc1.b"}},
+>     {"name": "update", "ph": "X", "ts": 1.00408, "pid": 1, "tid": 1, "dur": 0.000053, "cat": "update", "args": {"task": 14, "ready_us": 1.00408, "name": "update fc1.b"}},
 >     {"name": "device 0", "ph": "C", "ts": 0, "pid": 3, "tid": 0, "args": {"bytes": 292}},
 >     {"name": "device 0", "ph": "C", "ts": 0.000231, "pid": 3, "tid": 0, "args": {"bytes": 324}},
 >     {"name": "device 0", "ph": "C", "ts": 0.000338, "pid": 3, "tid": 0, "args": {"bytes": 340}},
@@ -215,14 +214,18 @@ $ hypar simulate tests/cli/plan.json --trace -
 >     {"name": "device 1", "ph": "C", "ts": 0.000467, "pid": 3, "tid": 1, "args": {"bytes": 404}},
 >     {"name": "device 1", "ph": "C", "ts": 0.000667, "pid": 3, "tid": 1, "args": {"bytes": 292}},
 >     {"name": "device 1", "ph": "C", "ts": 0.000969, "pid": 3, "tid": 1, "args": {"bytes": 164}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"name": "device 0"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 1, "tid": 0, "args": {"sort_index": 0}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"name": "device 0"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"sort_index": 0}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 1, "tid": 1, "args": {"name": "device 1"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 1, "tid": 1, "args": {"sort_index": 1}},
+>     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 3, "tid": 1, "args": {"name": "device 1"}},
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 3, "tid": 1, "args": {"sort_index": 1}},
 >     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"name": "0 -> 1"}},
 >     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 2, "tid": 0, "args": {"sort_index": 0}},
 >     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 2, "tid": 1, "args": {"name": "1 -> 0"}},
->     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 2, "tid": 1, "args": {"sort_index": 1}},
->     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"name": "device 0"}},
->     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 3, "tid": 0, "args": {"sort_index": 0}},
->     {"name": "thread_name", "ph": "M", "ts": 0, "pid": 3, "tid": 1, "args": {"name": "device 1"}},
->     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 3, "tid": 1, "args": {"sort_index": 1}}
+>     {"name": "thread_sort_index", "ph": "M", "ts": 0, "pid": 2, "tid": 1, "args": {"sort_index": 1}}
 >   ]
 > }
 
@@ -248,26 +251,31 @@ $ sed s/v100/k80/ $TMP/one.json > $TMP/other.json
 $ hypar simulate $TMP/lenet5.json --profile $TMP/one.json | grep Profile
 > Profile   1 of 34 passes measured, the others by the roofline
 $ hypar simulate $TMP/lenet5.json --profile $TMP/other.json | grep Profile
-> hypar: note: $TMP/other.json: knows none of the 34 passes of this step, nor its devices' efficiency; no measured time was used
+> hypar: note: $TMP/other.json: knows none of the 34 passes of
+>        this step, nor its devices' efficiency; no measured time was used
 > Profile   0 of 34 passes measured, all by the roofline
 $ hypar simulate $TMP/lenet5.json --profile $TMP/other.json --json -q | grep profile
 >   "profile": {"passes": 34, "measured_passes": 0, "calibrated": false},
 $ hypar simulate $TMP/lenet5.json --profile $TMP/one.json --fits > /dev/null
-> hypar: note: $TMP/one.json: not used, as --fits looks at no times
+> hypar: note: $TMP/one.json: not used, as --fits looks at no
+>        times
 $ hypar simulate examples/plans/data-parallel.json --profile $TMP/profile.json | grep Profile
 > Profile   0 of 248 passes measured, all at the calibrated efficiency
 $ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/one.json | grep Profile
 > Profile: 1 of 34 passes measured, the others by the roofline.
 $ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/other.json -q -o /dev/null
 $ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/other.json -o /dev/null | grep Profile
-> hypar: note: $TMP/other.json: knows none of the 34 passes of this step, nor its devices' efficiency; no measured time was used
+> hypar: note: $TMP/other.json: knows none of the 34 passes of
+>        this step, nor its devices' efficiency; no measured time was used
 > Profile: 0 of 34 passes measured, all by the roofline.
 $ hypar plan $PWD/tests/data/pipedream/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream --profile $TMP/one.json 2>&1 >/dev/null
-> hypar: note: $TMP/one.json: not used, as the plan was not simulated
+> hypar: note: $TMP/one.json: not used, as the plan was not
+>        simulated
 $ hypar compare lenet5 --on full:2 --planner dp,mp --profile $TMP/one.json | grep Profile
 > Profile: of its plan 0 of 34 passes measured, all by the roofline.
 $ hypar compare lenet5 --on full:2 --planner dp,mp --profile $TMP/other.json | grep Profile
-> hypar: note: $TMP/other.json: knows none of the 34 passes of this step, nor its devices' efficiency; no measured time was used
+> hypar: note: $TMP/other.json: knows none of the 34 passes of
+>        this step, nor its devices' efficiency; no measured time was used
 > Profile: of its plan 0 of 34 passes measured, all by the roofline.
 
 Delta simulation is full simulation.
@@ -324,12 +332,12 @@ $ hypar simulate examples/plans/pipedream.json | sed -n 1,9p
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
 > 1.11 M samples/s, 19.8 % of peak (model FLOPs), 1,050 tasks
 >
-> A step is a minibatch in steady state: 8.69 k/s. 45 minibatches in 5.18 ms, of which start-up
-> 408 us: each replica of the first stage admits 2 before it goes on to the next.
+> A step is a minibatch in steady state: 8.69 k/s. 45 minibatches in 5.18 ms, of
+> which start-up 408 us: each replica of the first stage admits 2 before it goes
+> on to the next.
 >
 > stage  replicas  computing  bubble  in flight  versions   memory
 >     0         3    62.2 us  45.9 %          2         2  26.2 MB
->     1         1    2.07 us  98.2 %          1         1  1.14 MB
 $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 >   "pipeline": {
 >     "minibatches": 45,
@@ -347,8 +355,8 @@ $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 $ hypar simulate examples/plans/pipedream.json --no-overlap --half-duplex | head -1
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 234 us
 $ hypar simulate examples/plans/pipedream.json --minibatches 3 | sed -n 4,5p
-> A step is a minibatch on average, not yet steady: 7.6 k/s. 3 minibatches in 395 us, of which
-> start-up 395 us: each replica of the first stage admits 2 before it goes on to the next.
+> A step is a minibatch on average, not yet steady: 7.6 k/s. 3 minibatches in
+> 395 us, of which start-up 395 us: each replica of the first stage admits 2
 $ hypar simulate tests/data/flexflow-fig4.json --half-duplex
 > hypar: simulate: --half-duplex needs a plan; 'tests/data/flexflow-fig4.json' is a program
 ? 2
@@ -358,28 +366,27 @@ $ hypar plan resnet18 --on cluster:2x2 --planner optcnn --all-reduce hierarchica
 >     "step_s": 0.016758480803,
 >   "step_s": 0.016758480803,
 >   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "no_overlap": true},
-$ hypar simulate $TMP/p.json | head -n 4; tail -n 2 $TMP/p.json
+$ hypar simulate $TMP/p.json | head -n 4; grep simulation $TMP/p.json
 > resnet18, batch 32, fp32, on 4 devices: a step takes 16.8 ms
 > 1.91 k samples/s, 33.1 % of peak (model FLOPs), 858 tasks
 > as planned: --all-reduce hierarchical-server --bucket 25000000 --no-overlap
 >
->   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "no_overlap": true}
-> }
+>   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "no_overlap": true},
 $ hypar lower $TMP/p.json -q -o - | grep -c bucket
 > 56
 Options are added to it, or stand in its place; a plan that is improved keeps it.
 $ hypar simulate $TMP/p.json --all-reduce auto --half-duplex | head -n 3
 > resnet18, batch 32, fp32, on 4 devices: a step takes 17.4 ms
 > 1.84 k samples/s, 31.9 % of peak (model FLOPs), 858 tasks
-> planned: --all-reduce hierarchical-server --bucket 25000000 --no-overlap; simulated: --bucket
+> planned: --all-reduce hierarchical-server --bucket 25000000 --no-overlap;
 $ hypar plan --start $TMP/p.json --proposals 4 --local-bn -q -o - | grep simulation
->   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "local_bn": true, "no_overlap": true}
+>   "simulation": {"all_reduce": "hierarchical-server", "bucket_bytes": 25000000, "local_bn": true, "no_overlap": true},
 Without it, as by default; and one that asks for what there is not.
-$ sed -i '/"simulation"/d; s/\("schedule".*\),$/\1/' $TMP/p.json && hypar simulate $TMP/p.json | head -n 3
+$ sed -i '/"simulation"/d' $TMP/p.json && hypar simulate $TMP/p.json | head -n 3
 > resnet18, batch 32, fp32, on 4 devices: a step takes 14.1 ms
 > 2.28 k samples/s, 39.4 % of peak (model FLOPs), 858 tasks
 >
-$ sed 's/\("schedule".*\)$/\1, "simulation": {"all_reduce": "rign"}/' $TMP/p.json | hypar check -
+$ sed 's/\("schedule".*\)$/\1 "simulation": {"all_reduce": "rign"},/' $TMP/p.json | hypar check -
 > hypar: standard input: simulation.all_reduce: unknown all-reduce 'rign'; did you mean ring?
 ? 3
 $ hypar plan lenet5 --on full:4 --planner dp --all-reduce auto -q -o - | grep -c simulation

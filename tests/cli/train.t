@@ -4,7 +4,8 @@ $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps
 > mlp:20-16-10, batch 6, fp32, on 2 ranks
 > sent in a step 4.06 kB 4.06 kB 1
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision fp64 --json | sed 's/"\([a-z_]*s\)": [0-9][0-9.e-]*/"\1": S/g'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:1' measures what this machine takes
+> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on
+>        local:1' measures what this machine takes
 > {"step": 1, "loss": S, "seconds": S}
 > {"step": 2, "loss": S, "seconds": S}
 > {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
@@ -58,7 +59,8 @@ $ ls $TMP
 
 Tests on held-out samples: the same under other plans.
 $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels reference --precision fp64 --test-data synthetic --test-every 20 | grep test | sed 's/ ([^)]*)//'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:1' measures what this machine takes
+> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on
+>        local:1' measures what this machine takes
 >    20/40      test on 1,024 samples: loss 1.35057, 77.25 % right
 >    40/40      test on 1,024 samples: loss 0.451433, 97.36 % right
 > test on 1,024 samples: loss 0.451433, 97.36 % right
@@ -69,7 +71,8 @@ $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels 
 $ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
 > 3
 $ hypar train gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12 --batch 8 --steps 2 --kernels reference --test-data synthetic | grep -o -e 'test on.*perplexity' -e '% of tokens' | sed 's/loss [^,]*/L/'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on local:1' measures what this machine takes
+> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on
+>        local:1' measures what this machine takes
 > test on 1,024 samples: L, perplexity
 > % of tokens
 > test on 1,024 samples: L, perplexity
@@ -168,6 +171,8 @@ $ head -c 90 /dev/zero > $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
 > hypar: $TMP/e.onnx: initializer 'w': external data '$TMP/w.bin' has 90 bytes, expected 96 from byte 0 on
 ? 3
 $ rm $TMP/w.bin; hypar train $TMP/e.onnx --batch 2
+> hypar: note: $TMP/e.onnx: the values of 1 initializer are in a
+>        file that is not there: enough to plan with, not to train
 > hypar: $TMP/e.onnx: initializer 'w': external data '$TMP/w.bin': No such file or directory
 ? 3
 
@@ -247,6 +252,18 @@ $ hypar import $TMP/given.json -o $TMP/again.json -q && grep -e weights -e train
 $ sed 's/\[9, 6\]/[8, 6]/' $TMP/given.json > $TMP/other.json; hypar train $TMP/other.json --steps 1 -q
 > hypar: $TMP/v.safetensors: tensor 'table' has shape [9, 6], expected [8, 6]
 ? 3
+
+A file of values has those of every constant. None of them is NaN where every number is checked. A graph that is written elsewhere expects them there.
+$ sed 's/{"name": "l"/{"name": "c", "shape": [6], "sample_dim": -1}, &/; s/"row"\]/"c"]/' $TMP/given.json > $TMP/constant.json; hypar train $TMP/constant.json --steps 1 -q
+> hypar: $TMP/v.safetensors: has no tensor 'c', expected one of shape [6]
+? 3
+$ (head -c -8 $TMP/v.safetensors; printf '\377\377\377\377\377\377\377\377') > $TMP/nan.safetensors; sed 's/v.safetensors/nan.safetensors/' $TMP/given.json > $TMP/nan.json; hypar train $TMP/nan.json --steps 1 --check -q
+> hypar: 'w' starts with 1 NaN among 18 numbers, expected none in a run that is checked
+? 3
+$ mkdir $TMP/sub; hypar import $TMP/given.json -o $TMP/sub/given.json > $TMP/out
+> hypar: note: $TMP/sub/given.json: its weights are expected in
+>        $TMP/sub/v.safetensors, and are in
+>        $TMP/v.safetensors
 $ rm $TMP/v.safetensors; hypar train $TMP/given.json --steps 1 -q
 > hypar: $TMP/v.safetensors: cannot open: No such file or directory
 ? 3

@@ -41,6 +41,8 @@ static const struct {
     { "simulate small-plan.json --trace out", NULL, false },
     { "simulate flexflow-fig4.json", NULL, false },
     { "simulate -", "plan.json", false },
+    { "simulate small-plan.json --svg out", NULL, false },
+    { "report small-plan.json --operators 1 -q -o out", NULL, false },
     { "lower plan.json -q -o out", NULL, false },
     { "compare net.json --on machine.json --planner hypar,dp --batch 8 -q", NULL, true },
     { "compare plan.json plan.json --json -o out", NULL, false },

@@ -23,7 +23,8 @@ static void check_plan(const struct hypar_graph *graph, const struct hypar_machi
     struct hypar_found *found;
     struct hypar_error err = { "" };
     struct hypar_search_options options = { .planner = "hybrid", .memory_bytes = memory_bytes };
-    check(hypar_search(&found, graph, machine, &options, &err), found, &err);
+    enum hypar_status status = hypar_search(&found, graph, machine, &options, &err);
+    check(status, found, &err);
     const struct hypar_pipeline_view *view = found ? hypar_found_pipeline(found) : NULL;
     for (int s = 0; view && s < view->n_stages; s++)
         if (view->stage[s].time_s > view->bottleneck_s ||
@@ -36,7 +37,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hypar_graph *graph;
     struct hypar_error err = { "" };
-    check(hp_graph_read_text(&graph, (const char *)data, size, "text", 0, &err), graph, &err);
+    enum hypar_status status =
+        hp_graph_read_text(&graph, (const char *)data, size, "text", 0, &err);
+    check(status, graph, &err);
     if (graph && !survives_writing(graph, &err))
         abort();
     if (graph && hp_has_choices(graph) && graph->n_ops <= 12 && graph->batch <= 64) {

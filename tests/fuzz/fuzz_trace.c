@@ -27,6 +27,20 @@ static const struct hypar_sim *simulated(void)
     return sim;
 }
 
+/* What PyTorch's profiler saw is a profile, which can be read again. */
+static void profile(FILE *to, const struct hypar_measured_step *step)
+{
+    struct hypar_profile *profile = hypar_profile_new();
+    struct hypar_measured_added added;
+    struct hypar_error err = { "" };
+    enum hypar_status status =
+        hypar_measured_step_add(step, simulated(), profile, &added, &err);
+    if ((status == HYPAR_OK) != !*err.text || (step->torch != NULL) != (status == HYPAR_OK))
+        abort();
+    hypar_profile_write(profile, to);
+    hypar_profile_free(profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct hypar_measured_step *step;
@@ -43,7 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             abort();
         status = hypar_report_measured(to, step, simulated(), true, HYPAR_TEXT, &err);
         if (status == HYPAR_OK)
-            hypar_report_measured_trace(to, step, simulated());
+            hypar_report_measured_trace(to, step, simulated(), NULL);
+        if (status == HYPAR_OK)
+            profile(to, step);
         fclose(to);
         free(text);
     }

@@ -133,6 +133,8 @@ static const struct op_case row_cases[] = {
     { OP_MATMUL, "4,2,3,5 4,2,5,6", NULL, "z[4,2,3,6] n4S b2A m3A k6A c5R 720" },
     { OP_MATMUL, "4,3,5 4,6,5", ATTRS(A1(TRANSPOSED, 1)), "z[4,3,6] n4S m3A k6A c5R 360" },
     { OP_ATTENTION, "4,7,24 4,9,12 4,9,18", ATTRS(A1(HEADS, 6), A1(KV_HEADS, 3)), "y[4,7,36] n4S a3A q7A s9R g2I d4I e6I 15120" },
+    { OP_ATTENTION, "4,7,24 4,9,24 4,9,36 4,6,1,9", ATTRS(A1(HEADS, 6)), "y[4,7,36] n4S a6A q7A s9R g1I d4I e6I 15120" },
+    { OP_ATTENTION, "4,5,7,24 4,5,9,24 4,5,9,36 4,5,1,1,9", ATTRS(A1(HEADS, 6)), "y[4,5,7,36] n4S w5A a6A q7A s9R g1I d4I e6I 75600" },
     { OP_MAX_POOL, "4,3,8,8", ATTRS(K(3, 3), AN(STRIDE, 2, 2)), "y[4,3,3,3] n4S c3A h3A w3A i3I j3I 0" },
     { OP_MAX_POOL, "4,3,8,8", ATTRS(K(3, 3), AN(STRIDE, 2, 2), A1(CEIL, 1)), "y[4,3,4,4] n4S c3A h4A w4A i3I j3I 0" },
     { OP_AVG_POOL, "4,3,8,8", ATTRS(K(2, 2), AN(STRIDE, 2, 2)), "y[4,3,4,4] n4S c3A h4A w4A i2I j2I 0" },
@@ -271,7 +273,7 @@ static const struct op_case misfit_cases[] = {
     { OP_GROUP_CONV, "4,7,5,5", ATTRS(K(3, 3), A1(GROUPS, 3), A1(OUT, 9)),
       "'x' has a dimension of 7, expected a multiple of 3" },
     { OP_GROUP_CONV, "4,6,5,5", ATTRS(K(3, 3), A1(GROUPS, 3), A1(OUT, 8)),
-      "attribute 'out' is 8, not a multiple of 'groups', which is 3" },
+      "attribute 'out' is 8, expected a multiple of 'groups', which is 3" },
     { OP_CONV_TRANSPOSE, "4,3,1,9", ATTRS(K(1), A1(PAD, 1), A1(OUT, 5)),
       "attribute 'pad' leaves nothing of 'x', which has 1" },
     { OP_RESIZE_NEAREST, "4,3,5", NULL, "missing attribute 'size'" },
@@ -305,6 +307,10 @@ static const struct op_case misfit_cases[] = {
     { OP_UNSQUEEZE, "4,9", ATTRS(AN(AXES, 5, 5)), "attribute 'axes'" },
     { OP_ATTENTION, "4,7,25 4,9,12 4,9,18", ATTRS(A1(HEADS, 6)),
       "'x' has a dimension of 25, expected a multiple of 6" },
+    { OP_ATTENTION, "4,7,24 4,9,24 4,9,24 4,6,2,9", ATTRS(A1(HEADS, 6)),
+      "'b' has 2 along axis q, expected 7" },
+    { OP_ATTENTION, "4,7,24 4,9,24 4,9,24 4,3,7,9", ATTRS(A1(HEADS, 6)),
+      "'b' has a dimension of 3, expected 6" },
 };
 
 static void misfits(void **state)

@@ -66,11 +66,39 @@ static void counts_elements(void **state)
     hp_arena_free(&arena);
 }
 
+/* Layers of mlp:8-8-8-8-4 are fc1 relu1 | fc2 relu2 | fc3 relu3. */
+static void moves_layers(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *borders; /* operators where a stage may begin */
+        int moved;           /* 9: there is no such number */
+    } moves[] = { { "111111111", 0 },  { "001010000", 0 }, { "000101000", 1 },
+                  { "010100000", -1 }, { "001101000", 1 }, { "001001000", 9 } };
+    struct hypar_graph *graph;
+    assert_int_equal(hypar_import(&graph, "mlp:8-8-8-8-4", NULL, NULL), HYPAR_OK);
+    struct repeated_layers layers = hp_repeated_layers(graph);
+    for (size_t i = 0; i < sizeof moves / sizeof *moves; i++) {
+        bool borders[9];
+        int moved;
+        for (int op = 0; op < 9; op++)
+            borders[op] = moves[i].borders[op] == '1';
+        bool any = hp_layers_at_borders(&layers, borders, &moved);
+        assert_int_equal(any, moves[i].moved != 9);
+        assert_true(!any || moved == moves[i].moved);
+    }
+    int moved = 7;
+    assert_true(hp_layers_at_borders(&layers, NULL, &moved));
+    assert_int_equal(moved, 0);
+    hypar_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_layers),
         cmocka_unit_test(counts_elements),
+        cmocka_unit_test(moves_layers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -220,6 +220,48 @@ static void test_softmax_of_large_numbers(void **state)
     subject_free(&s);
 }
 
+/* A bias of -inf hides a key: from all queries here the last of 7, from query 0 of 5 all. As if
+ * by a very low bias; what sees nothing gets 0 and sends no gradient. */
+static void check_hidden_keys(const char *kernels, enum real real, double tolerance)
+{
+    const struct op_case *c = case_of(OP_ATTENTION, "bias of heads");
+    struct subject hidden = subject_new(c, real), low = subject_new(c, real);
+    struct subject *both[2] = { &hidden, &low };
+    for (int i = 0; i < 2; i++) {
+        if (hp_kernels_find(kernels)) /* not in a build without BLAS */
+            both[i]->kernels = hp_kernels_find(kernels);
+        fill(both[i], wave);
+        for (int64_t e = 0; e < 4 * 5 * 7; e++)
+            if (e % 7 == 6 || (e / 7 % 5 == 0 && i == 0))
+                put(&both[i]->value[3], e, real, i == 0 ? -INFINITY : -1e9);
+        for (int64_t e = 0; e < 3 * 5 * 12; e++)
+            if (e / 12 % 5 == 0)
+                put(&both[i]->grad[4], e, real, 0);
+        run_phase(both[i], false);
+        run_phase(both[i], true);
+    }
+    for (int64_t e = 0; e < 3 * 5 * 12; e++)
+        if (fabs(get(&hidden.value[4], e, real) -
+                 (e / 12 % 5 ? get(&low.value[4], e, real) : 0)) > tolerance)
+            fail_msg("%s: y of %lld", kernels, (long long)e);
+    for (int o = 0; o < 4; o++)
+        for (int64_t e = 0, n = hp_box_elements(&hidden.grad[o].box); e < n; e++)
+            if (!(fabs(get(&hidden.grad[o], e, real) - get(&low.grad[o], e, real)) <=
+                  tolerance))
+                fail_msg("%s: gradient %lld of operand %d", kernels, (long long)e, o);
+    subject_free(&hidden);
+    subject_free(&low);
+}
+
+static void test_hidden_keys(void **state)
+{
+    (void)state;
+    check_hidden_keys("reference", REAL_F64, 1e-14);
+    check_hidden_keys("reference", REAL_F32, 1e-6);
+    check_hidden_keys("fast", REAL_F64, 1e-14);
+    check_hidden_keys("fast", REAL_F32, 1e-6);
+}
+
 /* Samples ----------------------------------------------------------------------------- */
 
 /* Run all forward passes on samples [lo, hi), adding to what is there. */
@@ -431,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_ids_out_of_range),
         cmocka_unit_test(test_labels_out_of_range),
         cmocka_unit_test(test_softmax_of_large_numbers),
+        cmocka_unit_test(test_hidden_keys),
         cmocka_unit_test(test_losses_of_micro_batches),
         cmocka_unit_test(test_batch_norm_of_a_micro_batch),
         cmocka_unit_test(test_absent_gradients_of_outputs),

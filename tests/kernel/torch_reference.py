@@ -18,7 +18,7 @@ OPERANDS = {
     "linear": "xwby", "conv": "xwby", "group_conv": "xwby", "embedding": "iwy",
     "conv_transpose": "xwby", "group_conv_transpose": "xwby", "gru": "xewubdyh", "gru_cell": "xhwubdy",
     "where": "cxyz", "gather_elements": "xiy", "index_select": "xiy", "scatter_add": "xisy",
-    "lstm": "xefwubdyhz", "lstm_cell": "xhzwubdys", "matmul": "xyz", "attention": "xkvy",
+    "lstm": "xefwubdyhz", "lstm_cell": "xhzwubdys", "matmul": "xyz", "attention": "xkvby",
     "max_pool": "xy", "avg_pool": "xy", "lrn": "xy",
     "batch_norm": "xwby", "layer_norm": "xwby", "rms_norm": "xwy", "group_norm": "xwby",
     "cross_entropy": "xly", "mse_loss": "xly",
@@ -211,21 +211,29 @@ case("matmul", "n b m c, transposed", {"x": (3, 2, 5, 4), "y": (3, 2, 7, 4)}, la
 
 def attention(heads, kv_heads, causal):
     def split(v, n_heads):
-        return v.reshape(v.shape[0], v.shape[1], n_heads, -1).transpose(1, 2)
+        return v.reshape(*v.shape[:-1], n_heads, -1).transpose(-3, -2)
 
-    def run(x, k, v):
+    def run(x, k, v, b=0):
         q, k, v = split(x, heads), split(k, kv_heads), split(v, kv_heads)
-        k, v = (t.repeat_interleave(heads // kv_heads, 1) for t in (k, v))
-        score = q @ k.transpose(2, 3) / math.sqrt(q.shape[-1])
+        k, v = (t.repeat_interleave(heads // kv_heads, -3) for t in (k, v))
+        score = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]) + b
         if causal:
             score = score + torch.full(score.shape[-2:], -math.inf).triu(1)
-        return (score.softmax(-1) @ v).transpose(1, 2).flatten(2)
+        return (score.softmax(-1) @ v).transpose(-3, -2).flatten(-2)
     return run
 
 
 case("attention", "two heads, causal", {"x": (3, 5, 8), "k": (3, 5, 8), "v": (3, 5, 8)}, attention(2, 2, True))
 case("attention", "grouped, other keys, wider values", {"x": (2, 5, 12), "k": (2, 7, 6), "v": (2, 7, 9)},
      attention(6, 3, False))
+case("attention", "bias of heads", {"x": (3, 5, 8), "k": (3, 7, 4), "v": (3, 7, 6), "b": (1, 4, 5, 7)},
+     attention(4, 2, False))
+case("attention", "bias of samples and keys", {"x": (3, 5, 8), "k": (3, 5, 8), "v": (3, 5, 8), "b": (3, 1, 1, 5)},
+     attention(2, 2, True))
+case("attention", "windows", {"x": (2, 3, 4, 6), "k": (2, 3, 5, 6), "v": (2, 3, 5, 4), "b": (1, 3, 2, 4, 5)},
+     attention(2, 2, False))
+case("attention", "windows, bias they share",
+     {"x": (2, 3, 4, 6), "k": (2, 3, 5, 6), "v": (2, 3, 5, 4), "b": (2, 1, 2, 1, 5)}, attention(2, 2, False))
 
 # Windows
 case("max_pool", "halving", {"x": (3, 5, 8, 6)}, lambda x: F.max_pool2d(x, 2, 2))

@@ -106,6 +106,47 @@ static void every_option_is_in_a_good_word(void **state)
         assert_non_null(hp_machine_options[o].key);
 }
 
+/* Devices as people write them; what is printed back is the name of the table. */
+static void devices_as_people_write_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *written, *name;
+    } cases[] = {
+        { "A100", "a100" },
+        { "A100-40", "a100-40gb" },
+        { "a100_40GB", "a100-40gb" },
+        { "a100-80gb", "a100" },
+        { "V100-32", "v100-32gb" },
+        { "RTX4090", "rtx-4090" },
+        { "RTX 4090", "rtx-4090" },
+        { "4090", "rtx-4090" },
+        { "L40S", "l40s" },
+        { "GH200", "gh200" },
+        { "GB200", "gb200" },
+        { "H100-SXM", "h100" },
+        { "H100 PCIe", "h100-pcie" },
+        { "TPUv4", "tpu-v4" },
+        { "T4", "t4" },
+        { "A10", "a10" },
+        { "L4", "l4" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct hypar_device_type *type;
+        struct hypar_error err;
+        if (hp_device_type_get(&type, cases[i].written, &err) != HYPAR_OK)
+            fail_msg("%s", err.text);
+        assert_string_equal(type->device.name, cases[i].name);
+    }
+    static const char *const unknown[] = { "", "a", "a100-", "a100-4", "a10040g", "gb", "rtx" };
+    for (size_t i = 0; i < sizeof unknown / sizeof unknown[0]; i++) {
+        const struct hypar_device_type *type;
+        struct hypar_error err;
+        assert_int_equal(hp_device_type_get(&type, unknown[i], &err), HYPAR_INVALID);
+        assert_non_null(strstr(err.text, "a100-40gb, h100"));
+    }
+}
+
 static void every_device_is_usable_and_says_its_source(void **state)
 {
     (void)state;
@@ -330,6 +371,7 @@ int main(void)
         cmocka_unit_test(words_survive_json),
         cmocka_unit_test(every_option_is_in_a_good_word),
         cmocka_unit_test(every_device_is_usable_and_says_its_source),
+        cmocka_unit_test(devices_as_people_write_them),
         cmocka_unit_test(hypar_s_array_is_the_paper_s),
         cmocka_unit_test(joined_clusters_differ_by_device),
         cmocka_unit_test(bad_words_say_what_is_wrong),

@@ -43,7 +43,7 @@ static const struct {
       "f: format: expected \"hypar-graph/1\", not \"hypar-plan/1\"" },
     { "{'format':'hypar-graph/1','nam':'g'}", 0, HYPAR_INVALID,
       "f: unknown member 'nam', expected one of format, name, batch, weights, inputs, params, "
-      "ops, outputs" },
+      "ops, outputs, modules" },
     { HEAD "'weights':'../w'," IN OPS(RELU), 0, HYPAR_INVALID,
       "f: weights: expected a file beside this one, not \"../w\"" },
     { HEAD "'weights':1," IN OPS(RELU), 0, HYPAR_INVALID,
@@ -127,11 +127,11 @@ static const struct {
     { HEAD IN "'params':[{'name':'a','shape':[4]}]," OPS(RELU), 0, HYPAR_INVALID,
       "f: ops[0]: 'a' is defined already" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':[]}"), 0, HYPAR_INVALID,
-      "f: ops[0]: relu 'a': input 0 is missing" },
+      "f: ops[0]: relu 'a': input 0 is missing, expected a tensor's name" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':['x','x']}"), 0, HYPAR_INVALID,
       "f: ops[0]: relu 'a': 2 inputs, expected at most 1" },
     { HEAD IN OPS("{'name':'a','kind':'linear','inputs':['x',null],'attrs':{'out':2}}"), 0,
-      HYPAR_INVALID, "f: ops[0]: linear 'a': input 'w' is missing" },
+      HYPAR_INVALID, "f: ops[0]: linear 'a': input 'w' is missing, expected a tensor's name" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':['x'],'attrs':{'sharp':1}}"), 0,
       HYPAR_INVALID, "f: ops[0].attrs.sharp: unknown attribute, expected none" },
     { HEAD IN OPS("{'name':'a','kind':'relu','inputs':['x'],'attrs':{'out':1}}"), 0,
@@ -327,6 +327,35 @@ static void test_untrained(void **state)
     hypar_graph_free(graph);
 }
 
+/* Modules are kept in their order, each as often as it is called. */
+static void test_modules(void **state)
+{
+    (void)state;
+    struct hypar_graph *graph;
+    struct hypar_error err = { "" };
+    size_t n;
+    if (read_quoted(&graph,
+                    HEAD IN "'modules':['y','a.b','y']," OPS(
+                        "{'name':'y','kind':'linear','inputs':['x'],'attrs':{'out':2}}"),
+                    0, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    assert_int_equal(graph->n_modules, 3);
+    assert_int_equal(hp_table_get(&graph->module_at, "a.b", 3), 1);
+    assert_int_equal(hp_table_get(&graph->module_at, "y", 1), 0);
+    char *again = written_graph(graph, &n);
+    assert_non_null(strstr(again, "  \"modules\": [\"y\", \"a.b\", \"y\"]\n"));
+    check_stable(graph);
+    free(again);
+    hypar_graph_free(graph);
+    assert_int_not_equal(
+        read_quoted(&graph,
+                    HEAD IN "'modules':['']," OPS(
+                        "{'name':'y','kind':'linear','inputs':['x'],'attrs':{'out':2}}"),
+                    0, &err),
+        HYPAR_OK);
+    assert_non_null(strstr(err.text, "modules"));
+}
+
 /* Short forms are written in the long one. */
 static void test_short_forms(void **state)
 {
@@ -453,8 +482,8 @@ int main(void)
         cmocka_unit_test(test_bad),           cmocka_unit_test(test_no_json),
         cmocka_unit_test(test_by_hand),       cmocka_unit_test(test_written_form),
         cmocka_unit_test(test_untrained),     cmocka_unit_test(test_short_forms),
-        cmocka_unit_test(test_examples),      cmocka_unit_test(test_random_graphs),
-        cmocka_unit_test(test_negative_zero),
+        cmocka_unit_test(test_modules),       cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_random_graphs), cmocka_unit_test(test_negative_zero),
     };
     return cmocka_run_group_tests_name("model/json_graph", tests, NULL, NULL);
 }

@@ -65,7 +65,7 @@ static const struct fold {
     { A("int64:=4") B("int64:1x1=2") TWO("Add"), "INT64 1x1: 6" },
     { A("float:2=1,2") B("float:3=1,2,3") TWO("Add"), "!the shapes of its inputs do not fit together" },
     { A("float:2=1,2") "node Min f a a a -> c", "!3 inputs" },
-    { A("float:2=1,2") "node Min f a -> c", "!1 inputs" },
+    { A("float:2=1,2") "node Min f a -> c", "FLOAT 2: 1 2" },
     { A("float:0=") B("float:=2") TWO("Mul"), "FLOAT 0:" },
     { A("bool:2=1,0") B("int64:2x1=1,2") D("int64:=9") "node Where f a b d -> c", "INT64 2x2: 1 9 2 9" },
     { A("bool:2=1,0") B("int64:3=1,2,3") D("int64:=9") "node Where f a b d -> c", "!the shapes of its inputs do not fit together" },

@@ -3,6 +3,7 @@
 # exit code and within seconds; signals end a run after its step; nothing unfinished stays behind.
 . tests/mpi/common.sh
 command -v pgrep >/dev/null || { echo "skipped: no pgrep"; exit 77; }
+export COLUMNS=200 # a note is one line
 trap - HUP INT TERM # a background command that is not hypar yet would take it for its own
 root=$(pwd)
 cd "$dir" || exit 1

@@ -303,6 +303,15 @@ static void absent_operands(void **state)
     hypar_graph_free(without);
 }
 
+static void made_by_others(void **state)
+{
+    (void)state;
+    struct hypar_profile *profile = hypar_profile_new();
+    hypar_profile_set_made_by(profile, "a stopwatch");
+    assert_string_equal(hypar_profile_made_by(profile), "a stopwatch");
+    hypar_profile_free(profile);
+}
+
 static void refused(void **state)
 {
     (void)state;
@@ -673,6 +682,7 @@ int main(void)
         cmocka_unit_test(parts_of_wide_layers),
         cmocka_unit_test(short_forms),
         cmocka_unit_test(absent_operands),
+        cmocka_unit_test(made_by_others),
         cmocka_unit_test(refused),
         cmocka_unit_test(file_form),
         cmocka_unit_test(joint_calls),

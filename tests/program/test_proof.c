@@ -589,12 +589,6 @@ static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goa
     release(&pair);
 }
 
-static int64_t number_from(const char *variable, int64_t otherwise)
-{
-    const char *text = getenv(variable);
-    return text ? strtoll(text, NULL, 10) : otherwise;
-}
-
 /* One pair again, as a failure printed it. */
 static bool prove_again(struct proof *proof)
 {
@@ -625,8 +619,8 @@ static void delayed_updates_are_emulated(void **state)
 {
     (void)state;
     struct proof proof;
-    int64_t pairs = number_from("HYPAR_PROOF_PAIRS", 1000) / 4, n = 0;
-    uint64_t seed = (uint64_t)number_from("HYPAR_PROOF_SEED", 1) << 32;
+    int64_t pairs = (int64_t)number_from("HYPAR_PROOF_PAIRS", 1000) / 4, n = 0;
+    uint64_t seed = number_from("HYPAR_PROOF_SEED", 1) << 32;
     begin(&proof);
     for (; !getenv("HYPAR_PROOF_ONLY") && n < pairs; seed++) {
         n = 0;
@@ -652,8 +646,8 @@ static void every_plan_computes_the_same(void **state)
     char missing[128];
     begin(&proof);
     if (!prove_again(&proof)) {
-        int64_t pairs = number_from("HYPAR_PROOF_PAIRS", 1000);
-        uint64_t seed = (uint64_t)number_from("HYPAR_PROOF_SEED", 1);
+        int64_t pairs = (int64_t)number_from("HYPAR_PROOF_PAIRS", 1000);
+        uint64_t seed = number_from("HYPAR_PROOF_SEED", 1);
         for (; proof.proved < pairs; seed++)
             prove_one(&proof, seed, coverage_next(&proof.coverage));
         print_message("%lld pairs, %lld tasks; %lld drawn again, %lld left with one "

@@ -56,6 +56,7 @@ static void test_tables(void **state)
         { "w", FIFTY " " FORTY " conv1 .. relu3 k=8, end", /* a range is not broken */
           FIFTY " " FORTY "\nconv1 .. relu3 k=8, end\n" },
     };
+    setenv("COLUMNS", "96", 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char *text = printed(cases[i].align, cases[i].cells);
         if (strncmp(text, cases[i].expected, strlen(cases[i].expected)) != 0)
@@ -63,6 +64,31 @@ static void test_tables(void **state)
         assert_null(strstr(text, " \n"));
         free(text);
     }
+    unsetenv("COLUMNS");
+}
+
+/* What does not fit is broken; where that is not enough columns stand closer, and where that is
+ * not either, the last one that may be broken stands below its row. */
+static void test_narrow(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *align, *cells, *expected;
+    } cases[] = {
+        { "rrw", "n|m|text/1|2|" TEN " " TEN, "n  m  text\n1  2  " TEN "\n      " TEN "\n" },
+        { "rrw", "n|m|text/123|45|0123456789012", "  n  m text\n123 45 0123456789012\n" },
+        { "rwr", "n|text|m/1|01234567890123456|2",
+          "n  m\n    text\n1  2\n    01234567890123456\n" },
+        { "rrr", "n|m|k/1234567|2345678|3456789",
+          "      n       m       k\n1234567 2345678 3456789\n" }, /* nothing gives way */
+    };
+    setenv("COLUMNS", "20", 1);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text = printed(cases[i].align, cases[i].cells);
+        assert_string_equal(text, cases[i].expected);
+        free(text);
+    }
+    unsetenv("COLUMNS");
 }
 
 /* A marked cell has a star, for which its column makes room; the others stay in line. */
@@ -119,13 +145,13 @@ static void test_terminal(void **state)
     (void)state;
     static const struct {
         int columns, width;
-    } cases[] = { { 80, 80 }, { 200, 200 }, { 50, 50 }, { 3, 20 }, { 0, 96 } };
+    } cases[] = { { 80, 80 }, { 200, 200 }, { 50, 50 }, { 3, 20 }, { 0, 80 } };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int master;
         FILE *to;
         if (!open_terminal(cases[i].columns, &master, &to))
             skip();
-        assert_int_equal(hp_line_width(to), cases[i].width);
+        assert_int_equal(hypar_line_width(to), cases[i].width);
         unsetenv("NO_COLOR");
         setenv("TERM", "xterm", 1);
         assert_true(hp_has_colour(to));
@@ -157,14 +183,33 @@ static void test_wrap(void **state)
     assert_string_equal(got, TEN " " TEN " " TEN "\r\n    " TEN " five\r\n");
 }
 
-/* What is no terminal has lines of 96 characters and no colour. */
+/* What is no terminal has lines of 80 characters and no colour. */
 static void test_file(void **state)
 {
     (void)state;
     FILE *to = tmpfile();
     assert_non_null(to);
-    assert_int_equal(hp_line_width(to), 96);
+    assert_int_equal(hypar_line_width(to), 80);
     assert_false(hp_has_colour(to));
+    fclose(to);
+}
+
+/* COLUMNS says it for what is no terminal too; what is no number says nothing. */
+static void test_said(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *said;
+        int width;
+    } cases[] = { { "132", 132 }, { "1", 20 },  { "1e9", 1000 }, { "", 80 },
+                  { "0", 80 },    { "-5", 80 }, { "wide", 80 } };
+    FILE *to = tmpfile();
+    assert_non_null(to);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        setenv("COLUMNS", cases[i].said, 1);
+        assert_int_equal(hypar_line_width(to), cases[i].width);
+    }
+    unsetenv("COLUMNS");
     fclose(to);
 }
 
@@ -183,13 +228,13 @@ static void test_units(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         char text[200], got[200] = "";
         size_t number = strcspn(cases[i].end, " ");
-        snprintf(text, sizeof text, "%0*d %s", 95 - (int)number, 0, cases[i].end);
+        snprintf(text, sizeof text, "%0*d %s", 79 - (int)number, 0, cases[i].end);
         FILE *to = tmpfile();
         assert_non_null(to);
         hp_wrap(to, text, 0);
         rewind(to);
         assert_non_null(fgets(got, sizeof got, to));
-        assert_int_equal(strlen(got), cases[i].stays ? 96 - number : 97);
+        assert_int_equal(strlen(got), cases[i].stays ? 80 - number : 81);
         fclose(to);
     }
 }
@@ -197,9 +242,10 @@ static void test_units(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),  cmocka_unit_test(test_marks),
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_terminal),
-        cmocka_unit_test(test_wrap),    cmocka_unit_test(test_file),
+        cmocka_unit_test(test_tables),   cmocka_unit_test(test_marks),
+        cmocka_unit_test(test_narrow),   cmocka_unit_test(test_numbers),
+        cmocka_unit_test(test_terminal), cmocka_unit_test(test_wrap),
+        cmocka_unit_test(test_file),     cmocka_unit_test(test_said),
         cmocka_unit_test(test_units),
     };
     return cmocka_run_group_tests_name("report/columns", tests, NULL, NULL);

@@ -103,5 +103,6 @@ int main(void)
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_json),
     };
+    setenv("COLUMNS", "96", 1); /* as wide as what is expected */
     return cmocka_run_group_tests_name("report/compare", tests, NULL, NULL);
 }

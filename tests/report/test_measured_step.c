@@ -178,7 +178,7 @@ static void a_trace_is_read_again(void **state)
     train(&r, "mlp:12-10-5", "local:2", &(struct hypar_search_options){ .planner = "dp" });
     FILE *file = open_memstream(&text, &size);
     assert_non_null(file);
-    hypar_report_train_trace(file, &r.result, r.plan, r.sim);
+    hypar_report_train_trace(file, &r.result, r.plan, r.sim, NULL);
     fclose(file);
     must(hypar_measured_step_read(&step, scratch_file(0, text, size), r.plan, &err), &err);
     free(text);

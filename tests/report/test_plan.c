@@ -264,5 +264,6 @@ int main(void)
         cmocka_unit_test(draws_small_plans_as_they_are),
         cmocka_unit_test(draws_a_picture),
     };
+    setenv("COLUMNS", "96", 1); /* as wide as what is expected */
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

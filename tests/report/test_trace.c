@@ -16,6 +16,7 @@ static const char *const kinds[] = { "forward", "backward", "gradient",
 struct bar {
     int pid, tid, micro;
     int kind; /* of kinds[] */
+    char name[64];
     int64_t start, end;
 };
 
@@ -23,6 +24,7 @@ struct bar {
 struct trace {
     struct bar *bar;
     int n_bars, n_counters;
+    int n_starts, n_ends; /* of arrows */
     bool process_named[PROCESSES];
     bool used[PROCESSES][MAX_ROWS], named[PROCESSES][MAX_ROWS];
     double last_counter[MAX_ROWS];
@@ -69,6 +71,7 @@ static void read_bar(struct trace *t, const struct json *event, int pid, int tid
     assert_true(ps(number(&args, "ready_us")) <= bar.start);
     if (micro.value)
         bar.micro = (int)number(&args, "micro_batch");
+    snprintf(bar.name, sizeof bar.name, "%s", text(event, "name"));
     assert_true(t->n_bars < MAX_EVENTS);
     t->bar[t->n_bars++] = bar;
 }
@@ -117,12 +120,18 @@ static void read_event(struct trace *t, const struct json *event)
         read_bar(t, event, pid, tid);
     else if (strcmp(phase, "C") == 0)
         read_counter(t, event, pid, tid);
+    else if (strcmp(phase, "s") == 0)
+        assert_int_equal(number(event, "id"), t->n_starts++);
+    else if (strcmp(phase, "f") == 0)
+        assert_int_equal(number(event, "id"), t->n_ends++);
     else
         fail_msg("phase '%s'", phase);
 }
 
 /* Write the trace and read it back. */
-static struct trace *trace_of(const struct hypar_sim *sim)
+static struct trace *trace_with(const struct hypar_sim *sim,
+                                const struct hypar_trace_options *options,
+                                struct hypar_trace_shown *shown)
 {
     struct trace *t = calloc(1, sizeof *t);
     char *json;
@@ -132,7 +141,7 @@ static struct trace *trace_of(const struct hypar_sim *sim)
     FILE *to = open_memstream(&json, &length);
     assert_non_null(t);
     t->bar = calloc(MAX_EVENTS, sizeof *t->bar);
-    hypar_report_trace(to, sim);
+    *shown = hypar_report_trace(to, sim, options);
     assert_int_equal(fclose(to), 0);
     if (hp_json_read_text(&document, json, length, "trace", &err) != HYPAR_OK)
         fail_msg("%s", err.text);
@@ -145,6 +154,15 @@ static struct trace *trace_of(const struct hypar_sim *sim)
     }
     hp_json_free(document);
     free(json);
+    assert_int_equal(shown->bars, t->n_bars);
+    return t;
+}
+
+static struct trace *trace_of(const struct hypar_sim *sim)
+{
+    struct hypar_trace_shown shown;
+    struct trace *t = trace_with(sim, NULL, &shown);
+    assert_int_equal(shown.left_out, 0);
     return t;
 }
 
@@ -297,6 +315,90 @@ static void test_pipeline(void **state)
     hypar_plan_free(plan);
 }
 
+/* Some devices; a part of the step; so many bars: of the whole trace, these and no others. */
+static void test_parts(void **state)
+{
+    (void)state;
+    static const bool second[4] = { false, true, false, false };
+    struct hypar_plan *plan;
+    struct hypar_sim *sim = simulated(&plan, pipeline, (struct hypar_sim_options){ 0 });
+    struct trace *whole = trace_of(sim);
+    double step_s = hypar_sim_summary(sim).step_s;
+    struct hypar_trace_options cases[] = {
+        { .device = second },
+        { .from_s = step_s / 3, .to_s = step_s / 2 },
+        { .from_s = step_s / 3 },
+        { .most = 40 },
+        { .device = second, .from_s = step_s / 3, .to_s = step_s / 2, .arrows = true },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct hypar_trace_options *o = &cases[i];
+        struct hypar_trace_shown shown;
+        struct trace *t = trace_with(sim, o, &shown);
+        double until_s = shown.left_out ? shown.until_s : o->to_s > 0 ? o->to_s : INFINITY;
+        int expected = 0;
+        for (int b = 0; b < whole->n_bars; b++) {
+            const struct bar *bar = &whole->bar[b];
+            struct hypar_sim_link l = { .from = -1, .to = -1 };
+            if (bar->pid == LINKS)
+                l = hypar_sim_link(sim, bar->tid);
+            bool device = !o->device || (bar->pid == DEVICES ? o->device[bar->tid]
+                                                             : l.from == 1 || l.to == 1);
+            expected += device && (double)bar->end / 1e12 >= o->from_s - 1e-13 &&
+                        (double)bar->start / 1e12 < until_s - 1e-13;
+        }
+        check_rows(t);
+        assert_int_equal(t->n_bars, expected);
+        assert_true(t->n_bars > 0 && t->n_bars < whole->n_bars);
+        assert_int_equal(shown.left_out, o->most ? whole->n_bars - t->n_bars : 0);
+        assert_true(!o->most || t->n_bars <= o->most);
+        for (int d = 0; d < 4; d++)
+            assert_int_equal(t->named[MEMORY][d], !o->device || o->device[d]);
+        free_trace(t);
+    }
+    free_trace(whole);
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+}
+
+/* Names that colour by kind, or those of tasks; an arrow to each task that waited for one. */
+static void test_names_and_arrows(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan;
+    struct hypar_sim *sim = simulated(&plan, pipeline, (struct hypar_sim_options){ 0 });
+    struct hypar_trace_shown shown;
+    struct hypar_sim_event e, before;
+    int waited = 0;
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
+        if (e.after < 0)
+            continue;
+        waited++;
+        assert_true(hypar_sim_event(sim, e.after, &before));
+        assert_true(before.end_s == e.ready_s);
+    }
+    assert_true(waited > 0);
+    struct trace *t = trace_with(sim, &(struct hypar_trace_options){ .arrows = true }, &shown);
+    assert_int_equal(t->n_starts, waited);
+    assert_int_equal(t->n_ends, waited);
+    for (int i = 0; i < t->n_bars; i++) {
+        const struct bar *bar = &t->bar[i];
+        char expected[64];
+        snprintf(expected, sizeof expected, "%s %d", kinds[bar->kind], bar->micro);
+        if (bar->pid == DEVICES)
+            assert_string_equal(bar->name, bar->micro < 0 ? kinds[bar->kind] : expected);
+        else
+            assert_int_equal(strncmp(bar->name, "send", 4), 0);
+    }
+    free_trace(t);
+    t = trace_with(sim, &(struct hypar_trace_options){ .tasks = true }, &shown);
+    assert_string_equal(t->bar[0].name, "fc1+relu1 forward part 0 micro 0");
+    assert_int_equal(t->n_starts + t->n_ends, 0);
+    free_trace(t);
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+}
+
 /* A program file: its own links have rows of their own, and there is no memory. */
 static void test_program_file(void **state)
 {
@@ -331,8 +433,8 @@ static void test_program_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_format),
-        cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_format),       cmocka_unit_test(test_pipeline),
+        cmocka_unit_test(test_parts),        cmocka_unit_test(test_names_and_arrows),
         cmocka_unit_test(test_program_file),
     };
     return cmocka_run_group_tests_name("report/trace", tests, NULL, NULL);

@@ -66,6 +66,7 @@ static void builds_what_is_asked(void **state)
         fail_msg("%s", err.text);
     struct hypar_plan *plan = hp_plan_new(s.graph, s.machine, &(struct plan_settings){ 0 });
     assert_int_equal(hp_plan_set_layout(plan, &layout, &err), HYPAR_OK);
+    hp_plan_set_search(plan, hypar_plan_search(hypar_found_plan(found))); /* who found it */
     char *expected = text_of(plan), *got = text_of(hypar_found_plan(found));
     assert_string_equal(got, expected);
     free(expected);

@@ -310,7 +310,7 @@ static void keeps_what_is_fixed(void **state)
 {
     (void)state;
     static const char *const planners[] = { "flexflow", "exhaustive", NULL };
-    static const char *const fix[] = { "conv2:k=2,h=2", "fc1:", "tanh4:c=4" };
+    static const char *const fix[] = { "conv2:k=2,h=2", "fc1:unsplit", "tanh4:c=4" };
     struct study t = study("lenet5", "full:4", 0);
     for (int p = 0; p < 3; p++) {
         struct hypar_search_options options = {
@@ -343,7 +343,7 @@ static void keeps_what_is_fixed_in_stages(void **state)
     int fc = hypar_graph_find_op(t.graph, "fc3"), conv = hypar_graph_find_op(t.graph, "conv1");
     for (size_t p = 0; p < sizeof planners / sizeof planners[0]; p++) {
         bool pipedream = strcmp(planners[p], "pipedream") == 0;
-        const char *fix[] = { pipedream ? "conv1:" : "conv1:n=2", "fc3:n=2" };
+        const char *fix[] = { pipedream ? "conv1:unsplit" : "conv1:n=2", "fc3:n=2" };
         struct hypar_search_options first = { .planner = planners[p],
                                               .stages = pipedream ? 0 : 2 };
         struct hypar_found *start = search(&t, &first);
@@ -461,7 +461,7 @@ static const struct {
       { .planner = "hypar" },
       "conv1:n=2",
       HYPAR_USAGE,
-      "--fix is for planners auto, flexflow and exhaustive, not hypar" },
+      "--fix is for planners auto, hybrid, flexflow and exhaustive, not hypar" },
     { "lenet5", "full:4", { .planner = "flexflow" }, "conv1", HYPAR_USAGE, "as conv1:n=2" },
     { "lenet5", "full:4", { .planner = "flexflow" }, ":n=2", HYPAR_USAGE, "as conv1:n=2" },
     { "lenet5", "full:4", { .planner = "flexflow" }, "conv1:n", HYPAR_USAGE, "such as n=2" },

@@ -10,6 +10,7 @@
 
 #include <hypar/hypar.h>
 
+#include "plan/expert/expert.h"
 #include "search/planner.h"
 
 struct task {
@@ -88,18 +89,18 @@ static void honoured_or_refused(void **state)
     (void)state;
     struct task t = task("mlp:16-8-8-4", "full:4", 16);
     for (int i = 0; i < N_ROWS; i++)
-        for (int p = 0; hp_planners[p]; p++) {
+        for (int p = 0; hp_planner_at(p); p++) {
             struct hypar_search_options options = rows[i].options;
             struct hypar_error err = { "" };
             struct hypar_found *found;
-            const char *name = options.planner = hp_planners[p]->info.name;
+            const char *name = options.planner = hp_planner_at(p)->info.name;
             enum hypar_status status = hypar_search(&found, t.graph, t.machine, &options, &err);
             print_message("%s %s\n", name, err.text);
-            if (!hp_planners[p]->random_search && !(hp_planners[p]->takes & rows[i].bit)) {
+            if (!hp_planner_at(p)->random_search && !(hp_planner_at(p)->takes & rows[i].bit)) {
                 assert_int_equal(status, HYPAR_USAGE);
                 assert_non_null(strstr(err.text, " is for planner"));
             } else if (status == HYPAR_USAGE) { /* auto, where no planner that it tries can */
-                assert_true(hp_planners[p]->random_search);
+                assert_true(hp_planner_at(p)->random_search);
             }
             hypar_keep_options(&options, name);
             if (status == HYPAR_USAGE)
@@ -134,12 +135,13 @@ static void micro_batches_are_kept(void **state)
     (void)state;
     static const struct hypar_sim_options simulation;
     struct task t = task("mlp:16-8-8-4", "full:4", 64);
-    for (int p = 0; hp_planners[p]; p++) {
-        struct hypar_search_options options = { .planner = hp_planners[p]->info.name,
+    for (int p = 0; hp_planner_at(p); p++) {
+        struct hypar_search_options options = { .planner = hp_planner_at(p)->info.name,
                                                 .micro_batches = 8,
                                                 .simulation = &simulation };
         struct hypar_found *found;
-        if (!hp_planners[p]->random_search && !(hp_planners[p]->takes & TAKES_MICRO_BATCHES))
+        if (!hp_planner_at(p)->random_search &&
+            !(hp_planner_at(p)->takes & TAKES_MICRO_BATCHES))
             continue;
         assert_int_equal(hypar_search(&found, t.graph, t.machine, &options, NULL), HYPAR_OK);
         const struct hypar_plan *plan = hypar_found_plan(found);
@@ -151,6 +153,195 @@ static void micro_batches_are_kept(void **state)
     release(&t);
 }
 
+/* Seen in the plan --------------------------------------------------------------------------
+ */
+
+/* How many parts an operator has beside those of samples. */
+static int other_parts(const struct hypar_plan *plan, int op, bool copies)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    int parts = 1;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (a != hp_sample_axis(nest) && (nest->axis[a].role == HYPAR_COPY) == copies)
+            parts *= hp_degree(&plan->ops[op].split, a);
+    return parts;
+}
+
+static bool has_schedule(const struct hypar_plan *plan)
+{
+    return hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_GPIPE;
+}
+
+static bool has_stages(const struct hypar_plan *plan)
+{
+    return hypar_plan_stage_count(plan) == 3;
+}
+
+static bool has_micro_batches(const struct hypar_plan *plan)
+{
+    return hypar_plan_schedule(plan).micro_batches == 2;
+}
+
+static bool has_few_groups(const struct hypar_plan *plan)
+{
+    int groups = 0;
+    for (int s = 0; s < plan->n_stages; s++) {
+        bool seen = false;
+        for (int i = 0; i < s; i++)
+            seen |= plan->stages[i].device[0] == plan->stages[s].device[0];
+        groups += !seen;
+    }
+    return groups <= 2;
+}
+
+static bool has_few_parts(const struct hypar_plan *plan)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        if (other_parts(plan, op, false) > 2)
+            return false;
+    return true;
+}
+
+/* What an expert divides by sequence is not copied. */
+static bool is_by_sequence(const struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    struct tensor_axes axes;
+    struct hypar_layout layout = { .tensor = 2, .sequence_parallel = true };
+    bool good = true;
+    assert_int_equal(hp_tensor_axes(&scratch, plan->graph, &layout, &axes, NULL), HYPAR_OK);
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        int t = hp_nest_axis(plan->graph->ops[op].nest, 't');
+        bool between = axes.op[op].region < 0 && t >= 0 && axes.op[op].axis == t;
+        good &= !between || other_parts(plan, op, true) == 1;
+    }
+    hp_arena_free(&scratch);
+    return good;
+}
+
+/* All that the word marks, unless it is another's training. */
+static bool recomputes(const struct hypar_plan *plan)
+{
+    struct hypar_plan *all = hp_plan_copy(plan);
+    bool same = true;
+    hp_plan_set_recompute(all, HYPAR_RECOMPUTE_FULL);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        same &= plan->ops[op].recompute == all->ops[op].recompute;
+    hypar_plan_free(all);
+    return same;
+}
+
+static bool recomputes_nothing(const struct hypar_plan *plan)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        if (plan->ops[op].recompute)
+            return false;
+    return true;
+}
+
+static bool shards_optimizer(const struct hypar_plan *plan)
+{
+    struct hypar_plan *all = hp_plan_copy(plan);
+    bool same = true;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        all->ops[op].shard = HYPAR_SHARD_NONE;
+    assert_int_equal(hypar_plan_shard_all(all, HYPAR_SHARD_OPTIMIZER, 0, NULL), HYPAR_OK);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        same &= plan->ops[op].shard == all->ops[op].shard;
+    hypar_plan_free(all);
+    return same;
+}
+
+static bool shards_nothing(const struct hypar_plan *plan)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        if (plan->ops[op].shard)
+            return false;
+    return true;
+}
+
+static bool is_within_memory(const struct hypar_plan *plan)
+{
+    return hypar_plan_check_memory(plan, 120e3, NULL) == HYPAR_OK;
+}
+
+static bool is_fixed(const struct hypar_plan *plan)
+{
+    int op = 0;
+    while (strcmp(plan->graph->ops[op].name, "lm_head") != 0)
+        op++;
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct split *split = &plan->ops[op].split;
+    return hp_degree(split, hp_sample_axis(nest)) == 2 &&
+           hp_degree(split, hp_nest_axis(nest, 'k')) == 2 && hp_part_count(nest, split) == 4;
+}
+
+static const char *const fixed_head[] = { "lm_head:n=2,k=2" };
+
+static const struct {
+    const char *name;
+    struct hypar_search_options options;
+    bool (*seen)(const struct hypar_plan *plan);
+    unsigned bit; /* of planners that take it; 0: all do */
+} seen_rows[] = {
+    { "--memory", { .memory_bytes = 120e3 }, is_within_memory, 0 },
+    { "--recompute full",
+      { .recompute = HYPAR_RECOMPUTE_FULL, .recompute_given = true },
+      recomputes,
+      0 },
+    { "--recompute none", { .recompute_given = true }, recomputes_nothing, 0 },
+    { "--shard optimizer",
+      { .shard = HYPAR_SHARD_OPTIMIZER, .shard_given = true },
+      shards_optimizer,
+      0 },
+    { "--shard none", { .shard_given = true }, shards_nothing, 0 },
+    { "--stages", { .stages = 3 }, has_stages, TAKES_STAGES },
+    { "--micro-batches", { .micro_batches = 2 }, has_micro_batches, TAKES_MICRO_BATCHES },
+    { "--schedule", { .layout.schedule = HYPAR_SCHEDULE_GPIPE }, has_schedule, TAKES_SCHEDULE },
+    { "--sequence-parallel",
+      { .layout.sequence_parallel = true },
+      is_by_sequence,
+      TAKES_SEQUENCE_PARALLEL },
+    { "--max-tensor", { .max_tensor = 2 }, has_few_parts, TAKES_MAX_TENSOR },
+    { "--max-pipeline", { .max_pipeline = 2 }, has_few_groups, TAKES_MAX_PIPELINE },
+    { "--fix", { .fix = fixed_head, .n_fix = 1 }, is_fixed, TAKES_FIX },
+};
+
+/* Whatever a planner is asked for is so in its plan, or it says why it has none; there are
+ * plans with all that it takes, if there are samples enough. */
+static void look_at_plans(int64_t batch)
+{
+    struct task t =
+        task("llama:layers=3,hidden=32,heads=4,ffn=64,seq=8,vocab=64", "full:4", batch);
+    for (size_t i = 0; i < sizeof seen_rows / sizeof *seen_rows; i++)
+        for (int p = 0; hp_planner_at(p); p++) {
+            const struct planner *planner = hp_planner_at(p);
+            struct hypar_search_options options = seen_rows[i].options;
+            struct hypar_error err = { "" };
+            struct hypar_found *found;
+            options.planner = planner->info.name;
+            if (planner->takes & TAKES_BUDGET)
+                options.budget_s = 0.05;
+            enum hypar_status status = hypar_search(&found, t.graph, t.machine, &options, &err);
+            bool has = status == HYPAR_OK;
+            print_message("%s %s %s\n", seen_rows[i].name, planner->info.name, err.text);
+            assert_true(has || strlen(err.text) > 0);
+            if (has && !seen_rows[i].seen(hypar_found_plan(found)))
+                fail_msg("%s: planner %s drops it", seen_rows[i].name, planner->info.name);
+            if (batch > 4 && !planner->info.small_only && (seen_rows[i].bit & planner->takes))
+                assert_true(has);
+            hypar_found_free(found);
+        }
+    release(&t);
+}
+
+static void seen_in_the_plan(void **state)
+{
+    (void)state;
+    look_at_plans(8);
+    look_at_plans(2); /* layers have to be divided */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -158,6 +349,7 @@ int main(void)
         cmocka_unit_test(honoured_or_refused),
         cmocka_unit_test(auto_keeps_to_those_that_take_it),
         cmocka_unit_test(micro_batches_are_kept),
+        cmocka_unit_test(seen_in_the_plan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

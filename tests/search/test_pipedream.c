@@ -339,8 +339,9 @@ static void many_workers_are_all_thought_of(void **state)
         int n = 1 + (int)hp_random_below(&random, MOST);
         double array[5][MOST];
         int after_start[MOST + 1] = { 0 }, after[MOST];
-        struct pipeline_layers l = { n,        array[0],    array[1], array[2], array[3],
-                                     array[4], after_start, after,    NULL,     false };
+        struct pipeline_layers l = { n,        array[0], array[1],    array[2],
+                                     array[3], array[4], after_start, after,
+                                     NULL,     false,    NULL };
         for (int k = 0; k < n; k++) {
             array[0][k] = hp_random_below(&random, 5) ? pick(&random, 1, 100) : 0;
             array[1][k] = array[4][k] = 0;

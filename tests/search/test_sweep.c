@@ -282,7 +282,7 @@ static void bad_lists(void **state)
           "60 batches on 77 machines, expected at most 4096 together",
           HYPAR_UNSUPPORTED },
         { { .search = { .n_fix = 1, .fix = fix }, .planners = "dp" },
-          "--fix is for planners auto, flexflow and exhaustive, not dp",
+          "--fix is for planners auto, hybrid, flexflow and exhaustive, not dp",
           HYPAR_USAGE },
     };
     (void)state;

@@ -176,7 +176,7 @@ static void every_move(void **state)
 static void random_pairs(void **state)
 {
     (void)state;
-    enum { PAIRS = 150, STEPS = 14 };
+    enum { PAIRS = 1000, STEPS = 14 };
     static const char *const machines[] = { "full:1", "full:3", "htree:4", "cluster:2x3" };
     struct plan_focus none = { -1, -1, -1, false };
     for (uint64_t seed = 1; seed <= PAIRS; seed++) {

@@ -116,12 +116,6 @@ static void check_pair(uint64_t seed, const struct hypar_machine *machine,
     hypar_graph_free(graph);
 }
 
-static uint64_t number_from(const char *variable, uint64_t otherwise)
-{
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void random_plans(void **state)
 {
     (void)state;

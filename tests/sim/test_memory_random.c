@@ -226,15 +226,15 @@ static void fail_pair(struct pair *pair, const char *what, int device, double is
              (unsigned long long)pair->seed, device, what, is, expected);
 }
 
-/* The segment of a pass, among those of its device. */
-static int own_segment(const struct pair *pair, const struct oracle *o, int number)
+/* The action of a pass, among those of its device. */
+static int own_action(const struct pair *pair, const struct oracle *o, int number)
 {
     const struct schedule *s = pair->program->schedule;
-    int segment = hp_pass_segment(pair->program->lowering, o->order->at[number].op_pass);
-    return hp_own_segment(s, hp_slots_of(s, device_at(o, number)), segment);
+    int action = hp_pass_action(pair->program->lowering, o->order->at[number].op_pass);
+    return hp_own_action(s, hp_slots_of(s, device_at(o, number)), action);
 }
 
-/* What comes and goes between the passes of two segments of a device. */
+/* What comes and goes between the passes of two actions of a device. */
 static double between(const struct memory_model *model, int b, int device, int from, int to)
 {
     double sum = 0;
@@ -256,7 +256,7 @@ static void check_body(struct pair *pair, int b)
     touch_all(&o);
     for (int i = 0; i < o.order->n; i++) {
         struct memory_delta delta = model->delta[b][i];
-        int device = device_at(&o, i), own = own_segment(pair, &o, i);
+        int device = device_at(&o, i), own = own_action(pair, &o, i);
         now[device] += between(model, b, device, at[device], own);
         at[device] = own;
         assert_true(delta.alloc >= 0 && delta.free >= 0);
@@ -267,7 +267,7 @@ static void check_body(struct pair *pair, int b)
     }
     for (int d = 0; d < n_devices; d++) {
         double least = bytes_after(&o, d, -1), over = 0;
-        int n_own = model->segments[d + 1] - model->segments[d] - 1;
+        int n_own = model->actions[d + 1] - model->actions[d] - 1;
         if (model->kept[b][d] < least)
             fail_pair(pair, "kept, at least", d, model->kept[b][d], least);
         pair->inexact |= model->kept[b][d] > least;
@@ -303,7 +303,7 @@ static int slot_place(const struct pair *pair, const struct slot_list *list,
 {
     const struct schedule *s = pair->program->schedule;
     return hp_memory_at(pair->model, device,
-                        hp_own_segment(s, list, hp_segment(s, slot->stage, slot->phase)));
+                        hp_own_action(s, list, hp_action(s, slot->stage, slot->phase)));
 }
 
 /* One slot after another on one device. */
@@ -321,7 +321,7 @@ static void check_device(struct pair *pair, const struct slot_list *list, int d)
         const struct slot *slot = &list->slot[i];
         if (slot->phase != PHASE_UPDATE) {
             int b = hp_body_number(it, slot->micro), at = slot_place(pair, list, slot, d);
-            int end = model->segments[d + 1] - 1, until = hp_held_until(list, i);
+            int end = model->actions[d + 1] - 1, until = hp_held_until(list, i);
             now[d] -= model->waits[b][at];
             pass_slot(pair, slot, now, most);
             now[d] += model->late[b][at];

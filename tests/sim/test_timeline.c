@@ -573,12 +573,6 @@ static int64_t check_pair(uint64_t seed, const struct hypar_machine *machine)
     return tasks;
 }
 
-static uint64_t number_from(const char *variable, uint64_t otherwise)
-{
-    const char *text = getenv(variable);
-    return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void the_program_is_played(void **state)
 {
     (void)state;

@@ -2,7 +2,8 @@
 """export.py [OPTIONS] [NAME...] - networks of PyTorch by hypar.torch, compared with PyTorch itself.
 
 Of each: operators that are opaque, trained parameters, FLOPs of the forward half, attention. Of those in small (models.py)
-also the loss and every gradient of a step in fp64, from the same weights on the same samples."""
+also the loss and every gradient of a step in fp64, from the same weights on the same samples. Weights are random: nothing
+is fetched."""
 import argparse
 import contextlib
 import json
@@ -43,12 +44,26 @@ def only_fp64():
         torch.float32, torch.float, torch.Tensor.float = kept
 
 
-def flops_of(model, args, kwargs):
-    """What PyTorch counts of a forward half, attention in full."""
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
+class Attentions(torch.utils._python_dispatch.TorchDispatchMode):
+    """Counts softmaxes: each attention of PyTorch's has one, and so has each that a model writes out."""
+
+    def __init__(self):
+        super().__init__()
+        self.count = 0
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        self.count += function.name() in ("aten::_softmax", "aten::_safe_softmax")
+        return function(*args, **(kwargs or {}))
+
+
+def counted(model, args, kwargs):
+    """What PyTorch counts of a forward half, attention in full, and how many attentions there are."""
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), torch.no_grad():
+        with FlopCounterMode(display=False) as counter:
             model(*args, **kwargs)
-    return counter.get_total_flops()
+        with Attentions() as attentions:
+            model(*args, **kwargs)
+    return counter.get_total_flops(), attentions.count
 
 
 def steps(hypar_command, folder, arrays):
@@ -125,7 +140,7 @@ def imported(command, *args):
 
 
 def check(name, command, with_gradients):
-    """One line of the table, and whether all of it is as it should be."""
+    """What was found, as a row of the table."""
     torch.manual_seed(1)
     start = time.time()
     small = name in models.SMALL
@@ -146,22 +161,74 @@ def check(name, command, with_gradients):
     if not 0.9 <= twice["flops_per_sample"] / about["flops_per_sample"] <= 1:  # less, where some are of no sample
         raise RuntimeError("another batch has other FLOPs per sample")
     have = about["flops_per_sample"] * graph.batch
-    count = flops_of(model, args, kwargs)
+    count, there = counted(model, args, kwargs)
     countable = not any(isinstance(m, torch.nn.RNNBase) for m in model.modules())  # it counts nothing of these
     error = abs(have - count) / count if countable else 0
     used = sum(1 for op in graph.ops if op.kind == "attention")
-    apart = sum(1 for op in graph.ops if op.kind == "softmax")
     worst, where = gradients(name, model, args, kwargs, graph, command) if small and with_gradients else (None, "")
-    expected = models.ATTENTION.get(name, 0)
     good = (trained == wanted and error <= 0.01 and not graph.opaque and (worst is None or worst <= CLOSE) and
-            used + apart == expected)
-    print(f"{name:18} {len(graph.ops):4} ops  opaque {len(graph.opaque)}  parameters {trained}{'' if trained == wanted else f' NOT {wanted}'}  "
-          f"FLOPs {100 * error:.3f} %  attention {used}{f' + {apart} unfused' if apart else ''}{'' if used + apart == expected else f' NOT {expected}'}  "
-          f"{'' if worst is None else f'gradients {worst:.1e} {where if worst > CLOSE else str()}'}  {time.time() - start:.1f} s"
-          f"{'' if good else '  FAILED'}", flush=True)
-    for o in graph.opaque[:3]:
-        print(f"    {o['name']}: {o['operator']} ({o['module']}, {o['source']}): {o['why']}")
-    return good
+            used == there == models.ATTENTION.get(name, 0))
+    return {"name": name, "good": good, "ops": len(graph.ops), "opaque": graph.opaque, "parameters": trained, "wanted": wanted,
+            "flops": error if countable else None, "attention": used, "there": there, "gradients": worst, "where": where,
+            "time": time.time() - start}
+
+
+def percent(share):
+    return "not counted" if share is None else f"{100 * share:.3f} %"
+
+
+def parameters(row):
+    return f"{row['parameters']:,}" + ("" if row["parameters"] == row["wanted"] else f" NOT {row['wanted']:,}")
+
+
+def line(row):
+    """A row as it is told while others are still to come."""
+    if "why" in row:
+        return f"{row['name']:18} {'skipped' if row['good'] else 'FAILED'}: {row['why']}"
+    text = f"{row['name']:18} {row['ops']:4} ops  opaque {len(row['opaque'])}  parameters {parameters(row)}  "
+    text += f"FLOPs {percent(row['flops'])}  attention {row['attention']} of {row['there']}  "
+    if row["gradients"] is not None:
+        text += f"gradients {row['gradients']:.1e} {row['where'] if row['gradients'] > CLOSE else ''}  "
+    text += f"{row['time']:.1f} s{'' if row['good'] else '  FAILED'}"
+    for o in row["opaque"][:3]:
+        text += f"\n    {o['name']}: {o['operator']} ({o['module']}, {o['source']}): {o['why']}"
+    return text
+
+
+def table(rows):
+    """All rows, as Markdown."""
+    print("\n| network | operators | opaque | trained parameters | FLOPs differ by | attention | gradients differ by |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for r in rows:
+        if "why" in r:
+            print(f"| {r['name']} | {r['why'].splitlines()[-1][:100]} | | | | | |")
+            continue
+        gradients = "" if r["gradients"] is None else f"{r['gradients']:.0e}"
+        print(f"| {r['name']} | {r['ops']} | {len(r['opaque'])} | {parameters(r)} | {percent(r['flops'])} | {r['attention']} of {r['there']} | {gradients} |")
+
+
+def row_of(name, args):
+    try:
+        return check(name, args.hypar, not args.no_gradients)
+    except ModuleNotFoundError as missing:
+        return {"name": name, "good": missing.name in ("transformers", "torchvision"), "why": str(missing)}
+    except Exception as why:
+        if args.trace:
+            traceback.print_exc()
+        return {"name": name, "good": False, "why": f"{type(why).__name__}: {str(why)[:300]}"}
+
+
+def row_apart(name, args):
+    """The same by a process of its own, which may be stopped."""
+    command = [sys.executable, os.path.abspath(__file__), "--hypar", args.hypar, "--row", name] + ["--no-gradients"] * args.no_gradients
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=args.limit)
+    except subprocess.TimeoutExpired:
+        return {"name": name, "good": False, "why": f"not done after {args.limit} s"}
+    try:
+        return json.loads(done.stdout.splitlines()[-1])
+    except (ValueError, IndexError):
+        return {"name": name, "good": False, "why": (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1][:300]}
 
 
 def main():
@@ -169,26 +236,25 @@ def main():
     parser.add_argument("--hypar", default=os.path.join(ROOT, "build", "hypar"))
     parser.add_argument("--all", action="store_true", help="those of torchvision, too")
     parser.add_argument("--no-gradients", action="store_true")
+    parser.add_argument("--limit", type=float, metavar="S", help="a process for each network, of at most S seconds; a table at the end")
+    parser.add_argument("--row", action="store_true", help="one network, told as JSON")
     parser.add_argument("--trace", action="store_true", help="show where Python fails")
     parser.add_argument("names", nargs="*", metavar="NAME")
     args = parser.parse_args()
     os.environ["HYPAR"] = args.hypar
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    bad = []
-    for name in args.names or (models.ALL if args.all else models.SMALL):
-        try:
-            if not check(name, args.hypar, not args.no_gradients):
-                bad.append(name)
-        except ModuleNotFoundError as missing:
-            known = missing.name in ("transformers", "torchvision")
-            print(f"{name:18} {'skipped' if known else 'FAILED'}: {missing}", flush=True)
-            bad += [] if known else [name]
-        except Exception as why:
-            bad.append(name)
-            print(f"{name:18} FAILED: {type(why).__name__}: {str(why)[:300]}", flush=True)
-            if args.trace:
-                traceback.print_exc()
+    names = args.names or (models.ALL if args.all else models.SMALL)
+    if args.row:
+        print(json.dumps(row_of(names[0], args)))
+        return
+    rows = []
+    for name in names:
+        rows.append((row_apart if args.limit else row_of)(name, args))
+        print(line(rows[-1]), flush=True)
+    if args.limit:
+        table(rows)
+    bad = [row["name"] for row in rows if not row["good"]]
     if bad:
         raise SystemExit(f"not as it should be: {', '.join(bad)}")
 

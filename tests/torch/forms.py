@@ -19,6 +19,7 @@ except ImportError as missing:
     sys.exit(77)
 import hypar.torch
 from hypar.torch import views
+from models import Chosen
 from torch import nn
 
 
@@ -176,6 +177,25 @@ class Forms(unittest.TestCase):
                 def forward(self, x):
                     return self.layer(x).sum()
             graph(Sum(), torch.randn(2, 4))
+
+    def test_chosen(self):
+        made = graph(Chosen(), torch.randn(2, 6), torch.randint(0, 8, (2, 3)))
+        self.assertEqual(made.opaque, [])
+        kinds = ["linear", "reduce_max", "gather_elements", "index_select", "index_select", "concat", "slice", "scatter_add", "clip", "mul"]
+        self.assertEqual([op.kind for op in made.ops], kinds + ["cross_entropy"])
+        self.assertEqual(made.inputs["ids"], {"name": "ids", "shape": [2, 3], "index": True})
+
+    def test_ignored_labels(self):
+        """Labels that some samples do not have are counted, and told to be refused."""
+        class Own(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(6, 8)
+
+            def forward(self, x, labels):
+                return nn.functional.cross_entropy(self.layer(x), labels)
+        made = graph(Own(), torch.randn(4, 6), torch.tensor([1, -100, 2, 3]))
+        self.assertEqual(made.notes, ["1 of 4 labels are -100, which the model ignores; hypar refuses samples with such labels"])
 
     def test_one_sample(self):
         """An example of one sample does not fix the batch."""

@@ -135,6 +135,96 @@ def encoder():
     return Encoder(), tokens()
 
 
+class WrittenOut(nn.Module):
+    """Attention of windows as models write it out: a product, what is added to it, a softmax, a product."""
+
+    def __init__(self, width, heads, windows, length):
+        super().__init__()
+        self.heads, self.windows, self.length = heads, windows, length
+        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.bias = nn.Parameter(torch.randn(1, heads, length, length))
+        self.scale = nn.Parameter(torch.randn(heads, 1, 1))
+        self.register_buffer("mask", torch.randn(windows, length, length).gt(1) * -100.0, persistent=False)
+
+    def shifted(self, q, k, v):
+        """Swin: windows are samples, until a mask of each is added."""
+        scores = (q * q.shape[-1] ** -0.5).matmul(k.transpose(-2, -1)) + self.bias
+        apart = scores.view(-1, self.windows, self.heads, self.length, self.length)
+        scores = (apart + self.mask[:, None][None]).view(scores.shape)
+        return nn.functional.dropout(nn.functional.softmax(scores, -1), 0.0, True).matmul(v)
+
+    def cosine(self, q, k, v):
+        """Swin v2: a factor for each head instead of a scale."""
+        q, k = (nn.functional.normalize(x, dim=-1) for x in (q, k))
+        return ((q @ k.transpose(-2, -1)) * self.scale.clamp(max=1).exp() + self.bias).softmax(-1) @ v
+
+    def einsum(self, q, k, v):
+        """MaxViT."""
+        q, k, v = (x.unflatten(0, (-1, self.windows)) for x in (q, k, v))
+        scores = torch.einsum("bghid,bghjd->bghij", q, k * k.shape[-1] ** -0.5)
+        return torch.einsum("bghij,bghjd->bghid", (scores + self.bias).softmax(-1), v).flatten(0, 1)
+
+    def joined(self, q, k, v):
+        """Samples and heads as one dimension, and later queries do not count."""
+        q, k, v = (x.flatten(0, 1) for x in (q, k, v))
+        scores = torch.bmm(q, k.transpose(1, 2)) / 2
+        later = torch.ones(self.length, self.length, dtype=torch.bool).triu(1)
+        scores = scores.masked_fill(later, torch.finfo(scores.dtype).min)
+        return torch.bmm(scores.softmax(-1), v).unflatten(0, (-1, self.heads))
+
+    def forward(self, x):
+        n, t, c = x.shape
+        for form in (self.shifted, self.cosine, self.einsum, self.joined):
+            qkv = self.qkv(x.view(-1, self.length, c)).reshape(-1, self.length, 3, self.heads, c // self.heads)
+            y = form(*qkv.permute(2, 0, 3, 1, 4))
+            x = x + self.out(y.transpose(1, 2).flatten(2)).view(n, t, c)
+        return x.mean(1)
+
+
+def windows():
+    return WrittenOut(12, 2, 3, 5), torch.randn(2, 15, 12)
+
+
+class Chosen(nn.Module):
+    """Elements by number: of a dimension alike for all, or each sample its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 8)
+        self.register_buffer("order", torch.tensor([3, 1, 1, 6]))
+
+    def forward(self, x, ids):
+        y = self.layer(x)
+        top = y.max(1, keepdim=True)[0]
+        y = torch.cat([y.gather(1, ids), y.index_select(1, self.order), y[:, self.order]], 1)
+        return y.scatter_add(1, ids, y[:, :3]).clamp_max(2) * top
+
+
+def chosen():
+    return Chosen(), (torch.randn(4, 6), torch.randint(0, 8, (4, 3)))
+
+
+class Padded(nn.Module):
+    """Attention with a mask of each sample's padding."""
+
+    def __init__(self, vocab=50, width=24):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(vocab, width), nn.Linear(width, vocab)
+
+    def forward(self, x):
+        y = self.embed(x)
+        heads = y.unflatten(-1, (3, -1)).transpose(1, 2)
+        seen = (x != 7)[:, None, None]
+        y = nn.functional.scaled_dot_product_attention(heads, heads, heads, attn_mask=seen)
+        return self.head(y.transpose(1, 2).flatten(2))
+
+
+def padded():
+    x = tokens(4, 9)
+    x[:, 6:], x[:, 0] = 7, 9
+    return Padded(), x
+
+
 # Hugging Face ---------------------------------------------------------------------------------------------------------
 
 DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout",
@@ -210,7 +300,7 @@ HUGGING = {
     "whisper": whisper,
 }
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
-        "transformer": transformer, "encoder": encoder}
+        "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen}
 SMALL = {**HERE, **HUGGING}
 
 
@@ -260,6 +350,6 @@ VISION = {
 }
 ALL = {**SMALL, **VISION}
 ATTENTION = {  # how many each has
-    "transformer": 6, "encoder": 2, "t5": 6, "bart": 6, "whisper": 6, "swin": 4, "vit_b_16": 12, "swin_t": 12, "swin_v2_t": 12, "maxvit_t": 22,
+    "transformer": 6, "encoder": 2, "windows": 4, "padded": 1, "t5": 6, "bart": 6, "whisper": 6, "swin": 4, "vit_b_16": 12, "swin_t": 12, "swin_v2_t": 12, "maxvit_t": 22,
     **{name: 2 for name in HUGGING if name not in ("t5", "bart", "whisper", "swin")},
 }

@@ -11,9 +11,11 @@ import torch
 import hypar
 from . import table
 from .export import Cannot, Host, export
+from .measure import annotate, machine_of, measure
+from .parallel import parallelize
 from .translate import Translation
 
-__all__ = ["Cannot", "graph", "samples"]
+__all__ = ["Cannot", "annotate", "graph", "machine_of", "parallelize", "profile", "samples"]
 
 
 def _kinds():
@@ -33,8 +35,27 @@ def graph(model, args=(), kwargs=None, *, loss=None, batch_dims=None, name=None,
                                           table.known)
     translation = Translation(program, model, batch, args, kwargs, name or type(model).__name__, kinds or _kinds())
     result = translation.run(loss)
-    result.program = program
+    result.program, result.example = program, (args, kwargs)
     return result
+
+
+def profile(model, args=(), kwargs=None, *, on=None, precision=None, optimizer=None, steps=None, halvings=1, trace=None,
+            **how):
+    """Measure every operator of a training step, on the device that the model is on: a Profile, whose write() is what
+    `hypar plan --profile` reads.
+
+    on         the machine that times are those of, one device: None is local:1, or on CUDA the kind that PyTorch names
+    precision  None: the parameters'; bf16 or fp16 of fp32 parameters: by autocast
+    optimizer  sgd, momentum, adam or adamw: its step, too
+    steps      so many are measured; None: as many as a second takes, 5 to 20
+    halvings   the batch is halved so often, where the model leaves it open, and each half measured: parts of samples
+    trace      a file for the profiler's trace of the whole batch (.json, .json.gz), for `hypar compare --measured`
+    how        loss, batch_dims, name, kinds: as of graph()
+
+    Views and steps that are part of one operator here count for it. Parts along other axes than samples are not measured:
+    the command takes what a loop of the whole takes."""
+    return measure(lambda: graph(model, args, kwargs, **how), model, on, precision, optimizer, steps, halvings,
+                   trace)
 
 
 def samples(graph, args=(), kwargs=None):
@@ -52,6 +73,7 @@ def samples(graph, args=(), kwargs=None):
             arrays[name] = given.get(name)
             continue
         value = host.values[node]
+        value = value.to(torch.get_default_dtype()) if value.dtype == torch.bool else value  # 1 or 0
         if name in graph.kept_ids:
             shape, start, stop = graph.kept_ids[name]
             value = value.reshape((-1,) + shape[1:])[..., start:stop]

@@ -6,10 +6,12 @@ import importlib
 import os
 import sys
 
-import torch
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # PyTorch's profiler tells on standard error that it begins
 
-import hypar
-from . import Cannot, graph
+import torch  # noqa: E402
+
+import hypar  # noqa: E402
+from . import Cannot, graph, profile  # noqa: E402
 
 BAD_INPUT, NOT_WRITTEN = 3, 4  # exit codes, as the command's
 
@@ -30,34 +32,47 @@ def batch_dim(text):
 
 
 def translate(module, function, args):
-    """The graph of what the function returns."""
+    """The graph of what the function returns, and, if asked for, its profile."""
     made = getattr(importlib.import_module(module), function)()
-    if not isinstance(made, tuple) or len(made) != 2 or not isinstance(made[0], torch.nn.Module):
+    if not isinstance(made, tuple) or len(made) not in (2, 3) or not isinstance(made[0], torch.nn.Module):
         raise Cannot(f"{args.function}: returns {type(made).__name__}, expected a model and its arguments")
-    model, given = made
+    model, given = made[:2]  # a third is the target of a loss, for exported scripts
     positional = () if isinstance(given, dict) else given if isinstance(given, tuple) else (given,)
-    return graph(model, positional, given if isinstance(given, dict) else {}, loss=args.loss,
-                 batch_dims=dict(args.batch_dim), name=function)
+    how = {"loss": args.loss, "batch_dims": dict(args.batch_dim), "name": function}
+    keywords = given if isinstance(given, dict) else {}
+    if not args.profile:
+        return graph(model, positional, keywords, **how), None
+    measured = profile(model, positional, keywords, on=args.on, precision=args.precision, optimizer=args.optimizer,
+                       trace=args.trace, **how)
+    return measured.graph, measured
 
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m hypar.torch", description=__doc__.split("\n\n")[0].split(" - ")[1],
                                      epilog=__doc__.split("\n\n")[1])
     parser.add_argument("function", metavar="PACKAGE.MODULE:FUNCTION")
-    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="the graph (-: standard output)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="the graph (-: standard output, unless there is a profile)")
     parser.add_argument("--weights", metavar="FILE", help="also write values of parameters and constants, as safetensors")
     parser.add_argument("--loss", choices=["cross_entropy", "mse_loss"], help="of the first output (the model's own, or what fits)")
     parser.add_argument("--batch-dim", action="append", default=[], metavar="NAME=DIM", type=batch_dim,
                         help="where argument NAME has its samples (0); -1: nowhere")
+    parser.add_argument("--profile", metavar="FILE", help="measure a training step, operator by operator, for 'hypar plan --profile'")
+    parser.add_argument("--trace", metavar="FILE", help="--profile: keep the profiler's trace, for 'hypar compare --measured'")
+    parser.add_argument("--on", metavar="MACHINE", help="--profile: one device, whose times they are (this one)")
+    parser.add_argument("--precision", choices=["fp32", "tf32", "bf16", "fp16", "fp64"], help="--profile: bf16 and fp16 by autocast (the parameters')")
+    parser.add_argument("--optimizer", choices=["sgd", "momentum", "adam", "adamw"], help="--profile: its step, too")
     args = parser.parse_args()
     module, _, function = args.function.partition(":")
     if not module or not function:
         parser.error("expected PACKAGE.MODULE:FUNCTION")
-    if args.weights and args.output == "-":
+    only = [name for name in ("trace", "on", "precision", "optimizer") if getattr(args, name)]
+    if only and not args.profile:
+        parser.error(f"--{only[0]} goes with --profile")
+    if args.weights and (args.output or "-") == "-":
         parser.error("--weights needs -o: the graph names the file")
     sys.path.insert(0, os.getcwd())
     try:
-        made = translate(module, function, args)
+        made, measured = translate(module, function, args)
     except SystemExit:
         fail(BAD_INPUT, f"{args.function}: the function ends the program")
     except (Cannot, hypar.Failed) as why:
@@ -69,10 +84,13 @@ def main():
     for o in made.opaque:
         print(f"hypar.torch: {o['name']} is opaque: {o['operator']} in module '{o['module']}' ({o['source']}): {o['why']}", file=sys.stderr)
     try:
-        if args.output == "-":
+        if args.output == "-" or not (args.output or measured):
             sys.stdout.write(made.json())
-        else:
+        elif args.output:
             made.write(args.output, args.weights)
+        if measured:
+            measured.write(args.profile)
+            print(f"hypar.torch: {measured.summary()}", file=sys.stderr)
     except (Cannot, hypar.Failed) as why:
         fail(BAD_INPUT, why)
     except OSError as why:

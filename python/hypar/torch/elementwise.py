@@ -21,7 +21,9 @@ def unary(call, kind, x, **attrs):
     if x.whole() and not x.plain():
         y = call.add(kind, [Tensor(x.base, x.shape, x.sample)], attrs)
         return Tensor(y.base, y.shape, y.sample, x.view, x.groups)
-    return call.add(kind, [call.settle(x)], attrs)
+    y = call.add(kind, [call.settle(x)], attrs)
+    call.graph.given[y.base] = x
+    return y
 
 
 for _name, _kind in UNARY.items():
@@ -59,6 +61,11 @@ def clamp(call, x, low=None, high=None, **kwargs):
 @op("clamp_min")
 def clamp_min(call, x, low):
     return clamp(call, x, low)
+
+
+@op("clamp_max")
+def clamp_max(call, x, high):
+    return clamp(call, x, None, high)
 
 
 @op("hardsigmoid")

@@ -119,14 +119,20 @@ def matmul(call, x, y):
     return batched(call, x, y)
 
 
-def batched(call, x, y):
-    """A product for each of the leading dimensions, which may be repeated in one of them."""
+def batched(call, x, y, whole=True):
+    """A product for each of the leading dimensions, which may be repeated in one of them; if it is the last step of an
+    attention (`whole`), that."""
+    from .attention import recognised
+    attention = recognised(call, x, y) if whole else None
+    if attention is not None:
+        return attention
+    given = x, y
     lead = list(torch.broadcast_shapes(x.size[:-2], y.size[:-2]))
     shape = lead + [x.size[-2], y.size[-1]]
     if x.joined() or y.joined():
         apart = [v.seen(v.view) for v in (x, y)]  # samples and heads, which were one dimension
         if x.groups[-2:] == y.groups[-2:] == (1, 1) and apart[0].size[:-2] == apart[1].size[:-2]:
-            return call.reshape(batched(call, *apart), shape)
+            return call.reshape(batched(call, *apart, whole), shape)
         x, y = call.settle(x), call.settle(y)
     x = call.settle(x.seen(x.view.expand(lead + list(x.size[-2:]))) if x.size[:-2] != tuple(lead) else x)
     if y.size[:-2] != tuple(lead):
@@ -137,6 +143,7 @@ def batched(call, x, y):
     if len(shape) > 4:
         x, y = (call.settle(call.reshape(v, (v.shape[0], -1) + v.shape[-2:])) for v in (x, y))
     z = call.add("matmul", [x, y], {"transposed": turned}, x.shape[:-1] + (shape[-1],), x.sample)
+    call.graph.products[z.base] = given
     return z if list(z.shape) == shape else call.reshape(z, shape)
 
 

@@ -37,7 +37,9 @@ def cross_entropy(call, x, target, ignore_index=-100):
         start, stop = kept[0], kept[-1] + 1
         lead = call.see(lead, lambda v: v.narrow(-2, start, stop - start))
     elif any_ignored:
-        call.graph.notes.append(f"labels of {ignore_index} are ignored by the model, not by hypar")
+        n = int((target.value == ignore_index).sum())
+        call.graph.notes.append(f"{n} of {target.value.numel()} labels are {ignore_index}, which the model ignores; hypar refuses samples with "
+                                "such labels")
     lead = call.settle(lead)
     dims = len(lead.shape)
     if dims > 4:

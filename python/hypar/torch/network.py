@@ -1,11 +1,10 @@
 """The graph that is written: hypar-graph/1, operator by operator."""
 import json
 import os
-import tempfile
 
 import hypar
 
-from . import safetensors
+from . import files, safetensors
 from .views import Tensor
 
 
@@ -13,11 +12,12 @@ LAYOUT = ("reshape", "transpose", "slice", "split", "expand", "affine", "concat"
 
 
 class Op:
-    """An operator. `path` is its module's, `leaf` whether that has no modules inside, `given` a name that it keeps."""
+    """An operator. `path` is its module's, `leaf` whether that has no modules inside, `given` a name that it keeps, `node`
+    the one of the exported graph that it was written for."""
 
-    def __init__(self, name, kind, inputs, attrs, outputs, path, leaf, given):
+    def __init__(self, name, kind, inputs, attrs, outputs, path, leaf, given, node):
         self.name, self.kind, self.inputs, self.attrs, self.outputs = name, kind, inputs, attrs, outputs
-        self.path, self.leaf, self.given = path, leaf, given
+        self.path, self.leaf, self.given, self.node = path, leaf, given, node
 
     def wanted(self, taken):
         """The path of its module, if that is this operator alone; else that and its kind."""
@@ -35,17 +35,22 @@ class Graph:
     ops              in order
     constants        by name of an input: its value, which never changes
     weights          by name of a parameter: its value
+    modules          paths of modules, once for each call
     notes            what a reader should know: what was left out or stands for something else
     opaque           operators that are not known: their name, module path, source line and PyTorch's operator"""
 
     def __init__(self, name, batch, kinds):
         self.name, self.batch, self.kinds = name, batch, kinds
         self.inputs, self.params, self.ops, self.outputs = {}, {}, [], []
-        self.constants, self.weights, self.notes, self.opaque = {}, {}, [], []
+        self.constants, self.weights, self.modules, self.notes, self.opaque = {}, {}, [], [], []
         self.statistics = {}  # running means and variances of batch norms, as PyTorch names them
         self.sources = {}  # by input that the model's integers become: the node whose value it is
         self.kept_ids = {}  # a loss that ignores labels: which of its input are kept
         self.shapes = {}  # by name of a tensor
+        self.products = {}  # by output of a matmul: its operands as they were seen
+        self.given = {}  # by output of an operator on each element: its input as it was seen
+        self._samples = {}  # by name of a tensor: the dimension that holds them, or None
+        self.node = None  # of the exported graph, which operators are written for now
         self._names, self._writer = set(), {}
 
     def unique(self, name):
@@ -64,7 +69,7 @@ class Graph:
             self.inputs[name]["index"] = True
         if sample != 0 or not shape:
             self.inputs[name]["sample_dim"] = -1 if sample is None else sample
-        self.shapes[name] = tuple(shape)
+        self.shapes[name], self._samples[name] = tuple(shape), sample
         return Tensor(name, shape, sample)
 
     def add_constant(self, name, value, index):
@@ -77,7 +82,7 @@ class Graph:
         self.params[name] = {"name": name, "shape": list(value.shape)}
         if not trained:
             self.params[name]["trained"] = False
-        self.weights[name], self.shapes[name] = value, tuple(value.shape)
+        self.weights[name], self.shapes[name], self._samples[name] = value, tuple(value.shape), None
         return Tensor(name, value.shape, None)
 
     def add(self, kind, inputs, attrs, shapes, sample, path, leaf, given=None, suffixes=()):
@@ -89,17 +94,24 @@ class Graph:
         while inputs and inputs[-1] is None:
             inputs.pop()
         outputs = [name] + [f"{name}:{s}" for s in suffixes]
-        op = Op(name, kind, inputs, attrs, outputs, path, leaf, given)
+        op = Op(name, kind, inputs, attrs, outputs, path, leaf, given, self.node)
         self.ops.append(op)
         result = []
         for output, shape in zip(outputs, shapes):
-            self._writer[output], self.shapes[output] = op, tuple(shape)
+            self._writer[output], self.shapes[output], self._samples[output] = op, tuple(shape), sample
             result.append(Tensor(output, shape, sample))
         return result
 
     def writer(self, tensor):
         """The operator that writes a tensor, or None."""
-        return self._writer.get(tensor.base)
+        return self.writer_of(tensor.base)
+
+    def writer_of(self, name):
+        return self._writer.get(name)
+
+    def tensor(self, name):
+        """A tensor by its name."""
+        return Tensor(name, self.shapes[name], self._samples[name])
 
     def read(self, name):
         return sum(op.inputs.count(name) for op in self.ops)
@@ -141,7 +153,7 @@ class Graph:
             sizes = [b - a for a, b in parts]
             at = self.ops.index(first)
             outputs = [first.name] + [f"{first.name}:y{i}" for i in range(1, len(ops))]
-            self.ops[at] = Op(first.name, "split", [base], {"axis": axis, "sizes": sizes}, outputs, first.path, first.leaf, None)
+            self.ops[at] = Op(first.name, "split", [base], {"axis": axis, "sizes": sizes}, outputs, first.path, first.leaf, None, first.node)
             self.ops = [op for op in self.ops if op not in ops]
             self._rename(rename)
 
@@ -173,6 +185,8 @@ class Graph:
             members.append(("weights", json.dumps(weights)))
         members += [("inputs", lines(list(self.inputs.values()))), ("params", lines(list(self.params.values()))),
                     ("ops", lines(ops)), ("outputs", json.dumps(self.outputs))]
+        if self.modules:
+            members.append(("modules", json.dumps(self.modules)))
         return "{\n  " + ",\n  ".join(f'"{key}": {text}' for key, text in members) + "\n}\n"
 
     def write(self, path, weights=None):
@@ -182,8 +196,7 @@ class Graph:
         beside = weights and os.path.relpath(weights, folder)
         if beside and (os.path.basename(beside) != beside or beside == os.path.basename(path)):
             raise hypar.Failed(f"{weights}: expected a file of its own in the folder of the graph")
-        with tempfile.TemporaryDirectory(prefix=".hypar-", dir=folder) as temporary:
-            graph = os.path.join(temporary, os.path.basename(path))
+        with files.whole(path) as graph:
             with open(graph, "w") as file:
                 file.write(self.json(beside))
             try:
@@ -192,6 +205,5 @@ class Graph:
                 raise hypar.Failed(str(why).replace(graph, path)) from None
             if weights:
                 values = {name: self.weights[name].reshape(p["shape"]) for name, p in self.params.items()}
-                safetensors.write(os.path.join(temporary, beside), {**values, **self.statistics, **self.constants})
-                os.replace(os.path.join(temporary, beside), weights)
-            os.replace(graph, path)
+                with files.whole(weights) as written:
+                    safetensors.write(written, {**values, **self.statistics, **self.constants})

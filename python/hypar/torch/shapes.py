@@ -154,4 +154,49 @@ def index(call, x, ids):
     i, d = ids[places[0]], places[0]
     if len(x.size) == 2 and d == 0:
         return rows(call, x, i)
-    raise Unknown(f"an index into dimension {d} of {len(x.size)}")
+    if i.data or len(i.size) != 1:
+        raise Unknown(f"an index into dimension {d} of {len(x.size)}")
+    return index_select(call, x, d, i)
+
+
+@op("index_select")
+def index_select(call, x, dim, ids):
+    x = call.settle(x)
+    dim %= len(x.shape)
+    if isinstance(ids, Tensor) or ids.data or dim == x.sample:
+        raise Unknown("elements that are chosen by what follows from the samples, or samples that are chosen")
+    i = call.settle(ids)
+    return call.add("index_select", [x, i], {"axis": dim}, x.shape[:dim] + i.shape + x.shape[dim + 1:], x.sample)
+
+
+def looked_up(call, x, dim, ids):
+    """x and the ids of elements along a dimension, which has no samples: one for each of the others."""
+    if isinstance(ids, Tensor):
+        raise Unknown("ids that the network computes")
+    x = call.tensor(x)
+    dim %= len(x.size)
+    for d, n in enumerate(ids.size):
+        if d != dim and n < x.size[d]:
+            x = call.see(x, lambda v: v.narrow(d, 0, n))
+    x = call.settle(x)
+    if x.sample is not None and not ids.data:  # alike for all samples, but each has its own
+        ids = type(ids)(ids.value, ids.node, True)
+    i = call.settle(ids)
+    if i.sample != x.sample or dim == x.sample:
+        raise Unknown("ids that have their samples in another dimension")
+    return x, i, dim
+
+
+@op("gather")
+def gather(call, x, dim, ids, sparse_grad=False):
+    x, i, dim = looked_up(call, x, dim, ids)
+    return call.add("gather_elements", [x, i], {"axis": dim}, i.shape, i.sample)
+
+
+@op("scatter_add")
+def scatter_add(call, x, dim, ids, values):
+    size = call.tensor(x).size
+    x, i, dim = looked_up(call, x, dim, ids)
+    if x.size != size or call.tensor(values).size != i.size:
+        raise Unknown("elements that are added to a part")
+    return call.add("scatter_add", [x, i, call.settle(values)], {"axis": dim}, x.shape, x.sample)

@@ -23,13 +23,17 @@ class Known:
         return tuple(self.value.shape)
 
 
+def module_path(call):
+    """The path of the module that is called: of a second call "layer@1" that is "layer"."""
+    return "" if call.startswith("_empty_nn_module") else re.sub(r"@\d+", "", call)
+
+
 class Where:
     """Where an operator comes from: the path of its module and the line of its source."""
 
     def __init__(self, node):
-        stack = list((node.meta.get("nn_module_stack") or {}).values())
-        self.path = re.sub(r"@\d+", "", stack[-1][0]) if stack else ""
-        self.path = "" if self.path.startswith("_empty_nn_module") else self.path.replace("L['self'].", "")
+        self.calls = [path.replace("L['self'].", "") for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
+        self.path = module_path(self.calls[-1]) if self.calls else ""
         lines = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
         self.line = f"{lines[-1][0]}:{lines[-1][1]}" if lines else "source not known"
 
@@ -39,6 +43,7 @@ class Call:
 
     def __init__(self, translation, node):
         self.t, self.graph, self.node = translation, translation.graph, node
+        self.graph.node = node
         self.where = Where(node)
         self.leaf = self.where.path in translation.leaves
 
@@ -202,6 +207,8 @@ class Translation:
                 self._call(node)
             elif node.op == "output":
                 self._output(node, loss)
+        calls = dict.fromkeys(call for node in self.program.graph.nodes for call in Where(node).calls)
+        self.graph.modules = [path for path in map(module_path, calls) if path]
         self.graph.finish()
         return self.graph
 

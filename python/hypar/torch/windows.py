@@ -107,6 +107,15 @@ def amax(call, x, dims=(), keep=False):
     return reduce(call, "reduce_max", x, dims, keep)
 
 
+@op("max")
+def largest(call, x, other=None, keep=False):
+    """Of all elements, or along a dimension (without where it is); or of two tensors."""
+    if other is not None and not isinstance(other, int):
+        return binary(call, "maximum", x, other)
+    y = amax(call, x, () if other is None else other, keep)
+    return y if other is None else (y, None)
+
+
 @op("var")
 def var(call, x, dims=None, correction=1, keep=False, **kwargs):
     correction, keep = kwargs.get("correction", correction), kwargs.get("keepdim", keep)

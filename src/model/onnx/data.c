@@ -129,6 +129,17 @@ static enum hypar_status check_external(const struct onnx_file *file,
     return HYPAR_OK;
 }
 
+bool hp_onnx_is_absent(const struct onnx_file *file, const struct onnx_tensor *t)
+{
+    char path[PATH_MAX];
+    const char *slash = strrchr(file->path, '/');
+    int n = slash ? (int)(slash - file->path + 1) : 0;
+    struct stat about;
+    return t->external &&
+           snprintf(path, sizeof path, "%.*s%s", n, file->path, t->location) < PATH_MAX &&
+           lstat(path, &about) != 0 && errno == ENOENT;
+}
+
 enum hypar_status hp_onnx_check_data(const struct onnx_file *file, const struct onnx_tensor *t,
                                      struct hypar_error *err)
 {
@@ -138,7 +149,7 @@ enum hypar_status hp_onnx_check_data(const struct onnx_file *file, const struct 
     if (bytes ? t->size != t->elements * bytes : t->size < t->elements)
         return hp_fail(err, HYPAR_INVALID, "%lld bytes of values, expected %lld",
                        (long long)t->size, (long long)t->elements * (bytes ? bytes : 1));
-    return t->external ? check_external(file, t, err) : HYPAR_OK;
+    return t->external && !hp_onnx_is_absent(file, t) ? check_external(file, t, err) : HYPAR_OK;
 }
 
 /* Decoding ------------------------------------------------------------------------------ */

@@ -229,19 +229,34 @@ static enum hypar_status emit_settled(struct emitting *e, const struct new_op *s
     return HYPAR_OK;
 }
 
+/* The view added to a shuffle; false: it is none any more, or one of more dimensions than a
+ * tensor has. */
+static bool add_view(struct shuffle *shuffle, const struct new_op *s)
+{
+    struct shuffle_plan plan;
+    struct shuffle made = *shuffle;
+    int perm[MAX_DIMS];
+    if (s->kind == OP_TRANSPOSE) {
+        for (int d = 0; d < made.n_dims; d++)
+            perm[d] = (int)hp_attr_int(s->attrs, ATTR_PERM, d, 0);
+        hp_shuffle_transpose(&made, perm);
+    } else if (!hp_shuffle_reshape(&made, &s->shape)) {
+        return false;
+    }
+    if (!hp_shuffle_plan(&made, &plan))
+        return false;
+    *shuffle = made;
+    return true;
+}
+
 static enum hypar_status emit_view(struct emitting *e, const struct new_op *s)
 {
     struct lazy lazy = e->lazy[s->input[0]];
-    if (s->kind == OP_TRANSPOSE) {
-        int perm[MAX_DIMS];
-        for (int d = 0; d < lazy.shuffle.n_dims; d++)
-            perm[d] = (int)hp_attr_int(s->attrs, ATTR_PERM, d, 0);
-        hp_shuffle_transpose(&lazy.shuffle, perm);
-    } else if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape)) {
+    if (!add_view(&lazy.shuffle, s)) {
         int tensor;
         TRY(settle(e, s->input[0], &tensor));
         lazy = (struct lazy){ tensor, -1, hp_shuffle_start(shape_of(e, tensor)), -1 };
-        if (!hp_shuffle_reshape(&lazy.shuffle, &s->shape))
+        if (!add_view(&lazy.shuffle, s))
             return hp_fail(e->err, HYPAR_INVALID, "'%.80s' does not fit its shape", s->name);
     }
     e->lazy[s->output] = lazy;
@@ -511,6 +526,71 @@ static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_
     return HYPAR_OK;
 }
 
+/* What the file has that is not trained. */
+static void note_constants(struct importing *im)
+{
+    const struct onnx_file *file = im->file;
+    const char *first = NULL;
+    int n = 0;
+    int64_t elements = 0;
+    for (int i = 0; i < file->n_initializers; i++) {
+        const struct onnx_tensor *t = &file->initializer[i];
+        if (im->trained[i] || hp_onnx_family(t->type) != ONNX_NUMBERS || t->elements < 2)
+            continue;
+        first = first ? first : t->label;
+        elements += t->elements;
+        n++;
+    }
+    if (n)
+        hp_onnx_note(im,
+                     "%d initializer%s with %lld elements %s not trained: masks, tables, "
+                     "statistics ('%.60s'%s)",
+                     n, n > 1 ? "s" : "", (long long)elements, n > 1 ? "are" : "is", first,
+                     n > 1 ? ", ..." : "");
+}
+
+/* What it has twice. */
+static void note_copies(struct importing *im)
+{
+    const struct onnx_file *file = im->file;
+    const char *first = NULL;
+    int n = 0;
+    int64_t elements = 0;
+    for (int i = 0; i < file->n_initializers; i++)
+        if (im->copy_of[i] >= 0) {
+            first = first ? first : file->initializer[i].label;
+            elements += file->initializer[i].elements;
+            n++;
+        }
+    if (n)
+        hp_onnx_note(im, "%d initializer%s with %lld elements %s tied to others ('%.60s'%s)", n,
+                     n > 1 ? "s" : "", (long long)elements, n > 1 ? "are" : "is", first,
+                     n > 1 ? ", ..." : "");
+}
+
+/* What PyTorch's exporter left out of the file. */
+static void note_lost(struct importing *im)
+{
+    const struct onnx_file *file = im->file;
+    if (file->n_lost)
+        hp_onnx_note(im,
+                     "%d of the model's parameters %s not in the file, folded away or the same "
+                     "as others ('%.60s'%s): torch.onnx.export(..., optimize=False) keeps them",
+                     file->n_lost, file->n_lost > 1 ? "are" : "is", file->lost,
+                     file->n_lost > 1 ? ", ..." : "");
+    if (file->n_lost_norms)
+        hp_onnx_note(im,
+                     "%d batch norm%s folded into other layers by the exporter: "
+                     "torch.onnx.export(..., optimize=False) keeps them",
+                     file->n_lost_norms, file->n_lost_norms > 1 ? "s were" : " was");
+    if (im->n_absent)
+        hp_onnx_note(
+            im,
+            "the values of %d initializer%s are in a file that is not there: enough to "
+            "plan with, not to train",
+            im->n_absent, im->n_absent > 1 ? "s" : "");
+}
+
 static void add_notes(struct emitting *e, struct hypar_graph *graph)
 {
     struct rewriting *rw = e->rw;
@@ -527,6 +607,12 @@ static void add_notes(struct emitting *e, struct hypar_graph *graph)
     if (rw->n_dropped)
         hp_onnx_note(im, "dropout of attention weights is left out (%d time%s)", rw->n_dropped,
                      rw->n_dropped > 1 ? "s" : "");
+    if (im->file->opset < ONNX_FIRST_OPSET || im->file->opset > ONNX_LAST_OPSET)
+        hp_onnx_note(im, "opset %d is read as far as it is like %d to %d, which are tested",
+                     im->file->opset, ONNX_FIRST_OPSET, ONNX_LAST_OPSET);
+    note_constants(im);
+    note_copies(im);
+    note_lost(im);
     graph->n_notes = im->n_notes;
     graph->notes = NEW(&graph->arena, const char *, im->n_notes);
     for (int i = 0; i < im->n_notes; i++)

@@ -109,6 +109,7 @@ static enum hypar_status read_tensor(struct onnx_file *file, const Onnx__Tensor 
                                      struct onnx_tensor *t, struct hypar_error *err)
 {
     *t = (struct onnx_tensor){ .name = text(file, from->name), .type = from->data_type };
+    t->label = t->name;
     if (hp_onnx_family(t->type) == ONNX_OTHER)
         return hp_fail(err, HYPAR_UNSUPPORTED, "element type %s is not supported",
                        hp_onnx_type_name(t->type));
@@ -145,7 +146,8 @@ static enum hypar_status read_attr(struct onnx_file *file, const Onnx__Attribute
 {
     *a = (struct onnx_attr){ .name = text(file, from->name),
                              .i = from->i,
-                             .f = as_written(from->f) };
+                             .f = as_written(from->f),
+                             .refers = text(file, from->ref_attr_name) };
     if (from->n_ints > ONNX_MAX_FOLDED || from->n_floats > ONNX_MAX_FOLDED)
         return hp_fail(err, HYPAR_UNSUPPORTED, "attribute '%.60s' has too many values",
                        a->name);
@@ -163,6 +165,39 @@ static enum hypar_status read_attr(struct onnx_file *file, const Onnx__Attribute
     return hp_in(err, read_tensor(file, from->t, t, err), "attribute '%.60s'", a->name);
 }
 
+static const char **read_names(struct onnx_file *file, char **from, size_t n)
+{
+    const char **names = NEW(&file->arena, const char *, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = text(file, from[i]);
+    return names;
+}
+
+/* The value of an entry of metadata, as it is; NULL: none. */
+static const char *find_metadata(Onnx__Entry **entry, size_t n, int which)
+{
+    const char *key = hp_onnx_metadata_key(which);
+    for (size_t i = 0; i < n; i++)
+        if (entry[i]->key && entry[i]->value && strcmp(entry[i]->key, key) == 0)
+            return entry[i]->value;
+    return NULL;
+}
+
+/* The name of a node: of the module that it comes from, where the file says so. */
+static const char *node_name(struct onnx_file *file, const Onnx__Node *from, int number)
+{
+    const char *scopes =
+                   find_metadata(from->metadata_props, from->n_metadata_props, ONNX_SCOPES),
+               *name = scopes ? hp_onnx_scoped_name(&file->arena, text(file, scopes)) : NULL;
+    if (!name)
+        name = text(file, from->name);
+    if (*name)
+        return name;
+    return from->n_output && *from->output[0]
+               ? text(file, from->output[0])
+               : hp_arena_printf(&file->arena, "node_%d", number);
+}
+
 static enum hypar_status read_node(struct onnx_file *file, const Onnx__Node *from, int number,
                                    struct onnx_node *node, struct hypar_error *err)
 {
@@ -171,18 +206,10 @@ static enum hypar_status read_node(struct onnx_file *file, const Onnx__Node *fro
                                 .n_inputs = (int)from->n_input,
                                 .n_outputs = (int)from->n_output,
                                 .n_attrs = (int)from->n_attribute };
-    node->input = NEW(&file->arena, const char *, node->n_inputs);
-    node->output = NEW(&file->arena, const char *, node->n_outputs);
+    node->input = read_names(file, from->input, from->n_input);
+    node->output = read_names(file, from->output, from->n_output);
     node->attr = NEW(&file->arena, struct onnx_attr, node->n_attrs);
-    for (int i = 0; i < node->n_inputs; i++)
-        node->input[i] = text(file, from->input[i]);
-    for (int i = 0; i < node->n_outputs; i++)
-        node->output[i] = text(file, from->output[i]);
-    node->name = text(file, from->name);
-    if (!*node->name)
-        node->name = node->n_outputs && *node->output[0]
-                         ? node->output[0]
-                         : hp_arena_printf(&file->arena, "node_%d", number);
+    node->name = node_name(file, from, number);
     for (int i = 0; i < node->n_attrs; i++)
         TRY(hp_in(err, read_attr(file, from->attribute[i], &node->attr[i], err),
                   "node '%.80s' (%.40s)", node->name, node->op));
@@ -192,7 +219,10 @@ static enum hypar_status read_node(struct onnx_file *file, const Onnx__Node *fro
 static enum hypar_status read_info(struct onnx_file *file, const Onnx__ValueInfo *from,
                                    struct onnx_info *info, struct hypar_error *err)
 {
-    *info = (struct onnx_info){ .name = text(file, from->name) };
+    const char *folded =
+        find_metadata(from->metadata_props, from->n_metadata_props, ONNX_FOLDED_FROM);
+    *info = (struct onnx_info){ .name = text(file, from->name),
+                                .folded_from = folded ? text(file, folded) : NULL };
     const Onnx__TensorType *type = from->type ? from->type->tensor_type : NULL;
     if (!type)
         return HYPAR_OK;
@@ -222,6 +252,38 @@ static enum hypar_status read_infos(struct onnx_file *file, Onnx__ValueInfo **fr
     return HYPAR_OK;
 }
 
+static enum hypar_status read_function(struct onnx_file *file, const Onnx__Function *from,
+                                       struct onnx_function *f, struct hypar_error *err)
+{
+    *f = (struct onnx_function){ .name = text(file, from->name),
+                                 .domain = text(file, from->domain),
+                                 .n_inputs = (int)from->n_input,
+                                 .n_outputs = (int)from->n_output,
+                                 .n_nodes = (int)from->n_node,
+                                 .n_defaults = (int)from->n_attribute_proto };
+    f->input = read_names(file, from->input, from->n_input);
+    f->output = read_names(file, from->output, from->n_output);
+    f->node = NEW(&file->arena, struct onnx_node, from->n_node);
+    f->otherwise = NEW(&file->arena, struct onnx_attr, from->n_attribute_proto);
+    for (int i = 0; i < f->n_nodes; i++)
+        TRY(read_node(file, from->node[i], i, &f->node[i], err));
+    for (int i = 0; i < f->n_defaults; i++)
+        TRY(read_attr(file, from->attribute_proto[i], &f->otherwise[i], err));
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_functions(struct onnx_file *file, const Onnx__Model *model,
+                                        struct hypar_error *err)
+{
+    file->n_functions = (int)model->n_functions;
+    file->function = NEW(&file->arena, struct onnx_function, model->n_functions);
+    for (int i = 0; i < file->n_functions; i++)
+        TRY(hp_in(err, read_function(file, model->functions[i], &file->function[i], err),
+                  "function '%.60s'",
+                  model->functions[i]->name ? text(file, model->functions[i]->name) : ""));
+    return hp_onnx_inline(file, err);
+}
+
 static enum hypar_status read_graph(struct onnx_file *file, const Onnx__Graph *graph,
                                     struct hypar_error *err)
 {
@@ -235,6 +297,8 @@ static enum hypar_status read_graph(struct onnx_file *file, const Onnx__Graph *g
         TRY(hp_in(err, read_tensor(file, graph->initializer[i], &file->initializer[i], err),
                   "initializer '%.80s'",
                   graph->initializer[i]->name ? text(file, graph->initializer[i]->name) : ""));
+    file->signature =
+        find_metadata(graph->metadata_props, graph->n_metadata_props, ONNX_SIGNATURE);
     TRY(read_infos(file, graph->input, graph->n_input, &file->input, &file->n_inputs, err));
     TRY(read_infos(file, graph->output, graph->n_output, &file->output, &file->n_outputs, err));
     return read_infos(file, graph->value_info, graph->n_value_info, &file->info, &file->n_infos,
@@ -244,16 +308,21 @@ static enum hypar_status read_graph(struct onnx_file *file, const Onnx__Graph *g
 static enum hypar_status read_model(struct onnx_file *file, const Onnx__Model *model,
                                     struct hypar_error *err)
 {
+    int64_t version = 0;
     for (size_t i = 0; i < model->n_opset_import; i++) {
         const char *domain = model->opset_import[i]->domain;
         if (!domain || !*domain || strcmp(domain, "ai.onnx") == 0)
-            file->opset = (int)(model->opset_import[i]->version & 0xffff);
+            version = model->opset_import[i]->version;
     }
     if (!model->graph || !model->graph->n_node)
         return hp_fail(err, HYPAR_INVALID, "a model without nodes");
-    if (file->opset < 7)
-        return hp_fail(err, HYPAR_UNSUPPORTED, "opset %d, expected 9 to 17", file->opset);
+    if (version < ONNX_LEAST_OPSET || version > ONNX_MOST_OPSET)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "opset %lld, expected %d to %d",
+                       (long long)version, ONNX_FIRST_OPSET, ONNX_LAST_OPSET);
+    file->opset = (int)version;
     TRY(read_graph(file, model->graph, err));
+    TRY(read_functions(file, model, err));
+    hp_onnx_read_signature(file);
     return order_nodes(file, err);
 }
 

@@ -43,8 +43,13 @@ int hp_onnx_type_bytes(int type);        /* 0: not of a fixed size */
 /* The most elements that are computed with while importing: shapes, masks, indices. */
 enum { ONNX_MAX_FOLDED = 1 << 22 };
 
+/* Is an initializer trained? What the file says: nothing, in most. */
+enum onnx_role { ROLE_UNTOLD, ROLE_TRAINED, ROLE_CONSTANT };
+
 struct onnx_tensor {
-    const char *name; /* "" in an attribute */
+    const char *name;  /* "" in an attribute */
+    const char *label; /* what the model calls it, also where the exporter did not keep that */
+    enum onnx_role role;
     int type;
     struct hypar_shape shape; /* dimensions may be 0 here */
     int64_t elements;
@@ -64,6 +69,7 @@ struct onnx_attr {
     const int64_t *ints;
     const float *floats;
     const struct onnx_tensor *t; /* NULL: none */
+    const char *refers;          /* in a function: to this attribute of the caller; "": no */
 };
 
 struct onnx_node {
@@ -85,6 +91,24 @@ struct onnx_info {
     bool shaped; /* does it have a shape? */
     int n_dims;
     struct onnx_dim dim[MAX_DIMS];
+    const char *folded_from; /* the names that it was computed from by the exporter, NULL */
+};
+
+/* A function of the file: nodes that stand for one of its name. */
+struct onnx_function {
+    const char *name, *domain;
+    int n_inputs, n_outputs, n_nodes, n_defaults;
+    const char **input, **output;
+    struct onnx_node *node;
+    struct onnx_attr *otherwise; /* attributes that a caller may leave out */
+};
+
+/* Of the default domain: those that are known, and those that are read with a note. */
+enum {
+    ONNX_LEAST_OPSET = 7,
+    ONNX_FIRST_OPSET = 9,
+    ONNX_LAST_OPSET = 23,
+    ONNX_MOST_OPSET = 99,
 };
 
 struct onnx_file {
@@ -100,6 +124,12 @@ struct onnx_file {
     struct onnx_node *node; /* each after those that it reads from */
     struct onnx_tensor *initializer;
     struct onnx_info *input, *output, *info;
+    int n_functions;
+    struct onnx_function *function;
+    const char *signature; /* PyTorch's, of what was exported; NULL: none */
+    int n_lost;            /* parameters of the model that the exporter left out or merged */
+    const char *lost;      /* one of them */
+    int n_lost_norms;      /* batch norms that it folded into other layers */
 };
 
 /* Read what is in the file at `path`, or in `stream`, which is closed in the end; `path` stands
@@ -115,10 +145,28 @@ enum hypar_status hp_onnx_skim(struct arena *arena, FILE *stream, int64_t bytes,
                                const unsigned char **out, size_t *size,
                                struct hypar_error *err);
 
+/* Put the nodes of functions in the place of those that call them. */
+enum hypar_status hp_onnx_inline(struct onnx_file *file, struct hypar_error *err);
+
+/* What PyTorch writes about its own files. Is an entry of this key read? */
+bool hp_onnx_is_metadata(const char *key, size_t length);
+enum { ONNX_FOLDED_FROM, ONNX_SCOPES, ONNX_SIGNATURE };
+const char *hp_onnx_metadata_key(int which);
+
+/* "encoder.norm/layer_norm" of "['', 'encoder', 'encoder.norm', 'layer_norm']", the modules
+ * that a node comes from; NULL: none. */
+const char *hp_onnx_scoped_name(struct arena *arena, const char *scopes);
+
+/* Tell for each initializer what PyTorch says about it, and what it left out. */
+void hp_onnx_read_signature(struct onnx_file *file);
+
 /* Are the values of `tensor` there, all of them? Nothing is read. A tensor without any values
- * passes: its shape is enough to plan with. */
+ * passes, or with a file for them that is not there: its shape is enough to plan with. */
 enum hypar_status hp_onnx_check_data(const struct onnx_file *file,
                                      const struct onnx_tensor *tensor, struct hypar_error *err);
+
+/* Are they in a file that does not exist? Then it is planned with, but not trained. */
+bool hp_onnx_is_absent(const struct onnx_file *file, const struct onnx_tensor *tensor);
 
 /* Read elements [start, start + count) of `tensor`. */
 enum hypar_status hp_onnx_read_data(const struct onnx_file *file,

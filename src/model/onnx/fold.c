@@ -29,11 +29,15 @@ int64_t hp_onnx_elements(const struct hypar_shape *shape)
 struct value hp_onnx_constant(int type, const struct hypar_shape *shape, const double *data,
                               bool uniform)
 {
+    int64_t n = uniform ? 0 : hp_onnx_elements(shape), same = n > 0;
+    while (same < n && data[same] == data[0])
+        same++;
+    uniform |= n > 0 && same == n;
     return (struct value){ .kind = VALUE_CONSTANT,
                            .type = type,
                            .shape = *shape,
                            .data = data,
-                           .uniform = uniform || hp_onnx_elements(shape) == 1,
+                           .uniform = uniform,
                            .tensor = -1 };
 }
 
@@ -294,6 +298,8 @@ enum hypar_status hp_fold_binary(struct importing *im)
     struct hypar_shape shape;
     enum arithmetic op = 0;
     double *data;
+    if (im->node->n_inputs == 1) /* the largest of one is itself */
+        return hp_onnx_define(im, 0, *x);
     if (im->node->n_inputs != 2 || !y)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d inputs", im->node->n_inputs);
     while (strcmp(arithmetic_names[op], im->row->op) != 0)
@@ -412,6 +418,68 @@ enum hypar_status hp_fold_triangle(struct importing *im)
         int64_t line = i / x->shape.dim[rank - 1] % x->shape.dim[rank - 2];
         bool kept = upper ? column - line >= shift : column - line <= shift;
         data[i] = kept ? hp_onnx_element(x, i) : 0;
+    }
+    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &x->shape, data, false));
+}
+
+/* The product of constants, small ones: tables of angles are. */
+enum hypar_status hp_fold_matmul(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0), *y = hp_onnx_input(im, 1);
+    if (!y || x->shape.n_dims < 2 || y->shape.n_dims < 2)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a product with a vector");
+    struct hypar_shape left = x->shape, right = y->shape, outer, shape;
+    int64_t m = left.dim[left.n_dims - 2], c = left.dim[left.n_dims - 1],
+            k = right.dim[right.n_dims - 1];
+    double *data;
+    bool fits = c == right.dim[right.n_dims - 2];
+    left.n_dims -= 2;
+    right.n_dims -= 2;
+    if (!fits || !hp_onnx_broadcast(&left, &right, &outer))
+        return cannot_broadcast(im);
+    shape = outer;
+    shape.dim[shape.n_dims++] = m;
+    shape.dim[shape.n_dims++] = k;
+    TRY(hp_onnx_check_dims(im, &shape));
+    int64_t n = hp_onnx_elements(&outer);
+    if ((double)n * (double)m * (double)k * (double)c > ONNX_MAX_FOLDED)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a large product of constants");
+    TRY(hp_onnx_fold_room(im, n * m * k, &data));
+    /* matrices as elements: where each begins */
+    struct value one = { .uniform = true, .data = data };
+    struct value a = one, b = one;
+    a.shape = left;
+    b.shape = right;
+    struct walk wa = walk_start(&a, &outer), wb = walk_start(&b, &outer);
+    for (int64_t i = 0; i < n; i++) {
+        for (int64_t e = 0; e < m * k; e++) {
+            double sum = 0;
+            for (int64_t j = 0; j < c; j++)
+                sum += hp_onnx_element(x, wa.at * m * c + e / k * c + j) *
+                       hp_onnx_element(y, wb.at * c * k + j * k + e % k);
+            data[i * m * k + e] = sum;
+        }
+        walk_next(&wa);
+        walk_next(&wb);
+    }
+    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, false));
+}
+
+enum hypar_status hp_fold_cumsum(struct importing *im)
+{
+    const struct value *x = hp_onnx_input(im, 0), *along = hp_onnx_input(im, 1);
+    int64_t stride[MAX_DIMS], n = hp_onnx_elements(&x->shape);
+    double *data;
+    int axis = 0;
+    if (!along || !hp_onnx_elements(&along->shape) || hp_onnx_int(im->node, "exclusive", 0) ||
+        hp_onnx_int(im->node, "reverse", 0))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
+    TRY(hp_onnx_axis(im, hp_onnx_integer(hp_onnx_element(along, 0)), x->shape.n_dims, &axis));
+    TRY(hp_onnx_fold_room(im, n, &data));
+    hp_onnx_strides(&x->shape, stride);
+    for (int64_t i = 0; i < n; i++) {
+        bool first = i / stride[axis] % x->shape.dim[axis] == 0;
+        data[i] = hp_onnx_element(x, i) + (first ? 0 : data[i - stride[axis]]);
     }
     return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &x->shape, data, false));
 }

@@ -51,6 +51,16 @@ static int power(const struct rewriting *rw, int t, double exponent)
     return -1;
 }
 
+/* x^3, also as a product; x or -1. */
+static int cube(const struct rewriting *rw, int t)
+{
+    int product = hp_made_by(rw, t, OP_MUL), x = power(rw, t, 3);
+    for (int i = 0; i < 2 && product >= 0 && x < 0; i++)
+        if (power(rw, input(rw, product, i), 2) == input(rw, product, 1 - i))
+            x = input(rw, product, 1 - i);
+    return x;
+}
+
 /* GELU: x (1 + erf(x / sqrt 2)) / 2, the half anywhere ----------------------------------------
  */
 
@@ -95,6 +105,33 @@ static bool fuse_gelu(struct rewriting *rw, int op)
     rw->map[output(rw, op)] =
         hp_new_op(rw, OP_GELU, rw->g->ops[op].name, 1, &rw->map[x], NULL, 1);
     return true;
+}
+
+/* Is `t` 1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))? */
+static bool is_tanh_part(const struct rewriting *rw, int t, int x)
+{
+    double one = 1, root = 0.79788456080286536, third = 0.044715;
+    int tanh_op = hp_made_by(rw, plus(rw, t, &one), OP_TANH);
+    int sum = hp_made_by(rw, times(rw, input(rw, tanh_op, 0), &root), OP_ADD);
+    for (int i = 0; i < 2 && sum >= 0; i++)
+        if (input(rw, sum, i) == x && cube(rw, times(rw, input(rw, sum, 1 - i), &third)) == x)
+            return true;
+    return false;
+}
+
+/* GELU by tanh: x (1 + tanh(..)) / 2. */
+static bool fuse_gelu_tanh(struct rewriting *rw, int op)
+{
+    double half = 0.5;
+    for (int i = 0; rw->g->ops[op].kind == OP_MUL && i < 2; i++) {
+        int x = times(rw, input(rw, op, i), &half);
+        if (x < 0 || !is_tanh_part(rw, input(rw, op, 1 - i), x))
+            continue;
+        rw->map[output(rw, op)] =
+            hp_new_op(rw, OP_GELU_TANH, rw->g->ops[op].name, 1, &rw->map[x], NULL, 1);
+        return true;
+    }
+    return false;
 }
 
 /* x sigmoid(x) */
@@ -227,124 +264,41 @@ static bool fuse_norm(struct rewriting *rw, int op)
     return true;
 }
 
-/* Linear layers
- * ---------------------------------------------------------------------------------- */
-
-static int write_linear(struct rewriting *rw, const struct linear *l, const char *name, int w,
-                        int bias)
-{
-    double transposed = l->transposed;
-    int in[3] = { rw->map[l->x], w, bias };
-    return hp_new_op(rw, OP_LINEAR, name, bias >= 0 ? 3 : 2, in,
-                     hp_new_attrs(rw, ATTRS({ ATTR_TRANSPOSED, 1, &transposed })), 1);
-}
-
-/* x w, then + b: one layer. */
-static bool fuse_bias(struct rewriting *rw, int op)
-{
-    struct linear l;
-    int t = output(rw, op);
-    if (rw->g->ops[op].kind != OP_ADD || !hp_linear_at(rw, t, &l))
-        return false;
-    rw->map[t] = write_linear(rw, &l, hp_scope(rw, rw->g->ops[l.op].name), rw->map[l.w],
-                              rw->map[l.bias]);
-    return true;
-}
-
-/* What a slice or one output of a split takes of the last dimension of `t`; false: it takes
- * something else. Counts in *taken. */
-static bool takes_columns(const struct rewriting *rw, int op, int t, int64_t *taken)
+/* Softmax of scores that are masked so that a query sees no later key, by itself. */
+static bool fuse_causal(struct rewriting *rw, int op)
 {
     const struct op *o = &rw->g->ops[op];
-    const struct hypar_shape *shape = &rw->g->tensors[t].shape;
-    bool slice = o->kind == OP_SLICE;
-    if ((!slice && o->kind != OP_SPLIT) ||
-        hp_attr_int(o->nest->attrs, ATTR_AXIS, 0, 0) != shape->n_dims - 1 ||
-        hp_attr_int(o->nest->attrs, ATTR_STEP, 0, 1) != 1)
+    int scores = o->kind == OP_SOFTMAX ? hp_causal_scores(rw, o->tensor[0]) : -1;
+    const double causal = 1;
+    if (scores < 0)
         return false;
-    *taken += slice ? hp_attr_int(o->nest->attrs, ATTR_STOP, 0, 0) -
-                          hp_attr_int(o->nest->attrs, ATTR_START, 0, 0)
-                    : shape->dim[shape->n_dims - 1];
+    rw->map[output(rw, op)] =
+        hp_new_op(rw, OP_SOFTMAX, o->name, 1, &rw->map[scores],
+                  hp_new_attrs(rw, ATTRS({ ATTR_CAUSAL, 1, &causal })), 1);
     return true;
 }
 
-/* Do all that read the linear layer's output take columns of it, each column once? Slices are
- * disjoint where as many columns are taken as there are and no two begin alike. */
-static bool is_divided(const struct rewriting *rw, int t)
-{
-    const struct hypar_graph *g = rw->g;
-    int64_t taken = 0;
-    for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++) {
-        if (!takes_columns(rw, g->use[u].op, t, &taken))
-            return false;
-        for (int v = g->use_start[t]; v < u; v++) {
-            const struct attrs *a = g->ops[g->use[u].op].nest->attrs,
-                               *b = g->ops[g->use[v].op].nest->attrs;
-            if (hp_attr(a, ATTR_START, 0, 0) < hp_attr(b, ATTR_STOP, 0, 0) &&
-                hp_attr(b, ATTR_START, 0, 0) < hp_attr(a, ATTR_STOP, 0, 0))
-                return false;
-        }
-    }
-    return taken == g->tensors[t].shape.dim[g->tensors[t].shape.n_dims - 1];
-}
-
-/* Columns [start, stop) of a linear layer as a layer of their own. */
-static int write_columns(struct rewriting *rw, const struct linear *l, int64_t start,
-                         int64_t stop)
-{
-    const char *name =
-        hp_arena_printf(rw->arena, "%s[%lld:%lld]", hp_scope(rw, rw->g->ops[l->op].name),
-                        (long long)start, (long long)stop);
-    int w = hp_new_part(rw, l->w, l->transposed ? 0 : 1, start, stop);
-    int bias = l->bias >= 0 ? hp_new_part(rw, l->bias, 0, start, stop) : -1;
-    return write_linear(rw, l, name, w, bias);
-}
-
-/* The output of a linear layer, of which `t` may be another shape with the same rows. */
-static int before_rows(const struct rewriting *rw, int t)
-{
-    int op = hp_made_by(rw, t, OP_RESHAPE), x = input(rw, op, 0);
-    if (op < 0 || hp_readers(rw, x) != 1)
-        return t;
-    const struct hypar_shape *from = &rw->g->tensors[x].shape, *to = &rw->g->tensors[t].shape;
-    return from->n_dims && to->n_dims && from->dim[from->n_dims - 1] == to->dim[to->n_dims - 1]
-               ? x
-               : t;
-}
-
-/* Columns [start, stop) in place of output `y` of a slice or a split. */
-static void replace_columns(struct rewriting *rw, const struct linear *l, int y, int64_t start,
-                            int64_t stop)
-{
-    int t = write_columns(rw, l, start, stop);
-    rw->map[y] = hp_new_reshape(rw, rw->op[rw->n_ops - 1].name, t, &rw->g->tensors[y].shape);
-}
-
-/* A linear layer whose columns go separate ways (query, key and value from one matrix) is as
- * many layers, which then can be split by heads each. */
-static bool fuse_columns(struct rewriting *rw, int op)
+/* What is repeated only to fit the other operand need not be: operators broadcast. */
+static bool fuse_broadcast(struct rewriting *rw, int op)
 {
     const struct op *o = &rw->g->ops[op];
-    struct linear l;
-    if ((o->kind != OP_SLICE && o->kind != OP_SPLIT) ||
-        !hp_linear_at(rw, before_rows(rw, o->tensor[0]), &l) ||
-        rw->g->tensors[l.w].kind != TENSOR_PARAM || hp_readers(rw, l.w) != 1 ||
-        (l.bias >= 0 && hp_readers(rw, l.bias) != 1) ||
-        hp_readers(rw, rw->g->ops[l.op].tensor[1]) != 1 || !is_divided(rw, o->tensor[0]))
+    int in[2];
+    bool found = false;
+    if (o->kind != OP_ADD && o->kind != OP_SUB && o->kind != OP_MUL && o->kind != OP_DIV)
         return false;
-    if (o->kind == OP_SLICE) {
-        replace_columns(rw, &l, output(rw, op), hp_attr_int(o->nest->attrs, ATTR_START, 0, 0),
-                        hp_attr_int(o->nest->attrs, ATTR_STOP, 0, 0));
-        return true;
+    for (int i = 0; i < 2; i++) {
+        int expand = hp_made_by(rw, o->tensor[i], OP_EXPAND), x = input(rw, expand, 0);
+        bool fits =
+            !found && expand >= 0 &&
+            rw->g->tensors[x].shape.n_dims == rw->g->tensors[o->tensor[i]].shape.n_dims &&
+            hp_same_shape(&rw->g->tensors[o->tensor[1 - i]].shape,
+                          &rw->g->tensors[output(rw, op)].shape);
+        in[i] = rw->map[fits ? x : o->tensor[i]];
+        found |= fits;
     }
-    int64_t start = 0;
-    const struct attr *sizes = hp_attr_get(o->nest->attrs, ATTR_SIZES);
-    for (int i = 0; i < sizes->n; i++) {
-        int64_t stop = start + (int64_t)sizes->v[i];
-        replace_columns(rw, &l, o->tensor[1 + i], start, stop);
-        start = stop;
-    }
-    return true;
+    if (found)
+        rw->map[output(rw, op)] = hp_new_op(rw, o->kind, o->name, 2, in, o->nest->attrs, 1);
+    return found;
 }
 
 /* Pooling and padding
@@ -489,8 +443,8 @@ static bool fuse_prefix(struct rewriting *rw, int op)
 bool hp_fuse(struct rewriting *rw, int op)
 {
     static bool (*const rules[])(struct rewriting * rw, int op) = {
-        fuse_gelu, fuse_silu, fuse_norm,        fuse_columns, fuse_bias,
-        drop_pool, fuse_pad,  fuse_global_pool, fuse_expand,  fuse_prefix,
+        fuse_gelu, fuse_gelu_tanh,   fuse_silu,   fuse_norm,   fuse_causal,    drop_pool,
+        fuse_pad,  fuse_global_pool, fuse_expand, fuse_prefix, fuse_broadcast,
     };
     for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
         if (rules[i](rw, op))

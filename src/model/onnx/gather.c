@@ -55,39 +55,124 @@ static enum hypar_status gather_constant(struct importing *im, const struct valu
     return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, false));
 }
 
-/* Constant indices that follow one another. */
-static enum hypar_status gather_slice(struct importing *im, struct value *x,
-                                      const struct value *indices, int axis)
+/* Constant indices: what they choose of a dimension. */
+enum choice { FOLLOWING, REPEATED, OTHER };
+
+static enum hypar_status look_at_indices(struct importing *im, const struct value *indices,
+                                         int64_t size, enum choice *choice, int64_t *first)
 {
-    int64_t count = hp_onnx_elements(&indices->shape), first, next, size = x->shape.dim[axis];
-    struct hypar_shape shape;
-    int t;
-    if (count < 1 || count > size)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "%lld indices of a dimension of %lld",
-                       (long long)count, (long long)size);
-    TRY(index_at(im, indices, 0, size, &first));
+    int64_t count = hp_onnx_elements(&indices->shape), next;
+    *choice = FOLLOWING;
+    if (count < 1)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "no indices");
+    TRY(index_at(im, indices, 0, size, first));
     for (int64_t i = 1; i < count; i++) {
         TRY(index_at(im, indices, i, size, &next));
-        if (next != first + i)
-            return hp_fail(im->err, HYPAR_UNSUPPORTED, "indices that do not follow each other");
+        if (next != *first + i)
+            *choice = indices->uniform ? REPEATED : OTHER;
     }
-    TRY(gathered_shape(im, &x->shape, &indices->shape, axis, &shape));
+    return HYPAR_OK;
+}
+
+/* Indices that follow one another, or one of them again and again. */
+static enum hypar_status gather_slice(struct importing *im, struct value *x,
+                                      const struct hypar_shape *shape, int axis, int64_t first,
+                                      int64_t count, int *out)
+{
+    struct hypar_shape narrow = *shape;
+    double dims[MAX_DIMS];
+    int t, rank = shape->n_dims - x->shape.n_dims + 1; /* of the indices */
     TRY(hp_onnx_tensor(im, x, &t));
-    if (count < size)
+    if (count < x->shape.dim[axis])
         TRY(hp_onnx_emit(im, OP_SLICE, NULL, 1, &t,
                          ATTRS({ ATTR_AXIS, 1, V(axis) }, { ATTR_START, 1, V((double)first) },
                                { ATTR_STOP, 1, V((double)(first + count)) }),
                          &t));
-    if (shape.n_dims != x->shape.n_dims)
-        TRY(hp_onnx_emit_reshape(im, "shape", t, &shape, &t));
+    for (int d = axis; d < axis + rank && count == 1; d++)
+        narrow.dim[d] = 1;
+    if (!hp_same_shape(hp_onnx_shape(im, t), &narrow))
+        TRY(hp_onnx_emit_reshape(im, "shape", t, &narrow, &t));
+    for (int d = 0; d < shape->n_dims; d++)
+        dims[d] = (double)shape->dim[d];
+    if (!hp_same_shape(shape, &narrow))
+        TRY(hp_onnx_emit(im, OP_EXPAND, "repeat", 1, &t,
+                         ATTRS({ ATTR_SHAPE, shape->n_dims, dims }), &t));
+    *out = t;
+    return HYPAR_OK;
+}
+
+/* Any constant indices: rows of a table, or slices. */
+static enum hypar_status gather_select(struct importing *im, struct value *x,
+                                       const struct value *indices,
+                                       const struct hypar_shape *shape, int axis, int *out)
+{
+    int rank = indices->shape.n_dims, t, in[2];
+    struct hypar_shape flat = { 1, { hp_onnx_elements(&indices->shape) } };
+    TRY(hp_onnx_tensor(im, x, &t));
+    if (axis == 0 && x->shape.n_dims == 2 && rank >= 1 && rank <= 3) {
+        TRY(hp_onnx_constant_index(im, indices, &indices->shape, &in[0]));
+        in[1] = t;
+        return hp_onnx_emit(im, OP_EMBEDDING, NULL, 2, in, NULL, out);
+    }
+    in[0] = t;
+    TRY(hp_onnx_constant_index(im, indices, &flat, &in[1]));
+    TRY(hp_onnx_emit(im, OP_INDEX_SELECT, NULL, 2, in, ATTRS({ ATTR_AXIS, 1, V(axis) }), &t));
+    if (rank != 1)
+        TRY(hp_onnx_emit_reshape(im, "shape", t, shape, &t));
+    *out = t;
+    return HYPAR_OK;
+}
+
+/* Indices that are the same for all of the first dimension: positions, once for each sample. */
+static struct value without_copies(const struct value *indices)
+{
+    struct value once = *indices;
+    int64_t n = hp_onnx_elements(&indices->shape), copies = 1;
+    if (indices->shape.n_dims > 1 && !indices->uniform && n)
+        copies = indices->shape.dim[0];
+    for (int64_t i = 0; i < n && copies > 1; i++)
+        if (indices->data[i] != indices->data[i % (n / copies)])
+            return once;
+    if (copies > 1)
+        once.shape.dim[0] = 1;
+    return once;
+}
+
+static enum hypar_status gather_known(struct importing *im, struct value *x,
+                                      const struct value *indices, int axis)
+{
+    struct hypar_shape shape, wide;
+    enum choice choice = OTHER;
+    int64_t first = 0;
+    struct value once = without_copies(indices);
+    int t;
+    double dims[MAX_DIMS];
+    TRY(gathered_shape(im, &x->shape, &indices->shape, axis, &wide));
+    TRY(hp_onnx_check_dims(im, &wide));
+    TRY(gathered_shape(im, &x->shape, &once.shape, axis, &shape));
+    TRY(look_at_indices(im, &once, x->shape.dim[axis], &choice, &first));
+    if (choice == OTHER)
+        TRY(gather_select(im, x, &once, &shape, axis, &t));
+    else
+        TRY(gather_slice(im, x, &shape, axis, first,
+                         choice == REPEATED ? 1 : hp_onnx_elements(&once.shape), &t));
+    for (int d = 0; d < wide.n_dims; d++)
+        dims[d] = (double)wide.dim[d];
+    if (!hp_same_shape(&shape, &wide))
+        TRY(hp_onnx_emit(im, OP_EXPAND, "copies", 1, &t,
+                         ATTRS({ ATTR_SHAPE, wide.n_dims, dims }), &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
 /* Rows of a table; shuffling the ids first or the rows afterwards is the same. */
 static enum hypar_status gather_rows(struct importing *im, struct value *table,
-                                     const struct value *ids)
+                                     struct value *ids)
 {
     int in[2] = { ids->tensor, -1 }, t;
+    if (ids->computed)
+        TRY(hp_onnx_computed_input(im, ids, true, &in[0]));
+    else if (ids->kind == VALUE_WEIGHT) /* of which the values are not there */
+        TRY(hp_onnx_tensor(im, ids, &in[0]));
     TRY(hp_onnx_tensor(im, table, &in[1]));
     TRY(hp_onnx_emit(im, OP_EMBEDDING, NULL, 2, in, NULL, &t));
     if (!ids->shuffle)
@@ -116,13 +201,32 @@ enum hypar_status hp_onnx_gather(struct importing *im)
     if (!indices)
         return hp_fail(im->err, HYPAR_INVALID, "the indices are missing");
     TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", 0), x->shape.n_dims, &axis));
-    if (indices->kind == VALUE_INDEX && axis == 0 && x->shape.n_dims == 2 &&
-        x->kind != VALUE_INDEX)
+    bool table = x->shape.n_dims == 2 && axis == 0 && x->kind != VALUE_INDEX;
+    bool ids = indices->kind == VALUE_INDEX || (indices->kind == VALUE_WEIGHT &&
+                                                hp_onnx_family(indices->type) == ONNX_INTEGERS);
+    bool integers = x->kind == VALUE_INDEX || (x->kind == VALUE_CONSTANT && ids &&
+                                               hp_onnx_family(x->type) == ONNX_INTEGERS);
+    if (integers && hp_onnx_follows_from_integers(im))
+        return hp_onnx_computed(im);
+    if (ids && table)
         return gather_rows(im, x, indices);
     if (indices->kind != VALUE_CONSTANT || x->kind == VALUE_INDEX)
         return hp_fail(im->err, HYPAR_UNSUPPORTED,
                        "expected rows of a table of 2 dimensions, or constant indices");
     if (x->kind == VALUE_CONSTANT)
         return gather_constant(im, x, indices, axis);
-    return gather_slice(im, x, indices, axis);
+    return gather_known(im, x, indices, axis);
+}
+
+/* Constant tuples of one index each are indices of the first dimension. */
+enum hypar_status hp_onnx_gather_nd(struct importing *im)
+{
+    struct value *x = hp_onnx_input(im, 0), *indices = hp_onnx_input(im, 1), flat;
+    if (!indices || indices->kind != VALUE_CONSTANT || indices->shape.n_dims < 1 ||
+        indices->shape.dim[indices->shape.n_dims - 1] != 1 || x->shape.n_dims < 1 ||
+        x->kind == VALUE_INDEX || hp_onnx_int(im->node, "batch_dims", 0))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "indices in this form");
+    flat = *indices;
+    flat.shape.n_dims--;
+    return gather_known(im, x, &flat, 0);
 }

@@ -195,7 +195,9 @@ static bool *find_indices(struct importing *im)
         hp_table_put(&from, &im->arena, file->input[i].name, strlen(file->input[i].name), i);
     for (int n = 0; n < file->n_nodes; n++) {
         const struct onnx_node *node = &file->node[n];
-        bool gather = strcmp(node->op, "Gather") == 0, view = false;
+        bool view = false, gather = strcmp(node->op, "Gather") == 0 ||
+                                    strcmp(node->op, "GatherElements") == 0 ||
+                                    strcmp(node->op, "ScatterElements") == 0;
         for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
             view |= strcmp(node->op, views[i]) == 0;
         const char *name = gather && node->n_inputs > 1 ? node->input[1]
@@ -263,26 +265,81 @@ static bool is_made_up(const char *name)
                                                !name[4 + strspn(name + 4, "0123456789")]);
 }
 
-/* A number of the exporter's own, not of the model: integers, and single numbers that it named
- * itself. */
-static bool is_constant(const struct onnx_tensor *t)
+/* Which initializers are read by element-wise nodes alone, or by those that have masks and
+ * tables: that is what they are, where neither name nor file says that they are parameters. */
+static bool *find_unweighted(struct importing *im)
 {
-    if (t->elements > ONNX_MAX_FOLDED)
-        return false;
-    return hp_onnx_family(t->type) == ONNX_INTEGERS ||
-           (t->elements == 1 && t->field && is_made_up(t->name));
+    static const char *const element_wise[] = {
+        "Add",         "Sub",    "Mul",     "Div",      "Where",
+        "Pow",         "Equal",  "Greater", "Less",     "GreaterOrEqual",
+        "LessOrEqual", "Expand", "Slice",   "CastLike", "RotaryEmbedding",
+        "Attention",   "Cast"
+    };
+    const struct onnx_file *file = im->file;
+    struct table at = { 0 };
+    bool *alone = NEW(&im->arena, bool, file->n_initializers);
+    for (int i = 0; i < file->n_initializers; i++) {
+        const char *name = file->initializer[i].name;
+        hp_table_put(&at, &im->arena, name, strlen(name), i);
+        alone[i] = true;
+    }
+    for (int n = 0; n < file->n_nodes; n++) {
+        bool plain = false;
+        for (size_t i = 0; i < sizeof element_wise / sizeof element_wise[0]; i++)
+            plain |= strcmp(file->node[n].op, element_wise[i]) == 0;
+        for (int k = 0; k < file->node[n].n_inputs && !plain; k++) {
+            const char *name = file->node[n].input[k];
+            int i = *name ? hp_table_get(&at, name, strlen(name)) : -1;
+            if (i >= 0)
+                alone[i] = false;
+        }
+    }
+    return alone;
 }
 
-static enum hypar_status read_initializer(struct importing *im, int i)
+/* Is an initializer a parameter? Where PyTorch says so; else if it is no integer, and no number
+ * or mask of the exporter's own. */
+static bool is_trained(const struct onnx_file *file, const struct onnx_tensor *t, bool alone)
 {
-    const struct onnx_tensor *t = &im->file->initializer[i];
+    if (hp_onnx_family(t->type) == ONNX_INTEGERS || t->role == ROLE_CONSTANT)
+        return false;
+    if (t->role == ROLE_TRAINED)
+        return true;
+    if (t->elements == 1 && t->field && is_made_up(t->name))
+        return false;
+    bool own = file->signature != NULL || is_made_up(t->name);
+    return !(own && alone);
+}
+
+/* Read values that may be computed with; false: there are none, or too many. */
+static enum hypar_status read_constant(struct importing *im, const struct onnx_tensor *t,
+                                       bool *read)
+{
+    double *data;
+    bool integers = hp_onnx_family(t->type) == ONNX_INTEGERS;
+    *read = (t->field || integers) && !im->absent[t - im->file->initializer] &&
+            t->elements <= ONNX_MAX_FOLDED;
+    if (!*read)
+        return HYPAR_OK;
+    TRY(hp_onnx_fold_room(im, t->elements, &data));
+    TRY(hp_onnx_read_data(im->file, t, 0, t->elements, data, im->err));
+    struct value v = hp_onnx_constant(t->type, &t->shape, data, false);
+    v.label = t->label;
+    return hp_onnx_enter(im, t->name, v);
+}
+
+static enum hypar_status read_initializer(struct importing *im, int i, bool alone)
+{
+    struct onnx_tensor *t = &im->file->initializer[i];
+    bool read = false;
+    im->absent[i] = hp_onnx_is_absent(im->file, t);
     TRY(hp_onnx_check_data(im->file, t, im->err));
-    if (is_constant(t)) {
-        double *data;
-        TRY(hp_onnx_fold_room(im, t->elements, &data));
-        TRY(hp_onnx_read_data(im->file, t, 0, t->elements, data, im->err));
-        return hp_onnx_enter(im, t->name, hp_onnx_constant(t->type, &t->shape, data, false));
-    }
+    im->n_absent += im->absent[i];
+    im->trained[i] = is_trained(im->file, t, alone);
+    if (!im->trained[i])
+        TRY(read_constant(im, t, &read));
+    if (read)
+        return HYPAR_OK;
     struct weight_range *range = NEW(&im->arena, struct weight_range, 1);
     *range = (struct weight_range){ i, 0, t->elements };
     return hp_onnx_enter(im, t->name,
@@ -294,16 +351,63 @@ static enum hypar_status read_initializer(struct importing *im, int i)
                                          .tensor = -1 });
 }
 
+/* Has matrix `a` the values of `b`, transposed? A few are compared; where there are none, the
+ * file's word is enough. */
+static bool is_transposed(struct importing *im, const struct onnx_tensor *a,
+                          const struct onnx_tensor *b)
+{
+    enum { COMPARED = 32 };
+    int64_t rows = a->shape.dim[0], columns = a->shape.dim[1];
+    for (int64_t i = 0; i < COMPARED && i < a->elements; i++) {
+        int64_t at = a->elements / COMPARED ? i * (a->elements / COMPARED) : i;
+        double one, other;
+        if (hp_onnx_read_data(im->file, a, at, 1, &one, im->err) != HYPAR_OK ||
+            hp_onnx_read_data(im->file, b, at % columns * rows + at / columns, 1, &other,
+                              im->err) != HYPAR_OK)
+            return im->absent[a - im->file->initializer];
+        if (one != other)
+            return false;
+    }
+    return true;
+}
+
+/* Tied parameters, of which the exporter transposed one: the copy is the other again. */
+static void find_copies(struct importing *im)
+{
+    struct onnx_file *file = im->file;
+    struct table names = { 0 };
+    for (int i = 0; i < file->n_initializers; i++) {
+        const char *name = file->initializer[i].name;
+        hp_table_put(&names, &im->arena, name, strlen(name), i);
+    }
+    for (int i = 0; i < file->n_initializers; i++) {
+        const struct onnx_tensor *t = &file->initializer[i];
+        int j = t->label == t->name ? -1 : hp_table_get(&names, t->label, strlen(t->label));
+        const struct onnx_tensor *of = j < 0 ? t : &file->initializer[j];
+        bool turned = j >= 0 && j != i && im->trained[i] && im->trained[j] &&
+                      t->shape.n_dims == 2 && of->shape.n_dims == 2 && t->elements > 0 &&
+                      t->shape.dim[0] == of->shape.dim[1] &&
+                      t->shape.dim[1] == of->shape.dim[0] && of->label == of->name &&
+                      is_transposed(im, t, of);
+        im->copy_of[i] = turned ? j : -1;
+    }
+}
+
 static enum hypar_status read_initializers(struct importing *im)
 {
     int n = im->file->n_initializers;
     im->param = NEW(&im->arena, int, n);
     im->divided = NEW(&im->arena, bool, n);
+    im->absent = NEW(&im->arena, bool, n);
+    im->trained = NEW(&im->arena, bool, n);
+    im->copy_of = NEW(&im->arena, int, n);
+    const bool *alone = find_unweighted(im);
     for (int i = 0; i < n; i++) {
         im->param[i] = -1;
-        TRY(hp_in(im->err, read_initializer(im, i), "initializer '%.80s'",
+        TRY(hp_in(im->err, read_initializer(im, i, alone[i]), "initializer '%.80s'",
                   im->file->initializer[i].name));
     }
+    find_copies(im);
     return HYPAR_OK;
 }
 
@@ -439,6 +543,20 @@ static enum hypar_status check_outputs(const struct hypar_graph *told,
     return HYPAR_OK;
 }
 
+/* The file is right as it is, but another batch does not follow: say what would help. */
+static enum hypar_status refuse_batch(const struct onnx_file *file, struct hypar_error *err)
+{
+    size_t n = strlen(file->path) + 2; /* "path: " stands before the reason */
+    char why[256] = "";
+    if (err)
+        snprintf(why, sizeof why, "%.250s", strlen(err->text) > n ? err->text + n : err->text);
+    return hp_fail(
+        err, HYPAR_INVALID,
+        "%s: it has a fixed batch of %lld: %s; dynamic_shapes of torch.onnx.export() "
+        "leave the batch open",
+        file->path, (long long)file->batch, why);
+}
+
 static enum hypar_status read_file(struct hypar_graph **out, struct onnx_file *file,
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
@@ -450,10 +568,13 @@ static enum hypar_status read_file(struct hypar_graph **out, struct onnx_file *f
     int n;
     as_told.batch = 0;
     enum hypar_status status = hp_onnx_network(out, file, options, &keep, &sources, &n, err);
-    if (status == HYPAR_OK && file->batch && file->batch != (*out)->batch) {
-        status = hp_onnx_network(&told, file, &as_told, &keep, &sources, &n, err);
+    bool other = file->batch && options->batch && file->batch != options->batch;
+    if (other &&
+        hp_onnx_network(&told, file, &as_told, &keep, &sources, &n, NULL) == HYPAR_OK) {
         if (status == HYPAR_OK)
             status = check_outputs(told, *out, file->path, err);
+        if (status != HYPAR_OK)
+            status = refuse_batch(file, err);
     }
     hypar_graph_free(told);
     hp_arena_free(&keep);

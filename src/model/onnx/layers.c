@@ -1,4 +1,5 @@
 /* Convolutions, pooling, products, normalisation. */
+#include <ctype.h>
 #include <math.h>
 #include <string.h>
 
@@ -67,6 +68,8 @@ static enum hypar_status emit_conv(struct importing *im, const struct taps *w, d
                                    const double *more)
 {
     struct value *bias = hp_onnx_input(im, 2);
+    if (bias && bias->kind == VALUE_CONSTANT && bias->uniform && bias->data[0] == 0)
+        bias = NULL; /* which PyTorch writes where there is none */
     double groups = (double)hp_onnx_int(im->node, "group", 1);
     struct attr attr[7] = { { ATTR_KERNEL, w->spatial, w->kernel },
                             { ATTR_STRIDE, w->spatial, w->stride },
@@ -267,6 +270,82 @@ enum hypar_status hp_onnx_matmul(struct importing *im)
     return hp_onnx_define_tensor(im, 0, y);
 }
 
+/* Einsum of two: the letters of both and of the result are outer, one of each is the row, the
+ * column, and what is summed. `order` are the letters that an operand is wanted in. */
+static enum hypar_status in_order(struct importing *im, const char *suffix, const char *have,
+                                  const char *order, int *t)
+{
+    int n = (int)strlen(have), perm[MAX_DIMS];
+    bool plain = true;
+    if (hp_onnx_shape(im, *t)->n_dims != n || (int)strlen(order) != n)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an equation that does not fit its inputs");
+    for (int d = 0; d < n; d++) {
+        perm[d] = (int)(strchr(have, order[d]) - have);
+        plain &= perm[d] == d;
+    }
+    return plain ? HYPAR_OK : hp_onnx_emit_transpose(im, suffix, *t, n, perm, t);
+}
+
+/* Letters of "ab,bc->ac": two operands and the result; false: it is written otherwise. */
+static bool read_equation(const char *p, char terms[3][MAX_DIMS + 3])
+{
+    int term = 0, n = 0;
+    for (; *p; p++) {
+        if (*p == ' ' || *p == '>')
+            continue;
+        if (*p == ',' || *p == '-') {
+            if (++term > 2 || (term == 2) != (*p == '-'))
+                return false;
+            n = 0;
+        } else if (n == MAX_DIMS || !isalpha((unsigned char)*p) || strchr(terms[term], *p)) {
+            return false;
+        } else {
+            terms[term][n++] = *p;
+        }
+    }
+    return term == 2;
+}
+
+enum hypar_status hp_onnx_einsum(struct importing *im)
+{
+    char terms[3][MAX_DIMS + 3] = { "", "", "" }, order[3][MAX_DIMS + 3] = { "", "", "" };
+    char row = 0, column = 0, summed = 0;
+    int n = 0, t[2], y;
+    if (im->node->n_inputs != 2 || !hp_onnx_input(im, 1) ||
+        !read_equation(hp_onnx_string(im->node, "equation", ""), terms))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an equation that is no product of two");
+    for (const char *p = terms[0]; *p; p++) {
+        bool other = strchr(terms[1], *p), result = strchr(terms[2], *p);
+        if (other && result)
+            order[0][n] = order[1][n] = order[2][n] = *p, n++;
+        else if (result ? row : other ? summed : 1)
+            return hp_fail(im->err, HYPAR_UNSUPPORTED, "an equation that is no product");
+        else
+            *(result ? &row : &summed) = *p;
+    }
+    for (const char *p = terms[1]; *p; p++)
+        if (!strchr(terms[0], *p)) {
+            if (column)
+                return hp_fail(im->err, HYPAR_UNSUPPORTED, "an equation that is no product");
+            column = *p;
+        }
+    if (!row || !column || !summed || n < 1)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an equation that is no product");
+    order[0][n] = order[2][n] = row;
+    order[0][n + 1] = order[1][n] = summed;
+    order[1][n + 1] = order[2][n + 1] = column;
+    for (int i = 0; i < 2; i++) {
+        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
+        TRY(in_order(im, i ? "right" : "left", terms[i], order[i], &t[i]));
+    }
+    TRY(times_activation(im, t, &y));
+    for (const char *p = terms[2]; *p; p++)
+        if (!strchr(order[2], *p))
+            return hp_fail(im->err, HYPAR_UNSUPPORTED, "an equation that is no product");
+    TRY(in_order(im, "back", order[2], terms[2], &y));
+    return hp_onnx_define_tensor(im, 0, y);
+}
+
 static enum hypar_status scaled(struct importing *im, const char *suffix, double factor, int *t)
 {
     int in = *t;
@@ -334,20 +413,32 @@ static enum hypar_status scale_and_shift(struct importing *im, int *t)
     return HYPAR_OK;
 }
 
+static bool is_stored(const struct value *v)
+{
+    return v->kind == VALUE_WEIGHT || v->kind == VALUE_CONSTANT;
+}
+
+static struct weight_source source_of(const struct value *v)
+{
+    return v->kind == VALUE_WEIGHT ? (struct weight_source){ .n_ranges = v->n_ranges,
+                                                             .range = v->range,
+                                                             .whole = v->shape }
+                                   : (struct weight_source){ .whole = v->shape,
+                                                             .constant = v->data,
+                                                             .uniform = v->uniform };
+}
+
 /* Note where the statistics of the batch norm at hand lie, if they are weights. */
 static void note_statistics(struct importing *im)
 {
     const struct value *mean = hp_onnx_input(im, 3), *variance = hp_onnx_input(im, 4);
     const struct hypar_graph *g = hp_build_graph(im->b);
-    if (!mean || !variance || mean->kind != VALUE_WEIGHT || variance->kind != VALUE_WEIGHT)
+    if (!mean || !variance || !is_stored(mean) || !is_stored(variance))
         return;
     const char *op = g->ops[g->n_ops - 1].name;
     hp_table_put(&im->norm_names, &im->arena, op, strlen(op), im->n_norms);
     im->norm = GROW(&im->arena, struct norm_source, im->norm, im->n_norms, &im->norm_capacity);
-    im->norm[im->n_norms++] = (struct norm_source){
-        { .n_ranges = mean->n_ranges, .range = mean->range, .whole = mean->shape },
-        { .n_ranges = variance->n_ranges, .range = variance->range, .whole = variance->shape },
-    };
+    im->norm[im->n_norms++] = (struct norm_source){ source_of(mean), source_of(variance) };
 }
 
 enum hypar_status hp_onnx_batch_norm(struct importing *im)

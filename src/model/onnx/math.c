@@ -89,10 +89,8 @@ static bool is_causal(const struct value *mask, enum mask_kind kind)
         mask->shape.dim[rank - 1] != mask->shape.dim[rank - 2] || mask->shape.dim[rank - 1] < 2)
         return false;
     int64_t n = hp_onnx_elements(&mask->shape), side = mask->shape.dim[rank - 1];
-    if (n != side * side)
-        return false;
     for (int64_t i = 0; i < n; i++) {
-        bool seen = i % side <= i / side, set = mask->data[i] != 0;
+        bool seen = i % side <= i / side % side, set = mask->data[i] != 0;
         bool fits = kind == MASK_ADDED ? (seen ? !set : is_huge(mask->data[i]))
                                        : set == (seen == (kind == MASK_SEEN));
         if (!fits)
@@ -101,26 +99,30 @@ static bool is_causal(const struct value *mask, enum mask_kind kind)
     return true;
 }
 
-/* The scores with a mask that only an attention can have; by itself it is opaque. */
-static enum hypar_status causal_scores(struct importing *im, int t)
+bool hp_onnx_is_idle_mask(const struct value *mask)
 {
-    struct hypar_shape shape = *hp_onnx_shape(im, t);
-    double dims[MAX_DIMS];
-    for (int d = 0; d < shape.n_dims; d++)
-        dims[d] = (double)shape.dim[d];
-    int op = hp_build_graph(im->b)->n_ops;
-    TRY(hp_onnx_emit(im, OP_OPAQUE, NULL, 1, &t, ATTRS({ ATTR_SHAPE, shape.n_dims, dims }),
-                     &t));
-    im->causal = GROW(&im->arena, int, im->causal, im->n_causal, &im->causal_capacity);
-    im->causal[im->n_causal++] = op;
-    return hp_onnx_define_tensor(im, 0, t);
+    return mask->kind == VALUE_CONSTANT && mask->uniform &&
+           mask->data[0] == (mask->type == ONNX_BOOL);
+}
+
+bool hp_onnx_is_causal_mask(const struct value *mask)
+{
+    return is_causal(mask, mask->type == ONNX_BOOL ? MASK_SEEN : MASK_ADDED);
+}
+
+void hp_onnx_note_causal(struct importing *im, int scores)
+{
+    im->causal =
+        GROW(&im->arena, struct causal_mask, im->causal, im->n_causal, &im->causal_capacity);
+    im->causal[im->n_causal++] =
+        (struct causal_mask){ hp_build_graph(im->b)->n_ops - 1, scores };
 }
 
 enum hypar_status hp_onnx_binary(struct importing *im)
 {
     struct value *v[2] = { hp_onnx_input(im, 0), hp_onnx_input(im, 1) };
     struct hypar_shape shape;
-    int t[2];
+    int t[2], scores = -1;
     if (!v[0] || !v[1])
         return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
     if (!hp_onnx_broadcast(&v[0]->shape, &v[1]->shape, &shape))
@@ -135,14 +137,14 @@ enum hypar_status hp_onnx_binary(struct importing *im)
             TRY(hp_onnx_tensor(im, x, &t[0]));
             return with_number(im, t[0], hp_onnx_element(v[c], 0), c == 0);
         }
-        if (im->row->kind == OP_ADD && same && is_causal(v[c], MASK_ADDED)) {
-            TRY(hp_onnx_tensor(im, x, &t[0]));
-            return causal_scores(im, t[0]);
-        }
+        if (im->row->kind == OP_ADD && same && is_causal(v[c], MASK_ADDED))
+            scores = 1 - c;
     }
     for (int i = 0; i < 2; i++)
         TRY(hp_onnx_tensor(im, v[i], &t[i]));
     TRY(hp_onnx_emit(im, im->row->kind, NULL, 2, t, NULL, t));
+    if (scores >= 0)
+        hp_onnx_note_causal(im, scores);
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
@@ -248,19 +250,10 @@ enum hypar_status hp_onnx_prelu(struct importing *im)
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
-enum hypar_status hp_onnx_where(struct importing *im)
+bool hp_onnx_is_causal_where(const struct value *which, const struct value *other, bool first)
 {
-    const struct value *which = hp_onnx_input(im, 0);
-    struct value *x = hp_onnx_input(im, 1), *y = hp_onnx_input(im, 2);
-    if (!x || !y)
-        return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
-    for (int i = 0; i < 2; i++) { /* scores where the mask says so, else a huge number */
-        struct value *scores = i ? y : x, *other = i ? x : y;
-        if (scores->kind == VALUE_NUMBERS && other->kind == VALUE_CONSTANT && other->uniform &&
-            is_huge(other->data[0]) && is_causal(which, i ? MASK_HIDDEN : MASK_SEEN))
-            return causal_scores(im, scores->tensor);
-    }
-    return hp_onnx_opaque_broadcast(im);
+    return other->kind == VALUE_CONSTANT && other->uniform && is_huge(other->data[0]) &&
+           is_causal(which, first ? MASK_SEEN : MASK_HIDDEN);
 }
 
 /* Dropout: a rate and whether it is on are an attribute before opset 12, inputs since. */
@@ -304,7 +297,12 @@ enum hypar_status hp_onnx_reduce(struct importing *im)
         spatial &= axis >= 2;
     }
     spatial &= n == rank - 2;
+    bool root = strcmp(im->row->op, "ReduceL2") == 0; /* of the sum of squares */
     TRY(hp_onnx_tensor(im, x, &t));
+    if (root) {
+        int both[2] = { t, t };
+        TRY(hp_onnx_emit(im, OP_MUL, "squares", 2, both, NULL, &t));
+    }
     if (spatial && im->row->kind != OP_REDUCE_SUM)
         TRY(hp_onnx_emit(
             im, im->row->kind == OP_REDUCE_MEAN ? OP_GLOBAL_AVG_POOL : OP_GLOBAL_MAX_POOL, NULL,
@@ -312,6 +310,8 @@ enum hypar_status hp_onnx_reduce(struct importing *im)
     else if (rank > 0)
         TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t,
                          ATTRS({ ATTR_AXES, n, values }, { ATTR_KEEP, 1, &keep }), &t));
+    if (root)
+        TRY(hp_onnx_emit(im, OP_SQRT, "root", 1, &t, NULL, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 

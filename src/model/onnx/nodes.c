@@ -9,7 +9,8 @@ static const struct onnx_row rows[] = {
     { "Conv", OP_CONV, NULL, hp_onnx_conv, NULL },
     { "ConvTranspose", OP_CONV_TRANSPOSE, NULL, hp_onnx_conv_transpose, NULL },
     { "Gemm", OP_LINEAR, NULL, hp_onnx_gemm, NULL },
-    { "MatMul", OP_MATMUL, NULL, hp_onnx_matmul, NULL },
+    { "MatMul", OP_MATMUL, NULL, hp_onnx_matmul, hp_fold_matmul },
+    { "Einsum", OP_MATMUL, NULL, hp_onnx_einsum, NULL },
     { "LSTM", OP_LSTM, NULL, hp_onnx_lstm, NULL },
     { "GRU", OP_GRU, NULL, hp_onnx_gru, NULL },
     { "Gather", OP_EMBEDDING, NULL, hp_onnx_gather, NULL },
@@ -22,6 +23,9 @@ static const struct onnx_row rows[] = {
     { "LRN", OP_LRN, NULL, hp_onnx_lrn, NULL },
     { "BatchNormalization", OP_BATCH_NORM, NULL, hp_onnx_batch_norm, NULL },
     { "LayerNormalization", OP_LAYER_NORM, NULL, hp_onnx_layer_norm, NULL },
+    { "RMSNormalization", OP_RMS_NORM, NULL, hp_onnx_rms_norm, NULL },
+    { "Attention", OP_ATTENTION, NULL, hp_onnx_attention, NULL },
+    { "RotaryEmbedding", OP_ROPE, NULL, hp_onnx_rotary, NULL },
     { "InstanceNormalization", OP_GROUP_NORM, NULL, hp_onnx_instance_norm, NULL },
     { "Softmax", OP_SOFTMAX, NULL, hp_onnx_softmax, NULL },
     { "LogSoftmax", OP_LOG_SOFTMAX, NULL, hp_onnx_softmax, NULL },
@@ -58,11 +62,18 @@ static const struct onnx_row rows[] = {
     { "Max", OP_MAXIMUM, NULL, hp_onnx_sum, hp_fold_binary },
     { "Sum", OP_ADD, NULL, hp_onnx_sum, NULL },
     { "Mean", OP_ADD, NULL, hp_onnx_sum, NULL },
-    { "Where", OP_OPAQUE, NULL, hp_onnx_where, hp_fold_where },
-    { "CumSum", OP_CUMSUM, NULL, hp_onnx_cumsum, NULL },
+    { "Where", OP_WHERE, NULL, hp_onnx_where, hp_fold_where },
+    { "CumSum", OP_CUMSUM, NULL, hp_onnx_cumsum, hp_fold_cumsum },
+    { "GatherElements", OP_GATHER_ELEMENTS, NULL, hp_onnx_gather_elements,
+      hp_fold_gather_elements },
+    { "ScatterElements", OP_SCATTER_ADD, NULL, hp_onnx_scatter_elements, NULL },
+    { "GatherND", OP_INDEX_SELECT, NULL, hp_onnx_gather_nd, hp_fold_gather_nd },
+    { "ScatterND", OP_OPAQUE, NULL, hp_onnx_opaque_like, hp_fold_scatter_nd },
+    { "IsNaN", OP_OPAQUE, NULL, hp_onnx_is_nan, NULL },
     /* Reductions */
     { "ReduceMean", OP_REDUCE_MEAN, NULL, hp_onnx_reduce, hp_fold_reduce },
     { "ReduceSum", OP_REDUCE_SUM, NULL, hp_onnx_reduce, hp_fold_reduce },
+    { "ReduceL2", OP_REDUCE_SUM, NULL, hp_onnx_reduce, NULL },
     { "ReduceMax", OP_REDUCE_MAX, NULL, hp_onnx_reduce, hp_fold_reduce },
     { "ReduceMin", OP_OPAQUE, NULL, NULL, hp_fold_reduce },
     { "ReduceProd", OP_OPAQUE, NULL, NULL, hp_fold_reduce },
@@ -75,10 +86,14 @@ static const struct onnx_row rows[] = {
     { "Slice", OP_SLICE, NULL, hp_onnx_slice, NULL },
     { "Concat", OP_CONCAT, NULL, hp_onnx_concat, NULL },
     { "Expand", OP_EXPAND, NULL, hp_onnx_expand, NULL },
+    { "Tile", OP_EXPAND, NULL, hp_onnx_tile, NULL },
     { "Split", OP_SPLIT, NULL, hp_onnx_split, NULL },
     { "Pad", OP_PAD, NULL, hp_onnx_pad, NULL },
     { "Identity", OP_IDENTITY, NULL, hp_onnx_alias, NULL },
     { "Cast", OP_IDENTITY, NULL, hp_onnx_cast, NULL },
+    { "CastLike", OP_IDENTITY, NULL, hp_onnx_cast_like, NULL },
+    { "SplitToSequence", OP_SPLIT, NULL, hp_onnx_split_to_sequence, NULL },
+    { "SequenceAt", OP_IDENTITY, NULL, hp_onnx_sequence_at, NULL },
     /* Known while importing */
     { "Constant", OP_OPAQUE, NULL, hp_onnx_constant_node, NULL },
     { "ConstantOfShape", OP_OPAQUE, NULL, hp_onnx_constant_of_shape, NULL },
@@ -140,6 +155,18 @@ enum hypar_status hp_onnx_control(struct importing *im)
                    im->row->op);
 }
 
+/* Nodes that integers of an input pass unchanged, or only in another shape. */
+static bool keeps_integers(const struct onnx_row *row)
+{
+    return row->translate == hp_onnx_shape_of || row->translate == hp_onnx_size_of ||
+           row->translate == hp_onnx_reshape || row->translate == hp_onnx_flatten ||
+           row->translate == hp_onnx_squeeze || row->translate == hp_onnx_unsqueeze ||
+           row->translate == hp_onnx_transpose || row->translate == hp_onnx_alias ||
+           row->translate == hp_onnx_gather || row->translate == hp_onnx_gather_elements ||
+           row->translate == hp_onnx_is_nan || row->translate == hp_onnx_cast ||
+           row->translate == hp_onnx_cast_like;
+}
+
 /* One node ------------------------------------------------------------------------------- */
 
 /* Every input is there; *constant: and all of them are constants. */
@@ -154,6 +181,15 @@ static enum hypar_status check_inputs(struct importing *im, bool *constant)
         *constant &= v && v->kind == VALUE_CONSTANT;
     }
     return HYPAR_OK;
+}
+
+/* Does the node at hand compute integers from what is looked up with, or from truths? */
+static bool computes_integers(struct importing *im)
+{
+    bool index = false;
+    for (int i = 0; i < im->node->n_inputs; i++)
+        index |= hp_onnx_input(im, i) && hp_onnx_input(im, i)->kind == VALUE_INDEX;
+    return index && hp_onnx_follows_from_integers(im);
 }
 
 static enum hypar_status translate(struct importing *im)
@@ -172,12 +208,16 @@ static enum hypar_status translate(struct importing *im)
     enum hypar_status status = HYPAR_UNSUPPORTED;
     if (constant && row->fold)
         status = row->fold(im);
+    else if (!keeps_integers(row) && computes_integers(im))
+        status = hp_onnx_computed(im);
     else if (row->translate)
         status = row->translate(im);
     else
         hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of tensors");
     if (status != HYPAR_UNSUPPORTED || im->n_values != before)
         return status;
+    if (!source && hp_onnx_follows_from_integers(im) && hp_onnx_computed(im) == HYPAR_OK)
+        return HYPAR_OK;
     struct hypar_error why = { "" };
     snprintf(why.text, sizeof why.text, "%.200s", im->err->text);
     return hp_onnx_opaque(im, why.text);

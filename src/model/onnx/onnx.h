@@ -45,6 +45,7 @@ enum value_kind {
     VALUE_WEIGHT,   /* ranges of initializers, not read */
     VALUE_INDEX,    /* integers that a model input gives, perhaps shuffled */
     VALUE_NUMBERS,  /* a tensor of the first graph */
+    VALUE_SEQUENCE, /* a list of values */
 };
 
 /* What stands behind a name of the file. */
@@ -58,6 +59,16 @@ struct value {
     const struct weight_range *range;
     int tensor; /* of the first graph; -1: not made yet */
     const struct shuffle *shuffle;
+    bool computed;     /* integers that follow from inputs: an input of their own, if need be */
+    const char *label; /* what the model calls it, NULL */
+    int n_items;       /* of a sequence */
+    struct value *item;
+};
+
+/* An operator of the first graph that masks scores so that a query sees no later key, and which
+ * of its operands they are. */
+struct causal_mask {
+    int op, scores;
 };
 
 /* Names that are taken, each with how often it was asked for. */
@@ -80,8 +91,12 @@ struct importing {
     struct name_set op_names;
     struct value *value;
     int n_values, value_capacity;
-    int *param;                   /* by initializer: its tensor, -1 */
-    bool *divided;                /* by initializer: parts of it are parameters of their own */
+    int *param;    /* by initializer: its tensor, -1 */
+    bool *divided; /* by initializer: parts of it are parameters of their own */
+    bool *trained; /* by initializer: it is a parameter, not a constant */
+    bool *absent;  /* by initializer: the file with its values is not there */
+    int n_absent;
+    int *copy_of; /* by initializer: it is this one, transposed, and trained with it; -1 */
     const struct onnx_node *node; /* at hand */
     const struct onnx_row *row;   /* of its operator; NULL: unknown */
     struct table infos;           /* what the file says about shapes */
@@ -89,7 +104,7 @@ struct importing {
     int64_t folded;               /* elements computed so far */
     struct named_source *source;  /* by tensor of the first graph; name NULL: none */
     int n_sources, source_capacity;
-    int *causal; /* operators that mask scores so that a query sees no later key */
+    struct causal_mask *causal;
     int n_causal, causal_capacity;
     bool *from_data; /* by tensor of the first graph */
     int n_from_data, from_data_capacity;
@@ -147,6 +162,50 @@ bool hp_onnx_from_data(struct importing *im, int tensor);
 const struct hypar_shape *hp_onnx_shape(const struct importing *im, int tensor);
 void hp_onnx_note(struct importing *im, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
+/* Note where the values of a constant input, or of a parameter, come from. */
+void hp_onnx_keep_source(struct importing *im, int tensor, const char *name,
+                         struct weight_source source);
+
+/* [start, stop) of dimension `axis` of a value, without that dimension if it is not kept. */
+enum hypar_status hp_onnx_part(struct importing *im, struct value *x, int axis, int64_t start,
+                               int64_t stop, bool keep, struct value *out);
+
+/* Integers that follow from inputs: integers.c ----------------------------------------- */
+
+/* Are the inputs of the node at hand, but for constants, integers that inputs give? */
+bool hp_onnx_follows_from_integers(struct importing *im);
+
+/* Define the output of the node at hand as such integers. */
+enum hypar_status hp_onnx_computed(struct importing *im);
+
+/* The input that they are, as indices or as numbers. */
+enum hypar_status hp_onnx_computed_input(struct importing *im, struct value *v, bool index,
+                                         int *out);
+
+/* Constant indices as an input in `shape`. */
+enum hypar_status hp_onnx_constant_index(struct importing *im, const struct value *v,
+                                         const struct hypar_shape *shape, int *out);
+
+/* Masks ----------------------------------------------------------------------------------- */
+
+/* Is where(which, scores, other), or if not `first` where(which, other, scores), a mask by
+ * which a query sees no later key? */
+bool hp_onnx_is_causal_where(const struct value *which, const struct value *other, bool first);
+
+/* Note that the last operator is such a mask of its operand `scores`. */
+void hp_onnx_note_causal(struct importing *im, int scores);
+
+/* A mask of Attention, truths or numbers that are added: is nothing masked, or what comes
+ * later?
+ */
+bool hp_onnx_is_idle_mask(const struct value *mask);
+bool hp_onnx_is_causal_mask(const struct value *mask);
+
+/* Tables [positions, half] of cosines and sines, lines `stride` apart: the base of their
+ * angles, 0 if they are not of one. */
+double hp_rotary_theta(const double *cosines, const double *sines, int64_t positions,
+                       int64_t half, int64_t stride);
+
 /* Constants ---------------------------------------------------------------------------- */
 
 /* Room for `n` folded elements; HYPAR_UNSUPPORTED if that is too many. */
@@ -171,10 +230,13 @@ enum hypar_status hp_onnx_dims(struct importing *im, const struct value *v,
                                struct hypar_shape *out);
 enum hypar_status hp_onnx_check_dims(struct importing *im, const struct hypar_shape *shape);
 
-/* Define output 0 as elements of a constant along strides: slice, transpose, expand. */
+/* Elements of a constant along strides: slice, transpose, expand; and output 0 as such. */
 enum hypar_status hp_onnx_strided(struct importing *im, const struct value *x,
                                   const struct hypar_shape *shape, const int64_t *stride,
-                                  int64_t offset);
+                                  int64_t offset, struct value *out);
+enum hypar_status hp_onnx_define_strided(struct importing *im, const struct value *x,
+                                         const struct hypar_shape *shape, const int64_t *stride,
+                                         int64_t offset);
 void hp_onnx_strides(const struct hypar_shape *shape, int64_t *stride);
 enum hypar_status hp_onnx_missing(struct importing *im, const char *what);
 
@@ -206,6 +268,9 @@ const struct onnx_row *hp_onnx_row_at(int i);       /* NULL past the last */
  * that has none. */
 enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
 
+/* What the file itself says about output `i`; false: nothing that is of use. */
+bool hp_onnx_told_shape(const struct importing *im, int i, struct hypar_shape *out);
+
 /* What a transposed convolution writes; HYPAR_UNSUPPORTED in forms that are not known. */
 enum hypar_status hp_onnx_transposed_shape(struct importing *im, struct hypar_shape *out);
 
@@ -227,7 +292,10 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_layer_norm) X(hp_onnx_instance_norm) X(hp_onnx_lrn) X(hp_onnx_lstm) \
     X(hp_onnx_gru) X(hp_onnx_conv_transpose) X(hp_onnx_resize) X(hp_onnx_cumsum) \
     X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_broadcast) \
-    X(hp_onnx_control)
+    X(hp_onnx_control) X(hp_onnx_is_nan) X(hp_fold_gather_elements) X(hp_fold_gather_nd) \
+    X(hp_onnx_gather_elements) X(hp_onnx_scatter_elements) X(hp_onnx_split_to_sequence) \
+    X(hp_onnx_sequence_at) X(hp_onnx_cast_like) X(hp_fold_matmul) X(hp_fold_cumsum) \
+    X(hp_onnx_tile) X(hp_onnx_einsum) X(hp_fold_scatter_nd) X(hp_onnx_gather_nd) X(hp_onnx_rms_norm) X(hp_onnx_attention) X(hp_onnx_rotary)
 /* clang-format on */
 #define X(name) enum hypar_status name(struct importing *im);
 ONNX_TRANSLATORS(X)

@@ -5,8 +5,7 @@
 
 #include "model/onnx/onnx.h"
 
-/* What the file itself says about output `i`; false: nothing that is of use. */
-static bool told_shape(const struct importing *im, int i, struct hypar_shape *out)
+bool hp_onnx_told_shape(const struct importing *im, int i, struct hypar_shape *out)
 {
     const struct onnx_info *info = hp_onnx_told(im, im->node->output[i]);
     if (!info)
@@ -30,7 +29,7 @@ static enum hypar_status opaque_inputs(struct importing *im, int *in, int *n)
         struct value *v = hp_onnx_input(im, i);
         if (!v || v->kind == VALUE_CONSTANT)
             continue;
-        if (v->kind == VALUE_INDEX)
+        if (v->kind == VALUE_INDEX && !v->computed)
             in[(*n)++] = v->tensor;
         else
             TRY(hp_onnx_tensor(im, v, &in[(*n)++]));
@@ -60,7 +59,7 @@ enum hypar_status hp_onnx_opaque(struct importing *im, const char *why)
     for (int i = 0; i < im->node->n_outputs; i++) {
         if (!*im->node->output[i])
             continue;
-        if (!told_shape(im, i, &shape))
+        if (!hp_onnx_told_shape(im, i, &shape))
             return hp_fail(im->err, HYPAR_UNSUPPORTED,
                            "%s, and the file does not tell the shape of '%.80s'", why,
                            im->node->output[i]);

@@ -56,8 +56,8 @@ static bool takes_rows(const struct value *x, const struct window *w)
     return x->shape.n_dims > 0 && w->step[0] == 1 && w->shape.dim[0] > 0;
 }
 
-static enum hypar_status slice_weight(struct importing *im, const struct value *x,
-                                      const struct window *w)
+static struct value slice_weight(struct importing *im, const struct value *x,
+                                 const struct window *w)
 {
     struct value y = *x;
     struct weight_range *range = NEW(&im->arena, struct weight_range, x->n_ranges);
@@ -75,11 +75,11 @@ static enum hypar_status slice_weight(struct importing *im, const struct value *
                 (struct weight_range){ r->initializer, r->start + lo, hi - lo };
         at += r->count;
     }
-    return hp_onnx_define(im, 0, y);
+    return y;
 }
 
 static enum hypar_status slice_tensor(struct importing *im, struct value *x,
-                                      const struct window *w)
+                                      const struct window *w, struct value *out)
 {
     int t;
     bool first = true;
@@ -100,27 +100,63 @@ static enum hypar_status slice_tensor(struct importing *im, struct value *x,
                          &t));
         first = false;
     }
-    return hp_onnx_define_tensor(im, 0, t);
+    *out = hp_onnx_tensor_value(im, t);
+    return HYPAR_OK;
+}
+
+static enum hypar_status take_window(struct importing *im, struct value *x,
+                                     const struct window *w, struct value *out)
+{
+    int64_t stride[MAX_DIMS], offset = 0;
+    if (x->kind == VALUE_WEIGHT && takes_rows(x, w)) {
+        *out = slice_weight(im, x, w);
+        return HYPAR_OK;
+    }
+    if (x->kind == VALUE_INDEX)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a part of integers");
+    if (x->kind != VALUE_CONSTANT)
+        return slice_tensor(im, x, w, out);
+    hp_onnx_strides(&x->shape, stride);
+    for (int d = 0; d < x->shape.n_dims; d++) {
+        offset += stride[d] * w->start[d];
+        stride[d] *= w->step[d];
+    }
+    return hp_onnx_strided(im, x, &w->shape, stride, offset, out);
 }
 
 enum hypar_status hp_onnx_slice(struct importing *im)
 {
-    struct value *x = hp_onnx_input(im, 0);
+    struct value *x = hp_onnx_input(im, 0), y;
     struct window w;
-    int64_t stride[MAX_DIMS], offset = 0;
     TRY(read_window(im, &x->shape, &w));
-    if (x->kind == VALUE_WEIGHT && takes_rows(x, &w))
-        return slice_weight(im, x, &w);
-    if (x->kind == VALUE_INDEX)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a part of integers");
-    if (x->kind != VALUE_CONSTANT)
-        return slice_tensor(im, x, &w);
-    hp_onnx_strides(&x->shape, stride);
-    for (int d = 0; d < x->shape.n_dims; d++) {
-        offset += stride[d] * w.start[d];
-        stride[d] *= w.step[d];
+    TRY(take_window(im, x, &w, &y));
+    return hp_onnx_define(im, 0, y);
+}
+
+enum hypar_status hp_onnx_part(struct importing *im, struct value *x, int axis, int64_t start,
+                               int64_t stop, bool keep, struct value *out)
+{
+    struct window w = { .shape = x->shape };
+    struct hypar_shape shape = { 0 };
+    for (int d = 0; d < x->shape.n_dims; d++)
+        w.step[d] = 1;
+    if (start < 0 || stop <= start || stop > x->shape.dim[axis])
+        return hp_fail(im->err, HYPAR_INVALID, "a part of dimension %d that it does not have",
+                       axis);
+    w.start[axis] = start;
+    w.shape.dim[axis] = stop - start;
+    TRY(take_window(im, x, &w, out));
+    for (int d = 0; d < x->shape.n_dims; d++)
+        if (keep || d != axis)
+            shape.dim[shape.n_dims++] = w.shape.dim[d];
+    if (keep)
+        return HYPAR_OK;
+    out->shape = shape;
+    if (out->kind != VALUE_NUMBERS) {
+        out->tensor = -1;
+        return HYPAR_OK;
     }
-    return hp_onnx_strided(im, x, &w.shape, stride, offset);
+    return hp_onnx_emit_reshape(im, "part", out->tensor, &shape, &out->tensor);
 }
 
 static enum hypar_status concat_constants(struct importing *im, int axis,
@@ -232,7 +268,7 @@ enum hypar_status hp_onnx_expand(struct importing *im)
     for (int d = 0; d < x->shape.n_dims; d++)
         moved[d + shape.n_dims - x->shape.n_dims] = x->shape.dim[d] == 1 ? 0 : stride[d];
     if (x->kind == VALUE_CONSTANT)
-        return hp_onnx_strided(im, x, &shape, moved, 0);
+        return hp_onnx_define_strided(im, x, &shape, moved, 0);
     TRY(hp_onnx_tensor(im, x, &t));
     for (int d = 0; d < shape.n_dims; d++)
         dims[d] = (double)shape.dim[d];
@@ -240,6 +276,63 @@ enum hypar_status hp_onnx_expand(struct importing *im)
         shape.n_dims != x->shape.n_dims)
         TRY(hp_onnx_emit(im, OP_EXPAND, NULL, 1, &t, ATTRS({ ATTR_SHAPE, shape.n_dims, dims }),
                          &t));
+    return hp_onnx_define_tensor(im, 0, t);
+}
+
+static enum hypar_status tile_constant(struct importing *im, const struct value *x,
+                                       const struct hypar_shape *shape)
+{
+    int64_t stride[MAX_DIMS], index[MAX_DIMS] = { 0 }, n = hp_onnx_elements(shape);
+    double *data;
+    TRY(hp_onnx_fold_room(im, n, &data));
+    hp_onnx_strides(&x->shape, stride);
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = 0;
+        for (int d = 0; d < shape->n_dims; d++)
+            at += stride[d] * (index[d] % x->shape.dim[d]);
+        data[i] = hp_onnx_element(x, at);
+        for (int d = shape->n_dims - 1; d >= 0 && ++index[d] == shape->dim[d]; d--)
+            index[d] = 0;
+    }
+    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, shape, data, false));
+}
+
+/* Copies side by side: a broadcast where there is one element, else joined. */
+enum hypar_status hp_onnx_tile(struct importing *im)
+{
+    enum { MAX_COPIES = 32 };
+    struct value *x = hp_onnx_input(im, 0);
+    struct hypar_shape shape = x->shape;
+    int64_t times[MAX_DIMS];
+    double dims[MAX_DIMS];
+    int n, t, copies[MAX_COPIES];
+    bool broadcast = false;
+    TRY(hp_onnx_list(im, "repeats", 1, MAX_DIMS, times, &n));
+    if (n != shape.n_dims)
+        return hp_fail(im->err, HYPAR_INVALID, "%d counts, expected %d", n, shape.n_dims);
+    for (int d = 0; d < n; d++) {
+        if (times[d] < 1 || shape.dim[d] < 1 || times[d] > ((int64_t)1 << 40) / shape.dim[d])
+            return hp_fail(im->err, HYPAR_UNSUPPORTED, "%lld copies", (long long)times[d]);
+        shape.dim[d] *= times[d];
+        broadcast |= x->shape.dim[d] == 1 && times[d] > 1;
+        dims[d] = (double)(x->shape.dim[d] == 1 ? shape.dim[d] : x->shape.dim[d]);
+    }
+    TRY(hp_onnx_check_dims(im, &shape));
+    if (x->kind == VALUE_CONSTANT)
+        return tile_constant(im, x, &shape);
+    TRY(hp_onnx_tensor(im, x, &t));
+    if (broadcast)
+        TRY(hp_onnx_emit(im, OP_EXPAND, NULL, 1, &t, ATTRS({ ATTR_SHAPE, n, dims }), &t));
+    for (int d = 0; d < n; d++) {
+        if (times[d] == 1 || x->shape.dim[d] == 1)
+            continue;
+        if (times[d] > MAX_COPIES)
+            return hp_fail(im->err, HYPAR_UNSUPPORTED, "%lld copies", (long long)times[d]);
+        for (int64_t i = 0; i < times[d]; i++)
+            copies[i] = t;
+        TRY(hp_onnx_emit(im, OP_CONCAT, NULL, (int)times[d], copies,
+                         ATTRS({ ATTR_AXIS, 1, V(d) }), &t));
+    }
     return hp_onnx_define_tensor(im, 0, t);
 }
 
@@ -259,6 +352,15 @@ enum hypar_status hp_onnx_split(struct importing *im)
     for (int i = 0; i < parts; i++) {
         int64_t left = x->shape.dim[axis] - each * i;
         values[i] = (double)(n >= 0 ? sizes[i] : left < each ? left : each);
+    }
+    if (x->kind != VALUE_NUMBERS) {
+        int64_t at = 0;
+        for (int i = 0; i < parts; at += (int64_t)values[i++]) {
+            struct value part;
+            TRY(hp_onnx_part(im, x, axis, at, at + (int64_t)values[i], true, &part));
+            TRY(hp_onnx_define(im, i, part));
+        }
+        return HYPAR_OK;
     }
     TRY(hp_onnx_tensor(im, x, &t));
     TRY(hp_onnx_emit(im, OP_SPLIT, NULL, 1, &t,

@@ -11,6 +11,18 @@ bool hp_moves_only(enum op_kind kind)
     return kind == OP_TRANSPOSE || kind == OP_RESHAPE || kind == OP_SQUEEZE;
 }
 
+bool hp_shuffle_step(struct shuffle *s, const struct hypar_graph *g, int op)
+{
+    const struct op *o = &g->ops[op];
+    int perm[MAX_DIMS];
+    if (o->kind != OP_TRANSPOSE)
+        return hp_shuffle_reshape(s, &g->tensors[o->tensor[1]].shape);
+    for (int d = 0; d < s->n_dims; d++)
+        perm[d] = (int)hp_attr_int(o->nest->attrs, ATTR_PERM, d, 0);
+    hp_shuffle_transpose(s, perm);
+    return true;
+}
+
 /* New operators -------------------------------------------------------------------------- */
 
 static int new_tensor(struct rewriting *rw, struct new_tensor tensor)
@@ -108,6 +120,12 @@ int hp_affine_of(const struct rewriting *rw, int t, double *alpha, double *beta)
                : -1;
 }
 
+int hp_causal_scores(const struct rewriting *rw, int t)
+{
+    int op = rw->g->tensors[t].producer;
+    return op >= 0 && rw->causal[op] ? rw->g->ops[op].tensor[rw->causal[op] - 1] : -1;
+}
+
 int hp_readers(const struct rewriting *rw, int t)
 {
     return rw->g->use_start[t + 1] - rw->g->use_start[t];
@@ -174,6 +192,18 @@ static void copy_op(struct rewriting *rw, int op)
         rw->map[outputs[i]] = y + i;
 }
 
+/* The first rule that applies. */
+static bool rewrite_op(struct rewriting *rw, int op)
+{
+    static bool (*const rules[])(struct rewriting * rw, int op) = {
+        hp_fuse_attention, hp_fuse_groups, hp_fuse_rope, hp_fuse_linear, hp_fuse,
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+        if (rules[i](rw, op))
+            return true;
+    return false;
+}
+
 static void mark_live(struct rewriting *rw, const int *outputs, int n_outputs)
 {
     for (int i = 0; i < n_outputs; i++) {
@@ -195,12 +225,12 @@ enum hypar_status hp_onnx_rewrite(struct importing *im, const struct hypar_graph
                                   struct named_source **sources, int *n_sources)
 {
     struct rewriting rw = { .im = im, .g = g, .arena = &im->arena };
-    rw.causal = NEW(rw.arena, bool, g->n_ops);
+    rw.causal = NEW(rw.arena, int, g->n_ops);
     for (int i = 0; i < im->n_causal; i++)
-        rw.causal[im->causal[i]] = true;
+        rw.causal[im->causal[i].op] = 1 + im->causal[i].scores;
     map_sources(&rw);
     for (int op = 0; op < g->n_ops; op++)
-        if (!hp_fuse_attention(&rw, op) && !hp_fuse(&rw, op))
+        if (!rewrite_op(&rw, op))
             copy_op(&rw, op);
     mark_live(&rw, outputs, n_outputs);
     return hp_emit_new_ops(&rw, outputs, n_outputs, name, out, keep, sources, n_sources);

@@ -1,10 +1,11 @@
 /* model/onnx/rewrite.h - from the first graph of an import to the network. Internal to model/.
  *
  * The first graph has one or more operators for each node. Rules (fuse.c,
- * attention.c) look at it, never change it, and write a list of new operators: one for each
- * operator, or a better one where a rule applies. New operators that nothing needs are left
- * out, and the rest is built (emit.c), with reshapes and transposes taken together and moved
- * past what does not mind them until they vanish or something needs them done. */
+ * columns.c, attention.c, rope.c) look at it, never change it, and write a list of new
+ * operators: one for each operator, or a better one where a rule applies. New operators that
+ * nothing needs are left out, and the rest is built (emit.c), with reshapes and transposes
+ * taken together and moved past what does not mind them until they vanish or something needs
+ * them done. */
 #ifndef MODEL_ONNX_REWRITE_H
 #define MODEL_ONNX_REWRITE_H
 
@@ -40,7 +41,7 @@ struct rewriting {
     int n_ops, n_tensors, op_capacity, tensor_capacity;
     int n_dropped;        /* dropouts inside attentions */
     struct table concats; /* of the first graph, by what they join */
-    bool *causal;         /* by operator of the first graph */
+    int *causal;          /* by operator of the first graph: 1 + the operand that it masks */
 };
 
 /* Append a new operator; returns its first output. `attrs` and `inputs` are kept. */
@@ -62,12 +63,18 @@ const char *hp_scope(struct rewriting *rw, const char *name);
 /* Does it only move elements? */
 bool hp_moves_only(enum op_kind kind);
 
+/* What such an operator does, too; false: that is no shuffle any more. */
+bool hp_shuffle_step(struct shuffle *s, const struct hypar_graph *g, int op);
+
 /* The operator of the first graph that writes `t` if it has this kind, else -1. */
 int hp_made_by(const struct rewriting *rw, int t, enum op_kind kind);
 
 /* The tensor that `t`, an alpha x + beta with these values, has as x; -1: it is none. A value
  * of NAN fits all and is told. */
 int hp_affine_of(const struct rewriting *rw, int t, double *alpha, double *beta);
+
+/* The scores that `t` are, with a mask so that a query sees no later key; -1: they are not. */
+int hp_causal_scores(const struct rewriting *rw, int t);
 
 /* How many operators read it. */
 int hp_readers(const struct rewriting *rw, int t);
@@ -84,6 +91,9 @@ bool hp_linear_at(const struct rewriting *rw, int t, struct linear *out);
  * of its outputs. */
 bool hp_fuse(struct rewriting *rw, int op);
 bool hp_fuse_attention(struct rewriting *rw, int op);
+bool hp_fuse_linear(struct rewriting *rw, int op);
+bool hp_fuse_groups(struct rewriting *rw, int op);
+bool hp_fuse_rope(struct rewriting *rw, int op);
 
 /* Build the new operators that are live. */
 enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,

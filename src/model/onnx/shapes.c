@@ -109,14 +109,15 @@ enum hypar_status hp_onnx_constant_of_shape(struct importing *im)
 /* The elements of a constant along strides: slice, transpose, expand. */
 enum hypar_status hp_onnx_strided(struct importing *im, const struct value *x,
                                   const struct hypar_shape *shape, const int64_t *stride,
-                                  int64_t offset)
+                                  int64_t offset, struct value *out)
 {
     double *data = NULL;
     int64_t n = hp_onnx_elements(shape), index[MAX_DIMS] = { 0 }, at = offset;
     if (x->uniform || !n) {
         struct value v = hp_onnx_constant(x->type, shape, x->data, true);
         v.uniform = x->uniform;
-        return hp_onnx_define(im, 0, v);
+        *out = v;
+        return HYPAR_OK;
     }
     TRY(hp_onnx_fold_room(im, n, &data));
     for (int64_t i = 0; i < n; i++) {
@@ -129,7 +130,17 @@ enum hypar_status hp_onnx_strided(struct importing *im, const struct value *x,
             index[d] = 0;
         }
     }
-    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, shape, data, false));
+    *out = hp_onnx_constant(x->type, shape, data, false);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_define_strided(struct importing *im, const struct value *x,
+                                         const struct hypar_shape *shape, const int64_t *stride,
+                                         int64_t offset)
+{
+    struct value y;
+    TRY(hp_onnx_strided(im, x, shape, stride, offset, &y));
+    return hp_onnx_define(im, 0, y);
 }
 
 void hp_onnx_strides(const struct hypar_shape *shape, int64_t *stride)
@@ -159,7 +170,10 @@ static enum hypar_status reshaped(struct importing *im, struct value *x,
         TRY(hp_onnx_emit_reshape(im, NULL, t, shape, &t));
         return hp_onnx_define_tensor(im, 0, t);
     }
-    if (x->kind == VALUE_INDEX) {
+    if (x->kind == VALUE_INDEX && x->computed) {
+        y.tensor = -1;
+        y.label = im->node->n_outputs ? im->node->output[0] : x->label;
+    } else if (x->kind == VALUE_INDEX) {
         struct shuffle *s = NEW(&im->arena, struct shuffle, 1);
         *s = x->shuffle ? *x->shuffle : hp_shuffle_start(&x->shape);
         if (!hp_shuffle_reshape(s, shape))
@@ -307,6 +321,18 @@ enum hypar_status hp_onnx_cast(struct importing *im)
     return hp_onnx_define(im, 0, v);
 }
 
+/* Constants need the type that they are used with. */
+enum hypar_status hp_onnx_cast_like(struct importing *im)
+{
+    struct value v = *hp_onnx_input(im, 0);
+    const struct value *like = hp_onnx_input(im, 1);
+    if (!like)
+        return hp_onnx_missing(im, "a type");
+    if (v.kind == VALUE_CONSTANT)
+        v.type = like->type;
+    return hp_onnx_define(im, 0, v);
+}
+
 /* Transpose -------------------------------------------------------------------------------- */
 
 enum hypar_status hp_onnx_transpose(struct importing *im)
@@ -332,7 +358,9 @@ enum hypar_status hp_onnx_transpose(struct importing *im)
         moved[d] = strides[from];
     }
     if (x->kind == VALUE_CONSTANT)
-        return hp_onnx_strided(im, x, &y.shape, moved, 0);
+        return hp_onnx_define_strided(im, x, &y.shape, moved, 0);
+    if (x->kind == VALUE_INDEX && x->computed)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers in another order");
     if (x->kind == VALUE_INDEX) {
         struct shuffle *s = NEW(&im->arena, struct shuffle, 1);
         *s = x->shuffle ? *x->shuffle : hp_shuffle_start(&x->shape);

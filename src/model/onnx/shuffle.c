@@ -244,19 +244,11 @@ enum hypar_status hp_emit_reshape(struct graph_builder *b, int tensor,
                        out, err);
 }
 
-/* The factors in the order of the base, and where each of them goes. */
-struct plan {
-    struct hypar_shape factors, target;
-    double perm[MAX_DIMS];
-    bool moves;
-};
-
-/* False: more factors than a tensor has dimensions. */
-static bool plan_moves(const struct shuffle *s, struct plan *plan)
+bool hp_shuffle_plan(const struct shuffle *s, struct shuffle_plan *plan)
 {
     struct factors all = joined(s); /* what stays together moves together */
     int n = all.n, place[MAX_SHUFFLE];
-    *plan = (struct plan){ .factors.n_dims = n, .target = hp_shuffle_shape(s) };
+    *plan = (struct shuffle_plan){ .factors.n_dims = n, .target = hp_shuffle_shape(s) };
     if (n > MAX_DIMS)
         return false;
     for (int i = 0; i < n; i++) {
@@ -306,7 +298,7 @@ enum hypar_status hp_shuffle_emit(struct graph_builder *b, int tensor, const str
                                   const char *name, int *out, struct hypar_error *err)
 {
     char text[512];
-    struct plan plan;
+    struct shuffle_plan plan;
     struct hypar_shape shape = hp_build_graph(b)->tensors[tensor].shape;
     double perm[MAX_DIMS];
     *out = tensor;
@@ -314,7 +306,7 @@ enum hypar_status hp_shuffle_emit(struct graph_builder *b, int tensor, const str
         return HYPAR_OK;
     if (only_moves(s, &shape, perm))
         return emit_transpose(b, s->n_dims, perm, name, out, err);
-    if (!plan_moves(s, &plan))
+    if (!hp_shuffle_plan(s, &plan))
         return hp_fail(err, HYPAR_UNSUPPORTED, "'%s' is transposed in more than %d dimensions",
                        name, MAX_DIMS);
     if (plan.moves) {

@@ -44,6 +44,15 @@ bool hp_shuffle_refine(struct shuffle *s, const struct hypar_shape *base);
 bool hp_shuffle_rebase(struct shuffle *s, const struct hypar_shape *from,
                        const struct hypar_shape *to);
 
+/* How it is done: the factors in the order of the base, where each of them goes, and the shape
+ * in the end. False: more factors than a tensor has dimensions. */
+struct shuffle_plan {
+    struct hypar_shape factors, target;
+    double perm[MAX_DIMS];
+    bool moves;
+};
+bool hp_shuffle_plan(const struct shuffle *s, struct shuffle_plan *plan);
+
 /* Append the operators that do it to `tensor`: at most a reshape, a transpose and a reshape,
  * named "<name>.reshape" and so on. */
 enum hypar_status hp_shuffle_emit(struct graph_builder *b, int tensor, const struct shuffle *s,

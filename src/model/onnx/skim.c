@@ -22,6 +22,8 @@ enum message {
     ATTRIBUTE,
     TENSOR,
     ENTRY,
+    METADATA,
+    FUNCTION,
     INFO,
     TYPE,
     TENSOR_TYPE,
@@ -32,8 +34,9 @@ enum message {
 };
 
 /* LIST: numbers, COPY: whatever else is no message, ONLY: a message that comes once. Protobuf
- * would merge a second one into the first, each time anew; no exporter writes one. */
-enum action { DROP, COPY, LIST, VALUES, NEST, ONLY };
+ * would merge a second one into the first, each time anew; no exporter writes one. KNOWN: an
+ * entry of metadata, kept if its key is one that is read; the others are long. */
+enum action { DROP, COPY, LIST, VALUES, NEST, ONLY, KNOWN };
 
 /* What is done with the fields that are known; all others are left out. */
 static const struct field {
@@ -64,7 +67,13 @@ static const struct field {
     { INFO, 2, ONLY, TYPE },          { TYPE, 1, ONLY, TENSOR_TYPE },
     { TENSOR_TYPE, 1, COPY, NONE },   { TENSOR_TYPE, 2, ONLY, SHAPE },
     { SHAPE, 1, NEST, DIMENSION },    { DIMENSION, 1, COPY, NONE },
-    { DIMENSION, 2, COPY, NONE },
+    { DIMENSION, 2, COPY, NONE },     { MODEL, 25, NEST, FUNCTION },
+    { FUNCTION, 1, COPY, NONE },      { FUNCTION, 4, COPY, NONE },
+    { FUNCTION, 5, COPY, NONE },      { FUNCTION, 7, NEST, NODE },
+    { FUNCTION, 10, COPY, NONE },     { FUNCTION, 11, NEST, ATTRIBUTE },
+    { ATTRIBUTE, 21, COPY, NONE },    { NODE, 9, KNOWN, METADATA },
+    { GRAPH, 16, KNOWN, METADATA },   { INFO, 4, KNOWN, METADATA },
+    { METADATA, 1, COPY, NONE },      { METADATA, 2, COPY, NONE },
 };
 
 enum wire { VARINT = 0, FIXED64 = 1, DELIMITED = 2, FIXED32 = 5 };
@@ -200,6 +209,21 @@ static enum hypar_status nest(struct skimming *s, const struct field *field, int
     return HYPAR_OK;
 }
 
+/* An entry of metadata; what has been written of one that nobody reads is taken back. */
+static enum hypar_status nest_known(struct skimming *s, const struct field *field, int64_t n)
+{
+    size_t before = s->size, key_at = before;
+    TRY(nest(s, field, n));
+    while (key_at < s->size && s->out[key_at] >= 0x80)
+        key_at++; /* the tag */
+    key_at += 1 + LENGTH_BYTES;
+    size_t length = s->size > key_at + 1 ? s->out[key_at + 1] : 0;
+    if (s->size < key_at + 2 + length || s->out[key_at] != (1 << 3 | DELIMITED) ||
+        !hp_onnx_is_metadata((const char *)s->out + key_at + 2, length))
+        s->size = before;
+    return HYPAR_OK;
+}
+
 static enum hypar_status skim_delimited(struct skimming *s, const struct field *field,
                                         int64_t end)
 {
@@ -211,6 +235,8 @@ static enum hypar_status skim_delimited(struct skimming *s, const struct field *
     case NEST:
     case ONLY:
         return nest(s, field, (int64_t)n);
+    case KNOWN:
+        return nest_known(s, field, (int64_t)n);
     case VALUES:
         return note_values(s, field->number, (int64_t)n);
     case LIST:

@@ -1,4 +1,5 @@
 /* What stands behind the names of an ONNX file, and how it becomes tensors. */
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -166,8 +167,8 @@ enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffi
 
 /* Tensors ------------------------------------------------------------------------------- */
 
-static void keep_source(struct importing *im, int tensor, const char *name,
-                        struct weight_source source)
+void hp_onnx_keep_source(struct importing *im, int tensor, const char *name,
+                         struct weight_source source)
 {
     while (im->n_sources <= tensor) {
         im->source = GROW(&im->arena, struct named_source, im->source, im->n_sources,
@@ -181,13 +182,22 @@ static void keep_source(struct importing *im, int tensor, const char *name,
 static enum hypar_status whole_param(struct importing *im, int initializer, int *out)
 {
     const struct onnx_tensor *t = &im->file->initializer[initializer];
-    if (im->param[initializer] < 0) {
-        const char *name = hp_onnx_unique(im, t->name);
-        im->param[initializer] = hp_build_param(im->b, name, &t->shape);
+    if (im->param[initializer] < 0 && im->copy_of[initializer] >= 0) {
+        static const int turned[2] = { 1, 0 };
+        int other;
+        TRY(whole_param(im, im->copy_of[initializer], &other));
+        TRY(hp_onnx_emit_transpose(im, "tied", other, 2, turned, &im->param[initializer]));
+    } else if (im->param[initializer] < 0) {
+        const char *name = hp_onnx_unique(im, t->label);
+        im->param[initializer] =
+            im->trained[initializer]
+                ? hp_build_param(im->b, name, &t->shape)
+                : hp_build_input(im->b, name, &t->shape,
+                                 hp_onnx_family(t->type) == ONNX_INTEGERS, -1);
         struct weight_range *range = NEW(&im->arena, struct weight_range, 1);
         *range = (struct weight_range){ initializer, 0, t->elements };
         if (im->param[initializer] >= 0)
-            keep_source(
+            hp_onnx_keep_source(
                 im, im->param[initializer], name,
                 (struct weight_source){ .n_ranges = 1, .range = range, .whole = t->shape });
     }
@@ -242,22 +252,43 @@ static enum hypar_status weight_tensor(struct importing *im, const struct value 
     return same ? HYPAR_OK : hp_onnx_emit_reshape(im, "weight", *out, &v->shape, out);
 }
 
+/* Numbers of the size of infinity are as large as a mask needs them. */
+static const double *finite(struct importing *im, const struct value *v)
+{
+    const double most = 1e30;
+    int64_t n = v->uniform ? 1 : hp_onnx_elements(&v->shape), i = 0;
+    while (i < n && !isinf(v->data[i]))
+        i++;
+    if (i == n)
+        return v->data;
+    double *data = NEW(&im->arena, double, n);
+    for (i = 0; i < n; i++)
+        data[i] = isinf(v->data[i]) ? v->data[i] > 0 ? most : -most : v->data[i];
+    return data;
+}
+
 /* Constants that are no single number are inputs which never change. */
 static enum hypar_status constant_tensor(struct importing *im, const struct value *v, int *out)
 {
     const char *name =
-        hp_onnx_unique(im, hp_arena_printf(&im->arena, "%s.constant", im->node->name));
+        v->label ? v->label : hp_arena_printf(&im->arena, "%s.constant", im->node->name);
+    name = hp_onnx_unique(im, name);
     *out = hp_build_input(im->b, name, &v->shape, false, -1);
     if (*out < 0)
         return hp_fail(im->err, HYPAR_INVALID, "a constant that is no tensor");
-    keep_source(im, *out, name,
-                (struct weight_source){
-                    .whole = v->shape, .constant = v->data, .uniform = v->uniform });
+    hp_onnx_keep_source(im, *out, name,
+                        (struct weight_source){ .whole = v->shape,
+                                                .constant = finite(im, v),
+                                                .uniform = v->uniform });
     return HYPAR_OK;
 }
 
 enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out)
 {
+    if (v->kind == VALUE_SEQUENCE)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a sequence in place of a tensor");
+    if (v->kind == VALUE_INDEX && v->computed)
+        return hp_onnx_computed_input(im, v, false, out);
     if (v->kind == VALUE_INDEX && v->shuffle)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers in another order");
     if (v->tensor < 0 && v->kind == VALUE_WEIGHT)
@@ -304,13 +335,14 @@ enum hypar_status hp_onnx_part_param(struct importing *im, const struct value *w
         return hp_fail(im->err, HYPAR_INVALID, "a weight without elements");
     const struct onnx_tensor *first = &im->file->initializer[range[0].initializer];
     if (n == 1 && range[0].count == first->elements && im->param[range[0].initializer] < 0)
-        name = first->name;
+        name = first->label;
     name = hp_onnx_unique(im, name);
     *out = hp_build_param(im->b, name, shape);
     if (*out < 0)
         return hp_fail(im->err, HYPAR_INVALID, "weight '%.80s' is no tensor", name);
-    keep_source(im, *out, name,
-                (struct weight_source){ .n_ranges = n, .range = range, .whole = *shape });
+    hp_onnx_keep_source(
+        im, *out, name,
+        (struct weight_source){ .n_ranges = n, .range = range, .whole = *shape });
     return HYPAR_OK;
 }
 

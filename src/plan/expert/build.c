@@ -134,7 +134,8 @@ static struct hypar_layout complete(const struct hypar_layout *given)
 }
 
 static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layout *layout,
-                               struct arena *scratch, struct hypar_error *err)
+                               const bool *borders, struct arena *scratch,
+                               struct hypar_error *err)
 {
     struct tensor_axes axes;
     int *begin, each = layout->data * layout->tensor;
@@ -142,7 +143,7 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     TRY(hp_tensor_axes(scratch, plan->graph, layout, &axes, err));
     hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by what they take */
     if (layout->pipeline > 1) {
-        TRY(hp_cut_stages(scratch, plan, layout, &axes, &begin, err));
+        TRY(hp_cut_stages(scratch, plan, layout, &axes, borders, &begin, err));
         add_stages(plan, layout, begin);
     }
     hp_plan_set_schedule(plan, &(struct hypar_schedule){
@@ -159,13 +160,20 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
     return HYPAR_OK;
 }
 
-enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
-                                     struct hypar_error *err)
+enum hypar_status hp_plan_set_layout_at(struct hypar_plan *plan,
+                                        const struct hypar_layout *layout, const bool *borders,
+                                        struct hypar_error *err)
 {
     struct arena scratch = { 0 };
     plan->layout = complete(layout);
     plan->has_layout = true;
-    enum hypar_status status = build(plan, &plan->layout, &scratch, err);
+    enum hypar_status status = build(plan, &plan->layout, borders, &scratch, err);
     hp_arena_free(&scratch);
     return hp_in(err, status, "layout");
+}
+
+enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,
+                                     struct hypar_error *err)
+{
+    return hp_plan_set_layout_at(plan, layout, NULL, err);
 }

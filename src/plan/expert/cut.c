@@ -72,8 +72,8 @@ static bool are_most(const struct repeated_layers *layers, const double *before_
     return layers->count > 1 && before_s[end] - before_s[layers->first] > before_s[n_ops] / 2;
 }
 
-/* By operator: whether one tensor alone passes it by, and it begins with a product. */
-static bool *find_narrow(struct arena *arena, const struct hypar_graph *graph)
+/* By operator: whether one tensor alone passes it by, and it is a product, or `any` will do. */
+static bool *find_narrow(struct arena *arena, const struct hypar_graph *graph, bool any)
 {
     bool *narrow = NEW(arena, bool, graph->n_ops + 1);
     int *crossing = NEW(arena, int, graph->n_ops + 1);
@@ -86,29 +86,33 @@ static bool *find_narrow(struct arena *arena, const struct hypar_graph *graph)
     }
     for (int op = 1, n = 0; op < graph->n_ops; op++) {
         n += crossing[op];
-        narrow[op] = n == 1 && hp_multiplies(graph->ops[op].nest);
+        narrow[op] = n == 1 && (any || hp_multiplies(graph->ops[op].nest));
     }
     return narrow;
 }
 
 static void find_places(struct arena *arena, const struct hypar_plan *plan,
                         const struct hypar_layout *layout, const struct tensor_axes *axes,
-                        int n_stages, struct places *out)
+                        const bool *borders, int n_stages, struct places *out)
 {
     const struct hypar_graph *graph = plan->graph;
-    const bool *inside = find_inside(arena, graph->n_ops, axes);
+    bool *inside = find_inside(arena, graph->n_ops, axes);
     double *before_s = NEW(arena, double, graph->n_ops + 1);
     struct repeated_layers layers = hp_repeated_layers(graph);
+    int moved = 0;
+    bool at_borders = hp_layers_at_borders(&layers, borders, &moved);
+    for (int op = 0; borders && op < graph->n_ops; op++)
+        inside[op] |= !borders[op];
     for (int op = 0; op < graph->n_ops; op++)
         before_s[op + 1] = before_s[op] + op_seconds(plan, layout, op, axes->op[op].axis);
     *out = (struct places){ .at = NEW(arena, int, graph->n_ops + 1), .before_s = before_s };
-    out->layers = are_most(&layers, before_s, graph->n_ops);
+    out->layers = at_borders && are_most(&layers, before_s, graph->n_ops);
     add_place(out, 0);
     if (out->layers)
         for (int i = 1; i < layers.count; i++)
-            if (!inside[layers.first + i * layers.n_ops])
-                add_place(out, layers.first + i * layers.n_ops);
-    const bool *narrow = find_narrow(arena, graph);
+            if (!inside[layers.first + moved + i * layers.n_ops])
+                add_place(out, layers.first + moved + i * layers.n_ops);
+    const bool *narrow = find_narrow(arena, graph, borders != NULL);
     for (int op = 1; !out->layers && op < graph->n_ops; op++)
         if (!inside[op] && narrow[op])
             add_place(out, op);
@@ -195,13 +199,13 @@ static enum hypar_status check_count(const struct places *p, const struct hypar_
 
 enum hypar_status hp_cut_stages(struct arena *arena, const struct hypar_plan *plan,
                                 const struct hypar_layout *layout,
-                                const struct tensor_axes *axes, int **begin,
-                                struct hypar_error *err)
+                                const struct tensor_axes *axes, const bool *borders,
+                                int **begin, struct hypar_error *err)
 {
     int n_stages = layout->pipeline * layout->chunks;
     struct places p;
     double most_s;
-    find_places(arena, plan, layout, axes, n_stages, &p);
+    find_places(arena, plan, layout, axes, borders, n_stages, &p);
     TRY(check_count(&p, layout, err));
     int *first = NEW(arena, int, n_stages + 1), *needed = NEW(arena, int, p.n + 1);
     if (p.layers && p.n % n_stages == 0) {

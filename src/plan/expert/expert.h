@@ -38,11 +38,11 @@ enum hypar_status hp_tensor_axes(struct arena *arena, const struct hypar_graph *
 
 /* Stage s is operators begin[s] .. begin[s + 1] - 1; all `n_stages` have some. Layers that the
  * model repeats are not cut, nor is a region; where the number of layers allows it each stage
- * has as many, else the slowest stage is as fast as can be. HYPAR_INFEASIBLE: too many stages.
- */
+ * has as many, else the slowest stage is as fast as can be. They begin where `borders`, by
+ * operator, says that one may; NULL: anywhere. HYPAR_INFEASIBLE: too many stages. */
 enum hypar_status hp_cut_stages(struct arena *arena, const struct hypar_plan *plan,
                                 const struct hypar_layout *layout,
-                                const struct tensor_axes *axes, int **begin,
-                                struct hypar_error *err);
+                                const struct tensor_axes *axes, const bool *borders,
+                                int **begin, struct hypar_error *err);
 
 #endif /* PLAN_EXPERT_EXPERT_H */

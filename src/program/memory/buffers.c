@@ -6,12 +6,6 @@
 
 /* Boxes ------------------------------------------------------------------------------ */
 
-/* Disjoint boxes. */
-struct boxes {
-    struct box *box;
-    int n, capacity;
-};
-
 static struct box around(const struct box *a, const struct box *b)
 {
     struct box out = *a;
@@ -22,8 +16,16 @@ static struct box around(const struct box *a, const struct box *b)
     return out;
 }
 
-static void add_box(struct boxes *s, struct arena *arena, struct box box)
+/* The finder's boxes are empty: one array for all devices, of which there may be many. */
+static struct boxes *no_boxes(struct buffer_finder *f)
 {
+    f->boxes.n = 0;
+    return &f->boxes;
+}
+
+static void add_box(struct buffer_finder *f, struct box box)
+{
+    struct boxes *s = &f->boxes;
     for (int i = 0; i < s->n; i++) {
         struct box both = hp_box_intersect(&s->box[i], &box);
         if (hp_box_empty(&both))
@@ -34,7 +36,7 @@ static void add_box(struct boxes *s, struct arena *arena, struct box box)
         s->box[i] = s->box[--s->n];
         i = -1;
     }
-    s->box = GROW(arena, struct box, s->box, s->n, &s->capacity);
+    s->box = GROW(&f->arena, struct box, s->box, s->n, &s->capacity);
     s->box[s->n++] = box;
 }
 
@@ -270,29 +272,29 @@ static bool is_one_box(const struct buffer_finder *f, const struct holder *h)
  * one of them. */
 static void make_buffers(struct buffer_finder *f, struct holder *h, struct place place)
 {
-    struct boxes boxes = { 0 };
+    const struct boxes *boxes = no_boxes(f);
     bool backward = begins_backward(f, h, place), changed = !is_one_box(f, h);
     if (!changed)
-        add_box(&boxes, &f->scratch, f->access[h->access].box);
+        add_box(f, f->access[h->access].box);
     for (int i = h->access; changed && i >= 0; i = f->access[i].next)
         if (f->access[i].backward == backward)
-            add_box(&boxes, &f->scratch, f->access[i].box);
+            add_box(f, f->access[i].box);
     while (changed) {
         changed = false;
         for (int i = h->access; i >= 0; i = f->access[i].next) {
             bool inside = false;
-            for (int k = 0; k < boxes.n; k++)
-                inside |= hp_box_contains(&boxes.box[k], &f->access[i].box);
+            for (int k = 0; k < boxes->n; k++)
+                inside |= hp_box_contains(&boxes->box[k], &f->access[i].box);
             if (!inside)
-                add_box(&boxes, &f->scratch, f->access[i].box);
+                add_box(f, f->access[i].box);
             changed |= !inside;
         }
     }
     h->first = f->n;
-    for (int k = 0; k < boxes.n; k++)
+    for (int k = 0; k < boxes->n; k++)
         add_buffer(f, h,
                    &(struct buffer){ .place = place,
-                                     .box = boxes.box[k],
+                                     .box = boxes->box[k],
                                      .device = h->device,
                                      .backward = backward,
                                      .begin = INT_MAX,
@@ -316,8 +318,8 @@ static void end_by(struct buffer *b, int number)
 /* A comm as one of its devices does it. */
 struct comm_part {
     const struct body_passes *passes;
-    int device, segment;
-    int next;      /* the device's first pass after it in that segment, -1 */
+    int device, action;
+    int next;      /* the device's first pass after it in that action, -1 */
     bool backward; /* its exchange is */
     bool within;   /* all devices do it in the same slot */
 };
@@ -338,8 +340,8 @@ static void note_received(const struct buffer_finder *f, const struct comm_part 
     struct buffer *b = exchanged_buffer(f, c, box);
     if (b && c->next >= 0)
         begin_by(b, c->passes->first[c->next]);
-    else if (b && (b->arrives < 0 || c->segment < b->arrives))
-        b->arrives = c->segment;
+    else if (b && (b->arrives < 0 || c->action < b->arrives))
+        b->arrives = c->action;
 }
 
 static void note_sent(const struct buffer_finder *f, const struct comm_part *c,
@@ -355,8 +357,8 @@ static void note_sent(const struct buffer_finder *f, const struct comm_part *c,
     bool over = c->backward || f->program->iteration->forward;
     bool first = !b->over && !b->waits;
     *(over ? &b->over : &b->waits) = f->in_order;
-    if (first || (over ? c->segment > b->last : c->segment < b->last))
-        b->last = c->segment;
+    if (first || (over ? c->action > b->last : c->action < b->last))
+        b->last = c->action;
 }
 
 /* By device of a comm: how it does it. */
@@ -368,16 +370,15 @@ static struct comm_part *comm_parts(struct buffer_finder *f, const struct body_p
     bool within = true;
     for (int i = 0; i < comm->n_devices; i++) {
         int device = comm->device[i];
-        int segment = hp_comm_segment(s, p->body, exchange, number, device);
+        int action = hp_comm_action(s, p->body, exchange, number, device);
         part[i] = (struct comm_part){ .passes = p,
                                       .device = device,
-                                      .segment = segment,
+                                      .action = action,
                                       .backward = s->training.exchange[exchange].backward };
-        within &= segment == part[0].segment &&
+        within &= action == part[0].action &&
                   s->schedule.list_of[device] == s->schedule.list_of[comm->device[0]];
         if (f->holder_of[device] >= 0)
-            part[i].next =
-                hp_next_pass(p, device, hp_pass_after(p, segment, exchange), segment);
+            part[i].next = hp_next_pass(p, device, hp_pass_after(p, action, exchange), action);
     }
     for (int i = 0; i < comm->n_devices; i++)
         part[i].within = within;
@@ -434,14 +435,14 @@ static void note_comms(struct buffer_finder *f, int body, struct place place)
 }
 
 /* Elements of a buffer that the backward half reads, as disjoint boxes. */
-static struct boxes find_kept(struct buffer_finder *f, const struct holder *h,
-                              const struct buffer *b)
+static const struct boxes *find_kept(struct buffer_finder *f, const struct holder *h,
+                                     const struct buffer *b)
 {
-    struct boxes kept = { 0 };
+    const struct boxes *kept = no_boxes(f);
     for (int i = h->access; i >= 0; i = f->access[i].next)
         if (f->access[i].backward && !b->backward &&
             hp_box_contains(&b->box, &f->access[i].box))
-            add_box(&kept, &f->scratch, f->access[i].box);
+            add_box(f, f->access[i].box);
     return kept;
 }
 
@@ -500,32 +501,32 @@ static bool rests(const struct buffer_finder *f, const struct holder *h, const s
         stage = a->stage;
     }
     if (b->over && stage >= 0)
-        several |= stage != hp_segment_stage(s, b->last);
+        several |= stage != hp_action_stage(s, b->last);
     return several && gradient;
 }
 
-/* The segments that a buffer begins and ends in. */
-static void find_segments(const struct buffer_finder *f, const struct body_passes *p,
-                          const struct holder *h, struct buffer *b, enum accessed when)
+/* The actions that a buffer begins and ends in. */
+static void find_actions(const struct buffer_finder *f, const struct body_passes *p,
+                         const struct holder *h, struct buffer *b, enum accessed when)
 {
     const struct schedule *s = f->program->schedule;
-    int begin = b->begin == INT_MAX ? INT_MAX : hp_segment_at(p, b->begin);
+    int begin = b->begin == INT_MAX ? INT_MAX : hp_action_at(p, b->begin);
     if (b->begin == INT_MAX || (b->arrives >= 0 && b->arrives < begin)) {
         b->begin = -1;
         begin = b->arrives >= 0 ? b->arrives
-                                : hp_segment(s, hp_slots_of(s, h->device)->stage[0],
-                                             b->backward ? PHASE_BACKWARD : PHASE_FORWARD);
+                                : hp_action(s, hp_slots_of(s, h->device)->stage[0],
+                                            b->backward ? PHASE_BACKWARD : PHASE_FORWARD);
     }
-    b->segment = begin;
+    b->action = begin;
     b->rests = f->in_order && rests(f, h, b, when);
-    int end = b->end < 0 ? -1 : hp_segment_at(p, b->end);
+    int end = b->end < 0 ? -1 : hp_action_at(p, b->end);
     if (b->rests) {
         b->waits = false;
-        b->last = hp_segment_count(s);
+        b->last = hp_action_count(s);
     } else if (b->over) {
         b->last = end > b->last ? end : b->last;
     } else if (b->waits) {
-        b->last = hp_segment(s, hp_segment_stage(s, b->last), PHASE_BACKWARD);
+        b->last = hp_action(s, hp_action_stage(s, b->last), PHASE_BACKWARD);
     } else {
         if (b->exchanged)
             b->end = hp_task_end(p, b->end);
@@ -533,7 +534,7 @@ static void find_segments(const struct buffer_finder *f, const struct body_passe
     }
     if (b->rests || b->over || b->waits)
         b->end = -1;
-    b->kept = b->segment != b->last;
+    b->kept = b->action != b->last;
 }
 
 /* Buffer `i` of the holder: from when to when, and what is kept of it. */
@@ -541,26 +542,26 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
                           struct holder *h, int i)
 {
     struct buffer *b = &f->buffer[i];
-    struct boxes kept = find_kept(f, h, b);
+    const struct boxes *kept = find_kept(f, h, b);
     note_passes(f, h, b, false);
-    bool copied = f->in_order && !b->over && !b->waits && b->end >= 0 && kept.n > 0 &&
-                  2 * all_elements(&kept) <= hp_box_elements(&b->box);
-    if (kept.n > 0 && !copied) {
+    bool copied = f->in_order && !b->over && !b->waits && b->end >= 0 && kept->n > 0 &&
+                  2 * all_elements(kept) <= hp_box_elements(&b->box);
+    if (kept->n > 0 && !copied) {
         b->waits = b->over = false;
         b->end = -1;
         note_passes(f, h, b, true);
     }
-    find_segments(f, p, h, b, copied ? ACCESSED_FORWARD : ACCESSED_IN_BOTH);
-    for (int k = 0; copied && k < kept.n; k++) {
+    find_actions(f, p, h, b, copied ? ACCESSED_FORWARD : ACCESSED_IN_BOTH);
+    for (int k = 0; copied && k < kept->n; k++) {
         struct buffer copy = { .place = b->place,
-                               .box = kept.box[k],
+                               .box = kept->box[k],
                                .device = b->device,
                                .begin = b->end,
                                .end = -1,
                                .copied = i,
                                .arrives = -1 };
         note_passes(f, h, &copy, true);
-        find_segments(f, p, h, &copy, ACCESSED_BACKWARD);
+        find_actions(f, p, h, &copy, ACCESSED_BACKWARD);
         add_buffer(f, h, &copy);
         b = &f->buffer[i];
     }
@@ -573,7 +574,6 @@ static void begin_place(struct buffer_finder *f)
     for (int i = 0; i < f->n_holders; i++)
         f->holder_of[f->holder[i].device] = -1;
     f->n_holders = f->n_accesses = f->n = 0;
-    hp_arena_release(&f->scratch, (struct arena_mark){ 0 });
 }
 
 /* The norm of gradients, in place of the gradient of the loss. */
@@ -633,8 +633,8 @@ static struct buffer mask_of(const struct buffer_finder *f, const struct body_pa
         .box = hp_region(l->nest, output, l->range + part * l->nest->n_axes),
         .device = l->device[part],
         .kept = true,
-        .segment = hp_pass_segment(f->program->lowering, forward),
-        .last = hp_segment_at(p, number),
+        .action = hp_pass_action(f->program->lowering, forward),
+        .last = hp_action_at(p, number),
         .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
         .end = p->last[number],
         .copied = -1,

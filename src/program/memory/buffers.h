@@ -41,20 +41,26 @@ struct buffer {
     int device;
     bool flat;      /* the device's pieces of what is divided, one after another */
     bool backward;  /* it begins in the backward half */
-    bool kept;      /* from one segment to another */
+    bool kept;      /* from one action to another */
     bool exchanged; /* comms touch it */
-    bool waits;     /* sent to another stage: it ends when segment `last` begins ... */
-    bool over;      /* ... or with a slot after that of segment `last` */
-    bool rests;     /* it ends with the micro-batch's last segment on the device */
-    int segment;    /* in which it begins, and ends (schedule.h) */
-    int last;       /* hp_segment_count(): `rests` */
-    int begin;      /* a pass; -1: when it is received, after the last pass of its segment */
+    bool waits;     /* sent to another stage: it ends when action `last` begins ... */
+    bool over;      /* ... or with a slot after that of action `last` */
+    bool rests;     /* it ends with the micro-batch's last action on the device */
+    int action;     /* in which it begins, and ends (schedule.h) */
+    int last;       /* hp_action_count(): `rests` */
+    int begin;      /* a pass; -1: when it is received, after the last pass of its action */
     int end;        /* a pass; -1: `waits`, `over` or `rests` */
     int copied;     /* what it begins as a copy of, among the buffers of its place; -1 */
-    int arrives;    /* while it is found: the segment after whose passes it is received, -1 */
+    int arrives;    /* while it is found: the action after whose passes it is received, -1 */
     bool mask;      /* a byte for each element: the mask that this part of the dropout whose
                        output the place is draws */
     int part;
+};
+
+/* Disjoint. */
+struct boxes {
+    struct box *box;
+    int n, capacity;
 };
 
 /* Finds the buffers of one place after another. */
@@ -67,7 +73,7 @@ struct buffer_finder {
     int only;         /* of this device; -1: of all ... */
     const bool *some; /* ... of which it is true; NULL: of all */
     bool in_order;    /* devices do their tasks in order of numbers: else nothing is copied */
-    struct arena arena, scratch; /* for the whole, for the place at hand */
+    struct arena arena, scratch; /* for the whole, for the comm at hand */
     /* the place at hand: its accesses, by device; its buffers, copies last */
     int *holder_of; /* by device, -1 */
     struct holder *holder;
@@ -76,6 +82,7 @@ struct buffer_finder {
     int n_accesses, access_capacity;
     struct buffer *buffer;
     int n, capacity;
+    struct boxes boxes; /* of the device at hand */
 };
 
 /* `held` as hp_held_as() says of the program and `in_order`; it must outlive the finder. */

@@ -30,12 +30,12 @@ static void compute(const struct pass_memory *t, struct instant *at, struct inst
     at->temporary -= t->end_temporary;
 }
 
-/* Go through the passes segment by segment, every device at once, counting from what there is
- * when a segment begins. They are looked at when they are over, too: what is kept is there even
+/* Go through the passes action by action, every device at once, counting from what there is
+ * when an action begins. They are looked at when they are over, too: what is kept is there even
  * if nothing is done. */
 static void walk(struct memory_maker *m, struct body_memory *body)
 {
-    int n = m->model->segments[m->model->n_devices];
+    int n = m->model->actions[m->model->n_devices];
     struct instant *now = NEW(&m->scratch, struct instant, n);
     body->most = NEW(&m->scratch, struct instant, n);
     for (int i = 0; i < n; i++) {
@@ -45,8 +45,8 @@ static void walk(struct memory_maker *m, struct body_memory *body)
     }
     for (int i = 0; i < body->passes->order.n; i++) {
         int device = hp_device_at(body->passes, i);
-        int at = hp_memory_at(m->model, device,
-                              hp_own_at(m, device, hp_segment_at(body->passes, i)));
+        int at =
+            hp_memory_at(m->model, device, hp_own_at(m, device, hp_action_at(body->passes, i)));
         compute(&body->pass[i], &now[at], &body->most[at]);
     }
     for (int i = 0; i < n; i++) {
@@ -62,14 +62,14 @@ static void walk(struct memory_maker *m, struct body_memory *body)
 /* How far a micro-batch under way is. */
 struct micro_level {
     int body;
-    uint64_t done; /* bit i: segment i of the devices */
+    uint64_t done; /* bit i: action i of the devices */
 };
 
-/* A slot, and how much else there is: by level, how many micro-batches; by body and segment,
+/* A slot, and how much else there is: by level, how many micro-batches; by body and action,
  * how many have been sent and are held. */
 struct flight {
     int body;
-    int own; /* segment; -1: an update */
+    int own; /* action; -1: an update */
     int *others;
 };
 
@@ -77,7 +77,7 @@ struct flight {
 struct flights {
     struct flight *flight;
     int n, capacity;
-    int n_own; /* segments */
+    int n_own; /* actions */
     struct micro_level *level;
     int n_levels, level_capacity;
     uint64_t *done; /* by micro-batch */
@@ -92,13 +92,13 @@ static struct flight flight_of(const struct memory_maker *m, const struct slot_l
     const struct schedule *s = m->program->schedule;
     if (slot->phase == PHASE_UPDATE)
         return (struct flight){ .own = -1 };
-    int segment = hp_segment(s, slot->stage, slot->phase);
+    int action = hp_action(s, slot->stage, slot->phase);
     return (struct flight){ .body = hp_body_number(m->program->iteration, slot->micro),
-                            .own = hp_own_segment(s, list, segment) };
+                            .own = hp_own_action(s, list, action) };
 }
 
-/* The segments that a micro-batch goes through on the devices of a list. */
-static uint64_t all_segments(const struct memory_maker *m, const struct flights *f)
+/* The actions that a micro-batch goes through on the devices of a list. */
+static uint64_t all_actions(const struct memory_maker *m, const struct flights *f)
 {
     int n = m->program->iteration->forward ? f->n_own / 2 : f->n_own;
     return n < 64 ? ((uint64_t)1 << n) - 1 : ~(uint64_t)0;
@@ -112,7 +112,7 @@ static int level_number(const struct flights *f, int body, uint64_t done)
     return i;
 }
 
-/* All levels that micro-batches come to, from the first segment to before the last. */
+/* All levels that micro-batches come to, from the first action to before the last. */
 static void find_levels(struct memory_maker *m, const struct slot_list *list, struct flights *f)
 {
     for (int i = 0; i < list->n_slots; i++) {
@@ -122,7 +122,7 @@ static void find_levels(struct memory_maker *m, const struct slot_list *list, st
         uint64_t *done = &f->done[list->slot[i].micro];
         *done |= (uint64_t)1 << at.own;
         int number = level_number(f, at.body, *done);
-        if (*done == all_segments(m, f))
+        if (*done == all_actions(m, f))
             *done = 0;
         else if (number == f->n_levels) {
             f->level = GROW(&m->scratch, struct micro_level, f->level, f->n_levels,
@@ -163,7 +163,7 @@ static void add_flight(struct memory_maker *m, struct flights *f, struct flight 
     f->flight[f->n++] = new;
 }
 
-/* A micro-batch has done another segment; returns whether that was its last. */
+/* A micro-batch has done another action; returns whether that was its last. */
 static bool advance(struct memory_maker *m, struct flights *f, const struct slot *slot,
                     const struct flight *at)
 {
@@ -171,7 +171,7 @@ static bool advance(struct memory_maker *m, struct flights *f, const struct slot
     if (*done)
         f->now[level_number(f, at->body, *done)]--;
     *done |= (uint64_t)1 << at->own;
-    bool over = *done == all_segments(m, f);
+    bool over = *done == all_actions(m, f);
     if (over)
         *done = 0;
     else
@@ -209,7 +209,7 @@ static void count_in_flight(struct memory_maker *m, const struct slot *slot, int
 static struct flights find_flights(struct memory_maker *m, const struct slot_list *list,
                                    int *flying)
 {
-    struct flights f = { .n_own = hp_list_segments(m->program->schedule, list),
+    struct flights f = { .n_own = hp_list_actions(m->program->schedule, list),
                          .done = NEW(&m->scratch, uint64_t, m->program->iteration->n_micro),
                          .ends = NEW(&m->scratch, bool, list->n_slots) };
     int reach = hp_longest_hold(list);
@@ -308,7 +308,7 @@ static void begin_body(struct memory_maker *m, int b)
 {
     struct memory_model *model = m->model;
     struct body_memory *body = &m->body[b];
-    int n = model->segments[model->n_devices];
+    int n = model->actions[model->n_devices];
     model->order[b] = hp_pass_order(m->program->blocks, b, &model->arena);
     body->passes = &m->finder.body[b];
     body->pass = NEW(&m->scratch, struct pass_memory, body->passes->order.n);
@@ -317,7 +317,7 @@ static void begin_body(struct memory_maker *m, int b)
     body->over = NEW(&m->scratch, struct instant, n);
     body->lasts = NEW(&m->scratch, struct instant *, model->n_devices);
     for (int d = 0; d < model->n_devices; d++) {
-        int own = model->segments[d + 1] - model->segments[d];
+        int own = model->actions[d + 1] - model->actions[d];
         body->lasts[d] = NEW(&m->scratch, struct instant, own * own);
     }
 }
@@ -327,7 +327,7 @@ static void hand_over(struct memory_maker *m, int b)
 {
     struct memory_model *model = m->model;
     const struct body_memory *body = &m->body[b];
-    int n = model->segments[model->n_devices];
+    int n = model->actions[model->n_devices];
     model->kept[b] = NEW(&model->arena, double, model->n_devices);
     model->late[b] = NEW(&model->arena, double, n);
     model->waits[b] = NEW(&model->arena, double, n);
@@ -341,7 +341,7 @@ static void hand_over(struct memory_maker *m, int b)
     }
     for (int d = 0; d < model->n_devices; d++) {
         const struct slot_list *list = hp_slots_of(m->program->schedule, d);
-        int n_own = model->segments[d + 1] - model->segments[d] - 1;
+        int n_own = model->actions[d + 1] - model->actions[d] - 1;
         struct micro_level between = { b, ((uint64_t)1 << list->n_stages) - 1 };
         model->kept[b][d] = level_bytes(m, &between, n_own, d).kept;
         for (int i = 0; i < n_own; i++)
@@ -368,10 +368,10 @@ static void begin_model(struct memory_maker *m)
     model->waits = NEW(&model->arena, double *, p->n_bodies);
     model->over = NEW(&model->arena, double *, p->n_bodies);
     model->rest = NEW(&model->arena, double *, p->n_bodies);
-    model->segments = NEW(&model->arena, int, model->n_devices + 1);
+    model->actions = NEW(&model->arena, int, model->n_devices + 1);
     for (int d = 0; d < model->n_devices; d++)
-        model->segments[d + 1] =
-            model->segments[d] + 1 + hp_list_segments(p->schedule, hp_slots_of(p->schedule, d));
+        model->actions[d + 1] =
+            model->actions[d] + 1 + hp_list_actions(p->schedule, hp_slots_of(p->schedule, d));
     model->order = NEW(&model->arena, struct pass_order, p->n_bodies);
     model->delta = NEW(&model->arena, struct memory_delta *, p->n_bodies);
     model->in_flight = NEW(&model->arena, int, n_stages);

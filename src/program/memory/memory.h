@@ -36,22 +36,22 @@ struct memory_model {
     double *fixed; /* by device: parameters, gradients, optimizer, versions, inputs that all
                       micro-batches share, the framework */
     double **kept; /* by body, by device: what one micro-batch keeps between its halves */
-    /* By body, by segment of a device (hp_memory_at()): what is received after its last pass;
+    /* By body, by action of a device (hp_memory_at()): what is received after its last pass;
      * what ends when it begins; and what has been sent to other stages when it ends, which
      * lasts until a later slot of the device is over. What rests to the end of the micro-batch
-     * on the device, and what of that has been sent, is of a segment past the last. */
+     * on the device, and what of that has been sent, is of an action past the last. */
     double **late, **waits, **over, **rest;
-    int *segments; /* by device: where its segments begin */
+    int *actions; /* by device: where its actions begin */
     struct pass_order *order;
     struct memory_delta **delta; /* by pass of a part, in that order */
     int *in_flight; /* by stage: micro-batches of which a replica keeps something, at most */
     int *versions;  /* by stage: of the weights */
 };
 
-/* The place of the segment number `own` of a device (hp_own_segment()). */
+/* The place of the action number `own` of a device (hp_own_action()). */
 static inline int hp_memory_at(const struct memory_model *model, int device, int own)
 {
-    return model->segments[device] + own;
+    return model->actions[device] + own;
 }
 
 /* `options` may be NULL. To be released with hp_memory_free(). */

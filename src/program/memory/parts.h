@@ -17,16 +17,15 @@ struct instant {
     double kept, temporary, rebuilt;
 };
 
-/* The passes of one body; by segment of a device: hp_memory_at(). */
+/* The passes of one body; by action of a device: hp_memory_at(). */
 struct body_memory {
     const struct body_passes *passes;
     struct pass_memory *pass; /* in their order */
-    struct instant *late;     /* by segment: begins after its last pass */
+    struct instant *late;     /* by action: begins after its last pass */
     struct instant *waits;    /* ... ends before its first pass */
     struct instant *over;     /* ... ends with a slot after it */
     struct instant *most;     /* ... what it has, when that is most, beyond what it found */
-    struct instant *
-        *lasts; /* by device: [begin * (n + 1) + end], kept from segment to segment */
+    struct instant **lasts; /* by device: [begin * (n + 1) + end], kept from action to action */
 };
 
 struct memory_maker {
@@ -40,13 +39,13 @@ struct memory_maker {
     double *shared; /* by device: the loss, and inputs that all micro-batches share */
 };
 
-/* The segment of a device, counted among its own; past the last: the end of a micro-batch. */
-static inline int hp_own_at(const struct memory_maker *m, int device, int segment)
+/* The action of a device, counted among its own; past the last: the end of a micro-batch. */
+static inline int hp_own_at(const struct memory_maker *m, int device, int action)
 {
     const struct schedule *s = m->program->schedule;
     const struct slot_list *list = hp_slots_of(s, device);
-    return segment < hp_segment_count(s) ? hp_own_segment(s, list, segment)
-                                         : hp_list_segments(s, list);
+    return action < hp_action_count(s) ? hp_own_action(s, list, action)
+                                       : hp_list_actions(s, list);
 }
 
 /* pass_memory.c: what each pass begins and ends, of every tensor; what lasts. */

@@ -71,7 +71,7 @@ static bool rebuilds(const struct memory_maker *m, const struct body_memory *bod
     const int *stage = m->program->schedule->stage_of_op;
     int producer = m->graph->tensors[b->place.tensor].producer;
     return producer >= 0 && b->end >= 0 && !b->backward &&
-           hp_segment_phase(m->program->schedule, b->last) != PHASE_FORWARD &&
+           hp_action_phase(m->program->schedule, b->last) != PHASE_FORWARD &&
            stage[producer] == stage[hp_pass_at(body->passes, b->end)->op];
 }
 
@@ -82,14 +82,14 @@ static void add_to(struct instant *at, const struct instant *bytes)
     at->temporary += bytes->temporary;
 }
 
-/* What begins with a pass, or after the last of its segment; and ends with one, or with the
+/* What begins with a pass, or after the last of its action; and ends with one, or with the
  * slot at hand, or before or after that. */
 static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffer)
 {
     struct body_memory *body = &m->body[b];
-    int device = buffer->device, first = hp_own_at(m, device, buffer->segment),
+    int device = buffer->device, first = hp_own_at(m, device, buffer->action),
         last = hp_own_at(m, device, buffer->last);
-    int n = hp_list_segments(m->program->schedule, hp_slots_of(m->program->schedule, device));
+    int n = hp_list_actions(m->program->schedule, hp_slots_of(m->program->schedule, device));
     double bytes = bytes_of(m, buffer);
     bool kept = buffer->kept && !buffer->backward; /* errors that wait are not activations */
     struct instant of = { .kept = kept ? bytes : 0, .temporary = kept ? 0 : bytes };

@@ -14,7 +14,7 @@ static void sort_by_device(struct body_passes *p, int n_devices, struct arena *a
         p->number[hp_csr_place(p->start, hp_device_at(p, i))] = i;
 }
 
-/* Of one part in one segment, each a task of its own? */
+/* Of one part in one action, each a task of its own? */
 static bool are_one(const struct body_passes *p, int a, int b)
 {
     const struct op_pass *x = hp_pass_at(p, a), *y = hp_pass_at(p, b);
@@ -53,15 +53,15 @@ struct body_passes hp_body_passes(const struct hypar_program *program, int body,
     return p;
 }
 
-int hp_pass_after(const struct body_passes *p, int segment, int exchange)
+int hp_pass_after(const struct body_passes *p, int action, int exchange)
 {
     const struct training_graph *k = &p->program->lowering->training;
     const int *head = p->program->blocks->head[p->body];
     int item = k->exchange[exchange].item, low = 0, high = p->order.n;
     while (low < high) {
-        int middle = (low + high) / 2, there = hp_segment_at(p, middle);
-        if (there < segment ||
-            (there == segment && k->op_pass[head[p->order.at[middle].op_pass]].item < item))
+        int middle = (low + high) / 2, there = hp_action_at(p, middle);
+        if (there < action ||
+            (there == action && k->op_pass[head[p->order.at[middle].op_pass]].item < item))
             low = middle + 1;
         else
             high = middle;
@@ -69,11 +69,11 @@ int hp_pass_after(const struct body_passes *p, int segment, int exchange)
     return low;
 }
 
-int hp_next_pass(const struct body_passes *p, int device, int number, int segment)
+int hp_next_pass(const struct body_passes *p, int device, int number, int action)
 {
     const int *list = p->number + p->start[device];
     int n = p->start[device + 1] - p->start[device], at = hp_place_in(list, n, number);
-    return at < n && hp_segment_at(p, list[at]) == segment ? list[at] : -1;
+    return at < n && hp_action_at(p, list[at]) == action ? list[at] : -1;
 }
 
 int hp_task_end(const struct body_passes *p, int number)

@@ -17,11 +17,11 @@ struct body_passes {
 struct body_passes hp_body_passes(const struct hypar_program *program, int body,
                                   struct arena *arena);
 
-/* The first pass that a comm of an exchange comes before, where it is done in `segment`. */
-int hp_pass_after(const struct body_passes *passes, int segment, int exchange);
+/* The first pass that a comm of an exchange comes before, where it is done in `action`. */
+int hp_pass_after(const struct body_passes *passes, int action, int exchange);
 
-/* The first pass of a device from `number` on, in the same segment; -1: there is none. */
-int hp_next_pass(const struct body_passes *passes, int device, int number, int segment);
+/* The first pass of a device from `number` on, in the same action; -1: there is none. */
+int hp_next_pass(const struct body_passes *passes, int device, int number, int action);
 
 /* The last pass of the task that does pass `number`. */
 int hp_task_end(const struct body_passes *passes, int number);
@@ -31,9 +31,9 @@ static inline const struct op_pass *hp_pass_at(const struct body_passes *p, int 
     return &p->program->lowering->training.op_pass[p->order.at[number].op_pass];
 }
 
-static inline int hp_segment_at(const struct body_passes *p, int number)
+static inline int hp_action_at(const struct body_passes *p, int number)
 {
-    return hp_pass_segment(p->program->lowering, p->order.at[number].op_pass);
+    return hp_pass_action(p->program->lowering, p->order.at[number].op_pass);
 }
 
 static inline const struct part_layout *hp_layout_at(const struct body_passes *p, int number)

@@ -89,6 +89,31 @@ char *hp_common_text(struct arena *arena, const struct plan_structure *s,
     return common->op < 0 ? text : add_devices(arena, text, s, common->op);
 }
 
+enum hypar_role hp_main_role(const struct hypar_plan *plan, int op)
+{
+    static const enum hypar_role order[] = { HYPAR_PARAMETER, HYPAR_REDUCTION, HYPAR_ATTRIBUTE,
+                                             HYPAR_COPY, HYPAR_SAMPLE };
+    const struct nest *nest = plan->graph->ops[op].nest;
+    for (int i = 0; i < 5; i++)
+        for (int a = 0; a < nest->n_axes; a++)
+            if (nest->axis[a].role == order[i] && hypar_plan_degree(plan, op, a) > 1)
+                return order[i];
+    return HYPAR_INNER;
+}
+
+const char *hp_divided_text(enum hypar_role role)
+{
+    static const char *const text[] = {
+        [HYPAR_SAMPLE] = "samples alone",
+        [HYPAR_ATTRIBUTE] = "the data: sequence, heads, height, width",
+        [HYPAR_PARAMETER] = "parameters",
+        [HYPAR_REDUCTION] = "what is summed over",
+        [HYPAR_COPY] = "nothing more: copies",
+        [HYPAR_INNER] = "nothing",
+    };
+    return text[role];
+}
+
 char *hp_split_text(struct arena *arena, const struct plan_structure *s, int op,
                     const struct common_split *common)
 {

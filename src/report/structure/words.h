@@ -18,6 +18,11 @@ struct common_split hp_common_split(const struct plan_structure *s, const struct
 char *hp_common_text(struct arena *arena, const struct plan_structure *s,
                      const struct common_split *common);
 
+/* What tells most of how an operator is divided; HYPAR_INNER: it is not. And what is divided
+ * then: "parameters", "samples alone". */
+enum hypar_role hp_main_role(const struct hypar_plan *plan, int op);
+const char *hp_divided_text(enum hypar_role role);
+
 /* "n=4 k=2" of an operator, but for `common` (NULL: all of it), and " on 0-3" where it is not
  * on all devices of its stage, in order. "whole" if nothing is divided, "" if nothing is left.
  */

@@ -61,11 +61,8 @@ static void map_cells(const struct map *m)
     for (int64_t i = 0; i < m->site.n_points; i++) {
         double v = height_of(m->e, &m->site, hypar_exploration_point(m->e, 0, i));
         double part = m->high > m->low ? (v - m->low) / (m->high - m->low) : 1;
-        fprintf(m->to,
-                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\">"
-                "<title>",
-                map_x(m, i), map_y(m, i), m->cell - 0.6, m->cell - 0.6,
-                hp_svg_ramp(colour, part));
+        hp_svg_begin_rect(m->to, map_x(m, i), map_y(m, i), m->cell - 0.6, m->cell - 0.6);
+        fprintf(m->to, " fill=\"%s\"><title>", hp_svg_ramp(colour, part));
         hypar_exploration_value(m->e, 0, 0, i / m->down.n_values, m->text[0]);
         hypar_exploration_value(m->e, 0, 1, i % m->down.n_values, m->text[1]);
         hp_svg_escape(m->to, m->across.name);
@@ -80,32 +77,27 @@ static void map_axes(const struct map *m)
     char *text = m->text[0];
     double bottom = m->top + m->cell * (double)m->down.n_values;
     int size = m->cell >= 15 ? 11 : m->cell >= 11 ? 9 : 7;
-    for (int64_t i = 0; i < m->across.n_values; i++) {
-        fprintf(m->to, "<g transform=\"translate(%.1f %.1f) rotate(-60)\">",
-                m->left + m->cell * ((double)i + 0.65), bottom + 10);
-        hp_svg_text(m->to, 0, 0, SVG_END, size, hypar_exploration_value(m->e, 0, 0, i, text));
-        fputs("</g>\n", m->to);
-    }
+    for (int64_t i = 0; i < m->across.n_values; i++)
+        hp_svg_turned_text(m->to, m->left + m->cell * ((double)i + 0.65), bottom + 10, -60,
+                           SVG_END, size, hypar_exploration_value(m->e, 0, 0, i, text));
     for (int64_t i = 0; i < m->down.n_values; i++)
         hp_svg_text(m->to, m->left - 6, m->top + m->cell * ((double)i + 0.5) + size / 3.0,
                     SVG_END, size, hypar_exploration_value(m->e, 0, 1, i, text));
     hp_svg_text(m->to, m->left + m->cell * (double)m->across.n_values / 2, bottom + 62,
                 SVG_MIDDLE, 13, m->across.name);
-    fprintf(m->to, "<g transform=\"translate(20 %.1f) rotate(-90)\">",
-            m->top + m->cell * (double)m->down.n_values / 2);
-    hp_svg_text(m->to, 0, 0, SVG_MIDDLE, 13, m->down.name);
-    fputs("</g>\n", m->to);
+    hp_svg_turned_text(m->to, 20, m->top + m->cell * (double)m->down.n_values / 2, -90,
+                       SVG_MIDDLE, 13, m->down.name);
 }
 
 static void map_scale(const struct map *m, double x)
 {
     enum { STEPS = 40, HEIGHT = 160 };
     char colour[8], text[32];
-    for (int i = 0; i < STEPS; i++)
-        fprintf(m->to,
-                "<rect x=\"%.1f\" y=\"%.1f\" width=\"14\" height=\"%.1f\" fill=\"%s\"/>\n", x,
-                m->top + HEIGHT * (1 - (i + 1.0) / STEPS), HEIGHT * 1.0 / STEPS + 0.5,
-                hp_svg_ramp(colour, (i + 0.5) / STEPS));
+    for (int i = 0; i < STEPS; i++) {
+        hp_svg_begin_rect(m->to, x, m->top + HEIGHT * (1 - (i + 1.0) / STEPS), 14,
+                          HEIGHT * 1.0 / STEPS + 0.5);
+        fprintf(m->to, " fill=\"%s\"/>\n", hp_svg_ramp(colour, (i + 0.5) / STEPS));
+    }
     for (int i = 0; i <= 4; i++) {
         snprintf(text, sizeof text, "%.3g", m->low + (m->high - m->low) * i / 4);
         hp_svg_text(m->to, x + 20, m->top + HEIGHT * (1 - i / 4.0) + 4, SVG_START, 11, text);
@@ -125,6 +117,23 @@ static int64_t find_point(const struct map *m, const char *levels)
     return i < m->site.n_points ? i : -1;
 }
 
+static void put_ring(FILE *to, double x, double y, double radius, const char *colour,
+                     double width)
+{
+    hp_svg_begin_circle(to, x, y, radius);
+    hp_svg_attribute(to, "stroke-width", width);
+    fprintf(to, " fill=\"none\" stroke=\"%s\"/>\n", colour);
+}
+
+/* The ring of choice `c` on a cell, with a white edge that tells it from the cell's colour. */
+static void map_mark(const struct map *m, int64_t point, int c)
+{
+    double x = map_x(m, point) + m->cell / 2, y = map_y(m, point) + m->cell / 2,
+           radius = m->cell * (0.62 - 0.14 * (c % 4));
+    put_ring(m->to, x, y, radius, "#fff", 3.4);
+    put_ring(m->to, x, y, radius, hp_svg_colour(c + 1), 2);
+}
+
 /* Rings around the choices with a name, each a little smaller than the last. */
 static void map_marks(const struct map *m, double x)
 {
@@ -137,18 +146,8 @@ static void map_marks(const struct map *m, double x)
                                            height_of(m->e, &m->site, &choice->cost),
                                            at < 0 ? " (outside)" : "");
         if (at >= 0)
-            fprintf(m->to,
-                    "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"none\" stroke=\"#fff\" "
-                    "stroke-width=\"3.4\"/><circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" "
-                    "fill=\"none\" stroke=\"%s\" stroke-width=\"2\"/>\n",
-                    map_x(m, at) + m->cell / 2, map_y(m, at) + m->cell / 2,
-                    m->cell * (0.62 - 0.14 * (c % 4)), map_x(m, at) + m->cell / 2,
-                    map_y(m, at) + m->cell / 2, m->cell * (0.62 - 0.14 * (c % 4)),
-                    hp_svg_colour(c + 1));
-        fprintf(m->to,
-                "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"none\" stroke=\"%s\" "
-                "stroke-width=\"2\"/>\n",
-                x + 7, y - 4, hp_svg_colour(c + 1));
+            map_mark(m, at, c);
+        put_ring(m->to, x + 7, y - 4, 5, hp_svg_colour(c + 1), 2);
         hp_svg_text(m->to, x + 20, y, SVG_START, 12, text);
         y += 20;
         hp_arena_free(&arena);

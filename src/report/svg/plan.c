@@ -44,8 +44,11 @@ static void put_text(const struct picture *p, double x, double y, int size, cons
 {
     if (!p->to)
         return;
-    fprintf(p->to, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" fill=\"%s\"%s>", x, y, size,
-            colour, bold ? " font-weight=\"600\"" : "");
+    fputs("<text", p->to);
+    hp_svg_attribute(p->to, "x", x);
+    hp_svg_attribute(p->to, "y", y);
+    fprintf(p->to, " font-size=\"%d\" fill=\"%s\"%s>", size, colour,
+            bold ? " font-weight=\"600\"" : "");
     hp_svg_escape(p->to, hp_shown(p->arena, text));
     fputs("</text>\n", p->to);
 }
@@ -68,11 +71,10 @@ static char *fitting(struct arena *arena, const char *text, double width, int le
 static void put_box(const struct picture *p, double x, double y, double width, double height,
                     const char *fill, const char *stroke)
 {
-    if (p->to)
-        fprintf(p->to,
-                "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" rx=\"3\" "
-                "fill=\"%s\" stroke=\"%s\"/>\n",
-                x, y, width, height, fill, stroke);
+    if (!p->to)
+        return;
+    hp_svg_begin_rect(p->to, x, y, width, height);
+    fprintf(p->to, " rx=\"3\" fill=\"%s\" stroke=\"%s\"/>\n", fill, stroke);
 }
 
 static void put_heading(struct picture *p, const char *text)
@@ -170,30 +172,14 @@ static void put_stages(struct picture *p)
 
 /* Layers ------------------------------------------------------------------------------ */
 
-/* By role of what is divided: fill, border, and what it means. */
+/* By role of what is divided: fill and border. */
 static const struct {
-    const char *fill, *stroke, *means;
+    const char *fill, *stroke;
 } looks[] = {
-    [HYPAR_SAMPLE] = { "#dcebf7", "#0072b2", "samples alone" },
-    [HYPAR_ATTRIBUTE] = { "#d9f2ea", "#009e73", "the data: sequence, heads, height, width" },
-    [HYPAR_PARAMETER] = { "#fde3d0", "#d55e00", "parameters" },
-    [HYPAR_REDUCTION] = { "#f6e1ee", "#b0508a", "what is summed over" },
-    [HYPAR_COPY] = { "#ececec", "#888888", "nothing more: copies" },
-    [HYPAR_INNER] = { "#ffffff", "#555555", "nothing" },
+    [HYPAR_SAMPLE] = { "#dcebf7", "#0072b2" },    [HYPAR_ATTRIBUTE] = { "#d9f2ea", "#009e73" },
+    [HYPAR_PARAMETER] = { "#fde3d0", "#d55e00" }, [HYPAR_REDUCTION] = { "#f6e1ee", "#b0508a" },
+    [HYPAR_COPY] = { "#ececec", "#888888" },      [HYPAR_INNER] = { "#ffffff", "#555555" },
 };
-
-/* What tells most of how an operator is divided. */
-static enum hypar_role main_role(const struct plan_structure *s, int op)
-{
-    static const enum hypar_role order[] = { HYPAR_PARAMETER, HYPAR_REDUCTION, HYPAR_ATTRIBUTE,
-                                             HYPAR_COPY, HYPAR_SAMPLE };
-    const struct nest *nest = s->plan->graph->ops[op].nest;
-    for (int i = 0; i < 5; i++)
-        for (int a = 0; a < nest->n_axes; a++)
-            if (nest->axis[a].role == order[i] && hypar_plan_degree(s->plan, op, a) > 1)
-                return order[i];
-    return HYPAR_INNER;
-}
 
 /* One piece at *x of a line of boxes, or of the next; `names` are short in a row of layers. */
 static void put_piece(struct picture *p, const struct plan_piece *piece, double *x,
@@ -213,7 +199,7 @@ static void put_piece(struct picture *p, const struct plan_piece *piece, double 
         *x = BOX_LEFT;
         p->y += BOX_HEIGHT + GAP;
     }
-    enum hypar_role role = main_role(s, piece->first);
+    enum hypar_role role = hp_main_role(s->plan, piece->first);
     p->seen[role] = true;
     put_box(p, *x, p->y, width, BOX_HEIGHT, looks[role].fill, looks[role].stroke);
     put_text(p, *x + 7, p->y + 16, 12, "#222", false,
@@ -302,8 +288,9 @@ static void put_legend(struct picture *p)
         if (!p->seen[role])
             continue;
         put_box(p, x, p->y, 14, 14, looks[role].fill, looks[role].stroke);
-        put_text(p, x + 20, p->y + 11, 12, "#444", false, looks[role].means);
-        x += 44 + LETTER * (double)strlen(looks[role].means);
+        const char *means = hp_divided_text((enum hypar_role)role);
+        put_text(p, x + 20, p->y + 11, 12, "#444", false, means);
+        x += 44 + LETTER * (double)strlen(means);
     }
     p->y += 30;
 }
@@ -350,7 +337,7 @@ void hypar_report_plan_svg(FILE *to, const struct hypar_plan *plan,
     struct picture measured = { .arena = &arena, .s = &s }, p = measured;
     char devices[64];
     const char *title = hp_arena_printf(
-        &arena, "%s, batch %lld%s, on %s", hp_shown(&arena, hypar_plan_model(plan)),
+        &arena, "%s, batch %lld%s, on %s", hp_model_words(&arena, plan),
         (long long)plan->graph->batch,
         hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
         hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "base/number.h"
 #include "report/columns.h"
 
 static const char *const anchors[] = { "start", "middle", "end" };
@@ -45,22 +46,69 @@ void hp_svg_end(FILE *to)
     fputs("</svg>\n", to);
 }
 
+static void put_number(FILE *to, double value)
+{
+    char text[NUMBER_TEXT_BYTES];
+    fputs(hp_number_text(text, round(100 * value) / 100), to);
+}
+
+void hp_svg_attribute(FILE *to, const char *name, double value)
+{
+    fprintf(to, " %s=\"", name);
+    put_number(to, value);
+    fputc('"', to);
+}
+
+void hp_svg_begin_rect(FILE *to, double x, double y, double width, double height)
+{
+    fputs("<rect", to);
+    hp_svg_attribute(to, "x", x);
+    hp_svg_attribute(to, "y", y);
+    hp_svg_attribute(to, "width", width);
+    hp_svg_attribute(to, "height", height);
+}
+
+void hp_svg_begin_circle(FILE *to, double x, double y, double radius)
+{
+    fputs("<circle", to);
+    hp_svg_attribute(to, "cx", x);
+    hp_svg_attribute(to, "cy", y);
+    hp_svg_attribute(to, "r", radius);
+}
+
 void hp_svg_text(FILE *to, double x, double y, enum svg_anchor anchor, int size,
                  const char *text)
 {
-    fprintf(to, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"%d\" text-anchor=\"%s\">", x, y, size,
-            anchors[anchor]);
+    fputs("<text", to);
+    hp_svg_attribute(to, "x", x);
+    hp_svg_attribute(to, "y", y);
+    fprintf(to, " font-size=\"%d\" text-anchor=\"%s\">", size, anchors[anchor]);
     hp_svg_escape(to, text);
     fputs("</text>\n", to);
+}
+
+void hp_svg_turned_text(FILE *to, double x, double y, int degrees, enum svg_anchor anchor,
+                        int size, const char *text)
+{
+    fputs("<g transform=\"translate(", to);
+    put_number(to, x);
+    fputc(' ', to);
+    put_number(to, y);
+    fprintf(to, ") rotate(%d)\">", degrees);
+    hp_svg_text(to, 0, 0, anchor, size, text);
+    fputs("</g>\n", to);
 }
 
 void hp_svg_line(FILE *to, double x1, double y1, double x2, double y2, const char *colour,
                  double width)
 {
-    fprintf(to,
-            "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\" "
-            "stroke-width=\"%.1f\"/>\n",
-            x1, y1, x2, y2, colour, width);
+    fputs("<line", to);
+    hp_svg_attribute(to, "x1", x1);
+    hp_svg_attribute(to, "y1", y1);
+    hp_svg_attribute(to, "x2", x2);
+    hp_svg_attribute(to, "y2", y2);
+    hp_svg_attribute(to, "stroke-width", width);
+    fprintf(to, " stroke=\"%s\"/>\n", colour);
 }
 
 /* Stops of a ramp whose lightness rises evenly, so that it reads in grey too. */
@@ -195,15 +243,18 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
                 "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" "
                 "stroke-dasharray=\"%s\" points=\"",
                 colour, dashes[plot->shaded ? 0 : s / 7 % 3]);
-        for (int i = 0; i < series->n; i++)
-            fprintf(to, "%s%.1f,%.1f", i ? " " : "", place(x, series->x[i]),
-                    place(y, series->y[i]));
+        for (int i = 0; i < series->n; i++) {
+            fputs(i ? " " : "", to);
+            put_number(to, place(x, series->x[i]));
+            fputc(',', to);
+            put_number(to, place(y, series->y[i]));
+        }
         fputs("\"/>\n", to);
     }
     for (int i = 0; i < series->n && series->n <= 64; i++) {
-        fprintf(to, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\" fill=\"%s\"><title>",
-                place(x, series->x[i]), place(y, series->y[i]),
-                series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s), colour);
+        hp_svg_begin_circle(to, place(x, series->x[i]), place(y, series->y[i]),
+                            series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s));
+        fprintf(to, " fill=\"%s\"><title>", colour);
         hp_svg_escape(to, series->name);
         fprintf(to, ": %.4g at %.4g</title></circle>\n", series->y[i], series->x[i]);
     }
@@ -231,15 +282,12 @@ void hp_svg_plot(FILE *to, const struct svg_plot *plot)
     hp_svg_line(to, LEFT, TOP, LEFT, BOTTOM, "#888", 1);
     for (int s = 0; s < plot->n_series; s++)
         draw_series(to, plot, s, &x, &y);
-    if (plot->mark_x > 0)
-        fprintf(to,
-                "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"8\" fill=\"none\" stroke=\"#d55e00\" "
-                "stroke-width=\"2.5\"/>\n",
-                place(&x, plot->mark_x), place(&y, plot->mark_y));
+    if (plot->mark_x > 0) {
+        hp_svg_begin_circle(to, place(&x, plot->mark_x), place(&y, plot->mark_y), 8);
+        fputs(" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"2.5\"/>\n", to);
+    }
     draw_legend(to, plot);
     hp_svg_text(to, (LEFT + RIGHT) / 2.0, BOTTOM + 44, SVG_MIDDLE, 13, plot->x_label);
-    fprintf(to, "<g transform=\"translate(22 %d) rotate(-90)\">", (TOP + BOTTOM) / 2);
-    hp_svg_text(to, 0, 0, SVG_MIDDLE, 13, plot->y_label);
-    fputs("</g>\n", to);
+    hp_svg_turned_text(to, 22, (TOP + BOTTOM) / 2.0, -90, SVG_MIDDLE, 13, plot->y_label);
     hp_svg_end(to);
 }

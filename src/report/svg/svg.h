@@ -18,6 +18,19 @@ void hp_svg_text(FILE *to, double x, double y, enum svg_anchor anchor, int size,
 void hp_svg_line(FILE *to, double x1, double y1, double x2, double y2, const char *colour,
                  double width);
 
+/* ` name="12.5"`: a coordinate or a length, to a hundredth, the same in every locale. All
+ * numbers with a fraction are written by this, or by the shapes, which are. */
+void hp_svg_attribute(FILE *to, const char *name, double value);
+
+/* "<rect" and "<circle" with where they are and how large; the caller goes on with how they
+ * look, and ends them. */
+void hp_svg_begin_rect(FILE *to, double x, double y, double width, double height);
+void hp_svg_begin_circle(FILE *to, double x, double y, double radius);
+
+/* Text around x, y, turned by so many degrees. */
+void hp_svg_turned_text(FILE *to, double x, double y, int degrees, enum svg_anchor anchor,
+                        int size, const char *text);
+
 /* Text with what XML needs escaped. */
 void hp_svg_escape(FILE *to, const char *text);
 

@@ -56,7 +56,8 @@ enum hypar_status hp_check_known(struct executor *x, const struct micro_state *m
     hp_array_free(all);
     if (!unknown)
         return HYPAR_OK;
-    return hp_fail(&x->error, HYPAR_RUNTIME, "%s: device %d lacks %lld of %lld of %s'%s'",
+    return hp_fail(&x->error, HYPAR_RUNTIME,
+                   "%s: device %d lacks %lld of %lld of %s'%s', or they are NaN",
                    hp_task_where(x, m, task, text, sizeof text), x->rank->device,
                    (long long)unknown, (long long)n, place.grad ? "the gradient of " : "",
                    x->graph->tensors[place.tensor].name);

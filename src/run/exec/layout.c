@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* A buffer of a body: from when to when it is there. Pass p is time 2 p + 1; segments meet at
+/* A buffer of a body: from when to when it is there. Pass p is time 2 p + 1; actions meet at
  * the even time between their passes. */
 struct interval {
     int buffer;
@@ -87,10 +87,10 @@ static void place(struct packer *p, struct interval *i, size_t lane, struct inte
     p->common[p->n_common++] = *i;
 }
 
-/* The segment that a buffer begins, or ends in, among the rank's. */
-static int own_segment(const struct packer *p, int segment)
+/* The action that a buffer begins, or ends in, among the rank's. */
+static int own_action(const struct packer *p, int action)
 {
-    return hp_own_segment(p->rank->program->schedule, p->rank->slots, segment);
+    return hp_own_action(p->rank->program->schedule, p->rank->slots, action);
 }
 
 static struct interval interval_of(const struct packer *p, int body, int buffer)
@@ -99,12 +99,12 @@ static struct interval interval_of(const struct packer *p, int body, int buffer)
     const struct buffer *b = &p->rank->buffers.buffer[buffer];
     const int *first_pass = p->rank->body[body].first_pass;
     struct interval i = { .buffer = buffer, .bytes = hp_aligned(p->bytes[buffer]) };
-    if (b->kept && hp_is_loose(s, p->rank->slots)) { /* segments come in any order */
+    if (b->kept && hp_is_loose(s, p->rank->slots)) { /* actions come in any order */
         i.end = INT_MAX;
         return i;
     }
-    i.begin = b->begin < 0 ? 2 * first_pass[own_segment(p, b->segment) + 1] : 2 * b->begin + 1;
-    i.end = b->waits ? 2 * first_pass[own_segment(p, b->last)] : 2 * b->end + 1;
+    i.begin = b->begin < 0 ? 2 * first_pass[own_action(p, b->action) + 1] : 2 * b->begin + 1;
+    i.end = b->waits ? 2 * first_pass[own_action(p, b->last)] : 2 * b->end + 1;
     return i;
 }
 
@@ -113,8 +113,8 @@ static struct interval interval_of(const struct packer *p, int body, int buffer)
 static int stage_of(const struct packer *p, const struct buffer *b)
 {
     const struct schedule *s = p->rank->program->schedule;
-    int first = s->place[hp_segment_stage(s, b->segment)];
-    int last = b->rests ? first : s->place[hp_segment_stage(s, b->last)];
+    int first = s->place[hp_action_stage(s, b->action)];
+    int last = b->rests ? first : s->place[hp_action_stage(s, b->last)];
     return first < last ? first : last;
 }
 

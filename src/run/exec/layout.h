@@ -5,7 +5,7 @@
  *     what lasts | lane 0 | lane 1 | ... | common | over 0 | over 1 ...
  *
  * A micro-batch under way has a LANE, where the device is in several stages one of each, in
- * which all that it keeps between its segments lies one thing after another, what begins first
+ * which all that it keeps between its actions lies one thing after another, what begins first
  * first; what is not kept lies where the lane is empty meanwhile, or else in COMMON, which the
  * micro-batches use in turn. What was sent to another stage and stays until a later slot is
  * over lies in OVER, of which there are as many as slots that it may stay for, in turn. */

@@ -412,26 +412,26 @@ static void sort_buffers(struct rank *rank, int body, bool begin, int **start, i
     }
 }
 
-/* Those of a kind by the segment that they end in, or before. */
+/* Those of a kind by the action that they end in, or before. */
 static void sort_by_last(struct rank *rank, int body, bool over, int **start, int **sorted)
 {
     const struct device_buffers *all = &rank->buffers;
     const struct schedule *s = rank->program->schedule;
-    *start = hp_csr(&rank->arena, rank->n_segments + 1);
+    *start = hp_csr(&rank->arena, rank->n_actions + 1);
     *sorted = NEW(&rank->arena, int, all->first[body + 1] - all->first[body]);
     for (int fill = 0; fill < 2; fill++) {
         for (int i = all->first[body]; i < all->first[body + 1]; i++) {
             const struct buffer *b = &all->buffer[i];
             if (!(over ? b->over : b->waits))
                 continue;
-            int own = b->rests ? rank->n_segments : hp_own_segment(s, rank->slots, b->last);
+            int own = b->rests ? rank->n_actions : hp_own_action(s, rank->slots, b->last);
             if (fill)
                 (*sorted)[hp_csr_place(*start, own)] = i;
             else
                 hp_csr_count(*start, own);
         }
         if (!fill)
-            hp_csr_sum(*start, rank->n_segments + 1);
+            hp_csr_sum(*start, rank->n_actions + 1);
     }
 }
 
@@ -460,33 +460,32 @@ static int *number_tasks(const struct rank *rank, struct arena *scratch)
     return number;
 }
 
-/* The segment of the rank that a task of a body is done in. */
-static int segment_of(const struct rank *rank, int body, int task)
+/* The action of the rank that a task of a body is done in. */
+static int action_of(const struct rank *rank, int body, int task)
 {
     const struct lowering *s = rank->program->lowering;
     const struct task *t = &rank->program->task[task];
-    int segment = t->kind == TASK_COMM
-                      ? hp_comm_segment(s, body, t->index, t->comm, rank->device)
-                      : hp_pass_segment(s, t->index);
-    return hp_own_segment(&s->schedule, rank->slots, segment);
+    int action = t->kind == TASK_COMM ? hp_comm_action(s, body, t->index, t->comm, rank->device)
+                                      : hp_pass_action(s, t->index);
+    return hp_own_action(&s->schedule, rank->slots, action);
 }
 
-/* The rank's tasks of a body by segment, those of one in the order of their numbers: CSR. */
+/* The rank's tasks of a body by action, those of one in the order of their numbers: CSR. */
 static int *sort_tasks(const struct part_maker *m, struct arena *scratch, int **sorted)
 {
-    int *start = hp_csr(scratch, m->rank->n_segments);
+    int *start = hp_csr(scratch, m->rank->n_actions);
     for (int fill = 0; fill < 2; fill++) {
         for (int t = m->lo; t < m->hi; t++) {
             if (m->number[t] < 0)
                 continue;
-            int own = segment_of(m->rank, m->body, t);
+            int own = action_of(m->rank, m->body, t);
             if (fill)
                 (*sorted)[hp_csr_place(start, own)] = t;
             else
                 hp_csr_count(start, own);
         }
         if (!fill)
-            *sorted = NEW(scratch, int, hp_csr_sum(start, m->rank->n_segments));
+            *sorted = NEW(scratch, int, hp_csr_sum(start, m->rank->n_actions));
     }
     return start;
 }
@@ -499,7 +498,7 @@ static enum hypar_status make_body(struct rank *rank, int body, const int *numbe
     struct part_maker m = { rank, part, body, p->first[body], p->first[body + 1], number };
     struct arena scratch = { 0 };
     int *task, *start = sort_tasks(&m, &scratch, &task);
-    part->n_lists = rank->n_segments;
+    part->n_lists = rank->n_actions;
     part->list = NEW(&rank->arena, struct task_list, part->n_lists);
     part->first_pass = NEW(&rank->arena, int, part->n_lists + 1);
     for (int k = 0; k < part->n_lists; k++) {
@@ -622,7 +621,7 @@ enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *pr
     rank->graph = program->plan->graph;
     rank->device = device;
     rank->slots = hp_slots_of(program->schedule, device);
-    rank->n_segments = hp_list_segments(program->schedule, rank->slots);
+    rank->n_actions = hp_list_actions(program->schedule, rank->slots);
     enum hypar_status status = make(rank, how, err);
     *out = rank;
     if (status != HYPAR_OK) {

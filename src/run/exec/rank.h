@@ -1,6 +1,6 @@
 /* run/exec/rank.h - what one rank does: its tasks, ready to be run. Internal to run/exec/.
  *
- * A rank is one device of the plan. Its tasks of each body, by segment, and of the tail are
+ * A rank is one device of the plan. Its tasks of each body, by action, and of the tail are
  * listed once, in the order of their numbers, with everything that follows from the program:
  * which arrays a pass reads and writes, what a comm sends and receives, what a task waits for.
  * The executor (executor.h) does what these lists say, slot after slot. */
@@ -141,7 +141,7 @@ struct task_list {
 
 /* Of a body; or of the tail, whose lists are by group of parameters. */
 struct rank_part {
-    struct task_list *list; /* by segment (hp_own_segment()); by group */
+    struct task_list *list; /* by action (hp_own_action()); by group */
     int n_lists, n_tasks;
     struct rank_comm *comm;
     struct rank_pass *pass;
@@ -151,9 +151,9 @@ struct rank_part {
     struct rank_add *add; /* of a body: pieces that nobody else has a part in */
     int n_adds, add_capacity;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
-    /* Of a body: buffers by the pass with which they begin, and end, CSR; by segment those that
+    /* Of a body: buffers by the pass with which they begin, and end, CSR; by action those that
      * end when it begins, and in a slot after it; those that end with the micro-batch. */
-    int *first_pass; /* by segment: its first pass; and one more */
+    int *first_pass; /* by action: its first pass; and one more */
     int *begin_start, *begins, *end_start, *ends;
     int *waits_start, *waits, *over_start, *over;
     int *rests, n_rests;
@@ -166,7 +166,7 @@ struct rank {
     const struct hypar_graph *graph;
     int device;
     const struct slot_list *slots;
-    int n_segments; /* of a micro-batch on the device */
+    int n_actions; /* of a micro-batch on the device */
     struct device_buffers buffers;
     int64_t *states; /* by buffer of a parameter: elements of the optimizer's state */
     struct owned_piece *owned;

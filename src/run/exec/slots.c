@@ -265,11 +265,11 @@ static const struct slot *next_update(const struct executor *x)
     return NULL;
 }
 
-/* The segment of a slot among those of the rank. */
-static int own_segment(const struct executor *x, const struct slot *slot)
+/* The action of a slot among those of the rank. */
+static int own_action(const struct executor *x, const struct slot *slot)
 {
     const struct schedule *s = x->program->schedule;
-    return hp_own_segment(s, x->rank->slots, hp_segment(s, slot->stage, slot->phase));
+    return hp_own_action(s, x->rank->slots, hp_action(s, slot->stage, slot->phase));
 }
 
 /* Sums begin with a micro-batch, with a period, or with the step. */
@@ -286,7 +286,7 @@ static void restart_sums(struct executor *x, const struct slot *slot)
 
 static void enter_half(struct executor *x, const struct slot *slot)
 {
-    int own = own_segment(x, slot);
+    int own = own_action(x, slot);
     x->now = x->micro[slot->micro] ? x->micro[slot->micro] : hp_begin_micro(x, slot->micro);
     x->part = &x->rank->body[hp_body_number(x->program->iteration, slot->micro)];
     x->list = &x->part->list[own];
@@ -316,12 +316,12 @@ static void leave_half(struct executor *x, const struct slot *slot)
     const struct schedule *s = x->program->schedule;
     const struct iteration *it = x->program->iteration;
     if (slot->phase >= hp_last_half(it))
-        hp_keep_over(x, x->now, x->part, own_segment(x, slot));
+        hp_keep_over(x, x->now, x->part, own_action(x, slot));
     if (hp_lane_ends(s, x->rank->slots, it->forward, slot->phase) && hp_in_order(x))
         hp_leave_lane(x, x->now, s->place[slot->stage]);
     if (--x->now->left > 0)
         return;
-    hp_keep_over(x, x->now, x->part, x->rank->n_segments);
+    hp_keep_over(x, x->now, x->part, x->rank->n_actions);
     hp_end_micro(x, x->now);
 }
 

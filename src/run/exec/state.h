@@ -150,7 +150,7 @@ bool hp_settle_ends(struct executor *x);
 bool hp_settle_over(struct executor *x);
 void hp_settle_all(struct executor *x);
 
-/* What was sent to other stages: what ends with the beginning of a segment; and what stays from
+/* What was sent to other stages: what ends with the beginning of an action; and what stays from
  * its end on until a later slot is over. */
 void hp_end_waits(struct executor *x, struct micro_state *m, const struct rank_part *part,
                   int own);

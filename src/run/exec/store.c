@@ -266,7 +266,7 @@ struct micro_state *hp_begin_micro(struct executor *x, int micro)
     for (int k = 0; k < x->layout.n_stages; k++)
         m->lane[k] = -1;
     m->micro = micro;
-    m->left = it->forward ? x->rank->slots->n_stages : x->rank->n_segments;
+    m->left = it->forward ? x->rank->slots->n_stages : x->rank->n_actions;
     m->first = x->rank->buffers.first[b];
     m->n_comms = m->n_over = 0;
     m->over = false;

@@ -37,6 +37,10 @@ static enum hypar_status check_asked(const struct planner *self, const struct pr
     if (o->recompute_given && o->recompute == HYPAR_RECOMPUTE_SELECTIVE)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "%s: operators were measured with full recomputation or none", name);
+    if (o->n_fix || o->layout.sequence_parallel)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: %s, but operators have the degrees that were measured", name,
+                       o->n_fix ? "fix" : "sequence_parallel");
     if (o->shard_given && o->shard)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "%s: operators were not measured with parameters that are divided",

@@ -393,6 +393,9 @@ static enum hypar_status refuse(const struct choice *c, const struct looking *lo
                        (long long)c->problem->graph->batch);
     struct hypar_layout layout = *a;
     struct hypar_plan *plan;
+    int others = (a->tensor ? a->tensor : 1) * (a->pipeline ? a->pipeline : 1);
+    if (!layout.data) /* the others are at fault then */
+        layout.data = hypar_machine_device_count(c->problem->machine) / others;
     if (layout.schedule == HYPAR_SCHEDULE_NONE)
         layout.schedule = hp_layout_schedule(&layout);
     enum hypar_status status = hp_expert_plan(c->problem, &layout, &plan, err);

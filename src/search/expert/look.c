@@ -6,6 +6,7 @@
 
 #include "base/stop.h"
 #include "search/fit.h"
+#include "search/runs.h"
 
 enum {
     MOST_TASKS = 1 << 22, /* about so many parts of all micro-batches are simulated, together */
@@ -17,9 +18,11 @@ enum hypar_status hp_expert_plan(const struct problem *problem,
                                  struct hypar_error *err)
 {
     *out = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    enum hypar_status status = hp_plan_set_layout(*out, layout, err);
+    enum hypar_status status = hp_plan_set_layout_at(*out, layout, problem->borders, err);
     if (status == HYPAR_OK)
         status = hypar_plan_check(*out, err);
+    if (status == HYPAR_OK)
+        status = hp_check_runs(problem, *out, err);
     if (status != HYPAR_OK) {
         hypar_plan_free(*out);
         *out = NULL;

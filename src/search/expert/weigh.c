@@ -3,6 +3,8 @@
  * overlaps (Narayanan et al., SC 2021, section 3). */
 #include "search/expert/weigh.h"
 
+#include "search/runs.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -73,6 +75,17 @@ static void add_op(const struct weighing *w, int i, const struct tensor_axis *ax
     }
 }
 
+/* May all of these axes be split? */
+static bool may_split(const struct problem *problem, int tensor, const struct tensor_axes *axes)
+{
+    const struct hypar_graph *g = problem->graph;
+    for (int op = 0; op < g->n_ops && tensor > 1; op++)
+        if (axes->op[op].axis >= 0 &&
+            !(hp_allowed_axes(problem, g->ops[op].nest) >> axes->op[op].axis & 1))
+            return false;
+    return true;
+}
+
 static struct tensor_shares share_out(const struct weighing *w,
                                       const struct hypar_layout *layout)
 {
@@ -81,7 +94,8 @@ static struct tensor_shares share_out(const struct weighing *w,
     struct tensor_axes axes;
     const struct hypar_graph *g = w->problem->graph;
     bool *seen = NEW(&scratch, bool, g->n_tensors), *summed = NEW(&scratch, bool, g->n_tensors);
-    s.fits = hp_tensor_axes(&scratch, g, layout, &axes, NULL) == HYPAR_OK;
+    s.fits = hp_tensor_axes(&scratch, g, layout, &axes, NULL) == HYPAR_OK &&
+             may_split(w->problem, layout->tensor, &axes);
     for (int op = 0; op < g->n_ops && s.fits; op++)
         add_op(w, op, axes.op, seen, summed, &s);
     hp_arena_free(&scratch);

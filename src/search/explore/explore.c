@@ -110,10 +110,12 @@ static enum hypar_status add_planners(struct hypar_exploration *e, struct site *
         const struct level_rules *rules = e->planner[i]->rules;
         for (int joint = 0; joint <= (e->options.joint && rules->chooses); joint++) {
             struct partition found;
+            struct hypar_explored cost;
             TRY(plan(e, site, rules, joint, &found, err));
+            TRY(hp_explore_cost(e, site, rules, &found, &cost, err));
             const char *name = e->planner[i]->info.name;
             name = joint ? hp_arena_printf(&e->arena, "%s joint", name) : name;
-            add_choice(e, site, capacity, name, found.type, hp_explore_cost(e, site, &found));
+            add_choice(e, site, capacity, name, found.type, cost);
         }
     }
     return HYPAR_OK;
@@ -211,11 +213,10 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
                                                   .fp32_gradients = e->options.fp32_gradients,
                                                   .framework_bytes = e->options.framework_bytes,
                                                   .optimizer = e->options.optimizer,
+                                                  .simulation = e->options.simulation,
                                                   .stop = e->options.stop };
-    site->problem = (struct problem){
-        .graph = e->graph, .machine = machine, .options = &site->search, .layered = e->layered
-    };
-    site->problem.n_levels = hypar_machine_levels(machine, site->problem.level);
+    site->problem = hp_problem(&e->arena, e->graph, machine, &site->search);
+    site->problem.layered = e->layered;
     site->text.n_levels = site->problem.n_levels;
     site->text.bandwidth_bytes_per_s = slowest_link(machine);
     site->memory_bytes = hp_least_room(&site->problem);
@@ -223,7 +224,7 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     hp_array_hops(machine, site->hops);
     site->plain = hp_set_up_partition(&site->problem, &e->arena, hp_planner_accpar.rules);
     TRY(plan(e, site, hp_planner_dp.rules, false, &dp, err));
-    site->text.dp = hp_explore_cost(e, site, &dp);
+    TRY(hp_explore_cost(e, site, hp_planner_dp.rules, &dp, &site->text.dp, err));
     site->text.one_device_s =
         e->options.cost == HYPAR_COST_ARRAY
             ? site->text.dp.compute_s * hypar_machine_device_count(machine)

@@ -127,10 +127,11 @@ enum hypar_status hp_explore_evaluate(struct hypar_exploration *e, const struct 
                                       enum layer_type *types, struct hypar_explored *out,
                                       struct hypar_error *err);
 
-/* Costs of a complete partition. */
-struct hypar_explored hp_explore_cost(const struct hypar_exploration *e,
-                                      const struct site *site,
-                                      const struct partition *partition);
+/* Costs of a complete partition, which is laid out by these rules. */
+enum hypar_status hp_explore_cost(struct hypar_exploration *e, const struct site *site,
+                                  const struct level_rules *rules,
+                                  const struct partition *partition, struct hypar_explored *out,
+                                  struct hypar_error *err);
 
 /* The digits of all layers and levels, into text[hypar_exploration_text_size()]. */
 char *hp_explore_levels_text(const struct hypar_exploration *e, const struct site *site,

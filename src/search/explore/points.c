@@ -44,37 +44,77 @@ static void array_time(const struct hypar_exploration *e, const struct site *sit
     out->step_s = out->compute_s + out->comm_s;
 }
 
-struct hypar_explored hp_explore_cost(const struct hypar_exploration *e,
-                                      const struct site *site,
-                                      const struct partition *partition)
+/* The paper's model, in closed form. */
+static void paper_cost(const struct hypar_exploration *e, const struct site *site,
+                       const struct partition *partition, struct hypar_explored *out)
 {
     struct hypar_prediction p = { 0 };
     hp_predict_partition(&site->problem, &site->work, &site->plain, partition, &p);
-    struct hypar_explored out = { p.step_s,     p.compute_s, p.comm_s,
-                                  p.comm_bytes, p.energy_j,  .state_bytes = 0 };
+    *out = (struct hypar_explored){ p.step_s,     p.compute_s, p.comm_s,
+                                    p.comm_bytes, p.energy_j,  .state_bytes = 0 };
     if (e->options.cost == HYPAR_COST_ARRAY)
         array_time(e, site, partition,
                    partition->total_elements > 0 ? p.comm_bytes / partition->total_elements : 0,
-                   &out);
-    out.state_bytes = held_params(e->layered, &site->plain, partition) *
-                      hp_bytes_per_param(e->options.precision, e->options.fp32_gradients,
-                                         e->options.optimizer);
-    out.fits = out.state_bytes <= site->memory_bytes;
-    return out;
+                   out);
+}
+
+/* The plan that the partition means, simulated. */
+static enum hypar_status simulated_cost(struct hypar_exploration *e, const struct site *site,
+                                        const struct level_rules *rules,
+                                        const struct partition *partition,
+                                        struct hypar_explored *out, struct hypar_error *err)
+{
+    struct arena_mark mark = hp_arena_mark(&e->arena);
+    struct partition layout = hp_laid_out(rules, site->plain.layered, &e->arena, partition);
+    struct hypar_plan *plan = hp_build_plan(&site->problem, &layout);
+    struct hypar_sim *sim;
+    enum hypar_status status = hypar_simulate(&sim, plan, e->options.simulation, err);
+    if (status == HYPAR_OK) {
+        struct hypar_simulated s;
+        hypar_sum_up(sim, 0, &s);
+        *out = (struct hypar_explored){ s.step.step_s,
+                                        s.compute_s,
+                                        s.comm_s,
+                                        s.step.comm_bytes,
+                                        hypar_energy_total_j(&s.step.energy),
+                                        .fits = s.step.fits };
+        hypar_sim_free(sim);
+    }
+    hypar_plan_free(plan);
+    hp_arena_release(&e->arena, mark);
+    return status;
+}
+
+enum hypar_status hp_explore_cost(struct hypar_exploration *e, const struct site *site,
+                                  const struct level_rules *rules,
+                                  const struct partition *partition, struct hypar_explored *out,
+                                  struct hypar_error *err)
+{
+    bool simulated = e->options.cost == HYPAR_COST_SIMULATED;
+    if (simulated)
+        TRY(simulated_cost(e, site, rules, partition, out, err));
+    else
+        paper_cost(e, site, partition, out);
+    out->state_bytes = held_params(e->layered, &site->plain, partition) *
+                       hp_bytes_per_param(e->options.precision, e->options.fp32_gradients,
+                                          e->options.optimizer);
+    if (!simulated)
+        out->fits = out->state_bytes <= site->memory_bytes;
+    return HYPAR_OK;
 }
 
 enum hypar_status hp_explore_evaluate(struct hypar_exploration *e, const struct site *site,
                                       enum layer_type *types, struct hypar_explored *out,
                                       struct hypar_error *err)
 {
+    static const struct level_rules as_chosen;
     const struct layered *l = e->layered;
     struct partition partition = { .n_levels = site->problem.n_levels,
                                    .n_nodes = l->n_nodes,
                                    .type = types };
     if (l->n_layers == l->n_nodes) { /* nothing is left to choose */
         hp_partition_evaluate(&site->plain, &partition);
-        *out = hp_explore_cost(e, site, &partition);
-        return HYPAR_OK;
+        return hp_explore_cost(e, site, &as_chosen, &partition, out, err);
     }
     struct arena_mark mark = hp_arena_mark(&e->arena);
     size_t n = (size_t)partition.n_levels * (size_t)l->n_nodes;
@@ -88,7 +128,7 @@ enum hypar_status hp_explore_evaluate(struct hypar_exploration *e, const struct 
     enum hypar_status status = hp_partition(&e->arena, &p, &partition, err);
     if (status == HYPAR_OK) {
         memcpy(types, partition.type, n * sizeof *types);
-        *out = hp_explore_cost(e, site, &partition);
+        status = hp_explore_cost(e, site, &as_chosen, &partition, out, err);
     }
     hp_arena_release(&e->arena, mark);
     return status;

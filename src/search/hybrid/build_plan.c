@@ -1,6 +1,7 @@
 /* A candidate as a plan. */
 #include "program/lowering.h"
 #include "search/hybrid/pipeline.h"
+#include "search/runs.h"
 
 static void add_stages(const struct hybrid *h, const struct candidate *c,
                        struct hypar_plan *plan)
@@ -75,7 +76,7 @@ static void set_shards(const struct hybrid *h, const struct candidate *c,
         const struct op_cost *cost =
             hp_op_cost(&h->model, choice->submesh, choice->splitting->state, op);
         plan->ops[op].shard = hp_op_has_params(g, op) ? most : HYPAR_SHARD_NONE;
-        if (c->stage[stage].place.n_devices / cost->param_parts <= 1)
+        if (plan->ops[op].n_parts / cost->param_parts <= 1)
             plan->ops[op].shard = HYPAR_SHARD_NONE;
     }
     for (int turn = 0; turn < 2; turn++) /* operators may share by way of others */
@@ -116,6 +117,8 @@ enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *c
     hp_arena_free(&scratch);
     *out = plan;
     enum hypar_status status = hypar_plan_check(plan, err);
+    if (status == HYPAR_OK)
+        status = hp_check_runs(h->problem, plan, err);
     if (status != HYPAR_OK) {
         hypar_plan_free(plan);
         *out = NULL;

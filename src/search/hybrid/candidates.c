@@ -7,10 +7,12 @@
 #include "base/divisor.h"
 #include "base/stop.h"
 #include "search/options.h"
+#include "search/runs.h"
 
 enum {
     FEW_DIVISORS = 8, /* of a batch: all are tried */
     MOST_QUANTA = 8,  /* of the devices of unequal stages */
+    ANY_NUMBER = 8,   /* of so few devices any number of groups may stay idle */
 };
 
 /* Shapes are not looked into where a candidate is known that is so much faster. */
@@ -61,26 +63,43 @@ static bool is_known(const struct candidates *s, const struct candidate *c)
     return false;
 }
 
+static void add_cut(struct candidates *s, const struct pipeline_shape *shape, double below_s)
+{
+    struct candidate c;
+    if (!hp_cut_pipeline(&s->h, shape, &c) || c.step_s > below_s || is_known(s, &c))
+        return;
+    if (shape->room <= 1) /* else it may not fit */
+        s->best_s = fmin(s->best_s, c.step_s);
+    s->candidate = GROW(s->h.arena, struct candidate, s->candidate, s->n, &s->capacity);
+    c.number = s->n_found++;
+    s->candidate[s->n++] = c;
+}
+
 void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
-    struct candidate c;
     if (shape->schedule == HYPAR_SCHEDULE_GPIPE && asked != HYPAR_SCHEDULE_GPIPE)
         return; /* 1f1b takes as long, and less memory */
     if ((asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked) ||
         hp_stopped(s->problem->options->stop))
+        return;
+    if (!hp_has_schedule(s->problem, shape->schedule) ||
+        (shape->unequal && hp_equal_stages(s->problem)))
         return;
     int64_t stages = s->problem->options->stages;
     if (stages && shape->groups * shape->chunks != stages)
         return;
     if (!s->all && !s->h.small && hp_shape_bound(&s->h, shape) > FAR_OFF * s->best_s)
         return;
-    if (!hp_cut_pipeline(&s->h, shape, &c) || is_known(s, &c))
-        return;
-    s->best_s = fmin(s->best_s, c.step_s);
-    s->candidate = GROW(s->h.arena, struct candidate, s->candidate, s->n, &s->capacity);
-    c.number = s->n_found++;
-    s->candidate[s->n++] = c;
+    s->h.is_short = false;
+    add_cut(s, shape, INFINITY);
+    if (s->h.is_short && !s->h.small && shape->room == 1) {
+        s->tight =
+            GROW(s->h.arena, struct tight_shape, s->tight, s->n_tight, &s->tight_capacity);
+        s->tight[s->n_tight] =
+            (struct tight_shape){ *shape, hp_shape_bound(&s->h, shape), s->n_tight };
+        s->n_tight++;
+    }
 }
 
 static void try_schedules(struct candidates *s, struct pipeline_shape shape)
@@ -154,8 +173,9 @@ static bool may_have_stages(const struct candidates *s, int n)
 static void try_each(struct candidates *s, int each)
 {
     int n = hypar_machine_device_count(s->problem->machine), most = n / each;
-    for (int groups = most; groups >= 1; groups /= 2) {
-        bool all = groups == most, few = n <= FEW_DEVICES && groups * each * 4 >= n;
+    for (int groups = most; groups >= 1; groups = n <= ANY_NUMBER ? groups - 1 : groups / 2) {
+        bool all = groups == most;
+        bool few = n <= ANY_NUMBER || (n <= FEW_DEVICES && groups * each * 4 >= n);
         if ((all || few) && may_have_stages(s, groups))
             try_numbers(
                 s, (struct pipeline_shape){ .n_devices = each, .groups = groups, .room = 1 });
@@ -171,14 +191,34 @@ static int quantum_of(const struct candidates *s)
     return quantum;
 }
 
+/* Is a number of stages asked for that makes groups which are not all devices? */
+static bool is_asked(const struct candidates *s, int groups)
+{
+    int n = hypar_machine_device_count(s->problem->machine);
+    return s->problem->options->stages && groups <= n && n % groups != 0 &&
+           may_have_stages(s, groups);
+}
+
+/* So many groups of the same number of devices, some of which are left over. */
+static void try_some(struct candidates *s, int groups)
+{
+    int n = hypar_machine_device_count(s->problem->machine), each = n / groups;
+    while (n % each != 0)
+        each--;
+    try_numbers(s, (struct pipeline_shape){ .n_devices = each, .groups = groups, .room = 1 });
+}
+
 static void try_all(struct candidates *s)
 {
     int n = hypar_machine_device_count(s->problem->machine);
     for (int each = n; each >= 1; each--)
         if (n % each == 0)
             try_each(s, each);
-    for (int groups = 2; groups <= MOST_QUANTA && s->h.small; groups++)
-        if (may_have_stages(s, groups))
+    for (int groups = 2; groups <= n && groups <= s->h.units.n; groups++)
+        if (is_asked(s, groups))
+            try_some(s, groups);
+    for (int groups = 2; groups <= MOST_QUANTA; groups++)
+        if (s->h.small ? may_have_stages(s, groups) : is_asked(s, groups))
             try_numbers(s, (struct pipeline_shape){ .n_devices = quantum_of(s),
                                                     .groups = groups,
                                                     .unequal = true,
@@ -243,11 +283,37 @@ static void sort(struct candidates *s)
 
 void hp_find_candidates(struct candidates *s, bool all)
 {
-    s->n = 0;
+    s->n = s->n_tight = 0;
     s->all = all;
     try_all(s);
     sort(s);
     refine(s);
+    sort(s);
+}
+
+static int by_bound(const void *a, const void *b)
+{
+    const struct tight_shape *x = a, *y = b;
+    if (x->bound_s != y->bound_s)
+        return x->bound_s < y->bound_s ? -1 : 1;
+    return x->number < y->number ? -1 : x->number > y->number;
+}
+
+void hp_find_larger(struct candidates *s, double below_s)
+{
+    enum { MOST_CUT = 32 };
+    const double more = 1.15;
+    int n = s->n_tight;
+    s->n = 0;
+    if (n > 0)
+        qsort(s->tight, (size_t)n, sizeof *s->tight, by_bound);
+    for (int i = 0; i < n && i < MOST_CUT && s->tight[i].bound_s < below_s &&
+                    !hp_stopped(s->problem->options->stop);
+         i++) {
+        struct pipeline_shape larger = s->tight[i].shape;
+        larger.room *= more;
+        add_cut(s, &larger, below_s);
+    }
     sort(s);
 }
 

@@ -7,6 +7,13 @@
 
 enum { MOST_NUMBERS = 64 };
 
+/* A shape that would be faster if there were more memory. */
+struct tight_shape {
+    struct pipeline_shape shape;
+    double bound_s;
+    int number; /* in the order in which they were found */
+};
+
 struct candidates {
     struct hybrid h;
     const struct problem *problem;
@@ -17,6 +24,8 @@ struct candidates {
     double best_s;
     int n, capacity, n_found;
     struct candidate *candidate;
+    int n_tight, tight_capacity;
+    struct tight_shape *tight;
 };
 
 enum hypar_status hp_candidates_begin(struct candidates *out, struct arena *arena,
@@ -25,6 +34,11 @@ void hp_candidates_end(struct candidates *s);
 
 /* Find them anew. `all`: of every shape, though another is known that is much faster. */
 void hp_find_candidates(struct candidates *s, bool all);
+
+/* Find those below so many seconds that need a little more memory than there is: closed forms
+ * may count too much of it, and the need that is worked out from a program decides. They take
+ * the place of those before. */
+void hp_find_larger(struct candidates *s, double below_s);
 
 /* One more, at the end, if it fits and there is none like it. */
 void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape);

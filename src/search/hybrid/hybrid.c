@@ -30,6 +30,7 @@ enum {
         3, /* ... of one number of devices and one schedule, where that takes long */
     MOST_PARTS = 1 << 19, /* of their operators, together: what it takes to lower them */
     MOST_TASKS = 3 << 21, /* about so many instances, together, that are simulated */
+    FEW_TASKS = 1 << 17,  /* ... in no time */
 };
 
 /* Beyond so many task instances a candidate is taken as its closed form has it. */
@@ -37,6 +38,12 @@ static const double MOST_INSTANCES = 1e8;
 
 /* Candidates that are slower than the best simulated by more than closed forms may be off. */
 static const double OFF = 1.08;
+
+/* Of small plans, which are simulated in no time, those that closed forms find much slower. */
+static const double FAR_OFF = 1.5;
+
+/* What may not fit by its closed form has to be faster than the best by more than that. */
+static const double FASTER = 0.99;
 
 /* Looking closer --------------------------------------------------------------------------- */
 
@@ -47,9 +54,11 @@ struct looking {
     struct reduced_step part; /* of it, as it was simulated */
     int n;
     int64_t parts;
-    struct fullest nearest; /* of those that do not fit */
-    bool unseen;            /* the best was too large to be simulated */
-    struct table seen;      /* hashes of plans */
+    double tasks;               /* simulated, about */
+    struct fullest nearest;     /* of those that do not fit */
+    bool unseen;                /* the best was too large to be simulated */
+    struct table seen;          /* hashes of plans */
+    struct hypar_error refused; /* why the first that cannot be built or run cannot; "": none */
 };
 
 /* How many of the first `n` candidates have the devices and the schedule of this one? */
@@ -90,7 +99,8 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
 {
     struct hypar_plan *plan;
     struct reduced_step step;
-    if (hp_build_candidate(&s->h, c, &plan, NULL) != HYPAR_OK)
+    if (hp_build_candidate(&s->h, c, &plan, l->refused.text[0] ? NULL : &l->refused) !=
+        HYPAR_OK)
         return 0;
     bool long_step = hp_plan_instances(plan) > MOST_INSTANCES ||
                      c->shape.step.micro_batches > MOST_MICRO_BATCHES;
@@ -130,8 +140,10 @@ static bool is_enough(const struct candidates *s, const struct looking *l,
     if (!l->plan)
         return l->n >= 4 * MOST_LOOKED_AT ||
                (hp_stopped(s->problem->options->stop) && (l->n > 0 || !is_quick(s)));
-    return c->step_s > OFF * fmax(l->step_s, l->best.step_s) || l->n >= MOST_LOOKED_AT ||
-           l->unseen || l->parts >= MOST_PARTS || hp_stopped(s->problem->options->stop);
+    bool few = l->tasks <= FEW_TASKS;
+    return c->step_s > (few ? FAR_OFF : OFF) * fmax(l->step_s, l->best.step_s) ||
+           (l->n >= MOST_LOOKED_AT && !few) || l->unseen || l->parts >= MOST_PARTS ||
+           hp_stopped(s->problem->options->stop);
 }
 
 /* About how many instances hp_simulate_reduced() has of it. */
@@ -166,13 +178,12 @@ static void try_with_less(struct candidates *s, int i, double need)
 
 static void look(struct candidates *s, struct looking *l)
 {
-    double tasks = 0;
     for (int i = 0; i < s->n && !is_enough(s, l, &s->candidate[i]); i++) {
         double more = reduced_tasks(s, &s->candidate[i]);
-        bool many = tasks > MOST_TASKS / 8 && count_alike(s, i) >= MOST_OF_A_KIND;
-        if (l->plan && (many || tasks + more > MOST_TASKS))
+        bool many = l->tasks > MOST_TASKS / 8 && count_alike(s, i) >= MOST_OF_A_KIND;
+        if (l->plan && (many || l->tasks + more > MOST_TASKS))
             continue;
-        tasks += more;
+        l->tasks += more;
         double need = look_at(s, &s->candidate[i], l);
         if (need > 1)
             try_with_less(s, i, need);
@@ -193,7 +204,8 @@ static void predict(const struct candidates *s, const struct looking *l,
     if (hp_is_large(l->plan) && l->part.all_instances > 0)
         hp_note_part(found, &l->part);
     found->info.chooses = true;
-    found->info.exact = s->h.small && s->all_numbers && c->step_s <= s->candidate[0].step_s &&
+    found->info.exact = s->h.small && !s->h.exhausted && s->all_numbers &&
+                        c->step_s <= s->candidate[0].step_s &&
                         !hp_stopped(s->problem->options->stop);
     found->info.evaluated = s->h.evaluated;
     found->prediction = (struct hypar_prediction){
@@ -222,6 +234,13 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
         hp_find_candidates(&s, true);
         l.n = 0;
         l.parts = 0;
+        l.tasks = 0;
+        look(&s, &l);
+    }
+    if (!hp_stopped(problem->options->stop)) { /* with a quarter of the tasks */
+        hp_find_larger(&s, FASTER * l.step_s);
+        l.n = 0;
+        l.tasks = 0.75 * MOST_TASKS;
         look(&s, &l);
     }
     if (l.plan)
@@ -232,8 +251,11 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
     TRY(hp_check_stop(problem->options->stop, err));
     if (l.nearest.part < INFINITY)
         return hp_in(err, hp_fail_memory(&l.nearest, err), "%s", self->info.name);
+    if (problem->target && l.refused.text[0])
+        return hp_fail(err, HYPAR_INFEASIBLE, "%s: %s", self->info.name, l.refused.text);
     const struct hypar_search_options *o = problem->options;
-    bool bounded = o->stages || o->max_tensor || o->max_pipeline || o->micro_batches ||
+    bool bounded = o->n_fix || o->layout.sequence_parallel || o->stages || o->max_tensor ||
+                   o->max_pipeline || o->micro_batches ||
                    o->layout.schedule != HYPAR_SCHEDULE_NONE;
     return hp_fail(err, HYPAR_INFEASIBLE, "%s: no plan %sfits", self->info.name,
                    bounded ? "with these options " : "");
@@ -242,11 +264,13 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
 const struct planner hp_planner_hybrid = {
     .info = { "hybrid",
               "stages, splits, micro-batches, recomputation and sharding in one search",
-              .source = "Alpa, OSDI 2022; Piper, NeurIPS 2021" },
+              .source = "Alpa, OSDI 2022; Piper, NeurIPS 2021",
+              .exact =
+                  "no other cuts, devices, splits or micro-batches take less in closed form" },
     .plan = plan_hybrid,
     .checks_memory = true,
     .shards = true,
     .weighs_links = true,
-    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_SCHEDULE | TAKES_MAX_TENSOR |
-             TAKES_MAX_PIPELINE,
+    .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL |
+             TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE | TAKES_FIX,
 };

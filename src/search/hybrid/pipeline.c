@@ -152,38 +152,42 @@ static struct stage_place place_of(const struct cutting *c, int k, int at, int b
     return place;
 }
 
-/* Units between the first and the last are alike where layers are repeated. */
-static struct stage_time *time_of(struct cutting *c, int k, int at, int b, int lo, int hi)
+/* The times of stages from unit `lo` on, by their number of units. Units between the first and
+ * the last are alike where layers are repeated. */
+static struct stage_time *times_from(struct cutting *c, int k, int at, int b, int lo, bool last)
 {
     int n = c->n_units, begin = lo, kinds = c->h->units.layers ? 4 : n;
     if (c->h->units.layers)
-        begin = (lo == 0 ? 0 : 1) + (hi == n ? 2 : 0);
+        begin = (lo == 0 ? 0 : 1) + (last ? 2 : 0);
     /* where groups are equal, the stage tells where it is */
     size_t i = c->alike || !c->shape->unequal ? (size_t)k : (size_t)(k * c->n_quanta + at);
     i = (i * (size_t)c->n_blocks + (size_t)b) * (size_t)kinds + (size_t)begin;
-    return &c->time[i * (size_t)(c->longest + 1) + (size_t)(hi - lo)];
+    return &c->time[i * (size_t)(c->longest + 1)];
+}
+
+static void find_time(struct cutting *c, int k, int at, int b, int lo, int hi,
+                      struct stage_time *out)
+{
+    struct stage_place place = place_of(c, k, at, b);
+    struct stage_choice choice;
+    bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
+    *out = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_bytes,
+                                choice.gradient_s };
 }
 
 static const struct stage_time *stage_time(struct cutting *c, int k, int at, int b, int lo,
                                            int hi)
 {
-    struct stage_time *t = time_of(c, k, at, b, lo, hi);
-    if (!t->known) {
-        struct stage_place place = place_of(c, k, at, b);
-        struct stage_choice choice;
-        bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
-        *t = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_bytes,
-                                  choice.gradient_s };
-    }
+    struct stage_time *t = times_from(c, k, at, b, lo, hi == c->n_units) + (hi - lo);
+    if (!t->known)
+        find_time(c, k, at, b, lo, hi, t);
     return t;
 }
 
-/* What comes into a stage from the one before it, one way: its devices get it from as many that
- * lie before them (of the first group of a turn: from the last group). */
-static double border_seconds(struct cutting *c, int at, int b, const struct stage_time *t)
+/* How what comes into a stage comes from the one before it: its devices get it from as many
+ * that lie before them (of the first group of a turn: from the last group). */
+static const struct line *hop_into(struct cutting *c, int at, int b)
 {
-    if (!(t->border_bytes > 0))
-        return 0;
     struct line *hop = &c->hop[at * c->n_blocks + b];
     if (hop->fixed_s < 0) {
         int n = c->block[b] * c->shape->n_devices, to = first_device(c, at, c->block[b]);
@@ -191,7 +195,13 @@ static double border_seconds(struct cutting *c, int at, int b, const struct stag
                            : to + (c->shape->reversed ? n : -n);
         *hop = hp_hop_line(c->h, from < 0 ? 0 : from, to, n);
     }
-    return hop->fixed_s + hop->s_per_byte * t->border_bytes;
+    return hop;
+}
+
+/* What comes into a stage, one way. */
+static double border_seconds(const struct line *hop, const struct stage_time *t)
+{
+    return t->border_bytes > 0 ? hop->fixed_s + hop->s_per_byte * t->border_bytes : 0;
 }
 
 /* What keeps a stage from the next micro-batch: its own time, or that of its links, by which
@@ -212,7 +222,7 @@ static size_t cell(const struct cutting *c, int k, int at, int lo)
 static void find_first(struct cutting *c, int k, int at, int lo, double bound)
 {
     int n = c->n_units, most = lo + c->longest < n - k + 1 ? lo + c->longest : n - k + 1;
-    double *best = &c->sum_s[cell(c, k, at, lo)];
+    double *best = &c->sum_s[cell(c, k, at, lo)], none = 0;
     *best = INFINITY;
     for (int b = 0; b < c->n_blocks; b++) {
         int block = c->block[b], then = at + block;
@@ -220,16 +230,24 @@ static void find_first(struct cutting *c, int k, int at, int lo, double bound)
             continue;
         if (!c->shape->unequal && k > 1)
             then = equal_place(c, k - 1);
+        const struct line *hop = hop_into(c, at, b);
+        struct stage_time *inner = times_from(c, k, at, b, lo, false);
+        struct stage_time *last = times_from(c, k, at, b, lo, true);
+        const double *rest = k == 1 ? &none : &c->sum_s[cell(c, k - 1, then, 0)];
         for (int hi = k == 1 ? n : lo + 1; hi <= most; hi++) {
-            double rest = k == 1 ? 0 : c->sum_s[cell(c, k - 1, then, hi)];
-            if (!(rest < *best))
+            double after_s = rest[k == 1 ? 0 : hi];
+            if (!(after_s < *best))
                 continue;
-            const struct stage_time *t = stage_time(c, k, at, b, lo, hi);
-            double border_s = border_seconds(c, at, b, t);
+            struct stage_time *t = (hi == n ? last : inner) + (hi - lo);
+            if (!t->known)
+                find_time(c, k, at, b, lo, hi, t);
+            if (t->time_s > bound)
+                break; /* with more units it takes longer */
+            double border_s = border_seconds(hop, t);
             if (busy_seconds(c, t->time_s, border_s) > bound ||
-                t->time_s + rest + 2 * border_s >= *best)
+                t->time_s + after_s + 2 * border_s >= *best)
                 continue;
-            *best = t->time_s + 2 * border_s + rest;
+            *best = t->time_s + 2 * border_s + after_s;
             c->next[cell(c, k, at, lo)] = (struct next){ hi, b };
         }
     }
@@ -271,7 +289,7 @@ static struct cut_times times_of(struct cutting *c)
     for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
         struct next next = c->next[cell(c, w.k, w.at, w.lo)];
         const struct stage_time *t = stage_time(c, w.k, w.at, next.block, w.lo, next.hi);
-        double border_s = border_seconds(c, w.at, next.block, t);
+        double border_s = border_seconds(hop_into(c, w.at, next.block), t);
         int group = (c->n_stages - w.k) % c->shape->groups;
         all.most_s = fmax(all.most_s, busy_seconds(c, t->time_s, border_s));
         c->load_s[group] += t->time_s;

@@ -75,6 +75,32 @@ static double kept_operand(const struct submesh_model *m, const struct submesh *
     return is_partial(writer, wo) ? read : fmin(read, box_bytes(m, writer, wo, t));
 }
 
+double hp_least_kept(const struct submesh_model *m, const struct submesh *submesh, int op,
+                     int state)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    const struct class_states *states = submesh->states;
+    operand_set operands = hp_kept_operands(g, op);
+    int v = m->var_of[op], place = hp_place_in_var(&m->var[v], op);
+    double sum = 0;
+    for (int o = 0; operands >> o; o++) {
+        int t = operands >> o & 1 ? g->ops[op].tensor[o] : -1;
+        int from = t < 0 ? -1 : g->tensors[t].producer;
+        if (t < 0 || (from >= 0 && (m->again[1][from] || m->again[2][from])))
+            continue;
+        double least = box_bytes(m, states[m->var[v].class].layout[state][place], o, t);
+        int w = from < 0 || from == op ? -1 : m->var_of[from];
+        for (int i = 0; w >= 0 && i < states[m->var[w].class].n; i++)
+            least = fmin(
+                least,
+                box_bytes(m,
+                          states[m->var[w].class].layout[i][hp_place_in_var(&m->var[w], from)],
+                          hp_output_operand(&g->ops[from], t), t));
+        sum += least;
+    }
+    return sum;
+}
+
 static void add_kept(struct submesh_model *m, const struct submesh *submesh,
                      struct splitting *s, int op, double *kept[RECOMPUTE_WORDS])
 {
@@ -90,11 +116,13 @@ static void add_kept(struct submesh_model *m, const struct submesh *submesh,
     }
 }
 
-/* Everything that passes of `op` touch, activations alone. */
-static double touched_bytes(const struct submesh_model *m, const struct part_layout *layout,
-                            int op)
+double hp_touched_bytes(const struct submesh_model *m, const struct submesh *submesh, int op,
+                        int state)
 {
     const struct op *o = &m->problem->graph->ops[op];
+    const struct submesh_var *var = &m->var[m->var_of[op]];
+    const struct part_layout *layout =
+        submesh->states[var->class].layout[state][hp_place_in_var(var, op)];
     double bytes = 0;
     for (int i = 0; i < o->nest->n_operands; i++)
         if (o->tensor[i] >= 0 && m->problem->graph->tensors[o->tensor[i]].kind != TENSOR_PARAM)
@@ -134,7 +162,7 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
         sums->weighted[unit + 1]++;
         sums->errors[unit + 1] += output_bytes(m, layout_of(m, submesh, s->state, op), op);
     }
-    double touched = touched_bytes(m, layout_of(m, submesh, s->state, op), op);
+    double touched = hp_touched_bytes(m, submesh, op, s->state[m->var_of[op]]);
     s->peak[unit] = fmax(s->peak[unit], sums->kept[0][unit + 1] + touched);
 }
 

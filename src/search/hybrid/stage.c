@@ -59,7 +59,7 @@ static bool expert_states(struct hybrid *h, const struct submesh_splittings *lis
         int axis = axes.op[op].axis < 0 ? copies : axes.op[op].axis;
         state[v] = -1;
         for (int i = 0; i < s->n; i++)
-            if (s->state[i].samples == 1 && s->state[i].axis == axis)
+            if (s->state[i].fix || (s->state[i].samples == 1 && s->state[i].axis == axis))
                 state[v] = i;
         found = state[v] >= 0;
     }
@@ -258,20 +258,23 @@ static double between(const double *sums, int lo, int hi)
     return sums[hi] - sums[lo];
 }
 
+double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, int holders)
+{
+    const struct hypar_search_options *o = h->problem->options;
+    struct param_bytes b = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer);
+    return b.weight / (shard >= HYPAR_SHARD_PARAMETERS ? holders : 1) +
+           b.gradient / (shard >= HYPAR_SHARD_GRADIENTS ? holders : 1) +
+           b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
+}
+
 /* What a device keeps of its parameters from step to step. */
 static double state_bytes(const struct weighing *w)
 {
-    const struct hypar_search_options *o = w->h->problem->options;
-    struct param_bytes b = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer);
     double sum = 0;
-    for (int i = 0; i < w->s->n_partitions; i++) {
-        double elements = between(w->s->sums.params[i], w->lo, w->hi);
-        double holders = w->place->n_devices / w->s->partition[i];
-        enum hypar_shard shard = w->step->shard;
-        sum += elements * (b.weight / (shard >= HYPAR_SHARD_PARAMETERS ? holders : 1) +
-                           b.gradient / (shard >= HYPAR_SHARD_GRADIENTS ? holders : 1) +
-                           b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1));
-    }
+    for (int i = 0; i < w->s->n_partitions; i++)
+        sum += between(w->s->sums.params[i], w->lo, w->hi) *
+               hp_element_state_bytes(w->h, w->step->shard,
+                                      w->place->n_devices / w->s->partition[i]);
     return sum;
 }
 
@@ -307,22 +310,33 @@ struct tail {
     double update_s;
 };
 
-static struct tail tail_of(const struct weighing *w)
+struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
+                                    const struct stage_place *place, int parts)
 {
-    const struct hypar_search_options *o = w->h->problem->options;
+    const struct hypar_search_options *o = h->problem->options;
     double gradient =
         hp_precision_bytes(hp_gradient_precision(o->precision, o->fp32_gradients));
+    struct line line = hp_sum_line(h, place->first, place->n_devices, parts);
+    int holders = place->n_devices / parts;
+    return (struct element_cost){
+        .sum_s = gradient * line.s_per_byte,
+        .own_link_s = gradient * line.own_link_s_per_byte,
+        .update_s = h->update_s / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1),
+        .last_s = line.fixed_s,
+    };
+}
+
+static struct tail tail_of(const struct weighing *w)
+{
     struct tail t = { 0 };
     for (int i = 0; i < w->s->n_partitions; i++) {
         double elements = between(w->s->sums.params[i], w->lo, w->hi);
-        double holders = w->place->n_devices / w->s->partition[i];
-        struct line line = hp_sum_line((struct hybrid *)w->h, w->place->first,
-                                       w->place->n_devices, w->s->partition[i]);
-        t.sum_s += elements * gradient * line.s_per_byte;
-        t.own_link_s += elements * gradient * line.own_link_s_per_byte;
-        t.last_s = fmax(t.last_s, elements > 0 ? line.fixed_s : 0);
-        t.update_s +=
-            elements * w->h->update_s / (w->step->shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
+        struct element_cost cost = hp_element_cost((struct hybrid *)w->h, w->step->shard,
+                                                   w->place, w->s->partition[i]);
+        t.sum_s += elements * cost.sum_s;
+        t.own_link_s += elements * cost.own_link_s;
+        t.last_s = fmax(t.last_s, elements > 0 ? cost.last_s : 0);
+        t.update_s += elements * cost.update_s;
     }
     return t;
 }
@@ -429,12 +443,28 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
  * fewer samples than replicas otherwise, they are looked at. */
 enum { LARGE_SUBMESH = 16 };
 
+/* Parts of the operators of units lo .. hi - 1 that are to be divided so, at most; 0: none is.
+ */
+static int most_fixed_parts(const struct hybrid *h, int lo, int hi)
+{
+    int most = 0;
+    for (int i = 0; i < h->model.fixes.n; i++) {
+        const struct fix *fix = &h->model.fixes.fix[i];
+        if (h->units.of_op[fix->op] >= lo && h->units.of_op[fix->op] < hi &&
+            fix->n_parts > most)
+            most = fix->n_parts;
+    }
+    return most;
+}
+
 static bool may_have_size(const struct hybrid *h, const struct stage_place *place,
-                          double samples, int size)
+                          double samples, int size, int fixed)
 {
     int most = h->problem->options->max_tensor, replicas = place->n_devices / size;
     if (place->size && size != place->size)
         return false;
+    if (fixed) /* what is fixed is so on all devices of the stage */
+        return replicas == 1 && fixed <= size && size <= FEW_DEVICES;
     if (place->n_devices % size || replicas > samples || (most && size > most))
         return false;
     return size <= LARGE_SUBMESH ||
@@ -545,53 +575,79 @@ static bool choose(struct hybrid *h, const struct step_shape *step,
                    const struct stage_place *place, int lo, int hi, struct stage_choice *out)
 {
     double samples = (double)h->problem->graph->batch / (double)step->micro_batches;
+    int fixed = most_fixed_parts(h, lo, hi);
     int covered = 0; /* a submesh whose splittings are among them those of smaller ones */
     *out = (struct stage_choice){ 0 };
     for (int size = place->n_devices; size >= 1; size--) {
         int replicas = place->n_devices / size;
-        if ((covered && covered % size == 0) || !may_have_size(h, place, samples, size))
+        if ((covered && covered % size == 0) || !may_have_size(h, place, samples, size, fixed))
             continue;
         struct submesh_shape shape = { slowest_submesh(h, place, size), size,
                                        (int64_t)ceil(samples / replicas) };
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
         covered = list->roomy && !h->small ? size : covered;
         if (list->n > 0)
-            (h->small ? choose_states : choose_splitting)(h, step, place, lo, hi, list, out);
+            (h->small && !h->exhausted ? choose_states : choose_splitting)(h, step, place, lo,
+                                                                           hi, list, out);
     }
     return out->size > 0;
 }
 
-/* The fastest way without a bound of memory, which most stages have in common. */
-static struct stage_choice *unbound_choice(struct hybrid *h, const struct step_shape *step,
-                                           const struct stage_place *place, int lo, int hi)
+/* Choose anew, and keep it as the first that is known. */
+static const struct known_choice *choose_anew(struct hybrid *h, const struct step_shape *step,
+                                              const struct stage_place *place, int lo, int hi,
+                                              int next)
+{
+    struct known_choice new = { .in_flight = place->in_flight,
+                                .room = place->room,
+                                .next = next };
+    choose(h, step, place, lo, hi, &new.choice);
+    h->choice =
+        GROW(h->arena, struct known_choice, h->choice, h->n_choices, &h->choice_capacity);
+    h->choice[h->n_choices] = new;
+    return &h->choice[h->n_choices++];
+}
+
+/* The first choice that is known: the fastest way without a bound of memory, which most stages
+ * have in common. Others follow. */
+static int first_known(struct hybrid *h, const struct step_shape *step,
+                       const struct stage_place *place, int lo, int hi)
 {
     int64_t key[] = { place->first, place->n_devices, place->size, step->micro_batches,
                       step->shard,  step->apart,      lo,          hi };
     int known = hp_table_get(&h->choice_keys, key, sizeof key);
-    if (known >= 0)
-        return &h->choice[known];
-    int64_t *kept = NEW(h->arena, int64_t, sizeof key / sizeof *key);
-    memcpy(kept, key, sizeof key);
-    struct stage_place unbound = *place;
-    struct stage_choice choice;
-    unbound.room = INFINITY;
-    unbound.in_flight = 1;
-    choose(h, step, &unbound, lo, hi, &choice);
-    hp_table_put(&h->choice_keys, h->arena, kept, sizeof key, h->n_choices);
-    h->choice =
-        GROW(h->arena, struct stage_choice, h->choice, h->n_choices, &h->choice_capacity);
-    h->choice[h->n_choices] = choice;
-    return &h->choice[h->n_choices++];
+    if (known < 0) {
+        int64_t *kept = NEW(h->arena, int64_t, sizeof key / sizeof *key);
+        struct stage_place unbound = *place;
+        memcpy(kept, key, sizeof key);
+        unbound.room = INFINITY;
+        unbound.in_flight = 1;
+        choose_anew(h, step, &unbound, lo, hi, -1);
+        known = hp_table_put(&h->choice_keys, h->arena, kept, sizeof key, h->n_choices - 1);
+    }
+    return known;
 }
 
+/* What is fastest where there is more room is so where there is less, if it fits there; and
+ * where nothing fits into more, nothing fits into less. */
 bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
                      const struct stage_place *place, int lo, int hi, struct stage_choice *out)
 {
-    *out = *unbound_choice(h, step, place, lo, hi);
-    out->memory_bytes += (place->in_flight - 1) * out->each_bytes;
-    if (out->size == 0 || out->memory_bytes <= place->room)
-        return out->size > 0;
-    return choose(h, step, place, lo, hi, out);
+    int first = first_known(h, step, place, lo, hi);
+    for (int i = first; i >= 0; i = h->choice[i].next) {
+        const struct known_choice *known = &h->choice[i];
+        if (known->in_flight > place->in_flight || known->room < place->room)
+            continue;
+        *out = known->choice;
+        out->memory_bytes += (place->in_flight - known->in_flight) * out->each_bytes;
+        if (out->size == 0 || out->memory_bytes <= place->room)
+            return out->size > 0;
+        h->is_short = true;
+    }
+    const struct known_choice *new = choose_anew(h, step, place, lo, hi, h->choice[first].next);
+    h->choice[first].next = h->n_choices - 1;
+    *out = new->choice;
+    return out->size > 0;
 }
 
 /* ---------------------------------------------------------------------------------------- */

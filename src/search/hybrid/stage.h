@@ -64,6 +64,15 @@ void hp_sum_up_splitting(struct submesh_model *model, const struct submesh *subm
                          const struct units *units, int lo, int hi, struct arena *arena,
                          struct splitting *splitting);
 
+/* Bytes of activations that `op` keeps in this state of its variable, at least: whatever is
+ * computed or sent again, and in whatever states others are. */
+double hp_least_kept(const struct submesh_model *model, const struct submesh *submesh, int op,
+                     int state);
+
+/* Bytes of all activations that passes of `op` read or write in this state of its variable. */
+double hp_touched_bytes(const struct submesh_model *model, const struct submesh *submesh,
+                        int op, int state);
+
 /* What an operator takes in the state that is chosen. */
 const struct op_cost *hp_op_cost(const struct submesh_model *model,
                                  const struct submesh *submesh, const int *state, int op);
@@ -114,6 +123,13 @@ struct stage_choice {
     double border_bytes;          /* that a device gets from the stage before, one way */
 };
 
+/* What was chosen for a stage with so many micro-batches in flight and so much room. */
+struct known_choice {
+    double in_flight, room;
+    struct stage_choice choice;
+    int next; /* of the same stage; -1: none */
+};
+
 struct hybrid {
     const struct problem *problem;
     struct arena *arena;
@@ -124,11 +140,13 @@ struct hybrid {
     int n_submeshes, submesh_capacity, n_sums, sum_capacity, n_hops, hop_capacity;
     struct submesh_splittings *submesh;
     struct line *sum, *hop;
-    struct table choice_keys; /* of stages whose memory is not bounded */
+    struct table choice_keys; /* of stages: the first choice that is known of each */
     int n_choices, choice_capacity;
-    struct stage_choice *choice;
+    struct known_choice *choice;
     int64_t evaluated;
-    bool small; /* all states of all stages are looked at */
+    bool is_short;  /* something would have been chosen that does not fit */
+    bool small;     /* all states of all stages are looked at ... */
+    bool exhausted; /* ... but there were too many, where memory is short */
 };
 
 enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
@@ -143,6 +161,17 @@ struct line hp_sum_line(struct hybrid *h, int first, int n, int parts);
 
 /* Each of `n` devices from `from` on sends to one of those from `to` on. */
 struct line hp_hop_line(struct hybrid *h, int from, int to, int n);
+
+/* What the end of a step takes of an element of a parameter that is in so many parts: to sum
+ * its gradient over its copies, to update it; what follows the last sum. */
+struct element_cost {
+    double sum_s, own_link_s, update_s, last_s; /* own_link_s: on the links of a device */
+};
+struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
+                                    const struct stage_place *place, int parts);
+
+/* What a device holds of an element of a parameter from step to step, if so many hold it. */
+double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, int holders);
 
 /* What units lo .. hi - 1 take as a stage with operators in these states, in the fastest way
  * that fits (size 0: none does). Its splitting is taken from `arena`. */

@@ -1,5 +1,5 @@
 /* All states of the operators of a small stage, but those that cannot be faster than what is
- * known.
+ * known, or do not fit whatever the others are.
  *
  * Prices of memory, and of sums that are partly hidden, reach the convex hull of what there is;
  * of few choices, all are looked at. */
@@ -9,87 +9,233 @@
 #include "base/stop.h"
 #include "search/hybrid/stage.h"
 
+/* Choices of states that are weighed, of all stages: a second. */
+enum { MOST_EVALUATED = 1 << 18 };
+
+/* A variable of the stage; arrays are by its state. */
+struct stage_var {
+    int v, n_states;
+    double *own_s;  /* what it takes without exchanges, at least */
+    double *last_s; /* what follows the last of its gradients, at least */
+    /* Bytes, at least: that stay, and of activations of a micro-batch; while it is computed. */
+    double *fixed_bytes, *kept_bytes, *touched_bytes;
+    int n_terms; /* exchanges with variables before it, and with itself */
+    const struct submesh_term **term;
+    double *rest_s; /* [state of the one before it]: what all from this one on take, at least */
+    /* Of all from this one on, in any states: */
+    double rest_last_s, rest_fixed_bytes, rest_kept_bytes, rest_touched_bytes;
+};
+
 struct state_search {
     struct hybrid *h;
     const struct step_shape *step;
     const struct stage_place *place;
     const struct submesh *submesh;
     int lo, hi;
-    int n, *var;    /* those of the stage */
-    double *rest_s; /* [i]: what variables from the i-th on take at least */
+    int n; /* of the stage */
+    struct stage_var *var;
     int *state;
     struct arena *arena;
     struct stage_choice *best;
     struct splitting *chosen; /* of the best, if it was found here */
 };
 
-static double compute_seconds(const struct state_search *c, int v, int state)
+/* Bounds --------------------------------------------------------------------------------- */
+
+/* What a variable takes in a state, with its share of what ends a step, that part of which
+ * nothing hides. */
+static void weigh_state(const struct state_search *c, struct stage_var *var, int state)
 {
-    const struct submesh_var *var = &c->h->model.var[v];
-    const struct class_states *s = &c->submesh->states[var->class];
+    const struct submesh_var *ops = &c->h->model.var[var->v];
+    const struct op_cost *cost =
+        &c->submesh->states[ops->class].cost[(size_t)state * (size_t)ops->n_ops];
+    double m = (double)c->step->micro_batches;
+    for (int k = 0; k < ops->n_ops; k++) {
+        int holders = c->place->n_devices / cost[k].param_parts;
+        struct element_cost element =
+            hp_element_cost(c->h, c->step->shard, c->place, cost[k].param_parts);
+        double hidden = c->step->shard == HYPAR_SHARD_PARAMETERS ? 0 : c->hi - c->lo + 1;
+        double tail_s = element.update_s + (hidden > 0 ? element.sum_s / hidden : 0);
+        var->own_s[state] +=
+            cost[k].forward_s + cost[k].backward_s + cost[k].param_elements * tail_s / m;
+        var->fixed_bytes[state] +=
+            cost[k].param_elements * hp_element_state_bytes(c->h, c->step->shard, holders);
+        var->kept_bytes[state] += hp_least_kept(&c->h->model, c->submesh, ops->op[k], state);
+        var->touched_bytes[state] =
+            fmax(var->touched_bytes[state],
+                 hp_touched_bytes(&c->h->model, c->submesh, ops->op[k], state));
+        if (cost[k].param_elements > 0)
+            var->last_s[state] = fmax(var->last_s[state], element.last_s / m);
+    }
+}
+
+static double least_of(const double *list, int n)
+{
+    double least = INFINITY;
+    for (int i = 0; i < n; i++)
+        least = fmin(least, list[i]);
+    return least;
+}
+
+/* What exchanges of the i-th variable take at least, if it and the one before it are in these
+ * states: as tables say before they are exact. */
+static double least_exchange(const struct state_search *c, int i, int before, int state)
+{
+    const struct stage_var *var = &c->var[i];
     double sum = 0;
-    for (int k = 0; k < var->n_ops; k++)
-        sum += s->cost[state * var->n_ops + k].forward_s +
-               s->cost[state * var->n_ops + k].backward_s;
+    for (int t = 0; t < var->n_terms; t++) {
+        const struct submesh_term *term = var->term[t];
+        const double *table = c->submesh->term_s[term->class];
+        int other = term->writer == var->v ? term->reader : term->writer;
+        bool writes = term->writer == var->v;
+        int n_other = c->submesh->states[c->h->model.var[other].class].n;
+        int from = other == var->v ? state : i > 0 && other == c->var[i - 1].v ? before : 0;
+        int to = other == var->v || (i > 0 && other == c->var[i - 1].v) ? from : n_other - 1;
+        double least = INFINITY;
+        for (int s = from; s <= to; s++)
+            least = fmin(least, writes ? table[state * n_other + s]
+                                       : table[s * var->n_states + state]);
+        sum += least;
+    }
     return sum;
 }
 
-/* Variables of the stage. */
+static void find_rest(struct state_search *c, int i)
+{
+    struct stage_var *var = &c->var[i];
+    const struct stage_var *next = i + 1 < c->n ? &c->var[i + 1] : NULL;
+    int n_before = i > 0 ? c->var[i - 1].n_states : 1;
+    var->rest_s = NEW(c->arena, double, n_before);
+    for (int before = 0; before < n_before; before++) {
+        double least = INFINITY;
+        for (int s = 0; s < var->n_states; s++)
+            least = fmin(least, var->own_s[s] + least_exchange(c, i, before, s) +
+                                    (next ? next->rest_s[s] : 0));
+        var->rest_s[before] = least;
+    }
+    var->rest_last_s = fmax(least_of(var->last_s, var->n_states), next ? next->rest_last_s : 0);
+    var->rest_fixed_bytes =
+        least_of(var->fixed_bytes, var->n_states) + (next ? next->rest_fixed_bytes : 0);
+    var->rest_kept_bytes =
+        least_of(var->kept_bytes, var->n_states) + (next ? next->rest_kept_bytes : 0);
+    var->rest_touched_bytes =
+        fmax(least_of(var->touched_bytes, var->n_states), next ? next->rest_touched_bytes : 0);
+}
+
+static void list_terms(struct state_search *c, struct stage_var *var)
+{
+    const struct submesh_model *m = &c->h->model;
+    var->term = NEW(c->arena, const struct submesh_term *, m->n_terms);
+    for (int t = 0; t < m->n_terms; t++) {
+        const struct submesh_term *term = &m->term[t];
+        int other = term->writer == var->v ? term->reader : term->writer;
+        if ((term->writer == var->v || term->reader == var->v) && other <= var->v &&
+            c->h->units.of_op[term->first] >= c->lo)
+            var->term[var->n_terms++] = term;
+    }
+}
+
+static void add_variable(struct state_search *c, int v)
+{
+    struct stage_var *var = &c->var[c->n++];
+    var->v = v;
+    var->n_states = c->submesh->states[c->h->model.var[v].class].n;
+    var->own_s = NEW(c->arena, double, var->n_states);
+    var->last_s = NEW(c->arena, double, var->n_states);
+    var->fixed_bytes = NEW(c->arena, double, var->n_states);
+    var->kept_bytes = NEW(c->arena, double, var->n_states);
+    var->touched_bytes = NEW(c->arena, double, var->n_states);
+    for (int s = 0; s < var->n_states; s++)
+        weigh_state(c, var, s);
+    list_terms(c, var);
+}
+
 static void list_variables(struct state_search *c)
 {
     const struct submesh_model *m = &c->h->model;
     int first = c->h->units.first[c->lo], end = c->h->units.first[c->hi];
-    c->var = NEW(c->arena, int, m->n_vars);
+    c->var = NEW(c->arena, struct stage_var, m->n_vars);
     for (int v = 0; v < m->n_vars; v++)
         if (m->var[v].op[0] >= first && m->var[v].op[0] < end)
-            c->var[c->n++] = v;
-    c->rest_s = NEW(c->arena, double, c->n + 1);
-    for (int i = c->n - 1; i >= 0; i--) {
-        double least = INFINITY;
-        for (int s = 0; s < c->submesh->states[m->var[c->var[i]].class].n; s++)
-            least = fmin(least, compute_seconds(c, c->var[i], s));
-        c->rest_s[i] = c->rest_s[i + 1] + least;
-    }
+            add_variable(c, v);
+    for (int i = c->n - 1; i >= 0; i--)
+        find_rest(c, i);
+}
+
+/* The search ----------------------------------------------------------------------------- */
+
+/* What variables before the i-th have come to. */
+struct so_far {
+    double own_s, last_s, fixed_bytes, kept_bytes, touched_bytes;
+};
+
+static bool is_too_large(const struct state_search *c, const struct stage_var *rest,
+                         const struct so_far *f)
+{
+    const double rounding = 1 - 1e-9;
+    double fixed = f->fixed_bytes + (rest ? rest->rest_fixed_bytes : 0);
+    double kept = f->kept_bytes + (rest ? rest->rest_kept_bytes : 0);
+    double touched = fmax(f->touched_bytes, rest ? rest->rest_touched_bytes : 0);
+    return (fixed + (c->place->in_flight - 1) * kept + fmax(kept, touched)) * rounding >
+           c->place->room;
+}
+
+/* Can no states of the i-th variable and those after it be faster than the best, or fit? */
+static bool is_hopeless(const struct state_search *c, int i, const struct so_far *f)
+{
+    const struct stage_var *var = i < c->n ? &c->var[i] : NULL;
+    double rest_s = var ? var->rest_s[i > 0 ? c->state[c->var[i - 1].v] : 0] : 0;
+    double last_s = fmax(f->last_s, var ? var->rest_last_s : 0);
+    return (c->best->size && f->own_s + rest_s + last_s >= c->best->time_s) ||
+           is_too_large(c, var, f);
 }
 
 /* What the i-th variable exchanges with those before it. */
 static double exchange_seconds(const struct state_search *c, int i)
 {
-    struct submesh_model *m = &c->h->model;
     double sum = 0;
-    for (int t = 0; t < m->n_terms; t++) {
-        const struct submesh_term *term = &m->term[t];
-        int other = term->writer == c->var[i] ? term->reader : term->writer;
-        if ((term->writer == c->var[i] || term->reader == c->var[i]) && other <= c->var[i] &&
-            c->h->units.of_op[term->first] >= c->lo)
-            sum += hp_submesh_term(m, c->submesh, term->class, c->state[term->writer],
-                                   c->state[term->reader]);
+    for (int t = 0; t < c->var[i].n_terms; t++) {
+        const struct submesh_term *term = c->var[i].term[t];
+        sum += hp_submesh_term(&c->h->model, c->submesh, term->class, c->state[term->writer],
+                               c->state[term->reader]);
     }
     return sum;
 }
 
-static void choose_from(struct state_search *c, int i, double before_s)
+/* All variables have their states. */
+static void weigh_all(struct state_search *c)
 {
-    if ((c->best->size && before_s + c->rest_s[i] >= c->best->time_s) ||
+    struct arena_mark mark = hp_arena_mark(c->arena);
+    struct stage_choice found =
+        hp_weigh_states(c->h, c->step, c->place, c->lo, c->hi, c->submesh, c->state, c->arena);
+    if (found.size && (c->best->size == 0 || found.time_s < c->best->time_s)) {
+        memcpy(c->chosen->state, c->state, (size_t)c->h->model.n_vars * sizeof *c->state);
+        c->chosen->resend = found.splitting->resend;
+        *c->best = found;
+        c->best->splitting = c->chosen;
+    }
+    hp_arena_release(c->arena, mark);
+}
+
+static void choose_from(struct state_search *c, int i, const struct so_far *before)
+{
+    c->h->exhausted |= c->h->evaluated >= MOST_EVALUATED;
+    if (c->h->exhausted || is_hopeless(c, i, before) ||
         hp_stopped(c->h->problem->options->stop))
         return;
     if (i == c->n) {
-        struct arena_mark mark = hp_arena_mark(c->arena);
-        struct stage_choice found = hp_weigh_states(c->h, c->step, c->place, c->lo, c->hi,
-                                                    c->submesh, c->state, c->arena);
-        if (found.size && (c->best->size == 0 || found.time_s < c->best->time_s)) {
-            memcpy(c->chosen->state, c->state, (size_t)c->h->model.n_vars * sizeof *c->state);
-            c->chosen->resend = found.splitting->resend;
-            *c->best = found;
-            c->best->splitting = c->chosen;
-        }
-        hp_arena_release(c->arena, mark);
+        weigh_all(c);
         return;
     }
-    int v = c->var[i], n = c->submesh->states[c->h->model.var[v].class].n;
-    for (int s = 0; s < n; s++) {
-        c->state[v] = s;
-        choose_from(c, i + 1, before_s + compute_seconds(c, v, s) + exchange_seconds(c, i));
+    const struct stage_var *var = &c->var[i];
+    for (int s = 0; s < var->n_states; s++) {
+        c->state[var->v] = s;
+        struct so_far now = { before->own_s + var->own_s[s] + exchange_seconds(c, i),
+                              fmax(before->last_s, var->last_s[s]),
+                              before->fixed_bytes + var->fixed_bytes[s],
+                              before->kept_bytes + var->kept_bytes[s],
+                              fmax(before->touched_bytes, var->touched_bytes[s]) };
+        choose_from(c, i + 1, &now);
     }
 }
 
@@ -111,5 +257,5 @@ void hp_choose_states(struct hybrid *h, const struct step_shape *step,
     c.chosen->state = NEW(arena, int, h->model.n_vars);
     memcpy(c.state, list->splitting[0].state, (size_t)h->model.n_vars * sizeof *c.state);
     list_variables(&c);
-    choose_from(&c, 0, 0);
+    choose_from(&c, 0, &(struct so_far){ 0 });
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "program/lowering.h"
+#include "search/runs.h"
 #include "search/solver/eliminate.h"
 #include "sim/task_costs.h"
 
@@ -16,7 +17,8 @@ static bool may_divide(const struct submesh_model *m, const struct submesh_var *
     for (int i = 0; i < var->n_ops; i++) {
         const struct nest *nest = m->problem->graph->ops[var->op[i]].nest;
         const struct hypar_axis *a = &nest->axis[axis];
-        if (!a->splittable || (a->role != HYPAR_COPY && a->extent < degree))
+        if (!(hp_allowed_axes(m->problem, nest) >> axis & 1) || !a->splittable ||
+            (a->role != HYPAR_COPY && a->extent < degree))
             return false;
     }
     return true;
@@ -27,27 +29,42 @@ static int sample_axis(const struct submesh_model *m, const struct submesh_var *
     return hp_sample_axis(m->problem->graph->ops[var->op[0]].nest);
 }
 
+/* May a variable be divided so, also by what is asked for? */
+static bool may_choose(const struct submesh_model *m, const struct submesh_var *var, int a,
+                       int degree)
+{
+    int most = m->problem->options->max_tensor, sequence = m->sequence_axis[var->op[0]];
+    return may_divide(m, var, a, degree) && (!most || degree <= most) &&
+           (sequence < 0 || a == sequence);
+}
+
 /* Writes to `out` unless that is NULL; returns how many there are. */
 static int list_states(const struct submesh_model *m, const struct submesh_var *var,
                        const struct submesh_shape *shape, struct submesh_state *out)
 {
     int sample = sample_axis(m, var), n = 0;
     const struct nest *nest = m->problem->graph->ops[var->op[0]].nest;
+    const struct fix *fix = hp_submesh_fix(m, var->op[0]);
+    if (fix && fix->n_parts <= shape->size) {
+        if (out)
+            out[0] = (struct submesh_state){ 1, -1, 1, fix };
+        return 1;
+    }
     for (int by = 1; by <= shape->size; by++) {
         int degree = shape->size / by;
         if (shape->size % by != 0 || by > shape->samples || (sample < 0 && by > 1))
             continue;
         if (degree == 1) {
             if (out)
-                out[n] = (struct submesh_state){ by, -1, 1 };
+                out[n] = (struct submesh_state){ by, -1, 1, NULL };
             n++;
             continue;
         }
         for (int a = 0; a < nest->n_axes; a++) {
-            if (a == sample || !may_divide(m, var, a, degree))
+            if (a == sample || !may_choose(m, var, a, degree))
                 continue;
             if (out)
-                out[n] = (struct submesh_state){ by, a, degree };
+                out[n] = (struct submesh_state){ by, a, degree, NULL };
             n++;
         }
     }
@@ -58,6 +75,12 @@ void hp_submesh_split(const struct nest *nest, const struct submesh_state *state
                       int first, struct split *split, int *device)
 {
     int sample = hp_sample_axis(nest), copies = nest->n_axes - 1, coordinate[MAX_AXES];
+    if (state->fix) {
+        *split = state->fix->split;
+        for (int i = 0; i < state->fix->n_parts; i++)
+            device[i] = first + i;
+        return;
+    }
     *split = (struct split){ .degree = { 0 } };
     split->degree[sample >= 0 ? sample : copies] = replicas * state->samples;
     if (state->axis >= 0) {
@@ -88,6 +111,20 @@ static double part_seconds(const struct submesh_model *m, int op, uint32_t passe
                          &place);
 }
 
+/* Do two parts differ by no more than which samples they have? */
+static bool are_alike(const struct submesh_model *m, const struct part_layout *layout, int a,
+                      int b)
+{
+    const struct nest *nest = layout->nest;
+    const struct range *x = layout->range + a * nest->n_axes,
+                       *y = layout->range + b * nest->n_axes;
+    int sample = hp_sample_axis(nest);
+    bool alike = hypar_machine_is_uniform(m->problem->machine);
+    for (int i = 0; i < nest->n_axes && alike; i++)
+        alike = x[i].hi - x[i].lo == y[i].hi - y[i].lo && (i == sample || x[i].lo == y[i].lo);
+    return alike;
+}
+
 /* Of the parts, the first is the largest, inner ones have more of a window than those at the
  * borders, and the last has most of what is causal. */
 static double slowest_seconds(const struct submesh_model *m, int op, uint32_t passes,
@@ -96,7 +133,8 @@ static double slowest_seconds(const struct submesh_model *m, int op, uint32_t pa
     int n = layout->n_parts, looked_at[3] = { 0, n / 2, n - 1 };
     double most = 0;
     for (int i = 0; i < (n > 2 ? 3 : n); i++)
-        most = fmax(most, part_seconds(m, op, passes, layout, looked_at[i]));
+        if (i == 0 || !are_alike(m, layout, looked_at[i - 1], looked_at[i]))
+            most = fmax(most, part_seconds(m, op, passes, layout, looked_at[i]));
     return most;
 }
 
@@ -475,7 +513,13 @@ struct submesh *hp_submesh(struct submesh_model *m, const struct submesh_shape *
     for (int c = 0; c < m->n_term_classes && complete; c++)
         fill_term(m, submesh, c);
     hp_arena_free(&scratch);
-    return complete ? submesh : NULL;
+    if (!complete)
+        return NULL;
+    submesh->like = submesh->before = m->last;
+    while (submesh->like && submesh->like->shape.size != shape->size)
+        submesh->like = submesh->like->before;
+    m->last = submesh;
+    return submesh;
 }
 
 /* The choice ----------------------------------------------------------------------------- */
@@ -565,6 +609,23 @@ static void add_edges(struct choosing *c)
     }
 }
 
+/* Work out what was worked out for a submesh like this one. */
+static void make_likely_exact(struct choosing *c)
+{
+    const struct submesh *like = c->submesh->like;
+    for (int i = 0; i < c->n_edges && like; i++) {
+        const struct alike_term *t = c->term[i];
+        const struct term_class *class = &c->m->term_class[t->class];
+        int n_to = c->n_states[c->edge[i].v], n = c->n_states[c->edge[i].u] * n_to;
+        bool same = like->states[class->writer].n == c->submesh->states[class->writer].n &&
+                    like->states[class->reader].n == c->submesh->states[class->reader].n;
+        for (int k = 0; k < n && same; k++)
+            if (like->term_exact[t->class][k])
+                c->pair[i][k] =
+                    t->count * hp_submesh_term(c->m, c->submesh, t->class, k / n_to, k % n_to);
+    }
+}
+
 /* Work out what the terms cost in the states that were chosen; false: it was known of all. Less
  * was counted before, so that what is least when all is known is least of all. */
 static bool make_exact(struct choosing *c)
@@ -590,6 +651,7 @@ enum hypar_status hp_submesh_solve(struct submesh_model *m, const struct submesh
     enum hypar_status status;
     add_variables(&c);
     add_edges(&c);
+    make_likely_exact(&c);
     struct elimination_problem problem = { .n_vars = c.n_vars,
                                            .n_states = c.n_states,
                                            .cost = (const double *const *)c.cost,

@@ -11,12 +11,15 @@
 #ifndef SEARCH_HYBRID_SUBMESH_H
 #define SEARCH_HYBRID_SUBMESH_H
 
+#include "search/fix.h"
 #include "search/planner.h"
 
 /* A way to divide an operator: samples by `samples`, axis `axis` by `degree`; the product is
- * the submesh. axis -1: by samples alone. */
+ * the submesh. axis -1: by samples alone. `fix` is not NULL: as that says, on the first devices
+ * of a stage of one replica. */
 struct submesh_state {
     int samples, axis, degree;
+    const struct fix *fix;
 };
 
 /* Operators that choose together: those of one kind that read the same activation. All is the
@@ -76,6 +79,11 @@ struct submesh_model {
      * sum over samples is waited for: the rest passes beside other branches. */
     double on_path;
     const struct part_layout **layout; /* scratch: by operator */
+    struct submesh *last;              /* of those that were worked out; NULL: none was */
+    struct fixes fixes;                /* operators that are divided as told */
+    /* By operator: the axis of the sequence, where it has to be divided by that, if not by
+     * samples; -1: by any. */
+    int *sequence_axis;
     /* By operator: whether words for recomputation mark it. */
     const bool *again[3]; /* [enum hypar_recompute] */
 };
@@ -113,6 +121,9 @@ struct submesh {
      * where it has not been worked out yet, no more than that. */
     double **term_s;
     bool **term_exact;
+    /* The one before it; the last one before it of as many devices: what was worked out there
+     * is worth it here. NULL: there is none. */
+    const struct submesh *before, *like;
     /* Of a comm: without bytes; of what a device gets, by all its links. */
     double least_s, least_s_per_byte;
 };
@@ -121,7 +132,11 @@ enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *aren
                                    const struct problem *problem, struct hypar_error *err);
 void hp_submesh_model_end(struct submesh_model *model);
 
-/* Work out the tables; NULL: some operator cannot be divided so. */
+/* How an operator has to be divided; NULL: in any way. */
+const struct fix *hp_submesh_fix(const struct submesh_model *model, int op);
+
+/* Work out the tables; NULL: some operator cannot be divided so. Operators that are to have
+ * more parts than the submesh has devices are divided in any way. */
 struct submesh *hp_submesh(struct submesh_model *model, const struct submesh_shape *shape);
 
 /* Which of a variable's operators `op` is. */

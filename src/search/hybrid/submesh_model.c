@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "graph/repeated.h"
+#include "plan/expert/expert.h"
 #include "program/lowering.h"
 #include "search/hybrid/submesh.h"
 #include "search/judge.h"
@@ -10,11 +11,23 @@
 
 /* Variables ------------------------------------------------------------------------------ */
 
+const struct fix *hp_submesh_fix(const struct submesh_model *m, int op)
+{
+    for (int i = 0; i < m->fixes.n; i++)
+        if (m->fixes.fix[i].op == op)
+            return &m->fixes.fix[i];
+    return NULL;
+}
+
 /* Do two operators choose together? Those of one kind that have parameters and read the same
  * activation first; and those that are alike and share a parameter. */
-static bool is_tied(const struct hypar_graph *g, int a, int b, int tensor)
+static bool is_tied(const struct submesh_model *m, int a, int b, int tensor)
 {
+    const struct hypar_graph *g = m->problem->graph;
     enum tensor_kind kind = g->tensors[tensor].kind;
+    if (hp_submesh_fix(m, a) || hp_submesh_fix(m, b) ||
+        m->sequence_axis[a] != m->sequence_axis[b])
+        return false;
     if (g->ops[a].kind != g->ops[b].kind || g->ops[a].nest->n_axes != g->ops[b].nest->n_axes)
         return false;
     return kind == TENSOR_PARAM ||
@@ -23,13 +36,14 @@ static bool is_tied(const struct hypar_graph *g, int a, int b, int tensor)
 }
 
 /* The first operator that `op` chooses together with; itself if there is none. */
-static int find_tied(const struct hypar_graph *g, int op)
+static int find_tied(const struct submesh_model *m, int op)
 {
+    const struct hypar_graph *g = m->problem->graph;
     int first = op;
     for (int o = 0; o < g->ops[op].nest->n_inputs; o++) {
         int t = g->ops[op].tensor[o];
         for (int u = t < 0 ? 0 : g->use_start[t]; t >= 0 && u < g->use_start[t + 1]; u++)
-            if (g->use[u].op < first && is_tied(g, g->use[u].op, op, t))
+            if (g->use[u].op < first && is_tied(m, g->use[u].op, op, t))
                 first = g->use[u].op;
     }
     return first;
@@ -42,7 +56,7 @@ static void make_variables(struct submesh_model *m)
     m->var = NEW(m->arena, struct submesh_var, g->n_ops);
     int *list = NEW(m->arena, int, g->n_ops), *at = list;
     for (int op = 0; op < g->n_ops; op++) {
-        int first = find_tied(g, op);
+        int first = find_tied(m, op);
         m->var_of[op] = first < op ? m->var_of[first] : m->n_vars++;
         m->var[m->var_of[op]].n_ops++;
     }
@@ -106,7 +120,7 @@ static void classify_variables(struct submesh_model *m)
     m->var_class = NEW(m->arena, struct var_class, m->n_vars);
     for (int v = 0; v < m->n_vars; v++) {
         struct arena scratch = { 0 };
-        int *key = NEW(&scratch, int, 6 * m->var[v].n_ops), n = 0;
+        int *key = NEW(&scratch, int, 8 * m->var[v].n_ops), n = 0;
         for (int i = 0; i < m->var[v].n_ops; i++) {
             int op = m->var[v].op[i];
             operand_set present = hp_present(&g->ops[op]), kept = hp_kept_operands(g, op);
@@ -116,6 +130,8 @@ static void classify_variables(struct submesh_model *m)
             key[n++] = (int)(present >> 32);
             key[n++] = (int)(kept & 0xffffffff);
             key[n++] = (int)(kept >> 32);
+            key[n++] = hp_submesh_fix(m, op) ? op : -1;
+            key[n++] = m->sequence_axis[op];
         }
         int class = m->var[v].class = number_of(m, &keys, key, n);
         hp_arena_free(&scratch);
@@ -311,10 +327,42 @@ static void find_again(struct submesh_model *m)
     hp_plan_set_recompute(m->probe, HYPAR_RECOMPUTE_NONE);
 }
 
+/* Those that an expert divides by sequence, where that is asked for. */
+static enum hypar_status find_sequences(struct submesh_model *m, struct hypar_error *err)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    struct arena scratch = { 0 };
+    struct hypar_layout layout = { .tensor = 2, .sequence_parallel = true };
+    struct tensor_axes axes;
+    enum hypar_status status = HYPAR_OK;
+    bool asked = m->problem->options->layout.sequence_parallel;
+    m->sequence_axis = NEW(m->arena, int, g->n_ops);
+    if (asked)
+        status = hp_tensor_axes(&scratch, g, &layout, &axes, err);
+    for (int op = 0; op < g->n_ops; op++)
+        m->sequence_axis[op] = asked && status == HYPAR_OK && axes.op[op].region < 0 &&
+                                       axes.op[op].axis >= 0 &&
+                                       axes.op[op].axis == hp_nest_axis(g->ops[op].nest, 't')
+                                   ? axes.op[op].axis
+                                   : -1;
+    hp_arena_free(&scratch);
+    return status;
+}
+
+/* What has to be as the options say. */
+static enum hypar_status find_bounds(struct submesh_model *m, struct hypar_error *err)
+{
+    const struct problem *p = m->problem;
+    TRY(hp_read_fixes(&m->fixes, p->graph, hypar_machine_device_count(p->machine),
+                      p->options->fix, p->options->n_fix, m->arena, err));
+    return find_sequences(m, err);
+}
+
 enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *arena,
                                    const struct problem *problem, struct hypar_error *err)
 {
     *out = (struct submesh_model){ .arena = arena, .problem = problem, .on_path = 1 };
+    TRY(find_bounds(out, err));
     struct plan_settings settings = problem->settings;
     settings.recompute = HYPAR_RECOMPUTE_NONE;
     out->probe = hp_plan_new(problem->graph, problem->machine, &settings);

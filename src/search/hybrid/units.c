@@ -2,8 +2,10 @@
 #include "graph/repeated.h"
 #include "search/hybrid/stage.h"
 
-/* A graph of so few operators may be cut anywhere. */
-enum { CUT_ANYWHERE = 12 };
+enum {
+    CUT_ANYWHERE = 12, /* a graph of so few operators may be cut anywhere */
+    MOST_UNITS = 64, /* of which no two are alike: what cutting takes grows with their square */
+};
 
 /* By operator: how many activations are written before it and read from it on. */
 static int *count_crossing(struct arena *arena, const struct hypar_graph *g)
@@ -33,25 +35,82 @@ static bool are_most(const struct repeated_layers *layers, const double *op_s, i
     return layers->count > 1 && layers_s > all_s / 2;
 }
 
-/* By operator: whether a variable has operators before it and from it on. */
+/* By operator: whether a variable has operators before it and from it on, or no stage may begin
+ * there. */
 static bool *find_inside(struct arena *arena, const struct submesh_model *m)
 {
+    const bool *borders = m->problem->borders;
     bool *inside = NEW(arena, bool, m->problem->graph->n_ops + 1);
+    for (int op = 0; borders && op < m->problem->graph->n_ops; op++)
+        inside[op] = !borders[op];
     for (int v = 0; v < m->n_vars; v++)
         for (int op = m->var[v].op[0] + 1; op <= m->var[v].op[m->var[v].n_ops - 1]; op++)
             inside[op] = true;
     return inside;
 }
 
-/* Where one activation alone passes, and a product begins. */
-static void add_narrow(struct units *units, struct arena *arena, const struct hypar_graph *g,
-                       const bool *inside)
+/* Does a layer that repeats begin, or end, with `op`? */
+static bool is_border(const struct repeated_layers *layers, int op)
 {
-    const int *crossing = count_crossing(arena, g);
-    for (int op = 1; op < g->n_ops; op++)
-        if (!inside[op] &&
-            (g->n_ops <= CUT_ANYWHERE || (crossing[op] == 1 && hp_multiplies(g->ops[op].nest))))
+    int after = op - layers->first;
+    return layers->count > 1 && after >= 0 && after % layers->n_ops == 0 &&
+           after <= layers->count * layers->n_ops;
+}
+
+/* Where one activation alone passes, and a product or a layer begins, or where stages may begin
+ * at some operators alone, one of these. */
+static void add_narrow(struct units *units, const struct submesh_model *m,
+                       const struct repeated_layers *layers, const bool *inside)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    const int *crossing = count_crossing(m->arena, g);
+    for (int op = 1; op < g->n_ops; op++) {
+        bool begins =
+            m->problem->borders || hp_multiplies(g->ops[op].nest) || is_border(layers, op);
+        if (!inside[op] && (g->n_ops <= CUT_ANYWHERE || (crossing[op] == 1 && begins)))
             units->first[units->n++] = op;
+    }
+}
+
+/* Of too many cuts those that come after about equal times. */
+static void thin_out(struct units *units, const double *op_s, int n_ops)
+{
+    double all_s = 0, so_far_s = 0;
+    int n = 1, u = 1;
+    for (int op = 0; op < n_ops; op++)
+        all_s += op_s[op];
+    if (units->n <= MOST_UNITS)
+        return;
+    for (int op = 0; op < n_ops && u < units->n; op++) {
+        if (op == units->first[u]) {
+            if (so_far_s * MOST_UNITS >= n * all_s)
+                units->first[n++] = op;
+            u++;
+        }
+        so_far_s += op_s[op];
+    }
+    units->n = n;
+}
+
+/* Layers that begin so many operators later, as many as are alike. */
+static struct repeated_layers move_layers(const struct hypar_graph *g,
+                                          const struct repeated_layers *layers, int moved)
+{
+    struct repeated_layers out = *layers;
+    int n = layers->n_ops, last = layers->first + (layers->count - 1) * n;
+    int op = moved < 0 ? layers->first + moved : last + n; /* that do not belong to any */
+    int end = moved < 0 ? layers->first : last + n + moved;
+    for (; op < end; op++) {
+        int like = moved < 0 ? op + n : op - n;
+        if (op < 0 || op >= g->n_ops || g->ops[op].nest != g->ops[like].nest)
+            break;
+    }
+    out.first += moved;
+    if (op < end) {
+        out.first += moved < 0 ? n : 0;
+        out.count--;
+    }
+    return out;
 }
 
 struct units hp_units(const struct submesh_model *m, const double *op_s)
@@ -60,15 +119,21 @@ struct units hp_units(const struct submesh_model *m, const double *op_s)
     struct repeated_layers layers = hp_repeated_layers(g);
     struct units units = { .n = 1, .first = NEW(m->arena, int, g->n_ops + 2) };
     const bool *inside = find_inside(m->arena, m);
-    units.layers = are_most(&layers, op_s, g->n_ops) && g->n_ops > CUT_ANYWHERE &&
-                   !inside[layers.first + layers.n_ops];
+    int moved;
+    bool at_borders = hp_layers_at_borders(&layers, m->problem->borders, &moved);
+    units.layers = at_borders && are_most(&layers, op_s, g->n_ops) && g->n_ops > CUT_ANYWHERE &&
+                   !inside[layers.first + moved + layers.n_ops];
+    layers = move_layers(g, &layers, moved);
     for (int i = 0; i <= layers.count && units.layers; i++) {
         int op = layers.first + i * layers.n_ops;
         if (op > 0 && op < g->n_ops && !inside[op])
             units.first[units.n++] = op;
     }
-    if (!units.layers)
-        add_narrow(&units, m->arena, g, inside);
+    if (!units.layers) {
+        add_narrow(&units, m, &layers, inside);
+        thin_out(&units, op_s, g->n_ops);
+    }
+    units.layers &= m->fixes.n == 0; /* else layers are not alike */
     units.first[units.n] = g->n_ops;
     units.of_op = NEW(m->arena, int, g->n_ops);
     for (int u = 0; u < units.n; u++)

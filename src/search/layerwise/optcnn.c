@@ -248,7 +248,7 @@ static enum hypar_status plan_optcnn(const struct planner *self, const struct pr
 /* clang-format off */
 const struct planner hp_planner_optcnn = {
     .info = { "optcnn", "least time, each layer by samples, channels, height and width at once",
-      .source = "Jia et al., ICML 2018" },
+      .source = "Jia et al., ICML 2018", .exact = "the optimum of its cost model" },
     .plan = plan_optcnn,
     .takes = TAKES_MICRO_BATCHES | TAKES_AXES | TAKES_SYNC,
     .seeds = true,

@@ -21,8 +21,9 @@ struct placement_list {
 
 /* Which configurations are weighed. */
 struct optcnn_choice {
-    const char *dimensions; /* of "nkhwtc" */
-    int thinning;           /* 0: all; above, fewer and fewer (space.c) */
+    const char *dimensions;        /* of "nkhwtc" */
+    const struct problem *problem; /* whose plan may not split all axes; NULL: it may */
+    int thinning;                  /* 0: all; above, fewer and fewer (space.c) */
 };
 
 struct optcnn_space {

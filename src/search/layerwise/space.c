@@ -1,6 +1,8 @@
 /* OptCNN's variables and states. */
 #include "search/layerwise/optcnn.h"
 
+#include "search/runs.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -54,9 +56,16 @@ struct enumeration {
     int n_totals, total[MAX_TOTALS];    /* numbers of devices that may be used, rising */
     int n_degrees, divisor[MAX_TOTALS]; /* numbers that divide one of them, rising */
     int degree[MAX_AXES];
+    bool whole; /* on all devices, in equal parts */
     int (*out)[MAX_AXES];
     int n, max;
 };
+
+static bool may_use(const struct enumeration *e, int n)
+{
+    return e->whole ? n == e->topology->n_devices
+                    : may_total(e->topology, n, e->choice->thinning);
+}
 
 /* Is there a total that `parts`, and more axes, can come to? */
 static bool may_grow(const struct enumeration *e, int parts)
@@ -71,7 +80,7 @@ static void list_totals(struct enumeration *e)
 {
     int n = e->topology->n_devices;
     for (int i = 1; i <= n; i++)
-        if (may_total(e->topology, i, e->choice->thinning) && e->n_totals < MAX_TOTALS)
+        if (may_use(e, i) && e->n_totals < MAX_TOTALS)
             e->total[e->n_totals++] = i;
     for (int i = 1; i <= n; i++)
         if (may_grow(e, i) && may_divide(e->topology, i, e->choice->thinning) &&
@@ -85,7 +94,7 @@ static void enumerate(struct enumeration *e, int a, int parts, int divided)
     if (e->n > e->max)
         return;
     if (a == e->nest->n_axes) {
-        if (!may_total(e->topology, parts, e->choice->thinning))
+        if (!may_use(e, parts))
             return;
         if (e->n < e->max && e->out)
             memcpy(e->out[e->n], e->degree, sizeof e->degree);
@@ -95,13 +104,15 @@ static void enumerate(struct enumeration *e, int a, int parts, int divided)
     const struct hypar_axis *axis = &e->nest->axis[a];
     char dimension = hp_optcnn_dimension(axis);
     bool may = dimension && strchr(e->choice->dimensions, dimension) &&
+               (!e->choice->problem || hp_allowed_axes(e->choice->problem, e->nest) >> a & 1) &&
                divided < most_axes[e->choice->thinning];
     int64_t most = may ? e->topology->n_devices / parts : 1;
     if (most > axis->extent)
         most = axis->extent;
     for (int i = 0; i < e->n_degrees && e->divisor[i] <= most; i++) {
         int degree = e->divisor[i];
-        if (degree > 1 && !may_grow(e, parts * degree))
+        bool equal = axis->extent % degree == 0;
+        if (degree > 1 && (!may_grow(e, parts * degree) || (e->whole && !equal)))
             continue;
         e->degree[a] = degree;
         enumerate(e, a + 1, parts * degree, divided + (degree > 1));
@@ -112,13 +123,20 @@ static void enumerate(struct enumeration *e, int a, int parts, int divided)
 int hp_configurations(const struct topology_view *topology, const struct nest *nest,
                       const struct optcnn_choice *choice, int (*degree)[MAX_AXES], int max)
 {
-    struct enumeration e = {
-        .topology = topology, .nest = nest, .choice = choice, .out = degree, .max = max
-    };
-    for (int a = 0; a < MAX_AXES; a++)
-        e.degree[a] = 1;
-    list_totals(&e);
-    enumerate(&e, 0, 1, 0);
+    struct enumeration e = { .n = 0 };
+    /* for a framework that runs every operator on all devices; others if there are none */
+    for (int whole = choice->problem && choice->problem->target; whole >= 0 && !e.n; whole--) {
+        e = (struct enumeration){ .topology = topology,
+                                  .nest = nest,
+                                  .choice = choice,
+                                  .whole = whole,
+                                  .out = degree,
+                                  .max = max };
+        for (int a = 0; a < MAX_AXES; a++)
+            e.degree[a] = 1;
+        list_totals(&e);
+        enumerate(&e, 0, 1, 0);
+    }
     return e.n;
 }
 
@@ -313,7 +331,7 @@ void hp_optcnn_space(struct optcnn_space *out, struct arena *arena,
                                   .graph = problem->graph,
                                   .layered = problem->layered,
                                   .topology = topology,
-                                  .choice = { .dimensions = dimensions },
+                                  .choice = { .dimensions = dimensions, .problem = problem },
                                   .stop = problem->options ? problem->options->stop : NULL };
     number_variables(out);
     while (out->choice.thinning + 1 < THIN_COUNT && estimate_s(out, &out->choice) > seconds)

@@ -7,6 +7,7 @@
 #include "search/fit.h"
 #include "search/levels/levels.h"
 #include "search/predict.h"
+#include "search/runs.h"
 
 enum {
     DP = 1u << TYPE_I,
@@ -34,6 +35,38 @@ static unsigned allow(const struct level_rules *rules, const struct problem *pro
     const unsigned *preferred =
         is_convolution(problem, node) ? rules->convolution : rules->other;
     return choose(node, node->types & preferred[0] ? preferred[0] : preferred[1]);
+}
+
+/* Types under which an axis of some operator of the node would be split that may not be. */
+static void forbid_types(const struct problem *problem, unsigned *forbidden)
+{
+    const struct layered *l = problem->layered;
+    for (int op = 0; op < problem->graph->n_ops; op++) {
+        axis_set axes = hp_allowed_axes(problem, problem->graph->ops[op].nest);
+        int node = l->node_of_op[op];
+        for (int t = 0; node >= 0 && t < TYPE_COUNT; t++)
+            if (l->axis[op][t] >= 0 && !(axes >> l->axis[op][t] & 1))
+                forbidden[node] |= 1u << t;
+    }
+}
+
+/* The graph as planners see it that may not split all axes. */
+static const struct layered *allowed_layers(const struct problem *problem, struct arena *arena)
+{
+    const struct layered *all = problem->layered;
+    struct layered *l = NEW(arena, struct layered, 1);
+    unsigned *forbidden = NEW(arena, unsigned, all->n_nodes);
+    if (!problem->target)
+        return all;
+    *l = *all;
+    l->node = NEW(arena, struct layer_node, all->n_nodes);
+    forbid_types(problem, forbidden);
+    for (int n = 0; n < all->n_nodes; n++) {
+        l->node[n] = all->node[n];
+        if (l->node[n].types & ~forbidden[n])
+            l->node[n].types &= ~forbidden[n];
+    }
+    return l;
 }
 
 /* Unequal shares (AccPar): where devices differ in speed, each side of a level gets work in
@@ -92,7 +125,7 @@ static void widen_shared(const struct layered *l, int n_levels, unsigned *allowe
 struct partition_problem hp_set_up_partition(const struct problem *problem, struct arena *arena,
                                              const struct level_rules *rules)
 {
-    const struct layered *l = problem->layered;
+    const struct layered *l = allowed_layers(problem, arena);
     const double *const *share = hp_shares(problem, arena);
     struct partition_problem p = { .layered = l,
                                    .n_levels = problem->n_levels,
@@ -165,9 +198,8 @@ static enum hypar_status trade_for_memory(const struct problem *problem,
     return HYPAR_OK;
 }
 
-/* The types by which a plan is laid out, where these are not the types that are counted. */
-static struct partition laid_out(const struct level_rules *rules, const struct layered *l,
-                                 struct arena *arena, const struct partition *counted)
+struct partition hp_laid_out(const struct level_rules *rules, const struct layered *l,
+                             struct arena *arena, const struct partition *counted)
 {
     struct partition out = *counted;
     size_t n = (size_t)out.n_levels * (size_t)out.n_nodes;
@@ -233,7 +265,7 @@ static enum hypar_status plan_by_levels(const struct planner *self,
     found->info.exact = partition.exact && (p.joint || p.n_levels <= 1);
     found->info.lower_bound_elements =
         found->info.exact ? partition.total_elements : partition.lower_bound;
-    struct partition layout = laid_out(rules, problem->layered, &found->arena, &partition);
+    struct partition layout = hp_laid_out(rules, p.layered, &found->arena, &partition);
     found->plan = hp_build_plan(problem, &layout);
     hp_predict(problem, &p, &partition, found);
     return HYPAR_OK;
@@ -264,12 +296,13 @@ const struct planner hp_planner_owt = {
 };
 const struct planner hp_planner_hypar = {
     .info = { "hypar", "least exchange, each layer dp or mp at each level of the machine",
-      .source = "Song et al., HPCA 2019, Algorithms 1 and 2" },
+      .source = "Song et al., HPCA 2019, Algorithms 1 and 2",
+      .exact = "no other choice of types exchanges less" },
     .plan = plan_by_levels, .rules = &hypar_rules, .takes = TAKES_MICRO_BATCHES | TAKES_JOINT, .seeds = true,
 };
 const struct planner hp_planner_accpar = {
     .info = { "accpar", "least exchange with three types of partition, unequal shares where devices differ",
-      .source = "Song et al., HPCA 2020" },
+      .source = "Song et al., HPCA 2020", .exact = "no other choice of types exchanges less" },
     .plan = plan_by_levels, .rules = &accpar_rules, .takes = TAKES_MICRO_BATCHES | TAKES_JOINT,
 };
 /* clang-format on */

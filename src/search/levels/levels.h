@@ -33,6 +33,11 @@ struct partition_problem hp_set_up_partition(const struct problem *problem, stru
  * (hypar.c); NULL: all equal. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena);
 
+/* The types by which a plan is laid out, where these are not the types that are counted
+ * (hypar.c). */
+struct partition hp_laid_out(const struct level_rules *rules, const struct layered *l,
+                             struct arena *arena, const struct partition *counted);
+
 /* The ordinary plan that a partition means (build_plan.c): the device's digit of a level is the
  * next digit of the coordinate of the axis that the level divides. */
 struct hypar_plan *hp_build_plan(const struct problem *problem,

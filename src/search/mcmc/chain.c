@@ -1,6 +1,8 @@
 /* One Markov chain: propose, simulate the change, accept or take it back. */
 #include "search/mcmc/chain.h"
 
+#include "search/runs.h"
+
 /* How often each kind of change is proposed. */
 static const int weights[MOVE_COUNT] = {
     [MOVE_ONE] = 2, [MOVE_GROUP] = 7, [MOVE_DEVICES] = 2, [MOVE_BRANCH] = 3,
@@ -95,6 +97,10 @@ static void propose(struct chain *c)
         return;
     hp_proposal_save(c->plan, &c->now, &c->was);
     hp_proposal_apply(c->plan, &c->now);
+    if (!hp_may_run(c->problem, c->plan)) {
+        hp_proposal_apply(c->plan, &c->was);
+        return;
+    }
     enum hypar_status status = hp_delta_change(c->delta, c->now.op, c->now.n, limit, NULL);
     ticks length = hp_delta_step(c->delta);
     if (status != HYPAR_OK || length > limit || (c->tight && !fits(c, c->plan))) {
@@ -183,7 +189,8 @@ void hp_chain_scatter(struct chain *c)
     }
     hp_proposal_save(c->plan, &c->now, &c->was);
     hp_proposal_apply(c->plan, &c->now);
-    if (!fits(c, c->plan) || renew_delta(c, NULL) != HYPAR_OK) {
+    if (!hp_may_run(c->problem, c->plan) || !fits(c, c->plan) ||
+        renew_delta(c, NULL) != HYPAR_OK) {
         hp_proposal_apply(c->plan, &c->was);
         c->status = renew_delta(c, &c->err);
     }

@@ -143,8 +143,8 @@ static void start_from_planners(struct search *s, struct hypar_error *err)
     struct problem problem = *s->problem;
     plain.joint = false;
     problem.options = &plain;
-    for (int i = 0; hp_planners[i]; i++) {
-        const struct planner *planner = hp_planners[i];
+    for (int i = 0; hp_planner_at(i); i++) {
+        const struct planner *planner = hp_planner_at(i);
         if (!planner->seeds)
             continue;
         if (s->n_starts && hp_stopped(s->problem->options->stop))

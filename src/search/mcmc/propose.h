@@ -12,7 +12,7 @@
 #define SEARCH_MCMC_PROPOSE_H
 
 #include "base/random.h"
-#include "search/mcmc/config.h"
+#include "plan/config.h"
 #include "search/mcmc/groups.h"
 
 enum move {

@@ -26,10 +26,11 @@ static int layer_states(const struct choosing *c, struct arena *arena, int **out
 {
     struct repeated_layers layers = hp_repeated_layers(c->problem->graph);
     bool most = 2 * layers.count * layers.n_ops > c->problem->graph->n_ops;
-    int n = 0;
+    int n = 0, moved;
+    most &= hp_layers_at_borders(&layers, c->problem->borders, &moved);
     *out = NEW(arena, int, layers.count + 1);
     for (int i = 1; i < layers.count && most; i++) {
-        int state = find_state(c, layers.first + i * layers.n_ops);
+        int state = find_state(c, layers.first + moved + i * layers.n_ops);
         if (state >= 0)
             (*out)[n++] = state;
     }

@@ -175,8 +175,10 @@ static enum hypar_status plan_pipedream(const struct planner *self,
 const struct planner hp_planner_pipedream = {
     .info = { "pipedream",
               "replicated stages of a pipeline, minibatches in turn, delayed updates",
-              .source = "PipeDream, SOSP 2019" },
+              .source = "PipeDream, SOSP 2019",
+              .exact = "no other cut has a faster slowest stage" },
     .plan = plan_pipedream,
+    .schedule = HYPAR_SCHEDULE_PIPEDREAM,
     .takes = TAKES_RECURRENCE | TAKES_STRAIGHT | TAKES_USE_FEWER | TAKES_FREE_TRANSFERS |
              TAKES_VERTICAL_SYNC | TAKES_MINIBATCHES,
     .not_in_auto = true,

@@ -300,7 +300,8 @@ static void keep_antichains(struct arena *arena, struct cut_states *s, struct wa
 
 /* Prefixes ----------------------------------------------------------------------------- */
 
-/* Which prefixes keep sets together: may[i], a cut after layer i. Returns how many. */
+/* Which prefixes keep sets together and end at a border: may[i], a cut after layer i. Returns
+ * how many. */
 static int allowed_prefixes(struct arena *scratch, const struct pipeline_layers *l, bool *may)
 {
     struct shared_sets g = find_shared_sets(scratch, l);
@@ -311,7 +312,7 @@ static int allowed_prefixes(struct arena *scratch, const struct pipeline_layers 
             open += g.inside[set] == 0;
             open -= ++g.inside[set] == g.size[set];
         }
-        may[i] = open == 0;
+        may[i] = open == 0 && (!l->borders || i + 1 == l->n || l->borders[i + 1]);
         n += may[i];
     }
     return n;
@@ -397,7 +398,7 @@ struct cut_states *hp_cut_states(struct arena *arena, const struct pipeline_laye
     struct arena scratch = { 0 };
     struct cut_states *s = NEW(arena, struct cut_states, 1);
     struct walk walk = { .arena = &scratch, .layers = layers, .max = max_antichains };
-    if (layers->n <= MAX_LAYERS && walk_antichains(&walk))
+    if (!layers->borders && layers->n <= MAX_LAYERS && walk_antichains(&walk))
         keep_antichains(arena, s, &walk);
     else
         keep_prefixes(arena, &scratch, s, layers, max_prefixes);

@@ -19,6 +19,8 @@ struct pipeline_layers {
     const int *together; /* layers with the same number >= 0 may not be parted; NULL: all may */
     bool every; /* every set closed under predecessors is a state, not only what an antichain
                    and all before it make up, which begins with layer 0 */
+    const bool *borders; /* a stage may begin with layer i, and stages are runs of layers; NULL:
+                            wherever */
 };
 
 struct cut_states {

@@ -1,7 +1,6 @@
 /* A change of a plan: its blocks are rewritten, the timeline is replayed, kept or undone. */
 #include "sim/delta/delta.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "sim/delta/targets.h"
@@ -25,7 +24,8 @@ struct delta {
     struct hypar_plan *plan;
     struct lowering *lowering;
     struct timing *timing;
-    bool whole; /* several micro-batches, or other slots in turn: replayed as a whole */
+    bool whole;   /* several micro-batches, or other slots in turn: replayed as a whole */
+    bool gathers; /* parameters that are divided are gathered behind other operators */
     ticks length, old_length;
     struct delta_timeline *timeline;
     int next_id;
@@ -200,7 +200,8 @@ static void rewait(struct delta *d, int number)
 
 /* Whoever may wait for a block that has other tasks now: of an exchange that is settled
  * otherwise all its readers, of a fusion group those that know its tasks by ids which are no
- * more. */
+ * more. What is gathered waits for parts of another operator by their devices, which may be
+ * others though the tasks are as many. */
 static void mark_waiting(struct delta *d)
 {
     const struct training_graph *k = &d->lowering->training;
@@ -212,7 +213,8 @@ static void mark_waiting(struct delta *d)
         if (block.kind == BLOCK_UPDATE)
             mark_target(d, k->n_op_passes + k->n_tail + block.index);
         if (block.kind != BLOCK_COMPUTE ||
-            (!d->groups_changed && before->first == d->timing->blocks->first[before->number]))
+            (!d->groups_changed && !d->gathers &&
+             before->first == d->timing->blocks->first[before->number]))
             continue;
         for (int op_pass = block.index; op_pass >= 0; op_pass = d->next[op_pass])
             mark_target(d, op_pass);
@@ -458,7 +460,9 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     struct lowering *lowering;
     struct arena arena = { 0 };
     *out = NULL;
-    assert(plan->clip <= 0); /* a search leaves that to the end */
+    if (plan->clip > 0) /* a search leaves that to the end */
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "gradients are clipped, which no change is simulated with");
     TRY(hp_check_lowerable(plan, err));
     struct sim_cache *own = sim_cache ? NULL : hp_sim_cache_new(plan, options);
     sim_cache = sim_cache ? sim_cache : own;
@@ -475,6 +479,8 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     d->lowering = lowering;
     d->timing = hp_timing_new(lowering, NULL, options, &sim_cache->costs);
     d->whole = hp_has_order(lowering) || lowering->options.bucket_bytes > 0;
+    for (int i = 0; i < lowering->training.n_exchanges; i++)
+        d->gathers |= lowering->training.exchange[i].division == DIVIDE_GATHER;
     make_room(d);
     if (!sim_cache->loads.costs)
         hp_loads_begin(&sim_cache->loads, &sim_cache->costs, &lowering->training);

@@ -163,6 +163,17 @@ enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
     return status;
 }
 
+/* Of those that task `t` waits for, the event of the last that ended; -1: it waits for none. */
+static int64_t last_before(const struct hypar_sim *sim, int t)
+{
+    const struct task_graph *g = &sim->file->graph;
+    int last = -1;
+    for (int64_t i = g->after_start[t]; i < g->after_start[t + 1]; i++)
+        if (last < 0 || sim->file_times[g->after[i]].end > sim->file_times[last].end)
+            last = g->after[i];
+    return last < 0 ? -1 : g->task[last].number;
+}
+
 bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event)
 {
     if (i < 0 || i >= sim->file->graph.n_tasks)
@@ -175,9 +186,11 @@ bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_even
         .id = what->id,
         .device = what->device,
         .op = -1,
+        .tensor = -1,
         .micro = -1,
         .stage = -1,
         .bytes = what->bytes > 0 ? what->bytes : 0,
+        .after = last_before(sim, t),
         .ready_s = hp_seconds(times->ready),
         .start_s = hp_seconds(times->start),
         .end_s = hp_seconds(times->end),

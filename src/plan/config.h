@@ -1,7 +1,7 @@
-/* search/mcmc/config.h - how one operator is split and placed, apart from any plan. Internal.
+/* plan/config.h - how one operator is split and placed, apart from any plan. Internal.
  */
-#ifndef SEARCH_MCMC_CONFIG_H
-#define SEARCH_MCMC_CONFIG_H
+#ifndef PLAN_CONFIG_H
+#define PLAN_CONFIG_H
 
 #include "plan/plan.h"
 
@@ -10,8 +10,15 @@ struct op_config {
     struct split split; /* sizes and devices are whoever's made it */
     int n_parts;
     int replicas;      /* of its stage, where they share minibatches; else 1 */
-    const int *device; /* of each part; those of replica 0, then of 1, ... */
+    const int *device; /* of each part; those of replica 0, then of 1, ...; NULL: as
+                          hp_plan_set() chooses */
 };
+
+/* What a caller of the library gives, whose lists it shares; `scratch` is for the way. Does it
+ * fit the operator, its stage and the machine? HYPAR_INFEASIBLE, with the operator. */
+enum hypar_status hp_config_read(struct op_config *out, const struct hypar_plan *plan,
+                                 const struct hypar_split *split, struct arena *scratch,
+                                 struct hypar_error *err);
 
 /* How `op` is in the plan now; copied into the arena. */
 struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct arena *arena);
@@ -29,4 +36,4 @@ bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *conf
 struct op_config hp_config_follow(const struct hypar_graph *graph, int tensor,
                                   const struct op_config *from, int to, struct arena *arena);
 
-#endif /* SEARCH_MCMC_CONFIG_H */
+#endif /* PLAN_CONFIG_H */

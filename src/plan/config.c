@@ -1,7 +1,9 @@
 /* How one operator is split and placed, taken from a plan and put into one. */
-#include "search/mcmc/config.h"
+#include "plan/config.h"
 
 #include <string.h>
+
+#include "plan/check.h"
 
 struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct arena *arena)
 {
@@ -21,6 +23,57 @@ struct op_config hp_config_of(const struct hypar_plan *plan, int op, struct aren
     c.device =
         memcpy(NEW(arena, int, p->n_devices), p->device, (size_t)p->n_devices * sizeof(int));
     return c;
+}
+
+/* Where the devices of an operator's stage belong; NULL: there are no stages. */
+static const struct device_home *stage_home(const struct hypar_plan *plan, int op,
+                                            struct arena *arena)
+{
+    int s = plan->ops[op].stage;
+    if (s < 0)
+        return NULL;
+    const struct hypar_stage *stage = &plan->stages[s];
+    struct device_home *home = NEW(arena, struct device_home, plan->n_all_devices);
+    for (int d = 0; d < plan->n_all_devices; d++)
+        home[d].stage = -1;
+    for (int i = 0; i < stage->n_devices; i++)
+        home[stage->device[i]] =
+            (struct device_home){ s, s, i / (stage->n_devices / stage->replicas) };
+    return home;
+}
+
+static enum hypar_status read_config(struct op_config *c, const struct hypar_plan *plan,
+                                     struct arena *scratch, struct hypar_error *err)
+{
+    const struct nest *nest = plan->graph->ops[c->op].nest;
+    int available;
+    TRY(hp_check_split(nest, &c->split, err));
+    TRY(hp_check_replicas(plan, c->op, &c->split, err));
+    c->n_parts = hp_part_count(nest, &c->split);
+    c->replicas = (int)hp_plan_devices_needed(plan, c->op, 1);
+    if (!c->device && !hp_plan_has_default(plan, c->op, c->n_parts, &available))
+        return hp_fail(err, HYPAR_INFEASIBLE, "%d parts for %d devices, none of which is named",
+                       c->n_parts, available);
+    if (!c->device)
+        return HYPAR_OK;
+    return hp_check_devices(plan, c->op, c->device, c->n_parts,
+                            stage_home(plan, c->op, scratch), err);
+}
+
+enum hypar_status hp_config_read(struct op_config *out, const struct hypar_plan *plan,
+                                 const struct hypar_split *split, struct arena *scratch,
+                                 struct hypar_error *err)
+{
+    if (split->op < 0 || split->op >= plan->graph->n_ops)
+        return hp_fail(err, HYPAR_INFEASIBLE, "operator %d of %d", split->op,
+                       plan->graph->n_ops);
+    *out = (struct op_config){ .op = split->op, .device = split->device };
+    for (int a = 0; a < plan->graph->ops[split->op].nest->n_axes; a++) {
+        out->split.degree[a] = split->degree[a];
+        out->split.sizes[a] = split->sizes[a];
+    }
+    return hp_in(err, read_config(out, plan, scratch, err), "op '%s'",
+                 plan->graph->ops[split->op].name);
 }
 
 void hp_config_apply(struct hypar_plan *plan, const struct op_config *c)
@@ -48,16 +101,6 @@ bool hp_config_is_so(const struct hypar_plan *plan, const struct op_config *c)
 
 /* Following --------------------------------------------------------------------------- */
 
-/* The axis whose parts divide dimension `d` of an operand; -1: none does. */
-static int dividing_axis(const struct nest *nest, int operand, int d)
-{
-    const struct dim_map *map = &nest->operand[operand].dim[d];
-    if (map->kind != DIM_AXIS && map->kind != DIM_PRODUCT)
-        return -1;
-    int a = hp_leading_axis(nest, operand, d);
-    return a >= 0 && nest->axis[a].splittable ? a : -1;
-}
-
 static int operand_of(const struct op *op, int tensor)
 {
     int o = 0;
@@ -81,8 +124,8 @@ static void pair_axes(struct pairing *p, int from_operand, int to_operand, int n
     for (int a = 0; a < p->from->n_axes; a++)
         p->to_axis[a] = -1;
     for (int d = 0; d < n_dims; d++) {
-        int a = dividing_axis(p->from, from_operand, d);
-        int b = dividing_axis(p->to, to_operand, d);
+        int a = hp_dividing_axis(p->from, from_operand, d);
+        int b = hp_dividing_axis(p->to, to_operand, d);
         if (a < 0 || b < 0 || p->to_axis[a] >= 0 || taken[b])
             continue;
         p->to_axis[a] = b;

@@ -1,4 +1,4 @@
-/* In which segment of a micro-batch a device takes part in a comm. */
+/* In which action of a micro-batch a device takes part in a comm. */
 #include "program/lowering.h"
 
 /* The last of the device's passes that contribute to the comm; -1: none does. */
@@ -10,8 +10,8 @@ static int last_contribution(const struct lowering *s, int body, const struct ex
         const struct source *from = &x->writer[p->feed[i].writer];
         if (s->body[body].layout[from->op]->device[p->feed[i].part] != device)
             continue;
-        int segment = hp_pass_segment(s, hp_source_pass(&s->training, from));
-        last = segment > last ? segment : last;
+        int action = hp_pass_action(s, hp_source_pass(&s->training, from));
+        last = action > last ? action : last;
     }
     return last;
 }
@@ -39,19 +39,19 @@ static int first_reading(const struct lowering *s, int body, const struct exchan
         if (p->wait[i].comm != comm ||
             s->body[body].layout[op]->device[p->wait[i].part] != device)
             continue;
-        int segment = hp_segment(&s->schedule, s->schedule.stage_of_op[op], phase);
-        first = first < 0 || segment < first ? segment : first;
+        int action = hp_action(&s->schedule, s->schedule.stage_of_op[op], phase);
+        first = first < 0 || action < first ? action : first;
     }
     return first;
 }
 
-/* Of a gradient that is divided: the last segment in which it is computed, by anyone. */
+/* Of a gradient that is divided: the last action in which it is computed, by anyone. */
 static int last_writer(const struct lowering *s, const struct exchange *x)
 {
     int last = 0;
     for (int w = 0; w < x->n_writers; w++) {
-        int segment = hp_pass_segment(s, hp_source_pass(&s->training, &x->writer[w]));
-        last = segment > last ? segment : last;
+        int action = hp_pass_action(s, hp_source_pass(&s->training, &x->writer[w]));
+        last = action > last ? action : last;
     }
     return last;
 }
@@ -64,24 +64,24 @@ static bool is_in(const struct slot_list *list, int stage)
     return found;
 }
 
-int hp_comm_segment(const struct lowering *s, int body, int exchange, int comm, int device)
+int hp_comm_action(const struct lowering *s, int body, int exchange, int comm, int device)
 {
     const struct exchange *x = &s->training.exchange[exchange];
     const struct slot_list *list = hp_slots_of(&s->schedule, device);
     enum phase phase = x->backward ? PHASE_BACKWARD : PHASE_FORWARD;
     if (list->n_stages == 1 && !s->schedule.apart)
-        return hp_segment(&s->schedule, list->stage[0], phase);
+        return hp_action(&s->schedule, list->stage[0], phase);
     if (x->division == DIVIDE_GATHER) /* all who have it are in one stage */
-        return hp_segment(&s->schedule, s->schedule.stage_of_op[x->first.op], phase);
+        return hp_action(&s->schedule, s->schedule.stage_of_op[x->first.op], phase);
     if (x->division == DIVIDE_SUM)
         return last_writer(s, x);
     const struct pattern *p = hp_exchange_pattern(s, body, exchange);
-    int segment = last_contribution(s, body, x, p, comm, device);
+    int action = last_contribution(s, body, x, p, comm, device);
     int writer = x->n_writers ? s->schedule.stage_of_op[x->writer[0].op] : -1;
-    if (segment < 0 && phase == PHASE_FORWARD && writer >= 0 && is_in(list, writer) &&
+    if (action < 0 && phase == PHASE_FORWARD && writer >= 0 && is_in(list, writer) &&
         sums(p, comm, device))
-        segment = hp_segment(&s->schedule, writer, phase);
-    if (segment < 0)
-        segment = first_reading(s, body, x, p, comm, device, phase);
-    return segment < 0 ? hp_segment(&s->schedule, list->stage[0], phase) : segment;
+        action = hp_action(&s->schedule, writer, phase);
+    if (action < 0)
+        action = first_reading(s, body, x, p, comm, device, phase);
+    return action < 0 ? hp_action(&s->schedule, list->stage[0], phase) : action;
 }

@@ -1,0 +1,206 @@
+/* Writing figures: tables for programs, and pictures in which each line has the paper's point
+ * and ours on a logarithmic axis. */
+#include "bench/figures.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "report/svg/svg.h"
+
+void figures_begin(struct figures *f, const char *paper, int *argc, char **argv)
+{
+    int kept = 1;
+    *f = (struct figures){ .paper = paper };
+    for (int i = 1; i < *argc; i++) {
+        const char **folder = strcmp(argv[i], "--csv") == 0   ? &f->csv
+                              : strcmp(argv[i], "--svg") == 0 ? &f->svg
+                                                              : NULL;
+        if (!folder) {
+            argv[kept++] = argv[i];
+        } else if (i + 1 < *argc) {
+            *folder = argv[++i];
+            mkdir(*folder, 0777); /* it may be there; opening files tells */
+        } else {
+            fprintf(stderr, "%s: %s takes a folder\n", argv[0], argv[i]);
+            exit(2);
+        }
+    }
+    *argc = kept;
+    argv[kept] = NULL;
+}
+
+/* "FOLDER/hypar-figure-6-a.csv" of HyPar's "Figure 6 (a)". */
+static FILE *open_figure(const struct figures *f, const char *folder, const char *ending)
+{
+    char path[1024], name[2 * FIGURE_TEXT];
+    size_t n = 0;
+    snprintf(name, sizeof name, "%s-%s", f->paper, f->name);
+    for (const char *c = name; *c; c++)
+        if (isalnum((unsigned char)*c))
+            name[n++] = (char)tolower((unsigned char)*c);
+        else if (n && name[n - 1] != '-')
+            name[n++] = '-';
+    name[n && name[n - 1] == '-' ? n - 1 : n] = '\0';
+    snprintf(path, sizeof path, "%s/%s.%s", folder, name, ending);
+    FILE *to = fopen(path, "w");
+    if (!to) {
+        perror(path);
+        exit(4);
+    }
+    return to;
+}
+
+static void close_figure(FILE *to)
+{
+    if (ferror(to) || fclose(to) != 0) {
+        perror("figure");
+        exit(4);
+    }
+}
+
+static void write_csv(const struct figures *f)
+{
+    FILE *to = open_figure(f, f->csv, "csv");
+    fputs("paper,figure,what,unit,row,series,printed,ours,ratio\n", to);
+    for (int i = 0; i < f->n; i++) {
+        const struct figure_point *p = &f->point[i];
+        fprintf(to, "\"%s\",\"%s\",\"%s\",\"%s\",\"%s\",\"%s\",%.6g,%.6g,%.6g\n", f->paper,
+                f->name, f->what, f->unit, p->row, p->series, p->printed, p->ours,
+                p->ours / p->printed);
+    }
+    close_figure(to);
+}
+
+/* Pictures ------------------------------------------------------------------------------ */
+
+enum { WIDTH = 940, LEFT = 330, RIGHT = 910, TOP = 92, LINE = 17 };
+
+struct scale {
+    double low, high;
+};
+
+static struct scale scale_of(const struct figures *f)
+{
+    struct scale s = { INFINITY, 0 };
+    for (int i = 0; i < f->n; i++) {
+        s.low = fmin(s.low, fmin(f->point[i].printed, f->point[i].ours));
+        s.high = fmax(s.high, fmax(f->point[i].printed, f->point[i].ours));
+    }
+    s.low /= 1.1;
+    s.high *= 1.1;
+    return s;
+}
+
+static double place(const struct scale *s, double value)
+{
+    return LEFT + (RIGHT - LEFT) * log(value / s->low) / log(s->high / s->low);
+}
+
+static void draw_scale(FILE *to, const struct scale *s, int bottom)
+{
+    bool crowded = s->high / s->low > 1e3;
+    for (double power = pow(10, floor(log10(s->low))); power <= s->high; power *= 10)
+        for (int part = 1; part <= (crowded ? 1 : 5); part = part == 1 ? 2 : part + 3) {
+            char text[32];
+            if (part * power < s->low || part * power > s->high)
+                continue;
+            double x = place(s, part * power);
+            hp_svg_line(to, x, TOP - 10, x, bottom, "#e4e4e4", 1);
+            snprintf(text, sizeof text, "%.4g", part * power);
+            hp_svg_text(to, x, bottom + 18, SVG_MIDDLE, 12, text);
+        }
+}
+
+static void draw_point(FILE *to, const struct scale *s, const struct figure_point *p, double y,
+                       const char *colour)
+{
+    double printed = place(s, p->printed), ours = place(s, p->ours);
+    hp_svg_line(to, printed, y, ours, y, colour, 1.5);
+    hp_svg_begin_circle(to, printed, y, 5);
+    fprintf(to, " fill=\"#fff\" stroke=\"%s\" stroke-width=\"1.5\"/>\n", colour);
+    hp_svg_begin_circle(to, ours, y, 3);
+    fprintf(to, " fill=\"%s\"><title>", colour);
+    hp_svg_escape(to, p->row);
+    fputs(", ", to);
+    hp_svg_escape(to, p->series);
+    fprintf(to, ": paper %.4g, ours %.4g</title></circle>\n", p->printed, p->ours);
+}
+
+/* The colour of a series: its number among those that the figure has. */
+static int series_number(const struct figures *f, int point)
+{
+    int number = 0;
+    for (int i = 0; i < f->n; i++) {
+        bool first = true;
+        for (int k = 0; k < i; k++)
+            first &= strcmp(f->point[k].series, f->point[i].series) != 0;
+        if (strcmp(f->point[i].series, f->point[point].series) == 0)
+            return number;
+        number += first;
+    }
+    return number;
+}
+
+static void write_svg(const struct figures *f)
+{
+    FILE *to = open_figure(f, f->svg, "svg");
+    struct scale s = scale_of(f);
+    int bottom = TOP + LINE * f->n;
+    char title[3 * FIGURE_TEXT], subtitle[2 * FIGURE_TEXT];
+    snprintf(title, sizeof title, "%s, %s: %s", f->paper, f->name, f->what);
+    snprintf(subtitle, sizeof subtitle, "rings: the paper's; dots: ours%s%s",
+             *f->unit ? "; in " : "", f->unit);
+    hp_svg_begin(to, WIDTH, bottom + 36, title, subtitle);
+    draw_scale(to, &s, bottom);
+    for (int i = 0; i < f->n; i++) {
+        const struct figure_point *p = &f->point[i];
+        char label[2 * FIGURE_TEXT + 2];
+        double y = TOP + LINE * i;
+        snprintf(label, sizeof label, "%s%s%s", p->row, *p->series ? ", " : "", p->series);
+        hp_svg_text(to, LEFT - 10, y + 4, SVG_END, 12, label);
+        draw_point(to, &s, p, y, hp_svg_colour(series_number(f, i)));
+    }
+    hp_svg_end(to);
+    close_figure(to);
+}
+
+/* Points -------------------------------------------------------------------------------- */
+
+static void write_figure(struct figures *f)
+{
+    if (f->n && f->csv)
+        write_csv(f);
+    if (f->n && f->svg)
+        write_svg(f);
+    f->n = 0;
+}
+
+void figure(struct figures *f, const char *name, const char *what, const char *unit)
+{
+    write_figure(f);
+    snprintf(f->name, sizeof f->name, "%s", name);
+    snprintf(f->what, sizeof f->what, "%s", what);
+    snprintf(f->unit, sizeof f->unit, "%s", unit);
+}
+
+void figure_point(struct figures *f, const char *row, const char *series, double printed,
+                  double ours)
+{
+    if (f->n == FIGURE_POINTS || !(printed > 0) || !(ours > 0) || !isfinite(ours))
+        return;
+    struct figure_point *p = &f->point[f->n++];
+    snprintf(p->row, sizeof p->row, "%s", row);
+    snprintf(p->series, sizeof p->series, "%s", series);
+    p->printed = printed;
+    p->ours = ours;
+}
+
+void figures_end(struct figures *f)
+{
+    write_figure(f);
+}

@@ -1,0 +1,353 @@
+/* What a shell completes: commands, options and their words, from the tables of the options. */
+#include "cli/opt.h"
+
+#include <string.h>
+
+/* The option takes a value; what of it is known. */
+struct value_words {
+    const char *name; /* "MACHINE" */
+    bool files, any;  /* a file may be named; there are words */
+};
+
+static struct value_words value_of(const struct argp_option *option)
+{
+    return (struct value_words){ option->arg, opt_is_file(option->key),
+                                 opt_word(option->key, 0) != NULL };
+}
+
+/* "a b c". */
+static void put_words(FILE *to, const char *(*word)(int i), const char *between)
+{
+    const char *text;
+    for (int i = 0; word && (text = word(i)); i++)
+        fprintf(to, "%s%s", i ? between : "", text);
+}
+
+static void put_option_words(FILE *to, int key)
+{
+    const char *text;
+    for (int i = 0; (text = opt_word(key, i)); i++)
+        fprintf(to, "%s%s", i ? " " : "", text);
+}
+
+/* `text` with a backslash before each of `special`, and a quote as `quote`. */
+static void put_escaped(FILE *to, const char *text, const char *special, const char *quote)
+{
+    for (; *text; text++) {
+        if (*text == '\'') {
+            fputs(quote, to);
+            continue;
+        }
+        if (strchr(special, *text))
+            fputc('\\', to);
+        fputc(*text, to);
+    }
+}
+
+/* May the operand be a file? Names of what is built in alone are no files. */
+static bool takes_files(const struct command *command)
+{
+    return command->max_operands && !command->names_alone;
+}
+
+/* bash ------------------------------------------------------------------------------------ */
+
+/* "--planner|-p", or with a blank between. */
+static void put_bash_option(FILE *to, const struct argp_option *o, char between)
+{
+    fprintf(to, "--%s", o->name);
+    if (o->key < 128)
+        fprintf(to, "%c-%c", between, o->key);
+}
+
+static void put_bash_command(FILE *to, const struct command *command)
+{
+    struct argp_option row[OPT_MAX_ROWS];
+    int n = opt_rows(command, row);
+    fprintf(to, "    %s)\n        options=\"", command->name);
+    for (int i = 0; i < n; i++) {
+        fputs(i ? " " : "", to);
+        put_bash_option(to, &row[i], ' ');
+    }
+    fputs("\"\n        case $before in\n", to);
+    for (int i = 0; i < n; i++) {
+        struct value_words value = value_of(&row[i]);
+        if (!value.name)
+            continue;
+        fputs("        ", to);
+        put_bash_option(to, &row[i], '|');
+        fputs(") value=1", to);
+        if (value.any) {
+            fputs(" words=\"", to);
+            put_option_words(to, row[i].key);
+            fputs("\"", to);
+        }
+        fprintf(to, "%s%s ;;\n", value.files ? " files=1" : "",
+                row[i].key == OPT_ON ? " end=:" : "");
+    }
+    fputs("        *) words=\"", to);
+    put_words(to, command->operand_word, " ");
+    fprintf(to, "\"%s ;;\n        esac\n        ;;\n", takes_files(command) ? " files=1" : "");
+}
+
+static void put_bash(FILE *to)
+{
+    const struct command *command;
+    fputs("# bash completion of hypar, written by 'hypar completion bash'\n"
+          "_hypar()\n"
+          "{\n"
+          "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+          "    local options= words= files= value= end=\n"
+          "    COMPREPLY=()\n"
+          "    # '=' is a word of its own: --planner=dp, torus:4x4,device=h100\n"
+          "    if [ \"$cur\" = = ]; then\n"
+          "        cur=\n"
+          "    elif [ \"$before\" = = ]; then\n"
+          "        before=${COMP_WORDS[COMP_CWORD - 2]}\n"
+          "    fi\n"
+          "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
+          "        words=\"",
+          to);
+    for (int i = 0; (command = opt_command(i)); i++)
+        fprintf(to, "%s ", command->name);
+    fputs("help version\" options=\"--help --version\"\n"
+          "    else\n"
+          "    case ${COMP_WORDS[1]} in\n"
+          "    help)\n        words=\"",
+          to);
+    for (int i = 0; (command = opt_command(i)); i++)
+        fprintf(to, "%s%s", i ? " " : "", command->name);
+    fputs("\"\n        ;;\n", to);
+    for (int i = 0; (command = opt_command(i)); i++)
+        put_bash_command(to, command);
+    fputs("    esac\n"
+          "    case $before in\n"
+          "    *,device) value=1 files=1 end= words=\"",
+          to);
+    put_words(to, opt_device_word, " ");
+    fputs("\" ;;\n"
+          "    esac\n"
+          "    fi\n"
+          "    if [ -z \"$value\" ] && [ \"${cur#-}\" != \"$cur\" ]; then\n"
+          "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
+          "        return\n"
+          "    fi\n"
+          "    # a list: what is before the last comma stays\n"
+          "    local last=${cur##*,}\n"
+          "    mapfile -t COMPREPLY < <(compgen -P \"${cur%\"$last\"}\" -S \"$end\" -W "
+          "\"$words\" "
+          "-- \"$last\")\n"
+          "    if [ -n \"$files\" ]; then\n"
+          "        mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$cur\")\n"
+          "        compopt -o filenames 2>/dev/null\n"
+          "    fi\n"
+          "    [ -z \"$end\" ] || compopt -o nospace 2>/dev/null\n"
+          "}\n"
+          "complete -F _hypar hypar\n",
+          to);
+}
+
+/* zsh ------------------------------------------------------------------------------------- */
+
+static void put_zsh_value(FILE *to, const struct argp_option *o,
+                          const struct value_words *value)
+{
+    fputc(':', to);
+    put_escaped(to, value->name, ":\\", "'\\''");
+    fputc(':', to);
+    if (o->key == OPT_ON)
+        fputs("_hypar_machine", to);
+    else if (value->any) {
+        fprintf(to, "%s", value->files ? "{_hypar_or_file " : "(");
+        put_option_words(to, o->key);
+        fputs(value->files ? "}" : ")", to);
+    } else if (value->files) {
+        fputs("_files", to);
+    }
+}
+
+/* One as '--on=[help]:MACHINE:action', and its short form as '-m+[...'. */
+static void put_zsh_option(FILE *to, const struct argp_option *o, bool is_short)
+{
+    struct value_words value = value_of(o);
+    fputs("            '", to);
+    if (is_short)
+        fprintf(to, "-%c%s", o->key, value.name ? "+" : "");
+    else
+        fprintf(to, "--%s%s", o->name, value.name ? "=" : "");
+    fputs("[", to);
+    put_escaped(to, o->doc, "[]\\", "'\\''");
+    fputs("]", to);
+    if (value.name)
+        put_zsh_value(to, o, &value);
+    fputs("' \\\n", to);
+}
+
+static void put_zsh_command(FILE *to, const struct command *command)
+{
+    struct argp_option row[OPT_MAX_ROWS];
+    int n = opt_rows(command, row);
+    fprintf(to, "    %s)\n        _arguments -s \\\n", command->name);
+    for (int i = 0; i < n; i++) {
+        put_zsh_option(to, &row[i], false);
+        if (row[i].key < 128)
+            put_zsh_option(to, &row[i], true);
+    }
+    fputs("            '*:operand:", to);
+    if (command->operand_word == opt_topology_word) {
+        fputs("_hypar_machine", to);
+    } else if (command->operand_word) {
+        fputs(takes_files(command) ? "{_hypar_or_file " : "(", to);
+        put_words(to, command->operand_word, " ");
+        fputs(takes_files(command) ? "}" : ")", to);
+    } else if (takes_files(command)) {
+        fputs("_files", to);
+    }
+    fputs("'\n        ;;\n", to);
+}
+
+static void put_zsh(FILE *to)
+{
+    const struct command *command;
+    fputs("#compdef hypar\n"
+          "# zsh completion of hypar, written by 'hypar completion zsh'\n"
+          "_hypar_or_file()\n"
+          "{\n"
+          "    compadd -- \"$@\"\n"
+          "    _files\n"
+          "}\n"
+          "_hypar_machine()\n"
+          "{\n"
+          "    if compset -P '*,device='; then\n"
+          "        compadd -- ",
+          to);
+    put_words(to, opt_device_word, " ");
+    fputs("\n    else\n        compadd -S : -- ", to);
+    put_words(to, opt_topology_word, " ");
+    fputs("\n    fi\n"
+          "    _files\n"
+          "}\n"
+          "_hypar()\n"
+          "{\n"
+          "    if ((CURRENT == 2)); then\n"
+          "        local -a commands\n"
+          "        commands=(\n",
+          to);
+    for (int i = 0; (command = opt_command(i)); i++) {
+        fprintf(to, "            '%s:", command->name);
+        put_escaped(to, command->summary, "\\", "'\\''");
+        fputs("'\n", to);
+    }
+    fputs("        )\n"
+          "        _describe command commands\n"
+          "        return\n"
+          "    fi\n"
+          "    shift words\n"
+          "    ((CURRENT--))\n"
+          "    case $words[1] in\n",
+          to);
+    for (int i = 0; (command = opt_command(i)); i++)
+        put_zsh_command(to, command);
+    fputs("    esac\n"
+          "}\n"
+          "_hypar \"$@\"\n",
+          to);
+}
+
+/* fish ------------------------------------------------------------------------------------ */
+
+static void put_fish_begin(FILE *to, const struct command *command)
+{
+    fprintf(to, "complete -c hypar -n '__fish_seen_subcommand_from %s'", command->name);
+}
+
+static void put_fish_option(FILE *to, const struct command *command,
+                            const struct argp_option *o)
+{
+    struct value_words value = value_of(o);
+    put_fish_begin(to, command);
+    fprintf(to, " -l %s", o->name);
+    if (o->key < 128)
+        fprintf(to, " -s %c", o->key);
+    if (value.name)
+        fputs(value.files ? " -r -F" : " -x", to);
+    if (value.any) {
+        fputs(" -a '", to);
+        put_option_words(to, o->key);
+        fputs("'", to);
+    }
+    fputs(" -d '", to);
+    put_escaped(to, o->doc, "\\", "\\'");
+    fputs("'\n", to);
+}
+
+static void put_fish_command(FILE *to, const struct command *command)
+{
+    struct argp_option row[OPT_MAX_ROWS];
+    int n = opt_rows(command, row);
+    fprintf(to, "complete -c hypar -n __fish_use_subcommand -a %s -d '", command->name);
+    put_escaped(to, command->summary, "\\", "\\'");
+    fputs("'\n", to);
+    if (command->max_operands) {
+        put_fish_begin(to, command);
+        fputs(takes_files(command) ? " -F" : "", to);
+        fputs(" -a '", to);
+        put_words(to, command->operand_word, " ");
+        fputs("'\n", to);
+    }
+    for (int i = 0; i < n; i++)
+        put_fish_option(to, command, &row[i]);
+}
+
+static void put_fish(FILE *to)
+{
+    const struct command *command;
+    fputs("# fish completion of hypar, written by 'hypar completion fish'\n"
+          "complete -c hypar -f\n",
+          to);
+    for (int i = 0; (command = opt_command(i)); i++)
+        put_fish_command(to, command);
+}
+
+/* ----------------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *name;
+    void (*put)(FILE *to);
+} shells[] = { { "bash", put_bash }, { "zsh", put_zsh }, { "fish", put_fish } };
+
+enum { N_SHELLS = sizeof shells / sizeof shells[0] };
+
+static const char *shell_word(int i)
+{
+    return i < N_SHELLS ? shells[i].name : NULL;
+}
+
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct hypar_output out;
+    int shell = 0;
+    while (shell < N_SHELLS && strcmp(shells[shell].name, args->operand[0]) != 0)
+        shell++;
+    if (shell == N_SHELLS)
+        return opt_usage(err, "completion: '%.40s' is not bash, zsh or fish", args->operand[0]);
+    enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
+    if (status != HYPAR_OK)
+        return status;
+    shells[shell].put(out.file);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+const struct command cmd_completion = {
+    .name = "completion",
+    .operands = "bash|zsh|fish",
+    .min_operands = 1,
+    .max_operands = 1,
+    .operand_word = shell_word,
+    .names_alone = true,
+    .summary = "what a shell completes, for bash, zsh or fish",
+    .doc =
+        "Print what makes a shell complete commands, options and their words. 'make install' "
+        "puts it where the shells look; otherwise, in bash: source <(hypar completion bash).",
+    .run = run,
+};

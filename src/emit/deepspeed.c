@@ -1,0 +1,132 @@
+/* DeepSpeed: its configuration. Replicas that divide optimizer, gradients and parameters
+ * (ZeRO), and stages of equal layers; every operator is split by samples alone. */
+#include "emit/layouts.h"
+
+#include "base/json.h"
+#include "graph/repeated.h"
+
+static axis_set sample_axes(const struct hypar_graph *graph, int op)
+{
+    const struct nest *nest = graph->ops[op].nest;
+    axis_set axes = 0;
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->axis[a].role == HYPAR_SAMPLE || nest->axis[a].role == HYPAR_COPY)
+            axes |= (axis_set)1 << a;
+    return axes;
+}
+
+static enum hypar_status check_words(const struct hypar_layout *l, struct hypar_error *err)
+{
+    if (l->recompute == HYPAR_RECOMPUTE_SELECTIVE)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "recompute 'selective', DeepSpeed computes whole layers again; expected "
+                       "'full' or 'none'");
+    return HYPAR_OK;
+}
+
+/* The first operator that a tensor degree would split. */
+static enum hypar_status refuse_tensor(const struct hypar_graph *graph, int tensor,
+                                       struct hypar_error *err)
+{
+    for (int op = 0; op < graph->n_ops; op++) {
+        const struct nest *nest = graph->ops[op].nest;
+        int axis = hp_nest_axis(nest, 'k');
+        if (nest->kind == OP_LINEAR && axis >= 0)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s': axis 'k' is split %d ways, DeepSpeed splits samples "
+                           "alone; expected tensor 1",
+                           graph->ops[op].name, tensor);
+    }
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "tensor %d, DeepSpeed splits samples alone; expected 1", tensor);
+}
+
+static enum hypar_status allows(const struct hypar_plan *like, const struct hypar_layout *l,
+                                struct hypar_error *err)
+{
+    const struct hypar_graph *graph = like->graph;
+    struct repeated_layers layers = hp_repeated_layers(graph);
+    if (l->tensor > 1)
+        return refuse_tensor(graph, l->tensor, err);
+    TRY(hp_check_equal_parts(&hp_target_deepspeed, graph, l, layers.count, err));
+    return check_words(l, err);
+}
+
+static void put_precision(struct json_writer *w, enum hypar_precision precision)
+{
+    if (precision != HYPAR_BF16 && precision != HYPAR_FP16)
+        return;
+    hp_json_begin_object(w, hypar_precision_text(precision), true);
+    hp_json_put_bool(w, "enabled", true);
+    hp_json_end_object(w);
+}
+
+static void put_optimizer(struct json_writer *w, enum hypar_optimizer optimizer)
+{
+    static const char *const types[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_SGD] = "SGD",
+        [HYPAR_MOMENTUM] = "SGD",
+        [HYPAR_ADAM] = "Adam",
+        [HYPAR_ADAMW] = "AdamW",
+    };
+    hp_json_begin_object(w, "optimizer", true);
+    hp_json_put_string(w, "type", types[optimizer]);
+    if (optimizer == HYPAR_MOMENTUM || optimizer == HYPAR_ADAM) {
+        hp_json_begin_object(w, "params", true);
+        if (optimizer == HYPAR_MOMENTUM)
+            hp_json_put_number(w, "momentum", 0.9);
+        else
+            hp_json_put_bool(w, "adam_w_mode", false);
+        hp_json_end_object(w);
+    }
+    hp_json_end_object(w);
+}
+
+/* In a pipeline every layer but the last of each stage is computed again from its input. */
+static void put_stages(struct json_writer *w, const struct hypar_layout *l)
+{
+    if (l->pipeline <= 1)
+        return;
+    hp_json_begin_object(w, "pipeline", true);
+    hp_json_put_int(w, "stages", l->pipeline);
+    hp_json_put_string(w, "partition", "uniform");
+    hp_json_put_int(w, "activation_checkpoint_interval",
+                    l->recompute == HYPAR_RECOMPUTE_FULL ? 1 : 0);
+    hp_json_end_object(w);
+}
+
+static enum hypar_status write_json(const struct hypar_plan *plan, FILE *to,
+                                    struct hypar_error *err)
+{
+    struct json_writer w = { .file = to };
+    struct hypar_layout l;
+    TRY(hp_as_layout(&hp_target_deepspeed, plan, &l, err));
+    int64_t batch = plan->graph->batch;
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_int(&w, "train_batch_size", batch);
+    hp_json_put_int(&w, "train_micro_batch_size_per_gpu", batch / l.data / l.micro_batches);
+    hp_json_put_int(&w, "gradient_accumulation_steps", l.micro_batches);
+    hp_json_begin_object(&w, "zero_optimization", true);
+    hp_json_put_int(&w, "stage", (int)l.shard);
+    hp_json_end_object(&w);
+    put_stages(&w, &l);
+    put_precision(&w, plan->precision);
+    put_optimizer(&w, plan->optimizer);
+    if (plan->clip > 0)
+        hp_json_put_number(&w, "gradient_clipping", plan->clip);
+    hp_json_end_object(&w);
+    return HYPAR_OK;
+}
+
+const struct target hp_target_deepspeed = {
+    .name = "deepspeed",
+    .title = "DeepSpeed",
+    .summary = "its configuration, JSON",
+    .command = "deepspeed [--hostfile HOSTS --num_nodes NODES ]--num_gpus RANKS "
+               "train.py --deepspeed_config FILE",
+    .schedules = 1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_1F1B,
+    .axes = sample_axes,
+    .check = hp_check_as_layout,
+    .allows = allows,
+    .write = write_json,
+};

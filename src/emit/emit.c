@@ -1,0 +1,193 @@
+/* What plans are written for, one row each. */
+#include <string.h>
+
+#include "base/word.h"
+#include "emit/layouts.h"
+#include "emit/target.h"
+#include "machine/machine.h"
+
+static const struct target *const targets[] = {
+    &hp_target_torch,
+    &hp_target_megatron,
+    &hp_target_deepspeed,
+};
+
+enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
+
+int hypar_target_count(void)
+{
+    return TARGET_COUNT;
+}
+
+static struct hypar_target told(const struct target *row)
+{
+    return (struct hypar_target){ row->name, row->title, row->summary };
+}
+
+struct hypar_target hypar_target_at(int target)
+{
+    return told(targets[target]);
+}
+
+enum hypar_status hp_find_target(const struct target **out, const char *name,
+                                 struct hypar_error *err)
+{
+    const char *names[TARGET_COUNT];
+    char list[64];
+    *out = NULL;
+    for (int i = 0; i < TARGET_COUNT; i++) {
+        names[i] = targets[i]->name;
+        if (strcmp(names[i], name) == 0)
+            *out = targets[i];
+    }
+    if (*out)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_USAGE, "'%s': no such target, expected %s", name,
+                   hp_word_list(list, sizeof list, names, TARGET_COUNT));
+}
+
+enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,
+                                    struct hypar_error *err)
+{
+    const struct target *row;
+    TRY(hp_find_target(&row, name, err));
+    *out = told(row);
+    return HYPAR_OK;
+}
+
+/* "gpipe, 1f1b or interleaved": the schedules that a target has. */
+static const char *list_schedules(const struct target *target, char *text, size_t size)
+{
+    const char *names[HYPAR_SCHEDULE_COUNT];
+    int n = 0;
+    for (int kind = HYPAR_SCHEDULE_NONE + 1; kind < HYPAR_SCHEDULE_COUNT; kind++)
+        if (target->schedules >> kind & 1)
+            names[n++] = hypar_schedule_text((enum hypar_schedule_kind)kind);
+    return hp_word_list(text, size, names, n);
+}
+
+enum hypar_status hp_check_target_schedule(const struct target *target,
+                                           enum hypar_schedule_kind kind, bool in_turn,
+                                           struct hypar_error *err)
+{
+    char list[128];
+    if (target->schedules >> kind & 1 && !(in_turn && kind == HYPAR_SCHEDULE_NONE))
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE, "%s has no schedule '%s', expected %s", target->title,
+                   hypar_schedule_text(kind), list_schedules(target, list, sizeof list));
+}
+
+/* Processes that run a plan, one for each device that it uses. */
+struct ranks {
+    int all;
+    int nodes; /* that they are on */
+    int each;  /* of them on every node; 0: not as many on each */
+};
+
+static struct ranks count_ranks(const struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    struct ranks ranks = { 0 };
+    bool *used = NEW(&scratch, bool, plan->n_all_devices);
+    int *on_node = NEW(&scratch, int, plan->n_all_devices);
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        for (int i = 0; i < plan->ops[op].n_devices; i++)
+            used[plan->ops[op].device[i]] = true;
+    for (int d = 0; d < plan->n_all_devices; d++)
+        if (used[d]) {
+            int node = hp_machine_node(plan->machine, d);
+            ranks.all++;
+            ranks.nodes += !on_node[node];
+            ranks.each = ++on_node[node];
+        }
+    for (int node = 0; node < plan->n_all_devices; node++)
+        if (on_node[node] && on_node[node] != ranks.each)
+            ranks.each = 0;
+    hp_arena_free(&scratch);
+    return ranks;
+}
+
+int hypar_emit_ranks(const struct hypar_plan *plan)
+{
+    return count_ranks(plan).all;
+}
+
+/* `at` begins with `word`? Then what follows it. */
+static bool skip_word(const char **at, const char *word)
+{
+    size_t n = strlen(word);
+    bool is = strncmp(*at, word, n) == 0;
+    *at += is ? n : 0;
+    return is;
+}
+
+void hp_put_command(const struct target *target, const struct hypar_plan *plan,
+                    const char *file, FILE *to)
+{
+    struct ranks ranks = count_ranks(plan);
+    for (const char *at = target->command; *at;) {
+        if (skip_word(&at, "[")) {
+            if (ranks.nodes <= 1)
+                at = strchr(at, ']') + 1;
+        } else if (skip_word(&at, "]")) {
+            continue;
+        } else if (skip_word(&at, "NODES")) {
+            fprintf(to, "%d", ranks.nodes);
+        } else if (ranks.each && skip_word(&at, "RANKS")) {
+            fprintf(to, "%d", ranks.each);
+        } else if (skip_word(&at, "FILE")) {
+            fputs(file, to);
+        } else {
+            fputc(*at++, to);
+        }
+    }
+}
+
+enum hypar_status hypar_emit_command(const struct hypar_plan *plan, const char *target,
+                                     const char *file, FILE *to, struct hypar_error *err)
+{
+    const struct target *row;
+    TRY(hp_find_target(&row, target, err));
+    hp_put_command(row, plan, file, to);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_target_takes(const struct target *target, const struct hypar_graph *graph,
+                                  struct hypar_error *err)
+{
+    return target->takes ? target->takes(graph, err) : HYPAR_OK;
+}
+
+enum hypar_status hp_target_runs(const struct target *target, const struct hypar_plan *plan,
+                                 struct hypar_error *err)
+{
+    TRY(hp_target_takes(target, plan->graph, err));
+    return target->check(target, plan, err);
+}
+
+const char *hypar_emit_note(const struct hypar_plan *plan, const char *target)
+{
+    const struct target *row;
+    if (hp_find_target(&row, target, NULL) != HYPAR_OK || !row->note)
+        return NULL;
+    return row->note(plan);
+}
+
+enum hypar_status hypar_emit_check(const struct hypar_plan *plan, const char *target,
+                                   struct hypar_error *err)
+{
+    const struct target *row;
+    TRY(hp_find_target(&row, target, err));
+    return hp_target_runs(row, plan, err);
+}
+
+enum hypar_status hypar_emit(const struct hypar_plan *plan, const char *target, FILE *to,
+                             struct hypar_error *err)
+{
+    const struct target *row;
+    TRY(hp_find_target(&row, target, err));
+    if (!row->write)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "nothing is written for %s yet", row->title);
+    TRY(hp_target_runs(row, plan, err));
+    return row->write(plan, to, err);
+}

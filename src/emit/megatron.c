@@ -1,0 +1,172 @@
+/* Megatron-LM: the flags of its training script. It runs transformers whose layers are alike,
+ * as an expert's layout has them (plan/expert). */
+#include "emit/layouts.h"
+#include "emit/transformer.h"
+
+/* What the flags say of a layer, and whether it is known. */
+static enum hypar_status check_layer(const struct transformer *t, struct hypar_error *err)
+{
+    const char *unknown = t->hidden < 1     ? "hidden size, which is that of its norms"
+                          : t->ffn < 1      ? "size of its feed-forward part"
+                          : t->sequence < 1 ? "sequence length"
+                                            : NULL;
+    if (unknown)
+        return hp_fail(err, HYPAR_INFEASIBLE, "a layer has no %s; Megatron-LM needs it",
+                       unknown);
+    if (t->gelu == t->silu || t->gated != t->silu)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "the activation of a layer is neither gelu nor swiglu, which "
+                       "Megatron-LM's flags are written for");
+    return HYPAR_OK;
+}
+
+static bool is_adam(const struct hypar_plan *plan)
+{
+    return plan->optimizer == HYPAR_ADAM || plan->optimizer == HYPAR_ADAMW;
+}
+
+static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_error *err)
+{
+    struct transformer t;
+    int op;
+    if (hp_transformer(graph, &t, &op))
+        return check_layer(&t, err);
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "%s%s%sMegatron-LM runs transformers, whose layers are alike and have one "
+                   "attention each",
+                   op < 0 ? "" : "op '", op < 0 ? "" : graph->ops[op].name,
+                   op < 0 ? "" : "': ");
+}
+
+static enum hypar_status allows(const struct hypar_plan *like, const struct hypar_layout *l,
+                                struct hypar_error *err)
+{
+    const struct hypar_graph *graph = like->graph;
+    struct transformer t;
+    int op;
+    hp_transformer(graph, &t, &op);
+    TRY(hp_check_equal_parts(&hp_target_megatron, graph, l, t.layers, err));
+    if (t.kv_heads % l->tensor)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%lld heads in %d parts, Megatron-LM has as many in each; expected "
+                       "'tensor' to divide them",
+                       (long long)t.kv_heads, l->tensor);
+    if (l->shard == HYPAR_SHARD_OPTIMIZER && !is_adam(like))
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "shard 'optimizer' of '%s', Megatron-LM's distributed optimizer is Adam; "
+            "expected optimizer adam or adamw, or no shard",
+            hypar_optimizer_text(like->optimizer));
+    return HYPAR_OK;
+}
+
+static void put_model(const struct transformer *t, FILE *to)
+{
+    fprintf(to, "--num-layers %d\n--hidden-size %lld\n--ffn-hidden-size %lld\n", t->layers,
+            (long long)t->hidden, (long long)t->ffn);
+    fprintf(to, "--num-attention-heads %lld\n", (long long)t->heads);
+    if (t->kv_heads != t->heads)
+        fprintf(to, "--group-query-attention\n--num-query-groups %lld\n",
+                (long long)t->kv_heads);
+    if (t->head * t->heads != t->hidden)
+        fprintf(to, "--kv-channels %lld\n", (long long)t->head);
+    fprintf(to, "--seq-length %lld\n--max-position-embeddings %lld\n", (long long)t->sequence,
+            (long long)t->sequence);
+    if (t->rotary_base > 0)
+        fprintf(to, "--position-embedding-type rope\n--rotary-base %.0f\n", t->rotary_base);
+    if (t->rms_norm)
+        fputs("--normalization RMSNorm\n", to);
+    if (t->gated && t->silu)
+        fputs("--swiglu\n", to);
+    if (!t->bias)
+        fputs("--disable-bias-linear\n", to);
+    if (!t->tied)
+        fputs("--untie-embeddings-and-output-weights\n", to);
+    fputs("--attention-dropout 0.0\n", to); /* no operator has it */
+    if (!t->dropout)
+        fputs("--hidden-dropout 0.0\n", to);
+    if (t->vocabulary > 0)
+        fprintf(to, "--vocab-size %lld\n", (long long)t->vocabulary);
+}
+
+static void put_layout(const struct hypar_plan *plan, const struct hypar_layout *l,
+                       const struct transformer *t, FILE *to)
+{
+    int64_t batch = plan->graph->batch;
+    fprintf(to, "--tensor-model-parallel-size %d\n--pipeline-model-parallel-size %d\n",
+            l->tensor, l->pipeline);
+    if (l->chunks > 1)
+        fprintf(to, "--num-layers-per-virtual-pipeline-stage %d\n",
+                t->layers / (l->pipeline * l->chunks));
+    fprintf(to, "--micro-batch-size %lld\n--global-batch-size %lld\n",
+            (long long)(batch / l->data / l->micro_batches), (long long)batch);
+    if (l->sequence_parallel)
+        fputs("--sequence-parallel\n", to);
+    if (l->recompute == HYPAR_RECOMPUTE_FULL)
+        fputs("--recompute-granularity full\n--recompute-method uniform\n"
+              "--recompute-num-layers 1\n",
+              to);
+    if (l->recompute == HYPAR_RECOMPUTE_SELECTIVE)
+        fputs("--recompute-granularity selective\n", to);
+    if (l->shard == HYPAR_SHARD_OPTIMIZER)
+        fputs("--use-distributed-optimizer\n", to);
+    if (l->shard > HYPAR_SHARD_OPTIMIZER)
+        fprintf(to,
+                "--use-megatron-fsdp\n--data-parallel-sharding-strategy %s\n"
+                "--ckpt-format fsdp_dtensor\n",
+                l->shard == HYPAR_SHARD_GRADIENTS ? "optim_grads" : "optim_grads_params");
+}
+
+static void put_training(const struct hypar_plan *plan, FILE *to)
+{
+    bool adam = is_adam(plan);
+    if (plan->precision == HYPAR_BF16 || plan->precision == HYPAR_FP16)
+        fprintf(to, "--%s\n", hypar_precision_text(plan->precision));
+    fprintf(to, "--optimizer %s\n", adam ? "adam" : "sgd");
+    if (!adam) /* its own default is 0.9 */
+        fprintf(to, "--sgd-momentum %s\n", plan->optimizer == HYPAR_MOMENTUM ? "0.9" : "0.0");
+    if (plan->optimizer == HYPAR_ADAM)
+        fputs("--weight-decay 0.0\n", to);
+    fprintf(to, "--clip-grad %g\n", plan->clip);
+}
+
+/* One flag a line, as a shell reads them by $(grep -v '^#' FILE). */
+static enum hypar_status write_flags(const struct hypar_plan *plan, FILE *to,
+                                     struct hypar_error *err)
+{
+    struct hypar_layout layout;
+    struct transformer t;
+    int op;
+    TRY(hp_as_layout(&hp_target_megatron, plan, &layout, err));
+    hp_transformer(plan->graph, &t, &op);
+    fprintf(to,
+            "# Megatron-LM, %s on %d devices: data %d, tensor %d, pipeline %d, %lld "
+            "micro-batch%s\n",
+            plan->model, plan->n_all_devices, layout.data, layout.tensor, layout.pipeline,
+            (long long)layout.micro_batches, layout.micro_batches == 1 ? "" : "es");
+    fputs("# ", to);
+    hp_put_command(&hp_target_megatron, plan, "this-file", to);
+    fputs(" and your data\n", to);
+    if (!t.causal)
+        fputs("# attention is not causal: a model of the kind of BERT, not pretrain_gpt.py's\n",
+              to);
+    put_layout(plan, &layout, &t, to);
+    put_training(plan, to);
+    put_model(&t, to);
+    return HYPAR_OK;
+}
+
+const struct target hp_target_megatron = {
+    .name = "megatron",
+    .title = "Megatron-LM",
+    .summary = "the flags of its training script",
+    .command = "torchrun [--nnodes NODES --rdzv-backend c10d --rdzv-endpoint HOST:29500 "
+               "]--nproc-per-node RANKS "
+               "pretrain_gpt.py $(grep -v '^#' FILE)",
+    .schedules =
+        1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_1F1B | 1 << HYPAR_SCHEDULE_INTERLEAVED,
+    .takes = takes,
+    .check = hp_check_as_layout,
+    .allows = allows,
+    .write = write_flags,
+};

@@ -1,0 +1,193 @@
+/* The nearest plan that a framework can run: the plan itself with refused axes not split,
+ * stages cut where they may be, under a schedule that there is; else that of a layout. */
+#include <stdlib.h>
+
+#include "emit/layouts.h"
+
+/* Axes ------------------------------------------------------------------------------------ */
+
+/* The sample axis takes the degree of a refused one, within it; without samples, or where they
+ * do not divide, copies do. The devices stay where they are. */
+static void move_axis(struct hypar_plan *plan, int op, int axis)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct op_plan *mine = &plan->ops[op];
+    struct arena scratch = { 0 };
+    int sample = hp_sample_axis(nest), to = nest->n_axes - 1, at[MAX_AXES];
+    int degree = hp_degree(&mine->split, axis), n = mine->n_parts;
+    int *device = NEW(&scratch, int, n);
+    struct split split = mine->split, old = mine->split;
+    int64_t each = plan->schedule.micro_batches * degree;
+    if (sample >= 0 && sample != axis && !old.sizes[sample] &&
+        plan->graph->batch % (each * hp_degree(&old, sample)) == 0)
+        to = sample;
+    split.degree[axis] = 1;
+    split.sizes[axis] = split.begins[axis] = NULL;
+    split.degree[to] = hp_degree(&old, to) * degree;
+    for (int part = 0; part < n; part++) {
+        int place = 0;
+        hp_part_coordinates(nest, &old, part, at);
+        at[to] = at[to] * degree + at[axis];
+        at[axis] = 0;
+        for (int a = 0; a < nest->n_axes; a++)
+            place = place * hp_degree(&split, a) + at[a];
+        device[place] = mine->device[part];
+    }
+    hp_plan_set(plan, op, &split, device);
+    hp_arena_free(&scratch);
+}
+
+/* Refused axes are not split; returns how many operators had one. */
+static int move_axes(const struct target *target, struct hypar_plan *plan)
+{
+    int differing = 0;
+    for (int op = 0; op < plan->graph->n_ops && target->axes; op++) {
+        const struct nest *nest = plan->graph->ops[op].nest;
+        axis_set refused =
+            hp_divided_axes(nest, &plan->ops[op].split) & ~target->axes(plan->graph, op);
+        bool whole = plan->ops[op].n_devices == plan->ops[op].n_parts;
+        for (int a = 0; a < nest->n_axes && whole; a++)
+            if (refused >> a & 1)
+                move_axis(plan, op, a);
+        differing += refused != 0;
+    }
+    return differing;
+}
+
+/* Stages ---------------------------------------------------------------------------------- */
+
+/* Of the places where a stage may begin, from `from` on, the one nearest to `at` that leaves
+ * one for each of `left` stages behind it; -1: there is none. */
+static int nearest_border(const bool *borders, int n_ops, int from, int at, int left)
+{
+    int nearest = -1, behind = 0;
+    for (int op = n_ops - 1; op >= from; op--) {
+        if (!borders[op])
+            continue;
+        if (behind >= left && (nearest < 0 || abs(op - at) <= abs(nearest - at)))
+            nearest = op;
+        behind++;
+    }
+    return nearest;
+}
+
+/* Fill begin[stage]; false: the stages are no runs of operators, or there are too few borders.
+ */
+static bool find_begins(const struct hypar_plan *plan, const bool *borders, int *begin)
+{
+    int n_ops = plan->graph->n_ops, n = plan->n_stages;
+    for (int op = 1; op < n_ops; op++) {
+        int stage = plan->ops[op].stage;
+        if (stage < plan->ops[op - 1].stage || stage > plan->ops[op - 1].stage + 1)
+            return false;
+        if (stage > plan->ops[op - 1].stage)
+            begin[stage] = op;
+    }
+    for (int s = 1; s < n; s++) {
+        begin[s] = nearest_border(borders, n_ops, begin[s - 1] + 1, begin[s], n - 1 - s);
+        if (begin[s] < 0)
+            return false;
+    }
+    begin[n] = n_ops;
+    return true;
+}
+
+/* To the same places of another stage, which has as many devices. */
+static void move_op(struct hypar_plan *plan, int op, int to)
+{
+    const struct op_plan *mine = &plan->ops[op];
+    const struct hypar_stage *old = &plan->stages[mine->stage], *new = &plan->stages[to];
+    struct arena scratch = { 0 };
+    struct split split = mine->split;
+    int *device = NEW(&scratch, int, mine->n_devices);
+    for (int i = 0; i < mine->n_devices; i++) {
+        int place = 0;
+        while (old->device[place] != mine->device[i])
+            place++;
+        device[i] = new->device[place];
+    }
+    plan->ops[op].stage = to;
+    hp_plan_set(plan, op, &split, device);
+    hp_arena_free(&scratch);
+}
+
+static bool have_equal_stages(const struct hypar_plan *plan)
+{
+    for (int s = 1; s < plan->n_stages; s++)
+        if (plan->stages[s].n_devices != plan->stages[0].n_devices ||
+            plan->stages[s].share != plan->stages[0].share)
+            return false;
+    return plan->n_stages > 1 && plan->stages[0].share == HYPAR_SHARE_BATCH;
+}
+
+/* Every stage begins at the nearest border; returns how many operators are in another one. */
+static int move_stages(const struct target *target, struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    int differing = 0, *begin = NEW(&scratch, int, plan->n_stages + 1);
+    const bool *borders = target->borders ? target->borders(plan->graph, &scratch) : NULL;
+    bool moves = borders && have_equal_stages(plan) && find_begins(plan, borders, begin);
+    for (int s = 0; moves && s < plan->n_stages; s++) {
+        int *ops = NEW(&plan->arena, int, begin[s + 1] - begin[s]);
+        for (int op = begin[s]; op < begin[s + 1]; op++) {
+            ops[op - begin[s]] = op;
+            if (plan->ops[op].stage == s)
+                continue;
+            move_op(plan, op, s);
+            differing++;
+        }
+        plan->stages[s].op = ops;
+        plan->stages[s].n_ops = begin[s + 1] - begin[s];
+    }
+    hp_arena_free(&scratch);
+    return differing;
+}
+
+/* A schedule that there is, for one that there is not. */
+static bool move_schedule(const struct target *target, struct hypar_plan *plan)
+{
+    struct hypar_schedule schedule = plan->schedule;
+    bool in_turn = plan->n_stages > 1 && schedule.micro_batches > 1;
+    if (hp_check_target_schedule(target, schedule.kind, in_turn, NULL) == HYPAR_OK ||
+        plan->n_stages < 2 || schedule.kind == HYPAR_SCHEDULE_SLOTS ||
+        schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
+        return false;
+    schedule.kind =
+        schedule.micro_batches < plan->n_stages ? HYPAR_SCHEDULE_GPIPE : HYPAR_SCHEDULE_1F1B;
+    hp_plan_set_schedule(plan, &schedule);
+    return true;
+}
+
+/* A copy of the plan with what is refused moved; NULL: it is refused all the same. */
+static struct hypar_plan *move(const struct target *target, const struct hypar_plan *plan,
+                               int *differing)
+{
+    struct hypar_plan *moved = hp_plan_copy(plan);
+    *differing = move_axes(target, moved) + move_stages(target, moved);
+    bool any = move_schedule(target, moved) || *differing > 0;
+    moved->has_layout = false; /* it is not that of one any more */
+    if (any && hypar_plan_check(moved, NULL) == HYPAR_OK &&
+        target->check(target, moved, NULL) == HYPAR_OK)
+        return moved;
+    hypar_plan_free(moved);
+    return NULL;
+}
+
+enum hypar_status hypar_emit_nearest(struct hypar_plan **out, int *differing,
+                                     const struct hypar_plan *plan, const char *target,
+                                     struct hypar_error *err)
+{
+    const struct target *row;
+    *out = NULL;
+    *differing = 0;
+    TRY(hp_find_target(&row, target, err));
+    TRY(hp_target_takes(row, plan->graph, err));
+    if (row->axes)
+        *out = move(row, plan, differing);
+    if (!*out)
+        *out = hp_nearest_layout(row, plan, differing);
+    if (!*out)
+        return hp_fail(err, HYPAR_INFEASIBLE, "there is no plan like it that %s can run",
+                       row->title);
+    return HYPAR_OK;
+}

@@ -1,0 +1,220 @@
+/* A plan as a Python file for PyTorch: what the mesh's dimensions are, what PyTorch cannot do
+ * of it, and the tables that say of modules what the plan says of operators. */
+#include "emit/torch.h"
+
+#include <string.h>
+
+#include "emit/torch_limits.h"
+
+/* What the mesh's dimensions are ---------------------------------------------------------- */
+
+/* Is each sample of each operator on one index of this dimension? Operators without samples,
+ * which read parameters alone, are copied. */
+static bool divides_samples(const struct torch_script *s, int dim)
+{
+    for (int op = 0; op < s->graph->n_ops; op++) {
+        const struct nest *nest = s->graph->ops[op].nest;
+        int sample = hp_sample_axis(nest);
+        uint32_t dims[MAX_AXES];
+        hp_mesh_dims(&s->mesh, s->plan, op, dims);
+        if (!(dims[sample >= 0 ? sample : nest->n_axes - 1] >> dim & 1))
+            return false;
+    }
+    return true;
+}
+
+static void name_dims(struct torch_script *s)
+{
+    bool over = false; /* dimensions of the samples follow each other */
+    for (int d = 0; d < s->mesh.n_dims; d++) {
+        if (!over && divides_samples(s, d)) {
+            s->data |= (uint32_t)1 << d;
+        } else {
+            over |= s->data != 0;
+            s->tensor[s->n_tensor++] = d;
+        }
+    }
+}
+
+/* What cannot be said --------------------------------------------------------------------- */
+
+static bool is_trained(const struct hypar_graph *graph, int tensor)
+{
+    return graph->tensors[tensor].kind == TENSOR_PARAM && graph->tensors[tensor].needs_grad;
+}
+
+/* One way of sharding for all parameters, but those that several stages have. */
+static enum hypar_status find_shard(struct torch_script *s, struct hypar_error *err)
+{
+    const struct hypar_graph *graph = s->graph;
+    int first = -1;
+    for (int t = 0; t < graph->n_tensors; t++) {
+        if (!is_trained(graph, t) || hp_param_crosses_stages(s->plan, t))
+            continue;
+        const struct op_plan *user = hp_param_user(s->plan, t);
+        const struct op_plan *other = first < 0 ? user : hp_param_user(s->plan, first);
+        if (user->shard != other->shard || user->shard_over != other->shard_over)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "parameter '%s' has shard '%s', '%s' has '%s'; PyTorch's stage has "
+                           "one for all",
+                           graph->tensors[t].name, hypar_shard_text(user->shard),
+                           graph->tensors[first].name, hypar_shard_text(other->shard));
+        first = first < 0 ? t : first;
+        s->shard = user->shard;
+    }
+    if (s->shard != HYPAR_SHARD_NONE && !s->data)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "parameters are sharded, but no dimension of the mesh divides the "
+                       "samples of all operators; fully_shard() needs one");
+    int dims = hp_torch_data_dims(s), most = s->shard == HYPAR_SHARD_NONE ? 1 : 2;
+    if (dims > most)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%d dimensions of the mesh divide the samples of all operators, "
+                       "PyTorch's %s has at most %d",
+                       dims, most == 1 ? "replicate()" : "fully_shard()", most);
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_settings(const struct torch_script *s, struct hypar_error *err)
+{
+    if (s->plan->precision == HYPAR_FP16)
+        return hp_fail(
+            err, HYPAR_INFEASIBLE,
+            "precision 'fp16' needs a loss that is scaled, which the script has not; "
+            "expected bf16");
+    if (s->plan->clip > 0 && s->stages)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "clip: PyTorch's clip_grad_norm_() knows the gradients of one stage "
+                       "alone; expected a plan without stages, or without clip");
+    return HYPAR_OK;
+}
+
+/* Batch norms over all replicas' samples are modules whose forward half is another one then. */
+static enum hypar_status find_norms(struct torch_script *s, struct hypar_error *err)
+{
+    for (int op = 0; op < s->graph->n_ops && s->data && !s->plan->simulation.local_bn; op++) {
+        if (s->graph->ops[op].kind != OP_BATCH_NORM)
+            continue;
+        if (!hp_torch_is_module(s->graph, op))
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s': a batch norm that is no module has the statistics of each "
+                           "replica's own samples in PyTorch; expected a plan with --local-bn",
+                           s->graph->ops[op].name);
+        s->norms = true;
+    }
+    return HYPAR_OK;
+}
+
+/* Where a dimension does not divide the samples of all operators, activations are DTensors:
+ * these have no rule for the backward half of an average over windows, and a wrong one for
+ * group norms whose samples are divided (2.13). */
+static enum hypar_status check_backward(const struct torch_script *s, struct hypar_error *err)
+{
+    for (int op = 0; op < s->graph->n_ops && s->n_tensor > 0; op++) {
+        const struct nest *nest = s->graph->ops[op].nest;
+        int sample = hp_sample_axis(nest);
+        uint32_t dims[MAX_AXES];
+        hp_mesh_dims(&s->mesh, s->plan, op, dims);
+        bool divided = sample >= 0 && dims[sample] & ~s->data;
+        if (nest->kind == OP_AVG_POOL || (nest->kind == OP_GROUP_NORM && divided))
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s': PyTorch's DTensor has no backward half of it; expected "
+                           "splits of samples alone in all operators",
+                           s->graph->ops[op].name);
+    }
+    return HYPAR_OK;
+}
+
+/* Parameters that several stages have ------------------------------------------------------ */
+
+/* By stage, what the parameter is called there: as the module that reads it has it. */
+static const char *tied_line(const struct torch_script *s, int tensor)
+{
+    const struct hypar_graph *graph = s->graph;
+    const char *name = graph->tensors[tensor].name, *dot = strrchr(name, '.'), *line = "";
+    int last = -1;
+    for (int u = graph->use_start[tensor]; u < graph->use_start[tensor + 1]; u++) {
+        int op = graph->use[u].op, stage = s->plan->ops[op].stage;
+        if (stage == last)
+            continue;
+        const char *path = graph->ops[op].name;
+        bool own = last < 0 || !hp_torch_is_module(graph, op);
+        const char *there =
+            own ? name : hp_arena_printf(s->arena, "%s%s", path, dot ? dot : "");
+        line = hp_arena_printf(s->arena, "%s%s%d: \"%s\"", line, last < 0 ? "" : ", ", stage,
+                               hp_python_text(s->arena, there));
+        last = stage;
+    }
+    return hp_arena_printf(s->arena, "    {%s},\n", line);
+}
+
+static const char *tied_lines(const struct torch_script *s)
+{
+    const char *lines = "";
+    for (int t = 0; s->stages && t < s->graph->n_tensors; t++)
+        if (is_trained(s->graph, t) && hp_param_crosses_stages(s->plan, t))
+            lines = hp_arena_printf(s->arena, "%s%s", lines, tied_line(s, t));
+    return lines;
+}
+
+/* Parameters that the plan does not train: the patterns, as a list. */
+static const char *frozen_list(const struct torch_script *s)
+{
+    const char *list = "", *at = s->graph->frozen;
+    while (at && *at) {
+        size_t length = strcspn(at, ",");
+        const char *one = hp_arena_strndup(s->arena, at, length);
+        list = hp_arena_printf(s->arena, "%s%s\"%s\"", list, list[0] ? ", " : "",
+                               hp_python_text(s->arena, one));
+        at += length + (at[length] == ',');
+    }
+    return list;
+}
+
+/* All that is to be written, or what PyTorch cannot run of it. */
+static enum hypar_status prepare(struct torch_script *s, struct torch_tables *t,
+                                 struct hypar_error *err)
+{
+    TRY(hp_torch_can_run(s->plan, &s->mesh, s->arena, err));
+    s->stages = s->plan->n_stages > 1 ? s->plan->n_stages : 0;
+    s->groups = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED
+                    ? s->stages / s->plan->schedule.chunks
+                    : s->stages;
+    name_dims(s);
+    TRY(check_settings(s, err));
+    TRY(check_backward(s, err));
+    TRY(find_shard(s, err));
+    TRY(find_norms(s, err));
+    TRY(hp_torch_recomputed(s, &t->recomputed, err));
+    return s->stages ? hp_torch_cuts(s, &t->cuts, err) : HYPAR_OK;
+}
+
+enum hypar_status hp_check_torch(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct torch_script s = { .plan = plan, .graph = plan->graph, .arena = &arena };
+    struct torch_tables t = { 0 };
+    enum hypar_status status = prepare(&s, &t, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
+enum hypar_status hp_emit_torch(const struct hypar_plan *plan, FILE *to,
+                                struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct torch_script s = { .plan = plan, .graph = plan->graph, .arena = &arena };
+    struct torch_tables t = { 0 };
+    enum hypar_status status = prepare(&s, &t, err);
+    if (status == HYPAR_OK) {
+        for (int op = 0; op < s.graph->n_ops; op++)
+            s.attention |= s.graph->ops[op].kind == OP_ATTENTION;
+        hp_torch_placements(&s, &t.placements);
+        hp_torch_units(&s, &t.units);
+        t.tied = tied_lines(&s);
+        t.frozen = frozen_list(&s);
+        hp_torch_write(&s, &t, to);
+    }
+    hp_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,327 @@
+/* Which modules of a PyTorch model are computed again, begin a stage, or are gathered together:
+ * all from the names of operators, which are paths of modules. An operator of a module that has
+ * several has its kind behind the path: "layers.0.add_2". */
+#include <string.h>
+
+#include "base/word.h"
+#include "emit/torch.h"
+
+/* The path of a module that has operators under it. */
+struct module {
+    const char *path; /* `length` characters of an operator's name */
+    size_t length;
+    int parent;      /* the module that contains it; -1: the model */
+    int first, last; /* operators under it */
+    bool numbered;   /* its name is a number: it is one of a list */
+    int calls;       /* how often; where the graph does not say, 1 of those that are an operator
+                        or have one beside their modules. Lists of modules are not called */
+    bool cut;        /* a stage begins where it begins or ends */
+    bool kept; /* an operator under it is not computed again and read by no other module */
+};
+
+struct modules {
+    int n, capacity;
+    struct module *module;
+    int *of_op; /* by operator; -1: the model */
+};
+
+/* "add", "add_2": what an operator is called behind the path of a module that has several. */
+static bool is_kind(const char *part, const char *kind)
+{
+    size_t length = strlen(kind);
+    if (strncmp(part, kind, length) != 0)
+        return false;
+    part += length;
+    if (*part == '\0')
+        return true;
+    size_t digits = *part == '_' ? strspn(part + 1, "0123456789") : 0;
+    return digits > 0 && part[1 + digits] == '\0';
+}
+
+bool hp_torch_is_module(const struct hypar_graph *graph, int op)
+{
+    const struct op *node = &graph->ops[op];
+    if (strcmp(node->name, "loss") == 0)
+        return false;
+    if (graph->n_modules > 0)
+        return hp_table_get(&graph->module_at, node->name, strlen(node->name)) >= 0;
+    for (int o = 0; o < node->nest->n_inputs; o++) {
+        int t = node->tensor[o];
+        const char *name = t >= 0 ? graph->tensors[t].name : "";
+        size_t length = strlen(node->name);
+        if (t >= 0 && graph->tensors[t].kind == TENSOR_PARAM &&
+            strncmp(name, node->name, length) == 0 && hp_last_part(name) == name + length + 1)
+            return true;
+    }
+    return !is_kind(hp_last_part(node->name), hypar_graph_op_kind(graph, op));
+}
+
+/* Of an operator's name, the path of its module. */
+static size_t module_length(const struct hypar_graph *graph, int op)
+{
+    const char *name = graph->ops[op].name, *last = hp_last_part(name);
+    if (hp_torch_is_module(graph, op))
+        return strlen(name);
+    return last > name ? (size_t)(last - name) - 1 : 0;
+}
+
+static struct module new_module(const char *path, size_t length, size_t begin)
+{
+    size_t digits = strspn(path + begin, "0123456789");
+    return (struct module){ .path = path,
+                            .length = length,
+                            .parent = -1,
+                            .first = -1,
+                            .numbered = digits > 0 && digits == length - begin };
+}
+
+/* The module of a path, which is new where it is not known, as are those around it; -1: the
+ * model. */
+static int find_module(struct modules *m, struct table *known, struct arena *arena,
+                       const char *path, size_t length)
+{
+    int inner = -1, first = -1;
+    while (length > 0) {
+        int found = hp_table_put(known, arena, path, length, m->n);
+        bool is_new = found == m->n;
+        first = inner < 0 ? found : first;
+        if (inner >= 0)
+            m->module[inner].parent = found;
+        if (!is_new)
+            break;
+        size_t begin = length;
+        while (begin > 0 && path[begin - 1] != '.')
+            begin--;
+        m->module = GROW(arena, struct module, m->module, m->n, &m->capacity);
+        m->module[m->n++] = new_module(path, length, begin);
+        length = begin > 0 ? begin - 1 : 0;
+        inner = found;
+    }
+    return first;
+}
+
+static struct modules find_modules(const struct hypar_graph *graph, struct arena *arena)
+{
+    struct modules m = { .of_op = NEW(arena, int, graph->n_ops) };
+    struct table known = { 0 };
+    for (int op = 0; op < graph->n_ops; op++) {
+        size_t length = module_length(graph, op);
+        int own = find_module(&m, &known, arena, graph->ops[op].name, length);
+        m.of_op[op] = own;
+        for (int i = own; i >= 0; i = m.module[i].parent) {
+            m.module[i].first = m.module[i].first < 0 ? op : m.module[i].first;
+            m.module[i].last = op;
+        }
+        if (own >= 0 && graph->n_modules == 0)
+            m.module[own].calls = 1;
+    }
+    for (int i = 0; i < graph->n_modules; i++) {
+        int found = hp_table_get(&known, graph->modules[i], strlen(graph->modules[i]));
+        if (found >= 0)
+            m.module[found].calls++;
+    }
+    return m;
+}
+
+static const char *path_of(const struct module *module, struct arena *arena)
+{
+    return hp_arena_strndup(arena, module->path, module->length);
+}
+
+/* Computed again -------------------------------------------------------------------------- */
+
+/* Is the operator under the module? */
+static bool contains(const struct modules *m, int module, int op)
+{
+    int i = m->of_op[op];
+    while (i >= 0 && i != module)
+        i = m->module[i].parent;
+    return i == module;
+}
+
+/* The innermost module around the operator in which everything is that reads what it writes;
+ * -1: the model. */
+static int read_within(const struct hypar_graph *graph, const struct modules *m, int op)
+{
+    const struct op *node = &graph->ops[op];
+    int within = m->of_op[op];
+    for (int o = 0; o < node->nest->n_operands; o++) {
+        int t = node->tensor[o];
+        if (t < 0 || graph->tensors[t].producer != op)
+            continue;
+        for (int u = graph->use_start[t]; u < graph->use_start[t + 1]; u++)
+            while (within >= 0 && !contains(m, within, graph->use[u].op))
+                within = m->module[within].parent;
+    }
+    return within;
+}
+
+static void find_kept(const struct torch_script *s, struct modules *m)
+{
+    for (int op = 0; op < s->graph->n_ops; op++)
+        if (!s->plan->ops[op].recompute)
+            for (int i = read_within(s->graph, m, op); i >= 0; i = m->module[i].parent)
+                m->module[i].kept = true;
+}
+
+/* Is all of the module computed again, but for what it gives to others? One of a list may be
+ * called where the graph does not say. */
+static bool is_recomputed(const struct hypar_graph *graph, const struct module *module)
+{
+    bool may_be = graph->n_modules == 0 && module->numbered;
+    return !module->kept && (module->calls > 0 || may_be);
+}
+
+/* The outermost module around the operator that is computed again; -1: none. */
+static int recomputed_around(const struct hypar_graph *graph, const struct modules *m, int op)
+{
+    int found = -1;
+    for (int i = m->of_op[op]; i >= 0; i = m->module[i].parent)
+        if (is_recomputed(graph, &m->module[i]))
+            found = i;
+    return found;
+}
+
+static bool any_recomputed(const struct hypar_plan *plan)
+{
+    int op = 0;
+    while (op < plan->graph->n_ops && !plan->ops[op].recompute)
+        op++;
+    return op < plan->graph->n_ops;
+}
+
+enum hypar_status hp_torch_recomputed(const struct torch_script *s, struct table_rows *out,
+                                      struct hypar_error *err)
+{
+    const struct hypar_graph *graph = s->graph;
+    if (!any_recomputed(s->plan))
+        return HYPAR_OK;
+    struct modules m = find_modules(graph, s->arena);
+    bool *written = NEW(s->arena, bool, m.n);
+    find_kept(s, &m);
+    for (int op = 0; op < graph->n_ops; op++) {
+        if (!s->plan->ops[op].recompute)
+            continue;
+        int i = recomputed_around(graph, &m, op);
+        if (i < 0)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s': recompute: PyTorch computes whole modules again; expected "
+                           "all operators of one that is called, but what others read",
+                           graph->ops[op].name);
+        if (!written[i])
+            hp_add_row(s->arena, out, path_of(&m.module[i], s->arena), "True");
+        written[i] = true;
+    }
+    for (int i = 0; i < m.n; i++) /* others are not like them */
+        if (!is_recomputed(graph, &m.module[i]))
+            hp_add_row(s->arena, out, path_of(&m.module[i], s->arena), "");
+    hp_fold_rows(s->arena, out);
+    return HYPAR_OK;
+}
+
+/* Stages ---------------------------------------------------------------------------------- */
+
+/* The outermost module that begins with operator `op`, the first of its stage; -1: none. */
+static int begins_at(const struct modules *m, int op)
+{
+    int found = -1;
+    for (int i = m->of_op[op]; i >= 0 && m->module[i].first == op; i = m->module[i].parent) {
+        found = m->module[i].calls == 1 ? i : found;
+        if (m->module[i].numbered)
+            break;
+    }
+    return found;
+}
+
+/* The outermost module that ends before operator `op`; -1: none. */
+static int ends_before(const struct modules *m, int op)
+{
+    int found = -1;
+    for (int i = m->of_op[op - 1]; i >= 0 && m->module[i].last == op - 1;
+         i = m->module[i].parent) {
+        found = m->module[i].calls == 1 ? i : found;
+        if (m->module[i].numbered)
+            break;
+    }
+    return found;
+}
+
+bool *hp_torch_borders(const struct hypar_graph *graph, struct arena *arena)
+{
+    bool *borders = NEW(arena, bool, graph->n_ops + 1);
+    struct modules m = find_modules(graph, arena);
+    for (int op = 1; op < graph->n_ops; op++)
+        borders[op] = begins_at(&m, op) >= 0 || ends_before(&m, op) >= 0;
+    return borders;
+}
+
+static enum hypar_status check_order(const struct hypar_plan *plan, struct hypar_error *err)
+{
+    for (int op = 1; op < plan->graph->n_ops; op++) {
+        int stage = plan->ops[op].stage, before = plan->ops[op - 1].stage;
+        if (stage != before && stage != before + 1)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s' is in stage %d behind one of stage %d; PyTorch cuts a "
+                           "model in the order in which it runs",
+                           plan->graph->ops[op].name, stage, before);
+    }
+    return HYPAR_OK;
+}
+
+/* Where the stage of operator `op`, its first, begins. A module is told of once: of one that is
+ * a stage by itself its end is, and this is called from the last stage to the first. */
+static enum hypar_status find_cut(const struct torch_script *s, struct modules *m, int op,
+                                  struct table_row *out, struct hypar_error *err)
+{
+    int begin = begins_at(m, op), end = ends_before(m, op);
+    bool begins = begin >= 0 && !m->module[begin].cut;
+    bool ends = !begins && end >= 0 && !m->module[end].cut;
+    if (!begins && !ends)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       begin >= 0 || end >= 0
+                           ? "op '%s': stage %d begins at a module that another one ends "
+                             "with; PyTorch cuts a model once at each module"
+                           : "op '%s': stage %d begins inside of a module; PyTorch cuts a "
+                             "model between modules",
+                       s->graph->ops[op].name, s->plan->ops[op].stage);
+    struct module *module = &m->module[begins ? begin : end];
+    module->cut = true;
+    *out = (struct table_row){ path_of(module, s->arena),
+                               begins ? "SplitPoint.BEGINNING" : "SplitPoint.END" };
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_torch_cuts(const struct torch_script *s, struct table_rows *out,
+                                struct hypar_error *err)
+{
+    const struct hypar_plan *plan = s->plan;
+    struct modules m = find_modules(s->graph, s->arena);
+    struct table_row *row = NEW(s->arena, struct table_row, plan->n_stages);
+    TRY(check_order(plan, err));
+    for (int op = s->graph->n_ops - 1; op > 0; op--)
+        if (plan->ops[op].stage != plan->ops[op - 1].stage)
+            TRY(find_cut(s, &m, op, &row[plan->ops[op].stage], err));
+    for (int stage = 1; stage < plan->n_stages; stage++)
+        hp_add_row(s->arena, out, row[stage].name, row[stage].text);
+    return HYPAR_OK;
+}
+
+/* Gathered together ----------------------------------------------------------------------- */
+
+void hp_torch_units(const struct torch_script *s, struct table_rows *out)
+{
+    struct modules m = find_modules(s->graph, s->arena);
+    struct table seen = { 0 };
+    for (int op = 0; op < s->graph->n_ops; op++) {
+        int unit = -1;
+        for (int i = hp_op_has_params(s->graph, op) ? m.of_op[op] : -1; i >= 0;
+             i = m.module[i].parent)
+            if (m.module[i].numbered && m.module[i].calls > 0)
+                unit = i;
+        if (unit < 0)
+            continue;
+        const char *path = hp_without_numbers(s->arena, path_of(&m.module[unit], s->arena));
+        if (hp_table_put(&seen, s->arena, path, strlen(path), op) == op)
+            hp_add_row(s->arena, out, path, "True");
+    }
+}

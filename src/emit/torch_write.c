@@ -1,0 +1,440 @@
+/* The Python file, as far as the plan needs its parts: what it is of, imports, tables,
+ * functions that apply them, and the training that torchrun begins. */
+#include <inttypes.h>
+
+#include "emit/target.h"
+#include "emit/torch.h"
+#include "emit/torch_limits.h"
+#include "emit/torch_text.h"
+
+/* "data", or of two the outer one "replica"; "tensor", "tensor_1", ... */
+static const char *dim_name(const struct torch_script *s, int dim)
+{
+    if (s->data >> dim & 1)
+        return hp_torch_data_dims(s) > 1 && (s->data & (((uint32_t)1 << dim) - 1)) == 0
+                   ? "replica"
+                   : "data";
+    int i = 0;
+    while (s->tensor[i] != dim)
+        i++;
+    return i == 0 ? "tensor" : hp_arena_printf(s->arena, "tensor_%d", i);
+}
+
+static bool has_tables(const struct torch_script *s, const struct torch_tables *t)
+{
+    return s->stages || s->n_tensor || s->data || t->recomputed.n > 0;
+}
+
+static void put_imports(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    bool recompute = t->recomputed.n > 0;
+    if (t->frozen[0])
+        fputs("from fnmatch import fnmatchcase\n", to);
+    if (recompute || s->norms)
+        fputs("from functools import partial\n", to);
+    fputs("import importlib\n", to);
+    fprintf(to, "%simport os\n%simport sys\n\n", s->stages ? "import inspect\n" : "",
+            has_tables(s, t) ? "import re\n" : "");
+    fputs("import torch\nimport torch.distributed as dist\nfrom torch import nn\n", to);
+    if (s->data && s->shard == HYPAR_SHARD_NONE)
+        fputs("from torch.distributed._composable.replicate_with_fsdp import replicate\n", to);
+    fputs("from torch.distributed.device_mesh import init_device_mesh\n", to);
+    if (s->shard != HYPAR_SHARD_NONE)
+        fputs("from torch.distributed.fsdp import fully_shard\n", to);
+    if (s->stages)
+        fprintf(to,
+                "from torch.distributed.pipelining import PipelineStage, %s, SplitPoint, "
+                "pipeline\n",
+                hp_torch_schedule(s->plan->schedule.kind));
+    if (s->n_tensor)
+        fputs("from torch.distributed.tensor import DTensor, Replicate, Shard, "
+              "distribute_tensor\n"
+              "from torch.distributed.tensor.experimental import implicit_replication\n",
+              to);
+    if (s->sharded_vocabulary)
+        fputs("from torch.distributed.tensor.parallel import loss_parallel\n", to);
+    if (s->n_tensor && s->attention)
+        fputs("from torch.nn.attention import SDPBackend, sdpa_kernel\n", to);
+    if (recompute)
+        fputs("from torch.utils.checkpoint import checkpoint\n", to);
+    fputs("from torch.utils._pytree import tree_map_only\n\n", to);
+}
+
+static void put_rows(const struct torch_script *s, const char *name, const char *about,
+                     const struct table_rows *rows, FILE *to)
+{
+    fprintf(to, "%s = {  # %s\n", name, about);
+    for (int i = 0; i < rows->n; i++)
+        fprintf(to, "    \"%s\": %s,\n", hp_python_text(s->arena, rows->row[i].name),
+                rows->row[i].text);
+    fputs("}\n", to);
+}
+
+/* The names alone. */
+static void put_names(const struct torch_script *s, const char *name, const char *about,
+                      const struct table_rows *rows, FILE *to)
+{
+    fprintf(to, "%s = [", name);
+    for (int i = 0; i < rows->n; i++)
+        fprintf(to, "%s\"%s\"", i ? ", " : "", hp_python_text(s->arena, rows->row[i].name));
+    fprintf(to, "]  # %s\n", about);
+}
+
+static void put_mesh(const struct torch_script *s, FILE *to)
+{
+    const char *comma = "";
+    fputs("MESH = {", to);
+    if (s->stages) {
+        fprintf(to, "\"stage\": %d", s->groups);
+        comma = ", ";
+    }
+    for (int d = 0; d < s->mesh.n_dims; d++, comma = ", ")
+        fprintf(to, "%s\"%s\": %d", comma, dim_name(s, d), s->mesh.size[d]);
+    fputs(!comma[0] ? "\"data\": 1}\n" : "}\n", to);
+    fprintf(to, "MICRO_BATCHES = %" PRId64 "\n", s->plan->schedule.micro_batches);
+}
+
+static void put_tables(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    put_mesh(s, to);
+    if (s->stages)
+        put_rows(s, "CUTS", "where the next stage begins", &t->cuts, to);
+    if (t->tied[0])
+        fprintf(to, "TIED = [  # a parameter's names, by stage\n%s]\n", t->tied);
+    if (s->n_tensor)
+        put_rows(s, "PLACEMENTS",
+                 "over the tensor dimension of the mesh: parameters, and what modules take and "
+                 "give",
+                 &t->placements, to);
+    if (t->frozen[0])
+        fprintf(to, "FROZEN = [%s]  # parameters that are not trained\n", t->frozen);
+    if (t->recomputed.n)
+        put_names(s, "RECOMPUTED", "modules that are computed again in the backward half",
+                  &t->recomputed, to);
+    if (s->data)
+        put_names(s, "UNITS",
+                  s->shard == HYPAR_SHARD_NONE
+                      ? "modules whose gradients are summed together"
+                      : "modules that are gathered, and summed, together",
+                  &t->units, to);
+    fputs("\n\n", to);
+}
+
+static const char *tensor_mesh(const struct torch_script *s)
+{
+    const char *names = "";
+    for (int i = 0; i < s->n_tensor; i++)
+        names = hp_arena_printf(s->arena, "%s%s\"%s\"", names, i ? ", " : "",
+                                dim_name(s, s->tensor[i]));
+    return hp_arena_printf(s->arena, "mesh[%s]", names);
+}
+
+static const char *data_mesh(const struct torch_script *s)
+{
+    return hp_torch_data_dims(s) > 1 ? "mesh[\"replica\", \"data\"]" : "mesh[\"data\"]";
+}
+
+static void put_replicas(const struct torch_script *s, FILE *to)
+{
+    static const char *const about[HYPAR_SHARD_COUNT] = {
+        [HYPAR_SHARD_NONE] = "Gradients are summed over the replicas.",
+        [HYPAR_SHARD_OPTIMIZER] = "Replicas divide the optimizer's state: ZeRO-1.",
+        [HYPAR_SHARD_GRADIENTS] =
+            "Replicas divide gradients and the optimizer's state: ZeRO-2.",
+        [HYPAR_SHARD_PARAMETERS] =
+            "Replicas divide parameters, gradients and the optimizer's state: ZeRO-3.",
+    };
+    const char *call = s->shard == HYPAR_SHARD_NONE ? "replicate(module, mesh=mesh)"
+                       : s->shard == HYPAR_SHARD_PARAMETERS
+                           ? "fully_shard(module, mesh=mesh)"
+                           : "fully_shard(module, mesh=mesh, reshard_after_forward=False)";
+    fprintf(to, TEXT_UNITS, about[s->shard], call);
+}
+
+/* Statistics of DTensors are whole on the tensor dimensions before they go over the replicas.
+ */
+static void put_norms(const struct torch_script *s, FILE *to)
+{
+    const char *local = s->n_tensor ? ".to_local()" : "";
+    fputs(TEXT_MEAN, to);
+    fprintf(
+        to, TEXT_NORMS,
+        s->n_tensor
+            ? "        mesh, whole = x.device_mesh, [Replicate()] * x.device_mesh.ndim\n"
+              "        mean = Mean.apply(x.redistribute(placements=whole).to_local(), group)\n"
+              "        return DTensor.from_local(mean, mesh, whole, run_check=False)\n"
+            : "        return Mean.apply(x, group)\n",
+        local, local);
+}
+
+static void put_loss(const struct torch_script *s, FILE *to)
+{
+    int op = s->graph->loss >= 0 ? s->graph->tensors[s->graph->loss].producer : -1;
+    bool squares = op >= 0 && s->graph->ops[op].kind == OP_MSE_LOSS;
+    fputs("def loss_of(output, target):\n"
+          "    \"\"\"The model's own loss, or that of its first output.\"\"\"\n"
+          "    if isinstance(output, (tuple, list)):\n"
+          "        output = output[0]\n"
+          "    if target is None:\n"
+          "        return output[\"loss\"] if isinstance(output, dict) else output\n",
+          to);
+    fputs(squares ? "    return nn.functional.mse_loss(output, target)\n\n\n"
+                  : "    if output.dim() < 4:  # classes are last, of images second\n"
+                    "        output, target = output.flatten(0, -2), target.flatten()\n"
+                    "    return nn.functional.cross_entropy(output, target)\n\n\n",
+          to);
+}
+
+/* What every module of this rank goes through. */
+static void put_steps(const struct torch_script *s, const struct torch_tables *t,
+                      const char *module, const char *root, FILE *to)
+{
+    const char *indent = module == root ? "    " : "        ";
+    if (s->n_tensor)
+        fprintf(to, "%splace(%s, %s)\n", indent, module, tensor_mesh(s));
+    if (s->norms)
+        fprintf(to, "%ssynchronise(%s, norms, %s%s.get_group())\n", indent, module,
+                data_mesh(s), hp_torch_data_dims(s) > 1 ? "._flatten()" : "");
+    if (t->recomputed.n)
+        fprintf(to, "%srecompute(%s)\n", indent, module);
+    if (s->data)
+        fprintf(to, "%sreplicas(%s, %s, %s)\n", indent, module, data_mesh(s), root);
+}
+
+static void put_contexts(const struct torch_script *s, FILE *to)
+{
+    if (s->plan->precision == HYPAR_BF16)
+        fputs("    @torch.autocast(mesh.device_type, torch.bfloat16)\n", to);
+    if (s->n_tensor)
+        fputs(
+            "    @implicit_replication()  # what the model makes itself (masks, positions) is "
+            "the same everywhere\n",
+            to);
+    if (s->sharded_vocabulary)
+        fputs("    @loss_parallel()  # of logits that are divided by class\n", to);
+    if (s->n_tensor && s->attention)
+        fputs("    @sdpa_kernel(ATTENTION[mesh.device_type])\n", to);
+}
+
+static void put_gradients(const struct torch_script *s, const struct torch_tables *t,
+                          const char *modules, FILE *to)
+{
+    if (s->n_tensor)
+        fprintf(to,
+                "        for p in %s.parameters():\n"
+                "            if p.grad is not None:  # partial sums, where a parameter is on "
+                "several devices\n"
+                "                p.grad = p.grad.redistribute(placements=p.placements)\n",
+                modules);
+    if (t->tied[0])
+        fputs("        add_up()\n", to);
+}
+
+static void put_check(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    if (has_tables(s, t))
+        fprintf(to, "    check(model%s%s%s%s)\n", s->stages ? ", CUTS" : "",
+                s->n_tensor ? ", PLACEMENTS" : "", t->recomputed.n ? ", RECOMPUTED" : "",
+                s->data ? ", UNITS" : "");
+    if (t->recomputed.n)
+        fputs(
+            "    for name, module in model.named_modules():\n"
+            "        if key(RECOMPUTED, name) and type(module).forward is nn.Module.forward:\n"
+            "            raise ValueError(f\"module '{name}' is a list whose modules are "
+            "called "
+            "by others: it cannot be computed again\")\n",
+            to);
+    if (s->norms)
+        fputs("    norms = batch_norms(model)\n", to);
+    if (t->frozen[0])
+        fputs("    for name, p in model.named_parameters():\n"
+              "        if any(fnmatchcase(name, pattern) for pattern in FROZEN):\n"
+              "            p.requires_grad_(False)\n",
+              to);
+}
+
+static void put_step(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    const char *model = "model";
+    bool at_end = s->data && s->shard <= HYPAR_SHARD_OPTIMIZER;
+    put_check(s, t, to);
+    put_steps(s, t, model, model, to);
+    fputs("\n", to);
+    put_contexts(s, to);
+    fputs("    def step(*args, target=None, **kwargs):\n"
+          "        total = 0\n"
+          "        for i in range(MICRO_BATCHES):\n"
+          "            a, k, t = tree_map_only(torch.Tensor, lambda x: "
+          "x.chunk(MICRO_BATCHES)[i], (args, kwargs, "
+          "target))\n",
+          to);
+    if (at_end)
+        fputs("            model.set_requires_gradient_sync(i + 1 == MICRO_BATCHES)\n", to);
+    if (at_end && s->shard == HYPAR_SHARD_OPTIMIZER)
+        fputs("            model.set_reshard_after_backward(i + 1 == MICRO_BATCHES)\n", to);
+    fputs("            loss = loss_of(model(*a, **k), t) / MICRO_BATCHES\n"
+          "            loss.backward()\n",
+          to);
+    fprintf(to, "            total = total + loss.detach()%s\n",
+            s->n_tensor ? ".full_tensor()" : "");
+    put_gradients(s, t, "model", to);
+    fputs("        total = total / mesh.size()\n"
+          "        dist.all_reduce(total)\n"
+          "        return total\n"
+          "\n"
+          "    return model, step\n\n\n",
+          to);
+}
+
+static void put_pipeline(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    bool several = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED;
+    put_check(s, t, to);
+    fputs(
+        "    forward, device = model.forward, next(model.parameters()).device\n"
+        "    names = inspect.signature(forward)\n"
+        "\n"
+        "    def batch_of(args, kwargs, target):\n"
+        "        return names.bind(*args, **kwargs).arguments | ({} if target is None else "
+        "{\"target_\": target})\n"
+        "\n"
+        "    model.forward = lambda target_=None, **batch: loss_of(forward(**batch), target_)\n"
+        "    batch = batch_of(args, kwargs, target)\n"
+        "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
+        "        pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: "
+        "x.chunk(MICRO_BATCHES)[0], batch), split_spec=CUTS)\n"
+        "    stages = {i: Stage(pipe, i) for i in range(mesh.get_local_rank(\"stage\"), "
+        "pipe.num_stages, MESH[\"stage\"])}\n"
+        "    modules = nn.ModuleList(stages.values())\n",
+        to);
+    if (t->tied[0])
+        fputs("    add_up = tied_gradients(stages, mesh)\n", to);
+    if (s->n_tensor || s->data || t->recomputed.n)
+        fputs("    for stage in modules:\n", to);
+    put_steps(s, t, "stage.module", "stage", to);
+    fprintf(to,
+            "    runs = [PipelineStage(stage, i, pipe.num_stages, device, "
+            "group=mesh.get_group(\"stage\")%s%s)\n"
+            "            for i, stage in stages.items()]\n"
+            "    schedule = %s(%s, MICRO_BATCHES, loss_fn=lambda loss, _: loss)\n\n",
+            s->n_tensor ? ", get_mesh=lambda *_: " : "", s->n_tensor ? tensor_mesh(s) : "",
+            hp_torch_schedule(s->plan->schedule.kind), several ? "runs" : "runs[0]");
+    put_contexts(s, to);
+    fputs("    def step(*args, target=None, **kwargs):\n"
+          "        batch, losses = batch_of(args, kwargs, target), []\n"
+          "        any_ = next(x for x in batch.values() if isinstance(x, torch.Tensor))\n"
+          "        schedule.step(**batch, target=any_, losses=losses, return_outputs=False)\n",
+          to);
+    put_gradients(s, t, "modules", to);
+    fprintf(to,
+            "        total = sum((x.detach()%s for x in losses), torch.zeros((), "
+            "device=device))\n"
+            "        total = total / MICRO_BATCHES * MESH[\"stage\"] / mesh.size()\n"
+            "        dist.all_reduce(total)\n"
+            "        return total\n"
+            "\n"
+            "    return modules, step\n\n\n",
+            s->n_tensor ? ".full_tensor()" : "");
+}
+
+static void put_parallelize(const struct torch_script *s, const struct torch_tables *t,
+                            FILE *to)
+{
+    if (s->n_tensor && s->attention)
+        fputs("ATTENTION = {  # that DTensor divides\n"
+              "    \"cpu\": [SDPBackend.MATH],\n"
+              "    \"cuda\": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, "
+              "SDPBackend.MATH],\n"
+              "}\n\n\n",
+              to);
+    fputs("def parallelize(model, mesh, *args, target=None, **kwargs):\n"
+          "    \"\"\"The modules of this rank, and a function of a batch of this replica that "
+          "does "
+          "forward and backward and\n"
+          "    returns the mean loss of all. args, kwargs, target: such a batch.\"\"\"\n"
+          "    model.to(mesh.device_type)\n",
+          to);
+    if (s->stages)
+        put_pipeline(s, t, to);
+    else
+        put_step(s, t, to);
+}
+
+static void put_own(const struct torch_script *s, FILE *to)
+{
+    fputs("def own(x, mesh):\n"
+          "    \"\"\"Of a batch, the samples of this rank's replica.\"\"\"\n",
+          to);
+    if (s->data)
+        fprintf(to,
+                "    data = %s%s\n"
+                "    return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]"
+                "\n\n\n",
+                data_mesh(s), hp_torch_data_dims(s) > 1 ? "._flatten()" : "");
+    else
+        fputs("    return x.to(mesh.device_type)\n\n\n", to);
+}
+
+static void put_main(const struct torch_script *s, FILE *to)
+{
+    static const char *const optimizers[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_SGD] = "torch.optim.SGD(params, lr=0.01)",
+        [HYPAR_MOMENTUM] = "torch.optim.SGD(params, lr=0.01, momentum=0.9)",
+        [HYPAR_ADAM] = "torch.optim.Adam(params, lr=0.001)",
+        [HYPAR_ADAMW] = "torch.optim.AdamW(params, lr=0.001)",
+    };
+    const char *clip = "";
+    if (s->plan->clip > 0)
+        clip = hp_arena_printf(
+            s->arena, "        nn.utils.clip_grad_norm_(modules.parameters(), %.17g)\n",
+            s->plan->clip);
+    put_own(s, to);
+    fprintf(to, TEXT_MAIN,
+            s->plan->precision == HYPAR_TF32
+                ? "    torch.set_float32_matmul_precision(\"high\")\n"
+                : "",
+            optimizers[s->plan->optimizer], clip);
+}
+
+static void put_about(const struct torch_script *s, FILE *to)
+{
+    int devices = s->mesh.n_devices * (s->stages ? s->groups : 1);
+    fprintf(to, "\"\"\"%s, batch %" PRId64 ", on %d devices",
+            hp_python_text(s->arena, s->graph->name), s->graph->batch, devices);
+    if (s->stages)
+        fprintf(to, ": %d stages, schedule %s", s->stages,
+                hypar_schedule_text(s->plan->schedule.kind));
+    fputs(". Written by hypar; PyTorch alone is needed.\n\n    ", to);
+    hp_put_command(&hp_target_torch, s->plan, "FILE", to);
+    fputs(" [STEPS]\n\n"
+          "trains what the function returns: a model and its arguments (a tensor, a tuple or a "
+          "dict of keywords), and a\ntarget where the model does not return its "
+          "loss.\"\"\"\n",
+          to);
+}
+
+void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    put_about(s, to);
+    put_imports(s, t, to);
+    put_tables(s, t, to);
+    if (has_tables(s, t)) {
+        fputs(TEXT_KEY, to);
+        fputs(TEXT_CHECK, to);
+    }
+    put_loss(s, to);
+    if (s->n_tensor)
+        fputs(TEXT_PLACE, to);
+    if (s->norms)
+        put_norms(s, to);
+    if (t->recomputed.n)
+        fputs(TEXT_RECOMPUTE, to);
+    if (s->data)
+        put_replicas(s, to);
+    if (s->stages)
+        fputs(TEXT_STAGE, to);
+    if (t->tied[0])
+        fputs(TEXT_TIED, to);
+    put_parallelize(s, t, to);
+    put_main(s, to);
+}

@@ -1,0 +1,121 @@
+/* Sizes of a transformer, read off the operators of its first layer. */
+#include "emit/transformer.h"
+
+#include "graph/repeated.h"
+
+static int64_t extent(const struct nest *nest, char name)
+{
+    int axis = hp_nest_axis(nest, name);
+    return axis < 0 ? 0 : nest->axis[axis].extent;
+}
+
+/* Is one of its inputs written by an attention? */
+static bool reads_attention(const struct hypar_graph *graph, const struct op *op)
+{
+    for (int o = 0; o < op->nest->n_inputs; o++) {
+        int from = op->tensor[o] < 0 ? -1 : graph->tensors[op->tensor[o]].producer;
+        if (from >= 0 && graph->ops[from].kind == OP_ATTENTION)
+            return true;
+    }
+    return false;
+}
+
+static int64_t last_extent(const struct hypar_graph *graph, int tensor)
+{
+    const struct hypar_shape *shape = &graph->tensors[tensor].shape;
+    return shape->n_dims > 0 ? shape->dim[shape->n_dims - 1] : 0;
+}
+
+static void read_attention(const struct hypar_graph *graph, const struct op *op,
+                           struct transformer *out)
+{
+    out->heads = hp_attr_int(op->nest->attrs, ATTR_HEADS, 0, 1);
+    out->kv_heads = hp_attr_int(op->nest->attrs, ATTR_KV_HEADS, 0, out->heads);
+    out->causal = hp_attr_int(op->nest->attrs, ATTR_CAUSAL, 0, 0) != 0;
+    out->sequence = extent(op->nest, 'q');
+    out->head = last_extent(graph, op->tensor[0]) / out->heads;
+}
+
+static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
+                          struct transformer *out)
+{
+    switch (op->kind) {
+    case OP_ATTENTION:
+        read_attention(graph, op, out);
+        break;
+    case OP_MATMUL: /* attention that is written out; the first one makes the scores */
+        if (out->heads > 0)
+            break;
+        out->heads = out->kv_heads = extent(op->nest, 'b');
+        out->sequence = extent(op->nest, 'm');
+        out->head = extent(op->nest, 'c');
+        break;
+    case OP_SOFTMAX:
+        out->causal |= hp_attr_int(op->nest->attrs, ATTR_CAUSAL, 0, 0) != 0;
+        break;
+    case OP_RMS_NORM:
+    case OP_LAYER_NORM:
+        out->rms_norm = op->kind == OP_RMS_NORM;
+        out->hidden = extent(op->nest, 'c');
+        break;
+    case OP_ROPE:
+        out->rotary_base = hp_attr(op->nest->attrs, ATTR_THETA, 0, 10000);
+        break;
+    case OP_LINEAR:
+        if (!reads_attention(graph, op))
+            out->ffn = extent(op->nest, 'c');
+        out->bias |= op->tensor[2] >= 0;
+        break;
+    case OP_MUL:
+        out->gated = true;
+        break;
+    case OP_SILU:
+        out->silu = true;
+        break;
+    case OP_GELU:
+    case OP_GELU_TANH:
+        out->gelu = true;
+        break;
+    case OP_DROPOUT:
+        out->dropout = true;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Tables outside the layers: of the vocabulary, and of positions that are learned. */
+static void read_tables(const struct hypar_graph *graph, struct transformer *out)
+{
+    int table = -1;
+    for (int op = graph->n_ops - 1; op >= 0; op--) {
+        const struct op *o = &graph->ops[op];
+        if (o->kind == OP_EMBEDDING && extent(o->nest, 'v') >= out->vocabulary) {
+            out->vocabulary = extent(o->nest, 'v');
+            table = o->tensor[1];
+        }
+    }
+    for (int u = table < 0 ? 0 : graph->use_start[table];
+         table >= 0 && u < graph->use_start[table + 1]; u++)
+        out->tied |= graph->ops[graph->use[u].op].kind == OP_LINEAR;
+}
+
+bool hp_transformer(const struct hypar_graph *graph, struct transformer *out, int *op)
+{
+    struct repeated_layers layers = hp_repeated_layers(graph);
+    int attentions = 0;
+    *out = (struct transformer){ 0 };
+    *op = -1;
+    for (int i = 0; layers.count > 0 && i < layers.n_ops; i++) {
+        const struct op *o = &graph->ops[layers.first + i];
+        attentions += o->kind == OP_ATTENTION || o->kind == OP_SOFTMAX;
+        read_layer_op(graph, o, out);
+    }
+    if (attentions != 1 || out->heads < 1) {
+        *op = layers.count > 0 ? layers.first : -1;
+        return false;
+    }
+    out->layers = layers.count;
+    read_tables(graph, out);
+    return true;
+}

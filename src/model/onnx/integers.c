@@ -1,0 +1,100 @@
+/* Integers and truths that follow from a model's inputs: positions that are counted from ids,
+ * masks that are compared. No operator of ours computes them, and none need: they are no part
+ * of what is trained. Where a layer reads them they are an input of their own. */
+#include <string.h>
+
+#include "model/onnx/onnx.h"
+
+/* An input of integers, or what follows from some. */
+static bool is_integers(const struct importing *im, const struct value *v)
+{
+    if (v->kind == VALUE_INDEX)
+        return true;
+    return v->kind == VALUE_NUMBERS && hp_onnx_family(v->type) == ONNX_INTEGERS &&
+           hp_build_graph(im->b)->tensors[v->tensor].kind == TENSOR_INPUT;
+}
+
+bool hp_onnx_follows_from_integers(struct importing *im)
+{
+    bool any = false;
+    for (int i = 0; i < im->node->n_inputs; i++) {
+        const struct value *v = hp_onnx_input(im, i);
+        if (!v || v->kind == VALUE_CONSTANT)
+            continue;
+        if (!is_integers(im, v))
+            return false;
+        any = true;
+    }
+    return any && im->node->n_outputs == 1;
+}
+
+/* The type of what the node at hand writes. */
+static int type_of(struct importing *im)
+{
+    static const char *const truths[] = { "Equal",       "Not",    "And",
+                                          "Or",          "Less",   "GreaterOrEqual",
+                                          "LessOrEqual", "Greater" };
+    const struct onnx_info *info = hp_onnx_told(im, im->node->output[0]);
+    for (size_t i = 0; i < sizeof truths / sizeof truths[0]; i++)
+        if (strcmp(im->node->op, truths[i]) == 0)
+            return ONNX_BOOL;
+    if (strcmp(im->node->op, "Cast") == 0)
+        return (int)hp_onnx_int(im->node, "to", ONNX_FLOAT);
+    return info && info->type ? info->type : ONNX_INT64;
+}
+
+enum hypar_status hp_onnx_computed(struct importing *im)
+{
+    struct hypar_shape shape = { 0 };
+    bool fits = true;
+    if (!hp_onnx_told_shape(im, 0, &shape)) {
+        shape = (struct hypar_shape){ 0 };
+        for (int i = 0; i < im->node->n_inputs && fits; i++)
+            fits = hp_onnx_input(im, i) &&
+                   hp_onnx_broadcast(&shape, &hp_onnx_input(im, i)->shape, &shape);
+    }
+    if (!fits || !shape.n_dims)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers of a shape that is not known");
+    TRY(hp_onnx_check_dims(im, &shape));
+    return hp_onnx_define(im, 0,
+                          (struct value){ .kind = VALUE_INDEX,
+                                          .type = type_of(im),
+                                          .shape = shape,
+                                          .tensor = -1,
+                                          .computed = true,
+                                          .label = im->node->output[0] });
+}
+
+enum hypar_status hp_onnx_computed_input(struct importing *im, struct value *v, bool index,
+                                         int *out)
+{
+    if (v->shuffle)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers in another order");
+    if (v->tensor < 0) {
+        int samples = v->shape.dim[0] == im->batch && v->shape.n_dims > 1 ? 0 : -1;
+        const char *name = hp_onnx_unique(im, v->label);
+        v->tensor = hp_build_input(im->b, name, &v->shape, index, samples);
+        if (v->tensor < 0)
+            return hp_fail(im->err, HYPAR_INVALID, "'%.80s' is no tensor", name);
+        hp_onnx_note(im, "'%.80s' follows from integers that are inputs: it is an input itself",
+                     name);
+    }
+    *out = v->tensor;
+    if (hp_build_graph(im->b)->tensors[*out].index != index)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers that are looked up, and numbers");
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_constant_index(struct importing *im, const struct value *v,
+                                         const struct hypar_shape *shape, int *out)
+{
+    const char *name = hp_onnx_unique(
+        im, v->label ? v->label : hp_arena_printf(&im->arena, "%s.ids", im->node->name));
+    *out = hp_build_input(im->b, name, shape, true, -1);
+    if (*out < 0)
+        return hp_fail(im->err, HYPAR_INVALID, "indices that are no tensor");
+    hp_onnx_keep_source(
+        im, *out, name,
+        (struct weight_source){ .whole = *shape, .constant = v->data, .uniform = v->uniform });
+    return HYPAR_OK;
+}

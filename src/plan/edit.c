@@ -1,0 +1,180 @@
+/* Changing a plan from outside: what is given is checked as far as it can be alone. */
+#include "plan/check.h"
+#include "plan/config.h"
+
+#include "base/number.h"
+
+struct hypar_plan *hypar_plan_copy(const struct hypar_plan *plan)
+{
+    struct hypar_plan *copy = hp_plan_copy(plan);
+    if (plan->search)
+        hp_plan_set_search(copy, plan->search);
+    return copy;
+}
+
+struct hypar_split hypar_plan_split(const struct hypar_plan *plan, int op)
+{
+    const struct op_plan *mine = &plan->ops[op];
+    struct hypar_split out = { .op = op, .device = mine->device };
+    for (int a = 0; a < HYPAR_MAX_AXES; a++) {
+        out.degree[a] = mine->split.degree[a];
+        out.sizes[a] = mine->split.sizes[a];
+    }
+    return out;
+}
+
+enum hypar_status hypar_plan_set_op(struct hypar_plan *plan, const struct hypar_split *split,
+                                    struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    struct op_config config;
+    enum hypar_status status = hp_config_read(&config, plan, split, &scratch, err);
+    if (status == HYPAR_OK)
+        hp_config_apply(plan, &config);
+    hp_arena_free(&scratch);
+    return status;
+}
+
+/* A number that stands for a word, or for an operator: 0 up to one below `count`. */
+static enum hypar_status check_number(const char *what, int64_t number, int64_t count,
+                                      struct hypar_error *err)
+{
+    char range[RANGE_TEXT_BYTES];
+    if (number >= 0 && number < count)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE, "%s %lld, expected %s", what, (long long)number,
+                   hp_range_text(range, 0, count - 1));
+}
+
+/* Stages ------------------------------------------------------------------------------ */
+
+static void make_whole(struct hypar_plan *plan)
+{
+    plan->n_stages = plan->n_orders = 0;
+    plan->has_layout = false;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        plan->ops[op].stage = -1;
+        plan->ops[op].resend = false;
+        hp_plan_set(plan, op, &(struct split){ .degree = { 0 } }, NULL);
+    }
+}
+
+static enum hypar_status check_numbers(const char *what, const int *number, int n, int below,
+                                       struct hypar_error *err)
+{
+    for (int i = 0; i < n; i++)
+        TRY(check_number(what, number[i], below, err));
+    return HYPAR_OK;
+}
+
+static enum hypar_status check_new_stage(const struct hypar_plan *plan,
+                                         const struct hypar_stage *stage,
+                                         struct hypar_error *err)
+{
+    TRY(hp_check_stage(stage, err));
+    TRY(check_number("share", stage->share, HYPAR_SHARE_COUNT, err));
+    TRY(check_number("operators", stage->n_ops, (int64_t)plan->graph->n_ops + 1, err));
+    TRY(check_numbers("operator", stage->op, stage->n_ops, plan->graph->n_ops, err));
+    return check_numbers("device", stage->device, stage->n_devices, plan->n_all_devices, err);
+}
+
+enum hypar_status hypar_plan_set_stages(struct hypar_plan *plan,
+                                        const struct hypar_stage *stage, int n,
+                                        struct hypar_error *err)
+{
+    TRY(check_number("stages", n, HP_MAX_STAGES + 1, err));
+    for (int s = 0; s < n; s++)
+        TRY(hp_in(err, check_new_stage(plan, &stage[s], err), "stage %d", s));
+    make_whole(plan);
+    for (int s = 0; s < n; s++)
+        hp_plan_add_stage(plan, &stage[s]);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_plan_set_schedule(struct hypar_plan *plan,
+                                          const struct hypar_schedule *schedule,
+                                          struct hypar_error *err)
+{
+    TRY(check_number("schedule", schedule->kind, HYPAR_SCHEDULE_COUNT, err));
+    struct hypar_schedule was = plan->schedule;
+    int n_orders = plan->n_orders;
+    hp_plan_set_schedule(plan, schedule);
+    if (schedule->kind != HYPAR_SCHEDULE_SLOTS)
+        plan->n_orders = 0;
+    enum hypar_status status = hp_check_schedule(plan, err);
+    if (status != HYPAR_OK) {
+        hp_plan_set_schedule(plan, &was);
+        plan->n_orders = n_orders;
+    }
+    return status;
+}
+
+/* Memory ------------------------------------------------------------------------------ */
+
+enum hypar_status hypar_plan_set_recompute(struct hypar_plan *plan, int op, bool recompute,
+                                           struct hypar_error *err)
+{
+    TRY(check_number("operator", op, plan->graph->n_ops, err));
+    plan->ops[op].recompute = recompute;
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_plan_recompute_all(struct hypar_plan *plan,
+                                           enum hypar_recompute recompute,
+                                           struct hypar_error *err)
+{
+    TRY(check_number("recompute", recompute, HYPAR_RECOMPUTE_COUNT, err));
+    hp_plan_set_recompute(plan, recompute);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_plan_set_shard(struct hypar_plan *plan, int op, enum hypar_shard shard,
+                                       int over, struct hypar_error *err)
+{
+    TRY(check_number("operator", op, plan->graph->n_ops, err));
+    TRY(check_number("shard", shard, HYPAR_SHARD_COUNT, err));
+    struct op_plan was = plan->ops[op];
+    plan->ops[op].shard = shard;
+    plan->ops[op].shard_over = over;
+    enum hypar_status status = over < 0 ? hp_fail(err, HYPAR_INFEASIBLE, "shard_over %d", over)
+                                        : hp_check_shard(plan, op, err);
+    if (status != HYPAR_OK)
+        plan->ops[op] = was;
+    return hp_in(err, status, "op '%s'", plan->graph->ops[op].name);
+}
+
+static enum hypar_status check_words(const struct hypar_layout *l, struct hypar_error *err)
+{
+    TRY(check_number("schedule", l->schedule, HYPAR_SCHEDULE_COUNT, err));
+    TRY(check_number("recompute", l->recompute, HYPAR_RECOMPUTE_COUNT, err));
+    TRY(check_number("shard", l->shard, HYPAR_SHARD_COUNT, err));
+    TRY(check_number("chunks", l->chunks, HP_MAX_STAGES + 1, err));
+    return check_number("micro_batches", l->micro_batches, INT64_MAX, err);
+}
+
+/* Nothing is left of what a layout says. */
+static void begin_anew(struct hypar_plan *plan)
+{
+    make_whole(plan);
+    hp_plan_set_schedule(plan, &(struct hypar_schedule){ .micro_batches = 1 });
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        plan->ops[op].shard = HYPAR_SHARD_NONE;
+        plan->ops[op].shard_over = 0;
+        plan->ops[op].recompute = false;
+    }
+}
+
+enum hypar_status hypar_plan_set_layout(struct hypar_plan *plan,
+                                        const struct hypar_layout *layout,
+                                        struct hypar_error *err)
+{
+    TRY(check_words(layout, err));
+    struct hypar_layout with = *layout;
+    if (with.schedule == HYPAR_SCHEDULE_NONE)
+        with.schedule = hp_layout_schedule(&with);
+    begin_anew(plan);
+    enum hypar_status status = hp_plan_set_layout(plan, &with, err);
+    if (status != HYPAR_OK)
+        begin_anew(plan);
+    return status;
+}

@@ -1,0 +1,207 @@
+/* How a plan was found: the member "search" of its file. */
+#include <float.h>
+
+#include "plan/read.h"
+
+enum { MOST_OTHERS = 64 };
+
+static const char *copy(struct arena *arena, const char *text)
+{
+    return text ? hp_arena_strdup(arena, text) : NULL;
+}
+
+void hp_plan_set_search(struct hypar_plan *plan, const struct hypar_plan_search *search)
+{
+    struct arena *arena = &plan->arena;
+    struct hypar_plan_search *mine = NEW(arena, struct hypar_plan_search, 1);
+    struct hypar_other *other = NEW(arena, struct hypar_other, search->n_others);
+    struct hypar_left_out *out = NEW(arena, struct hypar_left_out, search->n_left_out);
+    *mine = *search;
+    mine->asked = copy(arena, search->asked);
+    mine->options = copy(arena, search->options);
+    mine->made_for = copy(arena, search->made_for);
+    mine->exact = copy(arena, search->exact);
+    mine->self.planner = copy(arena, search->self.planner);
+    for (int i = 0; i < search->n_others; i++) {
+        other[i] = search->other[i];
+        other[i].planner = copy(arena, other[i].planner);
+        other[i].how = copy(arena, other[i].how);
+    }
+    for (int i = 0; i < search->n_left_out; i++)
+        out[i] = (struct hypar_left_out){ copy(arena, search->left_out[i].planner),
+                                          copy(arena, search->left_out[i].why) };
+    mine->other = other;
+    mine->left_out = out;
+    plan->search = mine;
+}
+
+const struct hypar_plan_search *hypar_plan_search(const struct hypar_plan *plan)
+{
+    return plan->search;
+}
+
+bool hypar_plan_is_as_found(const struct hypar_plan *plan)
+{
+    return plan->search && plan->search->plan_hash == hp_plan_hash(plan);
+}
+
+/* Writing -------------------------------------------------------------------------------- */
+
+static void put_figures(struct json_writer *w, const struct hypar_other *other)
+{
+    hp_json_put_string(w, "planner", other->planner);
+    hp_json_put_number(w, "step_s", other->step_s);
+    if (other->compute_s > 0)
+        hp_json_put_number(w, "compute_s", other->compute_s);
+    hp_json_put_number(w, "comm_bytes", other->comm_bytes);
+    hp_json_put_number(w, "energy_j", other->energy_j);
+}
+
+void hp_put_others(struct json_writer *w, const struct hypar_other *other, int n)
+{
+    hp_json_begin_array(w, "others", false);
+    for (int i = 0; i < n; i++) {
+        hp_json_begin_object(w, NULL, true);
+        put_figures(w, &other[i]);
+        hp_json_put_string(w, "how", other[i].how);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static void put_left_out(struct json_writer *w, const struct hypar_plan_search *s)
+{
+    hp_json_begin_array(w, "left_out", false);
+    for (int i = 0; i < s->n_left_out; i++) {
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "planner", s->left_out[i].planner);
+        hp_json_put_string(w, "why", s->left_out[i].why);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+void hp_plan_put_search(struct json_writer *w, const struct hypar_plan *plan)
+{
+    const struct hypar_plan_search *s = plan->search;
+    char hash[17];
+    if (!s)
+        return;
+    hp_json_begin_object(w, "search", false);
+    put_figures(w, &s->self);
+    hp_json_put_string(w, "asked", s->asked);
+    if (*s->options)
+        hp_json_put_string(w, "options", s->options);
+    if (s->made_for)
+        hp_json_put_string(w, "made_for", s->made_for);
+    if (s->exact)
+        hp_json_put_string(w, "exact", s->exact);
+    if (s->lower_bound_s > 0)
+        hp_json_put_number(w, "lower_bound_s", s->lower_bound_s);
+    if (s->n_others)
+        hp_put_others(w, s->other, s->n_others);
+    if (s->n_left_out)
+        put_left_out(w, s);
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)s->plan_hash);
+    hp_json_put_string(w, "plan_hash", hash);
+    hp_json_end_object(w);
+}
+
+/* Reading -------------------------------------------------------------------------------- */
+
+/* A text that may be absent, which leaves *out as it is. */
+static enum hypar_status read_text(const struct json *object, const char *key, const char **out,
+                                   struct hypar_error *err)
+{
+    struct json at = hp_json_member(object, key);
+    return at.value ? hp_json_string(&at, out, err) : HYPAR_OK;
+}
+
+/* A number that may be absent: 0. */
+static enum hypar_status read_number(const struct json *object, const char *key, double *out,
+                                     struct hypar_error *err)
+{
+    struct json at = hp_json_member(object, key);
+    return at.value ? hp_json_number(&at, 0, DBL_MAX, out, err) : HYPAR_OK;
+}
+
+static enum hypar_status read_figures(const struct json *object, struct hypar_other *out,
+                                      struct hypar_error *err)
+{
+    struct json planner = hp_json_member(object, "planner");
+    TRY(hp_json_name(&planner, &out->planner, err));
+    TRY(read_number(object, "step_s", &out->step_s, err));
+    TRY(read_number(object, "compute_s", &out->compute_s, err));
+    TRY(read_number(object, "comm_bytes", &out->comm_bytes, err));
+    return read_number(object, "energy_j", &out->energy_j, err);
+}
+
+static enum hypar_status read_others(const struct json *object, struct hypar_other *out, int *n,
+                                     struct hypar_error *err)
+{
+    static const char *const members[] = { "planner",  "step_s", "compute_s", "comm_bytes",
+                                           "energy_j", "how",    NULL };
+    struct json list = hp_json_member(object, "others");
+    if (list.value)
+        TRY(hp_json_array(&list, MOST_OTHERS, err));
+    *n = hp_json_length(&list);
+    for (int i = 0; i < *n; i++) {
+        struct json at = hp_json_element(&list, i);
+        out[i] = (struct hypar_other){ .how = "" };
+        TRY(hp_json_object(&at, err));
+        TRY(hp_json_only(&at, members, err));
+        TRY(read_figures(&at, &out[i], err));
+        TRY(read_text(&at, "how", &out[i].how, err));
+    }
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_left_out(const struct json *object, struct hypar_left_out *out,
+                                       int *n, struct hypar_error *err)
+{
+    static const char *const members[] = { "planner", "why", NULL };
+    struct json list = hp_json_member(object, "left_out");
+    if (list.value)
+        TRY(hp_json_array(&list, MOST_OTHERS, err));
+    *n = hp_json_length(&list);
+    for (int i = 0; i < *n; i++) {
+        struct json at = hp_json_element(&list, i);
+        TRY(hp_json_object(&at, err));
+        TRY(hp_json_only(&at, members, err));
+        struct json planner = hp_json_member(&at, "planner"), why = hp_json_member(&at, "why");
+        TRY(hp_json_name(&planner, &out[i].planner, err));
+        TRY(hp_json_string(&why, &out[i].why, err));
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_read_search(struct hypar_plan *plan, const struct json *root,
+                                 struct hypar_error *err)
+{
+    static const char *const members[] = {
+        "planner",  "step_s", "compute_s",     "comm_bytes", "energy_j", "asked",     "options",
+        "made_for", "exact",  "lower_bound_s", "others",     "left_out", "plan_hash", NULL
+    };
+    struct json at = hp_json_member(root, "search"), hash;
+    struct hypar_other other[MOST_OTHERS];
+    struct hypar_left_out left_out[MOST_OTHERS];
+    struct hypar_plan_search s = { .options = "", .other = other, .left_out = left_out };
+    if (!at.value)
+        return HYPAR_OK;
+    TRY(hp_json_object(&at, err));
+    TRY(hp_json_only(&at, members, err));
+    TRY(read_figures(&at, &s.self, err));
+    s.asked = s.self.planner;
+    TRY(read_text(&at, "asked", &s.asked, err));
+    TRY(read_text(&at, "options", &s.options, err));
+    TRY(read_text(&at, "made_for", &s.made_for, err));
+    TRY(read_text(&at, "exact", &s.exact, err));
+    hash = hp_json_member(&at, "plan_hash");
+    if (hash.value) /* else it is no plan's */
+        TRY(hp_read_hash(&hash, &s.plan_hash, err));
+    TRY(read_number(&at, "lower_bound_s", &s.lower_bound_s, err));
+    TRY(read_others(&at, other, &s.n_others, err));
+    TRY(read_left_out(&at, left_out, &s.n_left_out, err));
+    hp_plan_set_search(plan, &s);
+    return HYPAR_OK;
+}

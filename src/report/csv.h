@@ -1,0 +1,26 @@
+/* report/csv.h - tables for programs: a heading, then rows of as many fields. Internal.
+ *
+ *     struct csv_writer csv = { to };
+ *     hp_csv_words(&csv, "device busy_s"); hp_csv_end(&csv);
+ *     hp_csv_number(&csv, 0); hp_csv_number(&csv, 0.5); hp_csv_end(&csv); */
+#ifndef REPORT_CSV_H
+#define REPORT_CSV_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+struct csv_writer {
+    FILE *file;
+    bool begun; /* the row has a field */
+};
+
+/* The next field: a text, in quotes; a number that reads back the same, empty where it is not
+ * known; what needs no quotes; or several words, a field each, as of a heading. */
+void hp_csv_text(struct csv_writer *csv, const char *text);
+void hp_csv_number(struct csv_writer *csv, double value);
+void hp_csv_known(struct csv_writer *csv, bool known, double value);
+void hp_csv_plain(struct csv_writer *csv, const char *text);
+void hp_csv_words(struct csv_writer *csv, const char *words);
+void hp_csv_end(struct csv_writer *csv);
+
+#endif /* REPORT_CSV_H */

@@ -1,0 +1,61 @@
+/* What stands at the top, and what bounds the step. */
+
+function describe(h) {
+  const parts = ["batch " + h.batch, h.precision, h.optimizer, "on " + h.devices + (h.devices === 1 ? " device: " : " devices: ") + h.machine];
+  if (h.stages > 1) parts.push(h.stages + " stages, schedule " + h.schedule);
+  if (h.micro_batches > 1) parts.push(h.micro_batches + " micro-batches");
+  if (h.forward) parts.push("forward phases alone");
+  return parts.join(", ");
+}
+
+function headlineItems(h) {
+  const items = [
+    { key: "step_s", name: h.forward ? "Forward pass" : "Step", value: seconds(h.step_s), small: h.tasks.toLocaleString("en") + " tasks", first: true },
+    { key: "samples_per_s", name: "Samples per second", value: quantity(h.samples_per_s, ""), small: h.tokens_per_s ? quantity(h.tokens_per_s, "") + " tokens per second" : "" },
+    { key: "mfu", name: "Of the peak", value: percent(h.mfu), small: "model FLOPs" },
+    { key: "peak_memory_bytes", name: "Memory", value: bytes(h.peak_memory_bytes), small: "of " + bytes(h.memory_limit_bytes) + " on device " + h.fullest_device + (h.fits ? "; it fits" : "") },
+    { key: "energy_j", name: "Energy", value: quantity(h.energy_j, "J"), small: "a step" },
+    { key: "comm_bytes", name: "Sent", value: bytes(h.comm_bytes), small: "a step, each byte once" },
+  ];
+  if (h.bound_s) items.push({ key: "bound_s", name: "No plan is faster than", value: seconds(h.bound_s), small: h.bound_by + "; the gap is " + percent(h.step_s / h.bound_s - 1) });
+  return items;
+}
+
+function showHeadline() {
+  const h = data.headline;
+  document.title = h.model + " on " + h.devices + " devices - hypar report";
+  byId("model").textContent = h.model;
+  byId("about").textContent = describe(h);
+  byId("headline").replaceChildren(...headlineItems(h).map(item =>
+    make("div", { class: item.first ? "first" : null },
+      make("dt", {}, item.name),
+      make("dd", { id: "value-" + item.key, "data-value": h[item.key] }, item.value, make("small", {}, item.small)))));
+  if (!h.fits) byId("value-peak_memory_bytes").append(make("small", { class: "warn" }, "It does not fit."));
+  byId("footer").textContent = h.figures + ". Predicted by simulation; times and bytes are of one training step.";
+}
+
+const boundColours = { computing: "forward", recomputation: "backward", update: "update", exchange: "comm", bubble: "gradient", launches: "other" };
+
+/* Rows of one kind together, the longest first. */
+function sumByKind(rows) {
+  const sums = new Map();
+  for (const row of rows) sums.set(row.kind, (sums.get(row.kind) || 0) + row.share);
+  return [...sums].sort((a, b) => b[1] - a[1]);
+}
+
+function showBound() {
+  const kinds = sumByKind(data.bound_by);
+  byId("bound-words").textContent = "The critical path goes from task to task, from the begin of the step to its end; its time goes to: " +
+    kinds.map(([kind, share]) => kind + " " + percent(share)).join(", ") + ".";
+  fillShareBar(byId("bound-bar"), kinds.map(([kind, share]) => ({ name: kind, value: share, text: percent(share), colour: "var(--" + boundColours[kind] + ")" })));
+  const columns = [
+    { name: "on the critical path", cell: row => [make("i", { class: "swatch", style: "background:var(--" + boundColours[row.kind] + ")" }), row.name === row.kind ? row.kind : row.kind + ": " + row.name] },
+    { name: "time", number: true, cell: row => seconds(row.seconds) },
+    { name: "share", number: true, cell: row => percent(row.share) },
+    { name: "in queues", number: true, cell: row => row.queued_s > 0 ? seconds(row.queued_s) : "-" },
+  ];
+  const few = 8, rest = data.bound_by.slice(few);
+  byId("bound-table").replaceChildren(make("div", { class: "scroll" }, makeTable(columns, data.bound_by.slice(0, few))));
+  if (rest.length)
+    byId("bound-table").append(make("details", {}, make("summary", {}, rest.length + " more"), make("div", { class: "scroll" }, makeTable(columns, rest.slice(0, 200)))));
+}

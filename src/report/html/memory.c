@@ -1,0 +1,135 @@
+/* Memory over time: a line for each device that the page shows, devices that are alike once,
+ * each of no more points than a screen is wide. */
+#include "report/bars.h"
+#include "report/html/page.h"
+
+#include <math.h>
+
+enum { MOST_POINTS = 800 };
+
+/* What one device holds from then on, in ticks and in units of bytes. */
+struct point {
+    int64_t time, amount;
+};
+
+struct curve {
+    int n, capacity;
+    struct point *point;
+};
+
+static void add_point(struct arena *arena, struct curve *c, struct point point)
+{
+    c->point = GROW(arena, struct point, c->point, c->n, &c->capacity);
+    c->point[c->n++] = point;
+}
+
+/* The first, and of the points of each of MOST_POINTS / 2 equal times the highest and the last.
+ */
+static struct curve thin_out(struct arena *arena, const struct curve *c)
+{
+    struct curve thin = { 0 };
+    int64_t end = c->n ? c->point[c->n - 1].time + 1 : 1;
+    if (c->n)
+        add_point(arena, &thin, c->point[0]);
+    for (int i = 0; i < c->n;) {
+        int64_t slot = c->point[i].time * (MOST_POINTS / 2) / end;
+        struct point highest = c->point[i], last = highest;
+        for (; i < c->n && c->point[i].time * (MOST_POINTS / 2) / end == slot; i++) {
+            last = c->point[i];
+            if (last.amount > highest.amount)
+                highest = last;
+        }
+        add_point(arena, &thin, highest);
+        if (last.time != highest.time || last.amount != highest.amount)
+            add_point(arena, &thin, last);
+    }
+    return thin;
+}
+
+static bool same_curve(const struct curve *a, const struct curve *b)
+{
+    bool same = a->n == b->n;
+    for (int i = 0; same && i < a->n; i++)
+        same = a->point[i].time == b->point[i].time && a->point[i].amount == b->point[i].amount;
+    return same;
+}
+
+/* Ticks since the point before, and the change of what is held, in turn. */
+static void put_curve(struct json_writer *w, const struct curve *c)
+{
+    struct point before = { 0 };
+    hp_json_begin_array(w, "points", true);
+    for (int i = 0; i < c->n; i++) {
+        hp_json_put_int(w, NULL, c->point[i].time - before.time);
+        hp_json_put_int(w, NULL, c->point[i].amount - before.amount);
+        before = c->point[i];
+    }
+    hp_json_end_array(w);
+}
+
+/* A millionth of what the fullest device holds, as a whole number of bytes. */
+static double unit_bytes(const struct hypar_sim *sim)
+{
+    double unit = floor(hypar_sim_summary(sim).peak_memory_bytes / 1e6);
+    return unit < 1 ? 1 : unit;
+}
+
+static struct curve *gather_curves(struct arena *arena, const struct hypar_sim *sim,
+                                   double unit)
+{
+    double tick_s = hp_bar_tick_s(sim);
+    struct curve *curve = NEW(arena, struct curve, hypar_sim_summary(sim).n_devices + 1);
+    struct hypar_sim_memory_point point;
+    for (int64_t i = 0; hypar_sim_memory_point(sim, i, &point); i++)
+        add_point(
+            arena, &curve[point.device],
+            (struct point){ llround(point.time_s / tick_s), llround(point.bytes / unit) });
+    return curve;
+}
+
+static void put_items(struct json_writer *w, const struct hypar_memory *m)
+{
+    const struct {
+        const char *key;
+        double bytes;
+    } item[] = { { "parameters", m->parameters },   { "gradients", m->gradients },
+                 { "optimizer", m->optimizer },     { "weight versions", m->weight_versions },
+                 { "activations", m->activations }, { "buffers", m->buffers },
+                 { "framework", m->framework } };
+    hp_json_begin_object(w, "items", true);
+    for (size_t i = 0; i < sizeof item / sizeof *item; i++)
+        if (item[i].bytes > 0)
+            hp_json_put_number(w, item[i].key, item[i].bytes);
+    hp_json_end_object(w);
+}
+
+void hp_put_page_memory(struct json_writer *w, const struct hypar_sim *sim)
+{
+    struct arena arena = { 0 };
+    int device[SHOWN_DEVICES], n = hp_shown_devices(sim, device);
+    double unit = unit_bytes(sim);
+    struct curve *all = gather_curves(&arena, sim, unit), thin[SHOWN_DEVICES];
+    hp_json_begin_object(w, "memory", false);
+    hp_json_put_number(w, "unit_bytes", unit);
+    hp_json_begin_array(w, "devices", false);
+    for (int i = 0; i < n; i++) {
+        struct hypar_sim_device d = hypar_sim_device(sim, device[i]);
+        int alike = 0;
+        thin[i] = thin_out(&arena, &all[device[i]]);
+        while (alike < i && !same_curve(&thin[alike], &thin[i]))
+            alike++;
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_int(w, "device", device[i]);
+        hp_json_put_number(w, "peak_bytes", d.memory.peak);
+        hp_json_put_number(w, "limit_bytes", d.memory.limit);
+        put_items(w, &d.memory);
+        if (alike < i)
+            hp_json_put_int(w, "as", alike);
+        else
+            put_curve(w, &thin[i]);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+    hp_arena_free(&arena);
+}

@@ -1,0 +1,289 @@
+/* A plan for the page: its stages, its layers that are planned alike once, and of each piece of
+ * a layer what every level of the machine divides, and what of it lies on which device. */
+#include "report/html/page.h"
+
+#include <string.h>
+
+#include "report/columns.h"
+#include "report/structure/names.h"
+#include "report/structure/words.h"
+
+enum { MOST_ROWS = 400 };
+
+/* Groups of stages, as the text report tells them. */
+static void put_groups(struct json_writer *w, struct arena *arena,
+                       const struct plan_structure *s)
+{
+    hp_json_begin_array(w, "stages", false);
+    for (int g = 0; g < s->n_groups; g++) {
+        struct group_words words = hp_group_words(arena, s, g);
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "stages", words.stages);
+        hp_json_put_string(w, "layers", words.layers);
+        hp_json_put_string(w, "each", words.each);
+        hp_json_put_string(w, "devices", words.devices);
+        hp_json_put_string(w, "replicas", words.replicas);
+        hp_json_put_string(w, "parts", words.tensor);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+    if (*hp_idle_text(arena, s))
+        hp_json_put_string(w, "idle", hp_idle_text(arena, s));
+}
+
+/* Levels -------------------------------------------------------------------------------- */
+
+static void put_levels(struct json_writer *w, const struct hypar_machine *machine)
+{
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    int n = hypar_machine_levels(machine, level);
+    hp_json_begin_array(w, "levels", false);
+    for (int i = 0; i < n; i++) {
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_int(w, "ways", level[i].ways);
+        hp_json_put_number(w, "bytes_per_s", level[i].bytes_per_s);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+/* The axes along which two parts of an operator differ, each a bit. */
+static unsigned differing_axes(const struct hypar_plan *plan, int op, int a, int b)
+{
+    unsigned axes = 0;
+    for (int axis = hypar_graph_axis_count(plan->graph, op) - 1; axis >= 0; axis--) {
+        int degree = hypar_plan_degree(plan, op, axis);
+        if (a % degree != b % degree)
+            axes |= 1u << axis;
+        a /= degree;
+        b /= degree;
+    }
+    return axes;
+}
+
+bool hp_level_axes(const struct hypar_plan *plan, int op, int level, unsigned *axes)
+{
+    struct arena arena = { 0 };
+    struct hypar_level levels[HYPAR_MAX_LEVELS];
+    int n_levels = hypar_machine_levels(plan->machine, levels), stride = 1;
+    int n = hypar_plan_device_count(plan, op), parts = hypar_plan_part_count(plan, op);
+    int n_devices = hypar_machine_device_count(plan->machine);
+    int *entry_of = NEW(&arena, int, n_devices + 1);
+    bool any = false;
+    memset(entry_of, -1, sizeof(int) * (size_t)n_devices);
+    for (int i = 0; i < n; i++)
+        entry_of[hypar_plan_device(plan, op, i)] = i;
+    for (int i = level + 1; i < n_levels; i++)
+        stride *= levels[i].ways;
+    *axes = 0;
+    for (int i = 0; i < n; i++) {
+        int device = hypar_plan_device(plan, op, i), next = device + stride;
+        bool last = device / stride % levels[level].ways == levels[level].ways - 1;
+        if (last || next >= n_devices || entry_of[next] < 0)
+            continue;
+        any = true;
+        *axes |= differing_axes(plan, op, i % parts, entry_of[next] % parts);
+    }
+    hp_arena_free(&arena);
+    return any;
+}
+
+/* For each level the letters of the axes that it divides; null where it divides stages. */
+static void put_choices(struct json_writer *w, const struct hypar_plan *plan, int op)
+{
+    struct hypar_level levels[HYPAR_MAX_LEVELS];
+    int n_levels = hypar_machine_levels(plan->machine, levels);
+    hp_json_begin_array(w, "levels", true);
+    for (int level = 0; level < n_levels; level++) {
+        char letters[MAX_AXES + 1];
+        unsigned axes;
+        int n = 0;
+        bool there = hp_level_axes(plan, op, level, &axes);
+        for (int a = 0; a < hypar_graph_axis_count(plan->graph, op); a++)
+            if (axes & 1u << a)
+                letters[n++] = hypar_graph_axis(plan->graph, op, a).name[0];
+        letters[n] = '\0';
+        if (there)
+            hp_json_put_string(w, NULL, letters);
+        else
+            hp_json_put_null(w, NULL);
+    }
+    hp_json_end_array(w);
+}
+
+/* Pieces -------------------------------------------------------------------------------- */
+
+/* Axes in the order in which parts are numbered: letter, role, and where its parts begin, then
+ * its end. */
+static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int op)
+{
+    hp_json_begin_array(w, "axes", true);
+    for (int a = 0; a < hypar_graph_axis_count(plan->graph, op); a++) {
+        struct hypar_axis axis = hypar_graph_axis(plan->graph, op, a);
+        int degree = hypar_plan_degree(plan, op, a);
+        int64_t at = 0;
+        if (degree == 1)
+            continue;
+        hp_json_begin_array(w, NULL, true);
+        hp_json_put_string(w, NULL, axis.name);
+        hp_json_put_string(w, NULL, hypar_role_text(axis.role));
+        hp_json_put_int(w, NULL, 0);
+        for (int i = 0; i < degree; i++)
+            hp_json_put_int(w, NULL, at += hypar_plan_part_size(plan, op, a, i));
+        hp_json_end_array(w);
+    }
+    hp_json_end_array(w);
+}
+
+/* The devices of the parts: runs of those that follow each other, as first and number. */
+static void put_runs(struct json_writer *w, const struct hypar_plan *plan, int op)
+{
+    int n = hypar_plan_device_count(plan, op);
+    hp_json_begin_array(w, NULL, true);
+    for (int i = 0; i < n;) {
+        int first = hypar_plan_device(plan, op, i), begin = i;
+        while (i < n && hypar_plan_device(plan, op, i) == first + i - begin)
+            i++;
+        hp_json_put_int(w, NULL, first);
+        hp_json_put_int(w, NULL, i - begin);
+    }
+    hp_json_end_array(w);
+}
+
+static bool same_devices(const struct hypar_plan *plan, int a, int b)
+{
+    int n = hypar_plan_device_count(plan, a);
+    if (n != hypar_plan_device_count(plan, b))
+        return false;
+    for (int i = 0; i < n; i++)
+        if (hypar_plan_device(plan, a, i) != hypar_plan_device(plan, b, i))
+            return false;
+    return true;
+}
+
+/* The devices of a piece whose first operator is `op`: of each layer of its row, or once where
+ * all have the same. Layers that are alike may lie on others, as those of other stages. */
+static void put_devices(struct json_writer *w, const struct hypar_plan *plan,
+                        const struct plan_row *row, int op)
+{
+    int n_lists = 1;
+    for (int i = 1; i < row->count && n_lists == 1; i++)
+        if (!same_devices(plan, op, op + i * row->n_ops))
+            n_lists = row->count;
+    hp_json_begin_array(w, "devices", true);
+    for (int i = 0; i < n_lists; i++)
+        put_runs(w, plan, op + i * row->n_ops);
+    hp_json_end_array(w);
+}
+
+struct piece_place {
+    const struct plan_row *row;
+    struct short_names names;
+    const struct common_split *common; /* NULL: none */
+};
+
+static void put_piece(struct json_writer *w, struct arena *arena,
+                      const struct plan_structure *s, const struct plan_piece *piece,
+                      const struct piece_place *place)
+{
+    const struct hypar_graph *g = s->plan->graph;
+    int op = piece->first;
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "name", hp_ops_name(arena, g, place->names, op, op + piece->n_ops));
+    hp_json_put_string(w, "kind", hypar_graph_op_kind(g, op));
+    hp_json_put_string(w, "split", hp_split_text(arena, s, op, place->common));
+    hp_json_put_string(w, "whole_split", hp_split_text(arena, s, op, NULL));
+    hp_json_put_int(w, "ops", piece->n_ops);
+    hp_json_put_string(w, "role", hypar_role_text(hp_main_role(s->plan, op)));
+    put_axes(w, s->plan, op);
+    put_devices(w, s->plan, place->row, op);
+    put_choices(w, s->plan, op);
+    hp_json_end_object(w);
+}
+
+static void put_row(struct json_writer *w, struct arena *arena, const struct plan_structure *s,
+                    const struct plan_row *row)
+{
+    struct common_split common = hp_common_split(s, row);
+    bool alone = row->count == 1 && row->n_pieces == 1;
+    struct piece_place place = { row, { 0 }, NULL };
+    if (!alone) {
+        place.names = hp_short_names(s->plan->graph, row->first, row->first + row->n_ops);
+        place.common = &common;
+    }
+    hp_json_begin_object(w, NULL, true);
+    if (!alone) {
+        hp_json_put_string(w, "name", hp_plan_row_name(arena, s, row));
+        hp_json_put_string(w, "all", hp_common_text(arena, s, &common));
+        hp_json_put_int(w, "count", row->count);
+    }
+    hp_json_put_string(w, "marks", hp_marks_text(arena, s, row));
+    hp_json_begin_array(w, "pieces", true);
+    for (int i = 0; i < row->n_pieces; i++)
+        put_piece(w, arena, s, &s->piece[row->first_piece + i], &place);
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
+/* A row of operators first .. first + n_ops - 1, or of `count` layers of so many, in which each
+ * operator is a piece of its own if `apart`. */
+static void put_part(struct json_writer *w, struct arena *arena, const struct plan_structure *s,
+                     struct plan_row row, bool apart)
+{
+    struct plan_structure part = *s;
+    part.piece = NEW(arena, struct plan_piece, row.n_ops);
+    row.n_pieces = apart ? row.n_ops : 1;
+    row.first_piece = 0;
+    for (int i = 0; i < row.n_pieces; i++)
+        part.piece[i] = (struct plan_piece){ row.first + i, apart ? 1 : row.n_ops };
+    put_row(w, arena, &part, &row);
+}
+
+/* Where all operators of a row are divided alike, its layers are still those of the model. */
+static void put_layers(struct json_writer *w, struct arena *arena,
+                       const struct plan_structure *s, const struct plan_row *row)
+{
+    int end = row->first + row->n_ops;
+    for (int i = 0, op = row->first; op < end; i++) {
+        while (i < s->n_layers && s->layers[i].first < op)
+            i++;
+        const struct graph_layers *l = i < s->n_layers ? &s->layers[i] : NULL;
+        if (l && l->first + l->n_ops * l->count > end)
+            l = NULL;
+        int before = l ? l->first : end;
+        if (before > op)
+            put_part(w, arena, s, (struct plan_row){ op, before - op, 1, 0, 0 }, false);
+        if (l)
+            put_part(w, arena, s, (struct plan_row){ l->first, l->n_ops, l->count, 0, 0 },
+                     true);
+        op = l ? l->first + l->n_ops * l->count : end;
+    }
+}
+
+/* What the colours of pieces mean, by role. */
+static void put_roles(struct json_writer *w)
+{
+    hp_json_begin_object(w, "roles", true);
+    for (int role = 0; role <= HYPAR_INNER; role++)
+        hp_json_put_string(w, hypar_role_text((enum hypar_role)role),
+                           hp_divided_text((enum hypar_role)role));
+    hp_json_end_object(w);
+}
+
+void hp_put_page_plan(struct json_writer *w, const struct hypar_plan *plan)
+{
+    struct arena arena = { 0 };
+    struct plan_structure s = hp_plan_structure(&arena, plan);
+    hp_json_begin_object(w, "plan", false);
+    put_groups(w, &arena, &s);
+    put_levels(w, plan->machine);
+    put_roles(w);
+    hp_json_begin_array(w, "rows", false);
+    for (int i = 0; i < s.n_rows && i < MOST_ROWS; i++)
+        (s.row[i].count == 1 && s.row[i].n_pieces == 1 ? put_layers : put_row)(w, &arena, &s,
+                                                                               &s.row[i]);
+    hp_json_end_array(w);
+    hp_json_put_int(w, "rows_left_out", s.n_rows > MOST_ROWS ? s.n_rows - MOST_ROWS : 0);
+    hp_json_end_object(w);
+    hp_arena_free(&arena);
+}

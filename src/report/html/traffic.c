@@ -1,0 +1,77 @@
+/* Where bytes go in a step: from device to device, and over each link of the machine. */
+#include "report/bars.h"
+#include "report/html/page.h"
+
+enum { MOST_NODES = 400, MOST_LINKS = 2400 };
+
+/* As it was simulated. */
+static struct hypar_lower_options lowered(const struct hypar_sim *sim)
+{
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    return (struct hypar_lower_options){ .bucket_bytes = s.how.bucket_bytes,
+                                         .local_bn = s.how.local_bn,
+                                         .minibatches = hypar_sim_pipeline(sim).minibatches,
+                                         .forward = s.forward };
+}
+
+/* Row by row, of so many devices each that the matrix has at most SHOWN_DEVICES rows. */
+static void put_matrix(struct json_writer *w, const struct hypar_sim *sim)
+{
+    struct arena arena = { 0 };
+    struct hypar_program *program;
+    struct hypar_lower_options how = lowered(sim);
+    int n = hypar_sim_summary(sim).n_devices;
+    int together = (n + SHOWN_DEVICES - 1) / SHOWN_DEVICES,
+        rows = (n + together - 1) / together;
+    if (hypar_lower(&program, hypar_sim_plan(sim), &how, NULL) != HYPAR_OK)
+        return;
+    double *pair = NEW(&arena, double, (int64_t)n *n), *sum = NEW(&arena, double, rows *rows);
+    hypar_program_pair_bytes(program, pair);
+    hypar_program_free(program);
+    for (int from = 0; from < n; from++)
+        for (int to = 0; to < n; to++)
+            sum[from / together * rows + to / together] += pair[(int64_t)from * n + to];
+    hp_json_put_int(w, "devices_in_row", together);
+    hp_json_begin_array(w, "matrix", true);
+    for (int i = 0; i < rows * rows; i++)
+        hp_json_put_number(w, NULL, sum[i]);
+    hp_json_end_array(w);
+    hp_arena_free(&arena);
+}
+
+/* Of each link both nodes and its bandwidth, then for either direction bytes and busy seconds.
+ */
+static void put_link(struct json_writer *w, const struct hypar_sim *sim, int link,
+                     struct hypar_link figures)
+{
+    hp_json_begin_array(w, NULL, true);
+    hp_json_put_int(w, NULL, figures.from);
+    hp_json_put_int(w, NULL, figures.to);
+    hp_json_put_number(w, NULL, figures.bytes_per_s);
+    for (int direction = 0; direction < 2; direction++) {
+        struct hypar_sim_link l = hypar_sim_link(sim, 2 * link + direction);
+        hp_json_put_number(w, NULL, l.bytes);
+        hp_json_put_number(w, NULL, l.busy_s);
+    }
+    hp_json_end_array(w);
+}
+
+void hp_put_page_traffic(struct json_writer *w, const struct hypar_sim *sim)
+{
+    const struct hypar_machine *machine = hypar_plan_machine(hypar_sim_plan(sim));
+    int n_devices = hypar_machine_device_count(machine),
+        n_switches = hypar_machine_switch_count(machine),
+        n_links = hypar_machine_link_count(machine);
+    hp_json_begin_object(w, "traffic", false);
+    hp_json_put_string(w, "topology", hypar_machine_topology(machine));
+    hp_json_put_int(w, "devices", n_devices);
+    hp_json_put_int(w, "switches", n_switches);
+    put_matrix(w, sim);
+    if (n_devices + n_switches <= MOST_NODES && n_links <= MOST_LINKS) {
+        hp_json_begin_array(w, "links", false);
+        for (int i = 0; i < n_links; i++)
+            put_link(w, sim, i, hypar_machine_link(machine, i));
+        hp_json_end_array(w);
+    }
+    hp_json_end_object(w);
+}

@@ -1,0 +1,117 @@
+/* A picture of a step: a row for each device and link, with the critical path. */
+#include <hypar/report.h>
+
+#include "report/bars.h"
+#include "report/columns.h"
+#include "report/put.h"
+#include "report/svg/svg.h"
+#include "report/trace.h"
+
+enum {
+    WIDTH = 1100,
+    LEFT = 130,
+    RIGHT = 1080,
+    TOP = 92,
+    ROW = 14,
+    MOST_BARS = 8000, /* that a viewer of pictures still moves */
+    MOST_PATH = 4000,
+};
+
+static const char *const fill[] = {
+    [HYPAR_EVENT_FORWARD] = "#6aa9e0",  [HYPAR_EVENT_BACKWARD] = "#eda04a",
+    [HYPAR_EVENT_GRADIENT] = "#c678ad", [HYPAR_EVENT_UPDATE] = "#43b08a",
+    [HYPAR_EVENT_COMM] = "#8f9bab",     [HYPAR_EVENT_OTHER] = "#a9a9a9",
+};
+
+static double place(const struct bars *b, double seconds)
+{
+    return LEFT + (RIGHT - LEFT) * (b->end_s > 0 ? seconds / b->end_s : 0);
+}
+
+static void put_row(FILE *to, struct bars *b, int row)
+{
+    const struct bar_row *r = &b->row[row];
+    double y = TOP + ROW * row;
+    struct arena arena = { 0 };
+    if (r->device >= 0) {
+        hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10,
+                    hp_arena_printf(&arena, "device %d", r->device));
+    } else {
+        struct hypar_sim_link link = hypar_sim_link(b->sim, r->link);
+        hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10,
+                    hp_link_name(&arena, &link, hypar_sim_summary(b->sim).n_devices));
+    }
+    for (int i = 0; i < r->n; i++) {
+        double x = place(b, (double)r->bar[i].start * b->tick_s),
+               end = place(b, (double)r->bar[i].end * b->tick_s);
+        hp_svg_begin_rect(to, x, y + 1, end - x < 0.2 ? 0.2 : end - x, ROW - 4);
+        fprintf(to, " fill=\"%s\"><title>", fill[b->name[r->bar[i].name].kind]);
+        hp_svg_escape(to, hp_shown(&arena, b->name[r->bar[i].name].text));
+        fputs("</title></rect>\n", to);
+    }
+    hp_arena_free(&arena);
+}
+
+/* A line under what is on the path: one for all that follows on one row, unless it is too short
+ * to be seen. */
+static void put_path(FILE *to, const struct bars *b)
+{
+    struct hypar_sim_segment s, next;
+    for (int64_t i = 0; hypar_sim_segment(b->sim, i, &s);) {
+        int row = hp_path_row(b, &s);
+        double y = TOP + ROW * (row + 1) - 2, end_s = s.end_s;
+        for (i++; hypar_sim_segment(b->sim, i, &next) && hp_path_row(b, &next) == row; i++)
+            end_s = next.end_s;
+        if (row >= 0 && end_s - s.start_s >= b->end_s / MOST_PATH)
+            hp_svg_line(to, place(b, s.start_s), y, place(b, end_s), y, "#c4002f", 2);
+    }
+}
+
+static void put_axis(FILE *to, const struct bars *b)
+{
+    for (int i = 0; i <= 4; i++) {
+        char text[32];
+        double at_s = b->end_s * i / 4;
+        hp_svg_text(to, place(b, at_s), TOP - 8, i == 4 ? SVG_END : SVG_MIDDLE, 10,
+                    i ? hypar_format_quantity(text, at_s, HYPAR_UNIT_SECONDS) : "0");
+        hp_svg_line(to, place(b, at_s), TOP - 4, place(b, at_s), TOP + ROW * b->n_rows, "#ddd",
+                    0.5);
+    }
+}
+
+static void put_legend(FILE *to, int rows)
+{
+    double x = LEFT, y = TOP + ROW * rows + 16;
+    for (int kind = 0; kind < HYPAR_EVENT_OTHER; kind++, x += 110) {
+        hp_svg_begin_rect(to, x, y, 12, 12);
+        fprintf(to, " fill=\"%s\"/>\n", fill[kind]);
+        hp_svg_text(to, x + 18, y + 10, SVG_START, 11,
+                    hp_event_kind_text((enum hypar_event_kind)kind));
+    }
+    hp_svg_line(to, x, y + 6, x + 12, y + 6, "#c4002f", 2);
+    hp_svg_text(to, x + 18, y + 10, SVG_START, 11, "critical path");
+}
+
+void hypar_report_timeline_svg(FILE *to, const struct hypar_sim *sim)
+{
+    struct bars b;
+    struct arena arena = { 0 };
+    const struct hypar_plan *plan = hypar_sim_plan(sim);
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    char step[32], devices[64];
+    hp_make_bars(&b, sim, NULL, MOST_BARS);
+    hp_svg_begin(to, WIDTH, TOP + ROW * b.n_rows + 44,
+                 hp_arena_printf(&arena, "%s on %s: a step of %s",
+                                 plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
+                                 hp_count(devices, s.n_devices, "device", "devices"),
+                                 hypar_format_quantity(step, s.step_s, HYPAR_UNIT_SECONDS)),
+                 b.window ? "bars that lie close together are drawn as one" : "");
+    put_axis(to, &b);
+    for (int i = 0; i < b.n_rows; i++)
+        put_row(to, &b, i);
+    put_path(to, &b);
+    put_legend(to, b.n_rows);
+    hp_svg_end(to);
+    hp_free_bars(&b);
+    hp_arena_free(&arena);
+}

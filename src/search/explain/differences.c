@@ -1,0 +1,411 @@
+/* Two plans of one model: what differs, and what the step of the first is with each difference
+ * alone. */
+#include <string.h>
+
+#include "plan/config.h"
+#include "plan/slots.h"
+#include "search/explain/changes.h"
+#include "search/mcmc/groups.h"
+
+struct hypar_differences {
+    struct arena arena; /* holds everything, the struct itself included */
+    const struct hypar_plan *a, *b;
+    const struct hypar_sim_options *given;
+    struct changes changes;
+    double step_s; /* of the first plan ... */
+    double tasks;  /* ... and how many it simulates */
+};
+
+/* "what: from -> to" */
+static char *words(struct hypar_differences *d, const char *what, const char *from,
+                   const char *to)
+{
+    return hp_arena_printf(&d->arena, "%s: %.60s -> %.60s", what, from, to);
+}
+
+/* Settings ------------------------------------------------------------------------------- */
+
+static void add_precision(struct hypar_differences *d)
+{
+    const struct hypar_plan *a = d->a, *b = d->b;
+    if (a->precision == b->precision && a->fp32_gradients == b->fp32_gradients)
+        return;
+    struct hypar_plan *plan = hp_changed_plan(a, NULL);
+    plan->precision = b->precision;
+    plan->fp32_gradients = b->fp32_gradients;
+    bool same = a->precision == b->precision;
+    hp_add_change(&d->changes,
+                  words(d, same ? "gradients" : "precision",
+                        hypar_precision_text(same ? hp_plan_gradients(a) : a->precision),
+                        hypar_precision_text(same ? hp_plan_gradients(b) : b->precision)),
+                  plan);
+}
+
+static void add_optimizer(struct hypar_differences *d)
+{
+    if (d->a->optimizer == d->b->optimizer)
+        return;
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    plan->optimizer = d->b->optimizer;
+    hp_add_change(&d->changes,
+                  words(d, "optimizer", hypar_optimizer_text(d->a->optimizer),
+                        hypar_optimizer_text(d->b->optimizer)),
+                  plan);
+}
+
+static void add_clip(struct hypar_differences *d)
+{
+    if (d->a->clip == d->b->clip)
+        return;
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    plan->clip = d->b->clip;
+    hp_add_change(&d->changes,
+                  hp_arena_printf(&d->arena, "clip: %g -> %g", d->a->clip, d->b->clip), plan);
+}
+
+static void add_masks(struct hypar_differences *d)
+{
+    if (d->a->masks == d->b->masks)
+        return;
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    plan->masks = d->b->masks;
+    hp_add_change(
+        &d->changes,
+        words(d, "dropout masks", hypar_masks_text(d->a->masks), hypar_masks_text(d->b->masks)),
+        plan);
+}
+
+static void add_framework(struct hypar_differences *d)
+{
+    double a = d->a->framework_bytes, b = d->b->framework_bytes;
+    char from[32], to[32];
+    if (a == b)
+        return;
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    plan->framework_bytes = b;
+    hp_add_change(&d->changes,
+                  words(d, "framework's memory",
+                        hypar_format_quantity(from, a, HYPAR_UNIT_BYTES),
+                        hypar_format_quantity(to, b, HYPAR_UNIT_BYTES)),
+                  plan);
+}
+
+static void add_simulation(struct hypar_differences *d)
+{
+    const struct hypar_simulation *a = &d->a->simulation, *b = &d->b->simulation;
+    struct hypar_sim_options how = d->changes.how;
+    if (hp_simulation_same(a, b))
+        return;
+    const char *from = hp_simulation_text(&d->arena, a), *to = hp_simulation_text(&d->arena, b);
+    d->changes.how = hypar_as_planned(d->b, d->given);
+    hp_add_change(&d->changes,
+                  words(d, "simulated", *from ? from : "by default", *to ? to : "by default"),
+                  hp_changed_plan(d->a, NULL));
+    d->changes.how = how;
+}
+
+/* Schedule ------------------------------------------------------------------------------- */
+
+static bool same_orders(const struct hypar_plan *a, const struct hypar_plan *b)
+{
+    if (a->n_orders != b->n_orders)
+        return false;
+    for (int i = 0; i < a->n_orders; i++) {
+        if (a->order[i].n != b->order[i].n)
+            return false;
+        for (int k = 0; k < a->order[i].n; k++) {
+            const struct slot *x = &a->order[i].slot[k], *y = &b->order[i].slot[k];
+            if (x->stage != y->stage || x->micro != y->micro || x->phase != y->phase)
+                return false;
+        }
+    }
+    return true;
+}
+
+static void add_schedule(struct hypar_differences *d)
+{
+    const struct hypar_schedule *a = &d->a->schedule, *b = &d->b->schedule;
+    struct hypar_schedule other = *b;
+    other.micro_batches = a->micro_batches;
+    if (hp_same_schedule(a, &other) && same_orders(d->a, d->b))
+        return;
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    plan->schedule = other;
+    hp_plan_set_orders(plan, d->b->order, d->b->n_orders);
+    hp_add_change(
+        &d->changes,
+        words(d, "schedule", hypar_schedule_text(a->kind), hypar_schedule_text(b->kind)), plan);
+}
+
+static void add_micro_batches(struct hypar_differences *d)
+{
+    int64_t a = d->a->schedule.micro_batches, b = d->b->schedule.micro_batches;
+    if (a == b)
+        return;
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    plan->schedule.micro_batches = b;
+    hp_add_change(
+        &d->changes,
+        hp_arena_printf(&d->arena, "micro-batches: %lld -> %lld", (long long)a, (long long)b),
+        plan);
+}
+
+/* What operators keep and divide ----------------------------------------------------------- */
+
+static void add_recompute(struct hypar_differences *d)
+{
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    int n[2] = { 0, 0 }, differ = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct op_plan *a = &d->a->ops[op], *b = &d->b->ops[op];
+        n[0] += a->recompute;
+        n[1] += b->recompute;
+        differ += a->recompute != b->recompute || a->resend != b->resend;
+        plan->ops[op].recompute = b->recompute;
+        plan->ops[op].resend = b->resend;
+    }
+    if (differ)
+        hp_add_change(&d->changes,
+                      hp_arena_printf(&d->arena, "recomputed operators: %d -> %d", n[0], n[1]),
+                      plan);
+    else
+        hypar_plan_free(plan);
+}
+
+static void add_shard(struct hypar_differences *d)
+{
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    int first = -1, differ = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct op_plan *a = &d->a->ops[op], *b = &d->b->ops[op];
+        bool other = a->shard != b->shard || a->shard_over != b->shard_over;
+        first = other && first < 0 ? op : first;
+        differ += other;
+        plan->ops[op].shard = b->shard;
+        plan->ops[op].shard_over = b->shard_over;
+    }
+    plan->gather_ahead = d->b->gather_ahead;
+    if (differ)
+        hp_add_change(
+            &d->changes,
+            hp_arena_printf(&d->arena, "%s (%d operators)",
+                            words(d, "shard", hypar_shard_text(d->a->ops[first].shard),
+                                  hypar_shard_text(d->b->ops[first].shard)),
+                            differ),
+            plan);
+    else if (d->a->gather_ahead != d->b->gather_ahead)
+        hp_add_change(&d->changes,
+                      hp_arena_printf(&d->arena, "gather_ahead: %d -> %d", d->a->gather_ahead,
+                                      d->b->gather_ahead),
+                      plan);
+    else
+        hypar_plan_free(plan);
+}
+
+/* Stages, splits and devices --------------------------------------------------------------- */
+
+/* Recomputation and sharding of the first plan. */
+static void keep_words(struct hypar_plan *plan, const struct hypar_plan *from)
+{
+    plan->gather_ahead = from->gather_ahead;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        struct op_plan *to = &plan->ops[op];
+        to->recompute = from->ops[op].recompute;
+        to->resend = from->ops[op].resend;
+        to->shard = from->ops[op].shard;
+        to->shard_over = from->ops[op].shard_over;
+    }
+}
+
+/* The operators of the second plan where it has them, with all else as in the first; the
+ * schedule of the second where the first one's does not go with its stages. */
+static void add_stages(struct hypar_differences *d)
+{
+    struct plan_settings settings = hp_plan_settings(d->a);
+    struct hypar_plan *plan = hp_plan_carry(d->b, d->a->machine, &settings);
+    plan->has_layout = false;
+    plan->schedule = d->a->schedule;
+    hp_plan_set_orders(plan, d->a->order, d->a->n_orders);
+    keep_words(plan, d->a);
+    bool alone = hypar_plan_check(plan, NULL) == HYPAR_OK;
+    if (!alone) {
+        plan->schedule = d->b->schedule;
+        hp_plan_set_orders(plan, d->b->order, d->b->n_orders);
+    }
+    hp_add_change(&d->changes,
+                  hp_arena_printf(&d->arena, "stages: %d -> %d%s, with splits%s devices%s",
+                                  d->a->n_stages, d->b->n_stages,
+                                  d->a->n_stages == d->b->n_stages ? " others" : "",
+                                  alone ? " and" : ",", alone ? "" : " and schedule"),
+                  plan);
+}
+
+static bool same_split(const struct hypar_plan *x, int a, const struct hypar_plan *y, int b)
+{
+    for (int i = 0; i < x->graph->ops[a].nest->n_axes; i++)
+        if (!hp_same_parts(&x->ops[a].split, &y->ops[b].split, i))
+            return false;
+    return true;
+}
+
+static bool same_devices(const struct op_plan *a, const struct op_plan *b)
+{
+    return a->n_devices == b->n_devices &&
+           memcmp(a->device, b->device, (size_t)a->n_devices * sizeof *a->device) == 0;
+}
+
+static bool differs(const struct hypar_differences *d, int op)
+{
+    return !same_split(d->a, op, d->b, op) || !same_devices(&d->a->ops[op], &d->b->ops[op]);
+}
+
+/* Does a leader, or what follows it, differ? */
+static bool group_differs(const struct hypar_differences *d, const struct groups *g, int leader)
+{
+    for (int i = g->member_start[leader]; i < g->member_start[leader + 1]; i++)
+        if (differs(d, g->member[i]))
+            return true;
+    return false;
+}
+
+/* Two leaders of one shape that are changed in the same way. */
+static bool change_alike(const struct hypar_differences *d, int x, int y)
+{
+    return d->a->graph->ops[x].nest == d->a->graph->ops[y].nest &&
+           same_split(d->a, x, d->a, y) && same_split(d->b, x, d->b, y) &&
+           same_devices(&d->a->ops[x], &d->a->ops[y]) &&
+           same_devices(&d->b->ops[x], &d->b->ops[y]);
+}
+
+static void take(struct hypar_plan *plan, const struct hypar_plan *from, int op)
+{
+    hp_plan_set(plan, op, &from->ops[op].split, from->ops[op].device);
+}
+
+/* "fc1 and 2 alike: n=4 -> k=4" */
+static char *split_words(struct hypar_differences *d, int op, int n)
+{
+    struct arena *arena = &d->arena;
+    const char *name = d->a->graph->ops[op].name;
+    const char *alike = n > 1 ? hp_arena_printf(arena, " and %d alike", n - 1) : "";
+    char *split[2] = { hp_plan_split_text(arena, d->a, op),
+                       hp_plan_split_text(arena, d->b, op) };
+    if (strcmp(split[0], split[1]) == 0)
+        return hp_arena_printf(arena, "%.60s%s: %s, on other devices", name, alike, split[0]);
+    return hp_arena_printf(arena, "%.60s%s: %s -> %s", name, alike, split[0], split[1]);
+}
+
+/* One row for the operators that change as `leader` does, which are marked as done; simulated
+ * unless that would take too long. */
+static void add_split(struct hypar_differences *d, const struct groups *g, int leader,
+                      bool *done, bool simulated)
+{
+    struct hypar_plan *plan = hp_changed_plan(d->a, NULL);
+    int n = 0, shown = leader;
+    for (int i = 0; i < g->n_leaders; i++) {
+        int other = g->leaders[i];
+        if (done[other] || !group_differs(d, g, other) || !change_alike(d, leader, other))
+            continue;
+        done[other] = true;
+        n++;
+        for (int k = g->member_start[other]; k < g->member_start[other + 1]; k++)
+            if (differs(d, g->member[k]))
+                take(plan, d->b, g->member[k]);
+    }
+    for (int k = g->member_start[leader]; !differs(d, shown); k++)
+        shown = g->member[k];
+    if (simulated) {
+        hp_add_change(&d->changes, split_words(d, shown, n), plan);
+        return;
+    }
+    hp_refuse_change(&d->changes, split_words(d, shown, n), "too many tasks");
+    hypar_plan_free(plan);
+}
+
+static void add_splits(struct hypar_differences *d)
+{
+    const struct hypar_graph *graph = d->a->graph;
+    const struct groups *g = hp_groups(&d->arena, graph, NULL);
+    bool *done = NEW(&d->arena, bool, graph->n_ops);
+    struct hypar_plan *all = hp_changed_plan(d->a, NULL);
+    int rows = 0, n = 0;
+    for (int op = 0; op < graph->n_ops; op++) {
+        n += differs(d, op);
+        take(all, d->b, op);
+    }
+    for (int i = 0; i < g->n_leaders; i++) {
+        int leader = g->leaders[i];
+        if (done[leader] || !group_differs(d, g, leader))
+            continue;
+        rows++;
+        add_split(d, g, leader, done, rows * d->tasks <= HP_MOST_INSTANCES);
+    }
+    if (rows > 1)
+        hp_add_change(&d->changes,
+                      hp_arena_printf(&d->arena, "splits and devices of all %d operators", n),
+                      all);
+    else
+        hypar_plan_free(all);
+}
+
+static enum hypar_status check_pair(const struct hypar_plan *a, const struct hypar_plan *b,
+                                    struct hypar_error *err)
+{
+    if (hypar_graph_hash(a->graph) != hypar_graph_hash(b->graph))
+        return hp_fail(err, HYPAR_INVALID, "plans for other models or batches");
+    if (a->n_all_devices != b->n_all_devices)
+        return hp_fail(err, HYPAR_INVALID, "plans for other machines");
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_plan_differences(struct hypar_differences **out,
+                                         const struct hypar_plan *a, const struct hypar_plan *b,
+                                         const struct hypar_sim_options *simulation,
+                                         struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct hypar_sim *sim;
+    *out = NULL;
+    TRY(check_pair(a, b, err));
+    struct hypar_sim_options how = hypar_as_planned(a, simulation);
+    TRY(hypar_simulate(&sim, a, &how, err));
+    struct hypar_differences *d = NEW(&arena, struct hypar_differences, 1);
+    *d = (struct hypar_differences){ .arena = arena, .a = a, .b = b, .given = simulation };
+    d->changes = (struct changes){ .arena = &d->arena, .plan = a, .how = how, .keep = true };
+    d->step_s = hypar_sim_summary(sim).step_s;
+    d->tasks = (double)hypar_sim_summary(sim).tasks;
+    hypar_sim_free(sim);
+    add_precision(d);
+    add_optimizer(d);
+    add_clip(d);
+    add_masks(d);
+    add_framework(d);
+    add_simulation(d);
+    (hp_same_stages(a, b) ? add_splits : add_stages)(d);
+    add_schedule(d);
+    add_micro_batches(d);
+    add_recompute(d);
+    add_shard(d);
+    hp_sort_changes(d->changes.row, d->changes.n);
+    *out = d;
+    return HYPAR_OK;
+}
+
+void hypar_differences_free(struct hypar_differences *d)
+{
+    if (!d)
+        return;
+    hp_free_changes(&d->changes);
+    struct arena arena = d->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+const struct hypar_what_if *hypar_difference(const struct hypar_differences *d, int i)
+{
+    return i >= 0 && i < d->changes.n ? &d->changes.row[i] : NULL;
+}
+
+double hypar_differences_step_s(const struct hypar_differences *d)
+{
+    return d->step_s;
+}

@@ -1,0 +1,86 @@
+/* Why a step takes as long as it does. */
+#include "search/explain/explain.h"
+
+#include "search/bound.h"
+
+enum { OPS = 10 };
+
+static struct hypar_bound bound_of(const struct hypar_plan *plan,
+                                   const struct hypar_sim_options *how)
+{
+    struct arena arena = { 0 };
+    struct hypar_search_options options = { .precision = plan->precision,
+                                            .fp32_gradients = plan->fp32_gradients,
+                                            .optimizer = plan->optimizer,
+                                            .masks = plan->masks,
+                                            .framework_bytes = plan->framework_bytes,
+                                            .profile = how->profile,
+                                            .simulation = how };
+    struct problem problem = hp_problem(&arena, plan->graph, plan->machine, &options);
+    struct hypar_bound bound = { 0 };
+    if (plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM && !how->lower.forward)
+        bound = hp_step_bound(&problem);
+    hp_arena_free(&arena);
+    return bound;
+}
+
+enum hypar_status hypar_explain(struct hypar_explanation **out, const struct hypar_plan *plan,
+                                const struct hypar_explain_options *options,
+                                struct hypar_error *err)
+{
+    static const struct hypar_explain_options none;
+    struct arena arena = { 0 };
+    struct hypar_sim *sim;
+    *out = NULL;
+    options = options ? options : &none;
+    struct hypar_sim_options how = hypar_as_planned(plan, options->simulation);
+    how.timeline = true;
+    TRY(hypar_simulate(&sim, plan, &how, err));
+    how.timeline = false;
+    struct hypar_explanation *e = NEW(&arena, struct hypar_explanation, 1);
+    *e = (struct hypar_explanation){ .arena = arena, .plan = plan, .sim = sim, .left_out = "" };
+    e->what_ifs =
+        (struct changes){ .arena = &e->arena, .plan = plan, .how = how, .stop = options->stop };
+    struct hypar_sim_summary now = hypar_sim_summary(sim);
+    e->bound = bound_of(plan, &how);
+    if (options->ops >= 0)
+        hp_find_alternatives(e, options->ops ? options->ops : OPS);
+    hp_find_what_ifs(&e->what_ifs, &now);
+    *out = e;
+    return HYPAR_OK;
+}
+
+void hypar_explanation_free(struct hypar_explanation *e)
+{
+    if (!e)
+        return;
+    hp_free_changes(&e->what_ifs);
+    hypar_sim_free(e->sim);
+    struct arena arena = e->arena; /* it lives in it */
+    hp_arena_free(&arena);
+}
+
+const struct hypar_sim *hypar_explained_sim(const struct hypar_explanation *e)
+{
+    return e->sim;
+}
+
+const struct hypar_what_if *hypar_explained_what_if(const struct hypar_explanation *e, int i)
+{
+    return i >= 0 && i < e->what_ifs.n ? &e->what_ifs.row[i] : NULL;
+}
+
+const struct hypar_explained_op *hypar_explained_op(const struct hypar_explanation *e, int i)
+{
+    return i >= 0 && i < e->n_ops ? &e->op[i].told : NULL;
+}
+
+const char *hypar_explained_ops_left_out(const struct hypar_explanation *e)
+{
+    return e->left_out;
+}
+
+struct hypar_bound hypar_explained_bound(const struct hypar_explanation *e)
+{
+    return e->bound;
+}

@@ -1,0 +1,271 @@
+/* What would help: a machine that is faster somewhere, or a plan that runs otherwise. */
+#include <string.h>
+
+#include "machine/machine.h"
+#include "search/explain/changes.h"
+
+/* Machines ------------------------------------------------------------------------------- */
+
+/* Figures of a machine that are changed together: rates that double, times that halve. */
+struct figures {
+    const char *what;
+    enum { OF_LINKS, OF_NODES, OF_DEVICES, OF_MEMORY } of;
+    int n;
+    enum option option[16];
+};
+
+#define ARITHMETIC \
+    OPTION_FP32, OPTION_FP64, OPTION_BF16, OPTION_FP16, OPTION_TF32, OPTION_VECTOR
+
+static const struct figures devices = { "devices twice as fast",
+                                        OF_DEVICES,
+                                        12,
+                                        { ARITHMETIC, OPTION_MEMORY_BANDWIDTH, OPTION_COPY,
+                                          OPTION_KERNEL, OPTION_REDUCTION_TIME,
+                                          OPTION_COLUMN_TIME, OPTION_SUMMED_TIME } };
+static const struct figures memory = { "twice the memory", OF_MEMORY, 1, { OPTION_MEMORY } };
+
+static const struct figures *const figures[] = {
+    &(const struct figures){ "links twice as fast", OF_LINKS, 1, { OPTION_BANDWIDTH } },
+    &(const struct figures){
+        "links inside nodes twice as fast", OF_LINKS, 1, { OPTION_INTRA } },
+    &(const struct figures){
+        "links between nodes twice as fast", OF_NODES, 1, { OPTION_INTER } },
+    &(const struct figures){ "arithmetic twice as fast", OF_DEVICES, 6, { ARITHMETIC } },
+    &(const struct figures){
+        "devices' memory twice as fast", OF_DEVICES, 1, { OPTION_MEMORY_BANDWIDTH } },
+    &devices,
+    &memory,
+};
+
+enum { N_FIGURES = sizeof figures / sizeof figures[0] };
+
+static void set_factors(const struct figures *f, double factor[OPTION_COUNT])
+{
+    for (int o = 0; o < OPTION_COUNT; o++)
+        factor[o] = 1;
+    for (int i = 0; i < f->n; i++) {
+        enum option o = f->option[i];
+        factor[o] = hp_machine_options[o].unit == HYPAR_UNIT_SECONDS ? 0.5 : 2;
+    }
+}
+
+/* Does a machine have such figures? Those between nodes: and several nodes? */
+static bool has_figures(const struct hypar_machine *machine, const struct figures *f)
+{
+    bool applies = false;
+    for (int p = 0; p < machine->n_parts; p++)
+        applies |= hp_option_applies(&machine->parts[p], f->option[0]);
+    return applies && (f->of != OF_NODES || hp_machine_rows(machine) > 1);
+}
+
+/* `plan` on a machine of which the figures are otherwise, of devices of this name (NULL: all);
+ * `why` is filled in if there is none. */
+static struct hypar_plan *on_faster(const struct hypar_plan *plan, const struct figures *f,
+                                    const char *device, struct hypar_error *why)
+{
+    struct hypar_machine *machine;
+    double factor[OPTION_COUNT];
+    set_factors(f, factor);
+    if (hp_machine_scaled(&machine, plan->machine, device, factor, why) != HYPAR_OK)
+        return NULL;
+    return hp_changed_plan(plan, machine);
+}
+
+static void try_faster(struct changes *c, const char *what, const struct figures *f,
+                       const char *device)
+{
+    struct hypar_error why;
+    struct hypar_plan *changed = on_faster(c->plan, f, device, &why);
+    if (changed)
+        hp_add_change(c, what, changed);
+    else
+        hp_refuse_change(c, what, why.text);
+}
+
+/* Each kind of device by itself, where there are several. */
+static void try_kinds(struct changes *c)
+{
+    const struct hypar_machine *m = c->plan->machine;
+    for (int p = 0; p < m->n_parts && !hypar_machine_is_uniform(m); p++) {
+        const char *name = m->parts[p].type.device.name;
+        bool first = true;
+        for (int q = 0; q < p; q++)
+            first &= strcmp(m->parts[q].type.device.name, name) != 0;
+        if (first)
+            try_faster(c, hp_arena_printf(c->arena, "%.60s twice as fast", name), &devices,
+                       name);
+    }
+}
+
+static void try_machines(struct changes *c, const struct hypar_sim_summary *now)
+{
+    const struct hypar_sim_measured *m = &now->measured;
+    struct hypar_machine *same;
+    struct hypar_error why;
+    if (hp_machine_like(&same, c->plan->machine, hp_machine_rows(c->plan->machine), 1, &why) !=
+        HYPAR_OK) {
+        hp_refuse_change(c, "a faster machine", why.text);
+        return;
+    }
+    hypar_machine_free(same);
+    for (int i = 0; i < N_FIGURES; i++) {
+        const struct figures *f = figures[i];
+        bool links = f->of == OF_LINKS || f->of == OF_NODES;
+        if (!has_figures(c->plan->machine, f))
+            continue;
+        if (links && m->links)
+            hp_refuse_change(c, f->what, "its messages were measured");
+        else if (f->of == OF_DEVICES && (m->measured || m->interpolated))
+            hp_refuse_change(c, f->what, "its passes were measured");
+        else
+            try_faster(c, f->what, f, NULL);
+    }
+    if (!m->measured && !m->interpolated)
+        try_kinds(c);
+}
+
+/* Plans ---------------------------------------------------------------------------------- */
+
+static void try_micro_batches(struct changes *c, int64_t n)
+{
+    char *what =
+        hp_arena_printf(c->arena, "%lld micro-batch%s instead of %lld", (long long)n,
+                        n == 1 ? "" : "es", (long long)c->plan->schedule.micro_batches);
+    struct hypar_plan *changed = hp_changed_plan(c->plan, NULL);
+    changed->schedule.micro_batches = n;
+    if (c->plan->schedule.kind != HYPAR_SCHEDULE_SLOTS) {
+        hp_add_change(c, what, changed);
+        return;
+    }
+    hp_refuse_change(c, what, "the plan lists its slots one by one");
+    hypar_plan_free(changed);
+}
+
+static void try_more_or_fewer(struct changes *c)
+{
+    int64_t n = c->plan->schedule.micro_batches;
+    if (c->plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM) {
+        hp_refuse_change(c, "other micro-batches", "pipedream takes whole minibatches");
+        return;
+    }
+    try_micro_batches(c, 2 * n);
+    if (n > 1)
+        try_micro_batches(c, n / 2);
+}
+
+static void try_schedule(struct changes *c, enum hypar_schedule_kind kind)
+{
+    char *what =
+        hp_arena_printf(c->arena, "schedule %s instead of %s", hypar_schedule_text(kind),
+                        hypar_schedule_text(c->plan->schedule.kind));
+    if (kind == HYPAR_SCHEDULE_PIPEDREAM) {
+        hp_refuse_change(c, what, "updates are delayed: another training");
+        return;
+    }
+    struct hypar_plan *changed = hp_changed_plan(c->plan, NULL);
+    changed->schedule =
+        (struct hypar_schedule){ .kind = kind,
+                                 .micro_batches = c->plan->schedule.micro_batches };
+    changed->n_orders = 0;
+    hp_add_change(c, what, changed);
+}
+
+/* Why a plan's stages go with no other schedule; NULL: they may. */
+static const char *no_other_schedule(const struct hypar_plan *plan)
+{
+    if (plan->n_stages < 2)
+        return plan->n_stages ? "the plan has one stage" : "the plan has no stages";
+    for (int s = 0; s < plan->n_stages; s++)
+        if (plan->stages[s].share == HYPAR_SHARE_MINIBATCH)
+            return "replicas of its stages take minibatches in turn";
+    return plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED ? "its devices have several stages"
+                                                             : NULL;
+}
+
+static void try_schedules(struct changes *c)
+{
+    static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_GPIPE, HYPAR_SCHEDULE_1F1B,
+                                                      HYPAR_SCHEDULE_ZB_H1,
+                                                      HYPAR_SCHEDULE_ZB_H2,
+                                                      HYPAR_SCHEDULE_PIPEDREAM };
+    const char *why_not = no_other_schedule(c->plan);
+    if (why_not) {
+        hp_refuse_change(c, "another schedule", why_not);
+        return;
+    }
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (kinds[i] != c->plan->schedule.kind)
+            try_schedule(c, kinds[i]);
+}
+
+static void try_without_recomputing(struct changes *c)
+{
+    struct hypar_plan *changed = hp_changed_plan(c->plan, NULL);
+    bool any = false;
+    for (int op = 0; op < changed->graph->n_ops; op++) {
+        any |= changed->ops[op].recompute || changed->ops[op].resend;
+        changed->ops[op].recompute = changed->ops[op].resend = false;
+    }
+    if (any) {
+        hp_add_change(c, "no recomputation", changed);
+        return;
+    }
+    hp_refuse_change(c, "no recomputation", "nothing is computed again");
+    hypar_plan_free(changed);
+}
+
+static void try_without_sharding(struct changes *c)
+{
+    struct hypar_plan *changed = hp_changed_plan(c->plan, NULL);
+    bool any = false;
+    for (int op = 0; op < changed->graph->n_ops; op++) {
+        any |= changed->ops[op].shard != HYPAR_SHARD_NONE;
+        changed->ops[op].shard = HYPAR_SHARD_NONE;
+        changed->ops[op].shard_over = 0;
+    }
+    if (any)
+        hp_add_change(c, "no sharding of parameters", changed);
+    else
+        hypar_plan_free(changed);
+}
+
+/* Memory --------------------------------------------------------------------------------- */
+
+/* What needs more than there is: the best of it that twice the memory holds is a row of its
+ * own, and the others are left out. `n`: rows that were tried so far. */
+static void sort_out_memory(struct changes *c, int n)
+{
+    int best = -1;
+    struct hypar_error why;
+    for (int i = 0; i < n; i++) {
+        struct hypar_what_if *row = &c->row[i];
+        if (row->why_not || row->fits)
+            continue;
+        struct memory_text text = hp_memory_text(row->peak_memory_bytes, row->limit_bytes);
+        row->why_not =
+            hp_arena_printf(c->arena, "does not fit: needs %s of %s", text.need, text.has);
+        if (row->plan && row->peak_memory_bytes <= 2 * row->limit_bytes &&
+            (best < 0 || row->step_s < c->row[best].step_s))
+            best = i;
+    }
+    struct hypar_plan *changed =
+        best < 0 ? NULL : on_faster(c->row[best].plan, &memory, NULL, &why);
+    if (changed)
+        hp_add_change(c,
+                      hp_arena_printf(c->arena, "twice the memory, and %s", c->row[best].what),
+                      changed);
+}
+
+void hp_find_what_ifs(struct changes *c, const struct hypar_sim_summary *now)
+{
+    c->keep = true;
+    try_machines(c, now);
+    try_more_or_fewer(c);
+    try_schedules(c);
+    try_without_recomputing(c);
+    try_without_sharding(c);
+    if (now->fits)
+        sort_out_memory(c, c->n);
+    hp_sort_changes(c->row, c->n);
+}

@@ -1,0 +1,123 @@
+/* Planners of callers of the library: registered, or loaded from a file. */
+#include "search/options.h"
+#include "search/planner.h"
+
+#include <string.h>
+
+#include "base/library.h"
+#include "search/judge.h"
+
+/* Filled before anybody searches, and only ever longer. */
+static struct planner own[HYPAR_MAX_OWN_PLANNERS];
+static int n_own;
+
+const struct planner *hp_own_planner(int i)
+{
+    return i < n_own ? &own[i] : NULL;
+}
+
+struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
+                                  const struct hypar_machine *machine,
+                                  const struct hypar_search_options *options)
+{
+    static const struct hypar_search_options defaults;
+    struct plan_settings settings = hp_settings(options ? options : &defaults);
+    return hp_plan_new(graph, machine, &settings);
+}
+
+/* What is found has the settings that were asked for, whatever it was made from. */
+static enum hypar_status plan_own(const struct planner *self, const struct problem *problem,
+                                  struct hypar_found *found, struct hypar_error *err)
+{
+    const struct hypar_planner *row = self->own;
+    struct hypar_plan *plan = NULL;
+    struct hypar_error why = { "" }; /* nothing that was written before is its reason */
+    enum hypar_status status =
+        row->plan(&plan, problem->graph, problem->machine, problem->options, row->who, &why);
+    if (status != HYPAR_OK)
+        hp_fail(err, status, "%s", *why.text ? why.text : hypar_status_text(status));
+    if (status == HYPAR_OK && !plan)
+        status = hp_fail(err, HYPAR_INVALID, "no plan, though it says that there is one");
+    if (status == HYPAR_OK &&
+        (plan->graph != problem->graph || plan->machine != problem->machine))
+        status = hp_fail(err, HYPAR_INVALID, "its plan is for another model or machine");
+    if (status == HYPAR_OK)
+        status = hypar_plan_check(plan, err);
+    if (status == HYPAR_OK) {
+        found->plan = hp_plan_copy_with(plan, &problem->settings);
+        found->info.chooses = true;
+        hp_divide_batch(problem, found->plan); /* before it is judged */
+        status = hp_judge(problem, found, err);
+    }
+    hypar_plan_free(plan);
+    return hp_in(err, status, "%s", row->name);
+}
+
+/* A word that stands in lists and in columns of tables. */
+static bool is_name(const char *name)
+{
+    size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.");
+    return n > 0 && n < 24 && !name[n] && name[0] != '-';
+}
+
+static enum hypar_status check_row(const struct hypar_planner *row, struct hypar_error *err)
+{
+    if (row->abi != HYPAR_ABI_VERSION)
+        return hp_fail(err, HYPAR_UNSUPPORTED,
+                       "a planner made for version %u of the library's interface, this is %u",
+                       row->abi, HYPAR_ABI_VERSION);
+    if (!row->name || !row->summary || !row->plan)
+        return hp_fail(err, HYPAR_INVALID, "a planner without name, summary or function");
+    if (!is_name(row->name))
+        return hp_fail(err, HYPAR_INVALID,
+                       "planner '%s': expected a name of at most 23 small letters, digits, "
+                       "'-', '_' and '.'",
+                       row->name);
+    if (hp_find_planner(row->name))
+        return hp_fail(err, HYPAR_INVALID, "planner '%s': there is one of that name",
+                       row->name);
+    if (n_own == HYPAR_MAX_OWN_PLANNERS)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "planner '%s': there are %d already", row->name,
+                       n_own);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_planner_register(const struct hypar_planner *row,
+                                         struct hypar_error *err)
+{
+    unsigned takes;
+    for (int i = 0; i < n_own; i++)
+        if (own[i].own == row)
+            return HYPAR_OK;
+    TRY(check_row(row, err));
+    TRY(hp_in(err, hp_options_named(&takes, row->takes, err), "planner '%s'", row->name));
+    own[n_own++] = (struct planner){
+        .info = { .name = row->name,
+                  .summary = row->summary,
+                  .source = row->source ? row->source : "",
+                  .proposes = takes & (TAKES_PROPOSALS | TAKES_BUDGET) },
+        .plan = plan_own,
+        .not_in_auto = !row->in_auto,
+        .weighs_links = row->in_auto,
+        .takes = takes,
+        .own = row,
+    };
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_planner_load(const char **name, const char *path,
+                                     struct hypar_error *err)
+{
+    const struct hypar_planner *row;
+    struct library_symbol symbol = { HYPAR_PLANNER_SYMBOL, &row };
+    void *library;
+    *name = NULL;
+    if (hp_library_load(&library, path, LIBRARY_APART, &symbol, 1, err) != HYPAR_OK)
+        return HYPAR_UNREADABLE;
+    enum hypar_status status = hp_in(err, hypar_planner_register(row, err), "%s", path);
+    if (status == HYPAR_OK)
+        *name = row->name;
+    else
+        hp_library_unload(library);
+    return status;
+}

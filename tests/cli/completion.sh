@@ -1,0 +1,75 @@
+#!/bin/sh
+# completion.sh - what bash completes, by its own machinery; every command and every option of
+# its --help is completed; zsh and fish take what is written for them, where they are installed.
+fail=0
+complain() {
+    echo "$*"
+    fail=1
+}
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+for shell in bash zsh fish; do
+    hypar completion $shell >"$dir/$shell" || complain "hypar completion $shell fails"
+done
+
+cat >"$dir/complete" <<'END'
+# complete WORD... - what TAB offers behind these words of a line, the last being begun
+source "$1" && shift
+function=$(complete -p hypar | sed 's/.*-F \([^ ]*\) .*/\1/')
+COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMP_LINE="$*" COMP_POINT=${#COMP_LINE}
+"$function" hypar "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+printf '%s\n' "${COMPREPLY[@]}"
+END
+offers() { # EXPECTED WORD...: the words offered, in one line
+    expected=$1
+    shift
+    got=$(bash "$dir/complete" "$dir/bash" "$@" | tr '\n' ' ' | sed 's/ $//')
+    [ "$got" = "$expected" ] || complain "$*: offers '$got', expected '$expected'"
+}
+has() { # EXPECTED WORD...: among the words offered
+    expected=$1
+    shift
+    bash "$dir/complete" "$dir/bash" "$@" | grep -qxe "$expected" ||
+        complain "$*: does not offer $expected"
+}
+if command -v bash >/dev/null; then
+    offers "plan planners" hypar plan
+    offers "simulate" hypar si
+    offers "--planner" hypar plan vgg16 --pla
+    offers "pipedream" hypar plan vgg16 --planner pi
+    offers "pipedream" hypar plan vgg16 -p pi
+    offers "pipedream" hypar plan vgg16 --planner = pi
+    offers "bf16" hypar plan vgg16 --precision b
+    offers "1f1b" hypar plan gpt2 --schedule 1
+    offers "fp32 bf16 fp64 fp16 tf32" hypar plan vgg16 --precision =
+    offers "vgg16" hypar plan vgg16
+    offers "torus:" hypar plan vgg16 --on tor
+    offers "h100 h100-pcie" hypar plan vgg16 --on cluster : 1x8,device = h100
+    offers "dp,hypar" hypar explore lenet-c --planner dp,hyp
+    offers "simulated" hypar explore lenet-c --cost s
+    offers "examples/machines" hypar simulate examples/mac
+    offers "examples/machines" hypar plan vgg16 --svg examples/mac
+    offers "" hypar plan vgg16 --batch 3
+    offers "zsh" hypar completion z
+    offers "vgg16" hypar models vgg16
+    for command in $(hypar --help | sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p'); do
+        has "$command" hypar ""
+        for option in $(hypar "$command" --help | grep -oE -- '^ .{0,5} --[a-z][a-z-]*' | grep -oE -- '--.*'); do
+            has "$option" hypar "$command" "$option"
+        done
+    done
+else
+    echo "bash is not installed: not tested"
+fi
+
+for shell in zsh fish; do
+    if ! command -v $shell >/dev/null; then
+        echo "$shell is not installed: not checked"
+    elif ! $shell -n "$dir/$shell"; then
+        complain "$shell does not take what is written for it"
+    fi
+done
+for option in on planner trace-devices; do
+    grep -q -e "--$option=\[" "$dir/zsh" || complain "zsh: no --$option"
+    grep -q -e "-l $option " "$dir/fish" || complain "fish: no --$option"
+done
+exit $fail

@@ -1,0 +1,352 @@
+What bounds a step, what operators would cost if they were split otherwise, and what would help.
+$ hypar plan alexnet --batch 64 --on cluster:2x4,inter=1GB/s --planner hypar -q -o $TMP/alex.json
+$ cd $TMP && hypar explain alex.json
+> alexnet, batch 64, fp32, on 8 devices: a step takes 17.3 ms
+> No plan of it takes less than 4.42 ms (arithmetic): the gap is 292 %. What has
+> to be done takes 4.42 ms, shared evenly by all devices (its arithmetic alone
+> 4.22 ms, its memory traffic 377 us).
+> It is bound by: exchanges that nothing hides 88.0 %, computing 12.0 %.
+>
+> Found by hypar (least exchange, each layer dp or mp at each level of the
+> machine).
+>
+> critical path                                        time   share  in queues
+> exchange       all-reduce gradient of conv4.w     3.54 ms  20.4 %    3.54 ms
+> exchange       all-reduce gradient of conv3.w     2.65 ms  15.3 %    2.65 ms
+> exchange       all-reduce gradient of conv5.w     2.36 ms  13.6 %    2.36 ms
+> computing      conv                               1.79 ms  10.3 %     203 us
+> exchange       all-reduce gradient of conv2.w     1.23 ms   7.1 %    1.23 ms
+> exchange       broadcast gradient of fc1.dropout   1.2 ms   6.9 %    1.08 ms
+> exchange       all-reduce fc1                     1.08 ms   6.2 %          -
+> exchange       all-reduce fc2                     1.08 ms   6.2 %          -
+> exchange       send fc1.dropout                    597 us   3.4 %     517 us
+> exchange       all-gather gradient of fc2.relu     540 us   3.1 %          -
+>                14 others                          1.26 ms   7.3 %    15.4 us
+>
+> costliest operators  kind    split       time   share  the step, if it were
+>                                                        split
+> conv5                conv    n=4 c=2  4.82 ms  27.8 %  n=8 -3.7 %, k=8 +44 %,
+>                                                        r=8 +44 %, whole +73 %
+> conv4                conv    n=8      3.86 ms  22.3 %  r=8 +89 %, c=8 +95 %, k=8
+>                                                        +107 %, h=8 +133 %
+> conv3                conv    n=8      2.89 ms  16.7 %  r=8 +67 %, k=8 +81 %, c=8
+>                                                        +105 %, h=8 +106 %
+> fc1                  linear  c=8      1.78 ms  10.3 %  whole +8.7 %, r=8 +14 %,
+>                                                        k=8 +26 %, n=8 9.5 x
+> conv2                conv    n=8       1.7 ms   9.8 %  r=8 +73 %, k=8 +86 %,
+>                                                        whole +115 %, h=8 +122 %
+> fc2                  linear  c=8      1.69 ms   9.8 %  k=8 -6.2 %, r=8 -3.7 %,
+>                                                        whole +2.1 %, n=8 4.8 x
+> fc3                  linear  c=8       296 us   1.7 %  r=8 -3.3 %, k=8 +1.6 %,
+>                                                        whole +2.1 %, n=8 +93 %
+> conv1                conv    n=8       280 us   1.6 %  k=8 +34 %, r=8 +41 %, h=8
+>                                                        +66 %, w=8 +66 %
+>
+> what would help                       step   change   memory
+> links between nodes twice as fast   9.8 ms*   -43 %   107 MB
+> devices twice as fast              16.3 ms   -6.0 %   107 MB
+> arithmetic twice as fast           16.3 ms   -5.7 %   107 MB
+> devices' memory twice as fast      17.3 ms   -0.3 %   107 MB
+> links inside nodes twice as fast   17.3 ms   -0.2 %   107 MB
+> 2 micro-batches instead of 1       18.5 ms   +6.5 %  91.8 MB
+> No difference: twice the memory.
+> Left out: another schedule: the plan has no stages; no recomputation: nothing is
+> computed again.
+
+The pipeline's bubble is called a bubble; what cannot be had says why.
+$ hypar explain examples/plans/pipeline.json
+> mlp:784-1024-1024-10, batch 128, fp16, on 4 devices: a step takes 180 us
+> No plan of it takes less than 20.3 us (memory traffic): the gap is 785 %. What
+> has to be done takes 20.3 us, shared evenly by all devices (its arithmetic alone
+> 4.9 us, its memory traffic 18.8 us).
+> It is bound by: exchanges that nothing hides 49.5 %, computing 31.3 %, updating
+> parameters 18.2 %, the pipeline's bubble 1.0 %.
+>
+> critical path                                            time   share  in queues
+> exchange       all-reduce gradient of fc2.w           84.9 us  47.2 %          -
+> computing      linear                                 55.9 us  31.1 %    33.8 us
+> update         parameters                             32.7 us  18.2 %    32.5 us
+> bubble         other stages compute, stage 1 has      1.85 us   1.0 %          -
+>                none to do
+> exchange       send relu1                             1.66 us   0.9 %          -
+> exchange       send gradient of relu1                 1.66 us   0.9 %          -
+> exchange       all-reduce gradient of fc3.w            819 ns   0.5 %     819 ns
+> computing      relu                                    437 ns   0.2 %          -
+> computing      cross_entropy                          3.43 ns   0.0 %          -
+> exchange       all-reduce gradient of fc3.b            0.8 ns   0.0 %     0.8 ns
+>
+> costliest operators  kind    split     time   share  the step, if it were split
+> fc2                  linear  n=2     173 us  96.1 %  -
+> fc1                  linear  n=2    5.17 us   2.9 %  -
+> fc3                  linear  n=2    1.82 us   1.0 %  -
+> None of them can be split otherwise over the devices that it has.
+>
+> what would help                   step   change   memory
+> devices' memory twice as fast   135 us*   -25 %    17 MB
+> devices twice as fast           135 us    -25 %    17 MB
+> links twice as fast             137 us    -24 %    17 MB
+> 4 micro-batches instead of 8    153 us    -15 %  17.1 MB
+> schedule zb-h1 instead of 1f1b  180 us   -0.1 %  17.1 MB
+> schedule zb-h2 instead of 1f1b  180 us   -0.1 %  17.1 MB
+> 16 micro-batches instead of 8   236 us    +31 %    17 MB
+> No difference: arithmetic twice as fast, twice the memory, schedule gpipe
+> instead of 1f1b.
+> Left out: schedule pipedream instead of 1f1b: updates are delayed: another
+> training; no recomputation: nothing is computed again.
+
+What is computed again is told apart; layers that are alike are one row.
+$ hypar plan gpt2:layers=4 --batch 16 --on cluster:2x2,device=a100 --planner dp --recompute full -q -o $TMP/gpt.json
+$ cd $TMP && hypar explain gpt.json --operators 2
+> gpt2:layers=4, batch 16, fp32, on 4 devices: a step takes 190 ms
+> No plan of it takes less than 152 ms (arithmetic): the gap is 26 %. What has to
+> be done takes 152 ms, shared evenly by all devices (its arithmetic alone 149 ms,
+> its memory traffic 5.75 ms); a sample's way to the loss and back 126 us.
+> It is bound by: computing 85.8 %, recomputation 11.7 %, exchanges that nothing
+> hides 2.2 %, updating parameters 0.2 %.
+>
+> Found by dp (data parallel: every operator by samples), with --recompute full.
+>
+> critical path                                   time   share  in queues
+> computing      linear                         133 ms  70.1 %      92 ms
+> computing      attention                       28 ms  14.7 %    19.8 ms
+> recomputation  operators of all kinds        22.3 ms  11.7 %    5.38 ms
+> exchange       all-reduce gradient of wte.w  4.14 ms   2.2 %          -
+> computing      cross_entropy                  953 us   0.5 %          -
+> computing      layer_norm                     578 us   0.3 %     236 us
+> update         parameters                     459 us   0.2 %     192 us
+> computing      add                            275 us   0.1 %     104 us
+> exchange       all-reduce gradient of wpe.w  66.9 us   0.0 %    66.9 us
+> computing      dropout                       40.9 us   0.0 %          -
+> computing      embedding                     19.3 us   0.0 %          -
+>
+> costliest operators    kind       split     time   share  the step, if it were
+>                                                           split
+> lm_head                linear     n=4    75.1 ms  39.5 %  t=4 +0.2 %, k=4
+>                                                           +0.2 %, c=4 +62 %, r=4
+>                                                           +116 %
+> h.0.attn (of 4 alike)  attention  n=4    36.2 ms  19.0 %  a=4 +0.3 %, q=4
+>                                                           +3.5 %, s=4 +4.3 %,
+>                                                           r=4 +15 %
+>
+> what would help                       step   change   memory
+> devices twice as fast              97.1 ms*   -49 %  2.26 GB
+> arithmetic twice as fast           99.8 ms    -48 %  2.26 GB
+> no recomputation                    168 ms    -12 %  3.02 GB
+> devices' memory twice as fast       188 ms   -1.2 %  2.26 GB
+> links between nodes twice as fast   189 ms   -0.9 %  2.26 GB
+> links inside nodes twice as fast    190 ms   -0.2 %  2.26 GB
+> 2 micro-batches instead of 1        195 ms   +2.3 %   1.4 GB
+> No difference: twice the memory.
+> Left out: another schedule: the plan has no stages.
+
+Pipedream's path is that of the window that is simulated.
+$ hypar explain examples/plans/pipedream.json --operators 1
+> mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
+> The path is that of the window of 45 minibatches, 5.18 ms.
+> It is bound by: exchanges that nothing hides 58.4 %, computing 38.5 %, updating
+> parameters 3.1 %.
+>
+> critical path                                   time   share  in queues
+> computing      linear                        1.97 ms  38.0 %     513 us
+> exchange       all-reduce gradient of fc2.w  1.68 ms  32.4 %    1.67 ms
+> exchange       all-reduce gradient of fc1.w  1.34 ms  26.0 %          -
+> update         parameters                     161 us   3.1 %          -
+> computing      relu                          26.2 us   0.5 %          -
+> exchange       all-reduce gradient of fc2.b  2.46 us   0.0 %    2.46 us
+>
+> costliest operators  kind    split     time   share  the step, if it were split
+> fc2                  linear  whole  3.26 ms  63.0 %  -
+> None of them can be split otherwise over the devices that it has.
+>
+> what would help                   step   change   memory
+> links twice as fast            82.1 us*   -29 %  26.2 MB
+> devices twice as fast          91.1 us    -21 %  26.2 MB
+> arithmetic twice as fast       93.6 us    -19 %  26.2 MB
+> devices' memory twice as fast   113 us   -2.1 %  26.2 MB
+> No difference: twice the memory.
+> Left out: other micro-batches: pipedream takes whole minibatches; another
+> schedule: replicas of its stages take minibatches in turn; no recomputation:
+> nothing is computed again.
+
+What needs more memory than there is is left out, with its step; twice the memory holds it.
+$ cd $TMP && hypar explain gpt.json --operators 1 --on cluster:2x2,device=a100,memory=2.5GB | sed -n '/^what/,$p'
+> what would help                            step   change   memory
+> devices twice as fast                   97.1 ms*   -49 %  2.26 GB
+> arithmetic twice as fast                99.8 ms    -48 %  2.26 GB
+> twice the memory, and no recomputation   168 ms    -12 %  3.02 GB
+> devices' memory twice as fast            188 ms   -1.2 %  2.26 GB
+> links between nodes twice as fast        189 ms   -0.9 %  2.26 GB
+> links inside nodes twice as fast         190 ms   -0.2 %  2.26 GB
+> 2 micro-batches instead of 1             195 ms   +2.3 %   1.4 GB
+> No difference: twice the memory.
+> Left out: another schedule: the plan has no stages; no recomputation: does not
+> fit: needs 3.02 GB of 2.5 GB (it would take 168 ms).
+
+Of JSON, which has every segment: they add up to the step.
+$ cd $TMP && hypar explain alex.json --operators 1 --json > explain.json; sed '/critical_path/,$d' explain.json
+> {
+>   "model": "alexnet",
+>   "step_s": 0.017327624777,
+>   "fits": true,
+>   "lower_bound_s": 0.004420946964362547,
+>   "lower_bound": {"step_s": 0.004420946964362547, "by": "arithmetic", "work_s": 0.004420952385314932, "arithmetic_s": 0.0042237730242038205, "traffic_s": 0.0003773549922222225, "way_s": 0},
+>   "search": {
+>     "planner": "hypar",
+>     "step_s": 0.017327624777,
+>     "compute_s": 0.004537769976,
+>     "comm_bytes": 206169600,
+>     "energy_j": 2.7642270002591958,
+>     "asked": "hypar",
+>     "plan_hash": "a2fa5c82704be793"
+>   },
+>   "as_found": true,
+>   "bound_by": [
+>     {"kind": "exchange", "name": "all-reduce gradient of conv4.w", "seconds": 0.0035389440000000005, "share": 0.20423710956030477, "queued_s": 0.003538944},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv3.w", "seconds": 0.002654208, "share": 0.15317783217022857, "queued_s": 0.002654208},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv5.w", "seconds": 0.0023592959999999994, "share": 0.13615807304020314, "queued_s": 0.002359296},
+>     {"kind": "computing", "name": "conv", "seconds": 0.0017886110049999994, "share": 0.10322309191356283, "queued_s": 0.000203169949},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv2.w", "seconds": 0.0012288000000000021, "share": 0.0709156630417726, "queued_s": 0.0012288},
+>     {"kind": "exchange", "name": "broadcast gradient of fc1.dropout", "seconds": 0.0012036480000000007, "share": 0.06946410806388624, "queued_s": 0.001081344},
+>     {"kind": "exchange", "name": "all-reduce fc1", "seconds": 0.00107906176, "share": 0.06227407240675616, "queued_s": 0},
+>     {"kind": "exchange", "name": "all-reduce fc2", "seconds": 0.00107906176, "share": 0.06227407240675616, "queued_s": 0},
+>     {"kind": "exchange", "name": "send fc1.dropout", "seconds": 0.0005968070399999998, "share": 0.034442518676430355, "queued_s": 0.00051707904},
+>     {"kind": "exchange", "name": "all-gather gradient of fc2.relu", "seconds": 0.0005395308800000007, "share": 0.03113703620337812, "queued_s": 0},
+>     {"kind": "exchange", "name": "all-gather gradient of fc2.dropout", "seconds": 0.0005395308799999998, "share": 0.03113703620337807, "queued_s": 0},
+>     {"kind": "exchange", "name": "all-reduce fc3", "seconds": 0.00027855999999999975, "share": 0.01607606371819346, "queued_s": 0},
+>     {"kind": "computing", "name": "linear", "seconds": 0.00023896846599999943, "share": 0.013791184254935892, "queued_s": 0},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv1.w", "seconds": 0.00011385728000000081, "share": 0.006570853274196614, "queued_s": 0},
+>     {"kind": "computing", "name": "relu", "seconds": 3.4406399000000204e-05, "share": 0.001985638507458327, "queued_s": 0},
+>     {"kind": "exchange", "name": "all-reduce conv5", "seconds": 2.0459306999999873e-05, "share": 0.0011807334971355534, "queued_s": 0},
+>     {"kind": "computing", "name": "dropout", "seconds": 1.044935099999908e-05, "share": 0.0006030457800465032, "queued_s": 0},
+>     {"kind": "exchange", "name": "send relu4", "seconds": 6.614827000000004e-06, "share": 0.00038175036019825765, "queued_s": 0},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv3.b", "seconds": 6.143999999999594e-06, "share": 0.000354578315208839, "queued_s": 6.144e-06},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv4.b", "seconds": 4.095999999998573e-06, "share": 0.0002363855434724926, "queued_s": 4.096e-06},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv2.b", "seconds": 3.071999999999797e-06, "share": 0.0001772891576044195, "queued_s": 3.072e-06},
+>     {"kind": "exchange", "name": "all-reduce gradient of conv5.b", "seconds": 2.0480000000010212e-06, "share": 0.00011819277173634641, "queued_s": 2.048e-06},
+>     {"kind": "computing", "name": "cross_entropy", "seconds": 1.1400620000007883e-06, "share": 6.579447643130299e-05, "queued_s": 0},
+>     {"kind": "update", "name": "update", "seconds": 3.0975999999738324e-07, "share": 1.7876656724962463e-05, "queued_s": 0}
+>   ],
+>   "operators": [
+>     {
+>       "name": "conv5",
+>       "kind": "conv",
+>       "split": "n=4 c=2",
+>       "alike": 1,
+>       "seconds": 0.004820312762000001,
+>       "alternatives": [
+>         {"what": "n=8", "step_s": 0.01667951932, "change": -0.03740301774425936, "fits": true, "peak_memory_bytes": 105941316},
+>         {"what": "k=8", "step_s": 0.024882866445, "change": 0.4360229266984432, "fits": true},
+>         {"what": "r=8", "step_s": 0.024929868375, "change": 0.43873546985452494, "fits": true},
+>         {"what": "whole", "step_s": 0.029972186511, "change": 0.7297342767246375, "fits": true},
+>         {"what": "h=8", "step_s": 0.030424606788, "change": 0.7558440455372979, "fits": true},
+>         {"what": "w=8", "step_s": 0.030424606788, "change": 0.7558440455372979, "fits": true},
+>         {"what": "c=8", "step_s": 0.031483213884, "change": 0.8169376524005512, "fits": true}
+>       ]
+>     }
+>   ],
+>   "what_if": [
+>     {"what": "links between nodes twice as fast", "step_s": 0.009797256777, "change": -0.4345874346260955, "fits": true, "peak_memory_bytes": 107448644},
+>     {"what": "devices twice as fast", "step_s": 0.016290682254, "change": -0.059843315881147, "fits": true, "peak_memory_bytes": 107448644},
+>     {"what": "arithmetic twice as fast", "step_s": 0.016336877316, "change": -0.05717733813783166, "fits": true, "peak_memory_bytes": 107448644},
+>     {"what": "devices' memory twice as fast", "step_s": 0.017281429715, "change": -0.0026659777433151177, "fits": true, "peak_memory_bytes": 107448644},
+>     {"what": "links inside nodes twice as fast", "step_s": 0.017298122909, "change": -0.0017025915773036804, "fits": true, "peak_memory_bytes": 107448644},
+>     {"what": "twice the memory", "step_s": 0.017327624777, "change": 0, "fits": true, "peak_memory_bytes": 107448644},
+>     {"what": "2 micro-batches instead of 1", "step_s": 0.018450447849, "change": 0.0647995952388345, "fits": true, "peak_memory_bytes": 91771204},
+>     {"what": "another schedule", "step_s": null, "why_not": "the plan has no stages"},
+>     {"what": "no recomputation", "step_s": null, "why_not": "nothing is computed again"}
+>   ],
+$ cd $TMP && sed -n '/critical_path/,$p' explain.json | sed -n '2,3p'
+>     {"name": "conv1+relu1+pool1 forward part 0", "task": 0, "device": 0, "start_s": 0, "end_s": 0.000165548885, "queued_s": 0},
+>     {"name": "conv2+relu2+pool2 forward part 0", "task": 8, "device": 0, "start_s": 0.000165548885, "end_s": 0.000638088665, "queued_s": 0},
+$ cd $TMP && sed -n 's/.*"start_s": \([^,]*\), "end_s": \([^,]*\),.*/\1 \2/p' explain.json | awk '$1 != end { print "gap at " $1 } { end = $2 } END { print end }'
+> 0.017327624777
+
+As planned, but for what the command line says.
+$ cd $TMP && hypar explain alex.json --no-overlap --operators 1 | sed -n '1p;/^It is bound/p'
+> alexnet, batch 64, fp32, on 8 devices: a step takes 22.6 ms
+> It is bound by: exchanges that nothing hides 73.7 %, computing 25.8 %, updating
+
+Why a planner chose what it chose: the plans of the others, as they were simulated.
+$ cd $TMP && hypar plan lenet5 --batch 64 --on cluster:2x2,inter=1GB/s --memory 4GB -q -o auto.json && hypar explain auto.json --operators 1 | sed -n '/^Found/,/^$/p'
+> hypar: note: 2 of 4 devices have nothing to do
+> Found by hybrid (stages, splits, micro-batches, recomputation and sharding in
+> one search) for auto, with --memory 4GB, over the plans of 12 others.
+> planner      step   change  computing  exposed  plan
+> hybrid    19.9 us*            17.9 us     2 us  n=2 of all operators
+> flexflow  19.9 us   +0.0 %    17.9 us     2 us  n=2 of all operators
+> optcnn    26.5 us    +33 %    19.5 us  7.03 us  whole of 6 operators, c=2 of 5,
+>                                                 k=2 of 2
+> zb-h1     30.2 us    +52 %    18.3 us  11.9 us  2 stages, zb-h1, 2
+>                                                 micro-batches, n=2 of all
+>                                                 operators
+> zb-h2     30.2 us    +52 %    18.3 us  11.9 us  2 stages, zb-h2, 2
+>                                                 micro-batches, n=2 of all
+>                                                 operators
+> 1f1b        31 us    +56 %    18.3 us  12.6 us  2 stages, 1f1b, 2 micro-batches,
+>                                                 n=2 of all operators
+> gpipe     34.9 us    +75 %    18.3 us  16.5 us  2 stages, gpipe, 2
+>                                                 micro-batches, n=2 of all
+>                                                 operators
+> 3d         192 us    9.6 x    15.6 us   176 us  data 1 x tensor 1 x pipeline 4,
+>                                                 1f1b, 8 micro-batches
+> hypar      212 us     11 x       9 us   203 us  n=4 of 7 operators, n=2 c=2 of
+>                                                 2, n=2 r=2 of 2, ...
+> accpar     213 us     11 x    8.96 us   204 us  n=4 of 7 operators, c=4 of 1,
+>                                                 r=4 of 1, ...
+> owt        245 us     12 x    8.85 us   236 us  n=4 of 7 operators, k=4 of 3,
+>                                                 c=4 of 3
+> dp         270 us     14 x    9.58 us   260 us  n=4 of all operators
+> mp        2.03 ms    102 x    24.3 us  2.01 ms  r=4 of 8 operators, c=4 of 5
+> flexflow computes as long and exposes as much. dp computes 8.31 us less and
+> exposes 258 us more. Computing is that of the device that computes longest;
+> exposed is the rest of the step: exchanges, bubbles and launches that it does
+> not hide.
+>
+$ cd $TMP && hypar explain auto.json --on cluster:2x2,intra=1GB/s --operators 1 | sed -n '/^Found/,/^planner/p'
+> hypar: note: 2 of 4 devices have nothing to do
+> Found by hybrid (stages, splits, micro-batches, recomputation and sharding in
+> one search) for auto, with --memory 4GB, over the plans of 12 others. Its step
+> was 19.9 us then, and is 255 us: the machine, a profile or how steps are
+> simulated differ.
+> planner      step   change  computing  exposed  plan
+$ cd $TMP && hypar plan lenet5 --on full:4 --planner hypar --joint -q -o joint.json && hypar explain joint.json --operators 1 | sed -n '/^Found/,/^$/p'
+> Found by hypar (least exchange, each layer dp or mp at each level of the
+> machine), with --joint. Exact: no other choice of types exchanges less.
+>
+
+What was changed since, or says nothing, is told no more of.
+$ cd $TMP && sed 's/"devices": .0, 1./"devices": [1, 0]/' auto.json > changed.json && hypar explain changed.json --operators 1 | grep -A2 '^Found'
+> hypar: note: 2 of 4 devices have nothing to do
+> Found by hybrid (stages, splits, micro-batches, recomputation and sharding in
+> one search) for auto, with --memory 4GB, and changed since.
+>
+$ hypar explain examples/plans/data-parallel.json --operators 1 | grep -c '^Found'
+> 0
+? 1
+$ cd $TMP && sed 's/"asked": "auto"/"asked": 1/' auto.json > bad.json && hypar explain bad.json
+> hypar: bad.json: search.asked: expected a string, not 1
+? 3
+
+Of this computer nothing is faster.
+$ hypar explain examples/plans/data-parallel.json --on local:8 -q 2>&1 | grep -o 'a faster machine: [^;]*'
+> a faster machine: a machine of explicit links, or this computer
+
+Bad input.
+$ hypar explain
+> hypar: explain: missing operand PLAN; see 'hypar explain --help'
+? 2
+$ hypar explain $TMP/none.json
+> hypar: $TMP/none.json: cannot open: No such file or directory
+? 3
+$ hypar explain lenet5
+> hypar: explain: 'lenet5' is a model, expected a plan; make one first: hypar plan lenet5 --on MACHINE -o plan.json
+? 2
+$ hypar explain tests/data/flexflow-fig4.json
+> hypar: explain: 'tests/data/flexflow-fig4.json' is a program, expected a plan
+? 2
+$ cd $TMP && hypar explain alex.json --operators 0
+> hypar: --operators: '0' is not a whole number from 1 to 1000000
+? 2
+$ cd $TMP && hypar explain alex.json --on full:2
+> hypar: alex.json: op 'conv1': device 2 is not in the machine, expected 0 to 1
+? 1

@@ -1,0 +1,187 @@
+What Megatron-LM can run: the flags of its training script.
+$ hypar plan llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100 --on full:8 --planner 3d --data 2 --tensor 2 --pipeline 2 --micro-batches 4 --sequence-parallel -qo $TMP/llama.json && hypar export $TMP/llama.json --to megatron
+> # Megatron-LM, llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100 on 8 devices: data 2, tensor 2, pipeline 2, 4 micro-batches
+> # torchrun --nproc-per-node 8 pretrain_gpt.py $(grep -v '^#' this-file) and your data
+> --tensor-model-parallel-size 2
+> --pipeline-model-parallel-size 2
+> --micro-batch-size 4
+> --global-batch-size 32
+> --sequence-parallel
+> --optimizer sgd
+> --sgd-momentum 0.0
+> --clip-grad 0
+> --num-layers 4
+> --hidden-size 64
+> --ffn-hidden-size 96
+> --num-attention-heads 8
+> --group-query-attention
+> --num-query-groups 4
+> --seq-length 16
+> --max-position-embeddings 16
+> --position-embedding-type rope
+> --rotary-base 10000
+> --normalization RMSNorm
+> --swiglu
+> --disable-bias-linear
+> --untie-embeddings-and-output-weights
+> --attention-dropout 0.0
+> --hidden-dropout 0.0
+> --vocab-size 100
+
+$ hypar plan gpt2:attention=unfused --on full:8 --planner 3d --data 2 --tensor 2 --pipeline 2 --chunks 3 --micro-batches 4 --recompute selective --shard optimizer --optimizer adam --precision bf16 --clip 1 -qo $TMP/gpt2.json && hypar export $TMP/gpt2.json --to megatron -o $TMP/flags.txt && hypar export $TMP/gpt2.json --to megatron -o $TMP/flags.txt --json && head -12 $TMP/flags.txt
+> torchrun --nproc-per-node 8 pretrain_gpt.py $(grep -v '^#' $TMP/flags.txt)
+> {"target": "megatron", "ranks": 8}
+> # Megatron-LM, gpt2:attention=unfused on 8 devices: data 2, tensor 2, pipeline 2, 4 micro-batches
+> # torchrun --nproc-per-node 8 pretrain_gpt.py $(grep -v '^#' this-file) and your data
+> --tensor-model-parallel-size 2
+> --pipeline-model-parallel-size 2
+> --num-layers-per-virtual-pipeline-stage 2
+> --micro-batch-size 4
+> --global-batch-size 32
+> --recompute-granularity selective
+> --use-distributed-optimizer
+> --bf16
+> --optimizer adam
+> --weight-decay 0.0
+
+$ hypar plan gpt2 --on full:2 --planner dp --optimizer momentum -qo $TMP/momentum.json && hypar export $TMP/momentum.json --to megatron | grep -A1 optimizer
+> --optimizer sgd
+> --sgd-momentum 0.9
+
+$ sed 's/gelu_tanh/relu/' tests/cli/gpt2-torch.json > $TMP/relu.json && hypar plan $TMP/relu.json --on full:2 --planner dp -qo $TMP/plan.json && hypar export $TMP/plan.json --to megatron -q
+> hypar: $TMP/plan.json: the activation of a layer is neither gelu nor swiglu, which Megatron-LM's flags are written for
+? 1
+
+ZeRO and stages, for DeepSpeed.
+$ hypar plan gpt2 --on full:4 --planner dp --shard parameters --optimizer adam --precision bf16 -qo $TMP/dp.json && hypar export $TMP/dp.json --to deepspeed
+> {
+>   "train_batch_size": 32,
+>   "train_micro_batch_size_per_gpu": 8,
+>   "gradient_accumulation_steps": 1,
+>   "zero_optimization": {"stage": 3},
+>   "bf16": {"enabled": true},
+>   "optimizer": {"type": "Adam", "params": {"adam_w_mode": false}}
+> }
+
+$ hypar plan gpt2 --on full:4 --planner 3d --data 2 --tensor 1 --pipeline 2 --micro-batches 8 --shard optimizer --recompute full --optimizer adamw --clip 1 -qo $TMP/pp.json && hypar export $TMP/pp.json --to deepspeed
+> {
+>   "train_batch_size": 32,
+>   "train_micro_batch_size_per_gpu": 2,
+>   "gradient_accumulation_steps": 8,
+>   "zero_optimization": {"stage": 1},
+>   "pipeline": {"stages": 2, "partition": "uniform", "activation_checkpoint_interval": 1},
+>   "optimizer": {"type": "AdamW"},
+>   "gradient_clipping": 1
+> }
+
+What they cannot run is refused by operator and axis, with the nearest plan that they can run.
+$ hypar export $TMP/llama.json --to deepspeed
+> hypar: note: the nearest plan that DeepSpeed can run: data 2, tensor 1, pipeline
+>        4, schedule 1f1b; 68 of 68 operators differ (--nearest FILE writes it)
+> hypar: $TMP/llama.json: op 'layers.0.q_proj': axis 'k' is split 2 ways, DeepSpeed splits samples alone; expected tensor 1
+? 1
+
+$ hypar plan vgg11 --on full:4 --planner hypar -qo $TMP/vgg.json; for to in torch megatron deepspeed; do hypar export $TMP/vgg.json --to $to; done
+> hypar: note: the nearest plan that PyTorch can run: with refused axes left
+>        unsplit; 1 of 30 operators differ (--nearest FILE writes it)
+> hypar: $TMP/vgg.json: op 'conv5_2': axis 'c' is split 2 ways, PyTorch's DTensor splits a convolution by samples alone, it has no halo exchange and no rule for channels; expected one of n, r
+> hypar: $TMP/vgg.json: op 'conv5_1': Megatron-LM runs transformers, whose layers are alike and have one attention each
+> hypar: note: the nearest plan that DeepSpeed can run: data 4, tensor 1, pipeline
+>        1, schedule none; 12 of 30 operators differ (--nearest FILE writes it)
+> hypar: $TMP/vgg.json: op 'conv5_2': axis 'n' is split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1)
+? 1
+
+$ hypar export $TMP/vgg.json --to deepspeed --nearest $TMP/near.json; hypar export $TMP/near.json --to deepspeed
+> hypar: note: the nearest plan that DeepSpeed can run: data 4, tensor 1, pipeline
+>        1, schedule none; 12 of 30 operators differ
+> hypar: $TMP/vgg.json: op 'conv5_2': axis 'n' is split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1)
+> {
+>   "train_batch_size": 32,
+>   "train_micro_batch_size_per_gpu": 8,
+>   "gradient_accumulation_steps": 1,
+>   "zero_optimization": {"stage": 0},
+>   "optimizer": {"type": "SGD"}
+> }
+
+$ hypar export $TMP/vgg.json --to torch --nearest $TMP/near.json; grep conv5_2 $TMP/near.json; hypar check $TMP/near.json | head -1
+> hypar: note: the nearest plan that PyTorch can run: with refused axes left
+>        unsplit; 1 of 30 operators differ
+> hypar: $TMP/vgg.json: op 'conv5_2': axis 'c' is split 2 ways, PyTorch's DTensor splits a convolution by samples alone, it has no halo exchange and no rule for channels; expected one of n, r
+>     {"name": "conv5_2", "kind": "conv", "split": {"n": 4}, "devices": [0, 1, 2, 3]},
+> ok: vgg11, batch 32: 30 operators in 120 parts on a machine of 4 devices
+
+Schedules are refused by name.
+$ for s in zb-h1 zb-h2 gpipe; do hypar plan gpt2 --on full:4 --planner 3d --data 2 --tensor 1 --pipeline 2 --micro-batches 8 --schedule $s -qo $TMP/$s.json; hypar export $TMP/$s.json --to megatron -q; hypar export $TMP/$s.json --to deepspeed -q; done; for s in zb-h1 zb-h2; do hypar export $TMP/$s.json --to torch -q; done
+> hypar: $TMP/zb-h1.json: Megatron-LM has no schedule 'zb-h1', expected 1f1b, interleaved
+> hypar: $TMP/zb-h1.json: DeepSpeed has no schedule 'zb-h1', expected 1f1b
+> hypar: $TMP/zb-h2.json: Megatron-LM has no schedule 'zb-h2', expected 1f1b, interleaved
+> hypar: $TMP/zb-h2.json: DeepSpeed has no schedule 'zb-h2', expected 1f1b
+> hypar: $TMP/gpipe.json: Megatron-LM has no schedule 'gpipe', expected 1f1b, interleaved
+> hypar: $TMP/gpipe.json: DeepSpeed has no schedule 'gpipe', expected 1f1b
+> hypar: $TMP/zb-h1.json: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
+> hypar: $TMP/zb-h2.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
+? 1
+
+$ hypar plan vgg11 --on full:4 --planner pipedream -qo $TMP/pd.json && hypar export $TMP/pd.json --to torch -q
+> hypar: $TMP/pd.json: PyTorch has no schedule 'pipedream', expected gpipe, 1f1b, interleaved
+? 1
+
+Wrong use.
+$ hypar export $TMP/dp.json --to tensorflow
+> hypar: 'tensorflow': no such target, expected torch, megatron, deepspeed
+? 2
+
+$ hypar export $TMP/dp.json --to deepspeed --json
+> hypar: --json is of the summary beside -o FILE
+? 2
+
+A search is kept to what a framework can run.
+$ hypar plan vgg11 --on full:4 --planner hypar --for torch -q | head -3; hypar plan vgg11 --on full:4 --planner hypar --for torch -qo $TMP/vgg.json && hypar plan vgg11 --on full:4 --planner hypar --for torch --json | grep '"for"'
+> vgg11, batch 32, on 4 devices, for torch: planner hypar
+>
+>      conv1_1 conv2_1 conv3_1 conv3_2 conv4_1 conv4_2 conv5_1 conv5_2 fc1
+> hypar: note: the graph does not tell PyTorch's modules: the script is for a
+>        model whose modules are named like its operators (python -m hypar.torch
+>        makes the graph of a model)
+>   "for": "torch",
+
+$ hypar plan vgg11 --on full:4 --planner zb-h1 --for torch
+> hypar: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
+? 1
+
+$ hypar plan lenet5 --on full:4 --planner 1f1b --for deepspeed
+> hypar: 1f1b: op 'conv1': axis 'n' is split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1)
+? 1
+
+$ hypar plan vgg11 --on full:4 --for megatron -q
+> hypar: op 'conv5_1': Megatron-LM runs transformers, whose layers are alike and have one attention each
+? 1
+
+$ hypar plan gpt2 --on full:4 --planner mp --for torch --batch 6 --micro-batches 4
+> hypar: mp: op 'h.0.attn.add': axis 'n' is split 4 ways in each of 4 micro-batches, PyTorch's have equal parts; expected a batch that they divide, not 6
+? 1
+
+$ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
+> lenet5, batch 32, on 4 devices, for deepspeed: planner hybrid
+> Left out: 1f1b: op 'conv1': axis 'n' is split 2 ways, expected 4 parts, as in
+>           the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1);
+>           gpipe: DeepSpeed has no schedule 'gpipe', expected 1f1b; zb-h1:
+>           DeepSpeed has no schedule 'zb-h1', expected 1f1b; zb-h2: DeepSpeed has
+>           no schedule 'zb-h2', expected 1f1b; flexflow: cannot be kept to what
+>           can be run
+
+$ hypar plan lenet5 --on full:4 --for jax
+> hypar: 'jax': no such target, expected torch, megatron, deepspeed
+? 2
+
+On several nodes, the command of each of them.
+$ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer adam -q -o nodes.json && hypar export nodes.json --to megatron -o flags.txt && hypar export nodes.json --to deepspeed -o ds.json && hypar export nodes.json --to torch -o train.py; grep torchrun train.py flags.txt
+> torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 pretrain_gpt.py $(grep -v '^#' flags.txt)
+> deepspeed --hostfile HOSTS --num_nodes 2 --num_gpus 4 train.py --deepspeed_config ds.json
+> hypar: note: the graph does not tell PyTorch's modules: the script is for a
+>        model whose modules are named like its operators (python -m hypar.torch
+>        makes the graph of a model)
+> torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 train.py package.module:function
+> train.py:    torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 FILE package.module:function [STEPS]
+> train.py:    """The mesh over all ranks of torchrun."""
+> flags.txt:# torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 pretrain_gpt.py $(grep -v '^#' this-file) and your data

@@ -1,0 +1,430 @@
+A script for PyTorch, of a model that came from it: tests/cli/gpt2-torch.json is Hugging Face's in small. Stages, tensor and sequence parallelism.
+$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 4 '"layout": {"tensor": 2, "pipeline": 2, "micro_batches": 4, "sequence_parallel": true}' > $TMP/3d.json; hypar export $TMP/3d.json --to torch
+> """GPT2LMHeadModel, batch 8, on 4 devices: 2 stages, schedule 1f1b. Written by hypar; PyTorch alone is needed.
+>
+>     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
+>
+> trains what the function returns: a model and its arguments (a tensor, a tuple or a dict of keywords), and a
+> target where the model does not return its loss."""
+> import importlib
+> import inspect
+> import os
+> import re
+> import sys
+>
+> import torch
+> import torch.distributed as dist
+> from torch import nn
+> from torch.distributed.device_mesh import init_device_mesh
+> from torch.distributed.pipelining import PipelineStage, Schedule1F1B, SplitPoint, pipeline
+> from torch.distributed.tensor import DTensor, Replicate, Shard, distribute_tensor
+> from torch.distributed.tensor.experimental import implicit_replication
+> from torch.distributed.tensor.parallel import loss_parallel
+> from torch.nn.attention import SDPBackend, sdpa_kernel
+> from torch.utils._pytree import tree_map_only
+>
+> MESH = {"stage": 2, "tensor": 2}
+> MICRO_BATCHES = 4
+> CUTS = {  # where the next stage begins
+>     "transformer.h.1": SplitPoint.BEGINNING,
+> }
+> TIED = [  # a parameter's names, by stage
+>     {0: "transformer.wte.weight", 1: "lm_head.weight"},
+> ]
+> PLACEMENTS = {  # over the tensor dimension of the mesh: parameters, and what modules take and give
+>     "transformer.wte": {"weight": [Shard(0)], "output": [Shard(1)]},
+>     "transformer.h.*.ln_1": {"input": [Shard(1)]},
+>     "transformer.h.*.attn.c_attn": {"input": [Shard(1)], "output": [Replicate()]},
+>     "transformer.h.*.attn.c_proj": {"input": [Shard(1)]},
+>     "transformer.h.*.ln_2": {"input": [Shard(1)], "output": [Replicate()]},
+>     "transformer.h.*.mlp.c_fc": {"weight": [Shard(1)], "bias": [Shard(0)]},
+>     "transformer.h.*.mlp.c_proj": {"input": [Shard(2)], "weight": [Shard(0)], "output": [Shard(1)]},
+>     "transformer.ln_f": {"input": [Shard(1)], "output": [Replicate()]},
+>     "lm_head": {"weight": [Shard(0)]},
+> }
+>
+>
+> def key(table, name):
+>     """A module's entry: its path, or that with * for numbers."""
+>     return next((k for k in (name, re.sub(r"(?<![^.])[0-9]+(?![^.])", "*", name)) if k in table), None)
+>
+>
+> def check(model, *tables):
+>     """The plan was made for this model."""
+>     for table in tables:
+>         missing = set(table) - {key(table, name) for name, _ in model.named_modules()}
+>         if missing:
+>             raise ValueError(f"the model has no module '{min(missing)}': this is the plan of another")
+>
+>
+> def loss_of(output, target):
+>     """The model's own loss, or that of its first output."""
+>     if isinstance(output, (tuple, list)):
+>         output = output[0]
+>     if target is None:
+>         return output["loss"] if isinstance(output, dict) else output
+>     if output.dim() < 4:  # classes are last, of images second
+>         output, target = output.flatten(0, -2), target.flatten()
+>     return nn.functional.cross_entropy(output, target)
+>
+>
+> def place(model, mesh):
+>     """Parameters become DTensors; modules take and give what PLACEMENTS says."""
+>     whole, made = [Replicate()] * mesh.ndim, {}
+>
+>     def move(x, placements):
+>         x = x if isinstance(x, DTensor) else DTensor.from_local(x, mesh, whole, run_check=False)
+>         before, x = x.placements, x.redistribute(placements=placements)
+>         if x.requires_grad:  # partial sums of its gradient are added up, by what is undone behind this or else here
+>             x.register_hook(lambda grad: grad.redistribute(placements=[
+>                 g if b.is_shard() else p for g, b, p in zip(grad.placements, before, placements)]))
+>         return x
+>
+>     for name, module in model.named_modules():
+>         row = PLACEMENTS.get(key(PLACEMENTS, name), {})
+>         for k, p in list(module.named_parameters(recurse=False)):
+>             if p not in made:  # tied parameters stay tied
+>                 made[p] = nn.Parameter(distribute_tensor(p.detach(), mesh, row.get(k, whole)), p.requires_grad)
+>             module.register_parameter(k, made[p])
+>         if "input" in row:
+>             module.register_forward_pre_hook(lambda _, args, to=row["input"]: (move(args[0], to), *args[1:]))
+>         if "output" in row:
+>             module.register_forward_hook(lambda _, args, out, to=row["output"]:
+>                                          tree_map_only(torch.Tensor, lambda x: move(x, to), out))
+>
+>
+> class Stage(nn.Module):
+>     """Takes what the stage before hands on, and the batch; hands on what later ones need."""
+>
+>     def __init__(self, pipe, index):
+>         super().__init__()
+>         self.module, self.index = pipe.get_stage_module(index), index
+>         nodes = pipe.split_gm.graph.nodes
+>         self.inputs, self.calls = ([n for n in nodes if n.op == op] for op in ("placeholder", "call_module"))
+>         self.writer = {n: self.calls.index(n.args[0] if n.op == "call_function" else n)
+>                        for n in nodes if n.op in ("call_module", "call_function")}
+>         self.taken, self.handed = self.crossing(index), self.crossing(index + 1)
+>         for m in self.module.modules():  # of the trace, assertions that DTensor does not know
+>             for n in [n for n in getattr(getattr(m, "graph", None), "nodes", ()) if "_assert_" in str(n.target)]:
+>                 m.graph.erase_node(n)
+>             if isinstance(m, torch.fx.GraphModule):
+>                 m.recompile()
+>
+>     def crossing(self, index):
+>         """What stages before `index` write and it or later ones read."""
+>         read = [n for call in self.calls[index:] for n in call.args]
+>         return [n for n in dict.fromkeys(read) if self.writer.get(n, index) < index]
+>
+>     def forward(self, *taken, **batch):
+>         call, taken = self.calls[self.index], [x.view_as(x) for x in taken]
+>         for x in taken:  # what is sent, back and forth, lies in order
+>             if x.requires_grad:
+>                 x.register_hook(torch.Tensor.contiguous)
+>         values = dict(zip([*self.taken, *self.inputs], [*taken, *batch.values()]))
+>         out = self.module(*(values[n] for n in call.args))
+>         for n in self.handed:
+>             if n not in values:
+>                 values[n] = out if n is call else out[n.args[1]]
+>         return tuple(values[n].contiguous() for n in self.handed) or out
+>
+>
+> def local(x):
+>     return x.to_local() if hasattr(x, "to_local") else x
+>
+>
+> def tied_gradients(stages, mesh):
+>     """A function that sums gradients of a parameter that several stages have."""
+>     rows, shared = mesh.mesh.reshape(MESH["stage"], -1).T, []
+>     for copies in TIED:
+>         ranks = rows[:, sorted({stage % MESH["stage"] for stage in copies})].tolist()
+>         group, _ = dist.new_subgroups_by_enumeration(ranks)
+>         shared.append((group, [(stages[i].module, name) for i, name in copies.items() if i in stages]))
+>
+>     def add_up():
+>         for group, params in shared:
+>             if params:
+>                 grads = [local(module.get_parameter(name).grad) for module, name in params]
+>                 total = sum(grads[1:], grads[0])
+>                 dist.all_reduce(total, group=group)
+>                 for g in grads:
+>                     g.copy_(total)
+>     return add_up
+>
+>
+> ATTENTION = {  # that DTensor divides
+>     "cpu": [SDPBackend.MATH],
+>     "cuda": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH],
+> }
+>
+>
+> def parallelize(model, mesh, *args, target=None, **kwargs):
+>     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
+>     returns the mean loss of all. args, kwargs, target: such a batch."""
+>     model.to(mesh.device_type)
+>     check(model, CUTS, PLACEMENTS)
+>     forward, device = model.forward, next(model.parameters()).device
+>     names = inspect.signature(forward)
+>
+>     def batch_of(args, kwargs, target):
+>         return names.bind(*args, **kwargs).arguments | ({} if target is None else {"target_": target})
+>
+>     model.forward = lambda target_=None, **batch: loss_of(forward(**batch), target_)
+>     batch = batch_of(args, kwargs, target)
+>     with torch.no_grad():  # blocks that are under it anyway stay in line
+>         pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: x.chunk(MICRO_BATCHES)[0], batch), split_spec=CUTS)
+>     stages = {i: Stage(pipe, i) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
+>     modules = nn.ModuleList(stages.values())
+>     add_up = tied_gradients(stages, mesh)
+>     for stage in modules:
+>         place(stage.module, mesh["tensor"])
+>     runs = [PipelineStage(stage, i, pipe.num_stages, device, group=mesh.get_group("stage"), get_mesh=lambda *_: mesh["tensor"])
+>             for i, stage in stages.items()]
+>     schedule = Schedule1F1B(runs[0], MICRO_BATCHES, loss_fn=lambda loss, _: loss)
+>
+>     @implicit_replication()  # what the model makes itself (masks, positions) is the same everywhere
+>     @loss_parallel()  # of logits that are divided by class
+>     @sdpa_kernel(ATTENTION[mesh.device_type])
+>     def step(*args, target=None, **kwargs):
+>         batch, losses = batch_of(args, kwargs, target), []
+>         any_ = next(x for x in batch.values() if isinstance(x, torch.Tensor))
+>         schedule.step(**batch, target=any_, losses=losses, return_outputs=False)
+>         for p in modules.parameters():
+>             if p.grad is not None:  # partial sums, where a parameter is on several devices
+>                 p.grad = p.grad.redistribute(placements=p.placements)
+>         add_up()
+>         total = sum((x.detach().full_tensor() for x in losses), torch.zeros((), device=device))
+>         total = total / MICRO_BATCHES * MESH["stage"] / mesh.size()
+>         dist.all_reduce(total)
+>         return total
+>
+>     return modules, step
+>
+>
+> def own(x, mesh):
+>     """Of a batch, the samples of this rank's replica."""
+>     return x.to(mesh.device_type)
+>
+>
+> def device_mesh():
+>     """The mesh over all ranks of torchrun."""
+>     kind = "cuda" if torch.cuda.is_available() else "cpu"
+>     if kind == "cuda":
+>         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+>     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>
+>
+> def main(function, steps=5):
+>     """Train what the function returns; a loop over your data goes here."""
+>     mesh = device_mesh()
+>     torch.manual_seed(0)  # the same weights everywhere
+>     sys.path.insert(0, os.getcwd())
+>     module, _, name = function.partition(":")
+>     model, given, *target = getattr(importlib.import_module(module), name)()
+>     target = target[0] if target else None
+>     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
+>     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))
+>     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
+>     params = [*modules.parameters()] or [torch.zeros(())]  # a stage may have none, an optimizer wants some
+>     optimizer = torch.optim.SGD(params, lr=0.01)
+>     for i in range(int(steps)):
+>         loss = step(*args, target=target, **kwargs)
+>         optimizer.step()
+>         optimizer.zero_grad()
+>         if dist.get_rank() == 0:
+>             print(f"step {i + 1}: loss {loss.item():.7g}")
+>     dist.destroy_process_group()
+>
+>
+> if __name__ == "__main__":
+>     main(*sys.argv[1:])
+
+Replicas that divide parameters, and layers that are computed again.
+$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 4 '"freeze": "transformer.w?e.*", "clip": 1, "optimizer": "adamw", "precision": "bf16", "layout": {"data": 4, "micro_batches": 2, "shard": "parameters", "recompute": "full"}' > $TMP/zero.json; hypar export $TMP/zero.json --to torch | sed '/^def key/,/^def replicas/d'
+> """GPT2LMHeadModel, batch 8, on 4 devices. Written by hypar; PyTorch alone is needed.
+>
+>     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
+>
+> trains what the function returns: a model and its arguments (a tensor, a tuple or a dict of keywords), and a
+> target where the model does not return its loss."""
+> from fnmatch import fnmatchcase
+> from functools import partial
+> import importlib
+> import os
+> import re
+> import sys
+>
+> import torch
+> import torch.distributed as dist
+> from torch import nn
+> from torch.distributed.device_mesh import init_device_mesh
+> from torch.distributed.fsdp import fully_shard
+> from torch.utils.checkpoint import checkpoint
+> from torch.utils._pytree import tree_map_only
+>
+> MESH = {"data": 4}
+> MICRO_BATCHES = 2
+> FROZEN = ["transformer.w?e.*"]  # parameters that are not trained
+> RECOMPUTED = ["transformer.h.*"]  # modules that are computed again in the backward half
+> UNITS = ["transformer.h.*"]  # modules that are gathered, and summed, together
+>
+>
+>     """Replicas divide parameters, gradients and the optimizer's state: ZeRO-3."""
+>     units = [m for name, m in model.named_modules() if key(UNITS, name) and any(True for _ in m.parameters())]
+>     for module in [*units, root]:
+>         fully_shard(module, mesh=mesh)
+>
+>
+> def parallelize(model, mesh, *args, target=None, **kwargs):
+>     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
+>     returns the mean loss of all. args, kwargs, target: such a batch."""
+>     model.to(mesh.device_type)
+>     check(model, RECOMPUTED, UNITS)
+>     for name, module in model.named_modules():
+>         if key(RECOMPUTED, name) and type(module).forward is nn.Module.forward:
+>             raise ValueError(f"module '{name}' is a list whose modules are called by others: it cannot be computed again")
+>     for name, p in model.named_parameters():
+>         if any(fnmatchcase(name, pattern) for pattern in FROZEN):
+>             p.requires_grad_(False)
+>     recompute(model)
+>     replicas(model, mesh["data"], model)
+>
+>     @torch.autocast(mesh.device_type, torch.bfloat16)
+>     def step(*args, target=None, **kwargs):
+>         total = 0
+>         for i in range(MICRO_BATCHES):
+>             a, k, t = tree_map_only(torch.Tensor, lambda x: x.chunk(MICRO_BATCHES)[i], (args, kwargs, target))
+>             loss = loss_of(model(*a, **k), t) / MICRO_BATCHES
+>             loss.backward()
+>             total = total + loss.detach()
+>         total = total / mesh.size()
+>         dist.all_reduce(total)
+>         return total
+>
+>     return model, step
+>
+>
+> def own(x, mesh):
+>     """Of a batch, the samples of this rank's replica."""
+>     data = mesh["data"]
+>     return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]
+>
+>
+> def device_mesh():
+>     """The mesh over all ranks of torchrun."""
+>     kind = "cuda" if torch.cuda.is_available() else "cpu"
+>     if kind == "cuda":
+>         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+>     return init_device_mesh(kind, tuple(MESH.values()), mesh_dim_names=tuple(MESH))
+>
+>
+> def main(function, steps=5):
+>     """Train what the function returns; a loop over your data goes here."""
+>     mesh = device_mesh()
+>     torch.manual_seed(0)  # the same weights everywhere
+>     sys.path.insert(0, os.getcwd())
+>     module, _, name = function.partition(":")
+>     model, given, *target = getattr(importlib.import_module(module), name)()
+>     target = target[0] if target else None
+>     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
+>     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))
+>     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
+>     params = [*modules.parameters()] or [torch.zeros(())]  # a stage may have none, an optimizer wants some
+>     optimizer = torch.optim.AdamW(params, lr=0.001)
+>     for i in range(int(steps)):
+>         loss = step(*args, target=target, **kwargs)
+>         nn.utils.clip_grad_norm_(modules.parameters(), 1)
+>         optimizer.step()
+>         optimizer.zero_grad()
+>         if dist.get_rank() == 0:
+>             print(f"step {i + 1}: loss {loss.item():.7g}")
+>     dist.destroy_process_group()
+>
+>
+> if __name__ == "__main__":
+>     main(*sys.argv[1:])
+
+One stage and one device is no pipeline; it is a script all the same.
+$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 1 '"ops": [{"name": "*", "split": {}}]' > $TMP/one.json; hypar export $TMP/one.json --to torch | sed -n '/^MESH/,/^def/p;/^def parallelize/,/^def own/p'
+> MESH = {"data": 1}
+> MICRO_BATCHES = 1
+>
+>
+> def loss_of(output, target):
+> def parallelize(model, mesh, *args, target=None, **kwargs):
+>     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
+>     returns the mean loss of all. args, kwargs, target: such a batch."""
+>     model.to(mesh.device_type)
+>
+>     def step(*args, target=None, **kwargs):
+>         total = 0
+>         for i in range(MICRO_BATCHES):
+>             a, k, t = tree_map_only(torch.Tensor, lambda x: x.chunk(MICRO_BATCHES)[i], (args, kwargs, target))
+>             loss = loss_of(model(*a, **k), t) / MICRO_BATCHES
+>             loss.backward()
+>             total = total + loss.detach()
+>         total = total / mesh.size()
+>         dist.all_reduce(total)
+>         return total
+>
+>     return model, step
+>
+>
+> def own(x, mesh):
+
+What PyTorch cannot do: schedules by name, operators by name and axis.
+$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; t() { p 2 "$1" > $TMP/no.json; hypar export $TMP/no.json --to torch -q 2>&1 | sed "s|$TMP/||"; }; for s in zb-h1 zb-h2; do t '"layout": {"pipeline": 2, "micro_batches": 4, "schedule": "'$s'"}'; done; t '"precision": "fp16", "layout": {"data": 2}'; t '"clip": 1, "layout": {"pipeline": 2, "micro_batches": 2}'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.attn.attention", "split": {"n": 2}, "recompute": true}]'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.mlp.c_fc", "split": {"n": 2}, "shard": "optimizer"}]'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.attn.attention", "split": {"q": 2}}]'
+> hypar: no.json: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
+> hypar: no.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
+> hypar: no.json: precision 'fp16' needs a loss that is scaled, which the script has not; expected bf16
+> hypar: no.json: clip: PyTorch's clip_grad_norm_() knows the gradients of one stage alone; expected a plan without stages, or without clip
+> hypar: no.json: op 'transformer.h.0.attn.attention': recompute: PyTorch computes whole modules again; expected all operators of one that is called, but what others read
+> hypar: no.json: parameter 'transformer.h.0.mlp.c_fc.weight' has shard 'optimizer', 'transformer.wte.weight' has 'none'; PyTorch's stage has one for all
+> hypar: no.json: op 'transformer.h.0.attn.attention': axis 'q' is split 2 ways, PyTorch's DTensor splits attention by samples and heads; expected one of n, a, r
+
+A residual network whose blocks end in functions is cut between its modules: by the search, and by the nearest plan.
+$ for p in "hybrid --stages 2" "1f1b --stages 2" "3d --pipeline 2"; do hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner $p --for torch -qo $TMP/cut.json && hypar export $TMP/cut.json --to torch | sed -n '/^CUTS/,/^}/p'; done
+> CUTS = {  # where the next stage begins
+>     "layer2.0": SplitPoint.BEGINNING,
+> }
+> CUTS = {  # where the next stage begins
+>     "layer1.1.conv2": SplitPoint.END,
+> }
+> CUTS = {  # where the next stage begins
+>     "layer1.1": SplitPoint.BEGINNING,
+> }
+
+$ hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner hybrid --stages 2 -qo $TMP/inside.json; hypar export $TMP/inside.json --to torch --nearest $TMP/near.json; hypar export $TMP/near.json --to torch | sed -n '/^CUTS/,/^}/p'
+> hypar: note: the nearest plan that PyTorch can run: refused axes left unsplit,
+>        stages cut where they may be, 1f1b; 1 of 27 operators differ
+> hypar: $TMP/inside.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
+> CUTS = {  # where the next stage begins
+>     "layer1.1.conv2": SplitPoint.END,
+> }
+
+Batch norms have the statistics of all replicas, unless the plan says otherwise; one that is a function cannot.
+$ for l in "" --local-bn; do hypar plan resnet18:image=32 --on full:2 --planner dp $l -qo $TMP/bn.json && hypar export $TMP/bn.json --to torch -q | grep -c synchronise; done; hypar import resnet18:image=32 --batch 2 -qo $TMP/bn1.json; sed 's/"bn1"/"batch_norm"/g' $TMP/bn1.json > $TMP/function.json; hypar plan $TMP/function.json --on full:2 --planner dp --for torch
+> 2
+> 0
+> hypar: dp: op 'batch_norm': a batch norm that is no module has the statistics of each replica's own samples in PyTorch; expected a plan with --local-bn
+? 1
+
+nn.MultiheadAttention has queries, keys and values in one parameter: its columns are not cut in two, and the search does not.
+$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/packed-torch.json", "machine": "full:%s", "ops": [{"name": "*", "split": {"r": %s}}, {"name": "attention.linear", "split": {"k": %s}}]}\n' "$PWD" $1 $1 $1; }; for n in 2 3; do p $n > $TMP/packed.json; hypar export $TMP/packed.json --to torch -q | grep in_proj; done; for p in hypar hybrid '3d --tensor 2'; do hypar plan tests/cli/packed-torch.json --on full:2 --planner $p --for torch -qo $TMP/found.json && hypar export $TMP/found.json --to torch | sed -n '/^PLACEMENTS/,/^}/p'; done
+> hypar: $TMP/packed.json: op 'attention.linear': axis 'k' is split 2 ways, PyTorch's MultiheadAttention has queries, keys and values in it; expected 3 parts or none
+>     "attention": {"in_proj_weight": [Shard(0)], "in_proj_bias": [Shard(0)]},
+> hypar: note: 1 of 2 devices has nothing to do
+> PLACEMENTS = {  # over the tensor dimension of the mesh: parameters, and what modules take and give
+>     "embed": {"weight": [Shard(0)], "output": [Replicate()]},
+>     "up": {"input": [Replicate()], "weight": [Shard(0)], "bias": [Shard(0)]},
+>     "down": {"input": [Shard(2)], "weight": [Shard(1)], "output": [Replicate()]},
+>     "head": {"input": [Replicate()], "weight": [Shard(0)], "bias": [Shard(0)]},
+> }
+
+Operators of an ONNX file are no modules; of other graphs that did not come from PyTorch a note says so.
+$ hypar plan examples/models/encoder.onnx --on full:2 --for torch -q; hypar plan examples/models/encoder.onnx --on full:2 --planner dp -qo $TMP/onnx.json; hypar export $TMP/onnx.json --to torch; hypar plan examples/models/residual.json --on full:2 --planner dp -qo $TMP/json.json; hypar export $TMP/json.json --to torch -o $TMP/json.py
+> hypar: operators of an ONNX file are no modules of PyTorch; expected the graph of the model itself, by python -m hypar.torch
+> hypar: $TMP/onnx.json: operators of an ONNX file are no modules of PyTorch; expected the graph of the model itself, by python -m hypar.torch
+> hypar: note: the graph does not tell PyTorch's modules: the script is for a
+>        model whose modules are named like its operators (python -m hypar.torch
+>        makes the graph of a model)
+> torchrun --nproc-per-node 2 $TMP/json.py package.module:function

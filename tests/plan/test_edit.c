@@ -1,0 +1,323 @@
+/* Plans that are made and changed through the public header. */
+#include "tests/plan/plans.h"
+
+#include <hypar/program.h>
+#include <hypar/search.h>
+#include <limits.h>
+
+struct study {
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+    struct hypar_plan *plan;
+};
+
+static struct study study(const char *model, const char *machine)
+{
+    struct study t;
+    assert_int_equal(hypar_import(&t.graph, model, NULL, NULL), HYPAR_OK);
+    assert_int_equal(hypar_machine_read(&t.machine, machine, NULL), HYPAR_OK);
+    t.plan = hypar_plan_new(t.graph, t.machine, NULL);
+    return t;
+}
+
+static void release(struct study *t)
+{
+    hypar_plan_free(t->plan);
+    hypar_machine_free(t->machine);
+    hypar_graph_free(t->graph);
+}
+
+static void expect_ok(enum hypar_status status, const struct hypar_error *err)
+{
+    if (status != HYPAR_OK)
+        fail_msg("%s", err->text);
+}
+
+/* Refused with this in the reason, and nothing changed. */
+static void expect_refused(const struct study *t, const char *before, enum hypar_status status,
+                           const struct hypar_error *err, const char *why)
+{
+    assert_int_equal(status, HYPAR_INFEASIBLE);
+    if (!strstr(err->text, why))
+        fail_msg("'%s', expected '%s'", err->text, why);
+    char *now = plan_text(t->plan);
+    assert_string_equal(now, before);
+    free(now);
+}
+
+static void settings_are_those_of_a_search(void **state)
+{
+    (void)state;
+    struct study t = study("lenet5", "full:4");
+    struct hypar_search_options options = { .precision = HYPAR_BF16,
+                                            .optimizer = HYPAR_ADAM,
+                                            .seed = 7,
+                                            .recompute = HYPAR_RECOMPUTE_NONE };
+    struct hypar_plan *plan = hypar_plan_new(t.graph, t.machine, &options);
+    assert_int_equal(hypar_plan_precision(plan), HYPAR_BF16);
+    assert_int_equal(hypar_plan_optimizer(plan), HYPAR_ADAM);
+    assert_int_equal(hypar_plan_seed(plan), 7);
+    assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
+    hypar_plan_free(plan);
+    release(&t);
+}
+
+static void an_operator_is_split_and_read_back(void **state)
+{
+    (void)state;
+    struct study t = study("lenet5", "full:4");
+    struct hypar_error err;
+    int op = hypar_graph_find_op(t.graph, "conv1"), device[] = { 3, 1 };
+    int64_t batch = hypar_graph_batch(t.graph), sizes[] = { batch - 3, 3 };
+    struct hypar_split split = { .op = op, .degree = { 2 }, .device = device };
+    split.sizes[0] = sizes;
+    expect_ok(hypar_plan_set_op(t.plan, &split, &err), &err);
+    assert_int_equal(hypar_plan_part_count(t.plan, op), 2);
+    assert_int_equal(hypar_plan_part_size(t.plan, op, 0, 1), 3);
+    assert_int_equal(hypar_plan_device(t.plan, op, 0), 3);
+
+    struct hypar_split now = hypar_plan_split(t.plan, op);
+    assert_int_equal(now.degree[0], 2);
+    assert_int_equal(now.sizes[0][0], batch - 3);
+    assert_int_equal(now.device[1], 1);
+    now.op = hypar_graph_find_op(t.graph, "tanh1"); /* another one as this one is */
+    expect_ok(hypar_plan_set_op(t.plan, &now, &err), &err);
+    expect_ok(hypar_plan_set_op(t.plan, &now, &err), &err); /* and once more */
+    assert_int_equal(hypar_plan_device(t.plan, now.op, 0), 3);
+    expect_ok(hypar_plan_check(t.plan, &err), &err);
+
+    struct hypar_plan *copy = hypar_plan_copy(t.plan);
+    char *a = plan_text(t.plan), *b = plan_text(copy);
+    assert_string_equal(a, b);
+    free(b);
+    hypar_plan_free(copy);
+
+    device[0] = 9;
+    expect_refused(&t, a, hypar_plan_set_op(t.plan, &split, &err), &err, "device 9");
+    split.device = NULL;
+    sizes[0]++;
+    expect_refused(&t, a, hypar_plan_set_op(t.plan, &split, &err), &err, "sizes sum to");
+    split.sizes[0] = NULL;
+    split.degree[0] = 5;
+    expect_refused(&t, a, hypar_plan_set_op(t.plan, &split, &err), &err,
+                   "5 parts for 4 devices");
+    split.op = -1;
+    expect_refused(&t, a, hypar_plan_set_op(t.plan, &split, &err), &err, "operator -1");
+    free(a);
+    release(&t);
+}
+
+/* Two stages of half the operators each, on two devices each. */
+static void stages_and_schedule(void **state)
+{
+    (void)state;
+    struct study t = study("lenet5", "full:4");
+    struct hypar_error err;
+    int op[256], device[] = { 0, 1, 2, 3 }, n = hypar_graph_op_count(t.graph);
+    for (int i = 0; i < n; i++)
+        op[i] = i;
+    struct hypar_stage stage[] = {
+        { .n_ops = n / 2, .op = op, .n_devices = 2, .device = device, .replicas = 1 },
+        { .n_ops = n - n / 2,
+          .op = op + n / 2,
+          .n_devices = 2,
+          .device = device + 2,
+          .replicas = 1 },
+    };
+    struct hypar_schedule schedule = { .kind = HYPAR_SCHEDULE_1F1B, .micro_batches = 4 };
+    char *whole = plan_text(t.plan);
+    expect_refused(&t, whole, hypar_plan_set_schedule(t.plan, &schedule, &err), &err,
+                   "needs stages");
+    device[3] = 4;
+    expect_refused(&t, whole, hypar_plan_set_stages(t.plan, stage, 2, &err), &err,
+                   "stage 1: device 4");
+    device[3] = 3;
+    op[1] = n;
+    expect_refused(&t, whole, hypar_plan_set_stages(t.plan, stage, 2, &err), &err,
+                   "stage 0: operator");
+    op[1] = 1;
+    expect_ok(hypar_plan_set_stages(t.plan, stage, 2, &err), &err);
+    expect_ok(hypar_plan_set_schedule(t.plan, &schedule, &err), &err);
+    struct hypar_split split = { .op = n - 1, .device = (int[]){ 0 } };
+    assert_int_equal(hypar_plan_set_op(t.plan, &split, &err), HYPAR_INFEASIBLE);
+    assert_non_null(strstr(err.text, "not in its stage 1"));
+    expect_ok(hypar_plan_check(t.plan, &err), &err);
+    assert_int_equal(hypar_plan_op_stage(t.plan, n - 1), 1);
+    struct hypar_sim *sim;
+    expect_ok(hypar_simulate(&sim, t.plan, NULL, &err), &err);
+    hypar_sim_free(sim);
+
+    expect_ok(hypar_plan_set_stages(t.plan, stage, 1, &err), &err); /* some are in none */
+    assert_int_equal(hypar_simulate(&sim, t.plan, NULL, &err), HYPAR_INFEASIBLE);
+    expect_ok(hypar_plan_set_stages(t.plan, NULL, 0, &err), &err);
+    schedule = (struct hypar_schedule){ .micro_batches = 1 };
+    expect_ok(hypar_plan_set_schedule(t.plan, &schedule, &err), &err);
+    char *again = plan_text(t.plan);
+    assert_string_equal(again, whole);
+    free(again);
+    free(whole);
+    release(&t);
+}
+
+static void memory_is_saved(void **state)
+{
+    (void)state;
+    struct study t = study("gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "full:4");
+    struct hypar_error err;
+    int op = 0, none = -1;
+    while (hypar_graph_axis_count(t.graph, op) && !hp_op_has_params(t.graph, op))
+        none = op++;
+    expect_ok(hypar_plan_set_recompute(t.plan, op, true, &err), &err);
+    assert_true(hypar_plan_recompute(t.plan, op));
+    expect_ok(hypar_plan_recompute_all(t.plan, HYPAR_RECOMPUTE_NONE, &err), &err);
+    assert_false(hypar_plan_recompute(t.plan, op));
+    expect_ok(hypar_plan_set_shard(t.plan, op, HYPAR_SHARD_OPTIMIZER, 2, &err), &err);
+    assert_int_equal(hypar_plan_shard(t.plan, op), HYPAR_SHARD_OPTIMIZER);
+    assert_int_equal(hypar_plan_shard_over(t.plan, op), 2);
+    assert_int_equal(hypar_plan_set_shard(t.plan, op, HYPAR_SHARD_OPTIMIZER, -1, &err),
+                     HYPAR_INFEASIBLE);
+    if (none >= 0)
+        assert_int_equal(hypar_plan_set_shard(t.plan, none, HYPAR_SHARD_OPTIMIZER, 0, &err),
+                         HYPAR_INFEASIBLE);
+    release(&t);
+}
+
+static void numbers_that_stand_for_nothing_are_refused(void **state)
+{
+    (void)state;
+    struct study t = study("gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "full:4");
+    struct hypar_error err;
+    const int bad[] = { -1, INT_MIN, INT_MAX, 1000000, 99 };
+    for (int i = 0; i < 5; i++) {
+        int b = bad[i];
+        struct hypar_layout layout[] = { { .data = 4, .schedule = b },
+                                         { .data = 4, .recompute = b },
+                                         { .data = 4, .shard = b },
+                                         { .data = 2, .pipeline = 2, .chunks = b } };
+        struct hypar_stage stage = { .n_ops = b, .n_devices = 1, .device = &(int){ 0 } };
+        if (b != 99) { /* it has so many operators, or not */
+            assert_int_equal(hypar_plan_set_recompute(t.plan, b, true, &err), HYPAR_INFEASIBLE);
+            assert_int_equal(hypar_plan_set_shard(t.plan, b, HYPAR_SHARD_NONE, 0, &err),
+                             HYPAR_INFEASIBLE);
+        }
+        assert_int_equal(hypar_plan_set_shard(t.plan, 0, b, 0, &err), HYPAR_INFEASIBLE);
+        assert_int_equal(hypar_plan_recompute_all(t.plan, b, &err), HYPAR_INFEASIBLE);
+        assert_int_equal(
+            hypar_plan_set_schedule(
+                t.plan, &(struct hypar_schedule){ .kind = b, .micro_batches = 1 }, &err),
+            HYPAR_INFEASIBLE);
+        assert_int_equal(hypar_plan_set_stages(t.plan, &stage, 1, &err), HYPAR_INFEASIBLE);
+        if (b != 99)
+            assert_int_equal(hypar_plan_set_stages(t.plan, &stage, b, &err), HYPAR_INFEASIBLE);
+        for (int k = 0; k < 4; k++)
+            assert_int_equal(hypar_plan_set_layout(t.plan, &layout[k], &err), HYPAR_INFEASIBLE);
+    }
+    expect_ok(hypar_plan_check(t.plan, &err), &err);
+    release(&t);
+}
+
+static void nothing_stays_of_what_was_before_a_layout(void **state)
+{
+    (void)state;
+    struct study t = study("gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "full:4");
+    struct hypar_error err;
+    int op = 0;
+    while (!hp_op_has_params(t.graph, op))
+        op++;
+    expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
+    for (int i = 0; i < hypar_graph_op_count(t.graph); i++)
+        if (hp_op_has_params(t.graph, i))
+            hypar_plan_set_shard(t.plan, i, HYPAR_SHARD_OPTIMIZER, 2, &err);
+    expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
+    assert_int_equal(hypar_plan_shard(t.plan, op), HYPAR_SHARD_NONE);
+    expect_ok(hypar_plan_check(t.plan, &err), &err);
+    struct hypar_layout pipeline = { .data = 2, .pipeline = 2, .micro_batches = 2 };
+    expect_ok(hypar_plan_set_layout(t.plan, &pipeline, &err), &err);
+    assert_int_equal(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 3 }, &err),
+                     HYPAR_INFEASIBLE);
+    expect_ok(hypar_plan_check(t.plan, &err), &err);
+    release(&t);
+}
+
+static void what_is_gathered_again_stays(void **state)
+{
+    (void)state;
+    struct study t = study("gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "full:4");
+    struct hypar_error err;
+    struct hypar_layout layout = { .data = 2, .tensor = 2, .sequence_parallel = true };
+    expect_ok(hypar_plan_set_layout(t.plan, &layout, &err), &err);
+    int n = 0;
+    for (int op = 0; op < hypar_graph_op_count(t.graph); op++)
+        if (t.plan->ops[op].resend) {
+            expect_ok(hypar_plan_set_recompute(t.plan, op, false, &err), &err);
+            assert_true(t.plan->ops[op].resend);
+            n++;
+        }
+    assert_true(n > 0);
+    release(&t);
+}
+
+static void all_of_it_from_a_layout(void **state)
+{
+    (void)state;
+    struct study t = study("gpt:layers=4,hidden=32,heads=2,seq=16,vocab=64", "cluster:2x4");
+    struct hypar_error err;
+    struct hypar_layout layout = { .data = 2, .tensor = 2, .pipeline = 2, .micro_batches = 2 };
+    expect_ok(hypar_plan_set_layout(t.plan, &layout, &err), &err);
+    assert_int_equal(hypar_plan_stage_count(t.plan), 2);
+    assert_int_equal(hypar_plan_schedule(t.plan).kind, HYPAR_SCHEDULE_1F1B);
+    expect_ok(hypar_plan_check(t.plan, &err), &err);
+    layout = (struct hypar_layout){ .data = 8 };
+    expect_ok(hypar_plan_set_layout(t.plan, &layout, &err), &err);
+    assert_int_equal(hypar_plan_stage_count(t.plan), 0);
+    layout.data = 3;
+    assert_int_equal(hypar_plan_set_layout(t.plan, &layout, &err), HYPAR_INFEASIBLE);
+    assert_int_equal(hypar_plan_part_count(t.plan, 0), 1);
+    expect_ok(hypar_plan_check(t.plan, &err), &err);
+    release(&t);
+}
+
+/* The words of files and options: each is found again, and another one is not. */
+#define BOTH_WAYS(name, count, text_of, find)                 \
+    do {                                                      \
+        enum name found;                                      \
+        for (int i = 0; i < (count); i++) {                   \
+            assert_true(find(text_of((enum name)i), &found)); \
+            assert_int_equal(found, i);                       \
+        }                                                     \
+        assert_false(find("never", &found));                  \
+    } while (0)
+
+static void words_are_found_again(void **state)
+{
+    (void)state;
+    BOTH_WAYS(hypar_precision, HYPAR_PRECISION_COUNT, hypar_precision_text,
+              hypar_precision_find);
+    BOTH_WAYS(hypar_optimizer, HYPAR_OPTIMIZER_COUNT, hypar_optimizer_text,
+              hypar_optimizer_find);
+    BOTH_WAYS(hypar_masks, HYPAR_MASKS_COUNT, hypar_masks_text, hypar_masks_find);
+    BOTH_WAYS(hypar_share, HYPAR_SHARE_COUNT, hypar_share_text, hypar_share_find);
+    BOTH_WAYS(hypar_recompute, HYPAR_RECOMPUTE_COUNT, hypar_recompute_text,
+              hypar_recompute_find);
+    BOTH_WAYS(hypar_shard, HYPAR_SHARD_COUNT, hypar_shard_text, hypar_shard_find);
+    BOTH_WAYS(hypar_framework, HYPAR_FRAMEWORK_COUNT, hypar_framework_text,
+              hypar_framework_find);
+    BOTH_WAYS(hypar_schedule_kind, HYPAR_SCHEDULE_COUNT, hypar_schedule_text,
+              hypar_schedule_find);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(settings_are_those_of_a_search),
+        cmocka_unit_test(an_operator_is_split_and_read_back),
+        cmocka_unit_test(stages_and_schedule),
+        cmocka_unit_test(memory_is_saved),
+        cmocka_unit_test(numbers_that_stand_for_nothing_are_refused),
+        cmocka_unit_test(nothing_stays_of_what_was_before_a_layout),
+        cmocka_unit_test(what_is_gathered_again_stays),
+        cmocka_unit_test(all_of_it_from_a_layout),
+        cmocka_unit_test(words_are_found_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,243 @@
+/* Planners of callers of the library: what is registered is known everywhere, and what they
+ * make is checked as any other plan is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <hypar/hypar.h>
+
+static struct hypar_graph *graph, *other_graph;
+static struct hypar_machine *machine;
+
+/* Data parallelism on all devices; `who` counts calls. */
+static enum hypar_status plan_layout(struct hypar_plan **out, const struct hypar_graph *g,
+                                     const struct hypar_machine *m,
+                                     const struct hypar_search_options *options, void *who,
+                                     struct hypar_error *err)
+{
+    struct hypar_layout layout = { .data = hypar_machine_device_count(m) };
+    if (who)
+        ++*(int *)who;
+    *out = hypar_plan_new(g, m, options);
+    return hypar_plan_set_layout(*out, &layout, err);
+}
+
+static enum hypar_status plan_nothing(struct hypar_plan **out, const struct hypar_graph *g,
+                                      const struct hypar_machine *m,
+                                      const struct hypar_search_options *options, void *who,
+                                      struct hypar_error *err)
+{
+    (void)out, (void)g, (void)m, (void)options, (void)who, (void)err;
+    return HYPAR_OK;
+}
+
+static enum hypar_status plan_other(struct hypar_plan **out, const struct hypar_graph *g,
+                                    const struct hypar_machine *m,
+                                    const struct hypar_search_options *options, void *who,
+                                    struct hypar_error *err)
+{
+    (void)g, (void)who, (void)err;
+    *out = hypar_plan_new(other_graph, m, options);
+    return HYPAR_OK;
+}
+
+/* Operators of which the second half is in no stage. */
+static enum hypar_status plan_badly(struct hypar_plan **out, const struct hypar_graph *g,
+                                    const struct hypar_machine *m,
+                                    const struct hypar_search_options *options, void *who,
+                                    struct hypar_error *err)
+{
+    (void)who;
+    int op = 0, device = 0;
+    struct hypar_stage stage = { 1, &op, 1, &device, 1, HYPAR_SHARE_BATCH };
+    *out = hypar_plan_new(g, m, options);
+    return hypar_plan_set_stages(*out, &stage, 1, err);
+}
+
+static enum hypar_status refuse(struct hypar_plan **out, const struct hypar_graph *g,
+                                const struct hypar_machine *m,
+                                const struct hypar_search_options *options, void *who,
+                                struct hypar_error *err)
+{
+    (void)out, (void)g, (void)m, (void)options, (void)who;
+    snprintf(err->text, sizeof err->text, "not today");
+    return HYPAR_INFEASIBLE;
+}
+
+static int asked;
+static const struct hypar_planner planners[] = {
+    { HYPAR_ABI_VERSION, "own", "as dp", "a test", "--proposals", true, plan_layout, &asked },
+    { HYPAR_ABI_VERSION, "nothing", "no plan", NULL, NULL, false, plan_nothing, NULL },
+    { HYPAR_ABI_VERSION, "other", "of another", NULL, NULL, false, plan_other, NULL },
+    { HYPAR_ABI_VERSION, "badly", "no stage", NULL, NULL, false, plan_badly, NULL },
+    { HYPAR_ABI_VERSION, "refuses", "refuses", NULL, NULL, false, refuse, NULL },
+};
+
+static int begin(void **state)
+{
+    (void)state;
+    struct hypar_error err;
+    assert_int_equal(hypar_import(&graph, "lenet5", NULL, &err), HYPAR_OK);
+    assert_int_equal(hypar_import(&other_graph, "lenet5", NULL, &err), HYPAR_OK);
+    assert_int_equal(hypar_machine_read(&machine, "full:4", &err), HYPAR_OK);
+    for (size_t i = 0; i < sizeof planners / sizeof *planners; i++)
+        if (hypar_planner_register(&planners[i], &err) != HYPAR_OK)
+            fail_msg("%s", err.text);
+    return 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    hypar_graph_free(graph);
+    hypar_graph_free(other_graph);
+    hypar_machine_free(machine);
+    return 0;
+}
+
+static struct hypar_found *search(const struct hypar_search_options *how)
+{
+    struct hypar_found *found;
+    struct hypar_error err;
+    if (hypar_search(&found, graph, machine, how, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
+    return found;
+}
+
+static void it_is_searched_with(void **state)
+{
+    (void)state;
+    struct hypar_sim_options simulation = { 0 };
+    struct hypar_search_options how = {
+        .planner = "own", .optimizer = HYPAR_ADAM, .proposals = 3, .simulation = &simulation
+    };
+    struct hypar_found *own = search(&how);
+    how.planner = "dp";
+    how.proposals = 0;
+    struct hypar_found *dp = search(&how);
+    assert_string_equal(hypar_found_info(own).planner, "own");
+    assert_int_equal(hypar_plan_optimizer(hypar_found_plan(own)), HYPAR_ADAM);
+    assert_true(hypar_found_prediction(own).simulated);
+    assert_true(hypar_found_simulated(own)->step.step_s ==
+                hypar_found_simulated(dp)->step.step_s);
+    hypar_found_free(own);
+    hypar_found_free(dp);
+}
+
+static void it_is_listed(void **state)
+{
+    (void)state;
+    const struct hypar_planner_info *info = hypar_planner_find("own");
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    assert_non_null(info);
+    assert_true(info->proposes);
+    assert_string_equal(info->source, "a test");
+    hypar_report_planners(file, HYPAR_TEXT);
+    assert_int_equal(fclose(file), 0);
+    assert_non_null(strstr(text, "\nown "));
+    free(text);
+}
+
+static void auto_asks_those_that_want_it(void **state)
+{
+    (void)state;
+    struct hypar_search_options how = { .planner = "auto" };
+    int before = asked;
+    hypar_found_free(search(&how));
+    assert_true(asked > before);
+}
+
+static void options_are_honoured_or_refused(void **state)
+{
+    (void)state;
+    struct hypar_search_options how = { .planner = "own", .stages = 2 };
+    struct hypar_found *found;
+    struct hypar_error err;
+    assert_int_equal(hypar_search(&found, graph, machine, &how, &err), HYPAR_USAGE);
+    assert_non_null(strstr(err.text, "--stages is for"));
+    assert_null(found);
+}
+
+static void what_they_make_is_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *planner, *why;
+        enum hypar_status status;
+    } cases[] = {
+        { "nothing", "nothing: no plan", HYPAR_INVALID },
+        { "other", "other: its plan is for another model", HYPAR_INVALID },
+        { "badly", "badly: op '", HYPAR_INFEASIBLE },
+        { "refuses", "refuses: not today", HYPAR_INFEASIBLE },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hypar_search_options how = { .planner = cases[i].planner };
+        struct hypar_found *found;
+        struct hypar_error err;
+        assert_int_equal(hypar_search(&found, graph, machine, &how, &err), cases[i].status);
+        if (strncmp(err.text, cases[i].why, strlen(cases[i].why)) != 0)
+            fail_msg("'%s', expected '%s'", err.text, cases[i].why);
+    }
+}
+
+static void rows_are_checked(void **state)
+{
+    (void)state;
+    static const struct {
+        struct hypar_planner row;
+        const char *why;
+    } cases[] = {
+        { { HYPAR_ABI_VERSION + 1, "x", "x", .plan = plan_layout }, "made for version 2" },
+        { { HYPAR_ABI_VERSION, NULL, "x", .plan = plan_layout }, "without name" },
+        { { HYPAR_ABI_VERSION, "x", .summary = "x" }, "without name" },
+        { { HYPAR_ABI_VERSION, "a b", "x", .plan = plan_layout }, "'a b': expected a name" },
+        { { HYPAR_ABI_VERSION, "dp", "x", .plan = plan_layout }, "'dp': there is one" },
+        { { HYPAR_ABI_VERSION, "own", "x", .plan = plan_layout }, "'own': there is one" },
+        { { HYPAR_ABI_VERSION, "x", "x", .takes = "--never", .plan = plan_layout },
+          "'--never'" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct hypar_error err;
+        assert_int_not_equal(hypar_planner_register(&cases[i].row, &err), HYPAR_OK);
+        if (!strstr(err.text, cases[i].why))
+            fail_msg("'%s', expected '%s'", err.text, cases[i].why);
+    }
+    assert_null(hypar_planner_find("x"));
+    assert_int_equal(hypar_planner_register(&planners[0], NULL), HYPAR_OK); /* once more */
+    assert_int_equal(hypar_abi_version(), HYPAR_ABI_VERSION);
+}
+
+static void what_is_no_library_is_not_loaded(void **state)
+{
+    (void)state;
+    static const char *const paths[] = { "/dev/null", "./nowhere.so", "libm.so.6" };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        const char *name;
+        struct hypar_error err = { "" };
+        assert_int_equal(hypar_planner_load(&name, paths[i], &err), HYPAR_UNREADABLE);
+        assert_null(name);
+        assert_true(err.text[0]);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_is_searched_with),
+        cmocka_unit_test(it_is_listed),
+        cmocka_unit_test(auto_asks_those_that_want_it),
+        cmocka_unit_test(options_are_honoured_or_refused),
+        cmocka_unit_test(what_they_make_is_checked),
+        cmocka_unit_test(rows_are_checked),
+        cmocka_unit_test(what_is_no_library_is_not_loaded),
+    };
+    return cmocka_run_group_tests(tests, begin, end);
+}

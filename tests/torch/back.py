@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""back.py - what hypar.torch.profile() measures, and what the command makes of it: every operator has a time, the times
+add up to the step, and the simulated step of one device with the profile is their sum."""
+import argparse
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+import warnings
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path.insert(0, os.path.join(ROOT, "python"))
+os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # the profiler tells that it begins
+try:
+    import torch
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+import hypar.torch
+from torch import nn
+
+FREE = {"reshape", "identity"}  # no element moves
+
+
+class Image(nn.Module):
+    """Convolutions, norms, a residual sum and pooling."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv1, self.norm1 = nn.Conv2d(3, 24, 3, padding=1, bias=False), nn.BatchNorm2d(24)
+        self.conv2, self.norm2 = nn.Conv2d(24, 24, 3, padding=1), nn.BatchNorm2d(24)
+        self.relu, self.pool, self.head = nn.ReLU(), nn.MaxPool2d(2), nn.Linear(24 * 12 * 12, 10)
+
+    def forward(self, x):
+        x = self.relu(self.norm1(self.conv1(x)))
+        x = self.pool(self.relu(x + self.norm2(self.conv2(x))))
+        return self.head(x.flatten(1))
+
+
+class Text(nn.Module):
+    """A tied embedding, two layers with attention, and a norm written out in small steps; its own loss."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.head = nn.Embedding(500, 96), nn.Linear(96, 500, bias=False)
+        self.head.weight = self.embed.weight
+        self.layers = nn.ModuleList(nn.TransformerEncoderLayer(96, 4, 192, 0.0, batch_first=True) for _ in range(2))
+        self.scale = nn.Parameter(torch.ones(96))
+
+    def forward(self, tokens, labels):
+        x = self.embed(tokens)
+        for layer in self.layers:
+            x = layer(x)
+        x = self.scale * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6))
+        return nn.functional.cross_entropy(self.head(x).flatten(0, 1), labels.flatten())
+
+
+def image():
+    """A function for the command."""
+    return Image(), torch.randn(8, 3, 24, 24)
+
+
+def text():
+    tokens = torch.randint(0, 500, (8, 48))
+    return Text(), (tokens, tokens.roll(1, 1))
+
+
+class Back(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        torch.manual_seed(1)
+        cls.measured = {}
+        for make in (image, text):
+            model, args = make()
+            args = args if isinstance(args, tuple) else (args,)
+            before = {name: value.clone() for name, value in model.state_dict().items()}
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                profile = hypar.torch.profile(model, args, optimizer="adam", steps=5, trace=cls.path(make.__name__ + ".trace.json.gz"))
+            assert all(torch.equal(before[name], value) for name, value in model.state_dict().items()), "the model was changed"
+            profile.write(cls.path(make.__name__ + ".profile.json"))
+            profile.graph.write(cls.path(make.__name__ + ".json"))
+            cls.measured[make.__name__] = profile
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def path(cls, name):
+        return os.path.join(cls.folder.name, name)
+
+    def plan(self, name, *options):
+        """A plan of one device, with its profile."""
+        path = self.path(name + ".plan.json")
+        hypar.run("plan", self.path(name + ".json"), "--on", "local:1", "--planner", "dp", "--optimizer", "adam", "--profile",
+                  self.path(name + ".profile.json"), "-o", path, *options)
+        return path
+
+    def simulated(self, name, *options):
+        return hypar.run("simulate", self.plan(name, *options), "--profile", self.path(name + ".profile.json"))
+
+    def test_a_file_is_whole_or_not_there(self):
+        path = self.path("again.json")
+        with open(path, "w"):
+            mode = os.stat(path).st_mode
+        before = sorted(os.listdir(self.folder.name))
+        self.measured["image"].write(path)
+        self.assertEqual(os.stat(path).st_mode, mode)
+        broken = type(self.measured["image"])(None, None, 0, [])  # what it would write is no text
+        self.assertRaises(TypeError, broken.write, self.path("broken.json"))
+        self.assertEqual(sorted(os.listdir(self.folder.name)), before)
+
+    def test_every_operator_has_a_time(self):
+        for name, profile in self.measured.items():
+            rows = hypar.run("compare", "--measured", self.path(name + ".trace.json.gz"), self.plan(name))
+            times = {op: row for row in rows["operators"] for op in row["name"].split(" + ")}
+            self.assertEqual(rows["operators_not_matched"], 0)
+            for op in profile.graph.ops:
+                if op.kind in FREE:
+                    continue
+                row = times[op.name]
+                self.assertGreater(row["forward"]["measured_s"], 0, op.name)
+                if op.kind != "transpose":  # of queries, keys and values PyTorch makes one view after another
+                    self.assertGreater(row["backward"]["measured_s"], 0, op.name)
+
+    def test_times_add_up_to_the_step(self):
+        """A half that is lost is beyond these limits; a busy machine is not."""
+        for name, profile in self.measured.items():
+            whole = profile.told[0]
+            sum_s = whole["operators_s"] + whole["update_s"]
+            print(f"{name}: a step takes {1e3 * profile.step_s:.2f} ms, in the profiler {1e3 * whole['step_s']:.2f} ms; operators and update "
+                  f"{1e3 * sum_s:.2f} ms, {sum_s / profile.step_s:.2f} and {sum_s / whole['step_s']:.2f} of it")
+            self.assertTrue(0.45 <= sum_s / profile.step_s <= 1.6, (name, profile.step_s, whole))
+            self.assertTrue(0.35 <= sum_s / whole["step_s"] <= 1.001, (name, whole))
+            self.assertGreater(whole["operators_s"], 0.95 * (whole["computed_s"] + whole["other_s"]), "what is not matched")
+            self.assertGreater(whole["update_s"], 0)
+            rows = hypar.run("compare", "--measured", self.path(name + ".trace.json.gz"), self.plan(name))
+            for half in ("forward", "backward"):
+                self.assertGreater(rows[half]["measured_s"], 0.02 * sum_s, (name, half))
+
+    def test_the_simulated_step_is_their_sum(self):
+        for name, profile in self.measured.items():
+            for told in profile.told:
+                step = self.simulated(name, "--batch", told["batch"])
+                self.assertEqual(step["profile"]["measured_passes"], step["profile"]["passes"], name)
+                sum_s = told["operators_s"] + profile.told[0]["update_s"]  # of updates those of the whole batch
+                self.assertAlmostEqual(step["step_s"] / sum_s, 1, delta=1e-4, msg=(name, told))
+
+    def test_halves_are_measured(self):
+        for name, profile in self.measured.items():
+            self.assertEqual([told["batch"] for told in profile.told], [8, 4])
+            passes = json.loads(profile.json())["passes"]
+            self.assertEqual({p["extents"]["n"] for p in passes if "n" in p["extents"]} & {4, 8}, {4, 8}, name)
+
+    def test_other_parts_are_interpolated(self):
+        """Two devices that divide features: nothing of that was measured, all of it lies between."""
+        hypar.run("plan", self.path("text.json"), "--on", "full:2,device=h100", "--planner", "mp", "-o", self.path("mp.json"))
+        text = self.measured["text"].json().replace('"device": "local"', '"device": "h100"')
+        with open(self.path("h100.json"), "w") as file:
+            file.write(text)
+        step = hypar.run("simulate", self.path("mp.json"), "--profile", self.path("h100.json"))
+        self.assertGreater(step["profile"]["interpolated_passes"], 0)
+
+    def test_a_trace_is_laid_beside(self):
+        both = self.path("both.json")
+        done = subprocess.run([hypar.command(), "compare", "--measured", self.path("image.trace.json.gz"), self.plan("image"),
+                               "--profile", self.path("image.profile.json"), "--trace", both], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("conv2", done.stdout)
+        self.assertIn("torch::autograd::AccumulateGrad", done.stdout)
+        with open(both) as file:
+            bars = [e for e in json.load(file)["traceEvents"] if e["ph"] == "X"]
+        self.assertTrue({"conv2 forward", "conv2 backward", "update"} <= {e["args"].get("name", e["name"]) for e in bars if e["pid"] == 4})
+        self.assertTrue(any(e["pid"] == 1 for e in bars))
+
+    def test_scripts_are_annotated_by_module(self):
+        model, (tokens, labels) = text()
+        with hypar.torch.annotate(model), torch.profiler.profile() as profiler:
+            for step in range(3):
+                with torch.profiler.record_function(f"ProfilerStep#{step}"):
+                    model(tokens, labels).backward()
+        self.assertFalse(any(m._forward_hooks or m._forward_pre_hooks for m in model.modules()))
+        path = self.path("script.json")
+        profiler.export_chrome_trace(path)
+        with open(path, "rb") as plain, gzip.open(path + ".gz", "wb") as packed:
+            packed.write(plain.read())
+        rows = [hypar.run("compare", "--measured", p, self.plan("text")) for p in (path, path + ".gz")]
+        self.assertEqual(*rows)
+        self.assertEqual(rows[0]["operators_not_matched"], 0)
+        times = {row["name"]: row for row in rows[0]["operators"]}
+        for name in ("layers.0.linear1", "layers.1.norm2", "head", "layers.0.self_attn", ""):
+            self.assertGreater(times[name]["forward"]["measured_s"], 0, name)
+            self.assertGreater(times[name]["backward"]["measured_s"], 0, name)
+        self.assertGreaterEqual(times[""]["operators"], 2)  # the norm and the loss
+
+    def command(self, *args):
+        return subprocess.run([sys.executable, "-m", "hypar.torch", *args], capture_output=True, text=True,
+                              cwd=os.path.dirname(os.path.abspath(__file__)),
+                              env={**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")})
+
+    def test_the_command(self):
+        paths = [self.path("command" + end) for end in (".json", ".profile.json", ".trace.json")]
+        done = self.command("back:image", "-o", paths[0], "--profile", paths[1], "--trace", paths[2])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "^hypar.torch: a step takes .*\n$")
+        self.assertEqual(done.stdout, "")
+        hypar.run("plan", paths[0], "--on", "local:1", "--planner", "dp", "--profile", paths[1])
+        for code, part, args in ((2, "--trace goes with --profile", ["back:image", "--trace", "t.json"]),
+                                 (3, "full:2: has 2 devices", ["back:image", "--profile", paths[1], "--on", "full:2"])):
+            done = self.command(*args)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(part, done.stderr)
+            self.assertNotIn("Traceback", done.stderr)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--hypar", default=os.path.join(ROOT, "build", "hypar"))
+    args, rest = parser.parse_known_args()
+    os.environ["HYPAR"] = args.hypar
+    torch.set_num_threads(1)
+    unittest.main(argv=[sys.argv[0], *rest])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,489 @@
+#!/usr/bin/env python3
+"""parallel.py [OPTIONS] [CASE...] - plans as PyTorch runs them, on processes that talk by gloo.
+
+Each case is a network and a plan; the plan is exported (`hypar export --to torch`), the file is loaded by each of 2 or 4
+processes, and the losses of 5 steps are compared with those of the plain model. Bytes that a step sends, counted by a
+dispatch mode, stand beside those of the plan (`hypar lower`)."""
+import argparse
+import contextlib
+import importlib
+import importlib.util
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+sys.path[:0] = [os.path.join(ROOT, "python"), os.path.dirname(os.path.abspath(__file__))]
+try:
+    import torch
+    import transformers
+except ImportError as missing:
+    print(f"skipped: {missing}")
+    sys.exit(77)
+import hypar.torch
+import models
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+context = torch.multiprocessing.get_context("fork")
+CLOSE, STEPS, BATCH, RATE = 1e-5, 5, 8, 0.1
+
+# Networks -------------------------------------------------------------------------------------------------------------
+
+
+def samples(example):
+    """A batch like the example, of as many samples as the plans have."""
+    g = torch.Generator().manual_seed(1)
+
+    def draw(x):
+        shape = (BATCH, *x.shape[1:])
+        if x.is_floating_point():
+            return torch.randn(shape, generator=g)
+        return torch.randint(0, 90 if x.dim() > 1 else 7, shape, generator=g)
+    return {k: draw(x) for k, x in example.items()}
+
+
+def hugging(name):
+    def make():
+        transformers.logging.set_verbosity_error()
+        model, example = models.HUGGING[name]()
+        return model, samples(example), None
+    return make
+
+
+def mlp():
+    g = torch.Generator().manual_seed(1)
+    model = nn.Sequential(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 20), nn.Tanh(), nn.Linear(20, 20), nn.ReLU(), nn.Linear(20, 8))
+    return model, {"input": torch.randn(BATCH, 12, generator=g)}, torch.randint(0, 8, (BATCH,), generator=g)
+
+
+class Fixed(nn.Module):
+    """Attention as many write it: sizes of views are written out, layers are in a dict, and the output layer is tied."""
+
+    def __init__(self, vocab=96, width=32, heads=4, layers=4, length=16):
+        super().__init__()
+        self.heads, self.width = heads, width
+        self.embed, self.position = nn.Embedding(vocab, width), nn.Parameter(torch.zeros(length, width))
+        self.blocks = nn.ModuleList(nn.ModuleDict({
+            "norm1": nn.LayerNorm(width), "q": nn.Linear(width, width), "k": nn.Linear(width, width), "v": nn.Linear(width, width), "out": nn.Linear(width, width),
+            "norm2": nn.LayerNorm(width), "up": nn.Linear(width, 4 * width), "down": nn.Linear(4 * width, width)}) for _ in range(layers))
+        self.head = nn.Linear(width, vocab, bias=False)
+        self.head.weight = self.embed.weight
+
+    def forward(self, ids):
+        n, t = ids.shape
+        x = self.embed(ids) + self.position
+        for b in self.blocks:
+            y = b["norm1"](x)
+            q, k, v = (b[z](y).view(n, t, self.heads, self.width // self.heads).transpose(1, 2) for z in "qkv")
+            y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+            x = x + b["out"](y.transpose(1, 2).reshape(n, t, self.width))
+            x = x + b["down"](nn.functional.gelu(b["up"](b["norm2"](x))))
+        return self.head(x)
+
+
+def fixed():
+    g = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, 96, (BATCH, 17), generator=g)
+    return Fixed(), {"ids": ids[:, :-1]}, ids[:, 1:]
+
+
+class Packed(nn.Module):
+    """PyTorch's own attention, which has several parameters without modules; an argument that is no tensor."""
+
+    def __init__(self, width=16):
+        super().__init__()
+        self.embed, self.norm = nn.Embedding(24, width), nn.LayerNorm(width)
+        self.attention = nn.MultiheadAttention(width, 4, batch_first=True)
+        self.up, self.down, self.head = nn.Linear(width, 32), nn.Linear(32, width), nn.Linear(width, 24)
+
+    def forward(self, ids, weights=False):
+        x = self.embed(ids)
+        y = self.norm(x)
+        x = x + self.attention(y, y, y, need_weights=weights)[0]
+        x = x + self.down(nn.functional.gelu(self.up(x)))
+        return self.head(x)
+
+
+def packed():
+    g = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, 24, (BATCH, 9), generator=g)
+    return Packed(), {"ids": ids[:, :-1], "weights": False}, ids[:, 1:]
+
+
+class Residual(nn.Module):
+    """A block that ends in a function, where no module ends."""
+
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1, self.conv2 = nn.Conv2d(inputs, outputs, 3, stride, 1), nn.Conv2d(outputs, outputs, 3, 1, 1)
+        self.short = nn.Conv2d(inputs, outputs, 1, stride) if stride > 1 else None
+
+    def forward(self, x):
+        y = self.conv2(nn.functional.relu(self.conv1(x)))
+        return nn.functional.relu(y + (x if self.short is None else self.short(x)))
+
+
+class Resnet(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv2d(3, 8, 3, 1, 1)
+        self.layer1 = nn.Sequential(Residual(8, 8, 1), Residual(8, 8, 1))
+        self.layer2 = nn.Sequential(Residual(8, 16, 2), Residual(16, 16, 1))
+        self.head = nn.Linear(16, 10)
+
+    def forward(self, x):
+        x = self.layer2(self.layer1(nn.functional.relu(self.stem(x))))
+        return self.head(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+def resnet():
+    g = torch.Generator().manual_seed(1)
+    return Resnet(), {"x": torch.randn(BATCH, 3, 12, 12, generator=g)}, torch.randint(0, 10, (BATCH,), generator=g)
+
+
+def norms():
+    g = torch.Generator().manual_seed(1)
+    model = nn.Sequential(nn.Conv2d(3, 8, 3, 2, 1), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3, 1, 1), nn.BatchNorm2d(8), nn.ReLU(),
+                          nn.Flatten(), nn.Linear(288, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Linear(16, 10))
+    x = torch.randn(BATCH, 3, 12, 12, generator=g) * torch.arange(1, BATCH + 1).view(-1, 1, 1, 1)  # each replica's differ
+    return model, {"input": x}, torch.randint(0, 10, (BATCH,), generator=g)
+
+
+class Recurrent(nn.Module):
+    """A module of several operators, whose gradient does not lie in order."""
+
+    def __init__(self):
+        super().__init__()
+        self.embed, self.lstm, self.head = nn.Embedding(24, 16), nn.LSTM(16, 16, 2, batch_first=True), nn.Linear(16, 5)
+
+    def forward(self, ids):
+        return self.head(self.lstm(self.embed(ids))[0][:, -1])
+
+
+def recurrent():
+    g = torch.Generator().manual_seed(1)
+    return Recurrent(), {"ids": torch.randint(0, 24, (BATCH, 6), generator=g)}, torch.randint(0, 5, (BATCH,), generator=g)
+
+
+class Pair(nn.Module):
+    """Returns the loss, and what it is of beside it."""
+
+    def __init__(self, width=16):
+        super().__init__()
+        self.embed, self.up, self.down, self.head = nn.Embedding(24, width), nn.Linear(width, 32), nn.Linear(32, width), nn.Linear(width, 24)
+
+    def forward(self, ids, labels):
+        x = self.embed(ids)
+        x = self.head(x + self.down(nn.functional.gelu(self.up(x))))
+        return nn.functional.cross_entropy(x.flatten(0, -2), labels.flatten()), x
+
+
+def pair():
+    g = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, 24, (BATCH, 9), generator=g)
+    return Pair(), {"ids": ids[:, :-1], "labels": ids[:, 1:]}, None
+
+
+NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
+        "recurrent": recurrent, "pair": pair}
+
+
+def seeded(name):
+    torch.manual_seed(0)
+    return NETS[name]()
+
+
+def plain(name):
+    """Losses of the model on one process."""
+    model, kwargs, target = seeded(name)
+    optimizer, losses = torch.optim.SGD(model.parameters(), lr=RATE), []
+    for _ in range(STEPS):
+        out = model(**kwargs)
+        loss = out[0] if isinstance(out, tuple) else out.loss if target is None else nn.functional.cross_entropy(out.flatten(0, -2), target.flatten())
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        losses.append(loss.item())
+    return losses
+
+
+# Cases: a name, the network, processes, and a layout, operators, or options of `hypar plan` ---------------------------
+
+SLOW = ",fp32=1GFLOP/s,memory-bandwidth=1GB/s"  # devices that are worth dividing such small networks over
+HYBRID = ["--planner", "hybrid", "--for", "torch"]
+CASES = [
+    ("dp", "gpt2", 2, {"data": 2}),
+    ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
+    ("dp", "pair", 2, {"data": 2}),
+    ("gpipe", "pair", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
+    ("tensor", "llama", 2, {"tensor": 2}),
+    ("tensor", "vit", 2, {"tensor": 2}),
+    ("tensor", "fixed", 2, {"tensor": 2}),
+    ("tensor", "packed", 2, {"tensor": 2}),
+    ("columns", "packed", 3, {"ops": [{"name": "*", "split": {"r": 3}}, {"name": "attention.linear", "split": {"k": 3}}]}),
+    ("gpipe", "mlp", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
+    ("one", "packed", 2, {"pipeline": 2, "micro_batches": 1, "schedule": "none"}),
+    ("gpipe", "packed", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),
+    ("interleaved", "fixed", 2, {"pipeline": 2, "chunks": 2, "micro_batches": 2}),
+    ("hybrid-stages", "resnet", 2, ["--on", "full:2" + SLOW, *HYBRID, "--stages", "2"]),
+    ("1f1b", "resnet", 2, ["--on", "full:2" + SLOW, "--planner", "1f1b", "--stages", "2", "--for", "torch"]),
+    ("3d", "resnet", 2, ["--on", "full:2" + SLOW, "--planner", "3d", "--pipeline", "2", "--for", "torch"]),
+    ("nearest", "resnet", 2, ["--on", "full:2" + SLOW, "--planner", "hybrid", "--stages", "2"]),
+    ("zero3", "gpt2", 2, {"data": 2, "shard": "parameters", "recompute": "full"}),
+    ("dp", "norms", 2, {"data": 2}),
+    ("hybrid-stages", "recurrent", 2, ["--on", "full:2" + SLOW, *HYBRID, "--stages", "2"]),
+    ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", "--for", "torch"]),  # modules are stages
+    ("stages", "norms", 4, {"data": 2, "pipeline": 2, "micro_batches": 1, "schedule": "gpipe"}),
+    ("mixed", "norms", 4, {"ops": [{"name": "*", "split": {"n": 4}}, {"name": "10", "split": {"n": 2, "k": 2}}]}),
+    ("dp", "vit", 4, {"data": 4}),
+    ("3d", "gpt2", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "sequence_parallel": True}),
+    ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
+    ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
+    ("3d", "mlp", 4, {"tensor": 4}),
+    ("hybrid", "gpt2", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2", "--recompute", "full", "--shard", "optimizer"]),
+    ("hybrid", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID]),
+    ("hybrid-stages", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2"]),
+    ("hybrid", "vit", 4, ["--on", "full:4" + SLOW, *HYBRID, "--shard", "optimizer"]),
+    ("hybrid", "mlp", 4, ["--on", "full:4" + SLOW, *HYBRID]),
+]
+
+
+# Bytes that are sent, by those of the plan; beside them the loss is summed
+RATIO, ADDED = (0.9, 1.1), 256
+RATIOS = {
+    "norms-mixed-4": (1, 1.4),  # gradients are summed over each dimension of the mesh by itself
+    "recurrent-1f1b-4": (1, 1.8),  # of all steps the last one is read: hypar sends it alone
+    "packed-columns-3": (1, 2.5),  # inside of a module DTensor gathers as it likes
+    "llama-hybrid-stages-4": (1, 1.4),  # gloo has no all-to-all, DTensor gathers in its place
+}
+
+
+def write_plan(case, folder, command):
+    """The plan of a case, and the script made of it."""
+    name, net, ranks, how = case
+    path = os.path.join(folder, f"{net}-{name}-{ranks}")
+    if isinstance(how, dict):
+        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": how})}
+        with open(path + ".json", "w") as file:
+            json.dump(plan, file)
+    else:
+        words = [command, "plan", os.path.join(folder, f"{net}.json"), "--batch", str(BATCH), "-q", "-o", path + ".json", *how]
+        subprocess.run(words, check=True)
+    export = [command, "export", path + ".json", "--to", "torch", "-q", "-o", path + ".py"]
+    if name == "nearest":  # the plan itself is refused, not the one that comes in its place
+        assert subprocess.run([*export, "--nearest", path + ".near"], capture_output=True).returncode, path
+        os.replace(path + ".near", path + ".json")
+    subprocess.run(export, check=True)
+    lowered = subprocess.run([command, "lower", path + ".json", "--json"], check=True, capture_output=True, text=True)
+    return path + ".py", json.loads(lowered.stdout)
+
+
+# One process of several -----------------------------------------------------------------------------------------------
+
+
+class Bytes(TorchDispatchMode):
+    """Counts what this process sends, as hypar counts: of a sum over g devices 2 (g-1)/g of the buffer, of half of one."""
+
+    def __init__(self):
+        super().__init__()
+        self.sent = {}  # by operator
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        if torch.distributed.tensor.DTensor in types:
+            return NotImplemented  # what it is made of comes by
+        out = func(*args, **(kwargs or {}))
+        name = func._schema.name
+        if name.startswith(("c10d::", "_c10d_functional::")):
+            self.count(name.split("::")[1].rstrip("_"), args, out)
+        return out
+
+    def count(self, name, args, out):
+        def size(x):
+            return sum(t.numel() * t.element_size() for t in torch.utils._pytree.tree_leaves(x) if isinstance(t, torch.Tensor))
+
+        def group():
+            for a in args:
+                if isinstance(a, str) and a not in ("sum", "avg", "max"):
+                    return torch.distributed.distributed_c10d._resolve_process_group(a).size()
+                if isinstance(a, torch.ScriptObject) and "ProcessGroup" in str(a._type()):
+                    return torch.distributed.ProcessGroup.unbox(a).size()
+            return torch.distributed.get_world_size()
+        kinds = {"allreduce": (2, 0), "all_reduce": (2, 0), "_allgather_base": (1, 0), "allgather": (1, 0), "all_gather_into_tensor": (1, None),
+                 "_reduce_scatter_base": (1, 1), "reduce_scatter_tensor": (1, 0), "all_to_all_single": (1, 0), "alltoall_base": (1, 1),
+                 "reduce_scatter": (1, 1)}
+        if name == "send":
+            self.add(name, size(args[0]))
+        elif name in kinds:
+            times, at = kinds[name]
+            g = group()
+            self.add(name, times * (g - 1) / g * size(out if at is None else args[at]))
+        elif name not in ("wait_tensor", "_wrap_tensor_autograd", "recv", "barrier"):
+            self.add("? " + name, 0)
+
+    def add(self, name, n):
+        self.sent[name] = self.sent.get(name, 0) + n
+
+
+def load(path):
+    spec = importlib.util.spec_from_file_location("script", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    return script
+
+
+def train(path, net):
+    """Losses of the exported script, and the bytes of its last step on all processes."""
+    script = load(path)
+    model, kwargs, target = seeded(net)
+    mesh = script.device_mesh()
+    kwargs, target = torch.utils._pytree.tree_map_only(torch.Tensor, lambda x: script.own(x, mesh), kwargs), None if target is None else script.own(target, mesh)
+    if net == "mlp":  # the same, without a file
+        modules, step = hypar.torch.parallelize(model, path.replace(".py", ".json"), mesh, (), kwargs, target)
+    else:
+        modules, step = script.parallelize(model, mesh, target=target, **kwargs)
+    optimizer, losses = torch.optim.SGD([*modules.parameters()] or [torch.zeros(())], lr=RATE), []
+    for i in range(STEPS):
+        counter = Bytes()
+        with counter if i + 1 == STEPS else contextlib.nullcontext():
+            losses.append(step(target=target, **kwargs).item())
+            optimizer.step()
+        optimizer.zero_grad()
+    every = [None] * torch.distributed.get_world_size()
+    torch.distributed.all_gather_object(every, counter.sent)
+    total = {}
+    for sent in every:
+        for k, n in sent.items():
+            total[k] = total.get(k, 0) + n
+    return losses, total
+
+
+def process(rank, ranks, port, cases, queue):
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    torch.distributed.init_process_group("gloo")
+    for name, net, path in cases:
+        started = time.time()
+        try:
+            losses, sent = train(path, net)
+            if rank == 0:
+                queue.put((name, net, losses, sent, time.time() - started))
+        except Exception:
+            queue.put((name, net, None, f"rank {rank}: {traceback.format_exc(limit=-3)}", 0))
+            queue.close()
+            queue.join_thread()
+            os._exit(1)  # the others wait for this one
+    torch.distributed.destroy_process_group()
+
+
+def run_all(ranks, cases):
+    """The cases of so many processes, in processes that are started once."""
+    queue = context.Queue()
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    workers = [context.Process(target=process, args=(r, ranks, port, cases, queue)) for r in range(ranks)]
+    for w in workers:
+        w.start()
+    results = []
+    while len(results) < len(cases) and (not results or results[-1][2] is not None):
+        try:
+            results.append(queue.get(timeout=1))
+        except Exception:
+            if any(w.exitcode for w in workers) or not any(w.is_alive() for w in workers):
+                break
+    for w in workers:
+        if len(results) < len(cases):
+            w.terminate()
+        w.join()
+    return results
+
+
+def prepare(net, folder):
+    """Write the graph of a network; its losses."""
+    model, kwargs, _ = seeded(net)
+    hypar.torch.graph(model, (), kwargs, name=net).write(os.path.join(folder, f"{net}.json"))
+    return plain(net)
+
+
+def readme(command):
+    """The section of the README, as it stands: files and commands, in an empty folder."""
+    with open(os.path.join(ROOT, "README.md")) as file:
+        section = file.read().split("model = MyNet()", 1)[1].split("\n## ")[0]
+    python, shell = (section.split(f"```{kind}\n")[1].split("```")[0] for kind in ("python", "sh"))
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "net.py"), "w") as file:
+            file.write(python)
+        paths = os.pathsep.join([os.path.dirname(os.path.abspath(command)), os.path.dirname(sys.executable), os.environ["PATH"]])
+        env = dict(os.environ, PATH=paths, PYTHONPATH=os.path.join(ROOT, "python"), OMP_NUM_THREADS="1", HYPAR=os.path.abspath(command))
+        done = subprocess.run(["sh", "-ec", shell], cwd=folder, env=env, capture_output=True, text=True)
+    losses = [line for line in done.stdout.splitlines() if line.startswith("step ")]
+    lines = sum(1 for line in (python + shell).splitlines() if line)
+    print(f"README: {lines} lines; {'; '.join(losses[:1] + losses[-1:])}")
+    if done.returncode or len(losses) != 5 or lines > 15:
+        print(done.stdout, done.stderr)
+        return False
+    return True
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--hypar", default="hypar")
+    parser.add_argument("--detail", action="store_true", help="bytes of each kind of message")
+    parser.add_argument("cases", nargs="*", metavar="CASE", help="NETWORK-NAME-PROCESSES, or the begin of one (all)")
+    args = parser.parse_args()
+    os.environ["HYPAR"] = args.hypar
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    for module in ("fsdp", "pipelining", "tensor.parallel", "_composable.replicate_with_fsdp"):  # once, not by each process
+        importlib.import_module(f"torch.distributed.{module}")
+    transformers.GPT2LMHeadModel, transformers.LlamaForCausalLM, transformers.ViTForImageClassification
+    chosen = [c for c in CASES if not args.cases or any(f"{c[1]}-{c[0]}-{c[2]}".startswith(p) for p in args.cases)]
+    failed = 0
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = {}
+        with context.Pool(1) as pool:  # in a process of its own: kernels' threads do not live on in processes that are forked
+            for net in dict.fromkeys(c[1] for c in chosen):
+                wanted[net] = pool.apply(prepare, (net, folder))
+        for ranks in sorted({c[2] for c in chosen}):
+            mine = [c for c in chosen if c[2] == ranks]
+            scripts = [write_plan(c, folder, args.hypar) for c in mine]
+            results = run_all(ranks, [(c[0], c[1], s[0]) for c, s in zip(mine, scripts)])
+            for c, (_, lowered), result in zip(mine, scripts, results + [None] * len(mine)):
+                failed += not report(c, lowered, result, wanted[c[1]], args.detail)
+    failed += not args.cases and not readme(args.hypar)
+    print("failed" if failed else "ok")
+    return 1 if failed else 0
+
+
+def report(case, lowered, result, wanted, detail):
+    name = f"{case[1]}-{case[0]}-{case[2]}"
+    if result is None:
+        print(f"{name}: not run")
+        return False
+    _, _, losses, sent, seconds = result
+    if losses is None:
+        print(f"{name}: {sent}")
+        return False
+    close = len(losses) == STEPS and all(abs(a - b) <= CLOSE * abs(b) for a, b in zip(losses, wanted))  # NaN is not
+    error = max((abs(a - b) / abs(b) for a, b in zip(losses, wanted)), default=0)
+    total, predicted = sum(sent.values()), lowered["comm_bytes"]
+    least, most = RATIOS.get(name, RATIO)
+    counted = least * predicted <= total <= most * predicted + ADDED and not any(k.startswith("?") for k in sent)
+    print(f"{name:24} loss {losses[0]:.6f} -> {losses[-1]:.6f}, off by {error:.1e}; sends {total:.0f} B, hypar says {predicted:.0f} "
+          f"({total / predicted if predicted else 0:.2f}); {seconds:.1f} s" + ("" if close else "  WRONG")
+          + ("" if counted else f"  BYTES: expected {least} to {most} of them, and no operators that are not known"))
+    if detail or not counted:
+        print("   ", {k: round(v) for k, v in sorted(sent.items())})
+    return close and counted
+
+
+if __name__ == "__main__":
+    sys.exit(main())
