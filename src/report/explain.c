@@ -50,8 +50,8 @@ static const char *row_name(struct arena *arena, const struct path_sum *sum,
 {
     switch (row->kind) {
     case PATH_BUBBLE:
-        return hp_arena_printf(arena, "other stages compute, stage %d has none to do",
-                               sum->stage);
+        return hp_arena_printf(arena, "other stages compute, device %d has none to do",
+                               sum->busiest);
     case PATH_AGAIN:
         return "operators of all kinds";
     case PATH_UPDATE:

@@ -1,6 +1,7 @@
 /* Where the time of a critical path goes. */
 #include "report/path.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,16 +29,6 @@ const char *hp_path_kind_words(enum path_kind kind)
     return kinds[kind].words;
 }
 
-struct adding {
-    const struct hypar_sim *sim;
-    const struct hypar_graph *graph;
-    struct arena *arena;
-    struct path_sum *sum;
-    struct table rows;   /* by name of all that is in a row */
-    const char **member; /* by row: the first of these; NULL: there are several */
-    int member_capacity;
-};
-
 /* "all-reduce gradient of h.0.attn.w" of "... (ring) micro 3", "... 0 -> 1". */
 static char *exchange_name(struct arena *arena, const char *name)
 {
@@ -61,34 +52,87 @@ static char *without_layers(struct arena *arena, const char *name)
                            hp_without_numbers(arena, last));
 }
 
-/* The stage that most of the path is computed in; -1: there are none. */
-static int longest_stage(const struct hypar_sim *sim)
+/* What the busiest device computes ------------------------------------------------------ */
+
+/* In a pipeline that is full the path goes from stage to stage, all of which compute; it waits
+ * for others, in the bubble, only where the busiest device has nothing to do. */
+struct busy {
+    struct span {
+        double start_s, end_s;
+    } * span; /* in order */
+    int n, capacity;
+    bool *has_stage; /* by stage */
+};
+
+struct adding {
+    const struct hypar_sim *sim;
+    const struct hypar_graph *graph;
+    struct arena *arena;
+    struct path_sum *sum;
+    struct busy busy;    /* of the busiest device, where there are stages */
+    struct table rows;   /* by name of all that is in a row */
+    const char **member; /* by row: the first of these; NULL: there are several */
+    int member_capacity;
+};
+
+static int busiest_device(const struct hypar_sim *sim)
 {
-    struct arena arena = { 0 };
-    int n = hypar_plan_stage_count(hypar_sim_plan(sim)), longest = -1;
-    double *seconds = NEW(&arena, double, n + 1);
-    struct hypar_sim_segment s;
-    struct hypar_sim_event e;
-    for (int64_t i = 0; n > 1 && hypar_sim_segment(sim, i, &s); i++)
-        if (s.kind == HYPAR_SEGMENT_COMPUTE && hypar_sim_event(sim, s.event, &e) &&
-            e.stage >= 0)
-            seconds[e.stage] += s.end_s - s.start_s;
-    for (int stage = 0; n > 1 && stage < n; stage++)
-        if (longest < 0 || seconds[stage] > seconds[longest])
-            longest = stage;
-    hp_arena_free(&arena);
-    return longest;
+    int busiest = 0, n = hypar_machine_device_count(hypar_plan_machine(hypar_sim_plan(sim)));
+    for (int d = 1; d < n; d++)
+        if (hypar_sim_device(sim, d).busy_s > hypar_sim_device(sim, busiest).busy_s)
+            busiest = d;
+    return busiest;
 }
 
-static enum path_kind kind_of(const struct adding *a, const struct hypar_sim_segment *s,
+static int by_start(const void *a, const void *b)
+{
+    const struct span *x = a, *y = b;
+    return x->start_s < y->start_s ? -1 : x->start_s > y->start_s;
+}
+
+static struct busy busy_of(const struct hypar_sim *sim, struct arena *arena, int device)
+{
+    struct busy busy = { 0 };
+    struct hypar_sim_event e;
+    busy.has_stage = NEW(arena, bool, hypar_plan_stage_count(hypar_sim_plan(sim)));
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++)
+        if (e.device == device && e.kind != HYPAR_EVENT_COMM) {
+            busy.span = GROW(arena, struct span, busy.span, busy.n, &busy.capacity);
+            busy.span[busy.n++] = (struct span){ e.start_s, e.end_s };
+            if (e.stage >= 0)
+                busy.has_stage[e.stage] = true;
+        }
+    if (busy.n)
+        qsort(busy.span, (size_t)busy.n, sizeof *busy.span, by_start);
+    return busy;
+}
+
+/* How long of that it computes. */
+static double busy_in(const struct busy *busy, double start_s, double end_s)
+{
+    int low = 0, high = busy->n;
+    double sum_s = 0;
+    while (low < high) { /* the first that ends later */
+        int middle = low + (high - low) / 2;
+        if (busy->span[middle].end_s <= start_s)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (int i = low; i < busy->n && busy->span[i].start_s < end_s; i++) {
+        double from_s = fmax(start_s, busy->span[i].start_s);
+        sum_s += fmin(end_s, busy->span[i].end_s) - from_s;
+    }
+    return fmin(sum_s, end_s - start_s);
+}
+
+static enum path_kind kind_of(const struct hypar_sim_segment *s,
                               const struct hypar_sim_event *e)
 {
     if (s->kind != HYPAR_SEGMENT_COMPUTE)
         return s->kind == HYPAR_SEGMENT_UPDATE     ? PATH_UPDATE
                : s->kind == HYPAR_SEGMENT_EXCHANGE ? PATH_EXCHANGE
                                                    : PATH_LAUNCH;
-    if (a->sum->stage >= 0 && e->stage != a->sum->stage)
-        return PATH_BUBBLE;
     return strstr(e->name, " again part ") ? PATH_AGAIN : PATH_COMPUTE;
 }
 
@@ -112,28 +156,39 @@ static struct path_row *row_of(struct adding *a, enum path_kind kind, const char
     return &sum->row[sum->n++];
 }
 
-static void add_segment(struct adding *a, const struct hypar_sim_segment *s)
+static void add_to_row(struct adding *a, enum path_kind kind, const struct hypar_sim_segment *s,
+                       const struct hypar_sim_event *e, double seconds)
 {
     struct arena scratch = { 0 };
+    const char *member = hp_path_kind_text(kind), *name = member;
+    if (kind == PATH_EXCHANGE) {
+        member = exchange_name(&scratch, e->name);
+        name = without_layers(&scratch, member);
+    } else if (kind == PATH_COMPUTE) {
+        name = member = hypar_graph_op_kind(a->graph, e->op);
+    }
+    struct path_row *row = row_of(a, kind, name, member);
+    double whole_s = s->end_s - s->start_s;
+    row->seconds += seconds;
+    row->queued_s += seconds < whole_s ? s->queued_s * seconds / whole_s : s->queued_s;
+    a->sum->kind_s[kind] += seconds;
+    hp_arena_free(&scratch);
+}
+
+static void add_segment(struct adding *a, const struct hypar_sim_segment *s)
+{
     struct hypar_sim_event e = { .name = "" };
     if (s->event >= 0)
         hypar_sim_event(a->sim, s->event, &e);
-    enum path_kind kind = kind_of(a, s, &e);
-    const char *member = hp_path_kind_text(kind), *name = member;
-    if (kind == PATH_EXCHANGE) {
-        member = exchange_name(&scratch, e.name);
-        name = without_layers(&scratch, member);
-    } else if (kind == PATH_COMPUTE) {
-        name = member = hypar_graph_op_kind(a->graph, e.op);
-    }
-    struct path_row *row = row_of(a, kind, name, member);
-    double seconds = s->end_s - s->start_s;
-    row->seconds += seconds;
-    row->queued_s += s->queued_s;
-    row->segments++;
-    a->sum->kind_s[kind] += seconds;
+    double seconds = s->end_s - s->start_s, idle_s = 0;
+    if (s->kind == HYPAR_SEGMENT_COMPUTE && a->sum->busiest >= 0 && e.stage >= 0 &&
+        !a->busy.has_stage[e.stage])
+        idle_s = seconds - busy_in(&a->busy, s->start_s, s->end_s);
+    if (idle_s > 0)
+        add_to_row(a, PATH_BUBBLE, s, &e, idle_s);
+    if (idle_s < seconds)
+        add_to_row(a, kind_of(s, &e), s, &e, seconds - idle_s);
     a->sum->whole_s = s->end_s;
-    hp_arena_free(&scratch);
 }
 
 static int by_time(const void *a, const void *b)
@@ -146,11 +201,15 @@ static int by_time(const void *a, const void *b)
 
 struct path_sum hp_add_up_path(const struct hypar_sim *sim, struct arena *arena)
 {
-    struct path_sum sum = { .stage = longest_stage(sim) };
+    struct path_sum sum = { .busiest = -1 };
     struct adding a = {
         .sim = sim, .graph = hypar_plan_graph(hypar_sim_plan(sim)), .arena = arena, .sum = &sum
     };
     struct hypar_sim_segment s;
+    if (hypar_plan_stage_count(hypar_sim_plan(sim)) > 1) {
+        sum.busiest = busiest_device(sim);
+        a.busy = busy_of(sim, arena, sum.busiest);
+    }
     for (int64_t i = 0; hypar_sim_segment(sim, i, &s); i++)
         add_segment(&a, &s);
     for (int i = 0; i < sum.n; i++)

@@ -11,7 +11,7 @@ enum path_kind {
     PATH_AGAIN,   /* what is computed again */
     PATH_UPDATE,
     PATH_EXCHANGE, /* one exchange, or those of a tensor that repeated layers have */
-    PATH_BUBBLE,   /* other stages than the one that the path is longest in compute */
+    PATH_BUBBLE,   /* other stages compute while the busiest device does not */
     PATH_LAUNCH,
     PATH_KINDS,
 };
@@ -21,12 +21,11 @@ struct path_row {
     const char *name;
     double seconds;
     double queued_s; /* of that: the next task was ready, and stood in the queue behind it */
-    int64_t segments;
 };
 
 struct path_sum {
     double whole_s; /* the step, or of pipedream the window: the sum of all rows */
-    int stage;      /* that the path is longest in; -1: the plan has none */
+    int busiest;    /* device, whose bubble is told; -1: the plan has no stages */
     double kind_s[PATH_KINDS];
     int n, capacity;
     struct path_row *row; /* the longest first */

@@ -66,7 +66,7 @@ $ hypar explain examples/plans/pipeline.json
 > exchange       all-reduce gradient of fc2.w           84.9 us  47.2 %          -
 > computing      linear                                 55.9 us  31.1 %    33.8 us
 > update         parameters                             32.7 us  18.2 %    32.5 us
-> bubble         other stages compute, stage 1 has      1.85 us   1.0 %          -
+> bubble         other stages compute, device 2 has     1.85 us   1.0 %          -
 >                none to do
 > exchange       send relu1                             1.66 us   0.9 %          -
 > exchange       send gradient of relu1                 1.66 us   0.9 %          -
