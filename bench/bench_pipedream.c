@@ -368,7 +368,9 @@ int main(int argc, char **argv)
         figures_end(&f);
         depth_and_memory();
     } else {
-        printf("The published profiles are not there (%s): their results are skipped.\n", path);
+        printf("The published profiles are not there (%s): their results are skipped; "
+               "bench/README.md tells where they come from.\n",
+               path);
     }
     simulations();
     scaling();

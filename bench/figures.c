@@ -17,6 +17,13 @@ void figures_begin(struct figures *f, const char *paper, int *argc, char **argv)
     int kept = 1;
     *f = (struct figures){ .paper = paper };
     for (int i = 1; i < *argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            printf(
+                "%s [--csv FOLDER] [--svg FOLDER]: %s's results, printed and ours; each figure "
+                "also as a table and a picture\n",
+                argv[0], paper);
+            exit(0);
+        }
         const char **folder = strcmp(argv[i], "--csv") == 0   ? &f->csv
                               : strcmp(argv[i], "--svg") == 0 ? &f->svg
                                                               : NULL;

@@ -262,7 +262,9 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
     int n = 1;
     for (int i = 0; i < n_others && n < 4; i++)
         all[n++] = others[i];
-    bool simulated = all_simulated(all, n);
+    bool simulated = all_simulated(all, n), owt = false;
+    for (int i = 0; i < n; i++)
+        owt |= strcmp(hypar_found_info(all[i]).planner, "owt") == 0;
     hp_draw_levels(to, arena, hypar_found_partition(found), hypar_found_plan(found)->graph);
     level_table(to, arena, all, n, simulated);
     fputc('\n', to);
@@ -270,9 +272,10 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
             hp_arena_printf(
                 arena,
                 "Levels as the paper counts them: fp32, both directions, every group. Exact: "
-                "what the plan's program sends, %s (hypar lower). %s",
+                "what the plan's program sends, %s (hypar lower). %s%s",
                 hp_sent_text(hypar_found_plan(found)),
-                simulated ? "Memory and step: simulated." : "Step: in closed form."),
+                simulated ? "Memory and step: simulated." : "Step: in closed form.",
+                owt ? " The plan of owt splits outputs (k) where its levels count mp." : ""),
             0);
 }
 

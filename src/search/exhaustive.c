@@ -249,7 +249,7 @@ static enum hypar_status plan_exhaustive(const struct planner *self,
 }
 
 const struct planner hp_planner_exhaustive = {
-    .info = { "exhaustive", "every aligned plan of a small problem: the optimum", "",
+    .info = { "exhaustive", "every aligned plan of a small problem: the best of these", "",
               .exact = "no aligned plan has a shorter step", .small_only = true },
     .plan = plan_exhaustive,
     .not_in_auto = true,

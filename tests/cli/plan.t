@@ -22,7 +22,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
-> simulated.
+> simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 8.51 ms, simulated (the busiest device computes 2.54 ms of it),
 > 30.1 k samples/s, 30.8 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links;
 > 2.88 MB of 8 GB of memory on the fullest device.
@@ -51,7 +51,7 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
-> simulated.
+> simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 6.59 ms, simulated (the busiest device computes 2.54 ms of it),
 > 38.8 k samples/s, 39.8 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links;
 > 2.88 MB of 8 GB of memory on the fullest device.
@@ -79,7 +79,7 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 >
 > Levels as the paper counts them: fp32, both directions, every group. Exact: what
 > the plan's program sends, each byte once (hypar lower). Memory and step:
-> simulated.
+> simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it),
 > 3.12 k samples/s, 36.0 % of peak, 3.67 J; 309 MB sent, 310 MB on links; 183 MB
 > of 16 GB of memory on the fullest device.
@@ -181,6 +181,7 @@ $ hypar check $TMP/plan.json
 What takes long to simulate, or cannot be, is predicted in closed form.
 $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
 > the plan's program sends, each byte once (hypar lower). Step: in closed form.
+> The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 2.44 s (compute 1.36 s, exchange 1.08 s; no overlap), 420
 > samples/s, 27.5 % of peak, 110 kJ; weights, gradients and optimizer state
 > 12.5 GB on the fullest device.
@@ -376,8 +377,8 @@ $ hypar planners
 >             and devices, judged by
 >             simulated steps
 > exhaustive  every aligned plan of a
->             small problem: the
->             optimum
+>             small problem: the best
+>             of these
 
 Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
 $ hypar plan gpt3-175b --on full:4
