@@ -132,45 +132,56 @@ bool hp_plan_has_default(const struct hypar_plan *plan, int op, int64_t n_parts,
     return n_parts <= *available;
 }
 
-/* Sizes that say what is so anyway are dropped, so that equal plans are written equally. */
-static const int64_t *copy_sizes(struct hypar_plan *plan, const int64_t *old, int64_t extent,
-                                 int degree, const int64_t *sizes)
+/* Room for `n` numbers that is not where the sizes lie now: what is given may be those. */
+static int64_t *other_room(struct hypar_plan *plan, struct op_plan *op, int n)
 {
-    if (!sizes || hp_sizes_even(extent, degree, sizes))
-        return NULL;
-    size_t bytes = (size_t)degree * sizeof *sizes;
-    if (old && memcmp(old, sizes, bytes) == 0)
-        return old;
-    return memcpy(NEW(&plan->arena, int64_t, degree), sizes, bytes);
+    op->in_second = !op->in_second;
+    struct sizes_room *room = &op->room[op->in_second];
+    if (n > room->capacity) {
+        room->capacity = n > 2 * room->capacity ? n : 2 * room->capacity;
+        room->own = NEW(&plan->arena, int64_t, room->capacity);
+    }
+    return room->own;
 }
 
-/* Where each part begins; NULL where the sizes are. */
-static const int64_t *add_up(struct hypar_plan *plan, const int64_t *sizes, int degree)
+/* Sizes that say what is so anyway are dropped, so that equal plans are written equally. */
+static bool are_needed(const struct hypar_axis *axis, int degree, const int64_t *sizes)
 {
-    if (!sizes)
-        return NULL;
-    int64_t *begins = NEW(&plan->arena, int64_t, degree);
+    return sizes && axis->role != HYPAR_COPY && !hp_sizes_even(axis->extent, degree, sizes);
+}
+
+/* The sizes of an axis, and behind them where each part begins; returns what is behind both. */
+static int64_t *put_sizes(struct split *mine, int a, int degree, const int64_t *sizes,
+                          int64_t *at)
+{
+    int64_t *begins = at + degree;
+    memcpy(at, sizes, (size_t)degree * sizeof *at);
+    begins[0] = 0;
     for (int i = 1; i < degree; i++)
-        begins[i] = begins[i - 1] + sizes[i - 1];
-    return begins;
+        begins[i] = begins[i - 1] + at[i - 1];
+    mine->sizes[a] = at;
+    mine->begins[a] = begins;
+    return begins + degree;
 }
 
 static void set_split(struct hypar_plan *plan, int op, const struct split *split)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
-    struct split *mine = &plan->ops[op].split;
+    struct split mine = { .degree = { 0 } };
+    int64_t *at = NULL;
+    int n = 0;
     for (int a = 0; a < nest->n_axes; a++) {
-        int degree = hp_degree(split, a);
-        const int64_t *old = mine->degree[a] == degree ? mine->sizes[a] : NULL;
-        mine->sizes[a] =
-            nest->axis[a].role == HYPAR_COPY
-                ? NULL
-                : copy_sizes(plan, old, nest->axis[a].extent, degree, split->sizes[a]);
-        if (mine->sizes[a] != old || !old)
-            mine->begins[a] = add_up(plan, mine->sizes[a], degree);
-        mine->degree[a] = degree;
+        mine.degree[a] = hp_degree(split, a);
+        if (are_needed(&nest->axis[a], mine.degree[a], split->sizes[a]))
+            n += 2 * mine.degree[a];
     }
-    plan->ops[op].n_parts = hp_part_count(nest, mine);
+    if (n > 0)
+        at = other_room(plan, &plan->ops[op], n);
+    for (int a = 0; a < nest->n_axes && n > 0; a++)
+        if (are_needed(&nest->axis[a], mine.degree[a], split->sizes[a]))
+            at = put_sizes(&mine, a, mine.degree[a], split->sizes[a], at);
+    plan->ops[op].split = mine;
+    plan->ops[op].n_parts = hp_part_count(nest, &mine);
 }
 
 /* Room for `n` device numbers of the op's own. */

@@ -27,6 +27,12 @@ enum {
     HP_MAX_CHUNKS = 21, /* stages of one device: three slots of each are bits of 64 */
 };
 
+/* Room for sizes of parts. */
+struct sizes_room {
+    int64_t *own;
+    int capacity;
+};
+
 /* One operator. */
 struct op_plan {
     struct split split; /* sizes: only where not even */
@@ -40,6 +46,8 @@ struct op_plan {
     int shard_over; /* devices that divide a piece; 0: all that hold it */
     int *own;       /* room for `capacity` devices, reused when the split changes; or NULL */
     int capacity;
+    struct sizes_room room[2]; /* in turn: the sizes of the split, and those before */
+    bool in_second;            /* where they are now */
 };
 
 struct hypar_plan {

@@ -5,11 +5,16 @@
 #include "plan/config.h"
 #include "sim/task_costs.h"
 
+/* Layouts and exchanges that were seen are remembered, up to this, or twice as much as the plan
+ * at hand needs. */
+static const size_t MOST_BYTES = (size_t)64 << 20;
+
 struct hypar_delta {
     struct arena arena;
     struct hypar_plan *plan;
     struct hypar_sim_options options;
     struct delta *delta;
+    size_t most_bytes;  /* that it may remember */
     int steps;          /* that the timeline is of: minibatches of pipedream's window */
     ticks length, kept; /* of them, now, and without what is proposed */
     bool pending;
@@ -20,6 +25,17 @@ struct hypar_delta {
     struct op_config *now, *was;
     struct arena_mark empty; /* from here on: lists of `was`, and what is needed on the way */
 };
+
+static enum hypar_status simulate_all(struct hypar_delta *d, struct hypar_error *err)
+{
+    struct delta *delta;
+    TRY(hp_delta_new(&delta, d->plan, &d->options, NULL, err));
+    hp_delta_free(d->delta);
+    d->delta = delta;
+    size_t needed = 2 * hp_delta_remembered_bytes(delta);
+    d->most_bytes = needed > MOST_BYTES ? needed : MOST_BYTES;
+    return HYPAR_OK;
+}
 
 enum hypar_status hypar_delta_begin(struct hypar_delta **out, const struct hypar_plan *plan,
                                     const struct hypar_sim_options *options,
@@ -40,7 +56,7 @@ enum hypar_status hypar_delta_begin(struct hypar_delta **out, const struct hypar
     d->was = NEW(&arena, struct op_config, n_ops);
     d->arena = arena;
     d->empty = hp_arena_mark(&d->arena);
-    enum hypar_status status = hp_delta_new(&d->delta, d->plan, &d->options, NULL, err);
+    enum hypar_status status = simulate_all(d, err);
     if (status != HYPAR_OK) {
         hypar_delta_free(d);
         return status;
@@ -99,6 +115,8 @@ enum hypar_status hypar_delta_propose(struct hypar_delta *d, const struct hypar_
 {
     ticks limit = limit_s > 0 ? hp_ticks(limit_s * d->steps) : HP_MAX_TICKS;
     hypar_delta_undo(d);
+    if (hp_delta_remembered_bytes(d->delta) > d->most_bytes)
+        simulate_all(d, NULL); /* where it cannot be, the old one goes on */
     hp_arena_release(&d->arena, d->empty);
     TRY(read_changes(d, change, n, err));
     for (int i = 0; i < n; i++)

@@ -510,6 +510,11 @@ void hp_delta_free(struct delta *d)
     hp_arena_free(&arena);
 }
 
+size_t hp_delta_remembered_bytes(const struct delta *d)
+{
+    return hp_sim_cache_bytes(d->sim_cache);
+}
+
 ticks hp_delta_length(const struct delta *d)
 {
     return d->length;

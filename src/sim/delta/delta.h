@@ -38,6 +38,9 @@ ticks hp_delta_length(const struct delta *delta);
 /* The step: no less than its launches. */
 ticks hp_delta_step(const struct delta *delta);
 
+/* What it has of all layouts and exchanges that it, or who shares them, ever had. */
+size_t hp_delta_remembered_bytes(const struct delta *delta);
+
 /* For comparison with a full simulation: every task's number and times. */
 struct timing *hp_delta_timing(const struct delta *delta);
 struct times hp_delta_times(const struct delta *delta, int block, int local);
