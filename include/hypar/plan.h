@@ -238,6 +238,19 @@ HYPAR_API double hypar_plan_clip(const struct hypar_plan *plan);
 /* Bytes of each device that the framework takes, beside all that the plan needs. */
 HYPAR_API double hypar_plan_framework_bytes(const struct hypar_plan *plan);
 
+/* All that a plan says of its step as a whole, beside stages and schedule. */
+struct hypar_plan_settings {
+    enum hypar_precision precision;
+    bool fp32_gradients; /* of parameters that are shorter; else of their precision */
+    enum hypar_optimizer optimizer;
+    enum hypar_masks masks;
+    double framework_bytes, clip;
+    int64_t seed;
+    int gather_ahead; /* operators whose divided parameters are gathered before their turn: 1 */
+    struct hypar_simulation simulation;
+};
+HYPAR_API struct hypar_plan_settings hypar_plan_settings(const struct hypar_plan *plan);
+
 /* As it was simulated when it was searched for, or as its file says; owned by the plan. */
 HYPAR_API const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan);
 
@@ -250,6 +263,8 @@ HYPAR_API int hypar_plan_part_count(const struct hypar_plan *plan, int op);
 HYPAR_API int hypar_plan_device_count(const struct hypar_plan *plan, int op);
 HYPAR_API int hypar_plan_device(const struct hypar_plan *plan, int op, int i);
 HYPAR_API bool hypar_plan_recompute(const struct hypar_plan *plan, int op);
+/* ... whether what other devices received of its result is not kept, but sent again */
+HYPAR_API bool hypar_plan_resend(const struct hypar_plan *plan, int op);
 
 /* What is divided of its parameters, and among how many of the devices that hold the same: 0 is
  * all of them. */
@@ -304,6 +319,11 @@ HYPAR_API struct hypar_split hypar_plan_split(const struct hypar_plan *plan, int
 HYPAR_API enum hypar_status hypar_plan_set_op(struct hypar_plan *plan,
                                               const struct hypar_split *split,
                                               struct hypar_error *err);
+
+/* Set all of them; begin with those that it has: hypar_plan_settings(). HYPAR_INFEASIBLE. */
+HYPAR_API enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
+                                                    const struct hypar_plan_settings *settings,
+                                                    struct hypar_error *err);
 
 /* Cut the graph into `n` stages in place of those that there were; 0: into none. Every operator
  * is then unsplit, on the first device of its stage. All is copied. HYPAR_INFEASIBLE, with the

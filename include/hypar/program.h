@@ -58,6 +58,11 @@ HYPAR_API enum hypar_status hypar_plan_shard_all(struct hypar_plan *plan,
                                                  enum hypar_shard shard, int over,
                                                  struct hypar_error *err);
 
+/* Send an operator's result again in the backward half to those that received it, or let them
+ * keep it. HYPAR_INFEASIBLE where its split leaves sums to be added up. */
+HYPAR_API enum hypar_status hypar_plan_set_resend(struct hypar_plan *plan, int op, bool resend,
+                                                  struct hypar_error *err);
+
 /* Of one training step; bytes under schedule pipedream: of one minibatch of the window, on
  * average. */
 struct hypar_program_totals {

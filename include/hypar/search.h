@@ -127,7 +127,8 @@ HYPAR_API void hypar_keep_options(struct hypar_search_options *options, const ch
 
 struct hypar_found; /* opaque; a plan, and what is known about it */
 
-/* Search. Graph and machine must outlive the result. HYPAR_INFEASIBLE if there is no plan whose
+/* Search. Graph and machine must outlive the result. HYPAR_INVALID for an option that is no
+ * number, below 0 or none of its enum. HYPAR_INFEASIBLE if there is no plan whose
  * weights, gradients and optimizer state fit, HYPAR_USAGE for an unknown planner; then *out is
  * NULL. Whether activations fit as well, only the simulated step tells
  * (hypar_found_simulated()); auto keeps to plans that do, and if there is none gives the one
@@ -356,7 +357,8 @@ HYPAR_API const struct hypar_planner_info *hypar_planner_find(const char *name);
 
 /* A plan to be made by hand: every operator unsplit on device 0, without stages, with what
  * `options` (NULL: the defaults) say of plans: precision, optimizer, recomputation, seed, how
- * steps are simulated, ... Graph and machine must outlive it. */
+ * gradients are clipped, how steps are simulated, ... Graph and machine must outlive it. NULL:
+ * options that hypar_search() refuses, a number out of its range. */
 HYPAR_API struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
                                             const struct hypar_machine *machine,
                                             const struct hypar_search_options *options);
@@ -370,9 +372,10 @@ struct hypar_planner {
     const char *takes;
     bool in_auto; /* auto tries it, too, also for fewer devices and other links */
     /* Make a plan: *out is the caller's, who checks and simulates it. `options` are as
-     * hypar_search() has them: `memory_bytes` is the limit, `stop` ends it, `progress` is to be
-     * told, `threads` is the most that it may start. May be called by several threads at once,
-     * as a sweep does. Anything but HYPAR_OK: there is no plan, *err says why. */
+     * hypar_search() has them, but for `clip`, which is set in what was found: `memory_bytes`
+     * is the limit, `stop` ends it, `progress` is to be told, `threads` is the most that it may
+     * start. May be called by several threads at once, as a sweep does. Anything but HYPAR_OK:
+     * there is no plan, *err says why. */
     enum hypar_status (*plan)(struct hypar_plan **out, const struct hypar_graph *graph,
                               const struct hypar_machine *machine,
                               const struct hypar_search_options *options, void *who,

@@ -87,18 +87,18 @@ static int find(const char *const *names, int count, const char *word)
     return row;
 }
 
-#define NAMED(what, type, names, count)                        \
-    const char *hypar_##what##_text(enum type value)           \
-    {                                                          \
-        return names[value];                                   \
-    }                                                          \
-    bool hypar_##what##_find(const char *name, enum type *out) \
-    {                                                          \
-        int i = find(names, count, name);                      \
-        if (i == count)                                        \
-            return false;                                      \
-        *out = (enum type)i;                                   \
-        return true;                                           \
+#define NAMED(what, type, names, count)                                     \
+    const char *hypar_##what##_text(enum type value)                        \
+    {                                                                       \
+        return (int)value >= 0 && (int)value < count ? names[value] : NULL; \
+    }                                                                       \
+    bool hypar_##what##_find(const char *name, enum type *out)              \
+    {                                                                       \
+        int i = find(names, count, name);                                   \
+        if (i == count)                                                     \
+            return false;                                                   \
+        *out = (enum type)i;                                                \
+        return true;                                                        \
     }
 
 NAMED(precision, hypar_precision, hp_precision_names, HYPAR_PRECISION_COUNT)

@@ -92,9 +92,14 @@ bool hypar_parse_quantity(const char *text, enum hypar_unit unit, double *out)
     return true;
 }
 
+static bool is_unit(enum hypar_unit unit)
+{
+    return (int)unit >= 0 && (size_t)unit < sizeof dimensions / sizeof *dimensions;
+}
+
 const char *hypar_unit_text(enum hypar_unit unit)
 {
-    return dimensions[unit].text;
+    return is_unit(unit) ? dimensions[unit].text : NULL;
 }
 
 char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit)

@@ -26,7 +26,8 @@ static struct hypar_target told(const struct target *row)
 
 struct hypar_target hypar_target_at(int target)
 {
-    return told(targets[target]);
+    return target >= 0 && target < TARGET_COUNT ? told(targets[target])
+                                                : (struct hypar_target){ 0 };
 }
 
 enum hypar_status hp_find_target(const struct target **out, const char *name,

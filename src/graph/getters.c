@@ -40,17 +40,22 @@ int hypar_graph_note_count(const struct hypar_graph *graph)
 
 const char *hypar_graph_note(const struct hypar_graph *graph, int note)
 {
-    return graph->notes[note];
+    return note >= 0 && note < graph->n_notes ? graph->notes[note] : NULL;
+}
+
+static bool is_op(const struct hypar_graph *graph, int op)
+{
+    return op >= 0 && op < graph->n_ops;
 }
 
 const char *hypar_graph_op_name(const struct hypar_graph *graph, int op)
 {
-    return graph->ops[op].name;
+    return is_op(graph, op) ? graph->ops[op].name : NULL;
 }
 
 const char *hypar_graph_op_kind(const struct hypar_graph *graph, int op)
 {
-    return hp_op[graph->ops[op].kind].name;
+    return is_op(graph, op) ? hp_op[graph->ops[op].kind].name : NULL;
 }
 
 int hypar_graph_find_op(const struct hypar_graph *graph, const char *name)
@@ -60,26 +65,30 @@ int hypar_graph_find_op(const struct hypar_graph *graph, const char *name)
 
 int hypar_graph_axis_count(const struct hypar_graph *graph, int op)
 {
-    return graph->ops[op].nest->n_axes;
+    return is_op(graph, op) ? graph->ops[op].nest->n_axes : 0;
 }
 
 struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis)
 {
-    return graph->ops[op].nest->axis[axis];
+    return axis >= 0 && axis < hypar_graph_axis_count(graph, op)
+               ? graph->ops[op].nest->axis[axis]
+               : (struct hypar_axis){ 0 };
 }
 
 double hypar_graph_op_flops(const struct hypar_graph *graph, int op, bool backward)
 {
-    return 2 * hp_nest_macs(graph->ops[op].nest, backward);
+    return is_op(graph, op) ? 2 * hp_nest_macs(graph->ops[op].nest, backward) : 0;
 }
 
 int hypar_graph_operand_count(const struct hypar_graph *graph, int op)
 {
-    return graph->ops[op].nest->n_operands;
+    return is_op(graph, op) ? graph->ops[op].nest->n_operands : 0;
 }
 
 struct hypar_operand hypar_graph_operand(const struct hypar_graph *graph, int op, int operand)
 {
+    if (operand < 0 || operand >= hypar_graph_operand_count(graph, op))
+        return (struct hypar_operand){ .tensor = -1 };
     const struct nest *nest = graph->ops[op].nest;
     const struct operand *o = &nest->operand[operand];
     struct hypar_operand out = { .name = o->name,
@@ -98,6 +107,8 @@ struct hypar_tensor hypar_graph_tensor(const struct hypar_graph *graph, int tens
         [TENSOR_ACTIVATION] = HYPAR_TENSOR_ACTIVATION,
         [TENSOR_STAT] = HYPAR_TENSOR_STATISTIC,
     };
+    if (tensor < 0 || tensor >= graph->n_tensors)
+        return (struct hypar_tensor){ .sample_dim = -1, .writer = -1 };
     const struct tensor *t = &graph->tensors[tensor];
     return (struct hypar_tensor){
         .name = t->name,
@@ -113,7 +124,9 @@ struct hypar_tensor hypar_graph_tensor(const struct hypar_graph *graph, int tens
 
 int hypar_graph_reader(const struct hypar_graph *graph, int tensor, int i)
 {
-    return graph->use[graph->use_start[tensor] + i].op;
+    return i >= 0 && i < hypar_graph_tensor(graph, tensor).n_readers
+               ? graph->use[graph->use_start[tensor] + i].op
+               : -1;
 }
 
 int hypar_graph_loss(const struct hypar_graph *graph)

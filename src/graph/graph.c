@@ -12,7 +12,7 @@ const char *hypar_role_text(enum hypar_role role)
         [HYPAR_PARAMETER] = "parameter", [HYPAR_REDUCTION] = "reduction",
         [HYPAR_COPY] = "copy",           [HYPAR_INNER] = "inner",
     };
-    return text[role];
+    return (int)role >= 0 && (size_t)role < sizeof text / sizeof *text ? text[role] : NULL;
 }
 
 int64_t hp_shape_elements(const struct hypar_shape *shape)

@@ -190,7 +190,8 @@ int hypar_machine_longest_route(const struct hypar_machine *machine)
 
 const struct hypar_device *hypar_machine_device(const struct hypar_machine *machine, int i)
 {
-    assert(i >= 0 && i < machine->n_devices);
+    if (i < 0 || i >= machine->n_devices)
+        return NULL;
     int low = 0, high = machine->n_runs; /* runs[low].first <= i < runs[high].first */
     while (high - low > 1) {
         int middle = low + (high - low) / 2;
@@ -224,14 +225,16 @@ bool hypar_machine_is_uniform(const struct hypar_machine *machine)
 
 struct hypar_link hypar_machine_link(const struct hypar_machine *machine, int link)
 {
-    assert(link >= 0 && link < machine->n_links);
+    if (link < 0 || link >= machine->n_links)
+        return (struct hypar_link){ 0 };
     return machine->topology->link(machine, link);
 }
 
 int hypar_machine_route(const struct hypar_machine *machine, int from, int to, int *links,
                         int max)
 {
-    assert(from >= 0 && from < machine->n_devices && to >= 0 && to < machine->n_devices);
+    if (from < 0 || from >= machine->n_devices || to < 0 || to >= machine->n_devices)
+        return 0;
     return machine->topology->route(machine, from, to, links, max);
 }
 

@@ -2,6 +2,9 @@
 #include "plan/check.h"
 #include "plan/config.h"
 
+#include <math.h>
+#include <string.h>
+
 #include "base/number.h"
 
 struct hypar_plan *hypar_plan_copy(const struct hypar_plan *plan)
@@ -14,6 +17,8 @@ struct hypar_plan *hypar_plan_copy(const struct hypar_plan *plan)
 
 struct hypar_split hypar_plan_split(const struct hypar_plan *plan, int op)
 {
+    if (op < 0 || op >= plan->graph->n_ops)
+        return (struct hypar_split){ .op = -1 };
     const struct op_plan *mine = &plan->ops[op];
     struct hypar_split out = { .op = op, .device = mine->device };
     for (int a = 0; a < HYPAR_MAX_AXES; a++) {
@@ -44,6 +49,41 @@ static enum hypar_status check_number(const char *what, int64_t number, int64_t 
         return HYPAR_OK;
     return hp_fail(err, HYPAR_INFEASIBLE, "%s %lld, expected %s", what, (long long)number,
                    hp_range_text(range, 0, count - 1));
+}
+
+static enum hypar_status check_amount(const char *what, double amount, struct hypar_error *err)
+{
+    if (isfinite(amount) && amount >= 0)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE, "%s %g, expected 0 or more", what, amount);
+}
+
+enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
+                                          const struct hypar_plan_settings *s,
+                                          struct hypar_error *err)
+{
+    const struct hypar_simulation *how = &s->simulation;
+    TRY(check_number("precision", s->precision, HYPAR_PRECISION_COUNT, err));
+    TRY(check_number("optimizer", s->optimizer, HYPAR_OPTIMIZER_COUNT, err));
+    TRY(check_number("masks", s->masks, HYPAR_MASKS_COUNT, err));
+    TRY(check_number("seed", s->seed, HYPAR_MAX_SEED + 1, err));
+    TRY(check_number("gather_ahead", s->gather_ahead, HP_MAX_GATHER_AHEAD + 1, err));
+    TRY(check_number("framework", how->framework, HYPAR_FRAMEWORK_COUNT, err));
+    TRY(check_amount("framework_bytes", s->framework_bytes, err));
+    TRY(check_amount("clip", s->clip, err));
+    TRY(check_amount("bucket_bytes", how->bucket_bytes, err));
+    if (!memchr(how->all_reduce, '\0', sizeof how->all_reduce))
+        return hp_fail(err, HYPAR_INFEASIBLE, "all_reduce without an end");
+    plan->precision = s->precision;
+    plan->fp32_gradients = s->fp32_gradients;
+    plan->optimizer = s->optimizer;
+    plan->masks = s->masks;
+    plan->framework_bytes = s->framework_bytes;
+    plan->seed = s->seed;
+    plan->clip = s->clip;
+    plan->gather_ahead = s->gather_ahead;
+    plan->simulation = *how;
+    return HYPAR_OK;
 }
 
 /* Stages ------------------------------------------------------------------------------ */

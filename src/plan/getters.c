@@ -51,26 +51,53 @@ double hypar_plan_clip(const struct hypar_plan *plan)
     return plan->clip;
 }
 
+static bool is_op(const struct hypar_plan *plan, int op)
+{
+    return op >= 0 && op < plan->graph->n_ops;
+}
+
+static bool is_axis(const struct hypar_plan *plan, int op, int axis)
+{
+    return is_op(plan, op) && axis >= 0 && axis < plan->graph->ops[op].nest->n_axes;
+}
+
+struct hypar_plan_settings hypar_plan_settings(const struct hypar_plan *plan)
+{
+    return (struct hypar_plan_settings){ .precision = plan->precision,
+                                         .fp32_gradients = plan->fp32_gradients,
+                                         .optimizer = plan->optimizer,
+                                         .masks = plan->masks,
+                                         .framework_bytes = plan->framework_bytes,
+                                         .seed = plan->seed,
+                                         .clip = plan->clip,
+                                         .gather_ahead = plan->gather_ahead,
+                                         .simulation = plan->simulation };
+}
+
 int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis)
 {
+    if (!is_axis(plan, op, axis))
+        return 0;
     int degree = plan->ops[op].split.degree[axis];
     return degree > 1 ? degree : 1;
 }
 
 int64_t hypar_plan_part_size(const struct hypar_plan *plan, int op, int axis, int i)
 {
+    if (!is_axis(plan, op, axis) || i < 0 || i >= hp_degree(&plan->ops[op].split, axis))
+        return 0;
     struct range part = hp_axis_part(plan->graph->ops[op].nest, &plan->ops[op].split, axis, i);
     return part.hi - part.lo;
 }
 
 int hypar_plan_part_count(const struct hypar_plan *plan, int op)
 {
-    return plan->ops[op].n_parts;
+    return is_op(plan, op) ? plan->ops[op].n_parts : 0;
 }
 
 int hypar_plan_device_count(const struct hypar_plan *plan, int op)
 {
-    return plan->ops[op].n_devices;
+    return is_op(plan, op) ? plan->ops[op].n_devices : 0;
 }
 
 int64_t hp_plan_parts(const struct hypar_plan *plan)
@@ -83,27 +110,32 @@ int64_t hp_plan_parts(const struct hypar_plan *plan)
 
 int hypar_plan_device(const struct hypar_plan *plan, int op, int i)
 {
-    return plan->ops[op].device[i];
+    return i >= 0 && i < hypar_plan_device_count(plan, op) ? plan->ops[op].device[i] : -1;
 }
 
 bool hypar_plan_recompute(const struct hypar_plan *plan, int op)
 {
-    return plan->ops[op].recompute;
+    return is_op(plan, op) && plan->ops[op].recompute;
+}
+
+bool hypar_plan_resend(const struct hypar_plan *plan, int op)
+{
+    return is_op(plan, op) && plan->ops[op].resend;
 }
 
 enum hypar_shard hypar_plan_shard(const struct hypar_plan *plan, int op)
 {
-    return plan->ops[op].shard;
+    return is_op(plan, op) ? plan->ops[op].shard : HYPAR_SHARD_NONE;
 }
 
 int hypar_plan_shard_over(const struct hypar_plan *plan, int op)
 {
-    return plan->ops[op].shard_over;
+    return is_op(plan, op) ? plan->ops[op].shard_over : 0;
 }
 
 int hypar_plan_op_stage(const struct hypar_plan *plan, int op)
 {
-    return plan->ops[op].stage;
+    return is_op(plan, op) ? plan->ops[op].stage : -1;
 }
 
 int hypar_plan_idle_devices(const struct hypar_plan *plan)
@@ -127,7 +159,8 @@ int hypar_plan_stage_count(const struct hypar_plan *plan)
 
 struct hypar_stage hypar_plan_stage(const struct hypar_plan *plan, int stage)
 {
-    return plan->stages[stage];
+    return stage >= 0 && stage < plan->n_stages ? plan->stages[stage]
+                                                : (struct hypar_stage){ 0 };
 }
 
 struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan)

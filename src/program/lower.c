@@ -1,4 +1,6 @@
 /* A plan is made a program: all blocks are written. */
+#include <math.h>
+
 #include "program/blocks.h"
 
 /* Micro-batches: contiguous, sizes differ by at most one, the larger ones first. */
@@ -252,6 +254,18 @@ static struct hypar_program *write_out(struct lowering *s)
     return p;
 }
 
+enum hypar_status hp_check_lower_options(const struct hypar_lower_options *options,
+                                         struct hypar_error *err)
+{
+    if (!isfinite(options->bucket_bytes) || options->bucket_bytes < 0)
+        return hp_fail(err, HYPAR_INVALID, "bucket_bytes %g, expected 0 or more",
+                       options->bucket_bytes);
+    if (options->minibatches < 0 || options->minibatches > HP_MAX_MICRO_BATCHES)
+        return hp_fail(err, HYPAR_INVALID, "minibatches %lld, expected 0 to %d",
+                       (long long)options->minibatches, HP_MAX_MICRO_BATCHES);
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
                            const struct hypar_lower_options *options,
                            struct layout_cache *cache, struct hypar_error *err)
@@ -260,6 +274,8 @@ enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *
                                            .local_bn = plan->simulation.local_bn };
     struct lowering *lowering;
     *out = NULL;
+    if (options)
+        TRY(hp_check_lower_options(options, err));
     TRY(hp_check_lowerable(plan, err));
     TRY(hp_lowering_make(&lowering, plan, options ? options : &planned, cache, err));
     enum hypar_status status = hp_check_divided(lowering, err);

@@ -165,6 +165,10 @@ void hp_hidden_moves(struct lowering *lowering, struct hypar_hidden_moves *out);
 /* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err);
 
+/* HYPAR_INVALID for numbers that are none, or below 0. */
+enum hypar_status hp_check_lower_options(const struct hypar_lower_options *options,
+                                         struct hypar_error *err);
+
 /* Lower a plan; it must have been checked, and outlive the lowering, as must a `cache` that it
  * shares (NULL: it has its own). On failure *out is NULL. */
 enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_plan *plan,

@@ -210,3 +210,16 @@ enum hypar_status hp_check_resend(const struct hypar_plan *plan, struct hypar_er
         TRY(hp_check_resend_op(plan, op, &plan->ops[op].split, err));
     return HYPAR_OK;
 }
+
+enum hypar_status hypar_plan_set_resend(struct hypar_plan *plan, int op, bool resend,
+                                        struct hypar_error *err)
+{
+    if (op < 0 || op >= plan->graph->n_ops)
+        return hp_fail(err, HYPAR_INFEASIBLE, "operator %d of %d", op, plan->graph->n_ops);
+    bool was = plan->ops[op].resend;
+    plan->ops[op].resend = resend;
+    enum hypar_status status = hp_check_resend_op(plan, op, &plan->ops[op].split, err);
+    if (status != HYPAR_OK)
+        plan->ops[op].resend = was;
+    return status;
+}

@@ -1,6 +1,7 @@
 /* Options that not every planner takes: which were given, and who takes them. */
 #include "search/options.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -64,6 +65,80 @@ unsigned hp_options_given(const struct hypar_search_options *options)
     if (options->micro_batches == 1 && options->layout.micro_batches <= 1)
         bits &= ~(unsigned)TAKES_MICRO_BATCHES; /* every planner has one at least */
     return bits;
+}
+
+/* What every planner may be given: numbers of 0 and more, enums up to `most`. */
+enum { ANY = 0 };
+static const struct value_row {
+    const char *name;
+    size_t at, size;
+    bool real;
+    int64_t most; /* ANY: all that it can hold */
+} values[] = {
+    { "objective", MEMBER(objective), false, HYPAR_ENERGY },
+    { "precision", MEMBER(precision), false, HYPAR_PRECISION_COUNT - 1 },
+    { "masks", MEMBER(masks), false, HYPAR_MASKS_COUNT - 1 },
+    { "optimizer", MEMBER(optimizer), false, HYPAR_OPTIMIZER_COUNT - 1 },
+    { "recompute", MEMBER(recompute), false, HYPAR_RECOMPUTE_COUNT - 1 },
+    { "shard", MEMBER(shard), false, HYPAR_SHARD_COUNT - 1 },
+    { "recurrence", MEMBER(recurrence), false, HYPAR_RECURRENCE_PAPER },
+    { "sync", MEMBER(sync), false, HYPAR_SYNC_SERVER },
+    { "layout.schedule", MEMBER(layout.schedule), false, HYPAR_SCHEDULE_COUNT - 1 },
+    { "layout.recompute", MEMBER(layout.recompute), false, HYPAR_RECOMPUTE_COUNT - 1 },
+    { "layout.shard", MEMBER(layout.shard), false, HYPAR_SHARD_COUNT - 1 },
+    { "layout.data", MEMBER(layout.data), false, ANY },
+    { "layout.tensor", MEMBER(layout.tensor), false, ANY },
+    { "layout.pipeline", MEMBER(layout.pipeline), false, ANY },
+    { "layout.chunks", MEMBER(layout.chunks), false, HP_MAX_CHUNKS },
+    { "layout.micro_batches", MEMBER(layout.micro_batches), false, HP_MAX_MICRO_BATCHES },
+    { "shard_over", MEMBER(shard_over), false, ANY },
+    { "seed", MEMBER(seed), false, HYPAR_MAX_SEED },
+    { "stages", MEMBER(stages), false, ANY },
+    { "micro_batches", MEMBER(micro_batches), false, HP_MAX_MICRO_BATCHES },
+    { "max_tensor", MEMBER(max_tensor), false, ANY },
+    { "max_pipeline", MEMBER(max_pipeline), false, ANY },
+    { "n_fix", MEMBER(n_fix), false, ANY },
+    { "proposals", MEMBER(proposals), false, ANY },
+    { "threads", MEMBER(threads), false, ANY },
+    { "memory_bytes", MEMBER(memory_bytes), true, ANY },
+    { "framework_bytes", MEMBER(framework_bytes), true, ANY },
+    { "clip", MEMBER(clip), true, ANY },
+    { "budget_s", MEMBER(budget_s), true, ANY },
+};
+
+static enum hypar_status check_value(const struct hypar_search_options *options,
+                                     const struct value_row *row, struct hypar_error *err)
+{
+    const char *at = (const char *)options + row->at;
+    char range[RANGE_TEXT_BYTES];
+    double real = 0;
+    int64_t number = 0;
+    int small = 0;
+    if (row->real) {
+        memcpy(&real, at, sizeof real);
+        return isfinite(real) && real >= 0
+                   ? HYPAR_OK
+                   : hp_fail(err, HYPAR_INVALID, "option %s: %g, expected 0 or more", row->name,
+                             real);
+    }
+    if (row->size == sizeof number)
+        memcpy(&number, at, sizeof number);
+    else
+        memcpy(&small, at, sizeof small);
+    number = row->size == sizeof number ? number : small;
+    if (number >= 0 && (row->most == ANY || number <= row->most))
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INVALID, "option %s: %lld, expected %s", row->name,
+                   (long long)number,
+                   row->most == ANY ? "0 or more" : hp_range_text(range, 0, row->most));
+}
+
+enum hypar_status hp_check_option_values(const struct hypar_search_options *options,
+                                         struct hypar_error *err)
+{
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        TRY(check_value(options, &values[i], err));
+    return HYPAR_OK;
 }
 
 enum hypar_status hp_options_named(unsigned *bits, const char *list, struct hypar_error *err)

@@ -60,4 +60,8 @@ bool hp_may_try(const struct planner *self, const struct planner *other, unsigne
 enum hypar_status hp_check_options(const struct hypar_search_options *options,
                                    const struct planner **planner, struct hypar_error *err);
 
+/* HYPAR_INVALID: a number that is none, that is below 0 or that is above what it may be. */
+enum hypar_status hp_check_option_values(const struct hypar_search_options *options,
+                                         struct hypar_error *err);
+
 #endif /* SEARCH_OPTIONS_H */

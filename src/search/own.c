@@ -21,7 +21,11 @@ struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
                                   const struct hypar_search_options *options)
 {
     static const struct hypar_search_options defaults;
-    struct plan_settings settings = hp_settings(options ? options : &defaults);
+    options = options ? options : &defaults;
+    if (hp_check_option_values(options, NULL) != HYPAR_OK)
+        return NULL;
+    struct plan_settings settings = hp_settings(options);
+    settings.clip = options->clip;
     return hp_plan_new(graph, machine, &settings);
 }
 
@@ -31,9 +35,11 @@ static enum hypar_status plan_own(const struct planner *self, const struct probl
 {
     const struct hypar_planner *row = self->own;
     struct hypar_plan *plan = NULL;
+    struct hypar_search_options options = *problem->options;
+    options.clip = 0; /* what is found is clipped in the end, as every planner's plan */
     struct hypar_error why = { "" }; /* nothing that was written before is its reason */
     enum hypar_status status =
-        row->plan(&plan, problem->graph, problem->machine, problem->options, row->who, &why);
+        row->plan(&plan, problem->graph, problem->machine, &options, row->who, &why);
     if (status != HYPAR_OK)
         hp_fail(err, status, "%s", *why.text ? why.text : hypar_status_text(status));
     if (status == HYPAR_OK && !plan)

@@ -278,6 +278,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     *out = NULL;
     if (!options)
         options = &defaults;
+    TRY(hp_check_option_values(options, err));
+    TRY(hp_check_sim_options(options->simulation, err));
     const struct target *target = NULL;
     if (options->target)
         TRY(hp_find_target(&target, options->target, err));

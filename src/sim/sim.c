@@ -466,6 +466,8 @@ struct hypar_sim_pipeline hypar_sim_pipeline(const struct hypar_sim *sim)
 
 struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage)
 {
+    if (stage < 0 || stage >= sim->pipeline.n_stages)
+        return (struct hypar_sim_stage){ 0 };
     const struct hypar_stage *about = &sim->program->plan->stages[stage];
     struct hypar_sim_stage out = { .replicas = sim->program->iteration->pipe.replicas[stage],
                                    .in_flight = sim->memory->in_flight[stage],
@@ -484,10 +486,13 @@ struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage)
 
 struct hypar_sim_device hypar_sim_device(const struct hypar_sim *sim, int device)
 {
-    return sim->device[device];
+    return device >= 0 && device < sim->summary.n_devices ? sim->device[device]
+                                                          : (struct hypar_sim_device){ 0 };
 }
 
 struct hypar_sim_link hypar_sim_link(const struct hypar_sim *sim, int link)
 {
-    return sim->link[link];
+    return link >= 0 && link < sim->summary.n_links
+               ? sim->link[link]
+               : (struct hypar_sim_link){ .from = -1, .to = -1 };
 }

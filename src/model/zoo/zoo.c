@@ -81,6 +81,8 @@ int hypar_model_count(void)
 
 struct hypar_model_info hypar_model_at(int model)
 {
+    if (model < 0 || model >= hypar_model_count())
+        return (struct hypar_model_info){ 0 };
     const struct model *m = &models[model];
     struct hypar_model_info info = {
         .name = m->name, .summary = m->summary, .source = m->source, .batch = m->batch
@@ -94,6 +96,8 @@ struct hypar_model_info hypar_model_at(int model)
 
 bool hypar_model_option(int model, int i, struct hypar_model_option *out)
 {
+    if (model < 0 || model >= hypar_model_count())
+        return false;
     const struct model *m = &models[model];
     int values[MAX_SIZES];
     if (i < 0 || i >= m->family->n_options)

@@ -11,25 +11,34 @@ bool hypar_exploration_interrupted(const struct hypar_exploration *e)
     return e->interrupted;
 }
 
+static bool is_site(const struct hypar_exploration *e, int site)
+{
+    return site >= 0 && site < e->n_sites;
+}
+
 struct hypar_explore_site hypar_exploration_site(const struct hypar_exploration *e, int site)
 {
-    return e->site[site].text;
+    return is_site(e, site) ? e->site[site].text : (struct hypar_explore_site){ 0 };
 }
 
 const struct hypar_explore_choice *hypar_exploration_choice(const struct hypar_exploration *e,
                                                             int site, int i)
 {
-    return &e->site[site].choice[i];
+    return i >= 0 && i < hypar_exploration_site(e, site).n_choices ? &e->site[site].choice[i]
+                                                                   : NULL;
 }
 
 const struct hypar_explored *hypar_exploration_point(const struct hypar_exploration *e,
                                                      int site, int64_t i)
 {
-    return &e->site[site].point[i];
+    return i >= 0 && i < hypar_exploration_site(e, site).n_points ? &e->site[site].point[i]
+                                                                  : NULL;
 }
 
 size_t hypar_exploration_text_size(const struct hypar_exploration *e, int site)
 {
+    if (!is_site(e, site))
+        return 1;
     size_t n_levels = (size_t)e->site[site].problem.n_levels;
     return n_levels * ((size_t)e->layered->n_layers + 1) + 1;
 }

@@ -297,7 +297,7 @@ int hypar_sweep_count(const struct hypar_sweep *s)
 
 const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *s, int i)
 {
-    return &s->point[i];
+    return i >= 0 && i < s->n_points ? &s->point[i] : NULL;
 }
 
 int hypar_sweep_done(const struct hypar_sweep *s)

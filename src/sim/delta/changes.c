@@ -2,6 +2,8 @@
  * taken back where they lead nowhere. */
 #include "sim/delta/delta.h"
 
+#include <math.h>
+
 #include "plan/config.h"
 #include "sim/task_costs.h"
 
@@ -113,6 +115,10 @@ enum hypar_status hypar_delta_propose(struct hypar_delta *d, const struct hypar_
                                       int n, double limit_s, double *step_s,
                                       struct hypar_error *err)
 {
+    if (n < 0)
+        return hp_fail(err, HYPAR_INVALID, "%d changes, expected 0 or more", n);
+    if (isnan(limit_s))
+        return hp_fail(err, HYPAR_INVALID, "a limit that is no number");
     ticks limit = limit_s > 0 ? hp_ticks(limit_s * d->steps) : HP_MAX_TICKS;
     hypar_delta_undo(d);
     if (hp_delta_remembered_bytes(d->delta) > d->most_bytes)
