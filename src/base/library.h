@@ -19,7 +19,8 @@ enum library_scope {
 };
 
 /* Load a library by the name that the dynamic linker knows, or by its path. *out is for
- * hp_library_unload(). HYPAR_RUNTIME: it is not there, or lacks a symbol; then *out is NULL. */
+ * hp_library_unload(). HYPAR_RUNTIME: it is not there, or lacks a symbol; HYPAR_UNREADABLE: the
+ * file is cut off. Then *out is NULL. */
 enum hypar_status hp_library_load(void **out, const char *name, enum library_scope scope,
                                   const struct library_symbol *symbol, int n_symbols,
                                   struct hypar_error *err);
