@@ -40,7 +40,7 @@ static bool is_whole(FILE *file, uint64_t size)
 
 static bool is_cut_off(const char *path, uint64_t size)
 {
-    FILE *file = fopen(path, "rb");
+    FILE *file = hypar_or_out_of_memory(fopen(path, "rb"));
     if (!file)
         return false;
     bool whole = is_whole(file, size);
