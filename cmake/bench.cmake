@@ -38,13 +38,17 @@ add_dependencies(bench-grid bench_grid)
 hypar_bench(bench-better bench_better 300)
 
 add_custom_target(bench-summary COMMAND awk -f bench/summary.awk `ls -tr ${figures}/*.csv` # as they were written
+                  COMMAND cat ${figures}.failed && test ! -s ${figures}.failed
                   WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} USES_TERMINAL)
 add_custom_target(bench DEPENDS bench-summary)
-add_custom_target(bench-begin COMMAND ${CMAKE_COMMAND} -E rm -rf ${figures})
+add_custom_target(bench-begin COMMAND ${CMAKE_COMMAND} -E rm -rf ${figures}
+                  COMMAND : > ${figures}.failed)
 set(runs bench-begin)
 foreach(paper ${papers})
   hypar_bench(bench-${paper} bench_${paper} ${all_of_${paper}})
-  hypar_bench(run_${paper} bench_${paper} --csv ${figures} --svg ${figures} ${quick_${paper}})
+  # One that fails is named at the end; the others are summed up all the same.
+  hypar_bench(run_${paper} bench_${paper} --csv ${figures} --svg ${figures} ${quick_${paper}}
+              || echo bench_${paper} failed >> ${figures}.failed)
   list(APPEND runs run_${paper})
 endforeach()
 hypar_in_turn(bench-summary ${runs})
