@@ -466,7 +466,7 @@ struct hypar_sim_pipeline hypar_sim_pipeline(const struct hypar_sim *sim)
 
 struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage)
 {
-    if (stage < 0 || stage >= sim->pipeline.n_stages)
+    if (!sim->program || stage < 0 || stage >= sim->program->plan->n_stages)
         return (struct hypar_sim_stage){ 0 };
     const struct hypar_stage *about = &sim->program->plan->stages[stage];
     struct hypar_sim_stage out = { .replicas = sim->program->iteration->pipe.replicas[stage],
