@@ -76,8 +76,39 @@ static double reached(const struct op *op, int o)
     return (double)hp_box_elements(&box);
 }
 
-/* A parameter lasts: at least what its first reader reads, if replicas do not divide that; at
- * most at each of them, with room for a message as large as its gradient. */
+/* Of a parameter that `op` is the first to read: the bytes that last, if replicas do not divide
+ * it. */
+static double first_read_bytes(const struct hypar_plan *plan, int op, int o)
+{
+    const struct hypar_graph *g = plan->graph;
+    int tensor = g->ops[op].tensor[o];
+    if (tensor < 0 || g->tensors[tensor].kind != TENSOR_PARAM ||
+        g->use[g->use_start[tensor]].op != op || g->use[g->use_start[tensor]].operand != o ||
+        hp_sample_dim(g->ops[op].nest, o) >= 0)
+        return 0;
+    return hp_plan_param_bytes(plan, tensor) * reached(&g->ops[op], o);
+}
+
+static double least_state(const struct hypar_plan *plan, int op)
+{
+    double sum = 0;
+    for (int o = 0; o < plan->graph->ops[op].nest->n_operands; o++)
+        sum += first_read_bytes(plan, op, o);
+    return sum;
+}
+
+const double *hp_least_state(const struct problem *problem, struct arena *arena)
+{
+    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    double *bytes = NEW(arena, double, problem->graph->n_ops);
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        bytes[op] = least_state(plan, op);
+    hypar_plan_free(plan);
+    return bytes;
+}
+
+/* A parameter lasts at most at each of its readers, with room for a message as large as its
+ * gradient. */
 static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor)
 {
     const struct hypar_graph *g = plan->graph;
@@ -87,11 +118,6 @@ static void add_param(struct op_needs *n, const struct hypar_plan *plan, int ten
         n[g->use[u].op].most_state +=
             (each + hp_message_bytes(plan, (struct place){ .tensor = tensor, .grad = true })) *
             elements;
-    if (g->use_start[tensor] == g->use_start[tensor + 1])
-        return;
-    struct use first = g->use[g->use_start[tensor]];
-    if (hp_sample_dim(g->ops[first.op].nest, first.operand) < 0)
-        n[first.op].least_state += each * reached(&g->ops[first.op], first.operand);
 }
 
 /* All that an operator touches, if it were there at once. What it does not read by samples is
@@ -159,6 +185,7 @@ const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *
         for (int op = 0; op < problem->graph->n_ops; op++) {
             int axis = problem->layered->axis[op][TYPE_I];
             const struct nest *nest = problem->graph->ops[op].nest;
+            n[op].least_state = least_state(plan, op);
             add_touched(&n[op], plan, op,
                         axis < nest->n_axes && nest->axis[axis].role == HYPAR_SAMPLE);
         }

@@ -58,6 +58,10 @@ struct op_needs {
  * lowered (opaque operators). */
 const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena);
 
+/* By operator, the state of the parameters that it is the first to read: devices that have the
+ * operator hold it together, each element at least once. */
+const double *hp_least_state(const struct problem *problem, struct arena *arena);
+
 void hp_add_needs(struct op_needs *sum, const struct op_needs *needs);
 
 /* How a device takes part in a batch. */

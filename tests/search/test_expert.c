@@ -105,7 +105,7 @@ static const struct {
     { LLAMA,
       "full:4,memory=100kB",
       { .micro_batches = 1 },
-      "3d: no plan found that fits; the nearest needs 790 kB on device 0, which has 100 kB" },
+      "3d: weights, gradients and sgd state need 305 kB on device 0, which has 100 kB" },
 };
 
 static void refuses(void **state)

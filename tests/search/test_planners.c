@@ -404,18 +404,19 @@ static void auto_says_why(void **state)
     static const struct {
         const char *model, *machine, *line;
         const char *flexflow; /* what it says; NULL: it was not asked, as nothing can fit */
+        const char *expert;   /* what 3d says: state that does not fit is not simulated */
     } rows[] = {
         { "gpt3-175b", "full:4",
           "no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together "
           "have "
           "64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)",
-          NULL },
+          NULL, "weights, gradients and sgd state need" },
         { "lenet5", "cluster:1x2,memory=240kB+cluster:1x2,memory=50kB",
           "no plan fits: weights, gradients and sgd state need 123 kB on device 2, which has "
           "50 kB, in the nearest plan (optcnn)",
-          "no plan found that fits" },
+          "no plan found that fits", "weights, gradients and sgd state need" },
         { "gpt2-xl", "cluster:1x1,memory=12GB+cluster:1x15,memory=100MB", NULL,
-          "it takes long here" },
+          "it takes long here", "weights, gradients and sgd state need" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct task t = task(rows[i].model, rows[i].machine, 0);
@@ -431,6 +432,7 @@ static void auto_says_why(void **state)
             assert_string_equal(err.text, rows[i].line);
         for (int p = 0; hypar_planner(p); p++) {
             bool flexflow = strcmp(hypar_planner(p)->name, "flexflow") == 0;
+            bool expert = strcmp(hypar_planner(p)->name, "3d") == 0;
             if (flexflow ? !rows[i].flexflow
                          : !hp_planner_at(p)->plan || hp_planner_at(p)->not_in_auto)
                 continue;
@@ -438,6 +440,8 @@ static void auto_says_why(void **state)
             assert_true(strlen(refusals.by[n].why.text) + 1 < sizeof refusals.by[n].why.text);
             if (flexflow)
                 assert_non_null(strstr(refusals.by[n].why.text, rows[i].flexflow));
+            if (expert)
+                assert_non_null(strstr(refusals.by[n].why.text, rows[i].expert));
             n++;
         }
         assert_int_equal(refusals.n, n);

@@ -378,6 +378,8 @@ static enum hypar_status refuse(const struct choice *c, const struct looking *lo
                                 struct hypar_error *err)
 {
     const struct hypar_layout *a = &c->asked;
+    if (looking->plan && !looking->best.state_fits)
+        return hypar_plan_check_memory(looking->plan, c->problem->options->memory_bytes, err);
     if (looking->plan)
         return hp_fail_memory(&looking->best.memory, err);
     TRY(hp_check_stop(c->problem->options->stop, err));

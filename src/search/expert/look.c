@@ -13,6 +13,10 @@ enum {
     MOST_DEVICES = 1 << 12, /* beyond that none */
 };
 
+/* State is counted from splits, biases of partial sums more often than there are: what needs so
+ * much more than there is does not fit. */
+static const double MOST_STATE = 1.1;
+
 enum hypar_status hp_expert_plan(const struct problem *problem,
                                  const struct hypar_layout *layout, struct hypar_plan **out,
                                  struct hypar_error *err)
@@ -51,11 +55,17 @@ static double reduced_tasks(const struct hypar_plan *plan)
     return (double)hp_plan_parts(plan) * fmin(micro, 2 * plan->n_stages + 2);
 }
 
-/* Simulated, or in closed form what cannot be: its memory by its program, if it has one. */
+/* Simulated, or in closed form what cannot be: its memory by its program, if it has one. What
+ * does not fit by its state alone is not worth either. */
 static void simulate(struct looking *l, const struct hypar_plan *plan, struct looked *out)
 {
     struct reduced_step step;
     bool small = hypar_machine_device_count(plan->machine) <= MOST_DEVICES;
+    out->memory = hp_plan_fullest(plan, l->problem->options->memory_bytes);
+    out->state_fits = out->memory.part <= MOST_STATE;
+    out->step_s = out->weighed.step_s;
+    if (!out->state_fits)
+        return;
     l->tasks += reduced_tasks(plan);
     if (small && hp_simulate_reduced(l->problem, plan, &step, NULL) == HYPAR_OK) {
         out->step_s = step.step_s;
@@ -64,7 +74,6 @@ static void simulate(struct looking *l, const struct hypar_plan *plan, struct lo
         return;
     }
     l->unseen = true;
-    out->step_s = out->weighed.step_s;
     if (hp_exact_need(l->problem, plan, NULL, &out->memory, NULL) == HYPAR_OK)
         return;
     out->memory = (struct fullest){ .device = -1 };
@@ -76,6 +85,8 @@ bool hp_looks_better(const struct looked *a, const struct looked *b)
     bool fits = a->memory.part <= 1;
     if (fits != (b->memory.part <= 1))
         return fits;
+    if (a->state_fits != b->state_fits)
+        return a->state_fits;
     return fits ? a->step_s < b->step_s : a->memory.part < b->memory.part;
 }
 

@@ -9,8 +9,9 @@
 /* One that was looked at. */
 struct looked {
     struct weighed weighed;
-    double step_s; /* simulated; INFINITY: there is no such plan */
-    struct fullest memory;
+    double step_s;            /* simulated; INFINITY: there is no such plan */
+    bool state_fits;          /* weights, gradients and optimizer state, before anything else */
+    struct fullest memory;    /* ... or of these alone, if they do not fit */
     struct reduced_step part; /* what was simulated; zeros: nothing */
 };
 
@@ -34,8 +35,8 @@ enum hypar_status hp_expert_plan(const struct problem *problem,
 /* Build and simulate a plan. False: it is known already, or there is none. */
 bool hp_look(struct looking *looking, const struct weighed *weighed, struct looked *out);
 
-/* One that fits is better than one that does not; then the faster, or of those that do not fit
- * the one that needs less. */
+/* One that fits is better than one whose state alone fits, and that better than others; then
+ * the faster, or of those that do not fit the one that needs less. */
 bool hp_looks_better(const struct looked *a, const struct looked *b);
 
 /* Was enough simulated? */

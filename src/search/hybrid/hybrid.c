@@ -230,7 +230,8 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
               self->info.name));
     hp_find_candidates(&s, false);
     look(&s, &l);
-    if (!l.plan && !hp_stopped(problem->options->stop)) { /* less that is fast may fit */
+    /* less that is fast may fit; where no closed form fits, all shapes were looked at */
+    if (!l.plan && s.n_found > 0 && !hp_stopped(problem->options->stop)) {
         hp_find_candidates(&s, true);
         l.n = 0;
         l.parts = 0;

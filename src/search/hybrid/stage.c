@@ -628,11 +628,17 @@ static int first_known(struct hybrid *h, const struct step_shape *step,
     return known;
 }
 
-/* What is fastest where there is more room is so where there is less, if it fits there; and
- * where nothing fits into more, nothing fits into less. */
+/* Its devices hold each parameter at least once. What is fastest where there is more room is so
+ * where there is less, if it fits there; and where nothing fits into more, nothing fits into
+ * less. */
 bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
                      const struct stage_place *place, int lo, int hi, struct stage_choice *out)
 {
+    if (between(h->state_bytes, lo, hi) > place->n_devices * place->room) {
+        *out = (struct stage_choice){ 0 };
+        h->is_short = true;
+        return false;
+    }
     int first = first_known(h, step, place, lo, hi);
     for (int i = first; i >= 0; i = h->choice[i].next) {
         const struct known_choice *known = &h->choice[i];
@@ -665,6 +671,18 @@ static double *op_seconds(struct hybrid *h)
         op_s[op] = c->forward_s + c->backward_s;
     }
     return op_s;
+}
+
+static double *sum_up_state(struct hybrid *h)
+{
+    const double *of_op = hp_least_state(h->problem, h->arena);
+    double *sums = NEW(h->arena, double, h->units.n + 1);
+    for (int u = 0; u < h->units.n; u++) {
+        sums[u + 1] = sums[u];
+        for (int op = h->units.first[u]; op < h->units.first[u + 1]; op++)
+            sums[u + 1] += of_op[op];
+    }
+    return sums;
 }
 
 /* The part of the time that the longest path through the graph takes. */
@@ -709,6 +727,7 @@ enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
     out->update_s = hp_seconds(hp_update_time(out->model.costs, 0, 1e9)) / 1e9;
     const double *op_s = op_seconds(out);
     out->units = hp_units(&out->model, op_s);
+    out->state_bytes = sum_up_state(out);
     out->model.on_path = part_on_path(out, op_s);
     out->small = is_small(out);
     return HYPAR_OK;

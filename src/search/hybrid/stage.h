@@ -135,7 +135,8 @@ struct hybrid {
     struct arena *arena;
     struct submesh_model model;
     struct units units;
-    double update_s; /* of an element */
+    double update_s;     /* of an element */
+    double *state_bytes; /* [unit]: of parameters that units before it are the first to read */
     struct table submesh_keys, sum_keys, hop_keys;
     int n_submeshes, submesh_capacity, n_sums, sum_capacity, n_hops, hop_capacity;
     struct submesh_splittings *submesh;
