@@ -533,6 +533,24 @@ static void beside_experts(void **unused)
     }
 }
 
+/* An encoder and a decoder that share an embedding, every layer of the decoder reading what the
+ * encoder wrote: planners of pipelines, which cut alone, are not ahead. */
+static void beside_pipelines(void **unused)
+{
+    (void)unused;
+    static const char *const of_devices[] = { "full:2", "full:4" };
+    static const char *const others[] = { "1f1b", "gpipe", "zb-h1", "zb-h2" };
+    for (size_t m = 0; m < sizeof of_devices / sizeof *of_devices; m++) {
+        struct hypar_search_options how = { .planner = "hybrid" };
+        const char *model = "tests/data/encoder-decoder.json";
+        double hybrid_s = planned_s(model, 8, of_devices[m], how, NULL);
+        for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+            how.planner = others[i];
+            assert_true(hybrid_s <= planned_s(model, 8, of_devices[m], how, NULL));
+        }
+    }
+}
+
 static struct hypar_found *plan_gpt2(const struct hypar_search_options *how,
                                      struct hypar_graph **graph, struct hypar_machine **machine)
 {
@@ -581,7 +599,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_best), cmocka_unit_test(bounds_are_below),
         cmocka_unit_test(splits_are_best),    cmocka_unit_test(cuts_are_best),
-        cmocka_unit_test(beside_experts),     cmocka_unit_test(keeps_to_options),
+        cmocka_unit_test(beside_experts),     cmocka_unit_test(beside_pipelines),
+        cmocka_unit_test(keeps_to_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

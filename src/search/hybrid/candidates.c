@@ -79,7 +79,7 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
     if (shape->schedule == HYPAR_SCHEDULE_GPIPE && asked != HYPAR_SCHEDULE_GPIPE)
-        return; /* 1f1b takes as long, and less memory */
+        return; /* 1f1b takes as long in closed form, and less memory */
     if ((asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked) ||
         hp_stopped(s->problem->options->stop))
         return;

@@ -21,6 +21,7 @@
 #include "search/options.h"
 #include "search/predict.h"
 #include "search/reduced.h"
+#include "search/runs.h"
 #include "search/verdict.h"
 
 enum {
@@ -50,7 +51,7 @@ static const double FASTER = 0.99;
 struct looking {
     struct hypar_plan *plan; /* the best that fits; NULL: none does */
     struct candidate best;
-    double step_s;
+    double step_s, last_s;    /* of it; of the last one that was simulated */
     struct reduced_step part; /* of it, as it was simulated */
     int n;
     int64_t parts;
@@ -112,6 +113,7 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     }
     l->parts += hp_plan_parts(plan);
     l->n++;
+    l->last_s = step.step_s;
     if (step.memory.part > 1 && step.memory.part < l->nearest.part)
         l->nearest = step.memory;
     if (step.memory.part <= 1 && step.step_s < l->step_s) {
@@ -176,6 +178,21 @@ static void try_with_less(struct candidates *s, int i, double need)
     s->candidate[at] = less;
 }
 
+/* In closed form 1f1b takes as long as gpipe, and less memory; simulated, one is faster or the
+ * other: a stage that waits for both sides holds up its neighbours. */
+static void try_gpipe(struct candidates *s, const struct candidate *c, struct looking *l)
+{
+    struct candidate other = *c;
+    if (c->shape.schedule != HYPAR_SCHEDULE_1F1B ||
+        s->problem->options->layout.schedule != HYPAR_SCHEDULE_NONE ||
+        !hp_has_schedule(s->problem, HYPAR_SCHEDULE_GPIPE) ||
+        hp_stopped(s->problem->options->stop))
+        return;
+    other.shape.schedule = HYPAR_SCHEDULE_GPIPE;
+    l->tasks += reduced_tasks(s, c);
+    look_at(s, &other, l);
+}
+
 static void look(struct candidates *s, struct looking *l)
 {
     for (int i = 0; i < s->n && !is_enough(s, l, &s->candidate[i]); i++) {
@@ -187,7 +204,11 @@ static void look(struct candidates *s, struct looking *l)
         double need = look_at(s, &s->candidate[i], l);
         if (need > 1)
             try_with_less(s, i, need);
+        else if (l->tasks <= FEW_TASKS && l->last_s <= OFF * l->step_s)
+            try_gpipe(s, &s->candidate[i], l);
     }
+    if (l->plan && !l->unseen)
+        try_gpipe(s, &l->best, l);
 }
 
 /* The closed form of what was chosen. */

@@ -710,7 +710,7 @@ static bool is_small(struct hybrid *h)
     const struct submesh_model *m = &h->model;
     int n = hypar_machine_device_count(h->problem->machine);
     double choices = 1;
-    if (h->units.n > FEW_UNITS || n > MOST_DEVICES)
+    if (h->units.n > FEW_UNITS || n > MOST_DEVICES || h->units.apart)
         return false;
     const struct submesh *all =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, n, h->problem->graph->batch });

@@ -14,14 +14,15 @@ struct units {
     int *first;  /* [unit]: its first operator; first[n]: all operators */
     int *of_op;  /* [op] */
     bool layers; /* most are layers that repeat */
+    bool apart;  /* operators of a variable may be in different stages */
 };
 
 /* Of so few units every cut is looked at; of so few devices some may stay idle, and submeshes
  * may be large. */
 enum { FEW_UNITS = 12, FEW_DEVICES = 64 };
 
-/* Where a graph may be cut, but not through a variable; `op_s`: what each operator takes,
- * about. */
+/* Where a graph may be cut, through a variable only if much of it could not be cut else;
+ * `op_s`: what each operator takes, about. */
 struct units hp_units(const struct submesh_model *model, const double *op_s);
 
 /* GATHER_AHEAD: while small operators are computed, parameters of more than the next one have

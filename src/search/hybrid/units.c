@@ -72,6 +72,53 @@ static void add_narrow(struct units *units, const struct submesh_model *m,
     }
 }
 
+static double seconds_between(const double *op_s, int lo, int hi)
+{
+    double sum_s = 0;
+    for (int op = lo; op < hi; op++)
+        sum_s += op_s[op];
+    return sum_s;
+}
+
+/* Is this the last operator before which so few activations pass, with more before and after?
+ */
+static bool is_narrowest(const int *crossing, int lo, int op, int hi)
+{
+    int before = op - 1;
+    while (before > lo && crossing[before] == crossing[op])
+        before--;
+    return crossing[before] > crossing[op] && op + 1 < hi && crossing[op + 1] > crossing[op];
+}
+
+/* A unit that takes much of the time is cut where fewer activations pass than around: what all
+ * layers of a decoder read passes each of them. Operators of one variable may come apart, and
+ * be split in each stage as is best there. */
+static void cut_wide(struct units *units, const struct submesh_model *m, const double *op_s,
+                     const bool *inside)
+{
+    enum { WIDE = 8 }; /* as a part of the time */
+    const struct hypar_graph *g = m->problem->graph;
+    const int *crossing = count_crossing(m->arena, g);
+    struct units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
+    double all_s = seconds_between(op_s, 0, g->n_ops);
+    for (int i = 0; i < units->n; i++)
+        old.first[i] = units->first[i];
+    old.first[old.n] = g->n_ops;
+    units->n = 0;
+    for (int i = 0; i < old.n; i++) {
+        int lo = old.first[i], hi = old.first[i + 1];
+        bool wide = WIDE * seconds_between(op_s, lo, hi) > all_s && hi - lo > CUT_ANYWHERE;
+        units->first[units->n++] = lo;
+        for (int op = lo + 1; op < hi && wide; op++) {
+            bool may = m->problem->borders ? m->problem->borders[op] : true;
+            if (may && is_narrowest(crossing, lo, op, hi)) {
+                units->apart |= inside[op];
+                units->first[units->n++] = op;
+            }
+        }
+    }
+}
+
 /* Of too many cuts those that come after about equal times. */
 static void thin_out(struct units *units, const double *op_s, int n_ops)
 {
@@ -131,6 +178,8 @@ struct units hp_units(const struct submesh_model *m, const double *op_s)
     }
     if (!units.layers) {
         add_narrow(&units, m, &layers, inside);
+        if (g->n_ops > CUT_ANYWHERE)
+            cut_wide(&units, m, op_s, inside);
         thin_out(&units, op_s, g->n_ops);
     }
     units.layers &= m->fixes.n == 0; /* else layers are not alike */
