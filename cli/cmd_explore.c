@@ -28,8 +28,8 @@ static const struct argp_option options[] = {
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
-      "choices: paper (array for HyPar's accelerators, else levels) or simulated: where time "
-      "comes from (paper)",
+      "choices: where time comes from: array (HyPar's accelerators), levels, paper (the one of "
+      "both that the device is for) or simulated (paper)",
       0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,

@@ -72,6 +72,10 @@ static bool is_packed(const char *path)
 static void note_left_out(const struct args *args, const struct hypar_trace_shown *shown)
 {
     char until[32];
+    if (!shown->bars && args->trace_from_s > 0)
+        opt_note(args, "%s: empty, nothing is under way at --trace-from, %s, or later",
+                 args->trace,
+                 hypar_format_quantity(until, args->trace_from_s, HYPAR_UNIT_SECONDS));
     if (!shown->left_out)
         return;
     opt_note(args,

@@ -389,7 +389,6 @@ static void explanation_json(FILE *to, const struct hypar_explanation *e)
     if (hypar_sim_pipeline(sim).minibatches)
         hp_json_put_number(&w, "window_s", hypar_sim_pipeline(sim).window_s);
     hp_json_put_bool(&w, "fits", hypar_sim_summary(sim).fits);
-    hp_json_put_known(&w, "lower_bound_s", bound.step_s > 0, bound.step_s);
     hp_put_bound(&w, &bound);
     hp_put_chosen(&w, plan);
     hp_put_explanation(&w, &arena, e);

@@ -332,14 +332,15 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
                                 hp_count(count, view->states_parted, "place", "places")),
                 0);
     if (!view->all_states)
-        hp_wrap(to,
-                hp_arena_printf(
-                    arena,
-                    "The graph has too many antichains: cut at prefixes of one order of its "
-                    "operators, %s%s.",
-                    hp_count(count, view->n_states, "place", "places"),
-                    view->states_left_out
-                        ? hp_arena_printf(arena, " (%d more left out)", view->states_left_out)
-                        : ""),
-                0);
+        hp_wrap(
+            to,
+            hp_arena_printf(
+                arena,
+                "The graph has too many branches to look at every cut: its operators were "
+                "taken in one order, and cut at %s of it%s; --planner hybrid cuts at others.",
+                hp_count(count, view->n_states, "place", "places"),
+                view->states_left_out
+                    ? hp_arena_printf(arena, " (%d more left out)", view->states_left_out)
+                    : ""),
+            0);
 }

@@ -188,7 +188,6 @@ $ cd $TMP && hypar explain alex.json --operators 1 --json > explain.json; sed '/
 >   "model": "alexnet",
 >   "step_s": 0.017327624777,
 >   "fits": true,
->   "lower_bound_s": 0.004420946964362547,
 >   "lower_bound": {"step_s": 0.004420946964362547, "by": "arithmetic", "work_s": 0.004420952385314932, "arithmetic_s": 0.0042237730242038205, "traffic_s": 0.0003773549922222225, "way_s": 0},
 >   "search": {
 >     "planner": "hypar",
