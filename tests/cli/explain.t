@@ -349,3 +349,7 @@ $ cd $TMP && hypar explain alex.json --operators 0
 $ cd $TMP && hypar explain alex.json --on full:2
 > hypar: alex.json: op 'conv1': device 2 is not in the machine, expected 0 to 1
 ? 1
+
+Of a plan for a framework only what that runs would help.
+$ hypar plan tests/data/encoder-decoder.json --on full:2 --planner 1f1b --for torch -q -o $TMP/for.json && hypar explain $TMP/for.json | grep -o "schedule zb-h1 instead of 1f1b: PyTorch has no schedule"
+> schedule zb-h1 instead of 1f1b: PyTorch has no schedule

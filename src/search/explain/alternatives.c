@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/stop.h"
+#include "emit/target.h"
 #include "search/explain/explain.h"
 #include "sim/delta/delta.h"
 
@@ -165,7 +166,9 @@ static void try_axis(struct trying *t, struct costly *c, struct hypar_what_if *l
         return;
     hp_proposal_save(t->plan, &t->now, &t->was);
     hp_proposal_apply(t->plan, &t->now);
-    if (hypar_plan_check(t->plan, NULL) != HYPAR_OK) {
+    const struct target *target = t->e->what_ifs.target;
+    if (hypar_plan_check(t->plan, NULL) != HYPAR_OK ||
+        (target && target->check(target, t->plan, NULL) != HYPAR_OK)) {
         hp_proposal_apply(t->plan, &t->was);
         return;
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/stop.h"
+#include "emit/target.h"
 
 struct hypar_plan *hp_changed_plan(const struct hypar_plan *plan, struct hypar_machine *machine)
 {
@@ -35,6 +36,8 @@ static enum hypar_status simulate(const struct changes *c, const struct hypar_pl
     struct hypar_sim *sim;
     how.timeline = false;
     TRY(hypar_plan_check(plan, err));
+    if (c->target)
+        TRY(c->target->check(c->target, plan, err));
     TRY(hypar_simulate(&sim, plan, &how, err));
     struct hypar_sim_summary summary = hypar_sim_summary(sim);
     out->step_s = summary.step_s;

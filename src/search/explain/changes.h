@@ -12,12 +12,15 @@
  * 10 s. */
 static const double HP_MOST_INSTANCES = 4e7;
 
+struct target; /* a framework that runs plans (emit/target.h) */
+
 /* What was simulated so far. */
 struct changes {
     struct arena *arena;
     const struct hypar_plan *plan; /* as it is */
     struct hypar_sim_options how;
-    bool keep; /* the plans of the rows */
+    const struct target *target; /* that the plan was made for, and runs it; NULL: any */
+    bool keep;                   /* the plans of the rows */
     const volatile sig_atomic_t *stop;
     int n, capacity;
     struct hypar_what_if *row;

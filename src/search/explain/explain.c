@@ -1,6 +1,9 @@
 /* Why a step takes as long as it does. */
 #include "search/explain/explain.h"
 
+#include <string.h>
+
+#include "emit/target.h"
 #include "search/bound.h"
 
 enum { OPS = 10 };
@@ -24,6 +27,24 @@ static struct hypar_bound bound_of(const struct hypar_plan *plan,
     return bound;
 }
 
+/* The framework that the plan was looked for (--for), as long as that runs it; else NULL. */
+static const struct target *target_of(const struct hypar_plan *plan)
+{
+    static const char option[] = "--for ";
+    const struct hypar_plan_search *search = hypar_plan_search(plan);
+    const char *at = search ? strstr(search->options, option) : NULL;
+    const struct target *target = NULL;
+    char name[32];
+    if (!at)
+        return NULL;
+    at += sizeof option - 1;
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(at, " "), at);
+    if (hp_find_target(&target, name, NULL) != HYPAR_OK ||
+        target->check(target, plan, NULL) != HYPAR_OK)
+        return NULL;
+    return target;
+}
+
 enum hypar_status hypar_explain(struct hypar_explanation **out, const struct hypar_plan *plan,
                                 const struct hypar_explain_options *options,
                                 struct hypar_error *err)
@@ -39,8 +60,11 @@ enum hypar_status hypar_explain(struct hypar_explanation **out, const struct hyp
     how.timeline = false;
     struct hypar_explanation *e = NEW(&arena, struct hypar_explanation, 1);
     *e = (struct hypar_explanation){ .arena = arena, .plan = plan, .sim = sim, .left_out = "" };
-    e->what_ifs =
-        (struct changes){ .arena = &e->arena, .plan = plan, .how = how, .stop = options->stop };
+    e->what_ifs = (struct changes){ .arena = &e->arena,
+                                    .plan = plan,
+                                    .how = how,
+                                    .target = target_of(plan),
+                                    .stop = options->stop };
     struct hypar_sim_summary now = hypar_sim_summary(sim);
     e->bound = bound_of(plan, &how);
     if (options->ops >= 0)
