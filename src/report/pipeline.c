@@ -331,7 +331,8 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
                                 "this schedule does not allow.",
                                 hp_count(count, view->states_parted, "place", "places")),
                 0);
-    if (!view->all_states)
+    /* of a plan for a framework stages begin where its modules do: few places, all looked at */
+    if (!view->all_states && (view->states_left_out || !hypar_found_info(found).target))
         hp_wrap(
             to,
             hp_arena_printf(

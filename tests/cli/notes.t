@@ -39,3 +39,8 @@ $ COLUMNS=200 hypar check $TMP/plan.json
 > hypar: note: 2 of 3 devices have nothing to do
 > ok: mlp:8-8-4, batch 4: 4 operators in 4 parts on a machine of 3 devices; 1 stage, schedule pipedream, micro-batches 1
 > memory: 1.38 kB of 16 GB on the fullest device
+
+Stages of a plan for a framework begin where its modules do, which is no want of places.
+$ hypar plan tests/data/encoder-decoder.json --on full:2 --planner gpipe --for torch | grep -c -e "share a parameter" -e branches
+> 0
+? 1

@@ -368,12 +368,14 @@ static void keep_prefixes(struct arena *arena, struct arena *scratch, struct cut
 {
     bool *may = NEW(scratch, bool, l->n);
     double *cut = NEW(scratch, double, l->n);
+    struct pipeline_layers anywhere = *l;
+    anywhere.borders = NULL;
+    s->n_parted = l->n - allowed_prefixes(scratch, &anywhere, may);
     int n = allowed_prefixes(scratch, l, may);
     prefix_cuts(l, cut);
     s->chain = true;
     s->n = n > max ? thin_out(l, cut, may, max) : n;
     s->n_skipped = n - s->n;
-    s->n_parted = l->n - n;
     s->through = NEW(arena, int, s->n);
     struct sums sums = new_sums(arena, s->n);
     for (int i = 0, j = 0; i < l->n; i++) {
