@@ -89,8 +89,8 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 A plan is written, and checked when it is read back.
 $ cd "${TMPDIR:-/tmp}" && hypar plan sfc --on htree:4 -q -o hypar-test-plan.json && hypar check hypar-test-plan.json && rm hypar-test-plan.json
 > ok: sfc, batch 256: 8 operators in 16 parts on a machine of 4 devices; 2 stages,
-> schedule zb-h2, micro-batches 256
-> memory: 294 MB of 8 GB on the fullest device
+> schedule gpipe, micro-batches 256
+> memory: 308 MB of 8 GB on the fullest device
 
 Predicted is what the simulator says, and beside it the closed form.
 $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"/,/"search"/p'
@@ -403,8 +403,8 @@ $ hypar plan gpt3-175b --on full:4
 > hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device
 >        3, which has 16 GB
 > hypar: note: hybrid: no plan fits
-> hypar: note: 3d: no plan found that fits; the nearest needs 353 GB on device 0,
->        which has 16 GB
+> hypar: note: 3d: weights, gradients and sgd state need 349 GB on device 0, which
+>        has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 $ hypar plan gpt3-175b --on full:4 -q
