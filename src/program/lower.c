@@ -260,9 +260,9 @@ enum hypar_status hp_check_lower_options(const struct hypar_lower_options *optio
     if (!isfinite(options->bucket_bytes) || options->bucket_bytes < 0)
         return hp_fail(err, HYPAR_INVALID, "bucket_bytes %g, expected 0 or more",
                        options->bucket_bytes);
-    if (options->minibatches < 0 || options->minibatches > HP_MAX_MICRO_BATCHES)
-        return hp_fail(err, HYPAR_INVALID, "minibatches %lld, expected 0 to %d",
-                       (long long)options->minibatches, HP_MAX_MICRO_BATCHES);
+    if (options->minibatches < 0)
+        return hp_fail(err, HYPAR_INVALID, "minibatches %lld, expected 0 or more",
+                       (long long)options->minibatches);
     return HYPAR_OK;
 }
 

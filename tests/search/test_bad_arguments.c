@@ -101,7 +101,6 @@ static void options_of_a_simulation(void **state)
         { .lower.bucket_bytes = INFINITY },
         { .lower.bucket_bytes = -1 },
         { .lower.minibatches = -1 },
-        { .lower.minibatches = INT64_MAX },
         { .framework = (enum hypar_framework)99 },
         { .framework = (enum hypar_framework) - 1 },
     };
