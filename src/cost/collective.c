@@ -242,7 +242,7 @@ static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
     struct candidate c = { .way = { .algorithm = algorithm->name, .block = block } };
     struct comm_rounds rounds;
     struct arena arena = { 0 };
-    hp_comm_rounds(&arena, algorithm, group, block, &rounds);
+    hp_comm_rounds(&arena, t->machine, algorithm, group, block, &rounds);
     for (int r = 0; r < rounds.n_rounds && (only || t->crossed <= MAX_CROSSED); r++)
         if (rounds.round[r].repeat > 0)
             weigh_round(t, &rounds, &rounds.round[r], &c.way);

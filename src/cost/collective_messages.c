@@ -97,8 +97,8 @@ void hp_comm_messages(struct arena *arena, const struct hypar_machine *machine,
     struct comm_rounds rounds;
     int n = group->n_devices, number = 0;
     assert(way->n_messages < INT_MAX / 2);
-    hp_comm_rounds(&scratch, find_algorithm(group->kind, way->algorithm), group, way->block,
-                   &rounds);
+    hp_comm_rounds(&scratch, machine, find_algorithm(group->kind, way->algorithm), group,
+                   way->block, &rounds);
     struct memory memory = { NEW(&scratch, int, n), NEW(&scratch, int, n),
                              NEW(&scratch, int, 2 * way->n_messages) };
     for (int i = 0; i < n; i++)

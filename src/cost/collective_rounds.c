@@ -7,6 +7,8 @@
  * these followed by one of those. */
 #include "cost/collective_rounds.h"
 
+#include "machine/machine.h"
+
 #include <assert.h>
 #include <limits.h>
 
@@ -77,6 +79,43 @@ static int power_of_two_below(int n) /* the largest that is not above n */
     return power;
 }
 
+/* --- rings --- */
+
+/* Put members (indices in device[]) into the order in which a ring passes from one to the next:
+ * from neighbour to neighbour where the machine knows how, else they stay as they are. */
+static void order_ring(struct comm_rounds *r, const struct comm_group *group, int *member,
+                       int n)
+{
+    if (!r->machine->topology->cycle)
+        return;
+    int *device = NEW(r->arena, int, n), *order = NEW(r->arena, int, n);
+    for (int i = 0; i < n; i++)
+        device[i] = group->device[member[i]];
+    if (!r->machine->topology->cycle(r->arena, r->machine, device, n, order))
+        return;
+    for (int i = 0; i < n; i++)
+        order[i] = member[order[i]];
+    for (int i = 0; i < n; i++)
+        member[i] = order[i];
+}
+
+/* All of the group in the order of a ring. */
+static int *whole_ring(struct comm_rounds *r, const struct comm_group *group)
+{
+    int *member = count_from(r->arena, 0, group->n_devices);
+    order_ring(r, group, member, group->n_devices);
+    return member;
+}
+
+/* By member: its place in that order. */
+static int *places(struct arena *arena, const int *member, int n)
+{
+    int *place = NEW(arena, int, n);
+    for (int i = 0; i < n; i++)
+        place[member[i]] = i;
+    return place;
+}
+
 /* --- all-gather --- */
 
 /* member[i] passes the `width` pieces from base + i*width on to member[i+1], then what it
@@ -96,22 +135,24 @@ static void add_ring(struct comm_rounds *r, const int *member, int n, int base, 
 static void gather_ring(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = r->pieces_per_whole = group->n_devices;
-    r->own = count_from(r->arena, 0, n);
+    const int *member = whole_ring(r, group);
+    r->own = places(r->arena, member, n);
     begin_round(r, n - 1);
-    add_ring(r, r->own, n, 0, 1);
+    add_ring(r, member, n, 0, 1);
 }
 
 /* Half of each piece goes round the other way, over the links' other direction. */
 static void gather_two_way(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = group->n_devices;
+    const int *member = whole_ring(r, group);
     r->pieces_per_whole = 2 * n;
-    r->own = count_from(r->arena, 0, n);
+    r->own = places(r->arena, member, n);
     begin_round(r, n - 1);
     for (int i = 0; i < n; i++) {
-        struct comm_hop hop = { i, (i + 1) % n, 0, 2 * n, 2 * i, -2, 1 };
+        struct comm_hop hop = { member[i], member[(i + 1) % n], 0, 2 * n, 2 * i, -2, 1 };
         add_hop(r, hop);
-        hop.to = (i + n - 1) % n;
+        hop.to = member[(i + n - 1) % n];
         hop.offset++;
         hop.shift = 2;
         add_hop(r, hop);
@@ -171,6 +212,7 @@ static void gather_bruck(struct comm_rounds *r, const struct comm_group *group)
 struct blocks {
     int n_blocks, per_block;
     int *member; /* [block][number in block]: index in device[] */
+    int *across; /* [number in block]: the same, in the order of the ring through all blocks */
 };
 
 /* Which of the keys is `wanted`? It is added if there is none. Devices mostly rise: then it is
@@ -221,13 +263,9 @@ static void add_inside(struct comm_rounds *r, const struct blocks *blocks)
 static void add_across(struct comm_rounds *r, const struct blocks *blocks)
 {
     int n = blocks->n_blocks;
-    int *member = NEW(r->arena, int, n);
     begin_round(r, n - 1);
-    for (int j = 0; j < blocks->per_block; j++) {
-        for (int b = 0; b < n; b++)
-            member[b] = blocks->member[b * blocks->per_block + j];
-        add_ring(r, member, n, j * n, 1);
-    }
+    for (int j = 0; j < blocks->per_block; j++)
+        add_ring(r, blocks->across + j * n, n, j * n, 1);
 }
 
 static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group *group)
@@ -236,11 +274,16 @@ static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group
     bool fits = divide(r->arena, group, r->block, &blocks);
     assert(fits);
     (void)fits;
-    int *own = NEW(r->arena, int, group->n_devices);
-    for (int b = 0; b < blocks.n_blocks; b++)
-        for (int j = 0; j < blocks.per_block; j++)
-            own[blocks.member[b * blocks.per_block + j]] = j * blocks.n_blocks + b;
-    r->own = own;
+    int n = blocks.n_blocks, per_block = blocks.per_block;
+    for (int b = 0; b < n; b++)
+        order_ring(r, group, blocks.member + b * per_block, per_block);
+    blocks.across = NEW(r->arena, int, group->n_devices);
+    for (int j = 0; j < per_block; j++) {
+        for (int b = 0; b < n; b++)
+            blocks.across[j * n + b] = blocks.member[b * per_block + j];
+        order_ring(r, group, blocks.across + j * n, n);
+    }
+    r->own = places(r->arena, blocks.across, group->n_devices);
     r->pieces_per_whole = group->n_devices;
     return blocks;
 }
@@ -255,8 +298,8 @@ static void gather_hierarchical(struct comm_rounds *r, const struct comm_group *
 /* --- broadcast, send --- */
 
 /* Down a binomial tree whose subtrees are neighbours: far away first, by few. With `scatter`
- * only what the subtree needs, the pieces of its devices; counted from the root. */
-static void add_tree(struct comm_rounds *r, int n, int root, bool scatter)
+ * only what the subtree needs, the pieces of its devices. The root is member[0]. */
+static void add_tree(struct comm_rounds *r, const int *member, int n, bool scatter)
 {
     int apart = 1;
     while (apart < n)
@@ -264,7 +307,7 @@ static void add_tree(struct comm_rounds *r, int n, int root, bool scatter)
     for (apart /= 2; apart >= 1; apart /= 2) {
         begin_round(r, 1);
         for (int i = 0; i + apart < n; i += 2 * apart) {
-            int left = n - i - apart, from = (root + i) % n, to = (root + i + apart) % n;
+            int left = n - i - apart, from = member[i], to = member[i + apart];
             if (scatter)
                 add_hop(r, (struct comm_hop){ .from = from,
                                               .to = to,
@@ -280,15 +323,26 @@ static void add_tree(struct comm_rounds *r, int n, int root, bool scatter)
 static void spread_tree(struct comm_rounds *r, const struct comm_group *group)
 {
     r->pieces_per_whole = 1;
-    add_tree(r, group->n_devices, group->root, false);
+    add_tree(r, count_from(r->arena, group->root, group->n_devices), group->n_devices, false);
+}
+
+/* The ring as it is met from the root on. */
+static const int *ring_from_root(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = group->n_devices, *rooted = NEW(r->arena, int, n);
+    const int *member = whole_ring(r, group), *place = places(r->arena, member, n);
+    for (int i = 0; i < n; i++)
+        rooted[i] = member[(place[group->root] + i) % n];
+    return rooted;
 }
 
 static void spread_scatter(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = r->pieces_per_whole = group->n_devices;
-    add_tree(r, n, group->root, true);
+    const int *member = ring_from_root(r, group);
+    add_tree(r, member, n, true);
     begin_round(r, n - 1);
-    add_ring(r, count_from(r->arena, group->root, n), n, 0, 1);
+    add_ring(r, member, n, 0, 1);
 }
 
 static void send(struct comm_rounds *r, const struct comm_group *group)
@@ -320,10 +374,11 @@ BACKWARDS(reduce_tree, spread_tree)
 static void reduce_gather(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = r->pieces_per_whole = group->n_devices;
+    const int *member = ring_from_root(r, group);
     begin_round(r, n - 1);
-    add_ring(r, count_from(r->arena, group->root, n), n, 0, 1);
+    add_ring(r, member, n, 0, 1);
     turn_round(r, 0);
-    add_tree(r, n, group->root, true);
+    add_tree(r, member, n, true);
     turn_round(r, 1);
     for (int k = 1; k < r->n_rounds; k++)
         r->round[k].sums = false;
@@ -558,9 +613,10 @@ bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
            (algorithm->needs != IN_BLOCKS || divides(group, block));
 }
 
-void hp_comm_rounds(struct arena *arena, const struct comm_algorithm *algorithm,
-                    const struct comm_group *group, int block, struct comm_rounds *out)
+void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
+                    const struct comm_algorithm *algorithm, const struct comm_group *group,
+                    int block, struct comm_rounds *out)
 {
-    *out = (struct comm_rounds){ .arena = arena, .block = block };
+    *out = (struct comm_rounds){ .arena = arena, .machine = machine, .block = block };
     algorithm->write(out, group);
 }

@@ -27,6 +27,7 @@ struct comm_round {
 
 struct comm_rounds {
     struct arena *arena;
+    const struct hypar_machine *machine;
     int block;            /* devices that work together first; of algorithms in blocks */
     int pieces_per_whole; /* the `bytes` of a collective are so many pieces */
     int n_rounds, round_capacity;
@@ -68,7 +69,8 @@ bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
                             const struct comm_group *group, int block);
 
 /* Write the rounds of an algorithm that fits into memory of `arena`. */
-void hp_comm_rounds(struct arena *arena, const struct comm_algorithm *algorithm,
-                    const struct comm_group *group, int block, struct comm_rounds *out);
+void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
+                    const struct comm_algorithm *algorithm, const struct comm_group *group,
+                    int block, struct comm_rounds *out);
 
 #endif /* COST_COLLECTIVE_ROUNDS_H */

@@ -131,6 +131,11 @@ struct topology {
     int (*route)(const struct hypar_machine *machine, int from, int to, int *links, int max);
     /* Fill ways and bytes_per_s. */
     int (*levels)(const struct hypar_machine *machine, struct hypar_level *levels);
+    /* An order of `n` devices, as indices of device[], in which each is next to the one before
+     * and the last to the first; false: none is known. NULL where no other order than that of
+     * numbers is better. */
+    bool (*cycle)(struct arena *scratch, const struct hypar_machine *machine, const int *device,
+                  int n, int *order);
 };
 
 struct hypar_machine {

@@ -9,4 +9,9 @@ extern const struct topology hp_torus, hp_mesh, hp_ring; /* grid.c */
 extern const struct topology hp_full;                    /* full.c */
 extern const struct topology hp_cluster, hp_local;       /* cluster.c */
 
+/* grid_cycle.c: the `cycle` of a torus or mesh. Finds one in all groups that are some rows,
+ * columns, ... of the grid, if there is one. */
+bool hp_grid_cycle(struct arena *scratch, const struct hypar_machine *machine,
+                   const int *device, int n, int *order);
+
 #endif /* MACHINE_TOPOLOGY_H */

@@ -153,14 +153,15 @@ static const struct comm_hop *hop_of(const struct flow *f, const struct comm_rou
 }
 
 /* Follow the pieces through all messages. */
-static void check_flow(const struct comm_group *group, const struct comm_way *way,
-                       const struct comm_messages *messages, double bytes)
+static void check_flow(const struct hypar_machine *machine, const struct comm_group *group,
+                       const struct comm_way *way, const struct comm_messages *messages,
+                       double bytes)
 {
     struct arena arena = { 0 };
     struct comm_rounds rounds;
     int number, n = group->n_devices, s = 0;
-    hp_comm_rounds(&arena, row_of(group->kind, way->algorithm, &number), group, way->block,
-                   &rounds);
+    hp_comm_rounds(&arena, machine, row_of(group->kind, way->algorithm, &number), group,
+                   way->block, &rounds);
     struct flow f = { .group = group, .rounds = &rounds, .messages = messages };
     f.n_pieces = group->kind == COMM_ALL_TO_ALL ? n * n : rounds.pieces_per_whole;
     f.wasteful = strcmp(way->algorithm, "scatter, all-gather") == 0;
@@ -200,8 +201,8 @@ static void check_way(const struct hypar_machine *machine, const struct comm_gro
     double *load_s = NEW(&arena, double, n_links), *total_s = NEW(&arena, double, n_links);
     int *route = NEW(&arena, int, hypar_machine_longest_route(machine) + 1);
     double fixed_s = 0, s_per_byte = 0;
-    hp_comm_rounds(&arena, row_of(group->kind, way->algorithm, &number), group, way->block,
-                   &rounds);
+    hp_comm_rounds(&arena, machine, row_of(group->kind, way->algorithm, &number), group,
+                   way->block, &rounds);
     for (int r = 0; r < rounds.n_rounds; r++)
         for (int k = 0; k < rounds.round[r].repeat; k++) {
             double latency_s = 0, longest_s = 0;
@@ -333,7 +334,7 @@ static void check_one(const struct hypar_machine *machine, const struct comm_gro
     struct comm_messages messages;
     hp_comm_messages(&arena, machine, group, way, bytes, &messages);
     assert_int_equal(messages.n, way->n_messages);
-    check_flow(group, way, &messages, bytes);
+    check_flow(machine, group, way, &messages, bytes);
     check_way(machine, group, way);
     check_sent(group, way, &messages, bytes);
 
@@ -450,6 +451,7 @@ static void every_algorithm(void **state)
         "torus:3x6",
         "torus:2x3x3",
         "mesh:3x6",
+        "mesh:2x3x3",
         "ring:18",
         "full:18",
         "cluster:3x6,nics=1",
@@ -673,6 +675,156 @@ static void large_groups(void **state)
     hypar_machine_free(machine);
 }
 
+/* --- rings through grids --- */
+
+/* Some rows, columns, ... of a grid: of each dimension n coordinates from `first` on, `apart`;
+ * all if n is 0. */
+struct sub_grid {
+    const char *machine;
+    int apart;
+    int n[MACHINE_MAX_DIMS], first[MACHINE_MAX_DIMS];
+};
+
+static int list_devices(const struct hypar_machine *machine, const struct sub_grid *grid,
+                        int *device)
+{
+    const struct part *part = machine->parts;
+    int n = 0;
+    for (int i = 0; i < part->n_devices; i++) {
+        bool there = true;
+        for (int d = part->n_dims - 1, rest = i; d >= 0; rest /= part->dim[d], d--) {
+            int size = part->dim[d], at = (rest % size - grid->first[d] + size) % size;
+            there &= !grid->n[d] || (at % grid->apart == 0 && at / grid->apart < grid->n[d]);
+        }
+        if (there)
+            device[n++] = i;
+    }
+    return n;
+}
+
+/* A ring from neighbour to neighbour: 2 (n-1) rounds of one message's latency, in which each
+ * link carries 1/n of the bytes; half of that where both directions are used. Members that are
+ * apart take the links in between and no others. */
+static void rings_follow_neighbours(void **state)
+{
+    (void)state;
+    /* clang-format off */
+    static const struct sub_grid grids[] = {
+        { "mesh:4x4", 1, { 0 }, { 0 } },
+        { "mesh:2x8", 1, { 0 }, { 0 } },
+        { "mesh:8x2", 1, { 0 }, { 0 } },
+        { "mesh:3x4", 1, { 0 }, { 0 } },
+        { "mesh:2x2x4", 1, { 0 }, { 0 } },
+        { "mesh:3x5x2", 1, { 0 }, { 0 } },
+        { "torus:4x4", 1, { 0 }, { 0 } },
+        { "torus:3x4", 1, { 0 }, { 0 } },
+        { "torus:2x2x2x2", 1, { 0 }, { 0 } },
+        { "torus:3x3", 1, { 0 }, { 0 } },
+        { "torus:5x3x3", 1, { 0 }, { 0 } },
+        { "torus:8", 1, { 0 }, { 0 } },
+        { "mesh:4x4", 1, { 2, 2 }, { 1, 2 } },
+        { "mesh:4x4", 1, { 2, 4 }, { 2, 0 } },
+        { "mesh:4x4", 1, { 3, 2 }, { 0 } },
+        { "mesh:4x4x4", 1, { 1, 2, 3 }, { 3 } },
+        { "torus:4x4", 1, { 2, 4 }, { 0 } },
+        { "torus:4x4", 1, { 4, 2 }, { 0, 3 } }, /* over the edge */
+        { "torus:4x4", 1, { 1, 4 }, { 2, 0 } },
+        { "torus:4x4", 1, { 4, 1 }, { 0, 1 } },
+        { "torus:6x6", 1, { 3, 2 }, { 4, 5 } },
+        { "torus:3x6", 1, { 2, 5 }, { 0 } },
+        { "mesh:4x4", 2, { 2, 2 }, { 0, 1 } },
+        { "mesh:5x4", 2, { 3, 2 }, { 0, 1 } },
+        { "torus:6x6", 2, { 3, 3 }, { 1, 0 } },
+        { "torus:8x8", 2, { 4, 4 }, { 0, 1 } },
+        { "torus:8x8", 2, { 2, 3 }, { 0, 6 } },
+    };
+    /* clang-format on */
+    for (size_t i = 0; i < sizeof grids / sizeof *grids; i++) {
+        char word[64];
+        int device[64];
+        snprintf(word, sizeof word, "%s,bandwidth=1GB/s,latency=1us", grids[i].machine);
+        struct hypar_machine *machine = machine_of(word);
+        struct arena arena = { 0 };
+        int n = list_devices(machine, &grids[i], device);
+        print_message("%s, %d devices\n", word, n);
+        struct comm_group group = { COMM_ALL_REDUCE, n, device, 0 };
+        const struct comm_model *model = hp_comm_model(&arena, machine, &group);
+        assert_string_equal(model->way[0].algorithm, "ring");
+        assert_string_equal(model->way[1].algorithm, "two-way ring");
+        for (int w = 0; w < 2; w++) {
+            assert_near(model->way[w].fixed_s, 2e-6 * grids[i].apart * (n - 1));
+            assert_near(model->way[w].s_per_byte, (w ? 1e-9 : 2e-9) * (n - 1) / n);
+        }
+        hp_arena_free(&arena);
+        hypar_machine_free(machine);
+    }
+}
+
+/* Some coordinates of each dimension, any of them, or (now and then) devices in a row. */
+static int choose_on_grid(struct random *random, const struct part *part, int *device)
+{
+    bool there[MACHINE_MAX_DIMS][8], in_a_row = hp_random_below(random, 4) == 0;
+    int n = 0, first = (int)hp_random_below(random, part->n_devices);
+    for (int d = 0; d < part->n_dims; d++)
+        for (int c = 0; c < part->dim[d]; c++)
+            there[d][c] = hp_random_below(random, 3) > 0;
+    for (int i = 0; i < part->n_devices; i++) {
+        bool chosen = true;
+        for (int d = part->n_dims - 1, rest = i; d >= 0; rest /= part->dim[d], d--)
+            chosen &= there[d][rest % part->dim[d]];
+        if (in_a_row ? i >= first : chosen)
+            device[n++] = i;
+    }
+    return n;
+}
+
+static const struct comm_way *same_way(const struct comm_model *model,
+                                       const struct comm_way *way)
+{
+    for (int w = 0; w < model->n_ways; w++)
+        if (strcmp(model->way[w].algorithm, way->algorithm) == 0 &&
+            model->way[w].block == way->block)
+            return &model->way[w];
+    return NULL;
+}
+
+/* No ring, of all devices or of a block, is slower than one in the order of numbers. */
+static void no_ring_is_slower(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "mesh:4x4",  "mesh:3x5",    "mesh:8x8",
+                                         "torus:4x4", "torus:3x5",   "torus:8x8",
+                                         "torus:7x4", "torus:4x4x4", "mesh:4x3x2" };
+    static const enum comm_kind kinds[] = { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER,
+                                            COMM_ALL_GATHER };
+    struct random random = { 20251 };
+    int device[64], faster = 0;
+    for (int trial = 0; trial < 600; trial++) {
+        struct hypar_machine *machine = machine_of(words[trial % 9]);
+        struct arena arena = { 0 };
+        int n = choose_on_grid(&random, machine->parts, device);
+        struct comm_group group = { kinds[trial % 3], n, device, 0 };
+        const struct topology *topology = machine->topology;
+        struct topology by_number = *topology;
+        by_number.cycle = NULL;
+        const struct comm_model *now = n ? hp_comm_model(&arena, machine, &group) : NULL;
+        machine->topology = &by_number;
+        const struct comm_model *before = n ? hp_comm_model(&arena, machine, &group) : NULL;
+        machine->topology = topology;
+        for (int w = 0; now && w < now->n_ways; w++) {
+            const struct comm_way *way = &now->way[w], *other = same_way(before, way);
+            if (!other) /* levels that divide a group alike count once */
+                continue;
+            assert_true(way->fixed_s <= other->fixed_s * (1 + 1e-12));
+            assert_true(way->s_per_byte <= other->s_per_byte * (1 + 1e-12));
+            faster += way->s_per_byte < other->s_per_byte * (1 - 1e-12);
+        }
+        hp_arena_free(&arena);
+        hypar_machine_free(machine);
+    }
+    assert_true(faster > 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -680,7 +832,8 @@ int main(void)
         cmocka_unit_test(cards_are_shared),     cmocka_unit_test(messages_at_once),
         cmocka_unit_test(large_groups),         cmocka_unit_test(spread_messages),
         cmocka_unit_test(every_algorithm),      cmocka_unit_test(servers_are_asked_for),
-        cmocka_unit_test(rows_have_words),
+        cmocka_unit_test(rows_have_words),      cmocka_unit_test(rings_follow_neighbours),
+        cmocka_unit_test(no_ring_is_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -96,6 +96,30 @@ static void a_step_is_computing_and_sums(void **state)
     }
 }
 
+/* On grids, too, a ring passes from neighbour to neighbour: a step that is little but one sum
+ * takes what its bytes take on links of their own, as one task and message by message. */
+static void rings_follow_neighbours(void **state)
+{
+    (void)state;
+    static const char *const grids[] = { "mesh:4x4",  "mesh:2x8",  "torus:2x2x2x2",
+                                         "torus:4x4", "torus:3x4", "ring:16" };
+    const double bytes = 4 * 1024 * 1024, bytes_per_s = 1e6;
+    for (size_t g = 0; g < sizeof grids / sizeof *grids; g++) {
+        char word[64];
+        snprintf(word, sizeof word, "%s,bandwidth=1MB/s,latency=0", grids[g]);
+        struct setting s = data_parallel("mlp:1024-1024", 48, word);
+        double n = hypar_machine_device_count(s.machine);
+        double one_way_s = 2 * (n - 1) / n * bytes / bytes_per_s;
+        for (int expand = 0; expand < 2; expand++) {
+            struct hypar_sim_options how = { .expand_collectives = expand };
+            expect_near(grids[g], summary_of(s.plan, &how).step_s, one_way_s / 2, .01);
+            how.all_reduce = "ring";
+            expect_near(grids[g], summary_of(s.plan, &how).step_s, one_way_s, .01);
+        }
+        release(&s);
+    }
+}
+
 /* The events say how it is done, and there are as many messages as that has. */
 static int count_events(const struct hypar_plan *plan, struct hypar_sim_options how,
                         const char *name)
@@ -215,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_step_is_computing_and_sums),
+        cmocka_unit_test(rings_follow_neighbours),
         cmocka_unit_test(expanded_messages_are_its_own),
         cmocka_unit_test(delta_finds_the_same),
         cmocka_unit_test(searches_use_it),
