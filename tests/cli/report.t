@@ -12,12 +12,12 @@ $ cd $TMP && grep -c -E 'https?://' report.html; grep -o -E 'https?://[a-z0-9./]
 What the page is told, which is what other commands tell.
 $ cd $TMP && hypar report plan.json --json | grep -E '"(step_s|mfu|batch)": ' | head -3
 >     "batch": 32,
->     "step_s": 1.9701846e-05,
->     "mfu": 0.06463541247227084,
+>     "step_s": 1.5941846e-05,
+>     "mfu": 0.07988014328297735,
 $ cd $TMP && hypar simulate plan.json --json | grep -E '"(step_s|mfu|batch)": '
->   "step_s": 1.9701846e-05,
+>   "step_s": 1.5941846e-05,
 >   "batch": 32,
->   "mfu": 0.06463541247227084,
+>   "mfu": 0.07988014328297735,
 
 Beside it what planners find, and what was measured.
 $ cd $TMP && hypar report plan.json --planner dp,hypar --json | grep -E '"(plan|planner)": "'

@@ -21,7 +21,7 @@ $ cd $TMP && hypar compare lenet5 --batch 8 --on torus:2x2 --planner dp,mp --svg
 > >lenet5, batch 8, on 4 devices</text>
 > >a simulated training step</text>
 > >dp</text>
-> >18.6 us</text>
+> >14.8 us</text>
 > >mp</text>
 > >39.2 us</text>
 
