@@ -86,17 +86,20 @@ static int power_of_two_below(int n) /* the largest that is not above n */
 static void order_ring(struct comm_rounds *r, const struct comm_group *group, int *member,
                        int n)
 {
-    if (!r->machine->topology->cycle)
+    const struct topology *topology = r->machine->topology;
+    if (!topology->cycle)
         return;
+    struct arena_mark mark = hp_arena_mark(r->arena);
     int *device = NEW(r->arena, int, n), *order = NEW(r->arena, int, n);
     for (int i = 0; i < n; i++)
         device[i] = group->device[member[i]];
-    if (!r->machine->topology->cycle(r->arena, r->machine, device, n, order))
-        return;
-    for (int i = 0; i < n; i++)
-        order[i] = member[order[i]];
-    for (int i = 0; i < n; i++)
-        member[i] = order[i];
+    if (topology->cycle(r->arena, r->machine, device, n, order)) {
+        for (int i = 0; i < n; i++)
+            order[i] = member[order[i]];
+        for (int i = 0; i < n; i++)
+            member[i] = order[i];
+    }
+    hp_arena_release(r->arena, mark);
 }
 
 /* All of the group in the order of a ring. */
