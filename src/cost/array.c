@@ -8,11 +8,11 @@ double hp_array_step_s(double macs, int n_devices, double bytes_times_hops)
 }
 
 double hp_array_energy_j(const struct array_work *work, const struct hypar_device *device,
-                         double link_j_per_bit)
+                         double link_j_per_bit, enum hypar_precision precision)
 {
-    double mac_j =
-        device->add_j + device->multiply_j + HP_SRAM_WORDS_PER_MAC * device->sram_access_j;
+    struct work macs = { .macs = work->macs };
+    struct work_energy done = hp_work_energy(&macs, device, precision);
     double send_j = 2 * device->dram_access_j + 8 * HP_WORD_BYTES * link_j_per_bit;
-    return work->macs * mac_j + work->dram_words * device->dram_access_j +
+    return done.arithmetic_j + done.sram_j + work->dram_words * device->dram_access_j +
            work->sent_words * send_j;
 }

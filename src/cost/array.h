@@ -4,6 +4,7 @@
 #define COST_ARRAY_H
 
 #include <hypar/machine.h>
+#include <hypar/plan.h>
 
 /* HyPar's evaluation of its 16-accelerator array (HPCA 2019, section 6) as a formula. The
  * paper's simulator is not published; with these two constants, found by fitting, the formula
@@ -23,8 +24,9 @@ struct array_work {
     double sent_words; /* each read there, sent, written here */
 };
 
-/* Joules. A multiply-add is one add, one multiply and three SRAM words (assumed). */
+/* Joules. A multiply-add is one add, one multiply and three SRAM words (assumed), each as wide
+ * as an element of this precision. A word that is sent counts one link, however far it goes. */
 double hp_array_energy_j(const struct array_work *work, const struct hypar_device *device,
-                         double link_j_per_bit);
+                         double link_j_per_bit, enum hypar_precision precision);
 
 #endif /* COST_ARRAY_H */

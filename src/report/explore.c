@@ -10,16 +10,23 @@
 
 enum { WIDEST_LEVELS = 64 }; /* longer ones are left to JSON and CSV */
 
+/* The paper has no energy of links, so that topologies are alike to it. */
+#define ONE_LINK                                                                              \
+    "Energy in closed form: a byte sent counts one link on every topology; --cost simulated " \
+    "counts each link that it crosses."
+
 static const struct {
     const char *word, *text;
 } costs[] = {
     [HYPAR_COST_ARRAY] = { "array",
                            "Times by the paper's model (HyPar's array): exchange after "
-                           "computation, bytes one after another." },
-    [HYPAR_COST_LEVELS] = { "levels", "Times by the paper's model (the machine's levels): "
-                                      "exchange after computation, levels one after another." },
-    [HYPAR_COST_SIMULATED] = { "simulated", "Times of simulated steps, as 'hypar plan' and "
-                                            "'hypar simulate' tell them." },
+                           "computation, bytes one after another. " ONE_LINK },
+    [HYPAR_COST_LEVELS] = { "levels",
+                            "Times by the paper's model (the machine's levels): "
+                            "exchange after computation, levels one after another. " ONE_LINK },
+    [HYPAR_COST_SIMULATED] = { "simulated",
+                               "Times and energy of simulated steps, as 'hypar plan' and "
+                               "'hypar simulate' tell them." },
 };
 
 /* Text -------------------------------------------------------------------------------- */

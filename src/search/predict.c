@@ -129,7 +129,8 @@ static double energy(const struct problem *problem, const struct step_work *step
         .dram_words = words * 3 * n * hp_partition_footprint(p, partition),
         .sent_words = words * 2 * partition->total_elements,
     };
-    return hp_array_energy_j(&work, &step->device, step->link_j_per_bit);
+    return hp_array_energy_j(&work, &step->device, step->link_j_per_bit,
+                             problem->options->precision);
 }
 
 struct step_work hp_step_work(const struct problem *problem)

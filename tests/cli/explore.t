@@ -13,7 +13,8 @@ $ hypar explore lenet-c --on htree:16 --levels H1,H4 --fix H2=0010,H3=0000 --joi
 > Gain over data parallel, speedup over one device; better: how many choices are
 > strictly better.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another.
+> one after another. Energy in closed form: a byte sent counts one link on every
+> topology; --cost simulated counts each link that it crosses.
 
 And of vgg-a; what is not explored stays as the planner has it.
 $ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
@@ -30,7 +31,8 @@ $ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
 > Gain over data parallel, speedup over one device; better: how many choices are
 > strictly better.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another.
+> one after another. Energy in closed form: a byte sent counts one link on every
+> topology; --cost simulated counts each link that it crosses.
 
 Array sizes and topologies.
 $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
@@ -47,7 +49,8 @@ $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another.
+> one after another. Energy in closed form: a byte sent counts one link on every
+> topology; --cost simulated counts each link that it crosses.
 $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt
 > lenet-c, batch 256: 2 machines
 >
@@ -68,7 +71,8 @@ $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another.
+> one after another. Energy in closed form: a byte sent counts one link on every
+> topology; --cost simulated counts each link that it crosses.
 
 Bandwidths, on other devices: time by levels.
 $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar
@@ -80,7 +84,8 @@ $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --plan
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (the machine's levels): exchange after computation,
-> levels one after another.
+> levels one after another. Energy in closed form: a byte sent counts one link on
+> every topology; --cost simulated counts each link that it crosses.
 
 By the simulator: what 'hypar plan' tells of the same plan.
 $ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
@@ -94,7 +99,8 @@ $ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
 > On htree:16 1 of 16 choices is better than that of hypar, the best by 20 %.
 > Gain over data parallel, speedup over one device; better: how many choices are
 > strictly better.
-> Times of simulated steps, as 'hypar plan' and 'hypar simulate' tell them.
+> Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
+> them.
 $ for p in hypar dp owt mp; do hypar explore lenet-c --on htree:16 --devices 16 --planner $p --cost simulated --json | grep -o '"step_s": [0-9.e-]*'; hypar plan lenet-c --on htree:16 --planner $p --json -q | grep -m 1 -o '"step_s": [0-9.e-]*'; done
 > "step_s": 0.0085116511
 > "step_s": 0.0085116511
@@ -108,6 +114,13 @@ $ hypar explore mlp:64-32-10 --on full:2,device=A100 --levels H1 --cost simulate
 > "cost": "simulated"
 > "choice": "accpar", "step_s": 0.000138547365
 > "step_s": 0.000138547365
+
+Energy scales with the width of what is computed and sent, in closed form as simulated.
+$ for p in fp32 fp16; do hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --json | grep -o '"energy_j": [0-9]*'; hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost simulated --json | grep -o '"energy_j": [0-9]*'; done
+> "energy_j": 14
+> "energy_j": 15
+> "energy_j": 7
+> "energy_j": 7
 
 As JSON; every point as CSV; a picture.
 $ hypar explore mlp:64-32-10 --on htree:2 --levels H1 --json

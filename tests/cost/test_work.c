@@ -367,16 +367,19 @@ static void energy(void **state)
     assert_close(e.dram_j, 7e6 * 640e-12);
     struct array_work array = { .macs = 3e9, .dram_words = 7e6, .sent_words = 5e5 };
     double link_j = 6.78e-12;
-    assert_close(hp_array_energy_j(&array, device, link_j),
+    assert_close(hp_array_energy_j(&array, device, link_j, HYPAR_FP32),
                  total_j(&e) + hp_message_dram_j(4 * 5e5, device, device) + 5e5 * 32 * link_j);
     assert_close(hp_message_dram_j(4 * 5e5, device, device), 5e5 * 2 * 640e-12);
-    assert_close(hp_array_energy_j(&array, device, link_j), /* by hand */
+    assert_close(hp_array_energy_j(&array, device, link_j, HYPAR_FP32), /* by hand */
                  3e9 * 19.6e-12 + 7e6 * 640e-12 + 5e5 * (1280e-12 + 32 * 6.78e-12));
 
     struct work_energy half = hp_work_energy(&work, device, HYPAR_BF16);
     struct work_energy twice = hp_work_energy(&work, device, HYPAR_FP64);
     assert_close(2 * half.arithmetic_j, e.arithmetic_j);
     assert_close(2 * half.sram_j, e.sram_j);
+    assert_close(hp_array_energy_j(&array, device, link_j, HYPAR_FP32) -
+                     hp_array_energy_j(&array, device, link_j, HYPAR_BF16),
+                 half.arithmetic_j + half.sram_j);
     assert_close(half.dram_j, e.dram_j); /* bytes are bytes */
     assert_close(twice.arithmetic_j + twice.sram_j, 2 * (e.arithmetic_j + e.sram_j));
 

@@ -364,7 +364,8 @@ static void predict(const struct choice *c, const struct looking *looking,
         .comm_s = w->comm_s,
         .samples_per_s = w->step_s > 0 ? samples / w->step_s : 0,
         .comm_bytes = w->comm_bytes,
-        .energy_j = hp_array_energy_j(&energy, &work.device, work.link_j_per_bit),
+        .energy_j = hp_array_energy_j(&energy, &work.device, work.link_j_per_bit,
+                                      c->problem->options->precision),
         .state_bytes = hp_plan_fullest(looking->plan, c->problem->limit_bytes).need,
     };
     if (w->step_s > 0)

@@ -177,7 +177,8 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     for (int op = 0; op < p->graph->n_ops; op++)
         done.dram_words += dram_words(s, op);
     done.sent_words = out->comm_bytes / HP_WORD_BYTES;
-    out->energy_j = hp_array_energy_j(&done, &work.device, work.link_j_per_bit);
+    out->energy_j =
+        hp_array_energy_j(&done, &work.device, work.link_j_per_bit, p->options->precision);
     out->state_bytes = hp_plan_fullest(found->plan, p->limit_bytes).need;
 }
 

@@ -242,7 +242,8 @@ static double energy_j(const struct problem *problem, const struct cut_states *s
     struct array_work work = { .macs = step.macs,
                                .dram_words = 3 * bytes / 4,
                                .sent_words = sent_bytes / 4 };
-    return hp_array_energy_j(&work, &step.device, step.link_j_per_bit);
+    return hp_array_energy_j(&work, &step.device, step.link_j_per_bit,
+                             problem->options->precision);
 }
 
 static void predict(const struct problem *problem, struct hypar_found *found,
