@@ -13,6 +13,8 @@ static const struct argp_option options[] = {
     { "devices", OPT_DEVICES, "LIST", 0, "numbers of devices: 16,48 or, doubling, 1..64", 0 },
     { "topology", OPT_TOPOLOGY, "LIST", 0, "topologies: htree,torus", 0 },
     { "bandwidth", OPT_BANDWIDTH, "LIST", 0, "bandwidths of a link: 0.1GB/s,1.6Gb/s", 0 },
+    { "sweep", OPT_SWEEP, "WORD=LIST", 0,
+      "any figure of the machine's word: memory-bandwidth=1TB/s,2TB/s; can be given again", 0 },
     { "planner", OPT_PLANNER, "LIST", 0,
       "planners to compare; the first fills in what is not explored (hypar,dp); of several "
       "batches whose plans (auto)",
@@ -29,7 +31,7 @@ static const struct argp_option options[] = {
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
       "choices: where time comes from: array (HyPar's accelerators), levels, paper (the one of "
-      "both that the device is for) or simulated (paper)",
+      "both that the device is for) or simulated (paper; with --sweep simulated)",
       0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,
@@ -46,13 +48,22 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
+/* An enum hypar_explore_cost, in the order of its words; -1: not one of them. The paper's model
+ * knows few of the figures that can be swept. */
+static int cost_of(const struct args *args)
+{
+    if (args->cost)
+        return opt_find_word(OPT_COST, args->cost);
+    return args->sweep.n ? HYPAR_COST_SIMULATED : HYPAR_COST_AUTO;
+}
+
 static enum hypar_status read_cost(const struct args *args, enum hypar_explore_cost *cost,
                                    struct hypar_error *err)
 {
-    int word = args->cost ? opt_find_word(OPT_COST, args->cost) : 0;
+    int word = cost_of(args);
     if (word < 0)
         return opt_unknown_word(OPT_COST, args->cost, err);
-    *cost = (enum hypar_explore_cost)word; /* paper, array, levels, simulated */
+    *cost = (enum hypar_explore_cost)word;
     return HYPAR_OK;
 }
 
@@ -71,6 +82,9 @@ static enum hypar_status read_options(const struct args *args,
                                            .devices = args->devices,
                                            .topologies = args->topology,
                                            .bandwidths = args->bandwidth,
+                                           .sweeps = args->sweep.text,
+                                           .n_sweeps = args->sweep.n,
+                                           .machine = args->machine,
                                            .planners = args->planner,
                                            .joint = args->joint,
                                            .objective = choices.objective,
@@ -84,9 +98,10 @@ static enum hypar_status read_options(const struct args *args,
         return status;
     if (!args->machine)
         return opt_usage(err, "explore: missing --on MACHINE; see 'hypar explore --help'");
-    if (!args->levels && !args->layers && !args->devices && !args->topology && !args->bandwidth)
+    if (!args->levels && !args->layers && !args->devices && !args->topology &&
+        !args->bandwidth && !args->sweep.n)
         return opt_usage(err, "explore: nothing to vary, expected --levels, --layers, "
-                              "--devices, --topology or --bandwidth");
+                              "--devices, --topology, --bandwidth or --sweep");
     return HYPAR_OK;
 }
 
@@ -261,10 +276,13 @@ static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
                                        .devices = args->devices,
                                        .topologies = args->topology,
                                        .bandwidths = args->bandwidth,
+                                       .sweeps = args->sweep.text,
+                                       .n_sweeps = args->sweep.n,
                                        .planners = args->planner };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile = NULL;
     struct hypar_machine *machine = NULL;
+    how.search.machine = args->machine;
     how.search.memory_bytes = args->memory_bytes;
     how.search.micro_batches = args->micro_batches;
     if (!args->machine)
@@ -300,21 +318,16 @@ static const char *option_of_choices(const struct args *args)
                           : NULL;
 }
 
-static bool is_simulated(const struct args *args)
-{
-    return args->cost && opt_find_word(OPT_COST, args->cost) == HYPAR_COST_SIMULATED;
-}
-
 static const char *option_of_plans(const struct args *args)
 {
-    return args->memory_bytes > 0                   ? "memory"
-           : args->micro_batches                    ? "micro-batches"
-           : args->dropout_masks                    ? "dropout-masks"
-           : args->recompute                        ? "recompute"
-           : args->shard                            ? "shard"
-           : args->framework && !is_simulated(args) ? "framework"
-           : args->budget_s > 0                     ? "budget"
-                                                    : NULL;
+    return args->memory_bytes > 0                                     ? "memory"
+           : args->micro_batches                                      ? "micro-batches"
+           : args->dropout_masks                                      ? "dropout-masks"
+           : args->recompute                                          ? "recompute"
+           : args->shard                                              ? "shard"
+           : args->framework && cost_of(args) != HYPAR_COST_SIMULATED ? "framework"
+           : args->budget_s > 0                                       ? "budget"
+                                                                      : NULL;
 }
 
 /* Several batches, or a planner that has no choices level by level, where none are asked for.

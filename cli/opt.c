@@ -64,6 +64,7 @@ static const struct value {
       1 << 20 },
     { OPT_BUDGET, "--budget", DURATION, offsetof(struct args, budget_s), 0, 0 },
     { OPT_FIX, "--fix", TEXTS, offsetof(struct args, fix), 0, 0 },
+    { OPT_SWEEP, "--sweep", TEXTS, offsetof(struct args, sweep), 0, 0 },
     { OPT_FORWARD, "--forward", FLAG, offsetof(struct args, forward), 0, 0 },
     { OPT_FOLLOW_LINKS, "--follow-links", FLAG, offsetof(struct args, follow_links), 0, 0 },
     { OPT_FREE_TRANSFERS, "--free-transfers", FLAG, offsetof(struct args, free_transfers), 0,

@@ -50,6 +50,7 @@ enum opt_key {
     OPT_LEVELS,
     OPT_MARK,
     OPT_SVG,
+    OPT_SWEEP,
     OPT_TOPOLOGY,
     OPT_FREE_TRANSFERS,
     OPT_MICRO_BATCHES,
@@ -144,7 +145,7 @@ struct args {
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
-    } fix;
+    } fix, sweep;
     int64_t batch, seed, check_delta, operators, proposals, stages, micro_batches, minibatches;
     int64_t replicas, tensor, pipeline, chunks, max_tensor, max_pipeline;
     int64_t steps, ranks, threads, warm_up, every, test_every;

@@ -12,10 +12,27 @@
 #define HYPAR_EXPLORE_H
 
 #include <hypar/search.h>
+#include <hypar/tool.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* Something that machines differ in: topology, bandwidth and other options of their words,
+ * devices; in this order, the last varying fastest. */
+struct hypar_explore_axis {
+    const char *name;
+    int n_values;
+    bool words;  /* values are words: their numbers only count them */
+    bool shapes; /* `shape` of a machine tells it */
+    enum hypar_unit unit;
+};
+
+/* What one machine has there. */
+struct hypar_explore_value {
+    const char *text; /* as it was asked for */
+    double number;
+};
 
 /* Where the time of a step comes from. */
 enum hypar_explore_cost {
@@ -34,8 +51,11 @@ struct hypar_explore_options {
     const char *devices;    /* "1..64" (doubling), "16,48": sizes in place of the machine's */
     const char *topologies; /* "htree,torus" */
     const char *bandwidths; /* "0.1GB/s,1.6Gb/s": of a link and direction */
-    const char *planners;   /* what is compared, the first fills in; NULL: "hypar,dp" */
-    bool joint;             /* hypar and accpar with all levels at once, too */
+    const char *const *sweeps; /* "latency=1us,2us": any option of a word that is a number */
+    int n_sweeps;
+    const char *machine;  /* what it is called in reports; NULL: by its word */
+    const char *planners; /* what is compared, the first fills in; NULL: "hypar,dp" */
+    bool joint;           /* hypar and accpar with all levels at once, too */
     enum hypar_explore_cost cost;
     const struct hypar_sim_options *simulation; /* HYPAR_COST_SIMULATED: how; NULL: plainly */
     enum hypar_objective objective;
@@ -74,7 +94,9 @@ struct hypar_explored {
 /* One machine of the exploration. */
 struct hypar_explore_site {
     const struct hypar_machine *machine;
-    const char *word; /* that names it; "the machine" where none can */
+    const char *word;  /* that names it; of a device that no word names, that tells it apart */
+    const char *shape; /* "torus:4x4"; NULL: of explicit nodes and links */
+    const struct hypar_explore_value *value; /* by axis */
     int n_levels;
     int n_groups;                 /* levels or layers that are explored */
     int64_t n_points;             /* choices enumerated; 0: none */
@@ -87,6 +109,11 @@ struct hypar_explore_site {
 HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *exploration);
 HYPAR_API struct hypar_explore_site
 hypar_exploration_site(const struct hypar_exploration *exploration, int site);
+
+/* What they differ in; and what the machine is called that they are variants of. */
+HYPAR_API const struct hypar_explore_axis *
+hypar_exploration_axes(const struct hypar_exploration *exploration, int *n);
+HYPAR_API const char *hypar_exploration_machine(const struct hypar_exploration *exploration);
 
 /* Was it stopped before all machines were done? */
 HYPAR_API bool hypar_exploration_interrupted(const struct hypar_exploration *exploration);
@@ -134,14 +161,17 @@ HYPAR_API double hypar_exploration_merit(const struct hypar_exploration *explora
 /* Batches on machines ------------------------------------------------------------------- */
 
 struct hypar_sweep_options {
-    const char *batches;    /* "64..4096" (doubling), "64,96"; NULL: one, asked for as 0 */
-    const char *devices;    /* these three as in struct hypar_explore_options */
-    const char *topologies; /* ... */
-    const char *bandwidths; /* ... */
-    const char *planners;   /* "3d,dp": the fastest plan of theirs that fits; NULL: "auto" */
-    /* How plans are searched for and simulated; `planner`, `model` and `machine` are not looked
-     * at. `threads` are those of the sweep: each search has one. Once `stop` is set, points
-     * that are not done are HYPAR_SWEPT_NOT_TRIED; HYPAR_INFEASIBLE if none was done. */
+    const char *batches;       /* "64..4096" (doubling), "64,96"; NULL: one, asked for as 0 */
+    const char *devices;       /* these three as in struct hypar_explore_options */
+    const char *topologies;    /* ... */
+    const char *bandwidths;    /* ... */
+    const char *const *sweeps; /* ... */
+    int n_sweeps;
+    const char *planners; /* "3d,dp": the best plan of theirs that fits; NULL: "auto" */
+    /* How plans are searched for, simulated and compared (`objective`); `planner` and `model`
+     * are not looked at, `machine` is what it is called in reports. `threads` are those of the
+     * sweep: each search has one. Once `stop` is set, points that are not done are
+     * HYPAR_SWEPT_NOT_TRIED; HYPAR_INFEASIBLE if none was done. */
     struct hypar_search_options search;
     /* Told after each point, by any of the threads; or NULL. */
     void (*progress)(void *who, int done, int all);
@@ -159,7 +189,8 @@ enum hypar_swept {
 struct hypar_sweep_point {
     int64_t batch;
     const struct hypar_machine *machine;
-    const char *word; /* that names it; "the machine" where none can */
+    const char *word, *shape; /* these three as in struct hypar_explore_site */
+    const struct hypar_explore_value *value;
     int devices;
     enum hypar_swept verdict;
     /* Of the plan, where there is one: */
@@ -170,8 +201,10 @@ struct hypar_sweep_point {
     int64_t micro_batches;
     bool simulated; /* else the figures are in closed form: simulating takes long */
     double step_s, samples_per_s, mfu;
+    double comm_bytes, energy_j;      /* of a step: each byte sent once */
     double memory_bytes, limit_bytes; /* of the fullest device; 0: not known */
-    bool best; /* of all points that fit: the most samples a second for a device */
+    bool best; /* of all points that fit: the most samples a second for a device, or the least
+                  bytes or energy a sample, as the objective has it */
     struct hypar_error why;
 };
 
@@ -194,6 +227,11 @@ HYPAR_API void hypar_sweep_free(struct hypar_sweep *sweep); /* or NULL */
 HYPAR_API int hypar_sweep_count(const struct hypar_sweep *sweep);
 HYPAR_API const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *sweep,
                                                             int i);
+
+/* What their machines differ in; and what the machine is called that they are variants of. */
+HYPAR_API const struct hypar_explore_axis *hypar_sweep_axes(const struct hypar_sweep *sweep,
+                                                            int *n);
+HYPAR_API const char *hypar_sweep_machine(const struct hypar_sweep *sweep);
 
 /* How many of them were done. */
 HYPAR_API int hypar_sweep_done(const struct hypar_sweep *sweep);

@@ -58,7 +58,11 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
     machine->word = hp_machine_make_word(arena, machine);
     for (int p = 0; p < machine->n_parts; p++) {
         machine->parts[p].arena = NULL;
-        machine->parts[p].row = NULL;
+        if (machine->parts[p].row) { /* variants of the machine ask for its defaults again */
+            double *row = NEW(arena, double, OPTION_COUNT);
+            memcpy(row, machine->parts[p].row, OPTION_COUNT * sizeof *row);
+            machine->parts[p].row = row;
+        }
     }
     return HYPAR_OK;
 }

@@ -96,8 +96,8 @@ struct part {
         type;   /* gives the defaults; device.name may be unknown to the table */
     bool known; /* the type has defaults */
     double value[OPTION_COUNT]; /* NAN: not set */
-    struct arena *arena; /* holds, while the machine is read, names and figures of files ... */
-    const double *row;   /* ... as the defaults of a device file; NULL: the type's */
+    struct arena *arena; /* holds, while the machine is read, names and figures of files */
+    const double *row;   /* what a device file says, in place of the type's; or NULL */
 };
 
 /* Devices first..next run's first are equal. */

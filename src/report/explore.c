@@ -5,8 +5,10 @@
 
 #include "base/json.h"
 #include "graph/graph.h"
+#include "report/axes.h"
 #include "report/columns.h"
 #include "report/csv.h"
+#include "report/put.h"
 
 enum { WIDEST_LEVELS = 64 }; /* longer ones are left to JSON and CSV */
 
@@ -28,6 +30,20 @@ static const struct {
                                "Times and energy of simulated steps, as 'hypar plan' and "
                                "'hypar simulate' tell them." },
 };
+
+static struct axes axes_of(const struct hypar_exploration *e)
+{
+    struct axes axes = { 0 };
+    axes.axis = hypar_exploration_axes(e, &axes.n);
+    for (int i = 0; i < axes.n; i++)
+        axes.shape |= axes.axis[i].shapes;
+    return axes;
+}
+
+static struct axes_place place_of(const struct hypar_explore_site *site)
+{
+    return (struct axes_place){ site->shape, site->value };
+}
 
 /* Text -------------------------------------------------------------------------------- */
 
@@ -52,14 +68,15 @@ static bool any_does_not_fit(const struct hypar_exploration *e)
 
 /* What the table shows beyond the figures. */
 struct shape {
-    bool machine, better, levels, fits;
+    struct axes axes; /* none of one machine */
+    bool better, levels, fits;
 };
 
 static struct shape shape_of(const struct hypar_exploration *e)
 {
-    struct shape shape = { .machine = hypar_exploration_site_count(e) > 1,
-                           .levels = true,
-                           .fits = any_does_not_fit(e) };
+    struct shape shape = { .levels = true, .fits = any_does_not_fit(e) };
+    if (hypar_exploration_site_count(e) > 1)
+        shape.axes = axes_of(e);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {
         shape.better |= hypar_exploration_site(e, s).n_points > 0;
         shape.levels &= hypar_exploration_text_size(e, s) <= WIDEST_LEVELS;
@@ -70,8 +87,7 @@ static struct shape shape_of(const struct hypar_exploration *e)
 static void heading(struct columns *table, struct arena *arena, const struct shape *shape)
 {
     static const char *const figures[] = { "step", "gain", "speedup", "exchange", "energy" };
-    if (shape->machine)
-        hp_cell(table, arena, "machine");
+    hp_axes_heading(&shape->axes, table, arena);
     hp_cell(table, arena, "choice");
     for (int i = 0; i < 5; i++)
         hp_cell(table, arena, "%s", figures[i]);
@@ -87,8 +103,8 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
                 const struct hypar_explore_site *site, const struct hypar_explore_choice *c)
 {
     char buffer[32];
-    if (shape->machine)
-        hp_cell(table, arena, "%s", site->word);
+    struct axes_place place = place_of(site);
+    hp_axes_cells(&shape->axes, &place, table, arena);
     hp_cell(table, arena, "%s", c->name);
     hp_quantity_cell(table, arena, c->cost.step_s, HYPAR_UNIT_SECONDS);
     hp_cell(table, arena, "%.3g", site->dp.step_s / c->cost.step_s);
@@ -105,9 +121,12 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
 }
 
 /* How the first planner does where choices were enumerated. */
-static void verdict(FILE *to, struct arena *arena, const struct hypar_exploration *e, int site)
+static void verdict(FILE *to, struct arena *arena, const struct hypar_exploration *e, int site,
+                    const struct shape *shape)
 {
     struct hypar_explore_site s = hypar_exploration_site(e, site);
+    struct axes_place place = place_of(&s);
+    const char *where = shape->axes.n ? hp_axes_text(&shape->axes, &place, arena) : s.word;
     const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
                                       *planner = hypar_exploration_choice(e, site, 1);
     char n[32], of[64];
@@ -118,9 +137,9 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_exploratio
             planner->better
                 ? hp_arena_printf(
                       arena, "On %s %s of %s %s better than that of %s, the best by %.2g %%.",
-                      s.word, hp_thousands(n, planner->better), of,
+                      where, hp_thousands(n, planner->better), of,
                       planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1))
-                : hp_arena_printf(arena, "On %s none of %s is better than that of %s.", s.word,
+                : hp_arena_printf(arena, "On %s none of %s is better than that of %s.", where,
                                   of, planner->name),
             0);
 }
@@ -137,7 +156,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
         int n = hypar_machine_device_count(site.machine);
         most = n > most ? n : most;
         if (site.n_points)
-            verdict(to, arena, e, s);
+            verdict(to, arena, e, s, shape);
     }
     hp_wrap(
         to,
@@ -154,27 +173,38 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
                 0);
 }
 
+/* "vgg-e, batch 256, bf16: 16 choices of H1 on htree:16". */
+static void title(FILE *to, struct arena *arena, const struct hypar_exploration *e)
+{
+    const struct hypar_graph *graph = hypar_exploration_graph(e);
+    struct hypar_explore_options how = hypar_exploration_options(e);
+    struct hypar_explore_site first = hypar_exploration_site(e, 0);
+    int n = hypar_exploration_site_count(e);
+    const char *on =
+        n > 1 ? hp_machines_text(arena, hypar_exploration_machine(e), n) : first.word;
+    char count[64];
+    if (first.n_points)
+        on = hp_arena_printf(arena, "%s of %s on %s%s",
+                             hp_count(count, first.n_points, "choice", "choices"),
+                             groups_text(arena, e, 0), n > 1 ? "each of " : "", on);
+    hp_put_line(to, "%s, batch %lld%s: %s", graph->name, (long long)graph->batch,
+                hp_settings_text(arena, how.precision,
+                                 how.fp32_gradients ? HYPAR_FP32 : how.precision,
+                                 how.optimizer),
+                on);
+    fputc('\n', to);
+}
+
 static void exploration_text(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
     struct shape shape = shape_of(e);
-    const struct hypar_graph *graph = hypar_exploration_graph(e);
-    const char *align = hp_arena_printf(&arena, "%slrrrrr%s%s%s", shape.machine ? "l" : "",
-                                        shape.better ? "r" : "", shape.fits ? "l" : "",
-                                        shape.levels ? "w" : "");
+    const char *align = hp_arena_printf(
+        &arena, "%slrrrrr%s%s%s", hp_axes_align(&shape.axes, &arena), shape.better ? "r" : "",
+        shape.fits ? "l" : "", shape.levels ? "w" : "");
     struct columns table = { .align = align };
     int n_sites = hypar_exploration_site_count(e);
-    struct hypar_explore_site first = hypar_exploration_site(e, 0);
-    char count[64];
-
-    fprintf(to, "%s, batch %lld: ", graph->name, (long long)graph->batch);
-    if (first.n_points)
-        fprintf(to, "%s of %s on ", hp_count(count, first.n_points, "choice", "choices"),
-                groups_text(&arena, e, 0));
-    if (n_sites > 1)
-        fprintf(to, "%d machines\n\n", n_sites);
-    else
-        fprintf(to, "%s\n\n", first.word);
+    title(to, &arena, e);
     heading(&table, &arena, &shape);
     for (int s = 0; s < n_sites; s++) {
         struct hypar_explore_site site = hypar_exploration_site(e, s);
@@ -211,8 +241,11 @@ static void put_choice(struct json_writer *w, const struct hypar_explore_site *s
 static void put_site(struct json_writer *w, const struct hypar_exploration *e, int s)
 {
     struct hypar_explore_site site = hypar_exploration_site(e, s);
+    struct axes axes = axes_of(e);
+    struct axes_place place = place_of(&site);
     hp_json_begin_object(w, NULL, false);
     hp_json_put_string(w, "machine", site.word);
+    hp_axes_put(&axes, &place, w);
     hp_json_put_int(w, "devices", hypar_machine_device_count(site.machine));
     hp_json_put_number(w, "bandwidth_bytes_per_s", site.bandwidth_bytes_per_s);
     hp_json_put_number(w, "one_device_s", site.one_device_s);
@@ -256,8 +289,9 @@ void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
 
 /* CSV --------------------------------------------------------------------------------- */
 
-static void csv_line(struct csv_writer *csv, const struct hypar_explore_site *site,
-                     const char *choice, const struct hypar_explored *cost, const char *levels)
+static void csv_line(struct csv_writer *csv, const struct axes *axes,
+                     const struct hypar_explore_site *site, const char *choice,
+                     const struct hypar_explored *cost, const char *levels)
 {
     hp_csv_text(csv, site->word);
     hp_csv_number(csv, hypar_machine_device_count(site->machine));
@@ -272,14 +306,17 @@ static void csv_line(struct csv_writer *csv, const struct hypar_explore_site *si
     hp_csv_number(csv, cost->energy_j);
     hp_csv_number(csv, cost->state_bytes);
     hp_csv_number(csv, cost->fits);
+    hp_axes_csv(axes, &(struct axes_place){ site->shape, site->value }, csv);
     hp_csv_end(csv);
 }
 
 void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
 {
     struct csv_writer csv = { .file = to };
+    struct axes axes = axes_of(e);
     hp_csv_words(&csv, "machine devices choice levels step_s compute_s comm_s gain speedup "
                        "comm_bytes energy_j state_bytes fits");
+    hp_axes_csv_heading(&axes, &csv);
     hp_csv_end(&csv);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {
         struct arena arena = { 0 };
@@ -287,12 +324,12 @@ void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
         char *levels = NEW(&arena, char, hypar_exploration_text_size(e, s));
         for (int c = 0; c < site.n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
-            csv_line(&csv, &site, choice->name, &choice->cost, choice->levels);
+            csv_line(&csv, &axes, &site, choice->name, &choice->cost, choice->levels);
         }
         for (int64_t i = 0; i < site.n_points; i++) {
             char name[24];
             snprintf(name, sizeof name, "%lld", (long long)i);
-            csv_line(&csv, &site, name, hypar_exploration_point(e, s, i),
+            csv_line(&csv, &axes, &site, name, hypar_exploration_point(e, s, i),
                      hypar_exploration_levels(e, s, i, levels));
         }
         hp_arena_free(&arena);

@@ -15,23 +15,27 @@ double hp_for_a_device(const struct hypar_sweep_point *p)
     return p->samples_per_s / p->devices;
 }
 
-bool hp_sweep_has_kinds(const struct hypar_sweep *s)
+struct axes hp_sweep_axes_of(const struct hypar_sweep *s)
 {
-    for (int i = 0; i < hypar_sweep_count(s); i++)
-        for (int k = 0; k < i; k++) {
-            const struct hypar_sweep_point *a = hypar_sweep_point(s, i),
-                                           *b = hypar_sweep_point(s, k);
-            if (a->devices == b->devices && a->machine != b->machine)
-                return true;
-        }
-    return false;
+    struct axes axes = { 0 };
+    axes.axis = hypar_sweep_axes(s, &axes.n);
+    for (int i = 0; i < axes.n; i++)
+        axes.shape |= axes.axis[i].words;
+    return axes;
+}
+
+struct axes_place hp_sweep_place(const struct hypar_sweep_point *p)
+{
+    return (struct axes_place){ p->shape, p->value };
 }
 
 const char *hp_sweep_machines(struct arena *arena, const struct hypar_sweep *s)
 {
-    const char *first = hypar_sweep_point(s, 0)->word,
-               *last = hypar_sweep_point(s, hypar_sweep_count(s) - 1)->word;
-    return strcmp(first, last) == 0 ? first : hp_arena_printf(arena, "%s to %s", first, last);
+    int n = 1;
+    for (int i = 1; i < hypar_sweep_count(s); i++)
+        n += hypar_sweep_point(s, i)->machine != hypar_sweep_point(s, i - 1)->machine;
+    return hp_machines_text(arena,
+                            n > 1 ? hypar_sweep_machine(s) : hypar_sweep_point(s, 0)->word, n);
 }
 
 const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
@@ -50,17 +54,20 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* "3d 8 x 4 x 2"; "optcnn, by layer". */
+/* "3d 8x4x2/16": of 16 micro-batches; "optcnn, by layer". */
 static const char *plan_text(struct arena *arena, const struct hypar_sweep_point *p)
 {
     char count[64];
+    const char *text = hp_arena_printf(arena, "%s, by layer", p->planner);
     if (p->data)
-        return hp_arena_printf(arena, "%s %d x %d x %d", p->planner, p->data, p->tensor,
-                               p->pipeline);
-    if (p->pipeline > 1)
-        return hp_arena_printf(arena, "%s, %s, by layer", p->planner,
+        text =
+            hp_arena_printf(arena, "%s %dx%dx%d", p->planner, p->data, p->tensor, p->pipeline);
+    else if (p->pipeline > 1)
+        text = hp_arena_printf(arena, "%s, %s, by layer", p->planner,
                                hp_count(count, p->pipeline, "stage", "stages"));
-    return hp_arena_printf(arena, "%s, by layer", p->planner);
+    if (p->micro_batches > 1)
+        text = hp_arena_printf(arena, "%s/%s", text, hp_thousands(count, p->micro_batches));
+    return text;
 }
 
 /* What stands in the place of a plan. */
@@ -71,7 +78,73 @@ static const char *lack_text(struct arena *arena, const struct hypar_sweep_point
     return hp_arena_printf(arena, "no plan fits (%s)", plan_text(arena, p));
 }
 
-static void figures(struct columns *table, struct arena *arena,
+/* What the table shows. */
+struct shape {
+    struct axes axes;
+    bool devices, batch;  /* several */
+    const char *one_plan; /* of all rows, which is told below them; NULL: they differ */
+    enum hypar_objective objective;
+};
+
+static const char *one_plan(struct arena *arena, const struct hypar_sweep *s)
+{
+    const char *plan = NULL;
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        if (p->verdict == HYPAR_SWEPT_NOT_TRIED)
+            continue;
+        if (p->verdict != HYPAR_SWEPT_FITS || (plan && strcmp(plan, plan_text(arena, p)) != 0))
+            return NULL;
+        plan = plan_text(arena, p);
+    }
+    return plan;
+}
+
+static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
+{
+    struct shape shape = { .axes = hp_sweep_axes_of(s),
+                           .one_plan = one_plan(arena, s),
+                           .objective = hypar_sweep_options(s).search.objective };
+    const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
+    for (int i = 1; i < hypar_sweep_count(s); i++) {
+        shape.devices |= hypar_sweep_point(s, i)->devices != first->devices;
+        shape.batch |= hypar_sweep_point(s, i)->batch != first->batch;
+    }
+    if (!shape.devices && !shape.batch &&
+        !shape.axes.n) /* one point, which has its place too */
+        shape.devices = shape.batch = true;
+    return shape;
+}
+
+static const char *heading(struct columns *table, struct arena *arena,
+                           const struct shape *shape)
+{
+    static const char *const names[] = { "MFU", "sent", "energy", "memory", "plan" };
+    hp_axes_heading(&shape->axes, table, arena);
+    if (shape->devices)
+        hp_cell(table, arena, "devices");
+    if (shape->batch)
+        hp_cell(table, arena, "batch");
+    hp_cell(table, arena, "step");
+    hp_cell(table, arena, "rate");
+    if (shape->devices)
+        hp_cell(table, arena, "each");
+    for (int i = 0; i < 5 - (shape->one_plan != NULL); i++)
+        hp_cell(table, arena, "%s", names[i]);
+    return hp_arena_printf(arena, "%s%s%srrrrrr%s", hp_axes_align(&shape->axes, arena),
+                           shape->devices ? "rr" : "", shape->batch ? "r" : "",
+                           shape->one_plan ? "" : "w");
+}
+
+/* The best, where the column is the one that the objective looks at. */
+static void mark(struct columns *table, struct arena *arena, const struct shape *shape,
+                 const struct hypar_sweep_point *p, enum hypar_objective objective)
+{
+    if (p->best && shape->objective == objective)
+        hp_cell_mark(table, arena);
+}
+
+static void figures(struct columns *table, struct arena *arena, const struct shape *shape,
                     const struct hypar_sweep_point *p)
 {
     char text[32];
@@ -79,53 +152,88 @@ static void figures(struct columns *table, struct arena *arena,
     hp_cell(table, arena, "%s%s", about,
             hypar_format_quantity(text, p->step_s, HYPAR_UNIT_SECONDS));
     hp_cell(table, arena, "%s", hp_metric(text, p->samples_per_s));
-    hp_cell(table, arena, "%s", hp_metric(text, hp_for_a_device(p)));
-    if (p->best)
-        hp_cell_mark(table, arena);
+    if (shape->devices)
+        hp_cell(table, arena, "%s", hp_metric(text, hp_for_a_device(p)));
+    mark(table, arena, shape, p, HYPAR_TIME);
     hp_cell(table, arena, "%.1f %%", 100 * p->mfu);
+    hp_quantity_cell(table, arena, p->comm_bytes, HYPAR_UNIT_BYTES);
+    mark(table, arena, shape, p, HYPAR_COMM);
+    hp_quantity_cell(table, arena, p->energy_j, HYPAR_UNIT_JOULES);
+    mark(table, arena, shape, p, HYPAR_ENERGY);
 }
 
-static void row(struct columns *table, struct arena *arena, const struct hypar_sweep_point *p,
-                bool kinds)
+static void row(struct columns *table, struct arena *arena, const struct shape *shape,
+                const struct hypar_sweep_point *p)
 {
     char text[32];
     bool fits = p->verdict == HYPAR_SWEPT_FITS;
-    if (kinds)
-        hp_cell(table, arena, "%s", p->word);
-    hp_cell(table, arena, "%s", hp_thousands(text, p->devices));
-    hp_cell(table, arena, "%s", hp_thousands(text, p->batch));
+    struct axes_place place = hp_sweep_place(p);
+    hp_axes_cells(&shape->axes, &place, table, arena);
+    if (shape->devices)
+        hp_cell(table, arena, "%s", hp_thousands(text, p->devices));
+    if (shape->batch)
+        hp_cell(table, arena, "%s", hp_thousands(text, p->batch));
     if (fits)
-        figures(table, arena, p);
-    for (int i = 0; i < 4 && !fits; i++)
+        figures(table, arena, shape, p);
+    for (int i = 0; i < 5 + shape->devices && !fits; i++)
         hp_cell(table, arena, "-");
     hp_cell(table, arena, "%s",
             p->memory_bytes > 0 ? hypar_format_quantity(text, p->memory_bytes, HYPAR_UNIT_BYTES)
                                 : "-");
-    hp_cell(table, arena, "%s", fits ? hp_thousands(text, p->micro_batches) : "-");
-    hp_cell(table, arena, "%s", fits ? plan_text(arena, p) : lack_text(arena, p));
+    if (!shape->one_plan)
+        hp_cell(table, arena, "%s", fits ? plan_text(arena, p) : lack_text(arena, p));
 }
 
 /* "batch 1,024 on 8 devices" */
 static const char *place_text(struct arena *arena, const struct hypar_sweep_point *p,
-                              bool kinds)
+                              const struct shape *shape)
 {
     char batch[32], devices[64];
-    return hp_arena_printf(arena, "batch %s on %s", hp_thousands(batch, p->batch),
-                           kinds ? p->word
-                                 : hp_count(devices, p->devices, "device", "devices"));
+    struct axes_place place = hp_sweep_place(p);
+    const char *figures = hp_axes_text(&shape->axes, &place, arena);
+    const char *on =
+        shape->axes.shape ? "" : hp_count(devices, p->devices, "device", "devices");
+    return hp_arena_printf(arena, "batch %s on %s%s%s", hp_thousands(batch, p->batch), on,
+                           *on && *figures ? ", " : "", figures);
+}
+
+/* What stands out by the objective. */
+static const char *best_text(struct arena *arena, const struct shape *shape,
+                             const struct hypar_sweep_point *best,
+                             const struct hypar_sweep_point *most)
+{
+    char a[32], b[32];
+    bool energy = shape->objective == HYPAR_ENERGY;
+    if (shape->objective != HYPAR_TIME)
+        return hp_arena_printf(
+            arena, "Least %s a sample (*): %s of %s.", energy ? "energy" : "sent",
+            hypar_format_quantity(
+                a, (energy ? best->energy_j : best->comm_bytes) / (double)best->batch,
+                energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
+            place_text(arena, best, shape));
+    if (!shape->devices)
+        return hp_arena_printf(arena, "Most samples/s (*): %s of %s.",
+                               hp_metric(a, most->samples_per_s),
+                               place_text(arena, best, shape));
+    return hp_arena_printf(arena,
+                           "Most samples/s for a device (*): %s of %s; in all: %s of %s.",
+                           hp_metric(a, hp_for_a_device(best)), place_text(arena, best, shape),
+                           hp_metric(b, most->samples_per_s), place_text(arena, most, shape));
 }
 
 /* What stands out, and what the marks mean. */
-static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s, bool kinds)
+static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                    const struct shape *shape)
 {
     const struct hypar_sweep_point *best = NULL, *most = NULL;
-    bool closed = false, large = false;
+    bool closed = false, large = false, micro = false;
     double room = 0;
-    char a[32], b[32];
+    char a[32];
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         bool fits = p->verdict == HYPAR_SWEPT_FITS;
         closed |= fits && !p->simulated;
+        micro |= p->micro_batches > 1;
         large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
         room = p->limit_bytes > room ? p->limit_bytes : room;
         best = p->best ? p : best;
@@ -134,29 +242,25 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s, 
     }
     fputc('\n', to);
     if (best)
-        hp_wrap(to,
-                hp_arena_printf(
-                    arena, "Most samples/s for a device (*): %s of %s; in all: %s of %s.",
-                    hp_metric(a, hp_for_a_device(best)), place_text(arena, best, kinds),
-                    hp_metric(b, most->samples_per_s), place_text(arena, most, kinds)),
-                0);
+        hp_wrap(to, best_text(arena, shape, best, most), 0);
     else
         fputs("None fits.\n", to);
-    const char *memory =
-        room > 0 ? hp_arena_printf(arena, "Memory: of the fullest device, which has %s. ",
-                                   hypar_format_quantity(a, room, HYPAR_UNIT_BYTES))
-                 : "";
-    hp_wrap(
-        to,
-        hp_arena_printf(arena, "%sMicro: micro-batches. Plans: data x tensor x pipeline.%s%s",
-                        memory, closed ? " ~: in closed form, as simulating takes long." : "",
-                        large ? " In brackets the plan that needs least." : ""),
-        0);
+    if (shape->one_plan)
+        hp_put_line(to, "All plans: %s.", shape->one_plan);
+    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s.%s%s",
+                shape->devices ? " of all devices; each: of one" : "",
+                room > 0
+                    ? hp_arena_printf(arena, "Memory: of the fullest device, which has %s. ",
+                                      hypar_format_quantity(a, room, HYPAR_UNIT_BYTES))
+                    : "",
+                micro ? " / micro-batches" : "",
+                closed ? " ~: in closed form, as simulating takes long." : "",
+                large ? " In brackets the plan that needs least." : "");
 }
 
 /* Those that there was no time for, which have no rows. */
 static void tell_not_tried(FILE *to, struct arena *arena, const struct hypar_sweep *s,
-                           bool kinds)
+                           const struct shape *shape)
 {
     const struct hypar_sweep_point *first = NULL;
     int n = 0;
@@ -168,36 +272,38 @@ static void tell_not_tried(FILE *to, struct arena *arena, const struct hypar_swe
         }
     if (first)
         fprintf(to, "Not tried: %s, from %s on.\n", hp_count(count, n, "point", "points"),
-                place_text(arena, first, kinds));
+                place_text(arena, first, shape));
+}
+
+/* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp or 3d". */
+static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                  const struct shape *shape)
+{
+    struct hypar_search_options how = hypar_sweep_options(s).search;
+    char batch[32];
+    hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_graph(s)->name,
+                shape->batch ? "" : ", batch ",
+                shape->batch ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
+                hp_settings_text(arena, how.precision,
+                                 how.fp32_gradients ? HYPAR_FP32 : how.precision,
+                                 how.optimizer),
+                hp_sweep_machines(arena, s), hp_sweep_planners(arena, s));
+    fputc('\n', to);
 }
 
 static void sweep_text(FILE *to, const struct hypar_sweep *s)
 {
     struct arena arena = { 0 };
-    struct hypar_sweep_options how = hypar_sweep_options(s);
-    bool kinds = hp_sweep_has_kinds(s);
-    struct columns table = { .align = kinds ? "lrrrrrrrrw" : "rrrrrrrrw" };
-    static const char *const names[] = { "devices", "batch",  "step",  "samples/s", "a device",
-                                         "MFU",     "memory", "micro", "plan" };
-    enum hypar_precision gradients =
-        how.search.fp32_gradients ? HYPAR_FP32 : how.search.precision;
-    hp_wrap(to,
-            hp_arena_printf(
-                &arena, "%s%s, on %s: plans of %s", hypar_sweep_graph(s)->name,
-                hp_settings_text(&arena, how.search.precision, gradients, how.search.optimizer),
-                hp_sweep_machines(&arena, s), hp_sweep_planners(&arena, s)),
-            0);
-    fputc('\n', to);
-    if (kinds)
-        hp_cell(&table, &arena, "machine");
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        hp_cell(&table, &arena, "%s", names[i]);
+    struct shape shape = shape_of(&arena, s);
+    struct columns table = { 0 };
+    title(to, &arena, s, &shape);
+    table.align = heading(&table, &arena, &shape);
     for (int i = 0; i < hypar_sweep_count(s); i++)
         if (hypar_sweep_point(s, i)->verdict != HYPAR_SWEPT_NOT_TRIED)
-            row(&table, &arena, hypar_sweep_point(s, i), kinds);
+            row(&table, &arena, &shape, hypar_sweep_point(s, i));
     hp_columns_print(&table, to);
-    explain(to, &arena, s, kinds);
-    tell_not_tried(to, &arena, s, kinds);
+    explain(to, &arena, s, &shape);
+    tell_not_tried(to, &arena, s, &shape);
     hp_arena_free(&arena);
 }
 
@@ -210,10 +316,13 @@ static const char *const verdicts[] = {
     [HYPAR_SWEPT_NOT_TRIED] = "not tried",
 };
 
-static void put_point(struct json_writer *w, const struct hypar_sweep_point *p)
+static void put_point(struct json_writer *w, const struct axes *axes,
+                      const struct hypar_sweep_point *p)
 {
+    struct axes_place place = hp_sweep_place(p);
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "machine", p->word);
+    hp_axes_put(axes, &place, w);
     hp_json_put_int(w, "devices", p->devices);
     hp_json_put_int(w, "batch", p->batch);
     hp_json_put_string(w, "verdict", verdicts[p->verdict]);
@@ -230,6 +339,8 @@ static void put_point(struct json_writer *w, const struct hypar_sweep_point *p)
         hp_json_put_number(w, "samples_per_s", p->samples_per_s);
         hp_json_put_number(w, "samples_per_s_per_device", hp_for_a_device(p));
         hp_json_put_number(w, "mfu", p->mfu);
+        hp_json_put_number(w, "comm_bytes", p->comm_bytes);
+        hp_json_put_number(w, "energy_j", p->energy_j);
         hp_json_put_known(w, "memory_bytes", p->memory_bytes > 0, p->memory_bytes);
         hp_json_put_known(w, "limit_bytes", p->limit_bytes > 0, p->limit_bytes);
         hp_json_put_bool(w, "best", p->best);
@@ -241,6 +352,7 @@ static void sweep_json(FILE *to, const struct hypar_sweep *s)
 {
     struct json_writer w = { .file = to };
     struct hypar_sweep_options how = hypar_sweep_options(s);
+    struct axes axes = hp_sweep_axes_of(s);
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", hypar_sweep_graph(s)->name);
     hp_json_put_string(&w, "planners", how.planners ? how.planners : "auto");
@@ -248,7 +360,7 @@ static void sweep_json(FILE *to, const struct hypar_sweep *s)
         hp_json_put_bool(&w, "interrupted", true);
     hp_json_begin_array(&w, "points", false);
     for (int i = 0; i < hypar_sweep_count(s); i++)
-        put_point(&w, hypar_sweep_point(s, i));
+        put_point(&w, &axes, hypar_sweep_point(s, i));
     hp_json_end_array(&w);
     hp_json_end_object(&w);
 }
@@ -266,12 +378,15 @@ void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format
 void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
 {
     struct csv_writer csv = { .file = to };
+    struct axes axes = hp_sweep_axes_of(s);
     hp_csv_words(&csv, "machine devices batch verdict planner data tensor pipeline "
                        "micro_batches simulated step_s samples_per_s samples_per_s_per_device "
-                       "mfu memory_bytes limit_bytes best why");
+                       "mfu memory_bytes limit_bytes best why comm_bytes energy_j");
+    hp_axes_csv_heading(&axes, &csv);
     hp_csv_end(&csv);
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        struct axes_place place = hp_sweep_place(p);
         bool known = p->planner != NULL;
         hp_csv_text(&csv, p->word);
         hp_csv_number(&csv, p->devices);
@@ -291,6 +406,9 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
         hp_csv_known(&csv, p->limit_bytes > 0, p->limit_bytes);
         hp_csv_number(&csv, p->best);
         hp_csv_text(&csv, p->why.text);
+        hp_csv_known(&csv, known, p->comm_bytes);
+        hp_csv_known(&csv, known, p->energy_j);
+        hp_axes_csv(&axes, &place, &csv);
         hp_csv_end(&csv);
     }
 }

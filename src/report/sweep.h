@@ -5,14 +5,16 @@
 #include <hypar/explore.h>
 
 #include "base/arena.h"
+#include "report/axes.h"
 
 /* Samples a second of one device. */
 double hp_for_a_device(const struct hypar_sweep_point *point);
 
-/* Are there machines that differ by more than the number of their devices? */
-bool hp_sweep_has_kinds(const struct hypar_sweep *sweep);
+/* What machines differ in; their number is told of itself. */
+struct axes hp_sweep_axes_of(const struct hypar_sweep *sweep);
+struct axes_place hp_sweep_place(const struct hypar_sweep_point *point);
 
-/* "cluster:1x8 to cluster:16x8"; "dp or 3d". */
+/* "3 machines like cluster:1x8"; "dp or 3d". */
 const char *hp_sweep_machines(struct arena *arena, const struct hypar_sweep *sweep);
 const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *sweep);
 

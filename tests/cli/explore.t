@@ -36,7 +36,7 @@ $ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
 
 Array sizes and topologies.
 $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
-> vgg-e, batch 256: 7 machines
+> vgg-e, batch 256: 7 machines like htree:16
 >
 > machine   choice    step  gain  speedup  exchange  energy
 > htree:1   hypar    359 s     1        1       0 B   306 J
@@ -52,22 +52,15 @@ $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
 > one after another. Energy in closed form: a byte sent counts one link on every
 > topology; --cost simulated counts each link that it crosses.
 $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt
-> lenet-c, batch 256: 2 machines
+> lenet-c, batch 256: 2 machines like htree:16
 >
-> machine                       choice     step  gain  speedup  exchange   energy
->     levels
-> htree:16                      hypar   75.4 ms  2.81     1.07   17.6 MB  49.7 mJ
->     0011/0000/0011/0010
-> htree:16                      dp       212 ms     1     0.38   51.7 MB  71.6 mJ
->     0000/0000/0000/0000
-> htree:16                      owt      101 ms  2.09    0.794   24.1 MB  53.3 mJ
->     0011/0011/0011/0011
-> torus:4x4,device=eyeriss-hmc  hypar    103 ms  2.73    0.783   17.6 MB  49.7 mJ
->     0011/0000/0011/0010
-> torus:4x4,device=eyeriss-hmc  dp       281 ms     1    0.287   51.7 MB  71.6 mJ
->     0000/0000/0000/0000
-> torus:4x4,device=eyeriss-hmc  owt      137 ms  2.05    0.588   24.1 MB  53.3 mJ
->     0011/0011/0011/0011
+> machine   choice    step gain speedup exchange  energy levels
+> htree:16  hypar  75.4 ms 2.81    1.07  17.6 MB 49.7 mJ 0011/0000/0011/0010
+> htree:16  dp      212 ms    1    0.38  51.7 MB 71.6 mJ 0000/0000/0000/0000
+> htree:16  owt     101 ms 2.09   0.794  24.1 MB 53.3 mJ 0011/0011/0011/0011
+> torus:4x4 hypar   103 ms 2.73   0.783  17.6 MB 49.7 mJ 0011/0000/0011/0010
+> torus:4x4 dp      281 ms    1   0.287  51.7 MB 71.6 mJ 0000/0000/0000/0000
+> torus:4x4 owt     137 ms 2.05   0.588  24.1 MB 53.3 mJ 0011/0011/0011/0011
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
@@ -76,11 +69,11 @@ $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,
 
 Bandwidths, on other devices: time by levels.
 $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar
-> resnet18, batch 64: 2 machines
+> resnet18, batch 64: 2 machines like full:8
 >
-> machine                   choice     step  gain  speedup  exchange  energy
-> full:8,bandwidth=1GB/s    accpar  45.4 ms   1.6     1.97    398 MB     7 J
-> full:8,bandwidth=100GB/s  accpar  11.6 ms  1.02     7.71    398 MB     7 J
+> bandwidth  choice     step  gain  speedup  exchange  energy
+>     1GB/s  accpar  45.4 ms   1.6     1.97    398 MB     7 J
+>   100GB/s  accpar  11.6 ms  1.02     7.71    398 MB     7 J
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (the machine's levels): exchange after computation,
@@ -160,12 +153,94 @@ $ grep -c '<rect' $TMP/points.svg
 $ head -n 1 $TMP/out
 > lenet-c, batch 256: 256 choices of H1 x H2 on htree:4
 
+A device of one's own, in a file of the machine or in its word: what varies is in the rows, the rest above them.
+$ echo '{"format": "hypar-device/1", "name": "npu", "source": "its data sheet", "fp32_op_per_s": 10e12, "bf16_op_per_s": 80e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9, "bytes_per_s": 12.5e9}' > $TMP/npu.json
+$ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [4, 4], "device": "npu.json"}' > $TMP/own.json
+$ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --precision bf16 --optimizer adam --csv own.csv
+> resnet18, batch 32, bf16, adam: 2 machines like own.json
+>
+> bandwidth  choice     step  gain  speedup  exchange  energy
+>  12.5GB/s  hypar   2.21 ms  1.89     3.97    301 MB  1.78 J
+>  12.5GB/s  dp      4.18 ms     1      2.1    701 MB  1.86 J
+>    50GB/s  hypar   1.08 ms  1.44     8.12    301 MB  1.78 J
+>    50GB/s  dp      1.55 ms     1     5.65    701 MB  1.86 J
+>
+> Gain over data parallel, speedup over one device.
+> Times by the paper's model (the machine's levels): exchange after computation,
+> levels one after another. Energy in closed form: a byte sent counts one link on
+> every topology; --cost simulated counts each link that it crosses.
+$ cut -d, -f1-3,15- $TMP/own.csv
+> machine,devices,choice
+> "torus:4x4,device=npu,bandwidth=12.5GB/s",1,12500000000
+> "torus:4x4,device=npu,bandwidth=12.5GB/s",1,12500000000
+> "torus:4x4,device=npu,bandwidth=50GB/s",1,50000000000
+> "torus:4x4,device=npu,bandwidth=50GB/s",1,50000000000
+$ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ --topology torus,mesh,cluster --bandwidth 1GB/s,4GB/s --planner dp,1f1b --svg own.svg
+> lenet5, batch 32, on 6 machines like
+> torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ: plans of dp or 1f1b
+>
+> machine     bandwidth    step   rate    MFU    sent  energy memory plan
+> torus:4x4       1GB/s  205 us  156 k  0.2 % 1.56 MB 1.91 mJ 784 kB 1f1b 4x1x4/2
+> torus:4x4       4GB/s 80.6 us  397 k* 0.6 % 1.72 MB 1.94 mJ 408 kB 1f1b 4x1x4/2
+> mesh:4x4        1GB/s  378 us 84.6 k  0.1 % 1.56 MB 1.95 mJ 784 kB 1f1b 4x1x4/2
+> mesh:4x4        4GB/s  141 us  228 k  0.4 % 1.72 MB 1.97 mJ 408 kB 1f1b 4x1x4/2
+> cluster:2x8     1GB/s  356 us   90 k  0.1 %  805 kB 1.76 mJ 675 kB 1f1b 2x1x8/4
+> cluster:2x8     4GB/s  152 us  210 k  0.3 % 3.49 MB 2.97 mJ 595 kB 1f1b 8x1x2/2
+>
+> Most samples/s (*): 397 k of batch 32 on torus:4x4, bandwidth 4GB/s.
+> Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
+> tensor x pipeline / micro-batches.
+$ grep -c polyline $TMP/own.svg; grep -o '>torus<\|>mesh<\|>cluster<\|>bandwidth<' $TMP/own.svg
+> 3
+> >torus<
+> >mesh<
+> >cluster<
+> >bandwidth<
+$ hypar explore lenet5 --on torus:8x2 --devices 16,32 --planner dp | grep -o '^torus:[0-9x]*'
+> torus:8x2
+> torus:8x4
+
+Any figure of the machine's word, simulated; plans by energy.
+$ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-energy=160pJ,640pJ --planner dp --csv $TMP/swept.csv | sed -n 1,7p; head -2 $TMP/swept.csv
+> lenet5, batch 32: 4 machines like torus:2x2
+>
+> latency dram-energy choice    step gain speedup exchange  energy levels
+>     1us       160pJ dp     19.7 us    1   0.533  1.48 MB 1.57 mJ 00000/00000
+>     1us       640pJ dp     19.7 us    1   0.533  1.48 MB 3.81 mJ 00000/00000
+>   100us       160pJ dp      220 us    1  0.0478  1.48 MB 1.59 mJ 00000/00000
+>   100us       640pJ dp      220 us    1  0.0478  1.48 MB 3.83 mJ 00000/00000
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,latency,dram-energy
+> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.9701846e-05,5.595305e-06,1.7297214e-05,1,0.5331743911318224,1480968,0.0015663403743999998,493648,1,1e-06,1.6e-10
+$ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
+> lenet5, on torus:2x2: plans of dp or 1f1b
+>
+> batch     step    rate     MFU    sent   energy    memory
+>    32  16.1 us  1.99 M   7.9 %  524 kB  1.18 mJ   1.36 MB
+>    64  20.3 us  3.15 M  12.5 %  499 kB   2.2 mJ*   2.4 MB
+>
+> Least energy a sample (*): 34.3 uJ of batch 64 on 4 devices.
+> All plans: 1f1b 2x1x2.
+> Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
+> tensor x pipeline.
+$ hypar explore lenet5 --on torus:2x2 --sweep frob=1
+> hypar: sweep: unknown option 'frob', expected one with a number that 'hypar machines' lists, such as memory-bandwidth
+? 2
+$ hypar explore lenet5 --on torus:2x2 --sweep latency
+> hypar: sweep: 'latency', expected an option of a machine and its values such as latency=1us,2us
+? 2
+$ hypar explore lenet5 --on torus:2x2 --sweep inter=1GB/s,2GB/s
+> hypar: sweep: inter is no option of torus
+? 3
+$ hypar explore lenet5 --on torus:2x2 --sweep efficiency=0.5,2
+> hypar: efficiency is 2, expected 1e-06..1
+? 3
+
 Wrong words get one line.
 $ hypar explore lenet-c --levels H1
 > hypar: explore: missing --on MACHINE; see 'hypar explore --help'
 ? 2
 $ hypar explore lenet-c --on htree:16
-> hypar: explore: nothing to vary, expected --levels, --layers, --devices, --topology or --bandwidth
+> hypar: explore: nothing to vary, expected --levels, --layers, --devices, --topology, --bandwidth or --sweep
 ? 2
 $ hypar explore lenet-c --on htree:16 --levels H5
 > hypar: levels: 'H5' is no level of htree:16, expected H1 to H4
@@ -186,7 +261,7 @@ $ hypar explore lenet-c --on htree:16 --topology frob
 > hypar: topologies: unknown topology 'frob', expected one of htree, torus, mesh, ring, full, cluster, local
 ? 3
 $ hypar explore lenet-c --on htree:16 --bandwidth fast
-> hypar: machine 'htree:16,bandwidth=fast': bandwidth is 'fast', expected a bandwidth such as 450GB/s or 100Gb/s
+> hypar: bandwidths: 'fast' is not a bandwidth such as 450GB/s or 100Gb/s
 ? 3
 $ hypar explore lenet-c --on htree:16 --levels H1 --planner optcnn
 > hypar: planners: 'optcnn' does not divide level by level, expected hypar, accpar, dp, mp or owt
@@ -206,36 +281,36 @@ $ hypar explore lenet-c --on htree:16 --levels H1 --svg $TMP/none/picture.svg
 
 Plans: of every batch on every machine the best, or why there is none.
 $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner dp,mp,1f1b --csv $TMP/plans.csv --svg $TMP/plans.svg
-> vgg16, on cluster:1x2 to cluster:1x8: plans of dp, mp or 1f1b
+> vgg16, on 3 machines like cluster:1x8: plans of dp, mp or 1f1b
 >
-> devices batch   step samples/s a device     MFU  memory micro plan
->       2    64 394 ms       162     81.2  48.0 %  3.1 GB     1 dp 2 x 1 x 1
->       2   128 786 ms       163     81.4  48.1 %  5.1 GB     1 dp 2 x 1 x 1
->       2   256 1.57 s       163     81.5* 48.2 %  9.1 GB     1 dp 2 x 1 x 1
->       2   512 3.26 s       157     78.4  46.4 % 1.72 GB    32 1f1b 1 x 1 x
->                                                               2
->       2 1,024 6.44 s       159     79.6  47.0 % 1.72 GB    64 1f1b 1 x 1 x
->                                                               2
->       4    64 198 ms       323     80.8  47.7 % 2.11 GB     1 dp 4 x 1 x 1
->       4   128 394 ms       325     81.2  48.0 %  3.1 GB     1 dp 4 x 1 x 1
->       4   256 786 ms       326     81.4  48.1 %  5.1 GB     1 dp 4 x 1 x 1
->       4   512 1.57 s       326     81.5  48.2 %  9.1 GB     1 dp 4 x 1 x 1
->       4 1,024 3.26 s       314     78.5  46.4 % 1.72 GB    32 1f1b 2 x 1 x
->                                                               2
->       8    64 101 ms       635     79.3  46.9 % 1.61 GB     1 dp 8 x 1 x 1
->       8   128 198 ms       646     80.7  47.7 % 2.11 GB     1 dp 8 x 1 x 1
->       8   256 394 ms       650     81.2  48.0 %  3.1 GB     1 dp 8 x 1 x 1
->       8   512 786 ms       651     81.4  48.1 %  5.1 GB     1 dp 8 x 1 x 1
->       8 1,024 1.57 s       652     81.5  48.2 %  9.1 GB     1 dp 8 x 1 x 1
+> devices batch   step rate each     MFU    sent energy  memory plan
+>       2    64 394 ms  162 81.2  48.0 % 1.11 GB 59.9 J  3.1 GB dp 2x1x1
+>       2   128 786 ms  163 81.4  48.1 % 1.11 GB  119 J  5.1 GB dp 2x1x1
+>       2   256 1.57 s  163 81.5* 48.2 % 1.11 GB  238 J  9.1 GB dp 2x1x1
+>       2   512 3.26 s  157 78.4  46.4 % 3.29 GB  478 J 1.72 GB 1f1b
+>                                                               1x1x2/32
+>       2 1,024 6.44 s  159 79.6  47.0 % 6.58 GB  956 J 1.72 GB 1f1b
+>                                                               1x1x2/64
+>       4    64 198 ms  323 80.8  47.7 % 3.32 GB 60.5 J 2.11 GB dp 4x1x1
+>       4   128 394 ms  325 81.2  48.0 % 3.32 GB  120 J  3.1 GB dp 4x1x1
+>       4   256 786 ms  326 81.4  48.1 % 3.32 GB  239 J  5.1 GB dp 4x1x1
+>       4   512 1.57 s  326 81.5  48.2 % 3.32 GB  477 J  9.1 GB dp 4x1x1
+>       4 1,024 3.26 s  314 78.5  46.4 % 7.68 GB  956 J 1.72 GB 1f1b
+>                                                               2x1x2/32
+>       8    64 101 ms  635 79.3  46.9 % 7.75 GB 61.8 J 1.61 GB dp 8x1x1
+>       8   128 198 ms  646 80.7  47.7 % 7.75 GB  121 J 2.11 GB dp 8x1x1
+>       8   256 394 ms  650 81.2  48.0 % 7.75 GB  240 J  3.1 GB dp 8x1x1
+>       8   512 786 ms  651 81.4  48.1 % 7.75 GB  478 J  5.1 GB dp 8x1x1
+>       8 1,024 1.57 s  652 81.5  48.2 % 7.75 GB  954 J  9.1 GB dp 8x1x1
 >
 > Most samples/s for a device (*): 81.5 of batch 256 on 2 devices; in all: 652 of
 > batch 1,024 on 8 devices.
-> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans:
-> data x tensor x pipeline.
+> Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
+> which has 16 GB. Plans: data x tensor x pipeline / micro-batches.
 $ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
-> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why
-> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,""
-> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,""
+> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j
+> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924
+> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646
 > 16
 > 5
 $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp --json
@@ -243,60 +318,52 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp 
 >   "model": "vgg16",
 >   "planners": "dp",
 >   "points": [
->     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
->     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "comm_bytes": 7748022520, "energy_j": 61.79015922445059, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "comm_bytes": 7748022520, "energy_j": 3807.537750860336, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
 >   ]
 > }
 $ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precision bf16 --shard optimizer --recompute full
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
-> gpt2, bf16, on full:4 to full:8: plans of 3d
+> gpt2, batch 64, bf16, on 2 machines like full:8: plans of 3d
 >
-> devices batch   step samples/s a device     MFU  memory micro plan
->       4    64 2.18 s      29.3     7.32* 40.8 % 4.27 GB     1 3d 4 x 1 x 1
->       8    64 1.09 s      58.5     7.31  40.8 % 2.38 GB     1 3d 8 x 1 x 1
+> devices    step  rate  each      MFU     sent  energy   memory  plan
+>       4  2.18 s  29.3  7.32*  40.8 %  1.49 GB   338 J  4.27 GB  3d 4x1x1
+>       8  1.09 s  58.5  7.31   40.8 %  3.48 GB   338 J  2.38 GB  3d 8x1x1
 >
 > Most samples/s for a device (*): 7.32 of batch 64 on 4 devices; in all: 58.5 of
 > batch 64 on 8 devices.
-> Memory: of the fullest device, which has 16 GB. Micro: micro-batches. Plans:
-> data x tensor x pipeline.
+> Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
+> which has 16 GB. Plans: data x tensor x pipeline.
 $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topology full,ring --memory 2GB --micro-batches 2
-> alexnet, on full:2 to ring:2: plans of owt
+> alexnet, on 2 machines like cluster:1x2: plans of owt
 >
-> machine  devices  batch    step  samples/s  a device      MFU   memory  micro
->     plan
-> full:2         2  1,024  282 ms     3.63 k    1.82 k*  49.6 %  1.08 GB      2
->     owt, by layer
-> full:2         2  4,096       -          -         -        -  3.57 GB      -
->     no plan fits (owt, by layer)
-> ring:2         2  1,024  282 ms     3.63 k    1.82 k   49.6 %  1.08 GB      2
->     owt, by layer
-> ring:2         2  4,096       -          -         -        -  3.57 GB      -
->     no plan fits (owt, by layer)
+> machine  batch    step    rate      MFU    sent  energy   memory  plan
+> full:2   1,024  282 ms  3.63 k*  49.6 %  162 MB  42.5 J  1.08 GB  owt, by
+>                                                                   layer/2
+> full:2   4,096       -       -        -       -       -  3.57 GB  no plan fits
+>                                                                   (owt, by
+>                                                                   layer/2)
+> ring:2   1,024  282 ms  3.63 k   49.6 %  162 MB  42.5 J  1.08 GB  owt, by
+>                                                                   layer/2
+> ring:2   4,096       -       -        -       -       -  3.57 GB  no plan fits
+>                                                                   (owt, by
+>                                                                   layer/2)
 >
-> Most samples/s for a device (*): 1.82 k of batch 1,024 on full:2; in all: 3.63 k
-> of batch 1,024 on full:2.
-> Memory: of the fullest device, which has 2 GB. Micro: micro-batches. Plans: data
-> x tensor x pipeline. In brackets the plan that needs least.
+> Most samples/s (*): 3.63 k of batch 1,024 on full:2.
+> Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
+> tensor x pipeline / micro-batches. In brackets the plan that needs least.
 $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > vgg16, on full:2,memory=100MB: plans of dp or mp
 >
-> devices  batch  step  samples/s  a device  MFU  memory  micro  plan
->       2      4     -          -         -    -       -      -  no plan: dp:
->                                                                weights,
->                                                                gradients and sgd
->                                                                state need
->                                                                1.11 GB on device
->                                                                0, which has
->                                                                100 MB
->       2      8     -          -         -    -       -      -  no plan: dp:
->                                                                weights,
->                                                                gradients and sgd
->                                                                state need
->                                                                1.11 GB on device
->                                                                0, which has
->                                                                100 MB
+> batch  step  rate  MFU  sent  energy  memory  plan
+>     4     -     -    -     -       -       -  no plan: dp: weights, gradients
+>                                               and sgd state need 1.11 GB on
+>                                               device 0, which has 100 MB
+>     8     -     -    -     -       -       -  no plan: dp: weights, gradients
+>                                               and sgd state need 1.11 GB on
+>                                               device 0, which has 100 MB
 >
 > None fits.
-> Micro: micro-batches. Plans: data x tensor x pipeline.
+> Rate: samples/s. Plans: data x tensor x pipeline.
 > hypar: explore: no plan fits, of any batch on any machine
 ? 1

@@ -130,6 +130,7 @@ static void machines(void **state)
         { "htree:16", "3..20,5", NULL, NULL, "htree:3 htree:6 htree:12 htree:5" },
         { "htree:16", NULL, "htree,torus,full", NULL,
           "htree:16 torus:4x4,device=eyeriss-hmc full:16,device=eyeriss-hmc" },
+        { "torus:8x2", "16,32", NULL, NULL, "torus:8x2 torus:8x4" },
         { "torus:4x2x2", "8,12", NULL, NULL, "torus:2x2x2 torus:3x2x2" },
         { "ring:4", "8", "mesh", NULL, "mesh:4x2" },
         { "cluster:2x4,device=h100,nics=2", "4..16", NULL, NULL,
@@ -283,8 +284,14 @@ static const struct {
       "cluster:1x2,device=h100+cluster:1x2",
       { .devices = "6" },
       HYPAR_INVALID,
-      "other sizes, topologies and bandwidths need a machine of one plain word such as "
-      "htree:16 or torus:4x4" },
+      "other sizes and topologies need a machine of one part, this one has 2; its bandwidths "
+      "and other figures can be varied" },
+    { "lenet-c",
+      "examples/machines/dgx1-v100.json",
+      { .bandwidths = "1GB/s" },
+      HYPAR_INVALID,
+      "a machine of devices and links one by one has one size and one set of figures, "
+      "expected a topology such as torus:4x4, with device=FILE for a device of one's own" },
     { "lenet-c",
       "htree:4",
       { .topologies = "local" },
@@ -358,7 +365,8 @@ static void pictures(void **state)
         { "htree:8", { .levels = "H1,H2,H3" }, 1 + 3 + 4096, "choices that are better" },
         { "htree:8", { .levels = "H2" }, 1 + 3 + 16, "choices that are better" },
         { "htree:8", { .devices = "1..64" }, 1 + 14, "performance over one device" },
-        { "htree:8", { .bandwidths = "1GB/s,2GB/s" }, 1 + 4, "bandwidth of a link, GB/s" },
+        { "htree:8", { .bandwidths = "1GB/s,2GB/s" }, 1 + 4, ">bandwidth</text>" },
+        { "htree:8", { .topologies = "htree,torus" }, 1 + 4, ">torus:4x2</text>" },
         { "htree:8", { .devices = "8", .objective = HYPAR_COMM }, 1 + 2, "bytes exchanged" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

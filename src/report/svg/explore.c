@@ -1,5 +1,5 @@
 /* A picture of an exploration: a map of two groups of choices, a curve of all choices from the
- * best on, or lines over machines. */
+ * best on, or lines and bars over machines. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -8,6 +8,8 @@
 
 #include "base/arena.h"
 #include "graph/graph.h"
+#include "report/axes.h"
+#include "report/put.h"
 #include "report/svg/svg.h"
 
 enum { MOST_VALUES = 64, MOST_CURVE = 800 };
@@ -15,7 +17,11 @@ enum { MOST_VALUES = 64, MOST_CURVE = 800 };
 static const char *title_of(struct arena *arena, const struct hypar_exploration *e)
 {
     const struct hypar_graph *graph = hypar_exploration_graph(e);
-    return hp_arena_printf(arena, "%s, batch %lld", graph->name, (long long)graph->batch);
+    struct hypar_explore_options how = hypar_exploration_options(e);
+    return hp_arena_printf(arena, "%s, batch %lld%s", graph->name, (long long)graph->batch,
+                           hp_settings_text(arena, how.precision,
+                                            how.fp32_gradients ? HYPAR_FP32 : how.precision,
+                                            how.optimizer));
 }
 
 /* What is drawn: for time how many times faster than data parallel, else a part of the best. */
@@ -242,99 +248,88 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
     hp_arena_free(&arena);
 }
 
-/* Lines over machines ----------------------------------------------------------------- */
+/* Machines ---------------------------------------------------------------------------- */
 
-/* What differs between the machines. */
-struct variation {
-    bool devices, bandwidth, topology;
-};
-
-static struct variation vary(const struct hypar_exploration *e)
+static struct axes axes_of(const struct hypar_exploration *e)
 {
-    struct variation v = { 0 };
-    struct hypar_explore_site first = hypar_exploration_site(e, 0);
-    double bandwidth = 0;
-    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
-        struct hypar_explore_site site = hypar_exploration_site(e, s);
-        v.devices |= hypar_machine_device_count(site.machine) !=
-                     hypar_machine_device_count(first.machine);
-        if (!(bandwidth > 0))
-            bandwidth = site.bandwidth_bytes_per_s;
-        v.bandwidth |=
-            site.bandwidth_bytes_per_s > 0 && site.bandwidth_bytes_per_s != bandwidth;
-        v.topology |= strcmp(hypar_machine_topology(site.machine),
-                             hypar_machine_topology(first.machine)) != 0;
-    }
-    return v;
+    struct axes axes = { .shape = true };
+    axes.axis = hypar_exploration_axes(e, &axes.n);
+    return axes;
 }
 
-/* "hypar, torus, 1.6 GB/s": all that tells a line from the others. */
-static const char *series_name(struct arena *arena, const struct variation *v,
-                               const struct hypar_explore_site *site, const char *choice)
+/* Does more vary than links and sizes, so that one device is not always as fast? */
+static bool figures_vary(const struct axes *axes)
 {
-    char bandwidth[32];
-    const char *name = choice;
-    if (v->topology)
-        name = hp_arena_printf(arena, "%s, %s", name, hypar_machine_topology(site->machine));
-    if (v->devices && v->bandwidth && site->bandwidth_bytes_per_s > 0)
-        name = hp_arena_printf(arena, "%s, %s", name,
-                               hypar_format_quantity(bandwidth, site->bandwidth_bytes_per_s,
-                                                     HYPAR_UNIT_BANDWIDTH));
-    return name;
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes && strcmp(axes->axis[i].name, "bandwidth") != 0)
+            return true;
+    return false;
 }
 
-static struct svg_series *series_named(struct arena *arena, struct svg_plot *plot,
-                                       const char *name, int n_sites)
+static void label_y(const struct hypar_exploration *e, const struct axes *axes,
+                    struct svg_plot *plot)
 {
-    for (int i = 0; i < plot->n_series; i++)
-        if (strcmp(plot->series[i].name, name) == 0)
-            return &plot->series[i];
-    plot->series[plot->n_series] = (struct svg_series){ name, 0, NEW(arena, double, n_sites),
-                                                        NEW(arena, double, n_sites) };
-    return &plot->series[plot->n_series++];
+    static const char *const labels[] = { "performance over one device",
+                                          "bytes exchanged in a step", "joules of a step" };
+    enum hypar_objective objective = hypar_exploration_options(e).objective;
+    plot->y_label =
+        objective == HYPAR_TIME && figures_vary(axes) ? "samples/s" : labels[objective];
 }
 
+static double height_over(const struct hypar_exploration *e, const struct axes *axes,
+                          const struct hypar_explore_site *site,
+                          const struct hypar_explored *cost)
+{
+    if (hypar_exploration_options(e).objective != HYPAR_TIME)
+        return hypar_exploration_merit(e, cost);
+    return figures_vary(axes) ? (double)hypar_exploration_graph(e)->batch / cost->step_s
+                              : site->one_device_s / cost->step_s;
+}
+
+/* Lines along `x`; without one, bars for each machine. */
 static void collect(struct arena *arena, const struct hypar_exploration *e,
-                    const struct variation *v, struct svg_plot *plot)
+                    const struct axes *axes, int x, struct svg_plot *plot)
 {
     int n_sites = hypar_exploration_site_count(e), n = 0;
-    bool time = hypar_exploration_options(e).objective == HYPAR_TIME;
+    const char **category = NEW(arena, const char *, n_sites);
     for (int s = 0; s < n_sites; s++)
         n += hypar_exploration_site(e, s).n_choices;
     plot->series = NEW(arena, struct svg_series, n);
+    plot->category = category;
+    plot->n_categories = x < 0 ? n_sites : 0;
     for (int s = 0; s < n_sites; s++) {
         struct hypar_explore_site site = hypar_exploration_site(e, s);
+        struct axes_place place = { site.shape, site.value };
+        category[s] = n_sites > 1 ? site.shape : site.word;
         for (int c = 0; c < site.n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
-            struct svg_series *series =
-                series_named(arena, plot, series_name(arena, v, &site, choice->name), n_sites);
-            series->x[series->n] = v->devices || !v->bandwidth
-                                       ? hypar_machine_device_count(site.machine)
-                                       : site.bandwidth_bytes_per_s / 1e9;
-            series->y[series->n++] = time ? site.one_device_s / choice->cost.step_s
-                                          : hypar_exploration_merit(e, &choice->cost);
+            const char *name =
+                x < 0 ? choice->name : hp_axes_line(axes, x, &place, choice->name, arena);
+            hp_svg_add(hp_svg_series(arena, plot, name, n_sites),
+                       x < 0 ? s : site.value[x].number,
+                       height_over(e, axes, &site, &choice->cost));
         }
     }
 }
 
-static void draw_lines(FILE *to, const struct hypar_exploration *e)
+static void draw_machines(FILE *to, const struct hypar_exploration *e)
 {
-    static const char *const labels[] = { "performance over one device",
-                                          "bytes exchanged in a step", "joules of a step" };
     struct arena arena = { 0 };
-    struct variation v = vary(e);
-    bool devices = v.devices || !v.bandwidth;
-    int n = hypar_exploration_site_count(e);
-    struct svg_plot plot = {
-        .title = title_of(&arena, e),
-        .subtitle = hp_arena_printf(&arena, "%d machines, %s to %s", n,
-                                    hypar_exploration_site(e, 0).word,
-                                    hypar_exploration_site(e, n - 1).word),
-        .x_label = devices ? "devices" : "bandwidth of a link, GB/s",
-        .y_label = labels[hypar_exploration_options(e).objective],
-        .log_x = devices ? 2 : 10,
-    };
-    collect(&arena, e, &v, &plot);
+    struct axes axes = axes_of(e);
+    int x = hp_axes_x(&axes), n = hypar_exploration_site_count(e);
+    struct svg_plot plot = { .title = title_of(&arena, e),
+                             .subtitle =
+                                 hp_machines_text(&arena,
+                                                  n > 1 ? hypar_exploration_machine(e)
+                                                        : hypar_exploration_site(e, 0).word,
+                                                  n),
+                             .x_label = x < 0 ? "" : axes.axis[x].name };
+    if (x >= 0)
+        plot.x_unit = axes.axis[x].unit;
+    label_y(e, &axes, &plot);
+    collect(&arena, e, &axes, x, &plot);
+    if (x >= 0)
+        hp_svg_choose_log_x(&plot, axes.axis[x].shapes ? 2 : 10);
     hp_svg_plot(to, &plot);
     hp_arena_free(&arena);
 }
@@ -343,12 +338,12 @@ void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *e)
 {
     struct hypar_explore_site first = hypar_exploration_site(e, 0);
     if (hypar_exploration_site_count(e) > 1)
-        draw_lines(to, e);
+        draw_machines(to, e);
     else if (first.n_groups == 2 && hypar_exploration_group(e, 0, 0).n_values <= MOST_VALUES &&
              hypar_exploration_group(e, 0, 1).n_values <= MOST_VALUES)
         draw_map(to, e);
     else if (first.n_points)
         draw_curve(to, e);
     else
-        draw_lines(to, e);
+        draw_machines(to, e);
 }

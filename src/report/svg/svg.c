@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "base/number.h"
 #include "report/columns.h"
@@ -27,6 +28,43 @@ void hp_svg_escape(FILE *to, const char *text)
         }
 }
 
+/* How much of `text` is on a line of `most` characters: broken behind a blank, or a comma. */
+static size_t line_length(const char *text, size_t most)
+{
+    size_t n = strlen(text), at = most;
+    if (n <= most)
+        return n;
+    while (at > most / 2 && text[at - 1] != ' ')
+        at--;
+    for (size_t i = most; at <= most / 2 && i > most / 2; i--)
+        if (text[i - 1] == ',')
+            return i;
+    return at > most / 2 ? at : most;
+}
+
+/* What does not fit into two lines is told when pointed at. */
+static void put_subtitle(FILE *to, int width, const char *text)
+{
+    enum { CHARACTER = 13, SIZE = 12 }; /* two of them, in pixels: wide letters included */
+    size_t most = (size_t)(width - 40) * 2 / CHARACTER;
+    const char *rest = text;
+    for (int line = 0; line < 2 && (*rest || line == 0); line++) {
+        size_t n = line_length(rest, most);
+        bool cut = line == 1 && rest[n];
+        fprintf(to, "<text x=\"20\" y=\"%d\" font-size=\"%d\" fill=\"#666\">", 50 + 15 * line,
+                SIZE);
+        if (cut) {
+            fputs("<title>", to);
+            hp_svg_escape(to, text);
+            fputs("</title>", to);
+        }
+        for (size_t i = 0; i < n; i++)
+            hp_svg_escape(to, (const char[]){ rest[i], '\0' });
+        fprintf(to, "%s</text>\n", cut ? "..." : "");
+        rest += n;
+    }
+}
+
 void hp_svg_begin(FILE *to, int width, int height, const char *title, const char *subtitle)
 {
     fprintf(to,
@@ -36,9 +74,8 @@ void hp_svg_begin(FILE *to, int width, int height, const char *title, const char
             "<text x=\"20\" y=\"30\" font-size=\"17\" font-weight=\"600\">",
             width, height, width, height);
     hp_svg_escape(to, title);
-    fputs("</text>\n<text x=\"20\" y=\"50\" font-size=\"12\" fill=\"#666\">", to);
-    hp_svg_escape(to, subtitle);
     fputs("</text>\n", to);
+    put_subtitle(to, width, subtitle);
 }
 
 void hp_svg_end(FILE *to)
@@ -129,21 +166,24 @@ const char *hp_svg_ramp(char *buffer, double value)
 }
 
 /* Okabe and Ito's palette, without its yellow, which is lost on white. */
+enum { N_COLOURS = 7 };
+
 const char *hp_svg_colour(int i)
 {
-    static const char *const colours[] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
-                                           "#56b4e9", "#e69f00", "#222222" };
-    return colours[i % (int)(sizeof colours / sizeof colours[0])];
+    static const char *const colours[N_COLOURS] = { "#0072b2", "#d55e00", "#009e73", "#cc79a7",
+                                                    "#56b4e9", "#e69f00", "#222222" };
+    return colours[i % N_COLOURS];
 }
 
 /* Plots ------------------------------------------------------------------------------- */
 
-enum { WIDTH = 860, TOP = 76, LEFT = 78, RIGHT = 620, BOTTOM = 430, LEGEND = 640, ROW = 19 };
+enum { WIDTH = 860, TOP = 82, LEFT = 78, RIGHT = 620, BOTTOM = 430, LEGEND = 640, ROW = 19 };
 
 /* One axis: its range in the units of the plot, on paper from..to. */
 struct axis {
     double low, high, from, to;
     int log;
+    enum hypar_unit unit;
 };
 
 static double place(const struct axis *axis, double value)
@@ -155,8 +195,17 @@ static double place(const struct axis *axis, double value)
 
 static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
 {
-    struct axis axis = { INFINITY, -INFINITY, vertical ? BOTTOM : LEFT, vertical ? TOP : RIGHT,
-                         log_base };
+    struct axis axis = { INFINITY,
+                         -INFINITY,
+                         vertical ? BOTTOM : LEFT,
+                         vertical ? TOP : RIGHT,
+                         log_base,
+                         vertical ? HYPAR_UNIT_COUNT : plot->x_unit };
+    if (!vertical && plot->n_categories) {
+        axis.low = -0.5;
+        axis.high = plot->n_categories - 0.5;
+        return axis;
+    }
     for (int s = 0; s < plot->n_series; s++)
         for (int i = 0; i < plot->series[s].n; i++) {
             double v = vertical ? plot->series[s].y[i] : plot->series[s].x[i];
@@ -190,7 +239,9 @@ static void tick(FILE *to, const struct axis *axis, int vertical, double value)
 {
     char text[32];
     double at = place(axis, value);
-    if (value >= 1e4)
+    if (axis->unit != HYPAR_UNIT_COUNT)
+        hypar_format_quantity(text, value, axis->unit);
+    else if (value >= 1e4)
         hp_metric(text, value);
     else
         snprintf(text, sizeof text, "%.4g", value);
@@ -231,18 +282,51 @@ static const char *line_colour(const struct svg_plot *plot, int s, char buffer[8
     return hp_svg_ramp(buffer, plot->n_series > 1 ? 0.82 * s / (plot->n_series - 1) : 0.4);
 }
 
+/* Lines of one colour are told apart by their dashes. */
+static const char *line_dashes(const struct svg_plot *plot, int s)
+{
+    static const char *const dashes[] = { "none", "6 3", "2 3" };
+    return dashes[plot->shaded ? 0 : s / N_COLOURS % 3];
+}
+
+/* ... and bars of one colour by how strong it is. */
+static double strength(const struct svg_plot *plot, int s)
+{
+    return plot->shaded ? 1 : 1 / (1 + 0.8 * (s / N_COLOURS % 3));
+}
+
+static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct axis *x,
+                      const struct axis *y)
+{
+    const struct svg_series *series = &plot->series[s];
+    char buffer[8];
+    double width = 0.8 * (place(x, 1) - place(x, 0)) / plot->n_series;
+    for (int i = 0; i < series->n; i++) {
+        double left = place(x, series->x[i]) + width * (s - plot->n_series / 2.0),
+               top = place(y, series->y[i]);
+        hp_svg_begin_rect(to, left, top, width * 0.94, BOTTOM - top);
+        hp_svg_attribute(to, "fill-opacity", strength(plot, s));
+        fprintf(to, " fill=\"%s\"><title>", line_colour(plot, s, buffer));
+        hp_svg_escape(to, series->name);
+        fprintf(to, ": %.4g</title></rect>\n", series->y[i]);
+    }
+}
+
 static void draw_series(FILE *to, const struct svg_plot *plot, int s, const struct axis *x,
                         const struct axis *y)
 {
     const struct svg_series *series = &plot->series[s];
     char buffer[8];
     const char *colour = line_colour(plot, s, buffer);
-    static const char *const dashes[] = { "none", "6 3", "2 3" };
+    if (plot->n_categories) {
+        draw_bars(to, plot, s, x, y);
+        return;
+    }
     if (series->n > 1) {
         fprintf(to,
                 "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" "
                 "stroke-dasharray=\"%s\" points=\"",
-                colour, dashes[plot->shaded ? 0 : s / 7 % 3]);
+                colour, line_dashes(plot, s));
         for (int i = 0; i < series->n; i++) {
             fputs(i ? " " : "", to);
             put_number(to, place(x, series->x[i]));
@@ -266,23 +350,70 @@ static void draw_legend(FILE *to, const struct svg_plot *plot)
     char buffer[8];
     for (int s = 0; s < plot->n_series && s < most; s++) {
         double y = TOP + 8 + s * ROW;
-        hp_svg_line(to, LEGEND, y - 4, LEGEND + 18, y - 4, line_colour(plot, s, buffer), 3);
+        fprintf(to, "<path d=\"M%d %dh18\" stroke=\"%s\" stroke-dasharray=\"%s\"", LEGEND,
+                (int)y - 4, line_colour(plot, s, buffer),
+                plot->n_categories ? "none" : line_dashes(plot, s));
+        hp_svg_attribute(to, "stroke-width", plot->n_categories ? 9 : 3);
+        hp_svg_attribute(to, "stroke-opacity", plot->n_categories ? strength(plot, s) : 1);
+        fputs("/>\n", to);
         hp_svg_text(to, LEGEND + 24, y, SVG_START, 12,
                     s == most - 1 && plot->n_series > most ? "..." : plot->series[s].name);
     }
+}
+
+struct svg_series *hp_svg_series(struct arena *arena, struct svg_plot *plot, const char *name,
+                                 int most)
+{
+    for (int i = 0; i < plot->n_series; i++)
+        if (strcmp(plot->series[i].name, name) == 0)
+            return &plot->series[i];
+    plot->series[plot->n_series] =
+        (struct svg_series){ name, 0, NEW(arena, double, most), NEW(arena, double, most) };
+    return &plot->series[plot->n_series++];
+}
+
+void hp_svg_add(struct svg_series *series, double x, double y)
+{
+    int i = series->n++;
+    for (; i > 0 && series->x[i - 1] > x; i--) {
+        series->x[i] = series->x[i - 1];
+        series->y[i] = series->y[i - 1];
+    }
+    series->x[i] = x;
+    series->y[i] = y;
+}
+
+void hp_svg_choose_log_x(struct svg_plot *plot, int base)
+{
+    double low = INFINITY, high = 0;
+    for (int s = 0; s < plot->n_series; s++)
+        for (int i = 0; i < plot->series[s].n; i++) {
+            low = fmin(low, plot->series[s].x[i]);
+            high = fmax(high, plot->series[s].x[i]);
+        }
+    plot->log_x = low > 0 && high >= 4 * low ? base : 0;
+}
+
+static void draw_categories(FILE *to, const struct svg_plot *plot, const struct axis *x)
+{
+    for (int i = 0; i < plot->n_categories; i++)
+        hp_svg_text(to, place(x, i), BOTTOM + 18, SVG_MIDDLE, 12, plot->category[i]);
 }
 
 void hp_svg_plot(FILE *to, const struct svg_plot *plot)
 {
     struct axis x = span(plot, 0, plot->log_x), y = span(plot, 1, plot->log_y);
     hp_svg_begin(to, WIDTH, BOTTOM + 62, plot->title, plot->subtitle);
-    draw_ticks(to, &x, 0);
+    if (plot->n_categories)
+        draw_categories(to, plot, &x);
+    else
+        draw_ticks(to, &x, 0);
     draw_ticks(to, &y, 1);
     hp_svg_line(to, LEFT, BOTTOM, RIGHT, BOTTOM, "#888", 1);
     hp_svg_line(to, LEFT, TOP, LEFT, BOTTOM, "#888", 1);
     for (int s = 0; s < plot->n_series; s++)
         draw_series(to, plot, s, &x, &y);
-    if (plot->mark_x > 0) {
+    if (plot->mark_x > 0 && !plot->n_categories) {
         hp_svg_begin_circle(to, place(&x, plot->mark_x), place(&y, plot->mark_y), 8);
         fputs(" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"2.5\"/>\n", to);
     }

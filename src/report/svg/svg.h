@@ -5,9 +5,12 @@
 #ifndef REPORT_SVG_SVG_H
 #define REPORT_SVG_SVG_H
 
+#include <hypar/tool.h>
 #include <stdio.h>
 
-/* Begin a picture with a title and a line below it; end it. */
+#include "base/arena.h"
+
+/* Begin a picture with a title and one or two lines below it; end it. */
 void hp_svg_begin(FILE *to, int width, int height, const char *title, const char *subtitle);
 void hp_svg_end(FILE *to);
 
@@ -49,14 +52,28 @@ struct svg_series {
 
 struct svg_plot {
     const char *title, *subtitle, *x_label, *y_label;
-    int log_x, log_y;      /* the base of a logarithmic axis; 0: linear */
+    int log_x, log_y; /* the base of a logarithmic axis; 0: linear */
+    enum hypar_unit x_unit;
+    int n_categories; /* bars over so many words, and x is their number; 0: lines */
+    const char *const *category;
     int shaded;            /* lines are in an order, and their colours shades of one ramp */
     double mark_x, mark_y; /* a point with a ring around it; mark_x 0: none */
     int n_series;
     struct svg_series *series;
 };
 
-/* Lines over common axes, with a legend. */
+/* The line of that name, which is added where there is none; the plot has room for it, and it
+ * has for `most` points. */
+struct svg_series *hp_svg_series(struct arena *arena, struct svg_plot *plot, const char *name,
+                                 int most);
+
+/* A point of a line, in its place by x. */
+void hp_svg_add(struct svg_series *series, double x, double y);
+
+/* Logarithmic to this base if x is positive and spans much. */
+void hp_svg_choose_log_x(struct svg_plot *plot, int base);
+
+/* Lines over common axes, or bars over words, with a legend. */
 void hp_svg_plot(FILE *to, const struct svg_plot *plot);
 
 #endif /* REPORT_SVG_SVG_H */

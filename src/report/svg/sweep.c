@@ -1,5 +1,5 @@
-/* A picture of a sweep: what one device does a second, over the number of devices, a line for
- * each batch; or over batches, where there is one number of devices. */
+/* A picture of a sweep: what one device does a second, over what machines differ in, a line for
+ * each batch; or over batches, where machines differ in nothing that is a number. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -10,107 +10,88 @@
 #include "report/svg/svg.h"
 #include "report/sweep.h"
 
-/* The points lie by kind of machine, then by size, then by batch. */
-struct shape {
-    int n_topologies, n_bandwidths, n_sizes, n_batches; /* lists that are not given count 1 */
+/* What the points lie along. */
+struct along {
+    struct axes axes;
+    int x;             /* axis of machines; -1: none */
+    bool several;      /* batches */
+    bool over_batches; /* there is no such axis, and there are several */
+    enum hypar_objective objective;
 };
 
-static int list_length(const char *list)
+static struct along along(const struct hypar_sweep *s)
 {
-    int n = 1;
-    for (; list && *list; list++)
-        n += *list == ',';
-    return n;
+    struct along a = { .axes = hp_sweep_axes_of(s),
+                       .objective = hypar_sweep_options(s).search.objective };
+    for (int i = 1; i < hypar_sweep_count(s); i++)
+        a.several |= hypar_sweep_point(s, i)->batch != hypar_sweep_point(s, 0)->batch;
+    a.x = hp_axes_x(&a.axes);
+    a.over_batches = a.x < 0 && a.several;
+    return a;
 }
 
-static struct shape shape_of(const struct hypar_sweep *s)
+/* "batch 64, torus, latency 2us": all that tells a line from the others. */
+static const char *line_name(struct arena *arena, const struct along *a,
+                             const struct hypar_sweep_point *p)
 {
-    struct hypar_sweep_options how = hypar_sweep_options(s);
-    struct shape shape = { .n_topologies = list_length(how.topologies),
-                           .n_bandwidths = list_length(how.bandwidths) };
-    int n = hypar_sweep_count(s);
-    while (shape.n_batches < n &&
-           hypar_sweep_point(s, shape.n_batches)->machine == hypar_sweep_point(s, 0)->machine)
-        shape.n_batches++;
-    shape.n_sizes = n / shape.n_batches / shape.n_topologies / shape.n_bandwidths;
-    return shape;
-}
-
-/* Item `i` of "a,b,c". */
-static const char *item_text(struct arena *arena, const char *list, int i)
-{
-    for (; i > 0; i--)
-        list = strchr(list, ',') + 1;
-    return hp_arena_strndup(arena, list, strcspn(list, ","));
-}
-
-/* "batch 64, torus, 25GB/s": all that tells a line from the others. */
-static const char *line_name(struct arena *arena, const struct hypar_sweep *s,
-                             const struct shape *shape, int kind, int batch)
-{
-    struct hypar_sweep_options how = hypar_sweep_options(s);
     char count[32];
-    const char *name =
-        batch < 0 ? "all batches"
-                  : hp_arena_printf(arena, "batch %s",
-                                    hp_thousands(count, hypar_sweep_point(s, batch)->batch));
-    if (shape->n_topologies > 1)
-        name = hp_arena_printf(arena, "%s, %s", name,
-                               item_text(arena, how.topologies, kind / shape->n_bandwidths));
-    if (shape->n_bandwidths > 1)
-        name = hp_arena_printf(arena, "%s, %s", name,
-                               item_text(arena, how.bandwidths, kind % shape->n_bandwidths));
-    return name;
+    struct axes_place place = hp_sweep_place(p);
+    const char *batch = a->several && !a->over_batches
+                            ? hp_arena_printf(arena, "batch %s", hp_thousands(count, p->batch))
+                            : NULL;
+    if (a->x < 0 && !a->over_batches)
+        return p->planner;
+    const char *name = hp_axes_line(&a->axes, a->x, &place, batch, arena);
+    return *name ? name : a->several ? "all batches" : "best plan";
 }
 
-static void add_point(struct svg_plot *plot, struct svg_series *line,
-                      const struct hypar_sweep_point *p, bool over_devices)
+static double height_of(const struct along *a, const struct hypar_sweep_point *p)
 {
-    if (p->verdict != HYPAR_SWEPT_FITS)
-        return;
-    line->x[line->n] = over_devices ? (double)p->devices : (double)p->batch;
-    line->y[line->n] = hp_for_a_device(p);
-    if (p->best) {
-        plot->mark_x = line->x[line->n];
-        plot->mark_y = line->y[line->n];
-    }
-    line->n++;
+    double batch = (double)p->batch;
+    return a->objective == HYPAR_ENERGY ? p->energy_j / batch
+           : a->objective == HYPAR_COMM ? p->comm_bytes / batch
+                                        : hp_for_a_device(p);
 }
 
-/* Lines without a point, of batches that fit nowhere, are left out. */
-static void collect(struct arena *arena, const struct hypar_sweep *s, const struct shape *shape,
+/* Lines along what varies; without that, a bar for each machine. Those of batches that fit
+ * nowhere are left out. */
+static void collect(struct arena *arena, const struct hypar_sweep *s, const struct along *a,
                     struct svg_plot *plot)
 {
-    bool over_devices = shape->n_sizes > 1;
-    int n_kinds = shape->n_topologies * shape->n_bandwidths;
-    int n_lines = over_devices ? shape->n_batches : 1;
-    int n_each = over_devices ? shape->n_sizes : shape->n_batches;
-    plot->series = NEW(arena, struct svg_series, n_kinds * n_lines);
-    for (int kind = 0; kind < n_kinds; kind++)
-        for (int l = 0; l < n_lines; l++) {
-            struct svg_series *line = &plot->series[plot->n_series];
-            *line =
-                (struct svg_series){ line_name(arena, s, shape, kind, over_devices ? l : -1), 0,
-                                     NEW(arena, double, n_each), NEW(arena, double, n_each) };
-            for (int i = 0; i < n_each; i++) {
-                int size = over_devices ? i : 0, batch = over_devices ? l : i;
-                int at = (kind * shape->n_sizes + size) * shape->n_batches + batch;
-                add_point(plot, line, hypar_sweep_point(s, at), over_devices);
-            }
-            plot->n_series += line->n > 0;
+    int n = hypar_sweep_count(s);
+    const char **category = NEW(arena, const char *, n);
+    bool bars = a->x < 0 && !a->over_batches;
+    plot->series = NEW(arena, struct svg_series, n);
+    plot->category = category;
+    plot->n_categories = bars ? n : 0;
+    for (int i = 0; i < n; i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        double x = bars ? i : a->over_batches ? (double)p->batch : p->value[a->x].number;
+        category[i] = a->axes.n ? p->shape : p->word;
+        if (p->verdict != HYPAR_SWEPT_FITS)
+            continue;
+        hp_svg_add(hp_svg_series(arena, plot, line_name(arena, a, p), n), x, height_of(a, p));
+        if (p->best) {
+            plot->mark_x = x;
+            plot->mark_y = height_of(a, p);
         }
+    }
 }
 
 /* The best point in words, as the picture has little room. */
 static const char *best_text(struct arena *arena, const struct hypar_sweep *s)
 {
     char batch[32], devices[64], rate[32];
+    struct axes axes = hp_sweep_axes_of(s);
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        struct axes_place place = hp_sweep_place(p);
+        const char *where = hp_axes_text(&axes, &place, arena);
         if (p->best)
-            return hp_arena_printf(arena, "best: batch %s on %s, %s each (%s)",
+            return hp_arena_printf(arena, "best: batch %s on %s%s%s, %s samples/s each (%s)",
                                    hp_thousands(batch, p->batch),
                                    hp_count(devices, p->devices, "device", "devices"),
+                                   *where ? ", " : "", where,
                                    hp_metric(rate, hp_for_a_device(p)), p->planner);
     }
     return "no plan fits";
@@ -118,20 +99,26 @@ static const char *best_text(struct arena *arena, const struct hypar_sweep *s)
 
 void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *s)
 {
+    static const char *const heights[] = { "samples/s of each device", "bytes sent a sample",
+                                           "joules a sample" };
     struct arena arena = { 0 };
-    struct shape shape = shape_of(s);
+    struct along a = along(s);
     struct svg_plot plot = {
         .title =
-            hp_arena_printf(&arena, "%s: samples/s of each device", hypar_sweep_graph(s)->name),
-        .subtitle =
-            hp_arena_printf(&arena, "plans of %s on %s; %s", hp_sweep_planners(&arena, s),
-                            hp_sweep_machines(&arena, s), best_text(&arena, s)),
-        .x_label = shape.n_sizes > 1 ? "devices" : "batch, samples",
-        .y_label = "samples/s of each device",
-        .log_x = 2,
-        .shaded = true,
+            hp_arena_printf(&arena, "%s: %s", hypar_sweep_graph(s)->name, heights[a.objective]),
+        .subtitle = hp_arena_printf(&arena, "%s; plans of %s on %s", best_text(&arena, s),
+                                    hp_sweep_planners(&arena, s), hp_sweep_machines(&arena, s)),
+        .x_label = a.over_batches ? "batch, samples"
+                   : a.x < 0      ? ""
+                                  : a.axes.axis[a.x].name,
+        .y_label = heights[a.objective],
+        .shaded = a.several && !a.over_batches,
     };
-    collect(&arena, s, &shape, &plot);
+    if (a.x >= 0)
+        plot.x_unit = a.axes.axis[a.x].unit;
+    collect(&arena, s, &a, &plot);
+    if (!plot.n_categories)
+        hp_svg_choose_log_x(&plot, a.over_batches || a.axes.axis[a.x].shapes ? 2 : 10);
     hp_svg_plot(to, &plot);
     hp_arena_free(&arena);
 }

@@ -267,15 +267,18 @@ static enum hypar_status make_sites(struct hypar_exploration *e,
                                     const struct hypar_machine *machine,
                                     struct hypar_error *err)
 {
-    struct machine_lists lists = { e->options.devices, e->options.topologies,
-                                   e->options.bandwidths };
+    const struct hypar_explore_options *o = &e->options;
+    struct machine_lists lists = { o->machine,    o->devices, o->topologies,
+                                   o->bandwidths, o->sweeps,  o->n_sweeps };
     TRY(hp_explore_machines(&e->arena, machine, &lists, &e->machines, err));
     e->n_sites = e->machines.n;
     e->site = NEW(&e->arena, struct site, e->n_sites);
     for (int i = 0; i < e->n_sites; i++)
         e->site[i] = (struct site){ .best = -1,
                                     .text = { .machine = e->machines.at[i].machine,
-                                              .word = e->machines.at[i].word } };
+                                              .word = e->machines.at[i].word,
+                                              .shape = e->machines.at[i].shape,
+                                              .value = e->machines.at[i].value } };
     return HYPAR_OK;
 }
 

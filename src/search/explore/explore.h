@@ -12,13 +12,17 @@ enum { MAX_SITES = 1024 };
 /* One machine of several. */
 struct explored_machine {
     const struct hypar_machine *machine;
-    struct hypar_machine *own; /* to be released; NULL: the caller's */
-    const char *word;          /* "the machine" where it has none */
+    struct hypar_machine *own;               /* to be released; NULL: the caller's */
+    const char *word, *shape;                /* as in struct hypar_explore_site */
+    const struct hypar_explore_value *value; /* by axis */
 };
 
 struct explored_machines {
-    int n, capacity;
+    const char *name; /* of the one that varies */
+    int n;
     struct explored_machine *at;
+    int n_axes;
+    struct hypar_explore_axis *axis;
 };
 
 /* One thing to choose: the type of one variable at one level. */
@@ -90,11 +94,14 @@ enum hypar_status hp_explore_digits(const struct hypar_exploration *e, const cha
 
 /* The lists that machines vary by, as people write them; NULL: none. */
 struct machine_lists {
+    const char *machine; /* what it is called; NULL: by its word */
     const char *devices, *topologies, *bandwidths;
+    const char *const *sweeps; /* "latency=1us,2us" */
+    int n_sweeps;
 };
 
-/* `machine` in all sizes, topologies and bandwidths, or as it is; to be released, also where
- * that fails. */
+/* `machine` with all values of the lists, or as it is; to be released, also where that fails.
+ */
 enum hypar_status hp_explore_machines(struct arena *arena, const struct hypar_machine *machine,
                                       const struct machine_lists *lists,
                                       struct explored_machines *all, struct hypar_error *err);

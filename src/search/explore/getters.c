@@ -6,6 +6,18 @@ int hypar_exploration_site_count(const struct hypar_exploration *e)
     return e->n_sites;
 }
 
+const struct hypar_explore_axis *hypar_exploration_axes(const struct hypar_exploration *e,
+                                                        int *n)
+{
+    *n = e->machines.n_axes;
+    return e->machines.axis;
+}
+
+const char *hypar_exploration_machine(const struct hypar_exploration *e)
+{
+    return e->machines.name;
+}
+
 bool hypar_exploration_interrupted(const struct hypar_exploration *e)
 {
     return e->interrupted;

@@ -1,134 +1,30 @@
-/* The machines of an exploration: the one given, in other sizes, shapes and bandwidths. */
+/* The machines of an exploration: the one given, in other sizes, shapes and figures. */
 #include <math.h>
 #include <string.h>
 
 #include "machine/machine.h"
 #include "search/explore/explore.h"
 
-/* The machine that is varied, taken apart: "torus:4x4,device=h100". */
-struct pattern {
+/* One thing that varies, and its values. */
+enum kind { VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_OPTION };
+
+struct list {
+    enum kind kind;
+    enum option option; /* VARIES_OPTION */
+    int n;
+    struct hypar_explore_value *value;
+    const struct topology **topology; /* VARIES_TOPOLOGY */
+};
+
+/* All that varies; the last varies fastest. */
+struct variation {
     struct arena *arena;
     const struct hypar_machine *machine;
-    const struct topology *topology;
-    const char *word, *shape;
-    int n_options;
-    char **option;
+    int n_lists, capacity;
+    struct list *list;
 };
 
-/* One machine to be made; NULL or 0: as in the pattern. */
-struct variant {
-    const struct topology *topology;
-    const char *bandwidth;
-    int devices;
-};
-
-static enum hypar_status take_apart(struct pattern *pattern, struct hypar_error *err)
-{
-    const char *word = hypar_machine_word(pattern->machine);
-    const struct hypar_machine *machine = pattern->machine;
-    if (!word || machine->n_parts != 1 || !machine->topology->default_device)
-        return hp_fail(err, HYPAR_INVALID,
-                       "other sizes, topologies and bandwidths need a machine of one plain "
-                       "word such as htree:16 or torus:4x4");
-    size_t colon = strcspn(word, ":"), shape = strcspn(word + colon + 1, ",");
-    const char *options = word + colon + 1 + shape;
-    pattern->word = word;
-    pattern->topology = machine->topology;
-    pattern->shape = hp_arena_strndup(pattern->arena, word + colon + 1, shape);
-    return hp_explore_list(pattern->arena, "machine", *options ? options + 1 : NULL,
-                           &pattern->option, &pattern->n_options, err);
-}
-
-/* One that has any number of sizes. */
-static bool is_grid(const struct topology *topology)
-{
-    return topology->max_dims > topology->min_dims;
-}
-
-/* n devices on a grid as near to square as can be: "4x2". */
-static char *grid_shape(struct arena *arena, int n, int n_dims)
-{
-    int factor[HYPAR_MAX_LEVELS], n_factors = hp_prime_factors(n, factor);
-    int dim[MACHINE_MAX_DIMS];
-    char *text = NULL;
-    for (int d = 0; d < n_dims; d++)
-        dim[d] = 1;
-    for (int i = n_factors - 1; i >= 0; i--) {
-        int least = 0;
-        for (int d = 1; d < n_dims; d++)
-            least = dim[d] < dim[least] ? d : least;
-        dim[least] *= factor[i];
-    }
-    for (int d = 0; d < n_dims; d++)
-        text = text ? hp_arena_printf(arena, "%sx%d", text, dim[d])
-                    : hp_arena_printf(arena, "%d", dim[d]);
-    return text;
-}
-
-/* The sizes that make `n` devices of a topology. */
-static enum hypar_status shape_for(const struct pattern *pattern,
-                                   const struct topology *topology, int n, const char **out,
-                                   struct hypar_error *err)
-{
-    const struct part *part = pattern->machine->parts;
-    if (is_grid(topology)) {
-        *out = grid_shape(pattern->arena, n, is_grid(pattern->topology) ? part->n_dims : 2);
-    } else if (topology->min_dims == 2) { /* nodes and devices of each */
-        int node = topology == pattern->topology ? part->dim[1] : 8;
-        node = n < node ? n : node;
-        if (n % node)
-            return hp_fail(err, HYPAR_INVALID, "devices: %d do not fill nodes of %d", n, node);
-        *out = hp_arena_printf(pattern->arena, "%dx%d", n / node, node);
-    } else {
-        *out = hp_arena_printf(pattern->arena, "%d", n);
-    }
-    return HYPAR_OK;
-}
-
-/* Does an option of the pattern go over to that variant? */
-static bool stays(const struct pattern *pattern, const struct variant *variant,
-                  const char *option)
-{
-    static const char *const links[] = { "intra=", "inter=", "nics=", "bandwidth=" };
-    bool same = variant->topology == pattern->topology;
-    for (int i = 0; i < 4; i++)
-        if (strncmp(option, links[i], strlen(links[i])) == 0)
-            return i == 3 ? !variant->bandwidth : same && (i == 2 || !variant->bandwidth);
-    return true;
-}
-
-static enum hypar_status word_for(const struct pattern *pattern, const struct variant *variant,
-                                  const char **out, struct hypar_error *err)
-{
-    struct arena *arena = pattern->arena;
-    bool same = variant->topology == pattern->topology;
-    bool names_device = false;
-    const char *shape = pattern->shape;
-    int n = variant->devices ? variant->devices : pattern->machine->n_devices;
-    if (!same || variant->devices)
-        TRY(shape_for(pattern, variant->topology, n, &shape, err));
-    const char *word = hp_arena_printf(arena, "%s:%s", variant->topology->text.name, shape);
-    for (int i = 0; i < pattern->n_options; i++) {
-        names_device |= strncmp(pattern->option[i], "device=", 7) == 0;
-        if (stays(pattern, variant, pattern->option[i]))
-            word = hp_arena_printf(arena, "%s,%s", word, pattern->option[i]);
-    }
-    if (!same && !names_device)
-        word = hp_arena_printf(arena, "%s,device=%s", word,
-                               hypar_machine_device(pattern->machine, 0)->name);
-    if (variant->bandwidth)
-        word = hp_arena_printf(arena, "%s,bandwidth=%s", word, variant->bandwidth);
-    *out = word;
-    return HYPAR_OK;
-}
-
-static void add_machine(struct arena *arena, struct explored_machines *all,
-                        const struct hypar_machine *machine, struct hypar_machine *own)
-{
-    const char *word = hypar_machine_word(machine);
-    all->at = GROW(arena, struct explored_machine, all->at, all->n, &all->capacity);
-    all->at[all->n++] = (struct explored_machine){ machine, own, word ? word : "the machine" };
-}
+/* Lists ------------------------------------------------------------------------------- */
 
 static enum hypar_status read_count(const char *what, const char *text, int64_t most,
                                     int64_t *out, struct hypar_error *err)
@@ -172,52 +68,352 @@ enum hypar_status hp_explore_counts(struct arena *arena, const char *what, const
     return HYPAR_OK;
 }
 
-static enum hypar_status read_topologies(struct arena *arena, const char *text,
-                                         const struct topology ***out, int *n,
+static struct list *add_list(struct variation *v, enum kind kind, enum option option, int n)
+{
+    v->list = GROW(v->arena, struct list, v->list, v->n_lists, &v->capacity);
+    struct list *list = &v->list[v->n_lists++];
+    *list = (struct list){ .kind = kind, .option = option, .n = n };
+    list->value = NEW(v->arena, struct hypar_explore_value, n);
+    return list;
+}
+
+static enum hypar_status read_topologies(struct variation *v, const char *text,
                                          struct hypar_error *err)
 {
     char **name;
-    TRY(hp_explore_list(arena, "topologies", text, &name, n, err));
-    *out = NEW(arena, const struct topology *, *n);
-    for (int i = 0; i < *n; i++) {
-        TRY(hp_in(err, hp_topology_get(&(*out)[i], name[i], strlen(name[i]), err),
+    int n;
+    TRY(hp_explore_list(v->arena, "topologies", text, &name, &n, err));
+    if (!n)
+        return HYPAR_OK;
+    struct list *list = add_list(v, VARIES_TOPOLOGY, OPTION_COUNT, n);
+    list->topology = NEW(v->arena, const struct topology *, n);
+    for (int i = 0; i < n; i++) {
+        TRY(hp_in(err, hp_topology_get(&list->topology[i], name[i], strlen(name[i]), err),
                   "topologies"));
-        if (!(*out)[i]->default_device)
+        if (!list->topology[i]->default_device)
             return hp_fail(err, HYPAR_INVALID, "topologies: %s is this computer's own",
                            name[i]);
+        list->value[i] = (struct hypar_explore_value){ list->topology[i]->text.name, i };
     }
     return HYPAR_OK;
 }
 
-/* All combinations, sizes varying fastest. */
-static enum hypar_status vary(const struct pattern *pattern, const struct machine_lists *lists,
-                              struct explored_machines *all, struct hypar_error *err)
+static enum hypar_status read_values(struct variation *v, const char *what, enum option option,
+                                     const char *text, struct hypar_error *err)
 {
-    const struct topology **topology;
-    char **bandwidth;
-    int n_topologies, n_bandwidths, n_sizes;
+    enum hypar_unit unit = hp_machine_options[option].unit;
+    char **item;
+    int n;
+    TRY(hp_explore_list(v->arena, what, text, &item, &n, err));
+    if (!n)
+        return HYPAR_OK;
+    struct list *list = add_list(v, VARIES_OPTION, option, n);
+    for (int i = 0; i < n; i++) {
+        list->value[i].text = item[i];
+        if (!hypar_parse_quantity(item[i], unit, &list->value[i].number))
+            return hp_fail(err, HYPAR_INVALID, "%s: '%.40s' is not %s", what, item[i],
+                           hypar_unit_text(unit));
+    }
+    return HYPAR_OK;
+}
+
+/* "latency=1us,2us": any option of a machine's word. */
+static enum hypar_status read_sweep(struct variation *v, const char *text,
+                                    struct hypar_error *err)
+{
+    size_t length = strcspn(text, "=");
+    if (!text[length] || !text[length + 1])
+        return hp_fail(err, HYPAR_USAGE,
+                       "sweep: '%.40s', expected an option of a machine and its values such as "
+                       "latency=1us,2us",
+                       text);
+    const char *name = hp_arena_strndup(v->arena, text, length);
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (strcmp(hp_machine_options[o].text.name, name) == 0) {
+            for (int l = 0; l < v->n_lists; l++)
+                if (v->list[l].kind == VARIES_OPTION && v->list[l].option == (enum option)o)
+                    return hp_fail(err, HYPAR_USAGE, "sweep: %s is given twice", name);
+            return read_values(v, hp_arena_printf(v->arena, "sweep: %s", name), (enum option)o,
+                               text + length + 1, err);
+        }
+    return hp_fail(err, HYPAR_USAGE,
+                   "sweep: unknown option '%.40s', expected one with a number that 'hypar "
+                   "machines' lists, such as memory-bandwidth",
+                   name);
+}
+
+static enum hypar_status read_sizes(struct variation *v, const char *text,
+                                    struct hypar_error *err)
+{
     int64_t *size;
-    struct arena *arena = pattern->arena;
-    TRY(hp_explore_counts(arena, "devices", lists->devices, MACHINE_MAX_DEVICES, &size,
-                          &n_sizes, err));
-    TRY(read_topologies(arena, lists->topologies, &topology, &n_topologies, err));
-    TRY(hp_explore_list(arena, "bandwidths", lists->bandwidths, &bandwidth, &n_bandwidths,
-                        err));
-    for (int t = 0; t < (n_topologies ? n_topologies : 1); t++)
-        for (int b = 0; b < (n_bandwidths ? n_bandwidths : 1); b++)
-            for (int d = 0; d < (n_sizes ? n_sizes : 1); d++) {
-                struct variant variant = { n_topologies ? topology[t] : pattern->topology,
-                                           n_bandwidths ? bandwidth[b] : NULL,
-                                           n_sizes ? (int)size[d] : 0 };
-                struct hypar_machine *machine;
-                const char *word;
-                if (all->n == MAX_SITES)
-                    return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d machines to explore",
-                                   MAX_SITES);
-                TRY(word_for(pattern, &variant, &word, err));
-                TRY(hypar_machine_read(&machine, word, err));
-                add_machine(arena, all, machine, machine);
-            }
+    int n;
+    TRY(hp_explore_counts(v->arena, "devices", text, MACHINE_MAX_DEVICES, &size, &n, err));
+    if (!n)
+        return HYPAR_OK;
+    struct list *list = add_list(v, VARIES_DEVICES, OPTION_COUNT, n);
+    for (int i = 0; i < n; i++)
+        list->value[i] =
+            (struct hypar_explore_value){ hp_arena_printf(v->arena, "%lld", (long long)size[i]),
+                                          (double)size[i] };
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_lists(struct variation *v, const struct machine_lists *lists,
+                                    struct hypar_error *err)
+{
+    TRY(read_topologies(v, lists->topologies, err));
+    TRY(read_values(v, "bandwidths", OPTION_BANDWIDTH, lists->bandwidths, err));
+    for (int i = 0; i < lists->n_sweeps; i++)
+        TRY(read_sweep(v, lists->sweeps[i], err));
+    return read_sizes(v, lists->devices, err);
+}
+
+/* Can the machine be varied so? */
+static enum hypar_status check_machine(const struct variation *v, struct hypar_error *err)
+{
+    const struct hypar_machine *machine = v->machine;
+    if (machine->n_parts == 0)
+        return hp_fail(err, HYPAR_INVALID,
+                       "a machine of devices and links one by one has one size and one set of "
+                       "figures, expected a topology such as torus:4x4, with device=FILE for a "
+                       "device of one's own");
+    if (!machine->topology->default_device)
+        return hp_fail(err, HYPAR_INVALID,
+                       "%s is this computer's own, expected a topology such as torus:4x4",
+                       machine->topology->text.name);
+    for (int l = 0; l < v->n_lists; l++)
+        if (machine->n_parts > 1 && v->list[l].kind != VARIES_OPTION)
+            return hp_fail(err, HYPAR_INVALID,
+                           "other sizes and topologies need a machine of one part, this one "
+                           "has %d; its bandwidths and other figures can be varied",
+                           machine->n_parts);
+    return HYPAR_OK;
+}
+
+/* One of them ------------------------------------------------------------------------- */
+
+/* One that has any number of sizes. */
+static bool is_grid(const struct topology *topology)
+{
+    return topology->max_dims > topology->min_dims;
+}
+
+/* n devices on a grid as near to square as can be. */
+static void grid_shape(int n, int n_dims, int64_t *dim)
+{
+    int factor[HYPAR_MAX_LEVELS], n_factors = hp_prime_factors(n, factor);
+    for (int d = 0; d < n_dims; d++)
+        dim[d] = 1;
+    for (int i = n_factors - 1; i >= 0; i--) {
+        int least = 0;
+        for (int d = 1; d < n_dims; d++)
+            least = dim[d] < dim[least] ? d : least;
+        dim[least] *= factor[i];
+    }
+}
+
+/* `n` devices of the part's topology, which was that of `from`. */
+static enum hypar_status set_size(struct part *part, const struct part *from, int n,
+                                  struct hypar_error *err)
+{
+    const struct topology *topology = part->topology;
+    int64_t dim[MACHINE_MAX_DIMS] = { n };
+    int n_dims = 1;
+    if (topology == from->topology && n == from->n_devices)
+        return HYPAR_OK; /* as it was asked for */
+    if (is_grid(topology)) {
+        n_dims = is_grid(from->topology) ? from->n_dims : 2;
+        grid_shape(n, n_dims, dim);
+    } else if (topology->min_dims == 2) { /* nodes and devices of each */
+        int node = topology == from->topology ? from->dim[1] : 8;
+        node = n < node ? n : node;
+        if (n % node)
+            return hp_fail(err, HYPAR_INVALID, "devices: %d do not fill nodes of %d", n, node);
+        n_dims = 2;
+        dim[0] = n / node;
+        dim[1] = node;
+    }
+    TRY(hp_part_set_shape(part, dim, n_dims, err));
+    return isnan(part->value[OPTION_NICS])
+               ? HYPAR_OK
+               : hp_option_check(part, OPTION_NICS, part->value[OPTION_NICS], err);
+}
+
+/* Does an option of a part have another value than if nothing had set it? */
+static bool is_said(const struct part *part, enum option option)
+{
+    struct part unset = *part;
+    unset.value[option] = unset.value[OPTION_LATENCY] = NAN; /* one latency sets the other */
+    double usual = hp_option_default(&unset, option);
+    return part->value[option] != usual &&
+           !(option == OPTION_INTER_LATENCY &&
+             part->value[option] == part->value[OPTION_LATENCY]);
+}
+
+/* Of an option that the device has no usual value of: that of the links it had. */
+static void default_to(struct part *part, enum option option, double value)
+{
+    if (isnan(part->value[option]) && isnan(hp_option_default(part, option)))
+        part->value[option] = value;
+}
+
+/* What was not said may follow from what is, and what does not apply goes, but that one kind of
+ * link of a topology becomes both kinds of a cluster's. */
+static void set_topology(struct part *part, const struct topology *topology)
+{
+    struct part from = *part;
+    part->topology = topology;
+    for (int o = OPTION_BANDWIDTH; o < OPTION_COUNT; o++)
+        if (!hp_option_applies(part, (enum option)o) || !is_said(&from, (enum option)o))
+            part->value[o] = NAN;
+    if (from.topology->scope == topology->scope)
+        return;
+    if (topology->scope == SCOPE_SIMPLE) {
+        default_to(part, OPTION_BANDWIDTH, from.value[OPTION_INTRA]);
+        return;
+    }
+    default_to(part, OPTION_INTRA, from.value[OPTION_BANDWIDTH]);
+    default_to(part, OPTION_INTER, from.value[OPTION_BANDWIDTH]);
+    if (is_said(&from, OPTION_BANDWIDTH))
+        part->value[OPTION_INTRA] = part->value[OPTION_INTER] = from.value[OPTION_BANDWIDTH];
+    if (is_said(&from, OPTION_LINK_EFFICIENCY))
+        part->value[OPTION_INTRA_EFFICIENCY] = part->value[OPTION_INTER_EFFICIENCY] =
+            from.value[OPTION_LINK_EFFICIENCY];
+}
+
+static enum hypar_status set_option(struct part *part, enum option option, double value,
+                                    struct hypar_error *err)
+{
+    if (hp_option_applies(part, option)) {
+        TRY(hp_option_check(part, option, value, err));
+        if (option == OPTION_LATENCY && !is_said(part, OPTION_INTER_LATENCY))
+            part->value[OPTION_INTER_LATENCY] = NAN;
+        part->value[option] = value;
+        return HYPAR_OK;
+    }
+    if (hp_machine_options[option].scope != SCOPE_SIMPLE)
+        return hp_fail(err, HYPAR_INVALID, "sweep: %s is no option of %s",
+                       hp_machine_options[option].text.name, part->topology->text.name);
+    bool share = option == OPTION_LINK_EFFICIENCY; /* of a cluster: both kinds of link */
+    TRY(set_option(part, share ? OPTION_INTRA_EFFICIENCY : OPTION_INTRA, value, err));
+    return set_option(part, share ? OPTION_INTER_EFFICIENCY : OPTION_INTER, value, err);
+}
+
+/* Where the values of machine `i` lie in the lists. */
+static void find_values(const struct variation *v, int i, int *at)
+{
+    for (int l = v->n_lists - 1; l >= 0; l--) {
+        at[l] = i % v->list[l].n;
+        i /= v->list[l].n;
+    }
+}
+
+/* Topology and size first, as figures depend on them. */
+static enum hypar_status change(const struct variation *v, const int *at, struct part *part,
+                                struct hypar_error *err)
+{
+    struct part from = *part;
+    int n = part->n_devices;
+    for (int l = 0; l < v->n_lists; l++) {
+        const struct list *list = &v->list[l];
+        if (list->kind == VARIES_TOPOLOGY && list->topology[at[l]] != part->topology)
+            set_topology(part, list->topology[at[l]]);
+        if (list->kind == VARIES_DEVICES)
+            n = (int)list->value[at[l]].number;
+    }
+    if (!is_said(&from, OPTION_NICS))
+        part->value[OPTION_NICS] = NAN;
+    TRY(set_size(part, &from, n, err));
+    for (int l = 0; l < v->n_lists; l++)
+        if (v->list[l].kind == VARIES_OPTION)
+            TRY(set_option(part, v->list[l].option, v->list[l].value[at[l]].number, err));
+    return HYPAR_OK;
+}
+
+/* Names ------------------------------------------------------------------------------- */
+
+/* "torus:4x4"; of several parts, "cluster:1x8+cluster:2x4"; NULL: of explicit nodes. */
+static const char *shape_text(struct arena *arena, const struct hypar_machine *machine)
+{
+    const char *text = NULL;
+    for (int p = 0; p < machine->n_parts; p++) {
+        const struct part *part = &machine->parts[p];
+        text = text ? hp_arena_printf(arena, "%s+", text) : "";
+        text = hp_arena_printf(arena, "%s%s:%d", text, part->topology->text.name, part->dim[0]);
+        for (int d = 1; d < part->n_dims; d++)
+            text = hp_arena_printf(arena, "%sx%d", text, part->dim[d]);
+    }
+    return text;
+}
+
+/* Of a machine that no word says: its shape, its device, and what varies. */
+static const char *described(const struct variation *v, const int *at,
+                             const struct hypar_machine *machine)
+{
+    const char *text = hp_arena_printf(v->arena, "%s,device=%s", shape_text(v->arena, machine),
+                                       hypar_machine_device(machine, 0)->name);
+    for (int l = 0; l < v->n_lists; l++)
+        if (v->list[l].kind == VARIES_OPTION)
+            text = hp_arena_printf(v->arena, "%s,%s=%s", text,
+                                   hp_machine_options[v->list[l].option].text.name,
+                                   v->list[l].value[at[l]].text);
+    return text;
+}
+
+static void add_axes(const struct variation *v, struct explored_machines *all)
+{
+    all->n_axes = v->n_lists;
+    all->axis = NEW(v->arena, struct hypar_explore_axis, v->n_lists);
+    for (int l = 0; l < v->n_lists; l++) {
+        const struct list *list = &v->list[l];
+        all->axis[l] = (struct hypar_explore_axis){ .n_values = list->n };
+        if (list->kind == VARIES_OPTION) {
+            all->axis[l].name = hp_machine_options[list->option].text.name;
+            all->axis[l].unit = hp_machine_options[list->option].unit;
+        } else {
+            all->axis[l].name = list->kind == VARIES_TOPOLOGY ? "topology" : "devices";
+            all->axis[l].shapes = true;
+            all->axis[l].words = list->kind == VARIES_TOPOLOGY;
+        }
+    }
+}
+
+static enum hypar_status make_machine(const struct variation *v, int i,
+                                      struct explored_machine *out, struct hypar_error *err)
+{
+    int *at = NEW(v->arena, int, v->n_lists);
+    struct hypar_explore_value *value = NEW(v->arena, struct hypar_explore_value, v->n_lists);
+    struct part *parts = NEW(v->arena, struct part, v->machine->n_parts);
+    find_values(v, i, at);
+    for (int p = 0; p < v->machine->n_parts; p++) {
+        parts[p] = v->machine->parts[p];
+        TRY(change(v, at, &parts[p], err));
+    }
+    for (int l = 0; l < v->n_lists; l++)
+        value[l] = v->list[l].value[at[l]];
+    TRY(hp_machine_from_parts(&out->own, parts, v->machine->n_parts, err));
+    out->machine = out->own;
+    out->word = hypar_machine_word(out->own)
+                    ? hp_arena_strdup(v->arena, hypar_machine_word(out->own))
+                    : described(v, at, out->own);
+    out->shape = shape_text(v->arena, out->own);
+    out->value = value;
+    return HYPAR_OK;
+}
+
+static enum hypar_status vary(const struct variation *v, struct explored_machines *all,
+                              struct hypar_error *err)
+{
+    double n = 1;
+    for (int l = 0; l < v->n_lists; l++)
+        n *= v->list[l].n;
+    if (n > MAX_SITES)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d machines to explore", MAX_SITES);
+    all->at = NEW(v->arena, struct explored_machine, (int)n);
+    while (all->n < (int)n) {
+        TRY(make_machine(v, all->n, &all->at[all->n], err));
+        all->n++;
+    }
     return HYPAR_OK;
 }
 
@@ -225,14 +421,20 @@ enum hypar_status hp_explore_machines(struct arena *arena, const struct hypar_ma
                                       const struct machine_lists *lists,
                                       struct explored_machines *all, struct hypar_error *err)
 {
-    struct pattern pattern = { .arena = arena, .machine = machine };
-    *all = (struct explored_machines){ 0 };
-    if (!lists->devices && !lists->topologies && !lists->bandwidths) {
-        add_machine(arena, all, machine, NULL);
-        return HYPAR_OK;
+    struct variation v = { .arena = arena, .machine = machine };
+    const char *name = lists->machine ? lists->machine : hypar_machine_word(machine);
+    *all = (struct explored_machines){ .name = name ? name : "the machine" };
+    TRY(read_lists(&v, lists, err));
+    add_axes(&v, all);
+    if (v.n_lists) {
+        TRY(check_machine(&v, err));
+        return vary(&v, all, err);
     }
-    TRY(take_apart(&pattern, err));
-    return vary(&pattern, lists, all, err);
+    all->at = NEW(arena, struct explored_machine, 1);
+    all->at[all->n++] = (struct explored_machine){ .machine = machine,
+                                                   .word = all->name,
+                                                   .shape = shape_text(arena, machine) };
+    return HYPAR_OK;
 }
 
 void hp_explore_machines_free(struct explored_machines *all, int first)

@@ -23,7 +23,7 @@ struct hypar_sweep {
     struct hypar_graph **graph; /* of each batch */
     int n_points;
     struct hypar_sweep_point *point; /* [machine * n_batches + batch] */
-    int best;                        /* the most samples a second for a device; -1: none */
+    int best;                        /* point, -1: none */
     atomic_int n_done;
 };
 
@@ -91,19 +91,41 @@ static void weigh(const struct hypar_found *found, double limit_bytes,
     p->step_s = s ? s->step.step_s : closed.step_s;
     p->samples_per_s = s ? s->step.samples_per_s : closed.samples_per_s;
     p->mfu = s ? s->step.mfu : closed.mfu;
+    p->comm_bytes = s ? s->step.comm_bytes : closed.comm_bytes;
+    p->energy_j = s ? hypar_energy_total_j(&s->step.energy) : closed.energy_j;
     p->memory_bytes = fullest.peak;
     p->limit_bytes = fullest.limit;
     p->planner = found->info.planner;
     describe(found->plan, p);
 }
 
-/* Is a point better than another one of the same batch and machine: does it fit, is it faster,
- * or if neither fits, does it need less? */
-static bool is_better(const struct hypar_sweep_point *a, const struct hypar_sweep_point *b)
+/* What the objective looks at: of a step, or (a step on all its devices) of a sample. */
+static double merit(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
+{
+    switch (s->options.search.objective) {
+    case HYPAR_COMM:
+        return p->comm_bytes;
+    case HYPAR_ENERGY:
+        return p->energy_j;
+    default:
+        return p->step_s;
+    }
+}
+
+static double merit_of_sample(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
+{
+    bool time = s->options.search.objective == HYPAR_TIME;
+    return time ? p->devices / p->samples_per_s : merit(s, p) / (double)p->batch;
+}
+
+/* Is a point better than another one of the same batch and machine: does it fit, is it better
+ * by the objective, or if neither fits, does it need less? */
+static bool is_better(const struct hypar_sweep *s, const struct hypar_sweep_point *a,
+                      const struct hypar_sweep_point *b)
 {
     if (a->verdict != b->verdict)
         return a->verdict < b->verdict;
-    return a->verdict == HYPAR_SWEPT_FITS ? a->step_s < b->step_s
+    return a->verdict == HYPAR_SWEPT_FITS ? merit(s, a) < merit(s, b)
                                           : a->memory_bytes < b->memory_bytes;
 }
 
@@ -119,7 +141,11 @@ static enum hypar_status try_planner(const struct hypar_sweep *s,
     struct hypar_found *found;
     struct hypar_error why;
     how.planner = planner;
-    how.machine = p.word;
+    how.machine = hypar_machine_word(p.machine);
+    if (!(hp_find_planner(planner)->takes & TAKES_OBJECTIVE)) {
+        how.objective = HYPAR_TIME;
+        how.objective_given = false;
+    }
     how.simulation = how.simulation ? how.simulation : &by_default;
     how.threads = 1;
     enum hypar_status status = hypar_search(&found, graph, p.machine, &how, &why);
@@ -132,7 +158,7 @@ static enum hypar_status try_planner(const struct hypar_sweep *s,
         p.verdict = HYPAR_SWEPT_NO_PLAN;
         p.why = why;
     }
-    if (is_better(&p, best))
+    if (is_better(s, &p, best))
         *best = p;
     return HYPAR_OK;
 }
@@ -175,6 +201,8 @@ static void make_points(struct hypar_sweep *s)
             .batch = hypar_graph_batch(s->graph[i % s->n_batches]),
             .machine = machine->machine,
             .word = machine->word,
+            .shape = machine->shape,
+            .value = machine->value,
             .devices = hypar_machine_device_count(machine->machine),
             .verdict = HYPAR_SWEPT_NOT_TRIED,
         };
@@ -196,17 +224,13 @@ static enum hypar_status search_points(struct hypar_sweep *s, struct hypar_error
     return atomic_load(&s->n_done) ? HYPAR_OK : hp_check_stop(s->options.search.stop, err);
 }
 
-static double for_a_device(const struct hypar_sweep_point *p)
-{
-    return p->samples_per_s / p->devices;
-}
-
 static void find_best(struct hypar_sweep *s)
 {
     s->best = -1;
     for (int i = 0; i < s->n_points; i++)
         if (s->point[i].verdict == HYPAR_SWEPT_FITS &&
-            (s->best < 0 || for_a_device(&s->point[i]) > for_a_device(&s->point[s->best])))
+            (s->best < 0 ||
+             merit_of_sample(s, &s->point[i]) < merit_of_sample(s, &s->point[s->best])))
             s->best = i;
     if (s->best >= 0)
         s->point[s->best].best = true;
@@ -249,8 +273,9 @@ static enum hypar_status read_planners(struct hypar_sweep *s, struct hypar_error
 static enum hypar_status sweep(struct hypar_sweep *s, const struct hypar_machine *machine,
                                const struct hypar_batches *batches, struct hypar_error *err)
 {
-    struct machine_lists lists = { s->options.devices, s->options.topologies,
-                                   s->options.bandwidths };
+    const struct hypar_sweep_options *o = &s->options;
+    struct machine_lists lists = { o->search.machine, o->devices, o->topologies,
+                                   o->bandwidths,     o->sweeps,  o->n_sweeps };
     TRY(read_planners(s, err));
     TRY(hp_explore_machines(&s->arena, machine, &lists, &s->machines, err));
     TRY(read_graphs(s, batches, err));
@@ -298,6 +323,17 @@ int hypar_sweep_count(const struct hypar_sweep *s)
 const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *s, int i)
 {
     return i >= 0 && i < s->n_points ? &s->point[i] : NULL;
+}
+
+const struct hypar_explore_axis *hypar_sweep_axes(const struct hypar_sweep *s, int *n)
+{
+    *n = s->machines.n_axes;
+    return s->machines.axis;
+}
+
+const char *hypar_sweep_machine(const struct hypar_sweep *s)
+{
+    return s->machines.name;
 }
 
 int hypar_sweep_done(const struct hypar_sweep *s)

@@ -1,0 +1,112 @@
+/* What machines differ in, as text and as figures. */
+#include "report/axes.h"
+
+void hp_axes_heading(const struct axes *axes, struct columns *table, struct arena *arena)
+{
+    if (axes->shape)
+        hp_cell(table, arena, "machine");
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes)
+            hp_cell(table, arena, "%s", axes->axis[i].name);
+}
+
+void hp_axes_cells(const struct axes *axes, const struct axes_place *at, struct columns *table,
+                   struct arena *arena)
+{
+    if (axes->shape)
+        hp_cell(table, arena, "%s", at->shape);
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes)
+            hp_cell(table, arena, "%s", at->value[i].text);
+}
+
+const char *hp_axes_align(const struct axes *axes, struct arena *arena)
+{
+    const char *align = axes->shape ? "l" : "";
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes)
+            align = hp_arena_printf(arena, "%sr", align);
+    return align;
+}
+
+/* "a, b"; a where there is no b. */
+static const char *joined(struct arena *arena, const char *text, const char *more)
+{
+    return *text ? hp_arena_printf(arena, "%s, %s", text, more) : more;
+}
+
+static const char *figure_text(const struct axes *axes, int i, const struct axes_place *at,
+                               struct arena *arena)
+{
+    return hp_arena_printf(arena, "%s %s", axes->axis[i].name, at->value[i].text);
+}
+
+const char *hp_axes_text(const struct axes *axes, const struct axes_place *at,
+                         struct arena *arena)
+{
+    const char *text = axes->shape ? at->shape : "";
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes)
+            text = joined(arena, text, figure_text(axes, i, at, arena));
+    return text;
+}
+
+void hp_axes_csv_heading(const struct axes *axes, struct csv_writer *csv)
+{
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes)
+            hp_csv_plain(csv, axes->axis[i].name);
+}
+
+void hp_axes_csv(const struct axes *axes, const struct axes_place *at, struct csv_writer *csv)
+{
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes)
+            hp_csv_number(csv, at->value[i].number);
+}
+
+void hp_axes_put(const struct axes *axes, const struct axes_place *at, struct json_writer *w)
+{
+    bool any = false;
+    for (int i = 0; i < axes->n; i++) {
+        if (axes->axis[i].shapes)
+            continue;
+        if (!any)
+            hp_json_begin_object(w, "varied", true);
+        hp_json_put_number(w, axes->axis[i].name, at->value[i].number);
+        any = true;
+    }
+    if (any)
+        hp_json_end_object(w);
+}
+
+int hp_axes_x(const struct axes *axes)
+{
+    int x = -1;
+    for (int i = axes->n - 1; i >= 0; i--) {
+        const struct hypar_explore_axis *axis = &axes->axis[i];
+        bool sizes = axis->shapes && !axis->words;
+        if (axis->n_values > 1 && sizes)
+            return i;
+        if (axis->n_values > 1 && !axis->words)
+            x = i;
+    }
+    return x;
+}
+
+const char *hp_axes_line(const struct axes *axes, int x, const struct axes_place *at,
+                         const char *name, struct arena *arena)
+{
+    const char *text = name ? name : "";
+    for (int i = 0; i < axes->n; i++)
+        if (i != x && axes->axis[i].n_values > 1)
+            text = joined(arena, text,
+                          axes->axis[i].words ? at->value[i].text
+                                              : figure_text(axes, i, at, arena));
+    return text;
+}
+
+const char *hp_machines_text(struct arena *arena, const char *name, int n)
+{
+    return n == 1 ? name : hp_arena_printf(arena, "%d machines like %s", n, name);
+}
