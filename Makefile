@@ -10,6 +10,8 @@ KILLS ?= 200
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 BUILD ?= build$(if $(SANITIZE),-sanitize)
+# In quotes, for there may be blanks in it, shells do not expand a ~.
+prefix = $(subst ^,,$(subst ^~/,$(HOME)/,^$(PREFIX)))
 
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
@@ -34,11 +36,10 @@ test: tests ## set up, build, run every test; SANITIZE=1: under the sanitizers
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --build $(BUILD) --target completion
-	cmake --install $(BUILD) --prefix $(PREFIX)
-	@cp $(BUILD)/install_manifest.txt $(BUILD)/installed.txt
+	cmake --install $(BUILD) --prefix "$(prefix)"
 
-uninstall: ## remove what the last `make install` installed; DESTDIR as then
-	cmake -P $(BUILD)/uninstall.cmake
+uninstall: ## remove what is installed under PREFIX (/usr/local); DESTDIR is honoured
+	@sh tools/uninstall.sh "$(prefix)"
 
 bench: all ## all papers reproduced, and one summary: the paper's, ours, the ratio; figures in BUILD/figures
 	@cmake --build $(BUILD) --target bench

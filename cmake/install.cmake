@@ -1,5 +1,7 @@
-# `cmake --install`: library, headers, hypar.pc, package for CMake, command, man pages, examples, what
-# shells complete; and how all of it is removed again.
+# `cmake --install`: library, headers, hypar.pc, package for CMake, command, man pages, documents,
+# examples, what shells complete; and a manifest, by which all of it is removed again.
+
+install(SCRIPT ${PROJECT_BINARY_DIR}/manifest.cmake) # what will be made
 
 # Who links the static library also links what it is built on.
 list(JOIN HYPAR_PC_PACKAGES " " packages)
@@ -47,13 +49,21 @@ install(FILES ${PROJECT_BINARY_DIR}/hyparConfig.cmake ${PROJECT_BINARY_DIR}/hypa
         DESTINATION ${package_folder})
 install(DIRECTORY include/hypar DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} FILES_MATCHING PATTERN "*.h")
 install(FILES ${PROJECT_BINARY_DIR}/hypar.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-file(GLOB documents CONFIGURE_DEPENDS docs/*.md)
-install(FILES LICENSE ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
-file(GLOB examples CONFIGURE_DEPENDS examples/*.c)
-install(FILES ${examples} examples/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
+set(destinations ${CMAKE_INSTALL_BINDIR} ${package_folder} ${CMAKE_INSTALL_INCLUDEDIR}/hypar
+    ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# Documents and examples lie to each other as they do here, so that links hold.
+file(GLOB_RECURSE documents CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR}
+     docs/*.md docs/img/* examples/*)
+foreach(document LICENSE README.md ARCHITECTURE.md CONTRIBUTING.md bench/simgrid/README.md ${documents})
+  get_filename_component(folder ${CMAKE_INSTALL_DOCDIR}/${document} DIRECTORY)
+  install(FILES ${document} DESTINATION ${folder})
+  list(APPEND destinations ${folder})
+endforeach()
 foreach(section 1 5)
   file(GLOB pages CONFIGURE_DEPENDS docs/man/*.${section})
   install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
+  list(APPEND destinations ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
 
 # What shells complete, as the command that was built tells it; named as each shell wants it.
@@ -69,8 +79,10 @@ foreach(completion ${completions})
   list(APPEND completion_files ${file})
   get_filename_component(folder ${completion} DIRECTORY)
   install(FILES ${file} DESTINATION ${CMAKE_INSTALL_DATADIR}/${folder})
+  list(APPEND destinations ${CMAKE_INSTALL_DATADIR}/${folder})
 endforeach()
 add_custom_target(completion ALL DEPENDS ${completion_files})
 
-# `make uninstall`: what the last installation has put there, and folders that are empty then.
-configure_file(cmake/uninstall.cmake.in uninstall.cmake @ONLY)
+list(REMOVE_DUPLICATES destinations)
+configure_file(cmake/manifest.cmake.in manifest.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/manifest.cmake) # what was put there

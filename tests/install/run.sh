@@ -4,8 +4,8 @@
 command -v pkg-config >/dev/null || exit 77
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 set -e
+uninstall=$PWD/tools/uninstall.sh links=$PWD/tests/documents/links.sh
 cmake --install "$BUILD" --prefix "$dir/usr" >"$dir/log" || { cat "$dir/log"; exit 1; }
-cp "$BUILD/install_manifest.txt" "$dir/manifest"
 
 PKG_CONFIG_PATH=$(dirname "$(find "$dir/usr" -name hypar.pc)")
 export PKG_CONFIG_PATH
@@ -96,17 +96,41 @@ for file in bash-completion/completions/hypar zsh/site-functions/_hypar fish/ven
     grep -q hypar "$dir/usr/share/$file" || { echo "not installed: share/$file"; exit 1; }
 done
 
-# All of it is removed again, and nothing else; under a DESTDIR too.
-touch "$dir/usr/bin/other" "$dir/usr/include/other.h"
-cmake -DMANIFEST="$dir/manifest" -P "$BUILD/uninstall.cmake" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
-left=$(cd "$dir/usr" && find . ! -type d | sort | tr '\n' ' ')
-[ "$left" = "./bin/other ./include/other.h " ] || { echo "left after uninstalling: $left"; exit 1; }
-[ ! -d "$dir/usr/include/hypar" ] && [ ! -d "$dir/usr/share/doc/hypar" ] || { echo "empty folders are left"; exit 1; }
-! cmake -DMANIFEST="$dir/manifest" -P "$BUILD/uninstall.cmake" 2>/dev/null || { echo "uninstalled twice"; exit 1; }
-DESTDIR=$dir/root
-export DESTDIR
-cmake --install "$BUILD" --prefix /opt/hypar >"$dir/log" || { cat "$dir/log"; exit 1; }
-cp "$BUILD/install_manifest.txt" "$dir/manifest"
-[ -x "$dir/root/opt/hypar/bin/hypar" ]
-cmake -DMANIFEST="$dir/manifest" -P "$BUILD/uninstall.cmake" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
-[ -z "$(find "$dir/root" ! -type d)" ] || { echo "left under DESTDIR: $(find "$dir/root" ! -type d)"; exit 1; }
+# What the installed documents link to is installed.
+sh "$links" "$dir/usr/share/doc/hypar"
+for folder in machines plans models data; do
+    [ -d "$dir/usr/share/doc/hypar/examples/$folder" ] || { echo "not installed: examples/$folder"; exit 1; }
+done
+
+# Each installation is removed by itself, with the folders that it made, and nothing else is: one
+# in another folder, one under a DESTDIR, one with a blank in its name, and one made twice.
+fails() { # TEXT COMMAND...: in one line with that text
+    text=$1
+    shift
+    if "$@" >out 2>&1; then cat out; echo "expected to fail: $*"; exit 1; fi
+    [ "$(wc -l <out)" = 1 ] && grep -q -- "$text" out || { cat out; echo "expected '$text' from: $*"; exit 1; }
+}
+put() { # DESTDIR PREFIX
+    DESTDIR=$1 cmake --install "$BUILD" --prefix "$2" >log || { cat log; exit 1; }
+}
+mkdir -p "there/lib"
+put "" "$dir/a b"
+put "" "$dir/there"
+put "" "$dir/there"
+put "$dir/pkg" "$dir/a b"
+put "$dir/pkg" /opt/hypar
+fails "^uninstall: no installation in '/opt/hypar'" sh "$uninstall" /opt/hypar
+fails "^uninstall: expected a PREFIX" sh "$uninstall" ""
+expect '^[0-9]* files removed from' sh "$uninstall" "$dir/a b"
+[ ! -e "a b" ] && [ -x "pkg$dir/a b/bin/hypar" ] && [ -x pkg/opt/hypar/bin/hypar ] && [ -x there/bin/hypar ]
+expect 'files removed' env DESTDIR="$dir/pkg" sh "$uninstall" /opt/hypar
+expect 'files removed' env DESTDIR="$dir/pkg" sh "$uninstall" "$dir/a b"
+[ -z "$(ls pkg)" ] || { echo "left under DESTDIR: $(find pkg)"; exit 1; }
+expect 'files removed' sh "$uninstall" "$dir/there"
+[ "$(find there)" = "there
+there/lib" ] || { echo "not what was there before: $(find there)"; exit 1; }
+touch usr/bin/other usr/include/other.h
+expect 'files removed' sh "$uninstall" "$dir/usr"
+left=$(cd usr && find . | LC_ALL=C sort | tr '\n' ' ')
+[ "$left" = ". ./bin ./bin/other ./include ./include/other.h " ] || { echo "left after uninstalling: $left"; exit 1; }
+fails "^uninstall: no installation in '$dir/usr'" sh "$uninstall" "$dir/usr"
