@@ -8,6 +8,8 @@
 
 #include "cli/launch.h"
 
+#include "cli/hosts.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -136,7 +138,6 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
     char **word = hypar_or_out_of_memory(calloc((size_t)args->argc + MOST_OWN, sizeof *word)),
          **w = word;
     *w++ = "mpirun";
-    *w++ = "--quiet";
     *w++ = "-n";
     *w++ = count;
     *w++ = "--oversubscribe";
@@ -220,8 +221,12 @@ struct heard {
     char last[4096];   /* what a rank said last */
     char mpirun[4096]; /* what mpirun has to say itself */
     bool inside;       /* between two of its rules */
-    long rank_0;       /* its process; 0: not known */
-    bool hung;         /* mpirun did not end after its ranks */
+    int died;          /* a rank that it says a signal ended; -1: it does not */
+    bool unstarted;    /* it says that it could not start them all */
+    /* where it was, or would have been; empty: not told */
+    char host[HOST_BYTES];
+    long rank_0; /* its process; 0: not known */
+    bool hung;   /* mpirun did not end after its ranks */
 };
 
 /* A line that mpirun puts around what it says itself. */
@@ -243,6 +248,19 @@ static bool hear_notice(struct heard *h, char *line)
     return *line;
 }
 
+/* mpirun tells of a rank that died, "process rank 1 with PID 0 on node a exited on signal 9",
+ * of one that it could not start, "Node: a", or of daemons, which start those of other hosts.
+ */
+static void hear_of_rank(struct heard *h, const char *line)
+{
+    const char *process = strstr(line, "process rank ");
+    bool died =
+        process && strstr(line, " exited on signal ") &&
+        sscanf(process, "process rank %d with PID %*d on node %255s", &h->died, h->host) == 2;
+    h->unstarted |=
+        !died && (sscanf(line, "Node: %255s", h->host) == 1 || strstr(line, "daemon"));
+}
+
 /* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
 static void hear_line(struct heard *h, char *line)
 {
@@ -251,6 +269,7 @@ static void hear_line(struct heard *h, char *line)
     if (is_rule(line)) {
         h->inside = !h->inside;
     } else if (h->inside || *line == '[') {
+        hear_of_rank(h, line);
         size_t n = strlen(h->mpirun);
         snprintf(h->mpirun + n, sizeof h->mpirun - n, "%s", line);
     } else if (strcmp(line, h->last) != 0) {
@@ -363,7 +382,31 @@ static enum hypar_status fail(struct hypar_error *err, const char *what, const c
     return HYPAR_RUNTIME;
 }
 
-static enum hypar_status judge(const struct heard *h, int status, struct hypar_error *err)
+static enum hypar_status fail_of_rank(const struct heard *h, int number,
+                                      struct hypar_error *err)
+{
+    char what[HOST_BYTES + 64] = "a rank died";
+    if (h->died >= 0)
+        snprintf(what, sizeof what, "rank %d on %s died", h->died, h->host);
+    return fail(err, what, strsignal(number));
+}
+
+static enum hypar_status fail_to_start(const struct args *args, struct heard *h,
+                                       struct hypar_error *err)
+{
+    char what[HOST_BYTES + 64];
+    if (!h->host[0] && args->hostfile)
+        hosts_told_of(args->hostfile, h->last, h->host);
+    snprintf(what, sizeof what, "ranks could not be started on %s",
+             h->host[0] ? h->host : "this machine");
+    return fail(err, what,
+                args->hostfile ? "expected that ssh enters it without a password, and that "
+                                 "Open MPI and hypar are there under the same paths"
+                               : "");
+}
+
+static enum hypar_status judge(const struct args *args, struct heard *h, int status,
+                               struct hypar_error *err)
 {
     static const enum hypar_status by_code[] = { HYPAR_OK, HYPAR_INFEASIBLE, HYPAR_USAGE,
                                                  HYPAR_INVALID, HYPAR_RUNTIME };
@@ -377,9 +420,12 @@ static enum hypar_status judge(const struct heard *h, int status, struct hypar_e
                     "");
     if (h->hung)
         return fail(err, "a rank died, and mpirun did not end", "");
+    if (code > SIGNALS && !WIFEXITED(status))
+        return fail(err, "mpirun died", strsignal(code - SIGNALS));
+    if (code != 0 && !h->rank_0 && h->unstarted)
+        return fail_to_start(args, h, err);
     if (code > SIGNALS)
-        return fail(err, WIFEXITED(status) ? "a rank died" : "mpirun died",
-                    strsignal(code - SIGNALS));
+        return fail_of_rank(h, code - SIGNALS, err);
     if (code == 0 || (code < N_CODES && h->last[0]))
         return by_code[code];
     fputs(h->mpirun, stderr);
@@ -404,7 +450,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
     enum hypar_status may = launch_check(args, ranks, err);
     if (may != HYPAR_OK)
         return may;
-    struct heard heard = { .rank_0 = 0 };
+    struct heard heard = { .died = -1 };
     char count[16], self[4096];
     int errors[2], status = 0;
     pid_t launcher = getpid();
@@ -412,6 +458,8 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
     snprintf(count, sizeof count, "%d", ranks);
     self[n > 0 ? n : 0] = '\0';
     char **word = mpirun_words(args, ranks, count, self);
+    if (args->hostfile)
+        hosts_note_slots(args, ranks);
     fflush(stdout);
     watch_signals();
     if (pipe(errors) != 0 || (child = fork()) < 0)
@@ -432,5 +480,5 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         opt_end_on_signals();
         raise(last_signal);
     }
-    return judge(&heard, status, err);
+    return judge(args, &heard, status, err);
 }

@@ -121,6 +121,19 @@ fails 4 'mpirun cannot be started (Debian: openmpi-bin); --in-process does witho
     env PATH="$(pwd)/bin" hypar train plan.json
 env PATH="$(pwd)/bin" "$(command -v timeout)" 30 hypar train plan.json --in-process -q >/dev/null || wrong "in-process without mpirun"
 
+# Hosts that cannot be entered, and one with fewer slots than ranks.
+printf 'nowhere slots=1\nelsewhere slots=1\n' >hosts
+unreached=': expected that ssh enters it without a password, and that Open MPI and hypar are there under the same paths'
+fails 4 "ranks could not be started on the hosts of hosts$unreached" \
+    env OMPI_MCA_plm_rsh_agent=false hypar train plan.json --hostfile hosts
+echo nowhere >host
+fails 4 "ranks could not be started on nowhere$unreached" \
+    env OMPI_MCA_plm_rsh_agent=false hypar train plan.json --hostfile host
+echo 'localhost slots=1 # one core' >host
+run plan.json --steps 1 --hostfile host || wrong "one slot for two ranks"
+timeout -k 1 30 hypar train plan.json --steps 1 --hostfile host 2>"$dir/err" >"$dir/out" || wrong "one slot for two ranks"
+grep -q '^hypar: note: host: 1 slot for 2 ranks: some share one$' "$dir/err" || wrong "one slot: said '$(cat "$dir/err")'"
+
 # Without a library that training alone loads: one that is no library comes first.
 broken() { # MPI or BLAS: prints the name of the library that is in the way
     name=$(sed -n "s/^HYPAR_$1_LIBRARY:STRING=//p" "$BUILD/CMakeCache.txt")
@@ -203,10 +216,10 @@ kill -TERM "$(rank $pid 0)"
 stops "SIGTERM to rank 0 under mpirun"
 begin hypar train plan.json
 kill -KILL "$(rank "$(pgrep -P $pid)" 1)"
-ends 4 "SIGKILL of rank 1" 'a rank died: Killed$'
+ends 4 "SIGKILL of rank 1" "rank 1 on $(uname -n | cut -d. -f1) died: Killed$"
 begin hypar train plan.json --every 1
 kill -KILL "$(rank "$(pgrep -P $pid)" 0)"
-ends 4 "SIGKILL of rank 0" 'a rank died: Killed$'
+ends 4 "SIGKILL of rank 0" "rank 0 on $(uname -n | cut -d. -f1) died: Killed$"
 begin $mpi -n 2 hypar train plan.json --every 1
 kill -KILL "$(rank $pid 0)"
 await "SIGKILL of rank 0 under mpirun"
