@@ -351,6 +351,9 @@ char *hp_metric_unit(char *buffer, double value, const char *unit)
 {
     static const char *const prefix[] = { "", "k", "M", "G", "T", "P", "E" };
     int p = 0;
+    char digits[32]; /* rounded first, as hypar_format_quantity() does: one number, one text */
+    snprintf(digits, sizeof digits, "%.2e", value);
+    value = strtod(digits, NULL);
     while (value >= 999.5 && p < 6) {
         value /= 1000;
         p++;

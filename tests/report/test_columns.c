@@ -119,6 +119,9 @@ static void test_numbers(void **state)
     char b[64];
     assert_string_equal(hp_metric(b, 128), "128");
     assert_string_equal(hp_metric(b, 3.41e9), "3.41 G");
+    char q[32]; /* a number half-way between two texts has one of them everywhere */
+    assert_string_equal(hypar_format_quantity(q, 4.365e12, HYPAR_UNIT_RATE), "4.36 TFLOP/s");
+    assert_string_equal(hp_metric_unit(b, 4.365e12, "FLOP/s"), "4.36 TFLOP/s");
     assert_string_equal(hp_metric_unit(b, 128, "FLOP"), "128 FLOP");
     assert_string_equal(hp_metric_unit(b, 999.7, "FLOP"), "1 kFLOP");
     assert_string_equal(hp_count(b, 1, "switch", "switches"), "1 switch");
