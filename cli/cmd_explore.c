@@ -156,7 +156,8 @@ static enum hypar_status report(const struct told *t, const struct args *args,
     enum hypar_status status = write_file(t, args->csv, write_csv, err);
     if (status == HYPAR_OK)
         status = write_file(t, args->svg, write_svg, err);
-    if (status == HYPAR_OK)
+    bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
+    if (status == HYPAR_OK && (args->output || !alone))
         status = write_file(t, opt_output(args), write_report, err);
     return status;
 }
