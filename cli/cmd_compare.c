@@ -12,6 +12,8 @@ static const struct argp_option options[] = {
     { "model", OPT_MODEL, "MODEL", 0, "use MODEL instead of the plans'", 0 },
     { "planner", OPT_PLANNER, "LIST", 0,
       "planners to compare: dp,hypar (all but auto; beside plans none)", 0 },
+    { "planner-option", OPT_PLANNER_OPTION, "NAME=VALUE", 0,
+      "for a planner that is loaded, which knows what it means; may be repeated", 0 },
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
@@ -26,9 +28,11 @@ static const struct argp_option options[] = {
     OPT_RECOMPUTE_ROW,
     OPT_DROPOUT_MASKS_ROW,
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
-    { "budget", OPT_BUDGET, "TIME", 0, "flexflow: search no longer than that, as 30s or 2m",
+    { "budget", OPT_BUDGET, "TIME", 0,
+      "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
       0 },
-    { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
+    { "proposals", OPT_PROPOSALS, "N", 0,
+      "flexflow, auto, own planners that take it: so many (until it finds no more)", 0 },
     OPT_SIMULATION_ROWS,
     { "csv", OPT_CSV, "FILE", 0, "write the table to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the steps to FILE", 0 },
@@ -51,6 +55,7 @@ struct comparing {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
     struct hypar_search_options how;
+    struct hypar_bound bound;              /* of all plans with these options */
     const struct hypar_sim_options *given; /* what the command line says of simulating */
     struct hypar_plan *plan[MAX_OPERANDS];
     int n_plans;
@@ -129,7 +134,10 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     const struct hypar_simulated *simulated = hypar_found_simulated(found);
     struct hypar_search_info info = hypar_found_info(found);
     row->search_s = info.seconds;
+    row->processor_s = info.processor_s;
     row->evaluated = info.evaluated;
+    row->lower_bound_s = info.lower_bound_s;
+    row->bound = info.bound;
     row->interrupted = info.interrupted;
     row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
     if (simulated)
@@ -170,8 +178,8 @@ static enum hypar_status evaluate(struct comparing *c, int i)
     return status;
 }
 
-/* The step that speed-ups are told over, which is looked at whether it fits or not. */
-static double baseline_step_s(const struct comparing *c)
+/* What speed-ups are told over, which is looked at whether it fits or not. */
+static struct hypar_compared find_baseline(const struct comparing *c)
 {
     int planner = 0;
     while (!hypar_planner(planner)->baseline)
@@ -179,7 +187,7 @@ static double baseline_step_s(const struct comparing *c)
     const char *name = hypar_planner(planner)->name;
     for (int i = 0; i < c->n; i++)
         if (!c->row[i].plan && strcmp(c->row[i].planner, name) == 0 && !c->row[i].why)
-            return c->row[i].step.step_s;
+            return c->row[i];
     struct hypar_search_options plain = c->how;
     struct hypar_compared row = { .planner = name };
     struct hypar_error why;
@@ -187,7 +195,28 @@ static double baseline_step_s(const struct comparing *c)
     plain.planner = name;
     plain.unlimited = true;
     plain.progress = NULL;
-    return evaluate_planner(&row, c, &plain, &why) == HYPAR_OK ? row.step.step_s : 0;
+    return evaluate_planner(&row, c, &plain, &why) == HYPAR_OK ? row
+                                                               : (struct hypar_compared){ 0 };
+}
+
+/* Is this plan trained with the numbers of the first one, which the others' bound is of? */
+static bool is_bounded(const struct comparing *c, int i)
+{
+    const struct hypar_plan *plan = c->plan[i];
+    return !c->row[i].delayed && hypar_plan_precision(plan) == c->how.precision &&
+           hypar_plan_optimizer(plan) == c->how.optimizer;
+}
+
+/* What no plan is faster than, as a planner's search tells it: that of the baseline where there
+ * is no other. */
+static void find_bounds(struct comparing *c, const struct hypar_bound *baseline)
+{
+    c->bound = *baseline;
+    for (int i = c->n_plans; i < c->n && !(c->bound.step_s > 0); i++)
+        c->bound = c->row[i].bound;
+    for (int i = 0; i < c->n_plans; i++)
+        if (is_bounded(c, i))
+            c->row[i].bound = c->bound;
 }
 
 /* A profile that tells nothing about any plan. */
@@ -328,16 +357,21 @@ compare_rows(struct comparing *c,
     opt_end_on_signals();
     if (status != HYPAR_OK)
         return status;
-    struct hypar_comparison comparison = { .graph = c->graph,
-                                           .machine = c->machine,
-                                           .precision = c->how.precision,
-                                           .gradient_precision = c->how.fp32_gradients
-                                                                     ? HYPAR_FP32
-                                                                     : c->how.precision,
-                                           .optimizer = c->how.optimizer,
-                                           .dp_step_s = baseline_step_s(c),
-                                           .n = c->n,
-                                           .row = c->row };
+    struct hypar_compared baseline = find_baseline(c);
+    find_bounds(c, &baseline.bound);
+    struct hypar_comparison comparison = {
+        .model = c->n_plans ? hypar_plan_model(c->plan[0]) : c->args->operand[0],
+        .graph = c->graph,
+        .machine = c->machine,
+        .precision = c->how.precision,
+        .gradient_precision = c->how.fp32_gradients ? HYPAR_FP32 : c->how.precision,
+        .optimizer = c->how.optimizer,
+        .seed = c->how.seed,
+        .bound = c->bound,
+        .dp_step_s = baseline.step.step_s,
+        .n = c->n,
+        .row = c->row
+    };
     note_profile(c);
     note_interrupted(c);
     struct hypar_error why;
@@ -592,6 +626,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                            .how = { .joint = args->joint,
                                     .memory_bytes = args->memory_bytes,
                                     .seed = args->seed,
+                                    .planner_option = args->planner_options.text,
+                                    .n_planner_options = args->planner_options.n,
                                     .proposals = args->proposals,
                                     .budget_s = args->budget_s } };
     struct hypar_sim_options simulation;

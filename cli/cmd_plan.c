@@ -11,7 +11,11 @@ static const struct argp_option options[] = {
     { "on", OPT_ON, "MACHINE", 0, "machine to plan for: a word such as torus:4x4, or a file",
       0 },
     { "planner", OPT_PLANNER, "NAME", 0,
-      "search algorithm ('hypar planners' lists them, ./mine.so is loaded; auto)", 0 },
+      "search algorithm ('hypar planners' lists them, ./mine.so is loaded, auto,./mine.so "
+      "tries it too; auto)",
+      0 },
+    { "planner-option", OPT_PLANNER_OPTION, "NAME=VALUE", 0,
+      "for a planner that is loaded, which knows what it means; may be repeated", 0 },
     { "for", OPT_FOR, "FRAMEWORK", 0,
       "torch, megatron or deepspeed: only plans that it can run (any)", 0 },
     { "batch", OPT_BATCH, "N", 0,
@@ -63,9 +67,11 @@ static const struct argp_option options[] = {
     { "fix", OPT_FIX, "OP:SPLIT", 0,
       "flexflow, exhaustive, hybrid: keep an operator so, as conv1:n=2,k=2; may be repeated",
       0 },
-    { "budget", OPT_BUDGET, "TIME", 0, "flexflow: search no longer than that, as 30s or 2m",
+    { "budget", OPT_BUDGET, "TIME", 0,
+      "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
       0 },
-    { "proposals", OPT_PROPOSALS, "N", 0, "flexflow: so many (until it finds no more)", 0 },
+    { "proposals", OPT_PROPOSALS, "N", 0,
+      "flexflow, auto, own planners that take it: so many (until it finds no more)", 0 },
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { "axes", OPT_AXES, "LETTERS", 0,
       "optcnn: what may be divided, of n, k, h, w, t and c (nkhw)", 0 },
@@ -391,7 +397,24 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     return opt_in_file(args->start, status, err);
 }
 
-static enum hypar_status run(const struct args *args, struct hypar_error *err)
+/* auto,./mine.so: what was loaded is one of those that auto tries. */
+static enum hypar_status keep_one_planner(struct args *args, struct hypar_error *err)
+{
+    const char *list = args->planner;
+    size_t n = list ? strcspn(list, ",") : 0;
+    if (!list || !list[n])
+        return HYPAR_OK;
+    snprintf(args->planners, sizeof args->planners, "%.*s", (int)n, list);
+    args->planner = args->planners;
+    const struct hypar_planner_info *info = hypar_planner_find(args->planner);
+    if (args->beside && info && info->tries_others)
+        return HYPAR_OK;
+    return opt_usage(err,
+                     "--planner: several, expected one, or auto with files of planners to try, "
+                     "as auto,./mine.so; 'hypar compare' lays several side by side");
+}
+
+static enum hypar_status plan_with(const struct args *args, struct hypar_error *err)
 {
     struct hypar_search_options how = { .planner = args->planner,
                                         .target = args->target,
@@ -407,6 +430,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                                         .max_pipeline = (int)args->max_pipeline,
                                         .fix = args->fix.text,
                                         .n_fix = args->fix.n,
+                                        .planner_option = args->planner_options.text,
+                                        .n_planner_options = args->planner_options.n,
                                         .proposals = args->proposals,
                                         .budget_s = args->budget_s,
                                         .clip = args->clip,
@@ -425,6 +450,13 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     return status;
 }
 
+static enum hypar_status run(const struct args *args, struct hypar_error *err)
+{
+    struct args one = *args;
+    enum hypar_status status = keep_one_planner(&one, err);
+    return status == HYPAR_OK ? plan_with(&one, err) : status;
+}
+
 const struct command cmd_plan = {
     .name = "plan",
     .operands = "MODEL --on MACHINE",
@@ -440,6 +472,7 @@ const struct command cmd_plan = {
         "writes "
         "the plan.",
     .options = options,
+    .output_is_plan = true,
     .takes_largest = true,
     .run = run,
 };

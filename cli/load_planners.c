@@ -9,6 +9,7 @@ enum hypar_status opt_load_planners(struct args *args, struct hypar_error *err)
     size_t at = 0;
     if (!args->planner || !strchr(args->planner, '/'))
         return HYPAR_OK;
+    args->beside = strchr(args->planner, ',') != NULL;
     for (const char *list = args->planner; list;) {
         size_t n = strcspn(list, ",");
         if (n >= sizeof path)
@@ -16,8 +17,9 @@ enum hypar_status opt_load_planners(struct args *args, struct hypar_error *err)
         memcpy(path, list, n);
         path[n] = '\0';
         const char *name = path;
-        enum hypar_status status =
-            strchr(path, '/') ? hypar_planner_load(&name, path, err) : HYPAR_OK;
+        bool file = strchr(path, '/') != NULL;
+        args->beside &= file == (at > 0);
+        enum hypar_status status = file ? hypar_planner_load(&name, path, err) : HYPAR_OK;
         if (status != HYPAR_OK)
             return status;
         int added = snprintf(args->planners + at, sizeof args->planners - at, "%s%s",

@@ -95,6 +95,8 @@ static const struct value {
     { OPT_OPTIMIZER, "--optimizer", TEXT, offsetof(struct args, optimizer), 0, 0 },
     { OPT_OUTPUT, "--output", WRITE, offsetof(struct args, output), 0, 0 },
     { OPT_PLANNER, "--planner", TEXT, offsetof(struct args, planner), 0, 0 },
+    { OPT_PLANNER_OPTION, "--planner-option", TEXTS, offsetof(struct args, planner_options), 0,
+      0 },
     { OPT_PRECISION, "--precision", TEXT, offsetof(struct args, precision), 0, 0 },
     { OPT_GRADIENT_PRECISION, "--gradient-precision", TEXT,
       offsetof(struct args, gradient_precision), 0, 0 },
@@ -425,6 +427,22 @@ static enum hypar_status check_files(const struct args *args, const char *read,
     return opt_check_files(file, n, err);
 }
 
+/* A table or a picture on standard output stands there alone: where is the report to go? */
+static enum hypar_status check_json(const struct command *command, const struct args *args,
+                                    struct hypar_error *err)
+{
+    bool elsewhere = args->output && !command->output_is_plan;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        const struct value *v = &values[i];
+        if (v->kind != WRITE || v->key == OPT_OUTPUT || !args->json || elsewhere)
+            continue;
+        if (opt_is_standard(*(const char *const *)((const char *)args + v->offset)))
+            return opt_usage(err, "--json beside %s -: expected one of them on standard output",
+                             v->name);
+    }
+    return HYPAR_OK;
+}
+
 enum hypar_status opt_reads(void *args, const char *path, struct hypar_error *err)
 {
     return check_files(args, path, err);
@@ -475,6 +493,8 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
                          (int)strcspn(command->operands, "\n"), command->operands,
                          command->name);
     if (out->attention && add_attention(out, err) != HYPAR_OK)
+        return HYPAR_USAGE;
+    if (check_json(command, out, err) != HYPAR_OK)
         return HYPAR_USAGE;
     return check_files(out, NULL, err);
 }

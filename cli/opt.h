@@ -101,6 +101,7 @@ enum opt_key {
     OPT_DATA,
     OPT_EVERY,
     OPT_FORWARD,
+    OPT_PLANNER_OPTION,
     OPT_FREEZE,
     OPT_HOSTFILE,
     OPT_IN_PROCESS,
@@ -127,7 +128,8 @@ struct args {
     const char *operand[MAX_OPERANDS];
     int n_operands;
     const char *model, *machine, *output, *planner;
-    char planners[LIST_BYTES]; /* `planner`, where some of it was loaded */
+    char planners[LIST_BYTES]; /* `planner`, where some of it was loaded ... */
+    bool beside;               /* ... namely all but the first of several */
     char batch_dims[LIST_BYTES], dims[LIST_BYTES], freeze[LIST_BYTES];
     const char *objective, *optimizer, *precision, *gradient_precision, *dropout_masks,
         *recompute, *recurrence, *shard;
@@ -145,7 +147,7 @@ struct args {
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
-    } fix, sweep;
+    } fix, sweep, planner_options;
     int64_t batch, seed, check_delta, operators, proposals, stages, micro_batches, minibatches;
     int64_t replicas, tensor, pipeline, chunks, max_tensor, max_pipeline;
     int64_t steps, ranks, threads, warm_up, every, test_every;
@@ -170,6 +172,7 @@ struct command {
     const struct argp_option *options;  /* beyond --json, -o, -q and --help; ends with { 0 } */
     const char *(*operand_word)(int i); /* what an operand may be, by number; or NULL */
     bool names_alone;                   /* such a word and no file */
+    bool output_is_plan;                /* -o is not for what --json reports */
     bool takes_largest;                 /* --batch max */
     bool takes_batches;                 /* --batch 64..4096, 64,96 */
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);

@@ -37,16 +37,24 @@ static enum hypar_status plan(struct hypar_plan **out, const struct hypar_graph 
     struct hypar_delta *delta = NULL;
     uint64_t random = (uint64_t)options->seed;
     int64_t n = options->proposals ? options->proposals : 100 * hypar_graph_op_count(graph);
+    struct hypar_search_progress done = { 0 };
     *out = hypar_plan_new(graph, machine, options);
     enum hypar_status status = hypar_plan_set_layout(*out, &dp, err);
     if (status == HYPAR_OK)
         status = hypar_delta_begin(&delta, *out, options->simulation, err);
-    for (; status == HYPAR_OK && n > 0 && !(options->stop && *options->stop); n--) {
+    while (status == HYPAR_OK && done.proposals < n && !(options->stop && *options->stop)) {
         struct hypar_split change = draw(&random, graph, dp.data);
         double best_s = hypar_delta_step_s(delta), step_s;
         if (hypar_delta_propose(delta, &change, 1, best_s, &step_s, NULL) == HYPAR_OK &&
-            step_s <= best_s)
+            step_s <= best_s) {
             hypar_delta_accept(delta);
+            done.accepted++;
+        }
+        done.proposals++;
+        if (done.proposals % 100 == 0 || done.proposals == n) {
+            done.best_s = hypar_delta_step_s(delta);
+            options->progress(options->who, &done);
+        }
     }
     hypar_plan_free(*out);
     *out = status == HYPAR_OK ? hypar_plan_copy(hypar_delta_plan(delta)) : NULL;

@@ -212,19 +212,24 @@ struct hypar_compared {
     const char *plan;    /* ... in this file */
     const char *why;     /* it has no plan that can be simulated; NULL: it has */
     struct hypar_sim_summary step;
-    bool fits;         /* ... and the limit on memory is kept */
-    double search_s;   /* looking for the plan */
-    int64_t evaluated; /* states weighed */
-    bool interrupted;  /* the best so far when the search was stopped */
-    bool delayed;      /* its updates are (schedule pipedream): another training, not ranked */
+    bool fits;                    /* ... and the limit on memory is kept */
+    double search_s, processor_s; /* looking for the plan: passed; of all threads */
+    int64_t evaluated;            /* states weighed; -1: not known */
+    double lower_bound_s;         /* of the planner's own cost; 0: not known */
+    struct hypar_bound bound;     /* no plan has a shorter step; .step_s 0: not known */
+    bool interrupted;             /* the best so far when the search was stopped */
+    bool delayed; /* its updates are (schedule pipedream): another training, not ranked */
 };
 
 struct hypar_comparison {
+    const char *model; /* what hypar_import() took; NULL: the graph's name */
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
     enum hypar_precision precision, gradient_precision; /* of the first row's plan */
     enum hypar_optimizer optimizer;
-    double dp_step_s; /* of data parallelism, whether it fits or not; 0: not known */
+    int64_t seed;             /* of planners that draw random numbers */
+    struct hypar_bound bound; /* of all plans, with these settings; .step_s 0: not known */
+    double dp_step_s;         /* of data parallelism, whether it fits or not; 0: not known */
     int n;
     const struct hypar_compared *row;
     const struct hypar_differences *differences; /* of two plans; else NULL */

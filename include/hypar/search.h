@@ -101,6 +101,10 @@ struct hypar_search_options {
      * others refuse. */
     const char *const *fix;
     int n_fix;
+    /* "NAME=VALUE" each: for a planner of one's own, which alone knows what they mean
+     * (hypar_planner_option()). */
+    const char *const *planner_option;
+    int n_planner_options;
     /* flexflow: */
     const struct hypar_plan *start; /* to be improved, of this graph and machine; may be NULL.
                                      * What is found has the settings above, not its own */
@@ -237,7 +241,9 @@ struct hypar_search_info {
                              NULL */
     const char *target;   /* that can run it, as asked: "torch"; NULL: nobody asked */
     double seconds;       /* auto: simulating included */
-    int64_t evaluated;    /* states weighed */
+    double processor_s;   /* ... of all threads of the process; also of searches beside this one
+                           */
+    int64_t evaluated;    /* states weighed; -1: a planner of one's own that reports nothing */
     bool chooses;         /* it weighed choices; dp, mp and owt have none to speak of */
     bool interrupted;     /* `stop` ended it, or was set when it ended */
     bool exact;           /* no other choice costs less in the planner's own model */
@@ -254,9 +260,9 @@ struct hypar_search_info {
     const struct hypar_other *other;
     enum hypar_objective objective; /* ... at which they are less good */
     const char *not_simulated;      /* why; NULL: it was, or nobody asked for it */
-    struct hypar_part part; /* what was simulated instead; its step is the prediction's */
+    struct hypar_part part;      /* what was simulated instead; its step is the prediction's */
+    int64_t proposals, accepted; /* flexflow; of one's own planner, as it last reported */
     /* flexflow: */
-    int64_t proposals, accepted;
     int chains;
     double beta; /* a step longer by a part x of the first is accepted with exp(-beta x) */
     const char *start; /* the fastest of the plans that it began with, NULL: it has none ... */
@@ -363,19 +369,25 @@ HYPAR_API struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
                                             const struct hypar_machine *machine,
                                             const struct hypar_search_options *options);
 
+/* The value of option NAME of such a planner, the last where it is given several times; NULL:
+ * it was not given. */
+HYPAR_API const char *hypar_planner_option(const struct hypar_search_options *options,
+                                           const char *name);
+
 struct hypar_planner {
     unsigned abi; /* HYPAR_ABI_VERSION */
     const char *name, *summary;
     const char *source; /* the paper that it follows; NULL: none */
-    /* Options that not every planner takes, and that this one looks at: "--proposals,--budget".
-     * Others that are given are refused. NULL: none. */
+    /* Options that not every planner takes, and that this one looks at: "--proposals,--budget";
+     * docs/library.md has them all. Others that are given are refused. NULL: none. */
     const char *takes;
     bool in_auto; /* auto tries it, too, also for fewer devices and other links */
     /* Make a plan: *out is the caller's, who checks and simulates it. `options` are as
      * hypar_search() has them, but for `clip`, which is set in what was found: `memory_bytes`
-     * is the limit, `stop` ends it, `progress` is to be told, `threads` is the most that it may
-     * start. May be called by several threads at once, as a sweep does. Anything but HYPAR_OK:
-     * there is no plan, *err says why. */
+     * is the limit, `stop` ends it, `progress` (never NULL here) is to be told: what it is told
+     * last is the effort that reports have; `threads` is the most that it may start. May be
+     * called by several threads at once, as a sweep does. Anything but HYPAR_OK: there is no
+     * plan, *err says why. */
     enum hypar_status (*plan)(struct hypar_plan **out, const struct hypar_graph *graph,
                               const struct hypar_machine *machine,
                               const struct hypar_search_options *options, void *who,

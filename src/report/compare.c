@@ -2,6 +2,7 @@
 #include <hypar/report.h>
 
 #include "base/json.h"
+#include "machine/machine.h"
 #include "plan/plan.h"
 #include "report/columns.h"
 #include "report/compare.h"
@@ -216,6 +217,19 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
 
 /* JSON, CSV --------------------------------------------------------------------------- */
 
+/* Is the bound of this row known? Of a plan it is of steps that are simulated as the first. */
+static bool is_bounded(const struct hypar_comparison *c, const struct hypar_compared *row)
+{
+    return !row->why && row->bound.step_s > 0 &&
+           (!row->plan || hp_simulation_same(&row->step.how, &c->row[0].step.how));
+}
+
+/* How much longer than the bound the step is, as a part of it. */
+static double gap(const struct hypar_compared *row)
+{
+    return row->step.step_s / row->bound.step_s - 1;
+}
+
 static void put_predicted(struct json_writer *w, const struct hypar_comparison *c,
                           const struct hypar_compared *row)
 {
@@ -223,6 +237,7 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_begin_object(w, "predicted", true);
     hp_json_put_string(w, "model", "simulated");
     hp_json_put_number(w, "step_s", s->step_s);
+    hp_json_put_known(w, "gap", is_bounded(c, row), gap(row));
     hp_json_put_known(w, "speedup_over_dp", c->dp_step_s > 0, value(c, row, SPEEDUP));
     hp_json_put_number(w, "samples_per_s", s->samples_per_s);
     hp_json_put_number(w, "mfu", s->mfu);
@@ -242,8 +257,9 @@ static void put_search(struct json_writer *w, const struct hypar_compared *row)
 {
     hp_json_begin_object(w, "search", true);
     hp_json_put_number(w, "seconds", row->search_s);
-    hp_json_put_int(w, "evaluated", row->evaluated);
-    hp_json_put_null(w, "lower_bound_s");
+    hp_json_put_number(w, "processor_s", row->processor_s);
+    hp_json_put_known(w, "evaluated", row->evaluated >= 0, (double)row->evaluated);
+    hp_json_put_known(w, "lower_bound_s", row->lower_bound_s > 0, row->lower_bound_s);
     if (row->interrupted)
         hp_json_put_bool(w, "interrupted", true);
     hp_json_end_object(w);
@@ -284,7 +300,26 @@ void hp_put_comparison(struct json_writer *w, const char *key, const struct hypa
 static void comparison_json(FILE *to, const struct hypar_comparison *c)
 {
     struct json_writer w = { .file = to };
-    hp_put_comparison(&w, NULL, c);
+    struct arena arena = { 0 };
+    unsigned version = hypar_version();
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(
+        &w, "version",
+        hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255));
+    hp_json_put_string(&w, "model", c->model ? c->model : hypar_graph_name(c->graph));
+    hp_json_put_int(&w, "batch", hypar_graph_batch(c->graph));
+    if (hypar_machine_word(c->machine))
+        hp_json_put_string(&w, "machine", hypar_machine_word(c->machine));
+    else
+        hp_machine_write_json(&w, "machine", c->machine);
+    hp_json_put_string(&w, "precision", hypar_precision_text(c->precision));
+    hp_json_put_string(&w, "gradient_precision", hypar_precision_text(c->gradient_precision));
+    hp_json_put_string(&w, "optimizer", hypar_optimizer_text(c->optimizer));
+    hp_json_put_int(&w, "seed", c->seed);
+    hp_put_bound(&w, &c->bound);
+    hp_put_comparison(&w, "plans", c);
+    hp_json_end_object(&w);
+    hp_arena_free(&arena);
 }
 
 void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
@@ -302,7 +337,8 @@ void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
     hp_csv_words(&csv, c->row[0].plan ? "plan" : "planner");
     for (int f = 0; f < N_FIGURES; f++)
         hp_csv_words(&csv, figures[f].key);
-    hp_csv_words(&csv, "fits why_not");
+    hp_csv_words(&csv, "fits why_not delayed_updates processor_s evaluated samples_per_s mfu "
+                       "link_bytes gap");
     hp_csv_end(&csv);
     for (int i = 0; i < c->n; i++) {
         const struct hypar_compared *row = &c->row[i];
@@ -310,8 +346,16 @@ void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
         for (int f = 0; f < N_FIGURES; f++)
             hp_csv_known(&csv, has_figure(c, row, (enum figure)f),
                          value(c, row, (enum figure)f));
-        hp_csv_known(&csv, !row->why, row->fits);
-        (row->why ? hp_csv_text : hp_csv_plain)(&csv, row->why ? row->why : "");
+        bool known = !row->why;
+        hp_csv_known(&csv, known, row->fits);
+        (known ? hp_csv_plain : hp_csv_text)(&csv, known ? "" : row->why);
+        hp_csv_known(&csv, known, row->delayed);
+        hp_csv_known(&csv, known && !row->plan, row->processor_s);
+        hp_csv_known(&csv, known && !row->plan && row->evaluated >= 0, (double)row->evaluated);
+        hp_csv_known(&csv, known, row->step.samples_per_s);
+        hp_csv_known(&csv, known, row->step.mfu);
+        hp_csv_known(&csv, known, row->step.link_bytes);
+        hp_csv_known(&csv, is_bounded(c, row), gap(row));
         hp_csv_end(&csv);
     }
 }

@@ -65,10 +65,12 @@ static void put_view(struct json_writer *w, const struct hypar_partition_view *v
 /* What planners that make proposals tell. */
 static void put_proposals(struct json_writer *w, const struct hypar_search_info *info)
 {
+    if (info->chains || info->proposals) {
+        hp_json_put_int(w, "proposals", info->proposals);
+        hp_json_put_int(w, "accepted", info->accepted);
+    }
     if (!info->chains)
         return;
-    hp_json_put_int(w, "proposals", info->proposals);
-    hp_json_put_int(w, "accepted", info->accepted);
     hp_json_put_int(w, "chains", info->chains);
     hp_json_put_number(w, "beta", info->beta);
     hp_json_put_string(w, "start", info->start);
@@ -144,7 +146,8 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_put_predicted(&w, found);
     hp_json_begin_object(&w, "search", false);
     hp_json_put_number(&w, "seconds", info.seconds);
-    hp_json_put_int(&w, "evaluated", info.evaluated);
+    hp_json_put_number(&w, "processor_s", info.processor_s);
+    hp_json_put_known(&w, "evaluated", info.evaluated >= 0, (double)info.evaluated);
     hp_json_put_known(&w, "lower_bound_s", info.lower_bound_s > 0, info.lower_bound_s);
     hp_json_put_known(&w, "lower_bound_elements", info.lower_bound_elements > 0,
                       info.lower_bound_elements);
@@ -321,6 +324,10 @@ static void proposals_text(FILE *to, struct arena *arena, const struct hypar_sea
                            double step_s)
 {
     char start[32], n[64], chains[64];
+    if (!info->chains && info->proposals)
+        hp_put_line(to, "%s, %.0f %% accepted.",
+                    hp_count(n, info->proposals, "proposal", "proposals"),
+                    100 * (double)info->accepted / (double)info->proposals);
     if (!info->chains)
         return;
     hp_wrap(to,

@@ -37,7 +37,7 @@ struct tried {
     int n;
     int rows;       /* of the machine, that the best is on */
     bool simulated; /* all of them, as a whole */
-    double began_s;
+    double began_s, began_process_s;
     struct hypar_refusals refusals;
     int64_t evaluated;
     unsigned given; /* options that not every planner takes */
@@ -118,8 +118,16 @@ static void try_planner(struct tried *t, const struct planner *planner)
         hypar_found_free(found);
         return;
     }
-    t->evaluated += found->info.evaluated;
+    t->evaluated += found->info.evaluated > 0 ? found->info.evaluated : 0; /* -1: not told */
     t->found[t->n++] = found;
+}
+
+/* Planners of one's own that are not for auto: told, as somebody made them known. */
+static void refuse_own(struct tried *t)
+{
+    for (int i = 0; hp_own_planner(i); i++)
+        if (hp_own_planner(i)->not_in_auto)
+            refuse(t, hp_own_planner(i)->info.name, "not tried, as it does not say in_auto");
 }
 
 /* Somebody asked to stop, and there is something to give. */
@@ -415,11 +423,13 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
                        .random_search = self->random_search,
                        .problem = problem,
                        .began_s = hp_now_s(),
+                       .began_process_s = hp_process_s(),
                        .given = hp_options_given(problem->options) };
     struct hypar_refusals *told = problem->options->refusals;
     for (int i = 0; hp_planner_at(i) && t.n < MAX_TRIED && !is_enough(&t); i++)
         if (hp_planner_at(i) != t.random_search && hp_may_try(self, hp_planner_at(i), t.given))
             try_planner(&t, hp_planner_at(i));
+    refuse_own(&t);
     judge_all(&t);
     int best = choose(&t);
     look_nearby(&t, &best);
@@ -438,6 +448,7 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     if (!*out)
         return fail(&t, err);
     (*out)->info.seconds = hp_now_s() - t.began_s;
+    (*out)->info.processor_s = hp_process_s() - t.began_process_s;
     (*out)->info.evaluated = t.evaluated;
     (*out)->info.restricted = restricted_text(self, t.given, &(*out)->arena);
     list_left_out(&t.refusals, *out);
@@ -449,5 +460,5 @@ const struct planner hp_planner_auto = {
     .info = { "auto", "the best of the others by simulated time, within memory", "",
               .tries_others = true, .proposes = true },
     .random_search = &hp_planner_flexflow,
-    .takes = TAKES_OBJECTIVE | TAKES_BUDGET | TAKES_PROPOSALS,
+    .takes = TAKES_OBJECTIVE | TAKES_BUDGET | TAKES_PROPOSALS | TAKES_PLANNER_OPTION,
 };

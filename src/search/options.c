@@ -43,6 +43,7 @@ static const struct option_row {
     { TAKES_START, "--start", MEMBER(start), 0 },
     { TAKES_BUDGET, "--budget", MEMBER(budget_s), 0 },
     { TAKES_PROPOSALS, "--proposals", MEMBER(proposals), 0 },
+    { TAKES_PLANNER_OPTION, "--planner-option", MEMBER(n_planner_options), 0 },
     { TAKES_MINIBATCHES, "--minibatches", 0, 0, 0 }, /* of the simulation */
 };
 
@@ -98,6 +99,7 @@ static const struct value_row {
     { "max_tensor", MEMBER(max_tensor), false, ANY },
     { "max_pipeline", MEMBER(max_pipeline), false, ANY },
     { "n_fix", MEMBER(n_fix), false, ANY },
+    { "n_planner_options", MEMBER(n_planner_options), false, ANY },
     { "proposals", MEMBER(proposals), false, ANY },
     { "threads", MEMBER(threads), false, ANY },
     { "memory_bytes", MEMBER(memory_bytes), true, ANY },
@@ -133,16 +135,55 @@ static enum hypar_status check_value(const struct hypar_search_options *options,
                    row->most == ANY ? "0 or more" : hp_range_text(range, 0, row->most));
 }
 
+/* "NAME=VALUE" all of them? */
+static enum hypar_status check_planner_options(const struct hypar_search_options *options,
+                                               struct hypar_error *err)
+{
+    for (int i = 0; i < options->n_planner_options; i++) {
+        const char *text = options->planner_option[i], *equals = strchr(text, '=');
+        if (!equals || equals == text)
+            return hp_fail(err, HYPAR_USAGE, "--planner-option '%.80s': expected NAME=VALUE",
+                           text);
+    }
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_check_option_values(const struct hypar_search_options *options,
                                          struct hypar_error *err)
 {
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         TRY(check_value(options, &values[i], err));
-    return HYPAR_OK;
+    return check_planner_options(options, err);
+}
+
+/* "--joint, --objective, ... or --minibatches" */
+static const char *all_options(char *text, size_t size)
+{
+    size_t n = 0;
+    for (int i = 0; i < N_ROWS && n < size; i++)
+        if (!i || rows[i - 1].bit != rows[i].bit)
+            n += (size_t)snprintf(text + n, size - n, "%s%s",
+                                  i == 0           ? ""
+                                  : i < N_ROWS - 1 ? ", "
+                                                   : " or ",
+                                  rows[i].name);
+    return text;
+}
+
+const char *hypar_planner_option(const struct hypar_search_options *options, const char *name)
+{
+    size_t n = strlen(name);
+    const char *value = NULL;
+    for (int i = 0; i < options->n_planner_options; i++)
+        if (strncmp(options->planner_option[i], name, n) == 0 &&
+            options->planner_option[i][n] == '=')
+            value = options->planner_option[i] + n + 1;
+    return value;
 }
 
 enum hypar_status hp_options_named(unsigned *bits, const char *list, struct hypar_error *err)
 {
+    char all[512];
     *bits = 0;
     while (list) {
         size_t n = strcspn(list, ",");
@@ -151,9 +192,8 @@ enum hypar_status hp_options_named(unsigned *bits, const char *list, struct hypa
             if (strncmp(rows[i].name, list, n) == 0 && !rows[i].name[n])
                 bit = rows[i].bit;
         if (!bit)
-            return hp_fail(err, HYPAR_INVALID,
-                           "'%.*s': expected an option that not every planner takes", (int)n,
-                           list);
+            return hp_fail(err, HYPAR_INVALID, "takes '%.*s', expected %s", (int)n, list,
+                           all_options(all, sizeof all));
         *bits |= bit;
         list = list[n] ? list + n + 1 : NULL;
     }
@@ -190,13 +230,20 @@ static char *number_words(struct arena *arena, const char *name, int64_t value)
     return hp_arena_printf(arena, "%s %lld", name, (long long)value);
 }
 
+static char *list_words(struct arena *arena, const char *name, const char *const *value, int n)
+{
+    char *text = hp_arena_strdup(arena, "");
+    for (int i = 0; i < n; i++)
+        text = hp_arena_printf(arena, "%s%s%s %s", text, i ? " " : "", name, value[i]);
+    return text;
+}
+
 /* "--stages 4": an option that not every planner takes, with its value. */
 static char *row_words(struct arena *arena, const struct hypar_search_options *options,
                        const struct option_row *row)
 {
     static const char *const objectives[] = { "time", "comm", "energy" };
     const char *at = (const char *)options + row->at;
-    char *text = hp_arena_strdup(arena, "");
     switch (row->bit) {
     case TAKES_OBJECTIVE:
         return hp_arena_printf(arena, "%s %s", row->name, objectives[options->objective]);
@@ -214,10 +261,10 @@ static char *row_words(struct arena *arena, const struct hypar_search_options *o
     case TAKES_START:
         return hp_arena_printf(arena, "%s PLAN", row->name);
     case TAKES_FIX:
-        for (int i = 0; i < options->n_fix; i++)
-            text = hp_arena_printf(arena, "%s%s%s %s", text, i ? " " : "", row->name,
-                                   options->fix[i]);
-        return text;
+        return list_words(arena, row->name, options->fix, options->n_fix);
+    case TAKES_PLANNER_OPTION:
+        return list_words(arena, row->name, options->planner_option,
+                          options->n_planner_options);
     default:
         return row->size == sizeof(int64_t)
                    ? number_words(arena, row->name, *(const int64_t *)(const void *)at)
@@ -273,12 +320,14 @@ bool hp_may_try(const struct planner *self, const struct planner *other, unsigne
 static bool takes(const struct planner *planner, unsigned given)
 {
     const struct planner *random = planner->random_search;
+    unsigned all_of = given & TAKES_PLANNER_OPTION; /* nothing that it makes itself heeds it */
     if (!random)
         return !(given & ~planner->takes);
-    if (given & TAKES_PROPOSALS)
+    if (given & TAKES_PROPOSALS && !all_of)
         return hp_may_try(planner, random, given);
     for (int i = 0; hp_planner_at(i); i++)
-        if (hp_may_try(planner, hp_planner_at(i), given))
+        if (hp_may_try(planner, hp_planner_at(i), given) &&
+            !(all_of & ~hp_planner_at(i)->takes))
             return true;
     return false;
 }
@@ -289,7 +338,8 @@ static const char *takers(char *text, size_t size, unsigned bit)
     int n = 0, of = 0;
     for (int i = 0; hp_planner_at(i); i++)
         of += takes(hp_planner_at(i), bit);
-    snprintf(text, size, "planner%s ", of == 1 ? "" : "s");
+    snprintf(text, size, "planner%s%s", of == 1 ? " " : "s ",
+             of == 0 ? "of one's own that take it" : "");
     for (int i = 0; hp_planner_at(i); i++)
         if (takes(hp_planner_at(i), bit))
             add_word(text, size, hp_planner_at(i)->info.name, n++, of);

@@ -37,6 +37,7 @@ enum {
     TAKES_BUDGET = 1 << 21,
     TAKES_PROPOSALS = 1 << 22,
     TAKES_MINIBATCHES = 1 << 23, /* what is improved has its own */
+    TAKES_PLANNER_OPTION = 1 << 24,
 };
 
 /* Bits of the options that are given. */

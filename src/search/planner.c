@@ -69,11 +69,12 @@ enum hypar_status hp_try_planner(const struct planner *planner, const struct pro
     struct hypar_found *found = NEW(&arena, struct hypar_found, 1);
     found->arena = arena;
     found->info.planner = planner->info.name;
-    double start = hp_now_s();
+    double start = hp_now_s(), start_process = hp_process_s();
     enum hypar_status status = check_schedule(planner, problem, err);
     if (status == HYPAR_OK)
         status = planner->plan(planner, problem, found, err);
     found->info.seconds = hp_now_s() - start;
+    found->info.processor_s = hp_process_s() - start_process;
     if (status == HYPAR_OK) {
         hp_predict_part(found);
         hp_divide_batch(problem, found->plan);

@@ -207,7 +207,7 @@ def beside(folder):
     with Browser() as browser:
         browser.open(page)
         shown = browser.run("return data.comparison.map(row => row.predicted.step_s)")
-        check("planners", shown == [row["predicted"]["step_s"] for row in planners], shown)
+        check("planners", shown == [row["predicted"]["step_s"] for row in planners["plans"]], shown)
         check("a row for each", browser.run("return document.querySelectorAll('#planners-table tbody tr').length") == 3)
         said = browser.run("return [data.measured.measured_s, data.measured.predicted_s]")
         check("measured", said == [measured["measured_s"], measured["predicted_s"]], said)

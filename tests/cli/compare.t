@@ -10,40 +10,68 @@ $ hypar compare lenet-c --on htree:16 --planner dp,mp,owt,hypar,accpar | sed 's/
 > accpar   6.65 ms*   2.58 x*  14.6 MB*  2.88 MB*  78.1 mJ*
 >
 > The fastest is accpar: 6.65 ms a step, 38.5 k samples/s, 39.4 % of peak.
-$ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision bf16 --optimizer adam --json | sed 's/"seconds": [^,]*/"seconds": 0/'
-> [
->   {
->     "planner": "dp",
->     "predicted": {"model": "simulated", "step_s": 0.008292757306, "speedup_over_dp": 1, "samples_per_s": 7717.577837915808, "mfu": 0.07900181242116494, "comm_bytes": 25830120, "link_bytes": 96862950, "energy_j": 0.05918127990560001, "peak_memory_bytes": 7170756, "fits": true},
->     "search": {"seconds": 0, "evaluated": 12, "lower_bound_s": null}
->   },
->   {
->     "planner": "hypar",
->     "predicted": {"model": "simulated", "step_s": 0.002181415711, "speedup_over_dp": 3.8015483542100514, "samples_per_s": 29338.74532821681, "mfu": 0.3003292099892908, "comm_bytes": 5117424, "link_bytes": 19009006.666666597, "energy_j": 0.015802547254399987, "peak_memory_bytes": 990948, "fits": true},
->     "search": {"seconds": 0, "evaluated": 48, "lower_bound_s": null}
->   }
-> ]
-$ hypar compare lenet-c --on htree:16 --planner hypar,mp --csv - | cut -d , -f 1-6,8-
-> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not
-> hypar,0.0085116511,2.014872053907379,18729512,2876020,0.08163202408831957,1,
-> mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,
+$ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision bf16 --optimizer adam --json | sed -E 's/"(seconds|processor_s)": [^,]*/"\1": 0/g'
+> {
+>   "version": "0.1.0",
+>   "model": "lenet-c",
+>   "batch": 64,
+>   "machine": "htree:16",
+>   "precision": "bf16",
+>   "gradient_precision": "bf16",
+>   "optimizer": "adam",
+>   "seed": 0,
+>   "lower_bound": {"step_s": 0.0006342844772094243, "by": "arithmetic", "work_s": 0.0006342861114955358, "arithmetic_s": 0.0006277142857142858, "traffic_s": 8.283072656250001e-06, "way_s": 0},
+>   "plans": [
+>     {
+>       "planner": "dp",
+>       "predicted": {"model": "simulated", "step_s": 0.008292757306, "gap": 12.074192423066261, "speedup_over_dp": 1, "samples_per_s": 7717.577837915808, "mfu": 0.07900181242116494, "comm_bytes": 25830120, "link_bytes": 96862950, "energy_j": 0.05918127990560001, "peak_memory_bytes": 7170756, "fits": true},
+>       "search": {"seconds": 0, "processor_s": 0, "evaluated": 12, "lower_bound_s": null}
+>     },
+>     {
+>       "planner": "hypar",
+>       "predicted": {"model": "simulated", "step_s": 0.002181415711, "gap": 2.4391756213194435, "speedup_over_dp": 3.8015483542100514, "samples_per_s": 29338.74532821681, "mfu": 0.3003292099892908, "comm_bytes": 5117424, "link_bytes": 19009006.666666597, "energy_j": 0.015802547254399987, "peak_memory_bytes": 990948, "fits": true},
+>       "search": {"seconds": 0, "processor_s": 0, "evaluated": 48, "lower_bound_s": null}
+>     }
+>   ]
+> }
+$ hypar compare lenet-c --on htree:16 --planner hypar,mp --csv - | cut -d , -f 1-6,8-10,12-
+> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not,delayed_updates,evaluated,samples_per_s,mfu,link_bytes,gap
+> hypar,0.0085116511,2.014872053907379,18729512,2876020,0.08163202408831957,1,,0,48,30076.420778102616,0.30788050376870224,80471288,2.366202518454596
+> mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,,0,12,1484.482628698616,0.015196065480383601,1449676800,67.20108326771393
 
 Planners without a plan that fits say why.
-$ hypar compare vgg-a --on htree:16 --planner dp,hypar --memory 600MB --csv - | cut -d , -f 1-6,8-
+$ hypar compare vgg-a --on htree:16 --planner dp,hypar --memory 600MB --csv - | cut -d , -f 1-6,8-10,12-
 > hypar: no planner has a plan for vgg-a that fits this machine
-> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not
-> dp,,,,,,,"weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB"
-> hypar,8.802727504811,0.9860395576258795,1562503680,761755140,130.33545205966834,0,
-$ hypar compare vgg-a --on htree:16 --planner dp --memory 1MB --json | sed 's/"seconds": [^,]*/"seconds": 0/'
+> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not,delayed_updates,evaluated,samples_per_s,mfu,link_bytes,gap
+> dp,,,,,,,"weights, gradients and sgd state need 1.06 GB on device 0,,,,,,,
+> hypar,8.802727504811,0.9860395576258795,1562503680,761755140,130.33545205966834,0,,0,160,29.081895339834958,0.9878873232469453,5993459072,0.015142273494428204
+$ hypar compare vgg-a --on htree:16 --planner dp --memory 1MB --json | sed -E 's/"(seconds|processor_s)": [^,]*/"\1": 0/g'
 > hypar: no planner has a plan for vgg-a that fits this machine
-> [
->   {
->     "planner": "dp",
->     "predicted": null,
->     "error": "weights, gradients and sgd state need 1.06 GB on device 0, which has 1 MB",
->     "search": {"seconds": 0, "evaluated": 0, "lower_bound_s": null}
->   }
-> ]
+> {
+>   "version": "0.1.0",
+>   "model": "vgg-a",
+>   "batch": 256,
+>   "machine": "htree:16",
+>   "precision": "fp32",
+>   "gradient_precision": "fp32",
+>   "optimizer": "sgd",
+>   "seed": 0,
+>   "lower_bound": {"step_s": 8.671422454420439, "by": "arithmetic", "work_s": 8.671431126851566, "arithmetic_s": 8.663072768000001, "traffic_s": 0.014254711951562514, "way_s": 0},
+>   "plans": [
+>     {
+>       "planner": "dp",
+>       "predicted": null,
+>       "error": "weights, gradients and sgd state need 1.06 GB on device 0, which has 1 MB",
+>       "search": {"seconds": 0, "processor_s": 0, "evaluated": 0, "lower_bound_s": null}
+>     }
+>   ]
+> }
+
+Updates that are delayed are told in every form.
+$ hypar compare lenet5 --on full:2 --planner dp,pipedream --csv - | awk -F , 'NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i } { print $1, $column["fits"], $column["delayed_updates"] }'
+> planner fits delayed_updates
+> dp 1 0
+> pipedream 1 1
 
 A random search can be told how much to try.
 $ hypar compare sfc --on full:4 --planner dp,flexflow --proposals 8 --json | grep -o '"evaluated": 8'
@@ -89,7 +117,8 @@ $ cd $TMP && hypar compare owt.json --planner dp,mp --csv - | cut -d, -f1,2,8
 > "owt.json",0.006874485584,1
 > dp,0.023695179107,1
 > mp,0.015054970034,1
-$ cd $TMP && hypar compare alone.json --planner dp --json | grep -o -e '"plan[^,]*' -e '"step_s[^,]*' -e '"search"'
+$ cd $TMP && hypar compare alone.json --planner dp --json | grep -o -e '"plan\(ner\)*":[^,]*' -e '"step_s[^,]*' -e '"search"'
+> "step_s": 0.0066236054290418605
 > "plan": "alone.json"
 > "step_s": 0.030690418738
 > "planner": "dp"

@@ -55,9 +55,10 @@ $ hypar plan lenet5 --on full:3 --planner optcnn -q -o $TMP/plan.json && hypar c
 > ok: lenet5, batch 32: 13 operators in 27 parts on a machine of 3 devices
 > memory: 1.18 MB of 16 GB on the fullest device
 > lenet5, batch 32, fp32, on 3 devices: a step takes 17 us
-$ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^  }/p; /"optcnn": {/,/^  }/p' | sed 's/"seconds": [^,]*/"seconds": 0/'
+$ hypar plan lenet5 --on full:4 --planner optcnn --json | sed -n '/"search"/,/^  }/p; /"optcnn": {/,/^  }/p' | sed -E 's/"(seconds|processor_s)": [^,]*/"\1": 0/'
 >   "search": {
 >     "seconds": 0,
+>     "processor_s": 0,
 >     "evaluated": 528,
 >     "lower_bound_s": 1.5209378004246285e-05,
 >     "lower_bound_elements": null,

@@ -159,3 +159,21 @@ $ hypar models lenet5 -o /dev/stdout | cat > $TMP/x; hypar models lenet5 -o /dev
 
 A plan may be improved in its place.
 $ hypar plan --start $TMP/p.json --proposals 3 -q -o $TMP/p.json && hypar check -q $TMP/p.json -o /dev/null
+
+A table on standard output stands there alone, and where JSON is to go, too, it is told.
+$ hypar explore lenet-c --on htree:4 --levels H1 --csv - | sed 1d | grep -vc '^"htree:4"'
+> 0
+? 1
+$ hypar explore lenet-c --on htree:4 --levels H1 --csv - --json
+> hypar: --json beside --csv -: expected one of them on standard output
+? 2
+$ hypar plan lenet5 --on full:2 --planner dp --csv - --json -o $TMP/plan
+> hypar: --json beside --csv -: expected one of them on standard output
+? 2
+$ hypar compare lenet5 --on full:2 --planner dp --svg - --json
+> hypar: --json beside --svg -: expected one of them on standard output
+? 2
+$ hypar compare lenet5 --on full:2 --planner dp --csv - --json -o $TMP/json | cut -d , -f 1; grep -c '"plans"' $TMP/json
+> planner
+> dp
+> 1

@@ -19,8 +19,15 @@ static const struct hypar_compared rows[] = {
                 .peak_memory_bytes = 2e9,
                 .energy = { 1, 2, 3, 4 } },
       .fits = true,
-      .search_s = 5e-3 },
-    { .planner = "greedy", .step = { .step_s = 5e-4, .comm_bytes = 2e6 }, .search_s = 2e-3 },
+      .search_s = 5e-3,
+      .processor_s = 8e-3,
+      .evaluated = 42,
+      .bound = { .step_s = 8e-4 } },
+    { .planner = "greedy",
+      .step = { .step_s = 5e-4, .comm_bytes = 2e6 },
+      .search_s = 2e-3,
+      .evaluated = -1,
+      .delayed = true },
     { .planner = "none", .why = "op 'fc1' is \"odd\", expected even" },
 };
 
@@ -73,11 +80,12 @@ static void test_csv(void **state)
     char *text = written(N_ROWS, 0, -1);
     assert_string_equal(text,
                         "planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,"
-                        "search_s,fits,why_not\n"
-                        "dp,0.002,,4000000,1000000000,0,0.001,1,\n"
-                        "hypar,0.001,,1000000,2000000000,10,0.005,1,\n"
-                        "greedy,0.0005,,2000000,0,0,0.002,0,\n"
-                        "none,,,,,,,,\"op 'fc1' is \"\"odd\"\", expected even\"\n");
+                        "search_s,fits,why_not,delayed_updates,processor_s,evaluated,"
+                        "samples_per_s,mfu,link_bytes,gap\n"
+                        "dp,0.002,,4000000,1000000000,0,0.001,1,,0,0,0,0,0,0,\n"
+                        "hypar,0.001,,1000000,2000000000,10,0.005,1,,0,0.008,42,0,0,0,0.25\n"
+                        "greedy,0.0005,,2000000,0,0,0.002,0,,1,0,,0,0,0,\n"
+                        "none,,,,,,,,\"op 'fc1' is \"\"odd\"\", expected even\",,,,,,,\n");
     free(text);
 }
 
@@ -91,8 +99,14 @@ static void test_json(void **state)
     assert_non_null(strstr(text, "\"predicted\": null"));
     assert_non_null(strstr(text, "\"error\": \"op 'fc1' is \\\"odd\\\", expected even\""));
     free(text);
+    text = written(N_ROWS, 2e-3, HYPAR_JSON);
+    assert_non_null(strstr(text, "\"model\": \"mlp:4-4\",\n"));
+    assert_non_null(strstr(text, "\"machine\": \"full:2\",\n"));
+    assert_non_null(strstr(text, "\"gap\": 0.25,"));
+    assert_non_null(strstr(text, "\"evaluated\": null"));
+    free(text);
     text = written(0, 0, HYPAR_JSON);
-    assert_string_equal(text, "[]\n");
+    assert_non_null(strstr(text, "\"lower_bound\": null,\n  \"plans\": []\n}\n"));
     free(text);
 }
 

@@ -36,6 +36,7 @@ static void release(struct task *t)
 }
 
 static const char *const one_fix[] = { "fc1:n=2" };
+static const char *const own_option[] = { "beam=8" };
 static const struct hypar_sim_options minibatches = { .lower.minibatches = 3 };
 
 /* One of each. */
@@ -67,6 +68,7 @@ static const struct {
     { TAKES_BUDGET, { .budget_s = 0.01 } },
     { TAKES_PROPOSALS, { .proposals = 4 } },
     { TAKES_MINIBATCHES, { .simulation = &minibatches } },
+    { TAKES_PLANNER_OPTION, { .planner_option = own_option, .n_planner_options = 1 } },
 };
 
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
@@ -80,7 +82,7 @@ static void all_are_tried(void **state)
         assert_int_equal(hp_options_given(&rows[i].options), rows[i].bit);
         seen |= rows[i].bit;
     }
-    assert_int_equal(seen, 2 * (unsigned)TAKES_MINIBATCHES - 1);
+    assert_int_equal(seen, 2 * (unsigned)TAKES_PLANNER_OPTION - 1);
 }
 
 /* A planner whose row has the option makes something of it; any other says so in one line. */

@@ -28,6 +28,34 @@ static enum hypar_status plan_layout(struct hypar_plan **out, const struct hypar
     return hypar_plan_set_layout(*out, &layout, err);
 }
 
+/* As plan_layout(), and reports twice. */
+static enum hypar_status plan_reporting(struct hypar_plan **out, const struct hypar_graph *g,
+                                        const struct hypar_machine *m,
+                                        const struct hypar_search_options *options, void *who,
+                                        struct hypar_error *err)
+{
+    struct hypar_search_progress done = { .best_s = 1, .proposals = 100, .accepted = 10 };
+    options->progress(options->who, &done);
+    done.proposals = 250;
+    done.accepted = 20;
+    options->progress(options->who, &done);
+    return plan_layout(out, g, m, options, who, err);
+}
+
+/* As many replicas as its option says, each on the others. */
+static enum hypar_status plan_asked(struct hypar_plan **out, const struct hypar_graph *g,
+                                    const struct hypar_machine *m,
+                                    const struct hypar_search_options *options, void *who,
+                                    struct hypar_error *err)
+{
+    const char *data = hypar_planner_option(options, "data");
+    struct hypar_layout layout = { .data = data ? atoi(data) : 1 };
+    (void)who;
+    layout.tensor = hypar_machine_device_count(m) / layout.data;
+    *out = hypar_plan_new(g, m, options);
+    return hypar_plan_set_layout(*out, &layout, err);
+}
+
 static enum hypar_status plan_nothing(struct hypar_plan **out, const struct hypar_graph *g,
                                       const struct hypar_machine *m,
                                       const struct hypar_search_options *options, void *who,
@@ -76,6 +104,8 @@ static const struct hypar_planner planners[] = {
     { HYPAR_ABI_VERSION, "nothing", "no plan", NULL, NULL, false, plan_nothing, NULL },
     { HYPAR_ABI_VERSION, "other", "of another", NULL, NULL, false, plan_other, NULL },
     { HYPAR_ABI_VERSION, "badly", "no stage", NULL, NULL, false, plan_badly, NULL },
+    { HYPAR_ABI_VERSION, "reports", "reports", NULL, NULL, false, plan_reporting, NULL },
+    { HYPAR_ABI_VERSION, "asked", "asked", NULL, "--planner-option", false, plan_asked, NULL },
     { HYPAR_ABI_VERSION, "refuses", "refuses", NULL, NULL, false, refuse, NULL },
 };
 
@@ -128,6 +158,104 @@ static void it_is_searched_with(void **state)
                 hypar_found_simulated(dp)->step.step_s);
     hypar_found_free(own);
     hypar_found_free(dp);
+}
+
+static void count_reports(void *who, const struct hypar_search_progress *progress)
+{
+    (void)progress;
+    ++*(int *)who;
+}
+
+static char *report(const struct hypar_found *found)
+{
+    char *text = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&text, &length);
+    hypar_report_found(file, found, NULL, 0, HYPAR_JSON);
+    fclose(file);
+    return text;
+}
+
+/* What it reported last; of one that reports nothing it is not known. */
+static void its_effort_is_told(void **state)
+{
+    (void)state;
+    int reports = 0;
+    struct hypar_search_options how = { .planner = "reports",
+                                        .progress = count_reports,
+                                        .who = &reports };
+    struct hypar_found *found = search(&how);
+    struct hypar_search_info info = hypar_found_info(found);
+    assert_int_equal(reports, 2);
+    assert_int_equal(info.evaluated, 250);
+    assert_int_equal(info.proposals, 250);
+    assert_int_equal(info.accepted, 20);
+    char *text = report(found);
+    assert_non_null(strstr(text, "\"evaluated\": 250"));
+    assert_non_null(strstr(text, "\"accepted\": 20"));
+    free(text);
+    hypar_found_free(found);
+    how.planner = "own";
+    found = search(&how);
+    assert_int_equal(hypar_found_info(found).evaluated, -1);
+    text = report(found);
+    assert_non_null(strstr(text, "\"evaluated\": null"));
+    assert_null(strstr(text, "\"proposals\""));
+    free(text);
+    hypar_found_free(found);
+}
+
+/* The last of a name counts; whoever does not take them refuses them. */
+static void it_has_options_of_its_own(void **state)
+{
+    (void)state;
+    const char *const word[] = { "data=4", "dat=1", "data=2" };
+    const char *const bad[] = { "data" };
+    struct hypar_error err;
+    struct hypar_found *found;
+    struct hypar_search_options how = { .planner = "asked",
+                                        .planner_option = word,
+                                        .n_planner_options = 3 };
+    found = search(&how);
+    assert_int_equal(hypar_plan_layout(hypar_found_plan(found))->data, 2);
+    hypar_found_free(found);
+    assert_null(hypar_planner_option(&how, "da"));
+    how.planner = "own";
+    assert_int_equal(hypar_search(&found, graph, machine, &how, &err), HYPAR_USAGE);
+    assert_string_equal(err.text, "--planner-option is for planner asked, not own");
+    how.planner = "auto"; /* tries none that takes them */
+    assert_int_equal(hypar_search(&found, graph, machine, &how, &err), HYPAR_USAGE);
+    how.planner = "asked";
+    how.planner_option = bad;
+    how.n_planner_options = 1;
+    assert_int_equal(hypar_search(&found, graph, machine, &how, &err), HYPAR_USAGE);
+    assert_string_equal(err.text, "--planner-option 'data': expected NAME=VALUE");
+}
+
+/* The error names every option that a row may take, as docs/library.md does. */
+static void what_it_may_take_is_listed(void **state)
+{
+    (void)state;
+    struct hypar_planner row = { HYPAR_ABI_VERSION, "takes", "takes", NULL,
+                                 "--seed",          false,   refuse,  NULL };
+    static char document[1 << 16];
+    struct hypar_error err;
+    FILE *file = fopen("docs/library.md", "r");
+    assert_non_null(file);
+    document[fread(document, 1, sizeof document - 1, file)] = '\0';
+    fclose(file);
+    assert_int_equal(hypar_planner_register(&row, &err), HYPAR_INVALID);
+    char *at = strstr(err.text, "expected --joint, ");
+    assert_non_null(at);
+    assert_non_null(strstr(at, " or --minibatches"));
+    for (char *word = strstr(at, "--"); word; word = strstr(word, "--")) {
+        char quoted[64];
+        int n = (int)strcspn(word, " ,");
+        snprintf(quoted, sizeof quoted, "`%.*s`", n, word);
+        if (!strstr(document, quoted))
+            fail_msg("docs/library.md lacks %s", quoted);
+        word += n;
+    }
 }
 
 static void it_is_listed(void **state)
@@ -232,6 +360,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_is_searched_with),
+        cmocka_unit_test(its_effort_is_told),
+        cmocka_unit_test(it_has_options_of_its_own),
+        cmocka_unit_test(what_it_may_take_is_listed),
         cmocka_unit_test(it_is_listed),
         cmocka_unit_test(auto_asks_those_that_want_it),
         cmocka_unit_test(options_are_honoured_or_refused),
