@@ -1,0 +1,54 @@
+#!/bin/sh
+# Every key of the results' JSON and CSV is in docs/formats-results.md: in the part about the
+# command, or in the part about what several have.
+fail=0
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+page=docs/formats-results.md
+
+part() { # the text below a heading
+    sed -n "/^## $1\$/,/^## /p" "$page"
+}
+check() { # COMMAND: the keys on standard input
+    part 'Objects that several have' >"$dir/part"
+    part "hypar $1" >>"$dir/part"
+    sort -u | while read -r key; do
+        grep -qF "\`$key\`" "$dir/part" || echo "$page: hypar $1 does not tell of '$key'"
+    done >>"$dir/missing"
+}
+json() { # COMMAND ARGUMENT...
+    hypar "$@" --json -q >"$dir/json" || fail=1
+    [ -s "$dir/json" ] || fail=1
+    # one letter is an axis of a split
+    grep -oE '"[a-z_]{2,}":' "$dir/json" | tr -d '":' | check "$1"
+}
+csv() {
+    hypar "$@" --csv "$dir/csv" -q >/dev/null || fail=1
+    head -n 1 "$dir/csv" | tr , '\n' | check "$1"
+}
+
+: >"$dir/missing"
+for planner in dp hypar optcnn gpipe pipedream 3d auto 'flexflow --proposals 8'; do
+    # shellcheck disable=SC2086
+    json plan lenet5 --on cluster:1x4 --planner $planner
+done
+json plan lenet5 --on full:2 --planner dp --batch max --memory 2MB
+csv plan lenet5 --on full:2 --planner dp
+for planner in dp gpipe pipedream; do
+    hypar plan lenet5 --on cluster:1x4 --planner $planner -q -o "$dir/$planner" || fail=1
+    json simulate "$dir/$planner"
+    json explain "$dir/$planner"
+done
+json simulate "$dir/dp" --framework eager
+csv simulate "$dir/dp"
+json compare "$dir/dp" "$dir/gpipe"
+json compare lenet5 --on full:4 --planner dp,pipedream,flexflow --proposals 8
+csv compare lenet5 --on full:4 --planner dp
+csv compare "$dir/dp"
+json explore lenet-c --on htree:4 --levels H1
+json explore lenet-c --on htree:4 --devices 2,4
+json explore lenet5 --on cluster:1x4 --batch 32,64 --planner 3d
+csv explore lenet-c --on htree:4 --levels H1
+csv explore lenet5 --on cluster:1x4 --batch 32,64 --planner 3d
+
+sort -u "$dir/missing"
+[ $fail = 0 ] && [ ! -s "$dir/missing" ]
