@@ -27,7 +27,7 @@ void hosts_note_slots(const struct args *args, int ranks)
     char name[HOST_BYTES];
     long slots, all = 0;
     bool told = true;
-    FILE *from = fopen(args->hostfile, "r");
+    FILE *from = hypar_or_out_of_memory(fopen(args->hostfile, "r"));
     if (!from)
         return;
     while (next_host(from, name, &slots)) {
@@ -46,7 +46,7 @@ void hosts_told_of(const char *path, const char *text, char name[HOST_BYTES])
     long slots;
     int n = 0;
     bool found = false;
-    FILE *from = fopen(path, "r");
+    FILE *from = hypar_or_out_of_memory(fopen(path, "r"));
     while (from && !found && next_host(from, host, &slots)) {
         n++;
         found = strstr(text, host);

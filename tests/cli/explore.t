@@ -179,13 +179,13 @@ $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-
 > lenet5, batch 32, on 6 machines like
 > torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ: plans of dp or 1f1b
 >
-> machine     bandwidth    step   rate    MFU    sent  energy memory plan
-> torus:4x4       1GB/s  205 us  156 k  0.2 % 1.56 MB 1.91 mJ 784 kB 1f1b 4x1x4/2
-> torus:4x4       4GB/s 80.6 us  397 k* 0.6 % 1.72 MB 1.94 mJ 408 kB 1f1b 4x1x4/2
-> mesh:4x4        1GB/s  378 us 84.6 k  0.1 % 1.56 MB 1.95 mJ 784 kB 1f1b 4x1x4/2
-> mesh:4x4        4GB/s  141 us  228 k  0.4 % 1.72 MB 1.97 mJ 408 kB 1f1b 4x1x4/2
-> cluster:2x8     1GB/s  356 us   90 k  0.1 %  805 kB 1.76 mJ 675 kB 1f1b 2x1x8/4
-> cluster:2x8     4GB/s  152 us  210 k  0.3 % 3.49 MB 2.97 mJ 595 kB 1f1b 8x1x2/2
+> machine     bandwidth    step  rate    MFU    sent  energy memory plan
+> torus:4x4       1GB/s  205 us 156 k  0.2 % 1.56 MB 1.91 mJ 784 kB 1f1b 4x1x4/2
+> torus:4x4       4GB/s 80.6 us 397 k* 0.6 % 1.72 MB 1.94 mJ 408 kB 1f1b 4x1x4/2
+> mesh:4x4        1GB/s  233 us 137 k  0.2 % 3.49 MB 2.68 mJ 595 kB 1f1b 8x1x2/2
+> mesh:4x4        4GB/s  102 us 314 k  0.5 % 3.49 MB  2.4 mJ 644 kB 1f1b 8x1x2
+> cluster:2x8     1GB/s  356 us  90 k  0.1 %  805 kB 1.76 mJ 675 kB 1f1b 2x1x8/4
+> cluster:2x8     4GB/s  152 us 210 k  0.3 % 3.49 MB 2.97 mJ 595 kB 1f1b 8x1x2/2
 >
 > Most samples/s (*): 397 k of batch 32 on torus:4x4, bandwidth 4GB/s.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
@@ -205,12 +205,12 @@ $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-ene
 > lenet5, batch 32: 4 machines like torus:2x2
 >
 > latency dram-energy choice    step gain speedup exchange  energy levels
->     1us       160pJ dp     19.7 us    1   0.533  1.48 MB 1.57 mJ 00000/00000
->     1us       640pJ dp     19.7 us    1   0.533  1.48 MB 3.81 mJ 00000/00000
+>     1us       160pJ dp     15.9 us    1   0.659  1.48 MB 1.57 mJ 00000/00000
+>     1us       640pJ dp     15.9 us    1   0.659  1.48 MB 3.81 mJ 00000/00000
 >   100us       160pJ dp      220 us    1  0.0478  1.48 MB 1.59 mJ 00000/00000
 >   100us       640pJ dp      220 us    1  0.0478  1.48 MB 3.83 mJ 00000/00000
 > machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,latency,dram-energy
-> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.9701846e-05,5.595305e-06,1.7297214e-05,1,0.5331743911318224,1480968,0.0015663403743999998,493648,1,1e-06,1.6e-10
+> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,0.6589274382165611,1480968,0.0015663403743999998,493648,1,1e-06,1.6e-10
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
 > lenet5, on torus:2x2: plans of dp or 1f1b
 >
