@@ -30,16 +30,16 @@ static enum hypar_status search(const struct hypar_graph *graph,
     return HYPAR_OK;
 }
 
-/* Time of one of `n` proposals: what twice as many take longer. */
+/* The step after `n` proposals, and the time of one: what twice as many take longer. */
 static enum hypar_status time_proposals(const struct hypar_graph *graph,
                                         const struct hypar_machine *machine,
                                         const char *planner, int64_t n, double *step_s,
                                         double *each_s, struct hypar_error *err)
 {
-    double once_s, twice_s;
+    double once_s, twice_s, longer_s;
     enum hypar_status status = search(graph, machine, planner, n, step_s, &once_s, err);
     if (status == HYPAR_OK)
-        status = search(graph, machine, planner, 2 * n, step_s, &twice_s, err);
+        status = search(graph, machine, planner, 2 * n, &longer_s, &twice_s, err);
     *each_s = (twice_s - once_s) / (double)n;
     return status;
 }
