@@ -30,6 +30,12 @@ static void put_option_words(FILE *to, int key)
         fprintf(to, "%s%s", i ? " " : "", text);
 }
 
+static void put_commands(FILE *to)
+{
+    for (int i = 0; opt_command(i); i++)
+        fprintf(to, "%s%s", i ? " " : "", opt_command(i)->name);
+}
+
 /* `text` with a backslash before each of `special`, and a quote as `quote`. */
 static void put_escaped(FILE *to, const char *text, const char *special, const char *quote)
 {
@@ -82,7 +88,10 @@ static void put_bash_command(FILE *to, const struct command *command)
             put_option_words(to, row[i].key);
             fputs("\"", to);
         }
-        fprintf(to, "%s%s ;;\n", value.files ? " files=1" : "",
+        fprintf(to, "%s%s ;;\n",
+                row[i].key == OPT_PLANNER ? " files=slash"
+                : value.files             ? " files=1"
+                                          : "",
                 row[i].key == OPT_ON ? " end=:" : "");
     }
     fputs("        *) words=\"", to);
@@ -97,7 +106,7 @@ static void put_bash(FILE *to)
           "_hypar()\n"
           "{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-          "    local options= words= files= value= end=\n"
+          "    local options= words= files= value= end= small=\n"
           "    COMPREPLY=()\n"
           "    # '=' is a word of its own: --planner=dp, torus:4x4,device=h100\n"
           "    if [ \"$cur\" = = ]; then\n"
@@ -115,14 +124,14 @@ static void put_bash(FILE *to)
           "    case ${COMP_WORDS[1]} in\n"
           "    help)\n        words=\"",
           to);
-    for (int i = 0; (command = opt_command(i)); i++)
-        fprintf(to, "%s%s", i ? " " : "", command->name);
+    put_commands(to);
     fputs("\"\n        ;;\n", to);
     for (int i = 0; (command = opt_command(i)); i++)
         put_bash_command(to, command);
     fputs("    esac\n"
           "    case $before in\n"
-          "    *,device) value=1 files=1 end= words=\"",
+          "    # devices are found however they are written\n"
+          "    *,device) value=1 files=1 end= small=1 words=\"",
           to);
     put_words(to, opt_device_word, " ");
     fputs("\" ;;\n"
@@ -134,10 +143,16 @@ static void put_bash(FILE *to)
           "    fi\n"
           "    # a list: what is before the last comma stays\n"
           "    local last=${cur##*,}\n"
-          "    mapfile -t COMPREPLY < <(compgen -P \"${cur%\"$last\"}\" -S \"$end\" -W "
-          "\"$words\" "
-          "-- \"$last\")\n"
-          "    if [ -n \"$files\" ]; then\n"
+          "    local before=${cur%\"$last\"} begun=${small:+${last,,}}\n"
+          "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -S \"$end\" -W \"$words\" "
+          "-- \"${begun:-$last}\")\n"
+          "    # a planner that is loaded has a '/' in its name\n"
+          "    if [ \"$files\" = slash ]; then\n"
+          "        case $last in */*)\n"
+          "            mapfile -t COMPREPLY < <(compgen -P \"$before\" -f -- \"$last\")\n"
+          "            compopt -o filenames 2>/dev/null ;;\n"
+          "        esac\n"
+          "    elif [ -n \"$files\" ]; then\n"
           "        mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$cur\")\n"
           "        compopt -o filenames 2>/dev/null\n"
           "    fi\n"
@@ -157,6 +172,8 @@ static void put_zsh_value(FILE *to, const struct argp_option *o,
     fputc(':', to);
     if (o->key == OPT_ON)
         fputs("_hypar_machine", to);
+    else if (o->key == OPT_PLANNER)
+        fputs("_hypar_planners", to);
     else if (value->any) {
         fprintf(to, "%s", value->files ? "{_hypar_or_file " : "(");
         put_option_words(to, o->key);
@@ -219,13 +236,25 @@ static void put_zsh(FILE *to)
           "_hypar_machine()\n"
           "{\n"
           "    if compset -P '*,device='; then\n"
-          "        compadd -- ",
+          "        compadd -M 'm:{A-Z}={a-z}' -- ",
           to);
     put_words(to, opt_device_word, " ");
     fputs("\n    else\n        compadd -S : -- ", to);
     put_words(to, opt_topology_word, " ");
     fputs("\n    fi\n"
           "    _files\n"
+          "}\n"
+          "# a list; one that is loaded has a '/' in its name\n"
+          "_hypar_planners()\n"
+          "{\n"
+          "    compset -P '*,'\n"
+          "    if [[ $PREFIX = */* ]]; then\n"
+          "        _files\n"
+          "    else\n"
+          "        compadd -- ",
+          to);
+    put_option_words(to, OPT_PLANNER);
+    fputs("\n    fi\n"
           "}\n"
           "_hypar()\n"
           "{\n"
@@ -239,13 +268,17 @@ static void put_zsh(FILE *to)
         fputs("'\n", to);
     }
     fputs("        )\n"
+          "        compadd -- --help --version help version\n"
           "        _describe command commands\n"
           "        return\n"
           "    fi\n"
           "    shift words\n"
           "    ((CURRENT--))\n"
-          "    case $words[1] in\n",
+          "    case $words[1] in\n"
+          "    help)\n        compadd -- ",
           to);
+    put_commands(to);
+    fputs("\n        ;;\n", to);
     for (int i = 0; (command = opt_command(i)); i++)
         put_zsh_command(to, command);
     fputs("    esac\n"
@@ -258,7 +291,7 @@ static void put_zsh(FILE *to)
 
 static void put_fish_begin(FILE *to, const struct command *command)
 {
-    fprintf(to, "complete -c hypar -n '__fish_seen_subcommand_from %s'", command->name);
+    fprintf(to, "complete -c hypar -n '__hypar_command %s'", command->name);
 }
 
 static void put_fish_option(FILE *to, const struct command *command,
@@ -271,10 +304,12 @@ static void put_fish_option(FILE *to, const struct command *command,
         fprintf(to, " -s %c", o->key);
     if (value.name)
         fputs(value.files ? " -r -F" : " -x", to);
-    if (value.any) {
-        fputs(" -a '", to);
+    if (o->key == OPT_ON) {
+        fputs(" -a '(__hypar_machine)'", to);
+    } else if (value.any) {
+        fputs(o->key == OPT_PLANNER ? " -a '(__hypar_planners " : " -a '", to);
         put_option_words(to, o->key);
-        fputs("'", to);
+        fputs(o->key == OPT_PLANNER ? ")'" : "'", to);
     }
     fputs(" -d '", to);
     put_escaped(to, o->doc, "\\", "\\'");
@@ -303,8 +338,54 @@ static void put_fish(FILE *to)
 {
     const struct command *command;
     fputs("# fish completion of hypar, written by 'hypar completion fish'\n"
-          "complete -c hypar -f\n",
+          "# is it the command of this line?\n"
+          "function __hypar_command\n"
+          "    set -l words (commandline -opc)\n"
+          "    test (count $words) -gt 1; and test \"$words[2]\" = $argv[1]\n"
+          "end\n"
+          "# what is begun, without --option=\n"
+          "function __hypar_begun\n"
+          "    string replace -r '^--[a-z-]+=' '' -- (commandline -ct)\n"
+          "end\n"
+          "# a list; one that is loaded has a '/' in its name\n"
+          "function __hypar_planners\n"
+          "    set -l begun (__hypar_begun)\n"
+          "    set -l before (string match -r '.*,' -- $begun)\n"
+          "    set -l last (string replace -r '.*,' '' -- $begun)\n"
+          "    if string match -q '*/*' -- $last\n"
+          "        for file in $last*\n"
+          "            test -d $file; and set file $file/\n"
+          "            echo \"$before$file\"\n"
+          "        end\n"
+          "        return\n"
+          "    end\n"
+          "    for name in $argv\n"
+          "        echo \"$before$name\"\n"
+          "    end\n"
+          "end\n"
+          "function __hypar_machine\n"
+          "    set -l before (string match -r '.*,device=' -- (__hypar_begun))\n"
+          "    if test -n \"$before\"\n"
+          "        for device in ",
           to);
+    put_words(to, opt_device_word, " ");
+    fputs("\n            echo \"$before$device\"\n"
+          "        end\n"
+          "        return\n"
+          "    end\n"
+          "    for topology in ",
+          to);
+    put_words(to, opt_topology_word, " ");
+    fputs("\n        echo $topology:\n"
+          "    end\n"
+          "end\n"
+          "complete -c hypar -f\n"
+          "complete -c hypar -n __fish_use_subcommand -l help -d 'Print the commands'\n"
+          "complete -c hypar -n __fish_use_subcommand -l version -d 'Print the version'\n"
+          "complete -c hypar -n '__hypar_command help' -a '",
+          to);
+    put_commands(to);
+    fputs("'\n", to);
     for (int i = 0; (command = opt_command(i)); i++)
         put_fish_command(to, command);
 }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # completion.sh - what bash completes, by its own machinery; every command and every option of
-# its --help is completed; zsh and fish take what is written for them, where they are installed.
+# its --help is completed; zsh and fish are driven, too, where they are installed.
 fail=0
 complain() {
     echo "$*"
@@ -34,7 +34,7 @@ has() { # EXPECTED WORD...: among the words offered
 if command -v bash >/dev/null; then
     offers "plan planners" hypar plan
     offers "simulate" hypar si
-    offers "--planner" hypar plan vgg16 --pla
+    offers "--planner --planner-option" hypar plan vgg16 --pla
     offers "pipedream" hypar plan vgg16 --planner pi
     offers "pipedream" hypar plan vgg16 -p pi
     offers "pipedream" hypar plan vgg16 --planner = pi
@@ -44,6 +44,9 @@ if command -v bash >/dev/null; then
     offers "vgg16" hypar plan vgg16
     offers "torus:" hypar plan vgg16 --on tor
     offers "h100 h100-pcie" hypar plan vgg16 --on cluster : 1x8,device = h100
+    offers "h100 h100-pcie" hypar plan vgg16 --on cluster : 1x8,device = H100
+    offers "./examples" hypar plan vgg16 --planner ./exam
+    offers "auto,./examples" hypar plan vgg16 -p auto,./exam
     offers "dp,hypar" hypar explore lenet-c --planner dp,hyp
     offers "simulated" hypar explore lenet-c --cost s
     offers "examples/machines" hypar simulate examples/mac
@@ -68,6 +71,56 @@ for shell in zsh fish; do
         complain "$shell does not take what is written for it"
     fi
 done
+# LINE|WHAT IT BECOMES: in zsh by TAB, in fish the one that is offered
+cat >"$dir/lines" <<'END'
+hypar expla|explain
+hypar plan --use-f|--use-fewer
+hypar plan vgg16 -p pi|pipedream
+hypar plan vgg16 -p ./examples/planner|./examples/planner.c
+hypar plan vgg16 --planner auto,./examples/planner|auto,./examples/planner.c
+hypar compare vgg16 -p dp,hypa|dp,hypar
+hypar plan vgg16 --on tor|torus:
+hypar plan vgg16 --on cluster:1x8,device=K8|cluster:1x8,device=k80
+hypar simulate examples/machi|examples/machines/
+hypar help planner|planners
+hypar --versi|--version
+hypar completion z|zsh
+END
+if command -v fish >/dev/null; then
+    while IFS='|' read -r line becomes; do
+        got=$(HOME=$dir fish -c "source $dir/fish; complete -C '$line'" | cut -f 1 | tr '\n' ' ')
+        [ "$got" = "$becomes " ] || complain "fish: $line: offers '$got', expected '$becomes'"
+    done <"$dir/lines"
+fi
+cat >"$dir/drive" <<'END'
+# A shell on a terminal of its own: each line, TAB, and a key that writes what it became.
+zmodload zsh/zpty
+zpty inner zsh -f -i
+zpty -w inner "fpath=($1 \$fpath); autoload -U compinit; compinit -u -D; stty cols 200
+tell() { print -r -- \"\$BUFFER\" >$1/new; mv $1/new $1/became; BUFFER=; }; zle -N tell
+zle-line-init() { : >$1/ready }; zle -N zle-line-init; bindkey '^I' complete-word '^X' tell"
+await() {
+    repeat 100; do
+        [[ -e $1 ]] && return
+        while zpty -r -t inner seen; do :; done # or it waits for somebody to read
+        sleep 0.1
+    done
+}
+await $1/ready
+while IFS='|' read -r line becomes; do
+    rm -f $1/became
+    zpty -n -w inner "$line"$'\t\C-x'
+    await $1/became
+    got=${"$(<$1/became)"% }
+    [[ $got = *" $becomes" ]] || print -r -- "zsh: $line: becomes '$got', expected '$becomes'"
+done <$1/lines
+zpty -d inner
+END
+if command -v zsh >/dev/null; then
+    cp "$dir/zsh" "$dir/_hypar"
+    wrong=$(zsh -f "$dir/drive" "$dir" 2>&1)
+    [ -z "$wrong" ] || complain "$wrong"
+fi
 for option in on planner trace-devices; do
     grep -q -e "--$option=\[" "$dir/zsh" || complain "zsh: no --$option"
     grep -q -e "-l $option " "$dir/fish" || complain "fish: no --$option"
