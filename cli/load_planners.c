@@ -2,6 +2,7 @@
 #include "cli/opt.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum hypar_status opt_load_planners(struct args *args, struct hypar_error *err)
 {
@@ -18,6 +19,11 @@ enum hypar_status opt_load_planners(struct args *args, struct hypar_error *err)
         path[n] = '\0';
         const char *name = path;
         bool file = strchr(path, '/') != NULL;
+        if (list[n] && file && access(list, F_OK) == 0)
+            return opt_usage(err,
+                             "--planner: '%s' has a comma, which separates planners; expected "
+                             "a path without one",
+                             list);
         args->beside &= file == (at > 0);
         enum hypar_status status = file ? hypar_planner_load(&name, path, err) : HYPAR_OK;
         if (status != HYPAR_OK)

@@ -195,7 +195,8 @@ static enum hypar_status read_events(struct hypar_measured_step *s, const struct
     }
     if (!s->n_events)
         return hp_json_fail(root, err,
-                            "nothing measured, expected what 'hypar train --trace' writes");
+                            "nothing measured, expected what 'hypar train --trace' or "
+                            "PyTorch's profiler writes");
     qsort(s->event, (size_t)s->n_events, sizeof *s->event, by_rank);
     return HYPAR_OK;
 }
@@ -211,7 +212,8 @@ static enum hypar_status read_about(struct hypar_measured_step *s, const struct 
     TRY(hp_json_object(root, err));
     if (!about.value)
         return hp_json_fail(root, err,
-                            "no 'otherData', expected what 'hypar train --trace' writes");
+                            "no 'otherData', expected what 'hypar train --trace' or "
+                            "PyTorch's profiler writes");
     TRY(hp_json_object(&about, err));
     at = hp_json_member(&about, "plan");
     TRY(hp_json_string(&at, &hash, err));

@@ -33,7 +33,7 @@ $ cd $TMP && hypar report plan.json --planner nobody -o bad.html
 > hypar: unknown planner 'nobody', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
 ? 2
 $ cd $TMP && hypar report plan.json --measured plan.json -o bad.html
-> hypar: plan.json: no 'otherData', expected what 'hypar train --trace' writes
+> hypar: plan.json: no 'otherData', expected what 'hypar train --trace' or PyTorch's profiler writes
 ? 3
 $ cd $TMP && hypar plan lenet5 --on torus:2x2 --planner mp -q -o other.json && hypar report other.json --measured trace.json -o bad.html
 > hypar: trace.json: a trace of another plan
