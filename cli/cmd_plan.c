@@ -325,6 +325,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     note_profile(args, found);
     if (args->json || !opt_wants_summary(args)) /* else the summary tells it */
         opt_note_idle(args, hypar_found_plan(found));
+    opt_note_statistics(args, hypar_found_plan(found));
     if (args->target && hypar_emit_note(hypar_found_plan(found), args->target))
         opt_note(args, "%s", hypar_emit_note(hypar_found_plan(found), args->target));
     if (status == HYPAR_OK)

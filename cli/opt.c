@@ -673,9 +673,19 @@ void opt_note_idle(const struct args *args, const struct hypar_plan *plan)
                  idle == 1 ? "has" : "have");
 }
 
+void opt_note_statistics(const struct args *args, const struct hypar_plan *plan)
+{
+    if (hypar_plan_divides_statistics(plan))
+        opt_note(args,
+                 "batch norms take the statistics of each micro-batch (of %d samples or more, "
+                 "unless --micro-batches asks for less): losses are not those of the whole "
+                 "batch, which --micro-batches 1 keeps together",
+                 HYPAR_LEAST_NORM_SAMPLES);
+}
+
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
 {
-    if (args->profile && m->asked && !m->measured && !m->calibrated)
+    if (args->profile && m->asked && !m->measured && !m->interpolated && !m->calibrated)
         opt_note(args,
                  "%s: knows none of the %d passes of this step, nor its devices' "
                  "efficiency; no measured time was used",

@@ -276,6 +276,11 @@ HYPAR_API int hypar_plan_op_stage(const struct hypar_plan *plan, int op); /* -1:
 /* How many devices of the machine have nothing to do. */
 HYPAR_API int hypar_plan_idle_devices(const struct hypar_plan *plan);
 
+/* Are there batch norms, and several micro-batches, of each of which they take the statistics?
+ * Planners then make none of fewer samples than that, unless they are asked for. */
+enum { HYPAR_LEAST_NORM_SAMPLES = 8 };
+HYPAR_API bool hypar_plan_divides_statistics(const struct hypar_plan *plan);
+
 HYPAR_API int hypar_plan_stage_count(const struct hypar_plan *plan);
 HYPAR_API struct hypar_stage hypar_plan_stage(const struct hypar_plan *plan, int stage);
 HYPAR_API struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan);

@@ -374,10 +374,6 @@ static const char *note(const struct hypar_plan *plan)
         return "the graph does not tell PyTorch's modules: the script is for a model whose "
                "modules are named like its operators (python -m hypar.torch makes the graph of "
                "a model)";
-    for (int op = 0; op < graph->n_ops && plan->schedule.micro_batches > 1; op++)
-        if (graph->ops[op].kind == OP_BATCH_NORM)
-            return "batch norms have the statistics of each micro-batch: losses are not those "
-                   "of the whole batch (--micro-batches 1)";
     return NULL;
 }
 

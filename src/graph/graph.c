@@ -243,6 +243,14 @@ bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op)
     return false;
 }
 
+bool hp_has_batch_norm(const struct hypar_graph *graph)
+{
+    for (int op = 0; op < graph->n_ops; op++)
+        if (graph->ops[op].kind == OP_BATCH_NORM)
+            return true;
+    return false;
+}
+
 static bool writes_needed(const struct hypar_graph *g, const struct op *op,
                           const struct pass *pass)
 {

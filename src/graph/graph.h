@@ -184,6 +184,8 @@ operand_set hp_present(const struct op *op);
  * (batch norm's) are those of what is at hand, and a loss is summed. */
 bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op);
 
+bool hp_has_batch_norm(const struct hypar_graph *graph);
+
 /* Backward passes (bit p: pass p) that write a needed gradient, or a statistic for one that
  * does. */
 uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op);

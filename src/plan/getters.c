@@ -152,6 +152,11 @@ int hypar_plan_idle_devices(const struct hypar_plan *plan)
     return idle;
 }
 
+bool hypar_plan_divides_statistics(const struct hypar_plan *plan)
+{
+    return plan->schedule.micro_batches > 1 && hp_has_batch_norm(plan->graph);
+}
+
 int hypar_plan_stage_count(const struct hypar_plan *plan)
 {
     return plan->n_stages;

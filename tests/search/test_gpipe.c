@@ -75,6 +75,45 @@ static void one_by_one_needs_less_memory(void **state)
     hypar_graph_free(graph);
 }
 
+/* Statistics of very few samples tell little: batch norms keep micro-batches from being so
+ * small, whoever plans, unless they are asked for. */
+static void batch_norms_see_samples_enough(void **state)
+{
+    static const struct {
+        struct hypar_search_options options;
+        int64_t most; /* micro-batches, of a batch of 16 */
+    } rows[] = {
+        { { .planner = "gpipe", .stages = 4 }, 2 },
+        { { .planner = "1f1b", .stages = 4 }, 2 },
+        { { .planner = "3d", .layout = { .data = 1, .tensor = 1, .pipeline = 4 } }, 2 },
+        { { .planner = "hybrid", .stages = 4 }, 2 },
+        { { .planner = "3d", .layout = { .data = 2, .tensor = 1, .pipeline = 2 } }, 2 },
+        { { .planner = "1f1b", .stages = 4, .micro_batches = 16 }, 16 },
+    };
+    (void)state;
+    for (int local = 0; local < 2; local++)
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+            struct hypar_sim_options how = { .lower.local_bn = local };
+            struct hypar_search_options options = rows[i].options;
+            struct hypar_graph *graph;
+            struct hypar_error err;
+            if (hypar_import(&graph, "resnet18", &(struct hypar_import_options){ .batch = 16 },
+                             &err))
+                fail_msg("%s", err.text);
+            struct hypar_machine *machine = machine_of("full:4");
+            options.simulation = &how;
+            struct hypar_found *found = search(graph, machine, options);
+            int64_t m = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
+            int64_t most = rows[i].most / (local && options.layout.data == 2 ? 2 : 1);
+            if (options.micro_batches ? m != most : m > most)
+                fail_msg("%s: %lld micro-batches", options.planner, (long long)m);
+            assert_int_equal(hypar_plan_divides_statistics(hypar_found_plan(found)), m > 1);
+            hypar_found_free(found);
+            hypar_machine_free(machine);
+            hypar_graph_free(graph);
+        }
+}
+
 /* Memory ------------------------------------------------------------------------------- */
 
 /* One of the pipelines that a planner may choose, planned without a limit. */
@@ -105,7 +144,7 @@ static void look(const struct hypar_found *found, struct option *out)
 enum { MAX_OPTIONS = 64 };
 
 /* All of a planner's space: stages that divide the devices, micro-batches that divide what a
- * replica has of the batch. */
+ * replica has of the batch, and that batch norms can do with. */
 static int all_options(const struct hypar_graph *graph, const struct hypar_machine *machine,
                        struct hypar_search_options how, struct option *option)
 {
@@ -113,9 +152,12 @@ static int all_options(const struct hypar_graph *graph, const struct hypar_machi
     how.memory_bytes = 1e300;
     for (how.stages = 2; how.stages <= n_devices; how.stages++) {
         int64_t each = graph->batch / (n_devices / how.stages);
+        int64_t most =
+            hp_has_batch_norm(graph) ? graph->batch / HYPAR_LEAST_NORM_SAMPLES : each;
         for (how.micro_batches = 1; how.micro_batches <= each; how.micro_batches++) {
             struct hypar_found *found;
             if (n_devices % how.stages != 0 || each % how.micro_batches != 0 ||
+                (how.micro_batches > 1 && how.micro_batches > most) ||
                 hypar_search(&found, graph, machine, &how, NULL) != HYPAR_OK)
                 continue;
             assert_true(n < MAX_OPTIONS);
@@ -286,6 +328,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(flushing_pipelines_lower),
         cmocka_unit_test(one_by_one_needs_less_memory),
+        cmocka_unit_test(batch_norms_see_samples_enough),
         cmocka_unit_test(what_is_offered_fits_and_what_fits_is_offered),
         cmocka_unit_test(every_device_counts),
         cmocka_unit_test(faster_is_not_slower),

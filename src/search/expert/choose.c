@@ -12,6 +12,7 @@
 #include "search/expert/look.h"
 #include "search/fit.h"
 #include "search/judge.h"
+#include "search/micro_batch.h"
 #include "search/predict.h"
 #include "search/verdict.h"
 
@@ -35,7 +36,7 @@ struct choice {
     int n, capacity;
     int n_shapes; /* degrees that are as asked */
     bool fixed;   /* they follow from what is asked: nothing but micro-batches is chosen */
-    bool mixes;   /* samples of a batch depend on each other: one micro-batch, unless asked */
+    struct batch_limit limit; /* of micro-batches, unless asked */
     int64_t evaluated;
 };
 
@@ -44,14 +45,13 @@ struct choice {
 static int64_t next_number(const struct choice *c, const struct hypar_layout *layout, int64_t m)
 {
     bool in_turn = layout->schedule == HYPAR_SCHEDULE_INTERLEAVED; /* as many at a time */
-    int64_t each = c->mixes ? 1 : c->problem->graph->batch / layout->data,
-            asked = c->asked.micro_batches;
+    int64_t each = c->problem->graph->batch / layout->data, asked = c->asked.micro_batches;
     if (asked)
         return m < asked ? asked : 0;
     do
         m = hp_next_divisor(each, m);
     while (in_turn && m % layout->pipeline != 0);
-    return m;
+    return m <= hp_most_micro_batches(&c->limit, layout->data) ? m : 0;
 }
 
 /* Few micro-batches are better kernels: the least number whose step is within 5 % of the best,
@@ -411,7 +411,9 @@ static enum hypar_status plan_expert(const struct planner *self, const struct pr
                                      struct hypar_found *found, struct hypar_error *err)
 {
     const struct hypar_search_options *o = problem->options;
-    struct choice c = { .problem = problem, .asked = o->layout };
+    struct choice c = { .problem = problem,
+                        .asked = o->layout,
+                        .limit = hp_batch_limit(problem) };
     struct looking looking = { .problem = problem, .arena = &found->arena };
     for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++)
         c.weighing[again] = hp_weighing(&found->arena, problem, (enum hypar_recompute)again);
@@ -424,8 +426,6 @@ static enum hypar_status plan_expert(const struct planner *self, const struct pr
     c.recompute_asked = o->recompute_given || c.asked.recompute != HYPAR_RECOMPUTE_NONE;
     c.shard_asked = o->shard_given || c.asked.shard != HYPAR_SHARD_NONE;
     c.schedule_asked = c.asked.schedule != HYPAR_SCHEDULE_NONE;
-    for (int op = 0; op < problem->graph->n_ops; op++)
-        c.mixes |= hp_op_mixes_samples(problem->graph, &problem->graph->ops[op]);
     add_all(&c);
     sort(&c);
     if (c.fixed)

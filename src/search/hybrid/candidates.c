@@ -35,15 +35,15 @@ static void list_numbers(struct candidates *s)
     const double factor = s->all_numbers ? 1 : 1.9;
     const struct hypar_search_options *o = s->problem->options;
     int64_t batch = s->problem->graph->batch;
-    bool mixes = false; /* samples of a batch depend on each other */
-    for (int op = 0; op < s->problem->graph->n_ops; op++)
-        mixes |= hp_op_mixes_samples(s->problem->graph, &s->problem->graph->ops[op]);
-    if (o->micro_batches || mixes) {
-        s->number[s->n_numbers++] = o->micro_batches ? o->micro_batches : 1;
+    s->limit = hp_batch_limit(s->problem);
+    if (o->micro_batches) {
+        s->number[s->n_numbers++] = o->micro_batches;
         return;
     }
     double last = 0;
-    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= HP_MAX_MICRO_BATCHES;)
+    int64_t most = hp_most_micro_batches(&s->limit, 1);
+    most = most < HP_MAX_MICRO_BATCHES ? most : HP_MAX_MICRO_BATCHES;
+    for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= most;)
         if ((double)m >= last * factor && s->n_numbers < MOST_NUMBERS)
             last = (double)(s->number[s->n_numbers++] = m);
 }
@@ -82,6 +82,9 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
         return; /* 1f1b takes as long in closed form, and less memory */
     if ((asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked) ||
         hp_stopped(s->problem->options->stop))
+        return;
+    if (!s->problem->options->micro_batches &&
+        shape->step.micro_batches > hp_most_micro_batches(&s->limit, shape->n_devices))
         return;
     if (!hp_has_schedule(s->problem, shape->schedule) ||
         (shape->unequal && hp_equal_stages(s->problem)))

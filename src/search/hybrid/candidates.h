@@ -4,6 +4,7 @@
 #define SEARCH_HYBRID_CANDIDATES_H
 
 #include "search/hybrid/pipeline.h"
+#include "search/micro_batch.h"
 
 enum { MOST_NUMBERS = 64 };
 
@@ -20,6 +21,7 @@ struct candidates {
     int n_numbers;
     int64_t number[MOST_NUMBERS]; /* of micro-batches */
     bool all_numbers;             /* ... that divide the batch */
+    struct batch_limit limit;
     bool all; /* also shapes that cannot be about as good as the best so far */
     double best_s;
     int n, capacity, n_found;

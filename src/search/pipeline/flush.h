@@ -4,6 +4,7 @@
 #define SEARCH_PIPELINE_FLUSH_H
 
 #include "search/fit.h"
+#include "search/micro_batch.h"
 #include "search/pipeline/work.h"
 
 /* A number of stages and the cut into them. */
@@ -31,7 +32,7 @@ struct choosing {
     struct pipeline_machine machine;
     double latency_s;
     enum hypar_schedule_kind schedule; /* 1f1b: a backward as soon as there is one */
-    int mixing; /* an operator that mixes samples, so that there is one micro-batch; -1 */
+    struct batch_limit limit;
     const struct op_needs *needs; /* by operator; NULL: not known */
     int64_t evaluated;
 };

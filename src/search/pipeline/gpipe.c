@@ -112,11 +112,10 @@ static void add_micro_batches(struct choosing *c, struct depth *d)
     enum { MOST = 1024 };
     int64_t asked = c->problem->options->micro_batches;
     int64_t each = c->problem->graph->batch / d->cut.replicas;
+    int64_t limit = asked ? each : hp_most_micro_batches(&c->limit, d->cut.replicas);
     int capacity = 0;
-    if (c->mixing >= 0 && each > 1)
-        each = 1;
     d->least_s = INFINITY;
-    for (int64_t m = asked ? asked : 1; m && m <= each && d->n < MOST;
+    for (int64_t m = asked ? asked : 1; m && m <= each && m <= limit && d->n < MOST;
          m = asked ? 0 : hp_next_divisor(each, m)) {
         struct candidate k = { .cut = &d->cut, .micro_batches = m };
         weigh(c, &k);
@@ -333,15 +332,6 @@ static void keep(struct choosing *c, const struct candidate *k, struct hypar_fou
     hp_pipeline_keep(c->problem, found, c->states, stage, k->cut->n_stages);
 }
 
-/* An operator whose samples depend on each other, which allows one micro-batch; -1. */
-static int find_mixing(const struct hypar_graph *graph)
-{
-    for (int op = 0; op < graph->n_ops; op++)
-        if (hp_op_mixes_samples(graph, &graph->ops[op]))
-            return op;
-    return -1;
-}
-
 static enum hypar_status check_asked(const struct planner *self, const struct choosing *c,
                                      struct hypar_error *err)
 {
@@ -363,10 +353,10 @@ static enum hypar_status check_asked(const struct planner *self, const struct ch
                        "at most %lld",
                        self->info.name, (long long)most, (long long)problem->graph->batch,
                        (long long)replicas, (long long)(problem->graph->batch / replicas));
-    if (most > 1 && c->mixing >= 0)
+    if (most > 1 && c->limit.mixing >= 0)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "%s: '%s' mixes the samples of a batch, expected one micro-batch",
-                       self->info.name, problem->graph->ops[c->mixing].name);
+                       self->info.name, problem->graph->ops[c->limit.mixing].name);
     return HYPAR_OK;
 }
 
@@ -376,7 +366,7 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
     struct choosing c = { .problem = problem,
                           .arena = &found->arena,
                           .machine = hp_pipeline_machine(problem),
-                          .mixing = find_mixing(problem->graph),
+                          .limit = hp_batch_limit(problem),
                           .schedule = self->schedule };
     struct depth *depth;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
