@@ -80,8 +80,10 @@ struct hypar_sim_measured {
     bool asked;           /* there was one */
     int passes, measured; /* of all operators: those that take time; those measured */
     int interpolated;     /* from the same passes at other extents */
-    bool calibrated;      /* it has the efficiency of some device of the machine */
-    bool links;           /* it has what messages take */
+    /* Of the seconds that passes take, in the sum over devices: */
+    double measured_share, interpolated_share;
+    bool calibrated; /* it has the efficiency of some device of the machine */
+    bool links;      /* it has what messages take */
 };
 
 struct hypar_sim_summary {

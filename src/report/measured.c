@@ -9,27 +9,41 @@ void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *m)
     hp_json_begin_object(w, "profile", true);
     hp_json_put_int(w, "passes", m->passes);
     hp_json_put_int(w, "measured_passes", m->measured);
-    if (m->interpolated)
+    hp_json_put_number(w, "measured_share", m->measured_share);
+    if (m->interpolated) {
         hp_json_put_int(w, "interpolated_passes", m->interpolated);
+        hp_json_put_number(w, "interpolated_share", m->interpolated_share);
+    }
     hp_json_put_bool(w, "calibrated", m->calibrated);
     hp_json_end_object(w);
 }
 
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
 {
-    if (m->measured == m->passes)
-        return hp_arena_printf(arena, "all %d passes measured", m->passes);
-    if (m->measured + m->interpolated == m->passes)
-        return hp_arena_printf(arena, "%d of %d passes measured, the others interpolated",
-                               m->measured, m->passes);
-    if (m->interpolated)
-        return hp_arena_printf(
-            arena, "%d of %d passes measured, %d interpolated, the others %s", m->measured,
-            m->passes, m->interpolated,
-            m->calibrated ? "at the calibrated efficiency" : "by the roofline");
-    return hp_arena_printf(arena, "%d of %d passes measured, %s %s", m->measured, m->passes,
-                           m->measured ? "the others" : "all",
-                           m->calibrated ? "at the calibrated efficiency" : "by the roofline");
+    const struct {
+        int passes;
+        double share;
+        const char *how;
+    } kind[] = {
+        { m->measured, m->measured_share, "measured" },
+        { m->interpolated, m->interpolated_share, "estimated from other sizes" },
+        { m->passes - m->measured - m->interpolated,
+          1 - m->measured_share - m->interpolated_share,
+          m->calibrated ? "at the calibrated efficiency" : "by the roofline" },
+    };
+    char *text = NULL;
+    for (int i = 0; i < 3; i++) {
+        if (kind[i].passes == m->passes)
+            return hp_arena_printf(arena, "all %d passes %s", m->passes, kind[i].how);
+        if (!kind[i].passes)
+            continue;
+        text =
+            text ? hp_arena_printf(arena, "%s, %d %s (%.1f %%)", text, kind[i].passes,
+                                   kind[i].how, 100 * kind[i].share)
+                 : hp_arena_printf(arena, "of %d passes %d %s (%.1f %% of computing)",
+                                   m->passes, kind[i].passes, kind[i].how, 100 * kind[i].share);
+    }
+    return text;
 }
 
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)

@@ -2,37 +2,49 @@
 #include "profile/profile.h"
 #include "sim/timing.h"
 
-/* How the parts of a pass are known, as they lie: as the worst of them. */
-static enum time_source source_of_parts(const struct lowering *s, const struct part_layout *l,
-                                        int pass, const struct hypar_profile *profile)
+/* A pass as it lies: how its parts are known, as the worst of them, and what they take. */
+struct laid_pass {
+    bool known;
+    enum time_source source;
+    double seconds;
+};
+
+static struct laid_pass look_at_parts(const struct lowering *s, const struct part_layout *l,
+                                      const struct op_pass *at,
+                                      const struct hypar_profile *profile)
 {
-    enum time_source worst = TIME_MEASURED;
-    for (int part = 0; part < l->n_parts && worst; part++) {
+    struct laid_pass out = { .known = true, .source = TIME_MEASURED };
+    operand_set present = hp_present(&s->graph->ops[at->op]);
+    for (int part = 0; part < l->n_parts; part++) {
+        const struct range *range = l->range + (ptrdiff_t)part * l->nest->n_axes;
+        const struct hypar_device *device =
+            hypar_machine_device(s->plan->machine, l->device[part]);
         if (l->empty[part])
             continue;
         enum time_source source =
-            hp_pass_source(l->nest, pass, l->range + (ptrdiff_t)part * l->nest->n_axes,
-                           hypar_machine_device(s->plan->machine, l->device[part]),
-                           s->plan->precision, profile);
-        worst = source < worst ? source : worst;
+            hp_pass_source(l->nest, at->pass, range, device, s->plan->precision, profile);
+        out.source = source < out.source ? source : out.source;
+        out.seconds += hp_pass_seconds(l->nest, at->pass, range, present, device,
+                                       s->plan->precision, profile);
     }
-    return worst;
+    return out;
 }
 
-/* Layouts are shared by many operators: [layout * MAX_PASSES + pass] 0: not known yet, else one
- * more than the source. */
-static enum time_source source_of(const struct lowering *s, const struct op_pass *op_pass,
-                                  const struct hypar_profile *profile, char *known)
+/* Layouts are shared by many operators: laid[layout * MAX_PASSES + pass]. Its seconds are those
+ * of a step. */
+static struct laid_pass look_at(const struct lowering *s, const struct op_pass *op_pass,
+                                const struct hypar_profile *profile, struct laid_pass *laid)
 {
-    enum time_source worst = TIME_MEASURED;
-    for (int b = 0; b < s->n_bodies && worst; b++) {
+    struct laid_pass out = { .known = true, .source = TIME_MEASURED };
+    for (int b = 0; b < s->n_bodies; b++) {
         const struct part_layout *l = s->body[b].layout[op_pass->op];
-        char *at = &known[(size_t)l->id * MAX_PASSES + (size_t)op_pass->pass];
-        if (!*at)
-            *at = (char)(source_of_parts(s, l, op_pass->pass, profile) + 1);
-        worst = *at - 1 < (int)worst ? (enum time_source)(*at - 1) : worst;
+        struct laid_pass *at = &laid[(size_t)l->id * MAX_PASSES + (size_t)op_pass->pass];
+        if (!at->known)
+            *at = look_at_parts(s, l, op_pass, profile);
+        out.source = at->source < out.source ? at->source : out.source;
+        out.seconds += at->seconds * hp_body_times(&s->iteration, b);
     }
-    return worst;
+    return out;
 }
 
 static bool is_calibrated(const struct hypar_machine *machine,
@@ -53,14 +65,22 @@ struct hypar_sim_measured hp_count_measured(const struct lowering *s,
     struct arena scratch = { 0 };
     if (!profile)
         return out;
-    char *known = NEW(&scratch, char, (size_t)s->cache->n_layouts *MAX_PASSES);
+    struct laid_pass *laid =
+        NEW(&scratch, struct laid_pass, (size_t)s->cache->n_layouts * MAX_PASSES);
+    double all_s = 0, by_source_s[TIME_MEASURED + 1] = { 0 };
     for (int i = 0; i < k->n_op_passes; i++) {
         if (hp_is_view(s->graph->ops[k->op_pass[i].op].nest))
             continue; /* takes no time */
-        enum time_source source = source_of(s, &k->op_pass[i], profile, known);
+        struct laid_pass pass = look_at(s, &k->op_pass[i], profile, laid);
         out.passes++;
-        out.measured += source == TIME_MEASURED;
-        out.interpolated += source == TIME_INTERPOLATED;
+        out.measured += pass.source == TIME_MEASURED;
+        out.interpolated += pass.source == TIME_INTERPOLATED;
+        by_source_s[pass.source] += pass.seconds;
+        all_s += pass.seconds;
+    }
+    if (all_s > 0) {
+        out.measured_share = by_source_s[TIME_MEASURED] / all_s;
+        out.interpolated_share = by_source_s[TIME_INTERPOLATED] / all_s;
     }
     out.calibrated = is_calibrated(s->plan->machine, profile);
     out.links =

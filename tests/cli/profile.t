@@ -12,13 +12,15 @@ $ hypar profile mlp:20-16-10 --on local:1 --batch 6 --kernels reference --steps 
 > $TMP/p.json: 12 calls known, their times spread by S % (median)
 $ hypar plan mlp:20-16-10 --on local:1 --batch 9 --planner dp -o $TMP/plan.json -q
 $ hypar simulate $TMP/plan.json --profile $TMP/p.json 2>/dev/null | grep Profile
-> Profile   0 of 12 passes measured, the others interpolated
+> Profile   all 12 passes estimated from other sizes
+$ hypar plan mlp:20-16-10 --on local:1 --batch 9 --planner dp --profile $TMP/p.json 2>&1 | grep -e 'no measured time' -e Profile:
+> Profile: all 12 passes estimated from other sizes.
 
 It is used for this machine with as many ranks; train says where there is none.
 $ XDG_CACHE_HOME=$TMP/cache hypar profile mlp:20-16-10 --on local:1 --batch 6 --kernels reference --steps 8 --planner dp -q && ls $TMP/cache/hypar
 > local-1.json
 $ XDG_CACHE_HOME=$TMP/cache hypar simulate $TMP/plan.json 2>/dev/null | grep Profile
-> Profile   0 of 12 passes measured, the others interpolated
+> Profile   all 12 passes estimated from other sizes
 $ hypar simulate $TMP/plan.json | grep Profile
 ? 1
 $ sed 's/"processor": "[^"]*"/"processor": "abacus"/' $TMP/p.json >$TMP/other.json && hypar simulate $TMP/plan.json --profile $TMP/other.json 2>&1 >/dev/null | sed 's/abacus, [0-9]* cores/abacus, N cores/'

@@ -249,34 +249,35 @@ $ hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/lenet5.json
 $ printf '{"format": "hypar-profile/1", "passes": [{"device": "v100", "precision": "fp32", "kind": "linear", "pass": 0, "extents": {"n": 16, "k": 120, "c": 400}, "seconds": 1e-4}]}' > $TMP/one.json
 $ sed s/v100/k80/ $TMP/one.json > $TMP/other.json
 $ hypar simulate $TMP/lenet5.json --profile $TMP/one.json | grep Profile
-> Profile   1 of 34 passes measured, the others by the roofline
+> Profile   of 34 passes 1 measured (92.2 % of computing), 33 by the roofline (7.8 %)
 $ hypar simulate $TMP/lenet5.json --profile $TMP/other.json | grep Profile
 > hypar: note: $TMP/other.json: knows none of the 34 passes of
 >        this step, nor its devices' efficiency; no measured time was used
-> Profile   0 of 34 passes measured, all by the roofline
+> Profile   all 34 passes by the roofline
 $ hypar simulate $TMP/lenet5.json --profile $TMP/other.json --json -q | grep profile
->   "profile": {"passes": 34, "measured_passes": 0, "calibrated": false},
+>   "profile": {"passes": 34, "measured_passes": 0, "measured_share": 0, "calibrated": false},
 $ hypar simulate $TMP/lenet5.json --profile $TMP/one.json --fits > /dev/null
 > hypar: note: $TMP/one.json: not used, as --fits looks at no
 >        times
 $ hypar simulate examples/plans/data-parallel.json --profile $TMP/profile.json | grep Profile
-> Profile   0 of 248 passes measured, all at the calibrated efficiency
-$ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/one.json | grep Profile
-> Profile: 1 of 34 passes measured, the others by the roofline.
+> Profile   all 248 passes at the calibrated efficiency
+$ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/one.json | grep -A 1 Profile
+> Profile: of 34 passes 1 measured (92.2 % of computing), 33 by the roofline
+> (7.8 %).
 $ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/other.json -q -o /dev/null
 $ hypar plan lenet5 --on full:2 --planner dp --profile $TMP/other.json -o /dev/null | grep Profile
 > hypar: note: $TMP/other.json: knows none of the 34 passes of
 >        this step, nor its devices' efficiency; no measured time was used
-> Profile: 0 of 34 passes measured, all by the roofline.
+> Profile: all 34 passes by the roofline.
 $ hypar plan $PWD/tests/data/pipedream/chain.txt --on full:4,bandwidth=1GB/s --planner pipedream --profile $TMP/one.json 2>&1 >/dev/null
 > hypar: note: $TMP/one.json: not used, as the plan was not
 >        simulated
 $ hypar compare lenet5 --on full:2 --planner dp,mp --profile $TMP/one.json | grep Profile
-> Profile: of its plan 0 of 34 passes measured, all by the roofline.
+> Profile: of its plan all 34 passes by the roofline.
 $ hypar compare lenet5 --on full:2 --planner dp,mp --profile $TMP/other.json | grep Profile
 > hypar: note: $TMP/other.json: knows none of the 34 passes of
 >        this step, nor its devices' efficiency; no measured time was used
-> Profile: of its plan 0 of 34 passes measured, all by the roofline.
+> Profile: of its plan all 34 passes by the roofline.
 
 Delta simulation is full simulation.
 $ hypar simulate examples/plans/one-weird-trick.json --check-delta 100 | head -n 1
