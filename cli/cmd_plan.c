@@ -190,7 +190,6 @@ static void report(const struct args *args, const struct hypar_graph *graph,
     const struct hypar_planner_info *info;
     struct hypar_found *others[MOST] = { NULL };
     struct hypar_search_options plain = *how;
-    struct hypar_error why;
     bool beside =
         !args->json && hypar_found_partition(found) && !hypar_found_info(found).interrupted;
     int n_others = 0;
@@ -202,10 +201,8 @@ static void report(const struct args *args, const struct hypar_graph *graph,
         hypar_keep_options(&own, info->name);
         if (!info->simple || strcmp(info->name, hypar_found_info(found).planner) == 0)
             continue;
-        if (hypar_search(&others[n_others], graph, machine, &own, &why) == HYPAR_OK)
+        if (hypar_search(&others[n_others], graph, machine, &own, NULL) == HYPAR_OK)
             n_others++;
-        else
-            opt_note(args, "nothing to compare with: %s", why.text);
     }
     hypar_report_found(stdout, found, (const struct hypar_found *const *)others, n_others,
                        opt_format(args));

@@ -428,3 +428,9 @@ $ hypar plan examples/models/encoder.onnx --on full:2 --for torch -q; hypar plan
 >        model whose modules are named like its operators (python -m hypar.torch
 >        makes the graph of a model)
 > torchrun --nproc-per-node 2 $TMP/json.py package.module:function
+
+Planners that are shown beside another, and that nobody asked for, are left out where they cannot.
+$ hypar plan mlp:4-3-2 --batch 8 --on full:4 -p dp --for torch 2>&1 >/dev/null
+> hypar: note: the graph does not tell PyTorch's modules: the script is for a
+>        model whose modules are named like its operators (python -m hypar.torch
+>        makes the graph of a model)
