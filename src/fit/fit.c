@@ -140,19 +140,19 @@ static void remove_variable(struct search *s, int k)
 }
 
 /* At its least a time or a length is none at all, if it may be 0; rows must have felt what it
- * was before. */
-static bool is_none(struct search *s, int k)
+ * was before. How many did; 0: it is not none. */
+static int rows_of_none(struct search *s, int k)
 {
     int c = s->constant[k], n = 0;
     const struct option_row *option = &hp_machine_options[s->fit->option[c]];
     double with[MAX_VARIABLES], before = s->fit->constant[c].before;
     if (s->x[k] > s->low[k] + 1e-6 || option->low > 0 || !(before > 0))
-        return false;
+        return 0;
     memcpy(with, s->x, sizeof with);
     with[k] = log(before);
     for (int i = 0; i < s->fit->measured.n_rows; i++)
         n += depends(s, i, k) && fabs(residual(s, i, with) - residual(s, i, s->x)) > 0.01;
-    return n >= LEAST_ROWS;
+    return n >= LEAST_ROWS ? n : 0;
 }
 
 /* The variable that the rows decide least, if they do not; -1: they decide all. */
@@ -174,9 +174,11 @@ static int find_undecided(const struct search *s)
 static void leave_variable(struct search *s, int k)
 {
     struct hypar_fit_constant *constant = &s->fit->constant[s->constant[k]];
+    int rows = rows_of_none(s, k);
     constant->rows = s->spread.rows[k];
-    if (is_none(s, k)) {
+    if (rows) {
         constant->fitted = true;
+        constant->rows = rows;
         constant->after = s->fit->value[s->fit->option[s->constant[k]]] = 0;
     }
     remove_variable(s, k);

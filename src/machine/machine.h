@@ -104,6 +104,7 @@ struct part {
 struct device_run {
     int first;
     struct hypar_device device;
+    const char *source; /* where its figures come from, if that is not the table; or NULL */
 };
 
 /* What is known of all routes without looking at them. */
@@ -202,6 +203,9 @@ static inline void hp_path_add(struct path *path, int link, bool backwards)
     path->count++;
 }
 
+/* Whose figures a device has that no row describes, but those that must be given. */
+#define MACHINE_ASSUMED_DEVICE "v100"
+
 /* device.c: the row of exactly that name, or NULL; and what a person calls so. */
 const struct hypar_device_type *hp_device_type_find(const char *name);
 enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const char *name,
@@ -255,6 +259,8 @@ enum hypar_status hp_machine_read_json(struct hypar_machine **out, const struct 
                                        struct hypar_error *err);
 void hp_machine_write_json(struct json_writer *w, const char *key,
                            const struct hypar_machine *machine);
+/* Does the part's device have a source of its own, not that of the table of devices? */
+bool hp_part_own_source(const struct part *part);
 /* A device by name, by its file, or as an object with figures, which become a part's. */
 enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
                                       struct hypar_error *err);

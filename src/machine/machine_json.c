@@ -17,6 +17,13 @@ static void put_options(struct json_writer *w, const struct part *part, bool of_
     }
 }
 
+bool hp_part_own_source(const struct part *part)
+{
+    const struct hypar_device_type *type = hp_device_type_find(part->type.device.name);
+    const char *source = part->type.source;
+    return source && *source && !(type && type->source && strcmp(type->source, source) == 0);
+}
+
 static void write_part(struct json_writer *w, const struct part *part)
 {
     hp_json_put_string(w, "topology", part->topology->text.name);
@@ -26,6 +33,8 @@ static void write_part(struct json_writer *w, const struct part *part)
     hp_json_end_array(w);
     hp_json_begin_object(w, "device", false);
     hp_json_put_string(w, "name", part->type.device.name);
+    if (hp_part_own_source(part))
+        hp_json_put_string(w, "source", part->type.source);
     put_options(w, part, true);
     hp_json_end_object(w);
     put_options(w, part, false);
@@ -93,8 +102,9 @@ static void list_keys(const char **keys, const struct part *part, bool of_device
 /* A device that no row describes: peaks and memory must be given, the rest is assumed. */
 static struct hypar_device_type unknown_type(const char *name)
 {
-    struct hypar_device_type type = *hp_device_type_find("v100");
+    struct hypar_device_type type = *hp_device_type_find(MACHINE_ASSUMED_DEVICE);
     type.device.name = name;
+    type.source = NULL;
     type.device.fp64_op_per_s = type.device.fp32_op_per_s = type.device.tf32_op_per_s = NAN;
     type.device.fp16_op_per_s = type.device.bf16_op_per_s = NAN;
     type.device.memory_bytes = 0;
@@ -145,12 +155,15 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
         return hp_part_choose_type(part, at, name, false, err);
     }
     TRY(hp_json_object(at, err));
-    const char *keys[OPTION_COUNT + 3];
-    list_keys(keys, part, true, (const char *const[]){ "name", "count", NULL });
+    const char *keys[OPTION_COUNT + 4];
+    list_keys(keys, part, true, (const char *const[]){ "name", "count", "source", NULL });
     TRY(hp_json_only(at, keys, err));
-    struct json name_member = hp_json_member(at, "name");
+    struct json name_member = hp_json_member(at, "name"),
+                source_member = hp_json_member(at, "source");
     TRY(hp_json_name(&name_member, &name, err));
     TRY(hp_part_choose_type(part, at, name, true, err));
+    if (source_member.value)
+        TRY(hp_json_string(&source_member, &part->type.source, err));
     for (int o = 0; o < OPTION_COUNT; o++)
         if (hp_machine_options[o].scope == SCOPE_DEVICE)
             TRY(hp_part_read_option(part, at, (enum option)o, err));

@@ -219,6 +219,8 @@ struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, 
     for (int r = 0; r < n_runs; r++) {
         machine->runs[r] = runs[r];
         machine->runs[r].device.name = hp_arena_strdup(arena, runs[r].device.name);
+        if (runs[r].source)
+            machine->runs[r].source = hp_arena_strdup(arena, runs[r].source);
     }
     machine->network = NEW(arena, struct network, 1);
     machine->network->n_nodes = n_devices + n_switches;

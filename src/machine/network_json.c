@@ -26,7 +26,10 @@ static enum hypar_status read_runs(struct arena *arena, const struct json *list,
             return hp_json_fail(&element, err, "%s", why.text);
         if (member.value)
             TRY(hp_json_int(&member, 1, MACHINE_MAX_NODES - *n_devices, &count, err));
-        (*runs)[r] = (struct device_run){ *n_devices, hp_part_device(&part) };
+        (*runs)[r] = (struct device_run){ *n_devices, hp_part_device(&part),
+                                          hp_part_own_source(&part)
+                                              ? hp_arena_strdup(arena, part.type.source)
+                                              : NULL };
         *n_devices += (int)count;
         if (*n_devices > MACHINE_MAX_NODES)
             return hp_json_fail(list, err, "more than %d devices", MACHINE_MAX_NODES);
@@ -118,11 +121,14 @@ enum hypar_status hp_network_read(struct hypar_machine **out, const struct json 
     return status;
 }
 
-static void write_device(struct json_writer *w, const struct hypar_device *device, int count)
+static void write_device(struct json_writer *w, const struct device_run *run, int count)
 {
+    const struct hypar_device *device = &run->device;
     hp_json_begin_object(w, NULL, true);
     hp_json_put_int(w, "count", count);
     hp_json_put_string(w, "name", device->name);
+    if (run->source)
+        hp_json_put_string(w, "source", run->source);
     double value;
     const char *key;
     for (int i = 0; (key = hypar_device_figure(device, i, &value)); i++)
@@ -135,7 +141,7 @@ void hp_network_write(struct json_writer *w, const struct hypar_machine *machine
     hp_json_begin_array(w, "devices", false);
     for (int r = 0; r < machine->n_runs; r++) {
         int end = r + 1 < machine->n_runs ? machine->runs[r + 1].first : machine->n_devices;
-        write_device(w, &machine->runs[r].device, end - machine->runs[r].first);
+        write_device(w, &machine->runs[r], end - machine->runs[r].first);
     }
     hp_json_end_array(w);
     hp_json_put_int(w, "switches", machine->n_switches);

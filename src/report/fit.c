@@ -110,7 +110,10 @@ static void print_constants(FILE *to, struct arena *arena, const struct hypar_fi
         hp_cell(&table, arena, "%s", constant.name);
         hp_constant_cell(&table, arena, constant.before, constant.unit);
         hp_constant_cell(&table, arena, constant.after, constant.unit);
-        hp_cell(&table, arena, "%.1f %%", 100 * constant.error);
+        if (constant.after > 0)
+            hp_cell(&table, arena, "%.1f %%", 100 * constant.error);
+        else
+            hp_cell(&table, arena, "-"); /* none at all */
         hp_cell(&table, arena, "%d", constant.rows);
     }
     if (table.n_cells > HEADINGS)

@@ -28,6 +28,15 @@ static int run_of_devices(const struct hypar_machine *m, int i)
     return n;
 }
 
+/* Where a device's figures come from, as its file says; NULL: it does not. */
+static const char *own_source(const struct hypar_machine *m, int device)
+{
+    int r = 0;
+    while (r + 1 < m->n_runs && m->runs[r + 1].first <= device)
+        r++;
+    return m->runs[r].source;
+}
+
 static void machine_json(FILE *to, const struct hypar_machine *m)
 {
     struct json_writer w = { .file = to };
@@ -45,6 +54,8 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
         hp_json_begin_object(&w, NULL, true);
         hp_json_put_int(&w, "count", run_of_devices(m, i));
         hp_put_device(&w, hypar_machine_device(m, i));
+        if (own_source(m, i))
+            hp_json_put_string(&w, "source", own_source(m, i));
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);
@@ -85,19 +96,31 @@ static const struct hypar_device_type *type_named(const char *name)
     return NULL;
 }
 
-/* Peaks that the table of devices leaves out, and how near kernels and collectives come. */
+/* Peaks that the table of devices leaves out, energies, and how near kernels and collectives
+ * come. */
 static bool is_shown(enum option option, double value)
 {
     return value > 0 && (option == OPTION_FP64 || option == OPTION_TF32 ||
-                         option == OPTION_EFFICIENCY || option >= OPTION_REDUCTION_LENGTH);
+                         option == OPTION_EFFICIENCY || option >= OPTION_ADD);
+}
+
+/* Was a figure of a device that no row describes not given? As far as can be seen. */
+static bool is_assumed(const struct hypar_device *d, int figure, double value)
+{
+    double usual;
+    if (type_named(d->name) || strcmp(d->name, "local") == 0)
+        return false;
+    hypar_device_figure(&type_named(MACHINE_ASSUMED_DEVICE)->device, figure, &usual);
+    return usual == value;
 }
 
 /* What decides how long kernels and collectives of a device take, and where that comes from. */
-static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device *d)
+static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device *d,
+                        const char *source)
 {
     struct columns table = { .align = "lrw" };
     const struct hypar_device_type *type = type_named(d->name);
-    bool given = false;
+    bool given = false, some_assumed = false;
     double value, usual = 0;
     hp_cell(&table, arena, "%s", d->name);
     hp_cell(&table, arena, "%s", "");
@@ -109,20 +132,24 @@ static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device
         hypar_device_figure(d, i, &value);
         if (type)
             hypar_device_figure(&type->device, i, &usual);
-        i++;
+        bool assumed = is_assumed(d, i++, value);
         if (!is_shown((enum option)o, value))
             continue;
         bool differs = type && !isnan(usual) && usual != value;
         given |= differs;
-        hp_cell(&table, arena, "%s%s", row->text.name, differs ? "*" : "");
+        some_assumed |= assumed;
+        hp_cell(&table, arena, "%s%s", row->text.name, differs ? "*" : assumed ? "~" : "");
         hp_constant_cell(&table, arena, value, row->unit);
         hp_cell(&table, arena, "%s", row->text.summary);
     }
     hp_columns_print(&table, to);
     if (given)
         fputs("* as given, not as in the table of devices\n", to);
-    if (type)
-        hp_wrap(to, hp_arena_printf(arena, "From: %s", type->source), 0);
+    if (some_assumed)
+        hp_put_line(to, "~ assumed, as of %s, unless it was given so", MACHINE_ASSUMED_DEVICE);
+    source = source ? source : type ? type->source : NULL;
+    if (source)
+        hp_wrap(to, hp_arena_printf(arena, "From: %s", hp_shown(arena, source)), 0);
 }
 
 /* Each kind of device once; of a machine of more than a few, the first. */
@@ -139,7 +166,7 @@ static void all_figures(FILE *to, struct arena *arena, const struct hypar_machin
         if (same < n)
             continue;
         fputc('\n', to);
-        figure_rows(to, arena, kind[n++]);
+        figure_rows(to, arena, kind[n++], own_source(m, i));
     }
 }
 
@@ -161,6 +188,24 @@ static void card_line(FILE *to, const struct hypar_machine *m)
     if (cards && cards % nodes == 0 && alike)
         fprintf(to, "\nnetwork cards: %d a node, messages reach %s\n", cards / nodes,
                 hypar_format_quantity(text, card.bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+}
+
+/* Of a bit on a link; of links that differ, the least and the most. */
+static void link_energy_line(FILE *to, const struct hypar_machine *m)
+{
+    enum { LOOKED_AT = 65536 };
+    double least = INFINITY, most = 0;
+    char a[32], b[32];
+    for (int l = 0; l < hypar_machine_link_count(m) && l < LOOKED_AT; l++) {
+        double energy_j = hypar_machine_link(m, l).energy_j_per_bit;
+        least = fmin(least, energy_j);
+        most = fmax(most, energy_j);
+    }
+    if (!hypar_machine_link_count(m))
+        return;
+    hypar_format_quantity(a, least, HYPAR_UNIT_JOULES);
+    fprintf(to, "\nenergy of a bit on a link: %s%s%s\n", a, most > least ? " to " : "",
+            most > least ? hypar_format_quantity(b, most, HYPAR_UNIT_JOULES) : "");
 }
 
 static void machine_text(FILE *to, const struct hypar_machine *m)
@@ -196,6 +241,7 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
     }
     if (strcmp(hypar_machine_topology(m), "cluster") == 0)
         card_line(to, m);
+    link_energy_line(to, m);
     all_figures(to, &arena, m);
     hp_arena_free(&arena);
 }

@@ -216,12 +216,33 @@ $ hypar machines ring:1
 > 1 x v100  15.7 T   125 T  15.7 T   16 GB  900 GB/s
 >
 > v100
-> fp64         7.8 TFLOP/s  peak of 64-bit arithmetic
-> tf32        15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
-> efficiency           0.5  share of the peak that large products reach
+> fp64              7.8 TFLOP/s  peak of 64-bit arithmetic
+> tf32             15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency                0.5  share of the peak that large products reach
+> add-energy             0.9 pJ  energy of a 32-bit addition
+> multiply-energy        3.7 pJ  energy of a 32-bit multiplication
+> sram-energy              5 pJ  energy of a 32-bit access to memory on the chip
+> dram-energy            125 pJ  energy of a 32-bit access to the device's memory
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
+$ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device": {"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11, "dram_access_j": 2e-10}, "bytes_per_s": 1e10}' > $TMP/npu.json; hypar machines $TMP/npu.json | tail -n +8; hypar machines $TMP/npu.json -o - | grep source
+>
+> energy of a bit on a link: 8 pJ
+>
+> npu
+> fp64               5 TFLOP/s  peak of 64-bit arithmetic
+> tf32              10 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency~              0.5  share of the peak that large products reach
+> add-energy~           0.9 pJ  energy of a 32-bit addition
+> multiply-energy~      3.7 pJ  energy of a 32-bit multiplication
+> sram-energy~            5 pJ  energy of a 32-bit access to memory on the chip
+> dram-energy           200 pJ  energy of a 32-bit access to the device's memory
+> ~ assumed, as of v100, unless it was given so
+> From: its data sheet
+>     "source": "its data sheet",
+$ echo '{"format": "hypar-machine/1", "devices": [{"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11}], "links": []}' > $TMP/npu.json; hypar machines $TMP/npu.json -o - | grep -o '"source": "[a-z ]*"'
+> "source": "its data sheet"
 $ hypar machines cluster:1x2
 > cluster:1x2: cluster, 2 devices, 1 switch, 2 links
 >
@@ -231,10 +252,16 @@ $ hypar machines cluster:1x2
 > level  ways  bandwidth  latency
 > H1        2   150 GB/s     2 us
 >
+> energy of a bit on a link: 8 pJ
+>
 > v100
-> fp64         7.8 TFLOP/s  peak of 64-bit arithmetic
-> tf32        15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
-> efficiency           0.5  share of the peak that large products reach
+> fp64              7.8 TFLOP/s  peak of 64-bit arithmetic
+> tf32             15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency                0.5  share of the peak that large products reach
+> add-energy             0.9 pJ  energy of a 32-bit addition
+> multiply-energy        3.7 pJ  energy of a 32-bit multiplication
+> sram-energy              5 pJ  energy of a 32-bit access to memory on the chip
+> dram-energy            125 pJ  energy of a 32-bit access to the device's memory
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
@@ -249,7 +276,7 @@ $ hypar machines cluster:1x2,device=h200,efficiency=0.5+cluster:1x2,device=t4 | 
 > * as given, not as in the table of devices
 > From: NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400
 > t4
-> efficiency          0.5  share of the peak that large products reach
+> efficiency               0.5  share of the peak that large products reach
 > From: NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing
 
 No line of a report ends in blanks, and none is longer than 96 characters.
