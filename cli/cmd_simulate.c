@@ -149,7 +149,8 @@ static enum hypar_status tell(const struct args *args, const struct hypar_sim *s
         status = write_times(sim, args->csv, hypar_report_simulation_csv, err);
     bool alone = opt_is_standard(args->trace) || opt_is_standard(args->timeline) ||
                  opt_is_standard(args->svg) || opt_is_standard(args->csv);
-    if (status != HYPAR_OK || (alone && !args->output))
+    bool file = args->trace || args->timeline || args->svg || args->csv;
+    if (status != HYPAR_OK || ((alone || (args->quiet && file)) && !args->output))
         return status;
     status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)

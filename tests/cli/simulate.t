@@ -393,3 +393,7 @@ $ sed 's/\("schedule".*\)$/\1 "simulation": {"all_reduce": "rign"},/' $TMP/p.jso
 $ hypar plan lenet5 --on full:4 --planner dp --all-reduce auto -q -o - | grep -c simulation
 > 0
 ? 1
+
+Quietly, a file that is asked for is all there is.
+$ hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/quiet.json; hypar simulate $TMP/quiet.json -q --svg $TMP/quiet.svg; head -c 5 $TMP/quiet.svg; echo
+> <svg
