@@ -45,8 +45,11 @@ for page in docs/man/*.[15]; do
     done
     grep -q '^\.Os hypar$' "$page" || complain "$page does not say '.Os hypar'"
     if command -v mandoc >/dev/null; then
-        # pages are not dated: the version they belong to is that of the tree
+        # pages are dated when they are installed
         mandoc -Tlint -W warning "$page" | grep -v 'missing date' && fail=1
+    fi
+    if man --version 2>/dev/null | grep -q '^man '; then # man-db's
+        man --warnings -l -Tutf8 -Z "$page" 2>&1 >/dev/null | grep warning && fail=1
     fi
 done
 exit $fail

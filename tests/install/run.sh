@@ -37,6 +37,8 @@ version=$(pkg-config --modversion hypar)
 for page in docs/man/*.[15]; do
     [ -f "$dir/usr/share/man/man${page##*.}/$(basename "$page")" ] || { echo "not installed: $page"; exit 1; }
 done
+grep -q '^\.Dd [A-Z][a-z]* [0-9]*, [0-9]*$' "$dir/usr/share/man/man1/hypar.1" && grep -qx ".Os hypar $version" "$dir/usr/share/man/man1/hypar.1" ||
+    { echo "a page does not tell its date and version"; exit 1; }
 
 # What training alone needs is loaded by training alone.
 if command -v readelf >/dev/null && readelf -d "$dir/usr/bin/hypar" | grep 'NEEDED.*lib\(mpi\|openblas\)'; then
