@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,11 +33,43 @@ static void print_usage(FILE *to)
     fputs("\n'hypar COMMAND --help' tells the options of one.\n", to);
 }
 
-static void print_version(FILE *to)
+/* Is the library of a line of hypar_features(), "mpi: yes (...)", there, and what that means. A
+ * build may have it and this machine not. */
+static bool look_at_feature(const char *line, char name[32], struct hypar_error *means)
+{
+    char there[4];
+    sscanf(line, "%31[^:]: %3s (%255[^)\n]", name, there, means->text);
+    struct hypar_error why;
+    if (strcmp(there, "yes") != 0)
+        return false;
+    if (hypar_feature_loads(name, &why) == HYPAR_OK)
+        return true;
+    snprintf(means->text, sizeof means->text, "cannot be loaded: %.400s", why.text);
+    return false;
+}
+
+static void print_version(FILE *to, bool json)
 {
     unsigned version = hypar_version();
-    fprintf(to, "hypar %u.%u.%u\n%s", version >> 16, version >> 8 & 255, version & 255,
-            hypar_features());
+    struct hypar_error means;
+    char name[32];
+    fprintf(to, json ? "{\"version\": \"%u.%u.%u\", \"libraries\": {" : "hypar %u.%u.%u\n",
+            version >> 16, version >> 8 & 255, version & 255);
+    const char *line = hypar_features();
+    for (int i = 0; *line; i++, line += strcspn(line, "\n") + 1) {
+        bool there = look_at_feature(line, name, &means);
+        if (!json) {
+            fprintf(to, "%s: %s (%s)\n", name, there ? "yes" : "no", means.text);
+            continue;
+        }
+        fprintf(to, "%s\"%s\": {\"there\": %s, \"means\": \"", i ? ", " : "", name,
+                there ? "true" : "false");
+        for (const char *c = hypar_clean_text(means.text); *c; c++)
+            fprintf(to, strchr("\"\\", *c) ? "\\%c" : "%c", *c);
+        fputs("\"}", to);
+    }
+    if (json)
+        fputs("}}\n", to);
 }
 
 static const struct command *find_command(const char *name)
@@ -83,7 +116,7 @@ static enum hypar_status dispatch(int argc, char **argv, struct hypar_error *err
         return HYPAR_USAGE;
     }
     if (is_one_of(argv[1], "--version", "-V", "version")) {
-        print_version(stdout);
+        print_version(stdout, argc > 2 && strcmp(argv[2], "--json") == 0);
         return HYPAR_OK;
     }
     bool help = is_one_of(argv[1], "--help", "-h", "help");

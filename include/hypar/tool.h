@@ -18,6 +18,10 @@ HYPAR_API HYPAR_NORETURN void hypar_out_of_memory(size_t bytes);
  * of memory, as errno says, hypar_out_of_memory(). */
 HYPAR_API void *hypar_or_out_of_memory(void *made);
 
+/* Can the library of a line of hypar_features(), "mpi", be loaded? HYPAR_RUNTIME: it cannot.
+ * Those that are not loaded when they are first needed were there when this process began. */
+HYPAR_API enum hypar_status hypar_feature_loads(const char *feature, struct hypar_error *err);
+
 enum { HYPAR_PLACE_BYTES = 4096 };
 
 /* Where what is written to `path` ends up: behind links, also of a file that is not there yet.

@@ -1,5 +1,8 @@
 /* What this build of the library was made with. */
-#include <hypar/base.h>
+#include <hypar/tool.h>
+#include <string.h>
+
+#include "base/library.h"
 
 /* One line for each optional library: is it there, and what is lost without it. */
 #ifdef HYPAR_WITH_HWLOC
@@ -29,4 +32,26 @@
 const char *hypar_features(void)
 {
     return HWLOC_LINE BLAS_LINE MPI_LINE PROTOBUF_C_LINE;
+}
+
+/* Those that are loaded when they are first needed. */
+static const struct {
+    const char *feature, *library;
+} loaded[] = {
+#ifdef HYPAR_WITH_BLAS
+    { "openblas", HYPAR_BLAS_LIBRARY },
+#endif
+#ifdef HYPAR_WITH_MPI
+    { "mpi", HYPAR_MPI_LIBRARY },
+#endif
+    { "", "" },
+};
+
+enum hypar_status hypar_feature_loads(const char *feature, struct hypar_error *err)
+{
+    void *stays; /* neither of them is made to be unloaded */
+    for (size_t i = 0; i < sizeof loaded / sizeof *loaded; i++)
+        if (strcmp(loaded[i].feature, feature) == 0)
+            return hp_library_load(&stays, loaded[i].library, LIBRARY_SEEN, NULL, 0, err);
+    return HYPAR_OK;
 }

@@ -8,3 +8,12 @@ $ hypar --version | sed 's/: \(yes\|no\) .*/: yes or no/'
 
 $ hypar version | head -n 1
 > hypar 0.1.0
+
+A library that this machine does not have is told of, though the build has it.
+$ for name in libmpi.so.40 libopenblas.so.0; do : >$TMP/$name; done
+$ LD_LIBRARY_PATH=$TMP hypar --version | grep -c 'yes (fast\|yes (training'
+> 0
+? 1
+
+$ hypar --version --json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["version"], *v["libraries"])'
+> 0.1.0 hwloc openblas mpi protobuf-c
