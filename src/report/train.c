@@ -198,6 +198,9 @@ static void explain(FILE *to, const struct truth *truth)
     if (truth->in_turn)
         hp_put_line(to, "ranks took turns in this process: a step is all of them, and nothing "
                         "is told of waiting");
+    else if (truth->exchange.n)
+        hp_put_line(to, "an exchange lasts until a rank takes it, which may be computing "
+                        "meanwhile: they overlap, and do not add up to a step");
 }
 
 /* Task by task, if the simulation is of the tasks that were run. */

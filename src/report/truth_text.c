@@ -28,12 +28,14 @@ void hp_ratio_cell(struct columns *table, struct arena *arena, double predicted,
         hp_cell(table, arena, "-");
 }
 
-/* Predicted, measured, ratio. */
+/* Predicted, measured, ratio: none to what is shorter than ranks can measure. */
 static void pair_cells(struct columns *table, struct arena *arena, const struct truth_row *row)
 {
+    static const double measurable_s = 1e-6;
     seconds_cell(table, arena, row->predicted_s);
     seconds_cell(table, arena, row->measured_s);
-    hp_ratio_cell(table, arena, row->predicted_s, row->measured_s);
+    hp_ratio_cell(table, arena, row->predicted_s < measurable_s ? 0 : row->predicted_s,
+                  row->measured_s);
 }
 
 static void headings(struct columns *table, struct arena *arena, const char *first)
