@@ -174,20 +174,20 @@ $ cd $TMP && hypar compare --measured trace.json mlp.json
 > waiting before fc1 gradient          0 s   3.41 us    3.41 us            0 %
 > and 13 more
 >
-> mean of ranks    predicted  measured   ratio
-> step                  1 us   6.04 ms    6014
->   forward         0.228 ns   55.2 us  242095
->   backward        0.125 ns   8.89 us   71109
->   gradient        0.178 ns   10.3 us   57821
->   update          0.307 ns   2.55 us    8294
->   communicating       1 us   2.99 ms    2985
->   waiting              0 s   2.97 ms       -
+> mean of ranks    predicted  measured  ratio
+> step                  1 us   6.04 ms   6014
+>   forward         0.228 ns   55.2 us      -
+>   backward        0.125 ns   8.89 us      -
+>   gradient        0.178 ns   10.3 us      -
+>   update          0.307 ns   2.55 us      -
+>   communicating       1 us   2.99 ms   2985
+>   waiting              0 s   2.97 ms      -
 >
-> operator  predicted  measured   ratio
-> fc1        0.236 ns   45.8 us  194258
-> fc2        0.219 ns   22.9 us  104699
-> loss       0.036 ns   2.88 us   79931
-> relu1       0.04 ns   2.73 us   68171
+> operator  predicted  measured  ratio
+> fc1        0.236 ns   45.8 us      -
+> fc2        0.219 ns   22.9 us      -
+> loss       0.036 ns   2.88 us      -
+> relu1       0.04 ns   2.73 us      -
 >
 > exchange                      predicted  measured  ratio  sent
 > all-reduce gradient of fc1.b       1 us   2.97 ms   2956  24 B
