@@ -1,6 +1,5 @@
 #include "cli/hosts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 /* The host of the next line that has one, and its slots; -1: not told. */
