@@ -423,7 +423,8 @@ enum hypar_status hp_explore_machines(struct arena *arena, const struct hypar_ma
 {
     struct variation v = { .arena = arena, .machine = machine };
     const char *name = lists->machine ? lists->machine : hypar_machine_word(machine);
-    *all = (struct explored_machines){ .name = name ? name : "the machine" };
+    *all = (struct explored_machines){ .name = hp_arena_strdup(arena,
+                                                               name ? name : "the machine") };
     TRY(read_lists(&v, lists, err));
     add_axes(&v, all);
     if (v.n_lists) {
