@@ -62,3 +62,17 @@ $ hypar "$(printf 'two\nlines')"
 $ hypar models "$(printf -- '--two\nlines')"
 > hypar: unrecognized option '--two?lines'
 ? 2
+
+One planner makes a plan; auto may have others beside it, from files.
+$ hypar plan lenet5 --on full:2 --planner dp,hypar
+> hypar: --planner: several, expected one, or auto with files of planners to try, as auto,./mine.so; 'hypar compare' lays several side by side
+? 2
+$ hypar plan lenet5 --on full:2 --planner auto,dp
+> hypar: --planner: several, expected one, or auto with files of planners to try, as auto,./mine.so; 'hypar compare' lays several side by side
+? 2
+$ hypar plan lenet5 --on full:2 --planner dp --planner-option beam=8
+> hypar: --planner-option is for planners of one's own that take it, not dp
+? 2
+$ hypar compare lenet5 --on full:2 --planner dp --planner-option beam
+> hypar: --planner-option is for planners of one's own that take it, not dp
+? 2

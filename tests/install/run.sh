@@ -72,6 +72,8 @@ cat out
 expect '^climb ' hypar planners --planner ./planner.so
 expect '^climb .*\*' hypar compare alexnet --on cluster:2x8,device=v100 --planner dp,./planner.so
 hypar plan alexnet --on cluster:2x8,device=v100 -p ./planner.so --proposals 100 -q -o climb.json
+expect '"evaluated": 100,' hypar plan alexnet --on full:4 -p ./planner.so --proposals 100 --json
+expect 'climb: not tried, as it does not say in_auto' hypar plan sfc --on full:2 -p auto,./planner.so
 hypar check climb.json -q
 for bad in ./nowhere.so ./dp.json; do
     if hypar plan lenet5 --on full:2 -p $bad >log 2>&1; then exit 1; fi
