@@ -83,7 +83,7 @@ class Fixed(nn.Module):
             y = b["norm1"](x)
             q, k, v = (b[z](y).view(n, t, self.heads, self.width // self.heads).transpose(1, 2) for z in "qkv")
             y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-            x = x + b["out"](y.transpose(1, 2).reshape(n, t, self.width))
+            x = x + b["out"](y.transpose(1, 2).contiguous().view(n, t, self.width))
             x = x + b["down"](nn.functional.gelu(b["up"](b["norm2"](x))))
         return self.head(x)
 
@@ -191,7 +191,7 @@ def pair():
     return Pair(), {"ids": ids[:, :-1], "labels": ids[:, 1:]}, None
 
 
-NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
+NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
         "recurrent": recurrent, "pair": pair}
 
 
@@ -227,6 +227,7 @@ CASES = [
     ("tensor", "vit", 2, {"tensor": 2}),
     ("tensor", "fixed", 2, {"tensor": 2}),
     ("tensor", "packed", 2, {"tensor": 2}),
+    ("tensor", "t5", 2, {"tensor": 2}),
     ("columns", "packed", 3, {"ops": [{"name": "*", "split": {"r": 3}}, {"name": "attention.linear", "split": {"k": 3}}]}),
     ("gpipe", "mlp", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
     ("one", "packed", 2, {"pipeline": 2, "micro_batches": 1, "schedule": "none"}),
@@ -246,6 +247,7 @@ CASES = [
     ("3d", "gpt2", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "sequence_parallel": True}),
     ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
+    ("3d", "fixed", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
     ("3d", "mlp", 4, {"tensor": 4}),
     ("hybrid", "gpt2", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2", "--recompute", "full", "--shard", "optimizer"]),
     ("hybrid", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID]),
