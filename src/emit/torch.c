@@ -138,7 +138,7 @@ static const char *tied_line(const struct torch_script *s, int tensor)
         if (stage == last)
             continue;
         const char *path = graph->ops[op].name;
-        bool own = last < 0 || !hp_torch_is_module(graph, op);
+        bool own = !hp_torch_is_module(graph, op);
         const char *there =
             own ? name : hp_arena_printf(s->arena, "%s%s", path, dot ? dot : "");
         line = hp_arena_printf(s->arena, "%s%s%d: \"%s\"", line, last < 0 ? "" : ", ", stage,

@@ -2,35 +2,79 @@
  * Activation Recomputation in Large Transformer Models", 2022). */
 #include "plan/plan.h"
 
+#include <string.h>
+
 #include "graph/repeated.h"
 
-/* The layer that an operator is in, -1: in none. */
-static int layer_of(const struct repeated_layers *layers, int op)
+/* The outermost module around an operator that is called and one of a list ("layers.3"): as
+ * many characters of its name; 0: there is none. */
+static size_t module_of(const struct hypar_graph *g, const char *name)
 {
-    int at = op - layers->first;
-    return at < 0 || at >= layers->count * layers->n_ops ? -1 : at / layers->n_ops;
+    for (size_t at = 0; g->n_modules > 0 && name[at];) {
+        size_t part = strcspn(name + at, "."), digits = strspn(name + at, "0123456789");
+        at += part;
+        if (part > 0 && digits == part && hp_table_get(&g->module_at, name, at) >= 0)
+            return at;
+        at += name[at] == '.';
+    }
+    return 0;
+}
+
+/* By operator, the layer that it is in, -1: in none. Models of PyTorch have their layers in
+ * lists, which may differ in an operator (t5's first has the positions' bias). */
+static void find_modules(struct arena *arena, const struct hypar_graph *g, int *layer)
+{
+    struct table known = { 0 };
+    for (int op = 0; op < g->n_ops; op++) {
+        const char *name = g->ops[op].name;
+        size_t length = module_of(g, name);
+        layer[op] = length ? hp_table_put(&known, arena, name, length, op) : -1;
+    }
+}
+
+static void find_repeated(const struct hypar_graph *g, int *layer)
+{
+    struct repeated_layers layers = hp_repeated_layers(g);
+    for (int op = 0; op < g->n_ops; op++) {
+        int at = op - layers.first;
+        bool outside = at < 0 || at >= layers.count * layers.n_ops;
+        layer[op] = outside ? -1 : at / layers.n_ops;
+    }
 }
 
 /* Is what an operator writes read in another layer than its own? */
-static bool leaves_layer(const struct hypar_graph *g, const struct repeated_layers *layers,
-                         int op)
+static bool leaves_layer(const struct hypar_graph *g, const int *layer, int op)
 {
     for (int o = g->ops[op].nest->n_inputs; o < g->ops[op].nest->n_operands; o++) {
         int t = g->ops[op].tensor[o];
         for (int u = t < 0 ? 0 : g->use_start[t]; t >= 0 && u < g->use_start[t + 1]; u++)
-            if (layer_of(layers, g->use[u].op) != layer_of(layers, op))
+            if (layer[g->use[u].op] != layer[op])
                 return true;
     }
     return false;
 }
 
-/* All of a repeated layer but what crosses its border. */
-static void mark_layers(struct hypar_plan *plan)
+/* All of the layers but what crosses their borders; false: that is nothing. */
+static bool mark_layers(struct hypar_plan *plan, const int *layer)
 {
-    struct repeated_layers layers = hp_repeated_layers(plan->graph);
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        plan->ops[op].recompute =
-            layer_of(&layers, op) >= 0 && !leaves_layer(plan->graph, &layers, op);
+    bool any = false;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        plan->ops[op].recompute = layer[op] >= 0 && !leaves_layer(plan->graph, layer, op);
+        any |= plan->ops[op].recompute;
+    }
+    return any;
+}
+
+static void mark_full(struct hypar_plan *plan)
+{
+    struct arena scratch = { 0 };
+    int *layer = NEW(&scratch, int, plan->graph->n_ops);
+    find_modules(&scratch, plan->graph, layer);
+    if (!mark_layers(plan, layer)) {
+        find_repeated(plan->graph, layer);
+        mark_layers(plan, layer);
+    }
+    hp_arena_free(&scratch);
 }
 
 /* The only operator that reads what `op` writes, -1: there are others. */
@@ -93,7 +137,7 @@ void hp_plan_set_recompute(struct hypar_plan *plan, enum hypar_recompute recompu
     for (int op = 0; op < plan->graph->n_ops; op++)
         plan->ops[op].recompute = false;
     if (recompute == HYPAR_RECOMPUTE_FULL)
-        mark_layers(plan);
+        mark_full(plan);
     if (recompute == HYPAR_RECOMPUTE_SELECTIVE)
         mark_attention(plan);
 }

@@ -30,6 +30,11 @@ $ hypar import tests/data/untrained-head.json -o $TMP/graph.json >$TMP/out
 > hypar: note: tests/data/untrained-head.json: 'head.w' is not trained: the loss
 >        does not depend on it
 
+Recomputation of a network that has nothing to recompute is told.
+$ hypar plan lenet-c --on full:2 --planner dp --recompute full >$TMP/out
+> hypar: note: --recompute full: nothing is computed again; the network has no
+>        layers that repeat
+
 Text is as wide as the terminal, 80 columns where there is none, and as COLUMNS says.
 $ hypar models gpt2 | head -n 2 | awk '{ if (length > most) most = length } END { print most <= 80 }'
 > 1

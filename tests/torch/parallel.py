@@ -227,7 +227,7 @@ CASES = [
     ("tensor", "vit", 2, {"tensor": 2}),
     ("tensor", "fixed", 2, {"tensor": 2}),
     ("tensor", "packed", 2, {"tensor": 2}),
-    ("tensor", "t5", 2, {"tensor": 2}),
+    ("tensor", "t5", 2, {"tensor": 2, "recompute": "full"}),
     ("columns", "packed", 3, {"ops": [{"name": "*", "split": {"r": 3}}, {"name": "attention.linear", "split": {"k": 3}}]}),
     ("gpipe", "mlp", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
     ("one", "packed", 2, {"pipeline": 2, "micro_batches": 1, "schedule": "none"}),
