@@ -28,6 +28,8 @@ static bool has_tables(const struct torch_script *s, const struct torch_tables *
 static void put_imports(const struct torch_script *s, const struct torch_tables *t, FILE *to)
 {
     bool recompute = t->recomputed.n > 0;
+    if (s->stages)
+        fputs("from collections import Counter\n", to);
     if (t->frozen[0])
         fputs("from fnmatch import fnmatchcase\n", to);
     if (recompute || s->norms)
@@ -303,7 +305,7 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
         "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
         "        pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: "
         "x.chunk(MICRO_BATCHES)[0], batch), split_spec=CUTS)\n"
-        "    stages = {i: Stage(pipe, i) for i in range(mesh.get_local_rank(\"stage\"), "
+        "    stages = {i: Stage(pipe, i, model) for i in range(mesh.get_local_rank(\"stage\"), "
         "pipe.num_stages, MESH[\"stage\"])}\n"
         "    modules = nn.ModuleList(stages.values())\n",
         to);

@@ -6,6 +6,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > trains what the function returns: a model and its arguments (a tensor, a tuple or a dict of keywords), and a
 > target where the model does not return its loss."""
+> from collections import Counter
 > import importlib
 > import inspect
 > import os
@@ -97,9 +98,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > class Stage(nn.Module):
 >     """Takes what the stage before hands on, and the batch; hands on what later ones need."""
 >
->     def __init__(self, pipe, index):
+>     def __init__(self, pipe, index, model):
 >         super().__init__()
->         self.module, self.index = pipe.get_stage_module(index), index
+>         self.module, self.index, self.tried = pipe.get_stage_module(index), index, False
+>         self.tie(dict(model.named_parameters(remove_duplicate=False)))
 >         nodes = pipe.split_gm.graph.nodes
 >         self.inputs, self.calls = ([n for n in nodes if n.op == op] for op in ("placeholder", "call_module"))
 >         self.writer = {n: self.calls.index(n.args[0] if n.op == "call_function" else n)
@@ -114,12 +116,33 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             if isinstance(m, torch.fx.GraphModule):
 >                 m.recompile()
 >
+>     def tie(self, params):
+>         """A parameter that has several names is one, of this stage alone: the trace has one for each name."""
+>         seen, one = Counter(params.values()), {}
+>         for name, p in [*self.module.named_parameters(remove_duplicate=False)]:
+>             if seen[params.get(name)] > 1:
+>                 path, _, last = name.rpartition(".")
+>                 p = one.setdefault(params[name], nn.Parameter(p.detach().clone(), p.requires_grad))
+>                 self.module.get_submodule(path).register_parameter(last, p)
+>
 >     def crossing(self, index):
 >         """What stages before `index` write and it or later ones read."""
 >         read = [n for call in self.calls[index:] for n in call.args]
 >         return [n for n in dict.fromkeys(read) if self.writer.get(n, index) < index]
 >
 >     def forward(self, *taken, **batch):
+>         if self.tried:
+>             return self.run(taken, batch)
+>         self.tried, buffers = True, {b: b.clone() for b in self.buffers()}
+>         with torch.no_grad():  # first PyTorch tries what sizes there are, with memory as it comes: numbers of words must be some
+>             for x in taken:
+>                 x.zero_()
+>         out = self.run(taken, batch)
+>         for b, before in buffers.items():  # statistics are not of that
+>             b.data.copy_(before)
+>         return out
+>
+>     def run(self, taken, batch):
 >         call, taken = self.calls[self.index], [x.view_as(x) for x in taken]
 >         for x in taken:  # what is sent, back and forth, lies in order
 >             if x.requires_grad:
@@ -176,7 +199,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     batch = batch_of(args, kwargs, target)
 >     with torch.no_grad():  # blocks that are under it anyway stay in line
 >         pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: x.chunk(MICRO_BATCHES)[0], batch), split_spec=CUTS)
->     stages = {i: Stage(pipe, i) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
+>     stages = {i: Stage(pipe, i, model) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
 >     modules = nn.ModuleList(stages.values())
 >     add_up = tied_gradients(stages, mesh)
 >     for stage in modules:

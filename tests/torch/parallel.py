@@ -214,7 +214,7 @@ def plain(name):
     return losses
 
 
-# Cases: a name, the network, processes, and a layout, operators, or options of `hypar plan` ---------------------------
+# Cases: a name, the network, processes, and a layout, operators, options of `hypar plan`, or where the second stage begins
 
 SLOW = ",fp32=1GFLOP/s,memory-bandwidth=1GB/s"  # devices that are worth dividing such small networks over
 HYBRID = ["--planner", "hybrid", "--for", "torch"]
@@ -228,6 +228,9 @@ CASES = [
     ("tensor", "fixed", 2, {"tensor": 2}),
     ("tensor", "packed", 2, {"tensor": 2}),
     ("tensor", "t5", 2, {"tensor": 2, "recompute": "full"}),
+    ("stages", "t5", 2, {"pipeline": 2, "micro_batches": 2, "schedule": "gpipe"}),  # one stage has a parameter by two names
+    ("ids", "t5", 2, "decoder.embed_tokens"),  # whose word numbers the first stage writes
+    ("stages", "t5", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
     ("columns", "packed", 3, {"ops": [{"name": "*", "split": {"r": 3}}, {"name": "attention.linear", "split": {"k": 3}}]}),
     ("gpipe", "mlp", 2, {"pipeline": 2, "micro_batches": 4, "schedule": "gpipe"}),
     ("one", "packed", 2, {"pipeline": 2, "micro_batches": 1, "schedule": "none"}),
@@ -267,10 +270,21 @@ RATIOS = {
 }
 
 
+def cut_at(op, path):
+    """Two stages, the second of which begins with an operator of the graph."""
+    with open(path) as file:
+        names = [o["name"] for o in json.load(file)["ops"]]
+    at = names.index(op)
+    return {"ops": [{"name": "*"}], "stages": [{"ops": names[:at], "devices": [0]}, {"ops": names[at:], "devices": [1]}],
+            "schedule": {"name": "gpipe", "micro_batches": 2}}
+
+
 def write_plan(case, folder, command):
     """The plan of a case, and the script made of it."""
     name, net, ranks, how = case
     path = os.path.join(folder, f"{net}-{name}-{ranks}")
+    if isinstance(how, str):
+        how = cut_at(how, os.path.join(folder, f"{net}.json"))
     if isinstance(how, dict):
         plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": how})}
         with open(path + ".json", "w") as file:
@@ -357,6 +371,8 @@ def train(path, net):
             losses.append(step(target=target, **kwargs).item())
             optimizer.step()
         optimizer.zero_grad()
+    for name, b in modules.named_buffers():  # of batch norms
+        assert not name.endswith("num_batches_tracked") or b == STEPS, f"{name}: {b} steps"
     every = [None] * torch.distributed.get_world_size()
     torch.distributed.all_gather_object(every, counter.sent)
     total = {}
