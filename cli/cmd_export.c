@@ -64,10 +64,12 @@ static enum hypar_status export_plan(const struct args *args, const struct hypar
     if (status != HYPAR_OK)
         return status;
     status = opt_close(&out, hypar_emit(plan, target->name, out.file, err), err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
         opt_note_statistics(args, plan);
-    if (status == HYPAR_OK && hypar_emit_note(plan, target->name))
-        opt_note(args, "%s", hypar_emit_note(plan, target->name));
+        opt_note_target(args, plan, target->name);
+        if (hypar_plan_layout(plan))
+            opt_note_recompute(args, plan, hypar_plan_layout(plan)->recompute);
+    }
     if (status == HYPAR_OK && args->output && opt_wants_summary(args))
         status = print_summary(args, target, plan, err);
     return status;

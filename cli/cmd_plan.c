@@ -231,23 +231,6 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
     return status;
 }
 
-/* Recomputation was asked for, but there is nothing that it would be of. */
-static void note_recompute(const struct args *args, const struct hypar_search_options *how,
-                           const struct hypar_plan *plan)
-{
-    int n = hypar_graph_op_count(hypar_plan_graph(plan)), op = 0;
-    while (op < n && !hypar_plan_recompute(plan, op))
-        op++;
-    if (op < n || how->recompute == HYPAR_RECOMPUTE_NONE)
-        return;
-    opt_note(args, "--recompute %s: nothing is computed again; the network has no %s",
-             hypar_recompute_text(how->recompute),
-             how->recompute == HYPAR_RECOMPUTE_FULL
-                 ? "layers that repeat"
-                 : "attention that is written out as products and a softmax (--recompute full "
-                   "is of whole layers)");
-}
-
 /* Was --profile of any use? Of the closed forms only optcnn's has measured times. */
 static void note_profile(const struct args *args, const struct hypar_found *found)
 {
@@ -337,12 +320,12 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (status == HYPAR_OK && opt_wants_summary(args) && !alone)
         report(args, graph ? graph : largest, machine, how, found);
     note_profile(args, found);
-    note_recompute(args, how, hypar_found_plan(found));
+    opt_note_recompute(args, hypar_found_plan(found), how->recompute);
     if (args->json || !opt_wants_summary(args)) /* else the summary tells it */
         opt_note_idle(args, hypar_found_plan(found));
     opt_note_statistics(args, hypar_found_plan(found));
-    if (args->target && hypar_emit_note(hypar_found_plan(found), args->target))
-        opt_note(args, "%s", hypar_emit_note(hypar_found_plan(found), args->target));
+    if (args->target)
+        opt_note_target(args, hypar_found_plan(found), args->target);
     if (status == HYPAR_OK)
         status = judge(args, found, err);
     hypar_found_free(found);

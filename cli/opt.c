@@ -683,6 +683,29 @@ void opt_note_statistics(const struct args *args, const struct hypar_plan *plan)
                  HYPAR_LEAST_NORM_SAMPLES);
 }
 
+void opt_note_target(const struct args *args, const struct hypar_plan *plan, const char *target)
+{
+    char text[512];
+    for (int i = 0; hypar_emit_note(plan, target, i, text, sizeof text); i++)
+        opt_note(args, "%s", text);
+}
+
+void opt_note_recompute(const struct args *args, const struct hypar_plan *plan,
+                        enum hypar_recompute asked)
+{
+    int n = hypar_graph_op_count(hypar_plan_graph(plan)), op = 0;
+    while (op < n && !hypar_plan_recompute(plan, op))
+        op++;
+    if (op < n || asked == HYPAR_RECOMPUTE_NONE)
+        return;
+    opt_note(args, "recompute %s: nothing is computed again; the network has no %s",
+             hypar_recompute_text(asked),
+             asked == HYPAR_RECOMPUTE_FULL
+                 ? "layers that repeat"
+                 : "attention that is written out as products and a softmax (--recompute full "
+                   "is of whole layers)");
+}
+
 void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
 {
     if (args->profile && m->asked && !m->measured && !m->interpolated && !m->calibrated)

@@ -379,6 +379,14 @@ void opt_note_idle(const struct args *args, const struct hypar_plan *plan);
 /* ... if batch norms see the samples of a micro-batch only. */
 void opt_note_statistics(const struct args *args, const struct hypar_plan *plan);
 
+/* ... on what one should know who runs the plan there. */
+void opt_note_target(const struct args *args, const struct hypar_plan *plan,
+                     const char *target);
+
+/* ... if recomputation was asked for, but there is nothing that it would be of. */
+void opt_note_recompute(const struct args *args, const struct hypar_plan *plan,
+                        enum hypar_recompute asked);
+
 /* Threads of each rank. */
 static inline int opt_threads(const struct args *args)
 {

@@ -46,8 +46,10 @@ HYPAR_API enum hypar_status hypar_emit_command(const struct hypar_plan *plan,
 HYPAR_API enum hypar_status hypar_emit_check(const struct hypar_plan *plan, const char *target,
                                              struct hypar_error *err);
 
-/* What one should know who runs such a plan there; NULL: nothing. The text is static. */
-HYPAR_API const char *hypar_emit_note(const struct hypar_plan *plan, const char *target);
+/* What one should know who runs such a plan there: the i-th of that, from 0, into `text` (512
+ * bytes are enough). False: there is no more. */
+HYPAR_API bool hypar_emit_note(const struct hypar_plan *plan, const char *target, int i,
+                               char *text, size_t size);
 
 /* The plan that differs least from one that the target cannot run, of those that are looked at:
  * with refused axes left unsplit, or else from a layout. `differing`: operators that are

@@ -166,12 +166,12 @@ enum hypar_status hp_target_runs(const struct target *target, const struct hypar
     return target->check(target, plan, err);
 }
 
-const char *hypar_emit_note(const struct hypar_plan *plan, const char *target)
+bool hypar_emit_note(const struct hypar_plan *plan, const char *target, int i, char *text,
+                     size_t size)
 {
     const struct target *row;
-    if (hp_find_target(&row, target, NULL) != HYPAR_OK || !row->note)
-        return NULL;
-    return row->note(plan);
+    return hp_find_target(&row, target, NULL) == HYPAR_OK && row->note &&
+           row->note(plan, i, text, size);
 }
 
 enum hypar_status hypar_emit_check(const struct hypar_plan *plan, const char *target,

@@ -17,8 +17,8 @@ struct target {
     unsigned schedules; /* that it has (bit: enum hypar_schedule_kind) */
     /* Can it run some plan of the graph? NULL: of any graph. HYPAR_INFEASIBLE. */
     enum hypar_status (*takes)(const struct hypar_graph *graph, struct hypar_error *err);
-    /* What one should know who runs the plan; NULL: nothing. */
-    const char *(*note)(const struct hypar_plan *plan);
+    /* As hypar_emit_note(); NULL: there is nothing to know. */
+    bool (*note)(const struct hypar_plan *plan, int i, char *text, size_t size);
     /* The axes of an operator that may be split; NULL: those of layouts. */
     axis_set (*axes)(const struct hypar_graph *graph, int op);
     /* By operator of a graph, whether a stage may begin with it; NULL: with any. */

@@ -90,6 +90,9 @@ void hp_fold_rows(struct arena *arena, struct table_rows *rows);
 /* Write it (torch_write.c). */
 void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, FILE *to);
 
+/* struct target's `note`. */
+bool hp_torch_note(const struct hypar_plan *plan, int i, char *text, size_t size);
+
 /* Can it be written? HYPAR_INFEASIBLE, with operator and axis, if PyTorch cannot run it. */
 enum hypar_status hp_check_torch(const struct hypar_plan *plan, struct hypar_error *err);
 

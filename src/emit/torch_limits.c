@@ -367,16 +367,6 @@ static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_err
                    "the model itself, by python -m hypar.torch");
 }
 
-static const char *note(const struct hypar_plan *plan)
-{
-    const struct hypar_graph *graph = plan->graph;
-    if (graph->n_modules == 0)
-        return "the graph does not tell PyTorch's modules: the script is for a model whose "
-               "modules are named like its operators (python -m hypar.torch makes the graph of "
-               "a model)";
-    return NULL;
-}
-
 const struct target hp_target_torch = {
     .name = "torch",
     .title = "PyTorch",
@@ -387,7 +377,7 @@ const struct target hp_target_torch = {
     .schedules = 1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_GPIPE |
                  1 << HYPAR_SCHEDULE_1F1B | 1 << HYPAR_SCHEDULE_INTERLEAVED,
     .takes = takes,
-    .note = note,
+    .note = hp_torch_note,
     .axes = op_axes,
     .borders = hp_torch_borders,
     .quick = true,

@@ -269,6 +269,15 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
     return problem;
 }
 
+/* What else there is where no plan was found that the target can run. */
+static void point_at_nearest(const struct target *target, struct hypar_error *err)
+{
+    size_t n = strlen(err->text);
+    snprintf(err->text + n, sizeof err->text - n,
+             " (or plan without --for, then 'hypar export --to %s --nearest FILE')",
+             target->name);
+}
+
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
                                const struct hypar_search_options *options,
@@ -334,6 +343,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         hypar_found_free(*out);
         *out = NULL;
     }
+    if (status == HYPAR_INFEASIBLE && target && err)
+        point_at_nearest(target, err);
     hypar_plan_free(start);
     hp_arena_free(&arena);
     return status;

@@ -146,11 +146,11 @@ $ hypar plan vgg11 --on full:4 --planner hypar --for torch -q | head -3; hypar p
 >   "for": "torch",
 
 $ hypar plan vgg11 --on full:4 --planner zb-h1 --for torch
-> hypar: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
+> hypar: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved (or plan without --for, then 'hypar export --to torch --nearest FILE')
 ? 1
 
 $ hypar plan lenet5 --on full:4 --planner 1f1b --for deepspeed
-> hypar: 1f1b: op 'conv1': axis 'n' is split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1)
+> hypar: 1f1b: op 'conv1': axis 'n' is split 2 ways, expected 4 parts, as in the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1) (or plan without --for, then 'hypar export --to deepspeed --nearest FILE')
 ? 1
 
 $ hypar plan vgg11 --on full:4 --for megatron -q
@@ -158,7 +158,7 @@ $ hypar plan vgg11 --on full:4 --for megatron -q
 ? 1
 
 $ hypar plan gpt2 --on full:4 --planner mp --for torch --batch 6 --micro-batches 4
-> hypar: mp: op 'h.0.attn.add': axis 'n' is split 4 ways in each of 4 micro-batches, PyTorch's have equal parts; expected a batch that they divide, not 6
+> hypar: mp: op 'h.0.attn.add': axis 'n' is split 4 ways in each of 4 micro-batches, PyTorch's have equal parts; expected a batch that they divide, not 6 (or plan without --for, then 'hypar export --to torch --nearest FILE')
 ? 1
 
 $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'

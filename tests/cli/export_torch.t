@@ -1,5 +1,9 @@
 A script for PyTorch, of a model that came from it: tests/cli/gpt2-torch.json is Hugging Face's in small. Stages, tensor and sequence parallelism.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 4 '"layout": {"tensor": 2, "pipeline": 2, "micro_batches": 4, "sequence_parallel": true}' > $TMP/3d.json; hypar export $TMP/3d.json --to torch
+> hypar: note: whole on each device: 'transformer.h.*.attn.c_attn', which computes
+>        several things at once that are taken apart behind it; a layer for each
+>        of them (queries, keys and values, or a gate and what it multiplies) is
+>        divided
 > """GPT2LMHeadModel, batch 8, on 4 devices: 2 stages, schedule 1f1b. Written by hypar; PyTorch alone is needed.
 >
 >     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
@@ -432,7 +436,7 @@ Batch norms have the statistics of all replicas, unless the plan says otherwise;
 $ for l in "" --local-bn; do hypar plan resnet18:image=32 --on full:2 --planner dp $l -qo $TMP/bn.json && hypar export $TMP/bn.json --to torch -q | grep -c synchronise; done; hypar import resnet18:image=32 --batch 2 -qo $TMP/bn1.json; sed 's/"bn1"/"batch_norm"/g' $TMP/bn1.json > $TMP/function.json; hypar plan $TMP/function.json --on full:2 --planner dp --for torch
 > 2
 > 0
-> hypar: dp: op 'batch_norm': a batch norm that is no module has the statistics of each replica's own samples in PyTorch; expected a plan with --local-bn
+> hypar: dp: op 'batch_norm': a batch norm that is no module has the statistics of each replica's own samples in PyTorch; expected a plan with --local-bn (or plan without --for, then 'hypar export --to torch --nearest FILE')
 ? 1
 
 nn.MultiheadAttention has queries, keys and values in one parameter: its columns are not cut in two, and the search does not.
@@ -440,6 +444,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/packed-torch.j
 > hypar: $TMP/packed.json: op 'attention.linear': axis 'k' is split 2 ways, PyTorch's MultiheadAttention has queries, keys and values in it; expected 3 parts or none
 >     "attention": {"in_proj_weight": [Shard(0)], "in_proj_bias": [Shard(0)]},
 > hypar: note: 1 of 2 devices has nothing to do
+> hypar: note: whole on each device: 'attention.linear', which computes several
+>        things at once that are taken apart behind it; a layer for each of them
+>        (queries, keys and values, or a gate and what it multiplies) is divided
 > PLACEMENTS = {  # over the tensor dimension of the mesh: parameters, and what modules take and give
 >     "embed": {"weight": [Shard(0)], "output": [Replicate()]},
 >     "up": {"input": [Replicate()], "weight": [Shard(0)], "bias": [Shard(0)]},

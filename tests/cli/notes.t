@@ -32,8 +32,22 @@ $ hypar import tests/data/untrained-head.json -o $TMP/graph.json >$TMP/out
 
 Recomputation of a network that has nothing to recompute is told.
 $ hypar plan lenet-c --on full:2 --planner dp --recompute full >$TMP/out
-> hypar: note: --recompute full: nothing is computed again; the network has no
+> hypar: note: recompute full: nothing is computed again; the network has no
 >        layers that repeat
+
+So it is where such a plan is exported, and what a tensor layout leaves whole both times.
+$ hypar plan tests/cli/packed-torch.json --on full:2 --planner 3d --tensor 2 --recompute full --for torch -o $TMP/whole.json >$TMP/out; hypar export $TMP/whole.json -o $TMP/whole.py
+> hypar: note: recompute full: nothing is computed again; the network has no
+>        layers that repeat
+> hypar: note: whole on each device: 'attention.linear', which computes several
+>        things at once that are taken apart behind it; a layer for each of them
+>        (queries, keys and values, or a gate and what it multiplies) is divided
+> hypar: note: whole on each device: 'attention.linear', which computes several
+>        things at once that are taken apart behind it; a layer for each of them
+>        (queries, keys and values, or a gate and what it multiplies) is divided
+> hypar: note: recompute full: nothing is computed again; the network has no
+>        layers that repeat
+> torchrun --nproc-per-node 2 $TMP/whole.py package.module:function
 
 Text is as wide as the terminal, 80 columns where there is none, and as COLUMNS says.
 $ hypar models gpt2 | head -n 2 | awk '{ if (length > most) most = length } END { print most <= 80 }'
