@@ -3,6 +3,7 @@
 The function returns the model and its arguments: a tensor, a tuple, or a dict of keywords."""
 import argparse
 import importlib
+import math
 import os
 import sys
 
@@ -88,6 +89,9 @@ def main():
             sys.stdout.write(made.json())
         elif args.output:
             made.write(args.output, args.weights)
+            numbers = sum(math.prod(p["shape"]) for p in made.params.values())
+            print(f"hypar.torch: {args.output}: {len(made.ops)} operators, {len(made.opaque)} of them opaque; {len(made.params)} parameters "
+                  f"of {numbers} numbers, batch {made.batch}", file=sys.stderr)
         if measured:
             measured.write(args.profile)
             print(f"hypar.torch: {measured.summary()}", file=sys.stderr)
