@@ -138,9 +138,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         if self.tried:
 >             return self.run(taken, batch)
 >         self.tried, buffers = True, {b: b.clone() for b in self.buffers()}
->         with torch.no_grad():  # first PyTorch tries what sizes there are, with memory as it comes: numbers of words must be some
->             for x in taken:
->                 x.zero_()
+>         for x in taken:  # first PyTorch tries what sizes there are, with memory as it comes: numbers of words must be some
+>             x.data.zero_()
 >         out = self.run(taken, batch)
 >         for b, before in buffers.items():  # statistics are not of that
 >             b.data.copy_(before)
