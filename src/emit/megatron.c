@@ -76,10 +76,14 @@ static void put_model(const struct transformer *t, FILE *to)
         fprintf(to, "--position-embedding-type rope\n--rotary-base %.0f\n", t->rotary_base);
     if (t->rms_norm)
         fputs("--normalization RMSNorm\n", to);
+    if (t->epsilon > 0)
+        fprintf(to, "--norm-epsilon %g\n", t->epsilon);
     if (t->gated && t->silu)
         fputs("--swiglu\n", to);
     if (!t->bias)
         fputs("--disable-bias-linear\n", to);
+    else if (t->no_bias)
+        fputs("# some linear layers have no bias here, there all have one\n", to);
     if (!t->tied)
         fputs("--untie-embeddings-and-output-weights\n", to);
     fputs("--attention-dropout 0.0\n", to); /* no operator has it */

@@ -368,11 +368,15 @@ static void put_own(const struct torch_script *s, FILE *to)
           "    \"\"\"Of a batch, the samples of this rank's replica.\"\"\"\n",
           to);
     if (s->data)
-        fprintf(to,
-                "    data = %s%s\n"
-                "    return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]"
-                "\n\n\n",
-                data_mesh(s), hp_torch_data_dims(s) > 1 ? "._flatten()" : "");
+        fprintf(
+            to,
+            "    data = %s%s\n"
+            "    if len(x) %% data.size():  # else means of unequal parts would be averaged\n"
+            "        raise ValueError(f\"{len(x)} samples, expected a multiple of "
+            "{data.size()}\")\n"
+            "    return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]"
+            "\n\n\n",
+            data_mesh(s), hp_torch_data_dims(s) > 1 ? "._flatten()" : "");
     else
         fputs("    return x.to(mesh.device_type)\n\n\n", to);
 }

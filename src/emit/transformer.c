@@ -57,6 +57,7 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
     case OP_LAYER_NORM:
         out->rms_norm = op->kind == OP_RMS_NORM;
         out->hidden = extent(op->nest, 'c');
+        out->epsilon = hp_attr(op->nest->attrs, ATTR_EPS, 0, 0);
         break;
     case OP_ROPE:
         out->rotary_base = hp_attr(op->nest->attrs, ATTR_THETA, 0, 10000);
@@ -65,6 +66,7 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
         if (!reads_attention(graph, op))
             out->ffn = extent(op->nest, 'c');
         out->bias |= op->tensor[2] >= 0;
+        out->no_bias |= op->tensor[2] < 0;
         break;
     case OP_MUL:
         out->gated = true;

@@ -9,10 +9,12 @@ struct transformer {
     int layers;
     int64_t hidden, ffn, heads, kv_heads, head, sequence, vocabulary;
     double rotary_base; /* 0: positions are learned */
-    bool causal, rms_norm, gated, bias;
-    bool silu; /* what gates, or stands between the two products */
-    bool gelu; /* ... or this */
-    bool tied; /* the output layer has the embedding's table */
+    double epsilon;     /* of its norms */
+    bool causal, rms_norm, gated;
+    bool bias, no_bias; /* linear layers have one, have none; both: some */
+    bool silu;          /* what gates, or stands between the two products */
+    bool gelu;          /* ... or this */
+    bool tied;          /* the output layer has the embedding's table */
     bool dropout;
 };
 

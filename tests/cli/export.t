@@ -21,6 +21,7 @@ $ hypar plan llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100
 > --position-embedding-type rope
 > --rotary-base 10000
 > --normalization RMSNorm
+> --norm-epsilon 1e-05
 > --swiglu
 > --disable-bias-linear
 > --untie-embeddings-and-output-weights

@@ -336,6 +336,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     data = mesh["data"]
+>     if len(x) % data.size():  # else means of unequal parts would be averaged
+>         raise ValueError(f"{len(x)} samples, expected a multiple of {data.size()}")
 >     return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]
 >
 >

@@ -13,7 +13,7 @@ while IFS='|' read -r _ what example files also _; do
     name=${example##hp_*_}
     echo "$files" | in_ticks | sort >"$dir/named"
     grep -rIlwiE -e "(OP_)?$example" src include cli python cmake tools tests docs examples README.md \
-        ARCHITECTURE.md | grep -v '^docs/tutorial-\|__pycache__' | sort >"$dir/found"
+        ARCHITECTURE.md | grep -v '^docs/tutorial-\|^tests/fuzz/corpus/\|__pycache__' | sort >"$dir/found"
     diff "$dir/named" "$dir/found" >"$dir/diff" || {
         echo "CONTRIBUTING.md names (<) other files for$what than have $example (>):"
         grep '^[<>]' "$dir/diff"

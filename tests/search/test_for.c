@@ -135,9 +135,10 @@ static void test_refused(void **state)
         struct hypar_search_options options = { .planner = planners[i], .target = "torch" };
         struct hypar_found *found;
         struct hypar_error err = { "" };
-        char text[128];
+        char text[200];
         snprintf(text, sizeof text,
-                 "PyTorch has no schedule '%s', expected gpipe, 1f1b, interleaved",
+                 "PyTorch has no schedule '%s', expected gpipe, 1f1b, interleaved (or plan "
+                 "without --for, then 'hypar export --to torch --nearest FILE')",
                  planners[i]);
         assert_int_equal(hypar_search(&found, graph, machine, &options, &err),
                          HYPAR_INFEASIBLE);

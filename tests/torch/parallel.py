@@ -234,6 +234,7 @@ CASES = [
     ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", "--for", "torch"]),  # modules are stages
     ("stages", "norms", 4, {"data": 2, "pipeline": 2, "micro_batches": 1, "schedule": "gpipe"}),
     ("mixed", "norms", 4, {"ops": [{"name": "*", "split": {"n": 4}}, {"name": "10", "split": {"n": 2, "k": 2}}]}),
+    ("dp", "vit", 4, {"data": 4}),
     ("3d", "gpt2", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2, "sequence_parallel": True}),
     ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
@@ -242,6 +243,7 @@ CASES = [
     ("hybrid", "gpt2", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2", "--recompute", "full", "--shard", "optimizer"]),
     ("hybrid", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID]),
     ("hybrid-stages", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2"]),
+    ("hybrid", "mlp", 4, ["--on", "full:4" + SLOW, *HYBRID]),
     ("hybrid", "vit", 4, ["--on", "full:4" + SLOW, *HYBRID, "--shard", "optimizer"]),
 ]
 
