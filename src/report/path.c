@@ -15,6 +15,7 @@ static const struct {
     [PATH_AGAIN] = { "recomputation", "recomputation" },
     [PATH_UPDATE] = { "update", "updating parameters" },
     [PATH_EXCHANGE] = { "exchange", "exchanges that nothing hides" },
+    [PATH_BESIDE] = { "exchange beside computing", "exchanges beside computing" },
     [PATH_BUBBLE] = { "bubble", "the pipeline's bubble" },
     [PATH_LAUNCH] = { "launches", "launching kernels" },
 };
@@ -55,7 +56,9 @@ static char *without_layers(struct arena *arena, const char *name)
 /* What the busiest device computes ------------------------------------------------------ */
 
 /* In a pipeline that is full the path goes from stage to stage, all of which compute; it waits
- * for others, in the bubble, only where the busiest device has nothing to do. */
+ * for others, in the bubble, only where the busiest device has nothing to do. So it is with
+ * exchanges: what the path sends while that device computes would not shorten the step by all
+ * of its time if it were faster. */
 struct busy {
     struct span {
         double start_s, end_s;
@@ -69,7 +72,7 @@ struct adding {
     const struct hypar_graph *graph;
     struct arena *arena;
     struct path_sum *sum;
-    struct busy busy;    /* of the busiest device, where there are stages */
+    struct busy busy;    /* of the busiest device */
     struct table rows;   /* by name of all that is in a row */
     const char **member; /* by row: the first of these; NULL: there are several */
     int member_capacity;
@@ -94,7 +97,7 @@ static struct busy busy_of(const struct hypar_sim *sim, struct arena *arena, int
 {
     struct busy busy = { 0 };
     struct hypar_sim_event e;
-    busy.has_stage = NEW(arena, bool, hypar_plan_stage_count(hypar_sim_plan(sim)));
+    busy.has_stage = NEW(arena, bool, hypar_plan_stage_count(hypar_sim_plan(sim)) + 1);
     for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++)
         if (e.device == device && e.kind != HYPAR_EVENT_COMM) {
             busy.span = GROW(arena, struct span, busy.span, busy.n, &busy.capacity);
@@ -181,13 +184,17 @@ static void add_segment(struct adding *a, const struct hypar_sim_segment *s)
     if (s->event >= 0)
         hypar_sim_event(a->sim, s->event, &e);
     double seconds = s->end_s - s->start_s, idle_s = 0;
-    if (s->kind == HYPAR_SEGMENT_COMPUTE && a->sum->busiest >= 0 && e.stage >= 0 &&
-        !a->busy.has_stage[e.stage])
+    if (s->kind == HYPAR_SEGMENT_COMPUTE && e.stage >= 0 && !a->busy.has_stage[e.stage])
         idle_s = seconds - busy_in(&a->busy, s->start_s, s->end_s);
     if (idle_s > 0)
         add_to_row(a, PATH_BUBBLE, s, &e, idle_s);
     if (idle_s < seconds)
         add_to_row(a, kind_of(s, &e), s, &e, seconds - idle_s);
+    if (s->kind == HYPAR_SEGMENT_EXCHANGE) {
+        double beside_s = busy_in(&a->busy, s->start_s, s->end_s);
+        a->sum->kind_s[PATH_BESIDE] += beside_s;
+        a->sum->kind_s[PATH_EXCHANGE] -= beside_s;
+    }
     a->sum->whole_s = s->end_s;
 }
 
@@ -201,15 +208,12 @@ static int by_time(const void *a, const void *b)
 
 struct path_sum hp_add_up_path(const struct hypar_sim *sim, struct arena *arena)
 {
-    struct path_sum sum = { .busiest = -1 };
+    struct path_sum sum = { .busiest = busiest_device(sim) };
     struct adding a = {
         .sim = sim, .graph = hypar_plan_graph(hypar_sim_plan(sim)), .arena = arena, .sum = &sum
     };
     struct hypar_sim_segment s;
-    if (hypar_plan_stage_count(hypar_sim_plan(sim)) > 1) {
-        sum.busiest = busiest_device(sim);
-        a.busy = busy_of(sim, arena, sum.busiest);
-    }
+    a.busy = busy_of(sim, arena, sum.busiest);
     for (int64_t i = 0; hypar_sim_segment(sim, i, &s); i++)
         add_segment(&a, &s);
     for (int i = 0; i < sum.n; i++)

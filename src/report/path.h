@@ -11,6 +11,7 @@ enum path_kind {
     PATH_AGAIN,   /* what is computed again */
     PATH_UPDATE,
     PATH_EXCHANGE, /* one exchange, or those of a tensor that repeated layers have */
+    PATH_BESIDE,   /* ... while the busiest device computes; its row is that of the exchange */
     PATH_BUBBLE,   /* other stages compute while the busiest device does not */
     PATH_LAUNCH,
     PATH_KINDS,
@@ -25,7 +26,7 @@ struct path_row {
 
 struct path_sum {
     double whole_s; /* the step, or of pipedream the window: the sum of all rows */
-    int busiest;    /* device, whose bubble is told; -1: the plan has no stages */
+    int busiest;    /* device, whose bubble is told, and beside whose computing exchanges are */
     double kind_s[PATH_KINDS];
     int n, capacity;
     struct path_row *row; /* the longest first */

@@ -5,7 +5,8 @@ $ cd $TMP && hypar explain alex.json
 > No plan of it takes less than 4.42 ms (arithmetic): the gap is 292 %. What has
 > to be done takes 4.42 ms, shared evenly by all devices (its arithmetic alone
 > 4.22 ms, its memory traffic 377 us).
-> It is bound by: exchanges that nothing hides 88.0 %, computing 12.0 %.
+> It is bound by: exchanges that nothing hides 73.4 %, exchanges beside computing
+> 14.7 %, computing 12.0 %.
 >
 > Found by hypar (least exchange, each layer dp or mp at each level of the
 > machine).
@@ -59,8 +60,9 @@ $ hypar explain examples/plans/pipeline.json
 > No plan of it takes less than 20.3 us (memory traffic): the gap is 785 %. What
 > has to be done takes 20.3 us, shared evenly by all devices (its arithmetic alone
 > 4.9 us, its memory traffic 18.8 us).
-> It is bound by: exchanges that nothing hides 49.5 %, computing 31.3 %, updating
-> parameters 18.2 %, the pipeline's bubble 1.0 %.
+> It is bound by: exchanges that nothing hides 48.0 %, computing 31.3 %, updating
+> parameters 18.2 %, exchanges beside computing 1.5 %, the pipeline's bubble
+> 1.0 %.
 >
 > critical path                                            time   share  in queues
 > exchange       all-reduce gradient of fc2.w           84.9 us  47.2 %          -
@@ -143,8 +145,8 @@ Pipedream's path is that of the window that is simulated.
 $ hypar explain examples/plans/pipedream.json --operators 1
 > mlp:784-1024-1024-10, batch 128, fp32, on 4 devices: a step takes 115 us
 > The path is that of the window of 45 minibatches, 5.18 ms.
-> It is bound by: exchanges that nothing hides 58.4 %, computing 38.5 %, updating
-> parameters 3.1 %.
+> It is bound by: exchanges that nothing hides 45.9 %, computing 38.5 %, exchanges
+> beside computing 12.5 %, updating parameters 3.1 %.
 >
 > critical path                                   time   share  in queues
 > computing      linear                        1.97 ms  38.0 %     513 us
@@ -263,7 +265,7 @@ $ cd $TMP && sed -n 's/.*"start_s": \([^,]*\), "end_s": \([^,]*\),.*/\1 \2/p' ex
 As planned, but for what the command line says.
 $ cd $TMP && hypar explain alex.json --no-overlap --operators 1 | sed -n '1p;/^It is bound/p'
 > alexnet, batch 64, fp32, on 8 devices: a step takes 22.6 ms
-> It is bound by: exchanges that nothing hides 73.7 %, computing 25.8 %, updating
+> It is bound by: exchanges that nothing hides 73.3 %, computing 25.8 %, updating
 
 Why a planner chose what it chose: the plans of the others, as they were simulated.
 $ cd $TMP && hypar plan lenet5 --batch 64 --on cluster:2x2,inter=1GB/s --memory 4GB -q -o auto.json && hypar explain auto.json --operators 1 | sed -n '/^Found/,/^$/p'
