@@ -250,7 +250,8 @@ static enum hypar_status plan_exhaustive(const struct planner *self,
 
 const struct planner hp_planner_exhaustive = {
     .info = { "exhaustive", "every aligned plan of a small problem: the best of these", "",
-              .exact = "no aligned plan has a shorter step", .small_only = true },
+              .exact = "no aligned plan that divides what operators write is faster",
+              .small_only = true },
     .plan = plan_exhaustive,
     .not_in_auto = true,
     .checks_memory = true,

@@ -85,9 +85,9 @@ $ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
 > lenet-c, batch 256: 16 choices of H1 on htree:16
 >
 > choice     step  gain  speedup  exchange   energy  better  levels
-> best    7.08 ms  2.42     5.95   18.8 MB  83.1 mJ       0  0000/0000/0011/0010
-> hypar   8.51 ms  2.01     4.95   18.7 MB  81.6 mJ       1  0011/0000/0011/0010
-> dp      17.1 ms     1     2.46   51.7 MB   116 mJ       8  0000/0000/0000/0000
+> best    7.08 ms  2.42     5.73   18.8 MB  83.1 mJ       0  0000/0000/0011/0010
+> hypar   8.51 ms  2.01     4.77   18.7 MB  81.6 mJ       1  0011/0000/0011/0010
+> dp      17.1 ms     1     2.37   51.7 MB   116 mJ       8  0000/0000/0000/0000
 >
 > On htree:16 1 of 16 choices is better than that of hypar, the best by 20 %.
 > Gain over data parallel, speedup over one device; better: how many choices are
@@ -205,12 +205,12 @@ $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-ene
 > lenet5, batch 32: 4 machines like torus:2x2
 >
 > latency dram-energy choice    step gain speedup exchange  energy levels
->     1us       160pJ dp     15.9 us    1   0.659  1.48 MB 1.57 mJ 00000/00000
->     1us       640pJ dp     15.9 us    1   0.659  1.48 MB 3.81 mJ 00000/00000
->   100us       160pJ dp      220 us    1  0.0478  1.48 MB 1.59 mJ 00000/00000
->   100us       640pJ dp      220 us    1  0.0478  1.48 MB 3.83 mJ 00000/00000
+>     1us       160pJ dp     15.9 us    1    1.12  1.48 MB 1.57 mJ 00000/00000
+>     1us       640pJ dp     15.9 us    1    1.12  1.48 MB 3.81 mJ 00000/00000
+>   100us       160pJ dp      220 us    1  0.0815  1.48 MB 1.59 mJ 00000/00000
+>   100us       640pJ dp      220 us    1  0.0815  1.48 MB 3.83 mJ 00000/00000
 > machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,latency,dram-energy
-> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,0.6589274382165611,1480968,0.0015663403743999998,493648,1,1e-06,1.6e-10
+> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,1e-06,1.6e-10
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
 > lenet5, on torus:2x2: plans of dp or 1f1b
 >

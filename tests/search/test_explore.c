@@ -316,6 +316,20 @@ static const struct {
       "1376256 choices on 21 machines, expected at most 1048576" },
 };
 
+/* A simulated speedup is over a step that is simulated: on one device there is none. */
+static void one_device(void **state)
+{
+    (void)state;
+    struct study s = explore(
+        "lenet5", "full:2,device=h100",
+        &(struct hypar_explore_options){ .cost = HYPAR_COST_SIMULATED, .devices = "1,2" });
+    struct hypar_explore_site one = hypar_exploration_site(s.found, 0);
+    assert_int_equal(hypar_exploration_site_count(s.found), 2);
+    assert_true(one.one_device_s == one.dp.step_s);
+    assert_true(hypar_exploration_site(s.found, 1).one_device_s == one.one_device_s);
+    release(&s);
+}
+
 static void bad_lists(void **state)
 {
     (void)state;
@@ -397,10 +411,10 @@ static void pictures(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points),    cmocka_unit_test(ranks),
-        cmocka_unit_test(machines),  cmocka_unit_test(array_time),
-        cmocka_unit_test(bad_lists), cmocka_unit_test(bad_machines),
-        cmocka_unit_test(pictures),
+        cmocka_unit_test(points),       cmocka_unit_test(ranks),
+        cmocka_unit_test(machines),     cmocka_unit_test(array_time),
+        cmocka_unit_test(one_device),   cmocka_unit_test(bad_lists),
+        cmocka_unit_test(bad_machines), cmocka_unit_test(pictures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

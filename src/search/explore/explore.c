@@ -229,6 +229,8 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
         e->options.cost == HYPAR_COST_ARRAY
             ? site->text.dp.compute_s * hypar_machine_device_count(machine)
             : site->work.one_device_s;
+    if (e->options.cost == HYPAR_COST_SIMULATED)
+        TRY(hp_explore_one_device(e, site, &site->text.one_device_s, err));
     return plan(e, site, e->planner[0]->rules, false, &site->base, err);
 }
 

@@ -134,6 +134,11 @@ enum hypar_status hp_explore_evaluate(struct hypar_exploration *e, const struct 
                                       enum layer_type *types, struct hypar_explored *out,
                                       struct hypar_error *err);
 
+/* The step with everything on one device, simulated. */
+enum hypar_status hp_explore_one_device(const struct hypar_exploration *e,
+                                        const struct site *site, double *step_s,
+                                        struct hypar_error *err);
+
 /* Costs of a complete partition, which is laid out by these rules. */
 enum hypar_status hp_explore_cost(struct hypar_exploration *e, const struct site *site,
                                   const struct level_rules *rules,

@@ -85,6 +85,22 @@ static enum hypar_status simulated_cost(struct hypar_exploration *e, const struc
     return status;
 }
 
+enum hypar_status hp_explore_one_device(const struct hypar_exploration *e,
+                                        const struct site *site, double *step_s,
+                                        struct hypar_error *err)
+{
+    struct hypar_plan *plan =
+        hp_plan_new(e->graph, site->text.machine, &site->problem.settings);
+    struct hypar_sim *sim;
+    enum hypar_status status = hypar_simulate(&sim, plan, e->options.simulation, err);
+    if (status == HYPAR_OK) {
+        *step_s = hypar_sim_summary(sim).step_s;
+        hypar_sim_free(sim);
+    }
+    hypar_plan_free(plan);
+    return status;
+}
+
 enum hypar_status hp_explore_cost(struct hypar_exploration *e, const struct site *site,
                                   const struct level_rules *rules,
                                   const struct partition *partition, struct hypar_explored *out,
