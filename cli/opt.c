@@ -1,5 +1,3 @@
-#define _XOPEN_SOURCE 700 /* sigaltstack */
-
 #include "cli/opt.h"
 
 #include <assert.h>
@@ -7,13 +5,10 @@
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
-#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { MAX_OUTPUTS = 8 };
@@ -561,24 +556,6 @@ enum hypar_status opt_choices_of(const struct args *args, const struct hypar_pla
     return choose_numbers(args, how, err);
 }
 
-void opt_note_precision(const struct args *args, const struct hypar_machine *machine,
-                        enum hypar_precision precision)
-{
-    bool bf16 = precision == HYPAR_BF16;
-    if (!bf16 && precision != HYPAR_FP16)
-        return;
-    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
-        const struct hypar_device *device = hypar_machine_device(machine, d);
-        double rate = bf16 ? device->bf16_op_per_s : device->fp16_op_per_s;
-        double other = bf16 ? device->fp16_op_per_s : device->bf16_op_per_s;
-        if (rate >= other)
-            continue;
-        opt_note(args, "%s computes %s at %.3g times the rate of %s", device->name,
-                 hypar_precision_text(precision), rate / other, bf16 ? "fp16" : "bf16");
-        return;
-    }
-}
-
 enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
                               struct hypar_error *err)
 {
@@ -643,78 +620,6 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     return status;
 }
 
-void opt_note(const struct args *args, const char *fmt, ...)
-{
-    static const char who[] = "hypar: ";
-    char text[2 * PATH_MAX];
-    int n = snprintf(text, sizeof text, "note: ");
-    va_list ap;
-    va_start(ap, fmt);
-    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
-    va_end(ap);
-    if (args->quiet)
-        return;
-    fputs(who, stderr);
-    hypar_report_text(stderr, hypar_clean_text(text), (int)strlen(who));
-}
-
-void opt_note_unused(const struct args *args, bool given, const char *option, const char *why)
-{
-    if (given)
-        opt_note(args, "%s: not used, as %s", option, why);
-}
-
-void opt_note_idle(const struct args *args, const struct hypar_plan *plan)
-{
-    int idle = hypar_plan_idle_devices(plan);
-    if (idle > 0)
-        opt_note(args, "%d of %d devices %s nothing to do", idle,
-                 hypar_machine_device_count(hypar_plan_machine(plan)),
-                 idle == 1 ? "has" : "have");
-}
-
-void opt_note_statistics(const struct args *args, const struct hypar_plan *plan)
-{
-    if (hypar_plan_divides_statistics(plan))
-        opt_note(args,
-                 "batch norms take the statistics of each micro-batch (of %d samples or more, "
-                 "unless --micro-batches asks for less): losses are not those of the whole "
-                 "batch, which --micro-batches 1 keeps together",
-                 HYPAR_LEAST_NORM_SAMPLES);
-}
-
-void opt_note_target(const struct args *args, const struct hypar_plan *plan, const char *target)
-{
-    char text[512];
-    for (int i = 0; hypar_emit_note(plan, target, i, text, sizeof text); i++)
-        opt_note(args, "%s", text);
-}
-
-void opt_note_recompute(const struct args *args, const struct hypar_plan *plan,
-                        enum hypar_recompute asked)
-{
-    int n = hypar_graph_op_count(hypar_plan_graph(plan)), op = 0;
-    while (op < n && !hypar_plan_recompute(plan, op))
-        op++;
-    if (op < n || asked == HYPAR_RECOMPUTE_NONE)
-        return;
-    opt_note(args, "recompute %s: nothing is computed again; the network has no %s",
-             hypar_recompute_text(asked),
-             asked == HYPAR_RECOMPUTE_FULL
-                 ? "layers that repeat"
-                 : "attention that is written out as products and a softmax (--recompute full "
-                   "is of whole layers)");
-}
-
-void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
-{
-    if (args->profile && m->asked && !m->measured && !m->interpolated && !m->calibrated)
-        opt_note(args,
-                 "%s: knows none of the %d passes of this step, nor its devices' "
-                 "efficiency; no measured time was used",
-                 args->profile, m->passes);
-}
-
 enum hypar_format opt_format(const struct args *args)
 {
     return args->json ? HYPAR_JSON : HYPAR_TEXT;
@@ -723,120 +628,6 @@ enum hypar_format opt_format(const struct args *args)
 const char *opt_output(const struct args *args)
 {
     return args->output ? args->output : "-";
-}
-
-/* The signals that do not end a process, or not for good; SIGXFSZ is an error of writing. */
-static bool is_harmless(int number)
-{
-    static const int harmless[] = { SIGCHLD, SIGCONT, SIGSTOP,  SIGTSTP, SIGTTIN,
-                                    SIGTTOU, SIGURG,  SIGWINCH, SIGXFSZ };
-    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++)
-        if (harmless[i] == number)
-            return true;
-    return false;
-}
-
-/* The signal does what it does by default once this returns: until then it waits, as do others.
- */
-static void remove_unfinished(int number)
-{
-    hypar_output_remove_unfinished();
-    signal(number, SIG_DFL);
-    raise(number);
-}
-
-/* Not SA_RESETHAND: the system takes the handler away before it makes a second signal wait, and
- * one that comes between the two, as `timeout` sends it, would end the process at once. What
- * is not as by default stays: nohup ignores, a sanitizer reports. */
-void opt_catch_signals(void)
-{
-    static char stack[1 << 16]; /* for a stack that has overflowed */
-    struct sigaction was, now = { .sa_flags = SA_ONSTACK };
-    now.sa_handler = remove_unfinished;
-    sigfillset(&now.sa_mask);
-    sigaltstack(&(stack_t){ .ss_sp = stack, .ss_size = sizeof stack }, NULL);
-    for (int number = 1; number <= SIGRTMAX; number++)
-        if (!is_harmless(number) && sigaction(number, NULL, &was) == 0 &&
-            was.sa_handler == SIG_DFL)
-            sigaction(number, &now, NULL);
-    signal(SIGXFSZ, SIG_IGN);
-}
-
-/* Has a search been told to stop? */
-static volatile sig_atomic_t stopped;
-
-/* Two at once are one: `timeout` sends its signal to the command, and to its group. */
-enum { AT_ONCE_MS = 50 };
-
-static void stop_search(int number)
-{
-    static volatile sig_atomic_t first_ms;
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    int now_ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000);
-    if (stopped && (now_ms < first_ms || now_ms > first_ms + AT_ONCE_MS))
-        remove_unfinished(number);
-    if (!stopped)
-        first_ms = now_ms;
-    stopped = 1;
-}
-
-static const int stopping[] = { SIGINT, SIGTERM };
-
-static void handle_stopping(void (*handler)(int))
-{
-    for (size_t i = 0; i < sizeof stopping / sizeof stopping[0]; i++) {
-        struct sigaction was, now = { .sa_flags = SA_RESTART };
-        now.sa_handler = handler;
-        sigfillset(&now.sa_mask);
-        if (sigaction(stopping[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-            sigaction(stopping[i], &now, NULL);
-    }
-}
-
-const volatile sig_atomic_t *opt_stop_on_signals(void)
-{
-    handle_stopping(stop_search);
-    return &stopped;
-}
-
-void opt_end_on_signals(void)
-{
-    handle_stopping(remove_unfinished);
-}
-
-static volatile sig_atomic_t out_of_time;
-
-static void stop_in_time(int number)
-{
-    (void)number;
-    out_of_time = 1;
-    stopped = 1;
-}
-
-void opt_stop_after(double seconds)
-{
-    struct sigaction now = { .sa_flags = SA_RESTART };
-    double whole = floor(seconds < 1e9 ? seconds : 1e9);
-    struct itimerval timer = { .it_value = { (time_t)whole,
-                                             (suseconds_t)(1e6 * (seconds - whole)) } };
-    if (seconds > 1e9)
-        timer.it_value.tv_usec = 0;
-    now.sa_handler = stop_in_time;
-    sigfillset(&now.sa_mask);
-    sigaction(SIGALRM, &now, NULL);
-    setitimer(ITIMER_REAL, &timer, NULL);
-}
-
-bool opt_out_of_time(void)
-{
-    return out_of_time;
-}
-
-void opt_note_interrupted(const struct args *args, const char *what)
-{
-    if (stopped && !out_of_time)
-        opt_note(args, "interrupted: %s", what);
 }
 
 /* Written, and waiting for the rest of the command. */

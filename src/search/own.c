@@ -30,26 +30,26 @@ struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
 }
 
 /* What a planner reports goes on to who asked for it, and the last of it is its effort. */
-struct heard {
+struct reported {
     const struct hypar_search_options *asked;
     struct hypar_search_progress last;
     bool any;
 };
 
-static void hear(void *who, const struct hypar_search_progress *progress)
+static void pass_on_progress(void *who, const struct hypar_search_progress *progress)
 {
-    struct heard *heard = who;
-    heard->last = *progress;
-    heard->any = true;
-    if (heard->asked->progress)
-        heard->asked->progress(heard->asked->who, progress);
+    struct reported *reported = who;
+    reported->last = *progress;
+    reported->any = true;
+    if (reported->asked->progress)
+        reported->asked->progress(reported->asked->who, progress);
 }
 
-static void note_effort(struct hypar_search_info *info, const struct heard *heard)
+static void note_effort(struct hypar_search_info *info, const struct reported *reported)
 {
-    info->evaluated = heard->any ? heard->last.proposals : -1;
-    info->proposals = heard->last.proposals;
-    info->accepted = heard->last.accepted;
+    info->evaluated = reported->any ? reported->last.proposals : -1;
+    info->proposals = reported->last.proposals;
+    info->accepted = reported->last.accepted;
 }
 
 /* What is found has the settings that were asked for, whatever it was made from. */
@@ -59,9 +59,9 @@ static enum hypar_status plan_own(const struct planner *self, const struct probl
     const struct hypar_planner *row = self->own;
     struct hypar_plan *plan = NULL;
     struct hypar_search_options options = *problem->options;
-    struct heard heard = { .asked = problem->options };
-    options.progress = hear;
-    options.who = &heard;
+    struct reported reported = { .asked = problem->options };
+    options.progress = pass_on_progress;
+    options.who = &reported;
     options.clip = 0; /* what is found is clipped in the end, as every planner's plan */
     struct hypar_error why = { "" }; /* nothing that was written before is its reason */
     enum hypar_status status =
@@ -78,7 +78,7 @@ static enum hypar_status plan_own(const struct planner *self, const struct probl
     if (status == HYPAR_OK) {
         found->plan = hp_plan_copy_with(plan, &problem->settings);
         found->info.chooses = true;
-        note_effort(&found->info, &heard);
+        note_effort(&found->info, &reported);
         hp_divide_batch(problem, found->plan); /* before it is judged */
         status = hp_judge(problem, found, err);
     }

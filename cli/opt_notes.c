@@ -1,0 +1,96 @@
+/* Notes: what a command has to say beside its result, on standard error. */
+#include "cli/opt.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+void opt_note(const struct args *args, const char *fmt, ...)
+{
+    static const char who[] = "hypar: ";
+    char text[2 * PATH_MAX];
+    int n = snprintf(text, sizeof text, "note: ");
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(text + n, sizeof text - (size_t)n, fmt, ap);
+    va_end(ap);
+    if (args->quiet)
+        return;
+    fputs(who, stderr);
+    hypar_report_text(stderr, hypar_clean_text(text), (int)strlen(who));
+}
+
+void opt_note_unused(const struct args *args, bool given, const char *option, const char *why)
+{
+    if (given)
+        opt_note(args, "%s: not used, as %s", option, why);
+}
+
+void opt_note_idle(const struct args *args, const struct hypar_plan *plan)
+{
+    int idle = hypar_plan_idle_devices(plan);
+    if (idle > 0)
+        opt_note(args, "%d of %d devices %s nothing to do", idle,
+                 hypar_machine_device_count(hypar_plan_machine(plan)),
+                 idle == 1 ? "has" : "have");
+}
+
+void opt_note_statistics(const struct args *args, const struct hypar_plan *plan)
+{
+    if (hypar_plan_divides_statistics(plan))
+        opt_note(args,
+                 "batch norms take the statistics of each micro-batch (of %d samples or more, "
+                 "unless --micro-batches asks for less): losses are not those of the whole "
+                 "batch, which --micro-batches 1 keeps together",
+                 HYPAR_LEAST_NORM_SAMPLES);
+}
+
+void opt_note_target(const struct args *args, const struct hypar_plan *plan, const char *target)
+{
+    char text[512];
+    for (int i = 0; hypar_emit_note(plan, target, i, text, sizeof text); i++)
+        opt_note(args, "%s", text);
+}
+
+void opt_note_recompute(const struct args *args, const struct hypar_plan *plan,
+                        enum hypar_recompute asked)
+{
+    int n = hypar_graph_op_count(hypar_plan_graph(plan)), op = 0;
+    while (op < n && !hypar_plan_recompute(plan, op))
+        op++;
+    if (op < n || asked == HYPAR_RECOMPUTE_NONE)
+        return;
+    opt_note(args, "recompute %s: nothing is computed again; the network has no %s",
+             hypar_recompute_text(asked),
+             asked == HYPAR_RECOMPUTE_FULL
+                 ? "layers that repeat"
+                 : "attention that is written out as products and a softmax (--recompute full "
+                   "is of whole layers)");
+}
+
+void opt_note_profile(const struct args *args, const struct hypar_sim_measured *m)
+{
+    if (args->profile && m->asked && !m->measured && !m->interpolated && !m->calibrated)
+        opt_note(args,
+                 "%s: knows none of the %d passes of this step, nor its devices' "
+                 "efficiency; no measured time was used",
+                 args->profile, m->passes);
+}
+
+void opt_note_precision(const struct args *args, const struct hypar_machine *machine,
+                        enum hypar_precision precision)
+{
+    bool bf16 = precision == HYPAR_BF16;
+    if (!bf16 && precision != HYPAR_FP16)
+        return;
+    for (int d = 0; d < hypar_machine_device_count(machine); d++) {
+        const struct hypar_device *device = hypar_machine_device(machine, d);
+        double rate = bf16 ? device->bf16_op_per_s : device->fp16_op_per_s;
+        double other = bf16 ? device->fp16_op_per_s : device->bf16_op_per_s;
+        if (rate >= other)
+            continue;
+        opt_note(args, "%s computes %s at %.3g times the rate of %s", device->name,
+                 hypar_precision_text(precision), rate / other, bf16 ? "fp16" : "bf16");
+        return;
+    }
+}
