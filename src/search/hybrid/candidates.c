@@ -57,7 +57,8 @@ static bool is_known(const struct candidates *s, const struct candidate *c)
         const struct pipeline_shape *a = &s->candidate[i].shape, *b = &c->shape;
         if (s->candidate[i].step_s == c->step_s && a->n_devices == b->n_devices &&
             a->groups == b->groups && a->chunks == b->chunks && a->schedule == b->schedule &&
-            a->step.micro_batches == b->step.micro_batches && a->step.shard == b->step.shard)
+            a->step.micro_batches == b->step.micro_batches && a->step.shard == b->step.shard &&
+            a->step.far_ahead == b->step.far_ahead)
             return true;
     }
     return false;
@@ -146,6 +147,11 @@ static void try_shards(struct candidates *s, struct pipeline_shape shape)
         shape.step.shard = (enum hypar_shard)shard;
         try_directions(s, shape);
     }
+    shape.step.far_ahead =
+        shape.step.shard == HYPAR_SHARD_PARAMETERS &&
+        hp_gathers_are_late(&s->h, 0, shape.n_devices, shape.step.micro_batches);
+    if (shape.step.far_ahead)
+        try_directions(s, shape);
 }
 
 /* More and more micro-batches, until they have made it worse twice. */

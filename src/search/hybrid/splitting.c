@@ -160,6 +160,9 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
         int i = partition_of(s, cost->param_parts);
         sums->params[i][unit + 1] += cost->param_elements;
         sums->weighted[unit + 1]++;
+        s->last_elements[unit] = cost->param_elements;
+        if (!(s->first_elements[unit] > 0))
+            s->first_elements[unit] = cost->param_elements;
         sums->errors[unit + 1] += output_bytes(m, layout_of(m, submesh, s->state, op), op);
     }
     double touched = hp_touched_bytes(m, submesh, op, s->state[m->var_of[op]]);
@@ -168,19 +171,20 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
 
 /* Parameters of an operator and of those that follow are gathered while it is computed. */
 static void find_gathered(const struct submesh_model *m, const struct submesh *submesh,
-                          const struct units *units, int lo, int hi, struct splitting *s)
+                          const struct units *units, int lo, int hi, const struct splitting *s,
+                          int ahead, double *gathered)
 {
     const struct hypar_search_options *o = m->problem->options;
-    double window[GATHER_AHEAD + 1] = { 0 };
+    double window[GATHER_FAR_AHEAD + 1] = { 0 };
     double bytes = hp_param_bytes(o->precision, o->fp32_gradients, o->optimizer).weight;
     for (int op = units->first[lo], n = 0; op < units->first[hi]; op++) {
         double elements = hp_op_cost(m, submesh, s->state, op)->param_elements, sum = 0;
         if (!(elements > 0))
             continue;
-        window[n++ % (GATHER_AHEAD + 1)] = elements * bytes;
-        for (int i = 0; i <= GATHER_AHEAD; i++)
+        window[n++ % (ahead + 1)] = elements * bytes;
+        for (int i = 0; i <= ahead; i++)
             sum += window[i];
-        double *most = &s->gathered[units->of_op[op]];
+        double *most = &gathered[units->of_op[op]];
         *most = fmax(*most, sum);
     }
 }
@@ -260,6 +264,9 @@ void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
     s->border = NEW(arena, double, n + 1);
     s->peak = NEW(arena, double, n + 1);
     s->gathered = NEW(arena, double, n + 1);
+    s->gathered_far = NEW(arena, double, n + 1);
+    s->first_elements = NEW(arena, double, n + 1);
+    s->last_elements = NEW(arena, double, n + 1);
     for (int u = lo; u < hi; u++)
         for (int op = units->first[u]; op < units->first[u + 1]; op++)
             add_op(m, submesh, u, op, s);
@@ -267,7 +274,8 @@ void hp_sum_up_splitting(struct submesh_model *m, const struct submesh *submesh,
         if (units->of_op[m->term[t].first] >= lo && units->of_op[m->term[t].last] < hi)
             add_term(m, submesh, units, &m->term[t], s);
     find_borders(m, submesh, units, s);
-    find_gathered(m, submesh, units, lo, hi, s);
+    find_gathered(m, submesh, units, lo, hi, s, GATHER_AHEAD, s->gathered);
+    find_gathered(m, submesh, units, lo, hi, s, GATHER_FAR_AHEAD, s->gathered_far);
     for (int i = 0; i < N_PLAIN; i++)
         add_up(*plain[i], n);
     for (int w = 0; w < RECOMPUTE_WORDS; w++) {

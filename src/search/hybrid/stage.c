@@ -281,9 +281,10 @@ static double state_bytes(const struct weighing *w)
 /* What is gathered of parameters that are divided. */
 static double gathered_bytes(const struct weighing *w)
 {
+    const double *gathered = w->step->far_ahead ? w->s->gathered_far : w->s->gathered;
     double most = 0;
     for (int u = w->lo; u < w->hi && w->step->shard >= HYPAR_SHARD_PARAMETERS; u++)
-        most = fmax(most, w->s->gathered[u]);
+        most = fmax(most, gathered[u]);
     return most;
 }
 
@@ -308,6 +309,9 @@ struct tail {
     double sum_s, own_link_s; /* to sum all gradients; of that, on the links of a device */
     double last_s;            /* after the last gradient, at least */
     double update_s;
+    /* To gather parameters: of all operators, one after the other; of the first, and the last.
+     */
+    double gathers_s, first_gather_s, last_gather_s;
 };
 
 struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
@@ -326,6 +330,44 @@ struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
     };
 }
 
+/* To gather so many elements of parameters for one operator: half a sum over those who hold
+ * them. */
+static double gather_seconds(struct hybrid *h, int first, int n, int parts, double elements)
+{
+    struct line line = hp_sum_line(h, first, n, parts);
+    double bytes = elements * hp_precision_bytes(h->problem->options->precision);
+    if (!line.comm)
+        return 0;
+    const struct comm_way *way = hp_comm_best_way(line.comm, bytes);
+    return (way->fixed_s + bytes * way->s_per_byte) / 2;
+}
+
+bool hp_gathers_are_late(struct hybrid *h, int first, int n, int64_t micro_batches)
+{
+    if (!(h->weighted > 0))
+        return false;
+    double op_s = h->forward_s / h->weighted / n / (double)micro_batches;
+    return gather_seconds(h, first, n, 1, h->elements / h->weighted) > GATHER_AHEAD * op_s;
+}
+
+/* All operators are taken to have as many parameters in each of the partitions. */
+static void add_gathers(const struct weighing *w, struct tail *t)
+{
+    double weighted = between(w->s->sums.weighted, w->lo, w->hi), all = 0;
+    for (int i = 0; i < w->s->n_partitions; i++)
+        all += between(w->s->sums.params[i], w->lo, w->hi);
+    for (int i = 0; i < w->s->n_partitions; i++) {
+        double elements = between(w->s->sums.params[i], w->lo, w->hi);
+        const double of_op[] = { all / weighted, w->s->first_elements[w->lo],
+                                 w->s->last_elements[w->hi - 1] };
+        double *sum[] = { &t->gathers_s, &t->first_gather_s, &t->last_gather_s };
+        for (int k = 0; k < 3 && elements > 0; k++)
+            *sum[k] += (k == 0 ? weighted : 1) * elements / all *
+                       gather_seconds((struct hybrid *)w->h, w->place->first,
+                                      w->place->n_devices, w->s->partition[i], of_op[k]);
+    }
+}
+
 static struct tail tail_of(const struct weighing *w)
 {
     struct tail t = { 0 };
@@ -338,7 +380,20 @@ static struct tail tail_of(const struct weighing *w)
         t.last_s = fmax(t.last_s, elements > 0 ? cost.last_s : 0);
         t.update_s += elements * cost.update_s;
     }
+    if (w->step->shard >= HYPAR_SHARD_PARAMETERS)
+        add_gathers(w, &t);
     return t;
+}
+
+/* What parameters that come for one half of a micro-batch add to it. Nothing is computed before
+ * those of its first operator are there; those of others are asked for when the one so many
+ * before it is done: so many are under way at once. */
+static double wait_for_gathers(const struct weighing *w, const struct tail *t, double first_s,
+                               double links_s, double half_s)
+{
+    int ahead = w->step->far_ahead ? GATHER_FAR_AHEAD : GATHER_AHEAD;
+    double in_turn_s = (t->gathers_s + half_s) / (ahead + 1);
+    return fmax(first_s, fmax(links_s, in_turn_s) - half_s);
 }
 
 /* Exchanges wait for parameters that are on the same links, as often as there are some, and for
@@ -372,9 +427,10 @@ static void add_tail(const struct weighing *w, struct stage_choice *c)
         c->tail_s = t.update_s + t.last_s + t.sum_s / 2;
         break;
     default:
-        c->own_s += waiting_seconds(w, &t, c->own_s) + fmax(0, t.sum_s / 2 - forward_s) +
-                    fmax(0, t.sum_s - backward_s);
-        c->tail_s = t.update_s + t.last_s;
+        c->own_s += waiting_seconds(w, &t, c->own_s) +
+                    wait_for_gathers(w, &t, t.first_gather_s, t.sum_s / 2, forward_s) +
+                    wait_for_gathers(w, &t, t.last_gather_s, t.sum_s, backward_s);
+        c->tail_s = t.update_s + fmax(t.last_s, t.first_gather_s);
     }
     c->time_s = c->own_s + c->tail_s / (double)w->step->micro_batches;
 }
@@ -613,8 +669,15 @@ static const struct known_choice *choose_anew(struct hybrid *h, const struct ste
 static int first_known(struct hybrid *h, const struct step_shape *step,
                        const struct stage_place *place, int lo, int hi)
 {
-    int64_t key[] = { place->first, place->n_devices, place->size, step->micro_batches,
-                      step->shard,  step->apart,      lo,          hi };
+    int64_t key[] = { place->first,
+                      place->n_devices,
+                      place->size,
+                      step->micro_batches,
+                      step->shard,
+                      step->far_ahead,
+                      step->apart,
+                      lo,
+                      hi };
     int known = hp_table_get(&h->choice_keys, key, sizeof key);
     if (known < 0) {
         int64_t *kept = NEW(h->arena, int64_t, sizeof key / sizeof *key);
@@ -658,7 +721,7 @@ bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
 
 /* ---------------------------------------------------------------------------------------- */
 
-/* What each operator takes on one device, about. */
+/* What each operator takes on one device, about; sums of all. */
 static double *op_seconds(struct hybrid *h)
 {
     const struct hypar_graph *g = h->problem->graph;
@@ -669,6 +732,9 @@ static double *op_seconds(struct hybrid *h)
     for (int op = 0; op < g->n_ops && one; op++) {
         const struct op_cost *c = hp_op_cost(&h->model, one, state, op);
         op_s[op] = c->forward_s + c->backward_s;
+        h->forward_s += c->forward_s;
+        h->weighted += c->param_elements > 0;
+        h->elements += c->param_elements;
     }
     return op_s;
 }

@@ -25,9 +25,11 @@ enum { FEW_UNITS = 12, FEW_DEVICES = 64 };
  * `op_s`: what each operator takes, about. */
 struct units hp_units(const struct submesh_model *model, const double *op_s);
 
-/* GATHER_AHEAD: while small operators are computed, parameters of more than the next one have
- * to come, where they are divided. */
-enum { MOST_PARTITIONS = 16, RECOMPUTE_WORDS = 3, GATHER_AHEAD = 4 };
+enum { MOST_PARTITIONS = 16, RECOMPUTE_WORDS = 3 };
+
+/* Parameters that are divided are gathered so many operators before their turn: some, and more
+ * where operators are done sooner than parameters come from many devices. */
+enum { GATHER_AHEAD = 4, GATHER_FAR_AHEAD = 16 };
 
 /* [unit]: of all units before it. */
 struct unit_sums {
@@ -53,8 +55,11 @@ struct splitting {
     double *entering_s; /* [unit]: what it exchanges with earlier units of its stage */
     double *border;     /* [unit]: bytes that a device sends to it, if a stage begins there */
     /* [unit]: bytes while one of its operators is computed, with what operators before that, of
-     * the unit, have kept; of parameters that are gathered at once, where they are divided. */
-    double *peak, *gathered;
+     * the unit, have kept; of parameters that are gathered at once, where they are divided, if
+     * they are some operators ahead and if they are far ahead. */
+    double *peak, *gathered, *gathered_far;
+    /* [unit]: elements of parameters of its first operator that has some, and of its last. */
+    double *first_elements, *last_elements;
     int n_partitions;
     int partition[MOST_PARTITIONS];
 };
@@ -100,6 +105,7 @@ struct line {
 struct step_shape {
     int64_t micro_batches;
     enum hypar_shard shard;
+    bool far_ahead; /* divided parameters are gathered GATHER_FAR_AHEAD */
     bool apart; /* gradients of parameters are computed apart: what is computed again stays */
 };
 
@@ -136,7 +142,9 @@ struct hybrid {
     struct arena *arena;
     struct submesh_model model;
     struct units units;
-    double update_s;     /* of an element */
+    double update_s;                      /* of an element */
+    double forward_s, weighted, elements; /* of all operators on one device, of the whole batch;
+                                             those with parameters, and how many these are */
     double *state_bytes; /* [unit]: of parameters that units before it are the first to read */
     struct table submesh_keys, sum_keys, hop_keys;
     int n_submeshes, submesh_capacity, n_sums, sum_capacity, n_hops, hop_capacity;
@@ -174,6 +182,10 @@ struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
 
 /* What a device holds of an element of a parameter from step to step, if so many hold it. */
 double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, int holders);
+
+/* Do parameters that are divided over `n` devices from `first` on come too late, gathered
+ * GATHER_AHEAD, for operators of micro-batches that these devices compute? */
+bool hp_gathers_are_late(struct hybrid *h, int first, int n, int64_t micro_batches);
 
 /* What units lo .. hi - 1 take as a stage with operators in these states, in the fastest way
  * that fits (size 0: none does). Its splitting is taken from `arena`. */
