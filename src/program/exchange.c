@@ -113,26 +113,48 @@ static void mark_forced(struct finder *f)
     }
 }
 
-/* For each class: a device that has all, one that contributes anyway, one that reads, or the
- * first. */
+/* Of a sum in pieces: which of the copies of its class whoever reads the piece at hand has. */
+static int place_of_reader(const struct finder *f)
+{
+    const struct accesses_view *v = &f->view;
+    for (int c = 0; c < v->n_classes && f->cut.division != DIVIDE_NOT; c++)
+        for (int i = v->first[c], place = 0; i >= 0; i = v->next[i], place++)
+            if (mark_at(f, i)->flag & READS)
+                return place;
+    return 0;
+}
+
+/* Of the copies that a device has of a class the same one counts in every piece. */
+static int first_on_device(const struct finder *f, int class, int device)
+{
+    int i = f->view.first[class];
+    while (access_at(f, i)->device != device)
+        i = f->view.next[i];
+    return i;
+}
+
+/* For each class: a device that has all, one that contributes anyway, one that reads, or one in
+ * the place that the reader has in its class, so that readers in one place sum together. */
 static void choose_copies(struct finder *f, bool any_sufficient)
 {
     const struct accesses_view *v = &f->view;
     mark_forced(f);
+    int reader = place_of_reader(f);
     for (int c = 0; c < v->n_classes; c++) {
         int best = -1, best_rank = -1;
-        for (int i = v->first[c]; i >= 0; i = v->next[i]) {
+        for (int i = v->first[c], place = 0; i >= 0; i = v->next[i], place++) {
             unsigned flag = mark_at(f, i)->flag;
             unsigned rank = any_sufficient
                                 ? (flag & HAS_ALL ? 4 + (flag & CHOSEN) + (flag & READS) : 0)
                                 : (flag & CHOSEN) * 2 + (flag & READS);
+            rank = 2 * rank + (place == reader);
             if ((int)rank > best_rank) {
                 best = i;
                 best_rank = (int)rank;
             }
         }
         mark_at(f, best)->flag |= CHOSEN;
-        v->chosen[c] = best;
+        v->chosen[c] = first_on_device(f, c, access_at(f, best)->device);
     }
 }
 

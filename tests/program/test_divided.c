@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include <hypar/search.h>
+
 #include "program/lowering.h"
 #include "program/memory/memory.h"
 
@@ -192,11 +194,51 @@ static void with_tensor_parallelism(void **state)
     }
 }
 
+/* Devices that divide a layer have copies of a norm's gradient: for a sum in pieces each takes
+ * part in one group, with those that have its place in the other replicas. */
+static void copies_sum_in_groups(void **state)
+{
+    (void)state;
+    enum { REPLICAS = 4, TENSOR = 2 };
+    struct hypar_import_options import = { .batch = 8 };
+    struct hypar_search_options how = { .planner = "3d",
+                                        .layout = { .data = REPLICAS, .tensor = TENSOR },
+                                        .shard = HYPAR_SHARD_GRADIENTS,
+                                        .shard_given = true };
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+    struct hypar_found *found;
+    struct hypar_program *program;
+    struct hypar_error err;
+    int sums = 0;
+    if (hypar_import(&graph, "gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", &import, &err) ||
+        hypar_machine_read(&machine, "full:8", &err) ||
+        hypar_search(&found, graph, machine, &how, &err) ||
+        hypar_lower(&program, hypar_found_plan(found), NULL, &err))
+        fail_msg("%s", err.text);
+    const struct training_graph *k = &program->lowering->training;
+    for (int d = 0; d < k->n_exchanges + k->n_sums; d++) {
+        const struct pattern *p = hp_exchange_pattern(program->lowering, 0, d);
+        if (!k->exchange[d].place.grad || k->exchange[d].division == DIVIDE_NOT || !p->n_comms)
+            continue;
+        assert_in_range(p->n_comms, 1, TENSOR);
+        for (int c = 0; c < p->n_comms; c++)
+            assert_int_equal(p->comm[c].n_devices, REPLICAS);
+        sums++;
+    }
+    assert_true(sums > 0);
+    hypar_program_free(program);
+    hypar_found_free(found);
+    hypar_machine_free(machine);
+    hypar_graph_free(graph);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(whole_zoo),
         cmocka_unit_test(with_tensor_parallelism),
+        cmocka_unit_test(copies_sum_in_groups),
     };
     return cmocka_run_group_tests_name("program: what is divided", tests, NULL, NULL);
 }
