@@ -12,9 +12,12 @@ static const struct argp_option options[] = {
     { "mark", OPT_MARK, "LIST", 0, "whole choices to be ranked too: 0011/0010/0000/0011", 0 },
     { "devices", OPT_DEVICES, "LIST", 0, "numbers of devices: 16,48 or, doubling, 1..64", 0 },
     { "topology", OPT_TOPOLOGY, "LIST", 0, "topologies: htree,torus", 0 },
-    { "bandwidth", OPT_BANDWIDTH, "LIST", 0, "bandwidths of a link: 0.1GB/s,1.6Gb/s", 0 },
+    { "bandwidth", OPT_BANDWIDTH, "LIST", 0,
+      "bandwidths of a link: 0.1GB/s,1.6Gb/s or, doubling, 1GB/s..64GB/s", 0 },
     { "sweep", OPT_SWEEP, "WORD=LIST", 0,
-      "any figure of the machine's word: memory-bandwidth=1TB/s,2TB/s; can be given again", 0 },
+      "any figure of the machine's word: memory-bandwidth=1TB/s,3TB/s or, doubling, "
+      "memory-bandwidth=1TB/s..8TB/s; can be given again",
+      0 },
     { "planner", OPT_PLANNER, "LIST", 0,
       "planners to compare; the first fills in what is not explored (hypar,dp); of several "
       "batches whose plans (auto)",
@@ -31,7 +34,8 @@ static const struct argp_option options[] = {
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
       "choices: where time comes from: array (HyPar's accelerators), levels, paper (the one of "
-      "both that the device is for) or simulated (paper; with --sweep simulated)",
+      "both that the device is for) or simulated (paper; with --sweep of other figures than "
+      "bandwidth simulated)",
       0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,
@@ -48,13 +52,22 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* An enum hypar_explore_cost, in the order of its words; -1: not one of them. The paper's model
- * knows few of the figures that can be swept. */
+/* The paper's model knows few of the figures that can be swept. The bandwidth of links is one
+ * of them: --sweep bandwidth= is --bandwidth. */
+static bool sweeps_beyond_paper(const struct args *args)
+{
+    for (int i = 0; i < args->sweep.n; i++)
+        if (strncmp(args->sweep.text[i], "bandwidth=", strlen("bandwidth=")) != 0)
+            return true;
+    return false;
+}
+
+/* An enum hypar_explore_cost, in the order of its words; -1: not one of them. */
 static int cost_of(const struct args *args)
 {
     if (args->cost)
         return opt_find_word(OPT_COST, args->cost);
-    return args->sweep.n ? HYPAR_COST_SIMULATED : HYPAR_COST_AUTO;
+    return sweeps_beyond_paper(args) ? HYPAR_COST_SIMULATED : HYPAR_COST_AUTO;
 }
 
 static enum hypar_status read_cost(const struct args *args, enum hypar_explore_cost *cost,

@@ -50,8 +50,10 @@ struct hypar_explore_options {
     const char *mark;       /* "0011/0010/0000/0011,...": whole choices to be ranked too */
     const char *devices;    /* "1..64" (doubling), "16,48": sizes in place of the machine's */
     const char *topologies; /* "htree,torus" */
-    const char *bandwidths; /* "0.1GB/s,1.6Gb/s": of a link and direction */
-    const char *const *sweeps; /* "latency=1us,2us": any option of a word that is a number */
+    const char *bandwidths; /* "0.1GB/s,1.6Gb/s", "1GB/s..8GB/s" (doubling): of a link and
+                               direction */
+    const char *const *sweeps; /* "latency=1us,2us": any option of a word that is a number;
+                                  values as of bandwidths */
     int n_sweeps;
     const char *machine;  /* what it is called in reports; NULL: by its word */
     const char *planners; /* what is compared, the first fills in; NULL: "hypar,dp" */
@@ -104,6 +106,7 @@ struct hypar_explore_site {
     double bandwidth_bytes_per_s; /* of its slowest link; 0: it has none */
     double one_device_s;          /* a step on one device; of the mean speed if they differ */
     struct hypar_explored dp;     /* data parallel, to compare with */
+    bool has_dp; /* else the batch has too few samples for that, and dp counts parts of one */
 };
 
 HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *exploration);
@@ -123,7 +126,8 @@ struct hypar_explore_choice {
     const char *name;   /* "best", "hypar", "hypar joint", "dp", "marked" */
     const char *levels; /* a digit for each weighted layer, '/' between levels, H1 first */
     struct hypar_explored cost;
-    int64_t better; /* enumerated choices that are strictly better */
+    int64_t better;  /* enumerated choices that are strictly better */
+    const char *why; /* the planner has no plan, as hypar_search() says it: figures are NAN */
 };
 
 HYPAR_API const struct hypar_explore_choice *

@@ -106,6 +106,50 @@ const char *hp_axes_line(const struct axes *axes, int x, const struct axes_place
     return text;
 }
 
+/* Machines i and i - stride differ in one axis alone, whose values change every `stride`. */
+static bool has_effect(const struct axes *axes, int axis,
+                       bool (*same)(const void *who, int i, int j), const void *who)
+{
+    int stride = 1, n = 1;
+    for (int i = 0; i < axes->n; i++) {
+        n *= axes->axis[i].n_values;
+        stride *= i > axis ? axes->axis[i].n_values : 1;
+    }
+    for (int i = stride; i < n; i++)
+        if (i / stride % axes->axis[axis].n_values > 0 && !same(who, i, i - stride))
+            return true;
+    return false;
+}
+
+const char *hp_axes_without_effect(const struct axes *axes,
+                                   bool (*same)(const void *who, int i, int j), const void *who,
+                                   struct arena *arena)
+{
+    const char *text = "";
+    for (int i = 0; i < axes->n; i++)
+        if (!axes->axis[i].shapes && axes->axis[i].n_values > 1 &&
+            !has_effect(axes, i, same, who))
+            text = joined(arena, text, axes->axis[i].name);
+    return text;
+}
+
+bool hp_axes_of_energy(const struct axes *axes)
+{
+    int x = hp_axes_x(axes);
+    return x >= 0 && axes->axis[x].unit == HYPAR_UNIT_JOULES;
+}
+
+const char *hp_axes_topology_note(const struct axes *axes)
+{
+    for (int i = 0; i < axes->n; i++)
+        if (axes->axis[i].words && axes->axis[i].n_values > 1)
+            return "Topologies: in a collective a device sends to at most two others at a "
+                   "time. Over all their links at once, which is not simulated, large "
+                   "all-reduces would be up to (n-1)/2 times as fast on full:n, k times on a "
+                   "torus of k dimensions.";
+    return NULL;
+}
+
 const char *hp_machines_text(struct arena *arena, const char *name, int n)
 {
     return n == 1 ? name : hp_arena_printf(arena, "%d machines like %s", n, name);

@@ -43,6 +43,18 @@ int hp_axes_x(const struct axes *axes);
 const char *hp_axes_line(const struct axes *axes, int x, const struct axes_place *at,
                          const char *name, struct arena *arena);
 
+/* "latency, dram-energy": figures with several values that change nothing; "": there are none.
+ * same(who, i, j): is machine i told the same of as machine j? */
+const char *hp_axes_without_effect(const struct axes *axes,
+                                   bool (*same)(const void *who, int i, int j), const void *who,
+                                   struct arena *arena);
+
+/* Do pictures go along an energy, so that what they draw is energy, too? */
+bool hp_axes_of_energy(const struct axes *axes);
+
+/* What to know of simulated steps on different topologies; NULL: there is one. */
+const char *hp_axes_topology_note(const struct axes *axes);
+
 /* "htree:16"; of several machines "3 machines like htree:16". */
 const char *hp_machines_text(struct arena *arena, const char *name, int n);
 

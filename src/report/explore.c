@@ -1,6 +1,7 @@
 /* An exploration as text, as JSON, and every point of it as CSV. */
 #include <hypar/report.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -13,19 +14,22 @@
 enum { WIDEST_LEVELS = 64 }; /* longer ones are left to JSON and CSV */
 
 /* The paper has no energy of links, so that topologies are alike to it. */
-#define ONE_LINK                                                                              \
-    "Energy in closed form: a byte sent counts one link on every topology; --cost simulated " \
-    "counts each link that it crosses."
+#define ONE_LINK                                                                    \
+    "Energy in closed form: a byte sent counts one link on every topology. --cost " \
+    "simulated counts all of that, and each link that a byte crosses."
 
 static const struct {
     const char *word, *text;
 } costs[] = {
     [HYPAR_COST_ARRAY] = { "array",
                            "Times by the paper's model (HyPar's array): exchange after "
-                           "computation, bytes one after another. " ONE_LINK },
+                           "computation, bytes one after another; latency and the memory's "
+                           "bandwidth do not count. " ONE_LINK },
     [HYPAR_COST_LEVELS] = { "levels",
                             "Times by the paper's model (the machine's levels): "
-                            "exchange after computation, levels one after another. " ONE_LINK },
+                            "exchange after computation, levels one after another; the "
+                            "memory's bandwidth counts only on devices whose kernels were "
+                            "measured. " ONE_LINK },
     [HYPAR_COST_SIMULATED] = { "simulated",
                                "Times and energy of simulated steps, as 'hypar plan' and "
                                "'hypar simulate' tell them." },
@@ -99,6 +103,19 @@ static void heading(struct columns *table, struct arena *arena, const struct sha
         hp_cell(table, arena, "levels");
 }
 
+/* How many times as fast as data parallel; NAN: the batch is too small for that. */
+static double gain_of(const struct hypar_explore_site *site, const struct hypar_explored *cost)
+{
+    return site->has_dp ? site->dp.step_s / cost->step_s : NAN;
+}
+
+/* In place of the figures that a planner without a plan does not have. */
+static void empty_cells(struct columns *table, struct arena *arena, const struct shape *shape)
+{
+    for (int i = 0; i < 5 + shape->better + shape->fits + shape->levels; i++)
+        hp_cell(table, arena, "-");
+}
+
 static void row(struct columns *table, struct arena *arena, const struct shape *shape,
                 const struct hypar_explore_site *site, const struct hypar_explore_choice *c)
 {
@@ -106,8 +123,15 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
     struct axes_place place = place_of(site);
     hp_axes_cells(&shape->axes, &place, table, arena);
     hp_cell(table, arena, "%s", c->name);
+    if (c->why) {
+        empty_cells(table, arena, shape);
+        return;
+    }
     hp_quantity_cell(table, arena, c->cost.step_s, HYPAR_UNIT_SECONDS);
-    hp_cell(table, arena, "%.3g", site->dp.step_s / c->cost.step_s);
+    if (site->has_dp)
+        hp_cell(table, arena, "%.3g", gain_of(site, &c->cost));
+    else
+        hp_cell(table, arena, "-");
     hp_cell(table, arena, "%.3g", site->one_device_s / c->cost.step_s);
     hp_quantity_cell(table, arena, c->cost.comm_bytes, HYPAR_UNIT_BYTES);
     hp_quantity_cell(table, arena, c->cost.energy_j, HYPAR_UNIT_JOULES);
@@ -144,9 +168,59 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_exploratio
             0);
 }
 
+static bool same_cost(const struct hypar_explored *a, const struct hypar_explored *b)
+{
+    return a->step_s == b->step_s && a->comm_bytes == b->comm_bytes &&
+           a->energy_j == b->energy_j && a->state_bytes == b->state_bytes && a->fits == b->fits;
+}
+
+static bool same_choices(const void *who, int i, int j)
+{
+    const struct hypar_exploration *e = who;
+    int n_sites = hypar_exploration_site_count(e); /* fewer where it was stopped */
+    if (i >= n_sites || j >= n_sites)
+        return true;
+    for (int c = 0; c < hypar_exploration_site(e, i).n_choices; c++) {
+        const struct hypar_explore_choice *a = hypar_exploration_choice(e, i, c),
+                                          *b = hypar_exploration_choice(e, j, c);
+        if (!a->why != !b->why || (!a->why && !same_cost(&a->cost, &b->cost)))
+            return false;
+    }
+    return true;
+}
+
+static void tell_without_effect(FILE *to, struct arena *arena,
+                                const struct hypar_exploration *e, const struct shape *shape)
+{
+    bool simulated = hypar_exploration_options(e).cost == HYPAR_COST_SIMULATED;
+    const char *names = hp_axes_without_effect(&shape->axes, same_choices, e, arena);
+    if (*names)
+        hp_wrap(to,
+                hp_arena_printf(arena, "No effect on any row: %s%s.", names,
+                                simulated ? ""
+                                          : ", which the paper's model does not count; see "
+                                            "--cost simulated"),
+                0);
+}
+
+/* Why planners have no plan. */
+static void tell_refusals(FILE *to, struct arena *arena, const struct hypar_exploration *e)
+{
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++) {
+            const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
+            if (choice->why)
+                hp_wrap(to,
+                        hp_arena_printf(arena, "No plan on %s: %s.",
+                                        hypar_exploration_site(e, s).word, choice->why),
+                        0);
+        }
+}
+
 static void explain(FILE *to, struct arena *arena, const struct hypar_exploration *e,
                     const struct shape *shape)
 {
+    const char *topologies = hp_axes_topology_note(&shape->axes);
     const struct hypar_graph *graph = hypar_exploration_graph(e);
     enum hypar_explore_cost cost = hypar_exploration_options(e).cost;
     int most = 0;
@@ -164,6 +238,10 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
                         shape->better ? "; better: how many choices are strictly better" : ""),
         0);
     hp_wrap(to, costs[cost].text, 0);
+    if (topologies && cost == HYPAR_COST_SIMULATED)
+        hp_wrap(to, topologies, 0);
+    tell_without_effect(to, arena, e, shape);
+    tell_refusals(to, arena, e);
     if (graph->batch < most && cost != HYPAR_COST_SIMULATED)
         hp_wrap(to,
                 hp_arena_printf(arena,
@@ -223,10 +301,12 @@ static void put_choice(struct json_writer *w, const struct hypar_explore_site *s
 {
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "choice", c->name);
+    if (c->why)
+        hp_json_put_string(w, "why", c->why);
     hp_json_put_number(w, "step_s", c->cost.step_s);
     hp_json_put_number(w, "compute_s", c->cost.compute_s);
     hp_json_put_number(w, "comm_s", c->cost.comm_s);
-    hp_json_put_number(w, "gain", site->dp.step_s / c->cost.step_s);
+    hp_json_put_number(w, "gain", gain_of(site, &c->cost));
     hp_json_put_number(w, "speedup", site->one_device_s / c->cost.step_s);
     hp_json_put_number(w, "comm_bytes", c->cost.comm_bytes);
     hp_json_put_number(w, "energy_j", c->cost.energy_j);
@@ -249,7 +329,7 @@ static void put_site(struct json_writer *w, const struct hypar_exploration *e, i
     hp_json_put_int(w, "devices", hypar_machine_device_count(site.machine));
     hp_json_put_number(w, "bandwidth_bytes_per_s", site.bandwidth_bytes_per_s);
     hp_json_put_number(w, "one_device_s", site.one_device_s);
-    hp_json_put_number(w, "dp_s", site.dp.step_s);
+    hp_json_put_known(w, "dp_s", site.has_dp, site.dp.step_s);
     hp_json_put_int(w, "points", site.n_points);
     hp_json_begin_array(w, "choices", false);
     for (int c = 0; c < site.n_choices; c++)
@@ -297,14 +377,16 @@ static void csv_line(struct csv_writer *csv, const struct axes *axes,
     hp_csv_number(csv, hypar_machine_device_count(site->machine));
     hp_csv_plain(csv, choice);
     hp_csv_plain(csv, levels);
-    hp_csv_number(csv, cost->step_s);
-    hp_csv_number(csv, cost->compute_s);
-    hp_csv_number(csv, cost->comm_s);
-    hp_csv_number(csv, site->dp.step_s / cost->step_s);
-    hp_csv_number(csv, site->one_device_s / cost->step_s);
-    hp_csv_number(csv, cost->comm_bytes);
-    hp_csv_number(csv, cost->energy_j);
-    hp_csv_number(csv, cost->state_bytes);
+    double figures[] = { cost->step_s,
+                         cost->compute_s,
+                         cost->comm_s,
+                         gain_of(site, cost),
+                         site->one_device_s / cost->step_s,
+                         cost->comm_bytes,
+                         cost->energy_j,
+                         cost->state_bytes };
+    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
+        hp_csv_known(csv, !isnan(figures[i]), figures[i]);
     hp_csv_number(csv, cost->fits);
     hp_axes_csv(axes, &(struct axes_place){ site->shape, site->value }, csv);
     hp_csv_end(csv);

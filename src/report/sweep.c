@@ -221,6 +221,27 @@ static const char *best_text(struct arena *arena, const struct shape *shape,
                            hp_metric(b, most->samples_per_s), place_text(arena, most, shape));
 }
 
+static bool same_point(const struct hypar_sweep_point *a, const struct hypar_sweep_point *b)
+{
+    return a->verdict == b->verdict && a->step_s == b->step_s &&
+           a->comm_bytes == b->comm_bytes && a->energy_j == b->energy_j &&
+           a->memory_bytes == b->memory_bytes && a->limit_bytes == b->limit_bytes;
+}
+
+/* Points of machines i and j, batch by batch. */
+static bool same_points(const void *who, int i, int j)
+{
+    const struct hypar_sweep *s = who;
+    const struct hypar_machine *first = hypar_sweep_point(s, 0)->machine;
+    int n = 0;
+    while (n < hypar_sweep_count(s) && hypar_sweep_point(s, n)->machine == first)
+        n++;
+    for (int b = 0; b < n; b++)
+        if (!same_point(hypar_sweep_point(s, i * n + b), hypar_sweep_point(s, j * n + b)))
+            return false;
+    return true;
+}
+
 /* What stands out, and what the marks mean. */
 static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                     const struct shape *shape)
@@ -256,6 +277,11 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                 micro ? " / micro-batches" : "",
                 closed ? " ~: in closed form, as simulating takes long." : "",
                 large ? " In brackets the plan that needs least." : "");
+    if (hp_axes_topology_note(&shape->axes))
+        hp_wrap(to, hp_axes_topology_note(&shape->axes), 0);
+    const char *names = hp_axes_without_effect(&shape->axes, same_points, s, arena);
+    if (*names)
+        hp_wrap(to, hp_arena_printf(arena, "No effect on any row: %s.", names), 0);
 }
 
 /* Those that there was no time for, which have no rows. */

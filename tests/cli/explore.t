@@ -13,8 +13,9 @@ $ hypar explore lenet-c --on htree:16 --levels H1,H4 --fix H2=0010,H3=0000 --joi
 > Gain over data parallel, speedup over one device; better: how many choices are
 > strictly better.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another. Energy in closed form: a byte sent counts one link on every
-> topology; --cost simulated counts each link that it crosses.
+> one after another; latency and the memory's bandwidth do not count. Energy in
+> closed form: a byte sent counts one link on every topology. --cost simulated
+> counts all of that, and each link that a byte crosses.
 
 And of vgg-a; what is not explored stays as the planner has it.
 $ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
@@ -31,8 +32,9 @@ $ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
 > Gain over data parallel, speedup over one device; better: how many choices are
 > strictly better.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another. Energy in closed form: a byte sent counts one link on every
-> topology; --cost simulated counts each link that it crosses.
+> one after another; latency and the memory's bandwidth do not count. Energy in
+> closed form: a byte sent counts one link on every topology. --cost simulated
+> counts all of that, and each link that a byte crosses.
 
 Array sizes and topologies.
 $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
@@ -49,8 +51,9 @@ $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another. Energy in closed form: a byte sent counts one link on every
-> topology; --cost simulated counts each link that it crosses.
+> one after another; latency and the memory's bandwidth do not count. Energy in
+> closed form: a byte sent counts one link on every topology. --cost simulated
+> counts all of that, and each link that a byte crosses.
 $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt
 > lenet-c, batch 256: 2 machines like htree:16
 >
@@ -64,8 +67,9 @@ $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
-> one after another. Energy in closed form: a byte sent counts one link on every
-> topology; --cost simulated counts each link that it crosses.
+> one after another; latency and the memory's bandwidth do not count. Energy in
+> closed form: a byte sent counts one link on every topology. --cost simulated
+> counts all of that, and each link that a byte crosses.
 
 Bandwidths, on other devices: time by levels.
 $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar
@@ -77,8 +81,10 @@ $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --plan
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (the machine's levels): exchange after computation,
-> levels one after another. Energy in closed form: a byte sent counts one link on
-> every topology; --cost simulated counts each link that it crosses.
+> levels one after another; the memory's bandwidth counts only on devices whose
+> kernels were measured. Energy in closed form: a byte sent counts one link on
+> every topology. --cost simulated counts all of that, and each link that a byte
+> crosses.
 
 By the simulator: what 'hypar plan' tells of the same plan.
 $ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
@@ -167,8 +173,10 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (the machine's levels): exchange after computation,
-> levels one after another. Energy in closed form: a byte sent counts one link on
-> every topology; --cost simulated counts each link that it crosses.
+> levels one after another; the memory's bandwidth counts only on devices whose
+> kernels were measured. Energy in closed form: a byte sent counts one link on
+> every topology. --cost simulated counts all of that, and each link that a byte
+> crosses.
 $ cut -d, -f1-3,15- $TMP/own.csv
 > machine,devices,choice
 > "torus:4x4,device=npu,bandwidth=12.5GB/s",1,12500000000
@@ -190,6 +198,9 @@ $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-
 > Most samples/s (*): 397 k of batch 32 on torus:4x4, bandwidth 4GB/s.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline / micro-batches.
+> Topologies: in a collective a device sends to at most two others at a time. Over
+> all their links at once, which is not simulated, large all-reduces would be up
+> to (n-1)/2 times as fast on full:n, k times on a torus of k dimensions.
 $ grep -c polyline $TMP/own.svg; grep -o '>torus<\|>mesh<\|>cluster<\|>bandwidth<' $TMP/own.svg
 > 3
 > >torus<
@@ -234,6 +245,110 @@ $ hypar explore lenet5 --on torus:2x2 --sweep inter=1GB/s,2GB/s
 $ hypar explore lenet5 --on torus:2x2 --sweep efficiency=0.5,2
 > hypar: efficiency is 2, expected 1e-06..1
 ? 3
+
+A range of values doubles, in the unit of its first.
+$ hypar explore lenet5 --on torus:2x2 --sweep memory-bandwidth=500GB/s..4TB/s,5TB/s --planner dp | grep -o '^ *[0-9.]*[GT]B/s'
+>          500GB/s
+>         1000GB/s
+>         2000GB/s
+>         4000GB/s
+>            5TB/s
+$ hypar explore lenet5 --on torus:2x2 --sweep latency=2us..1us
+> hypar: sweep: latency: 2us..1us, expected a range that doubles up
+? 2
+$ hypar explore lenet5 --on torus:2x2 --sweep latency=0s..1us
+> hypar: sweep: latency: 0s..1us, expected a range that doubles up
+? 2
+$ hypar explore lenet5 --on torus:2x2 --bandwidth 1GB/s..fast
+> hypar: bandwidths: 'fast' is not a bandwidth such as 450GB/s or 100Gb/s
+? 3
+
+The bandwidth of links by either option: the same figures.
+$ for o in --bandwidth "--sweep bandwidth="; do hypar explore lenet5 --on torus:2x2 $(echo "$o" | sed 's/bandwidth$/bandwidth /')1GB/s,4GB/s --planner dp --json | grep -o '"step_s": [0-9.e-]*'; done
+> "step_s": 0.00038286212993630573
+> "step_s": 0.00010518512993630572
+> "step_s": 0.00038286212993630573
+> "step_s": 0.00010518512993630572
+
+A figure that changes nothing is told, and what counts it.
+$ hypar explore lenet-c --on htree:4 --sweep memory-bandwidth=100GB/s,200GB/s --cost paper --planner dp
+> lenet-c, batch 256: 2 machines like htree:4
+>
+> memory-bandwidth  choice     step  gain  speedup  exchange   energy  levels
+>          100GB/s  dp      61.4 ms     1     1.31   10.3 MB  46.2 mJ  0000/0000
+>          200GB/s  dp      61.4 ms     1     1.31   10.3 MB  46.2 mJ  0000/0000
+>
+> Gain over data parallel, speedup over one device.
+> Times by the paper's model (HyPar's array): exchange after computation, bytes
+> one after another; latency and the memory's bandwidth do not count. Energy in
+> closed form: a byte sent counts one link on every topology. --cost simulated
+> counts all of that, and each link that a byte crosses.
+> No effect on any row: memory-bandwidth, which the paper's model does not count;
+> see --cost simulated.
+$ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,2us --sweep fp64=1TFLOP/s,2TFLOP/s --planner dp | tail -3
+> Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
+> them.
+> No effect on any row: fp64.
+$ hypar explore lenet5 --on torus:2x2 --batch 32,64 --sweep fp64=1TFLOP/s,2TFLOP/s --planner dp,1f1b | tail -1
+> No effect on any row: fp64.
+
+What simulated collectives do not do is told where topologies are compared.
+$ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost simulated
+> lenet5, batch 32: 2 machines like torus:4x4
+>
+> machine   choice    step gain speedup exchange  energy levels
+> torus:4x4 dp     31.2 us    1   0.573   7.4 MB 3.07 mJ 00000/00000/00000/00000
+> full:16   dp     25.4 us    1   0.703   7.4 MB 2.84 mJ 00000/00000/00000/00000
+>
+> Gain over data parallel, speedup over one device.
+> Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
+> them.
+> Topologies: in a collective a device sends to at most two others at a time. Over
+> all their links at once, which is not simulated, large all-reduces would be up
+> to (n-1)/2 times as fast on full:n, k times on a torus of k dimensions.
+
+Energies are drawn against what they change.
+$ hypar explore lenet5 --on torus:2x2 --sweep dram-energy=160pJ,640pJ --planner dp --svg - | grep -o 'joules a sample'
+> joules a sample
+$ hypar explore lenet5 --on torus:2x2 --sweep dram-energy=160pJ,640pJ --planner 1f1b --svg - | grep -c 'joules a sample'
+> 2
+
+A planner that 'hypar plan' has no plan of has none here.
+$ hypar explore lenet5 --on torus:2x2 --devices 32,64 --planner hypar,dp --csv $TMP/few.csv; cut -d, -f1-5,8 $TMP/few.csv
+> lenet5, batch 32: 2 machines like torus:2x2
+>
+> machine    choice     step   gain  speedup  exchange   energy
+>     levels
+> torus:8x4  hypar   81.6 us  0.874    0.129   2.21 MB  1.22 mJ
+>     00111/00111/00100/00111/01000
+> torus:8x4  dp      71.3 us      1    0.147   15.3 MB  3.52 mJ
+>     00000/00000/00000/00000/00000
+> torus:8x8  hypar    112 us      -   0.0935   3.32 MB  1.41 mJ
+>     00111/00111/00100/00111/01000/00111
+> torus:8x8  dp            -      -        -         -        -
+>     -
+>
+> Gain over data parallel, speedup over one device.
+> Times by the paper's model (the machine's levels): exchange after computation,
+> levels one after another; the memory's bandwidth counts only on devices whose
+> kernels were measured. Energy in closed form: a byte sent counts one link on
+> every topology. --cost simulated counts all of that, and each link that a byte
+> crosses.
+> No plan on torus:8x8: dp splits the batch of 32 over 64 devices, expected a
+> batch of at least 64.
+> Sizes are real numbers: 64 parts of a batch of 32 count as less than a sample
+> each.
+> machine,devices,choice,levels,step_s,gain
+> "torus:8x4",32,hypar,00111/00111/00100/00111/01000,8.156636624203821e-05,0.8742366434522723
+> "torus:8x4",32,dp,00000/00000/00000/00000/00000,7.130830624203821e-05,1
+> "torus:8x8",64,hypar,00111/00111/00100/00111/01000/00111,0.00011239552312101912,
+> "torus:8x8",64,dp,,,
+$ hypar plan lenet5 --on torus:8x8 --planner dp
+> hypar: dp splits the batch of 32 over 64 devices, expected a batch of at least 64
+? 1
+$ hypar explore lenet5 --on torus:2x2 --devices 64 --planner dp
+> hypar: dp splits the batch of 32 over 64 devices, expected a batch of at least 64
+? 1
 
 Wrong words get one line.
 $ hypar explore lenet-c --levels H1
@@ -352,6 +467,9 @@ $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topol
 > Most samples/s (*): 3.63 k of batch 1,024 on full:2.
 > Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
 > tensor x pipeline / micro-batches. In brackets the plan that needs least.
+> Topologies: in a collective a device sends to at most two others at a time. Over
+> all their links at once, which is not simulated, large all-reduces would be up
+> to (n-1)/2 times as fast on full:n, k times on a torus of k dimensions.
 $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > vgg16, on full:2,memory=100MB: plans of dp or mp
 >

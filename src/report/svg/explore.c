@@ -266,12 +266,19 @@ static bool figures_vary(const struct axes *axes)
     return false;
 }
 
+/* What is drawn over machines: what the objective looks at, or what an energy changes. */
+static enum hypar_objective drawn(const struct hypar_exploration *e, const struct axes *axes)
+{
+    enum hypar_objective objective = hypar_exploration_options(e).objective;
+    return objective == HYPAR_TIME && hp_axes_of_energy(axes) ? HYPAR_ENERGY : objective;
+}
+
 static void label_y(const struct hypar_exploration *e, const struct axes *axes,
                     struct svg_plot *plot)
 {
     static const char *const labels[] = { "performance over one device",
-                                          "bytes exchanged in a step", "joules of a step" };
-    enum hypar_objective objective = hypar_exploration_options(e).objective;
+                                          "bytes exchanged in a step", "joules a sample" };
+    enum hypar_objective objective = drawn(e, axes);
     plot->y_label =
         objective == HYPAR_TIME && figures_vary(axes) ? "samples/s" : labels[objective];
 }
@@ -280,8 +287,14 @@ static double height_over(const struct hypar_exploration *e, const struct axes *
                           const struct hypar_explore_site *site,
                           const struct hypar_explored *cost)
 {
-    if (hypar_exploration_options(e).objective != HYPAR_TIME)
-        return hypar_exploration_merit(e, cost);
+    switch (drawn(e, axes)) {
+    case HYPAR_COMM:
+        return cost->comm_bytes;
+    case HYPAR_ENERGY:
+        return cost->energy_j / (double)hypar_exploration_graph(e)->batch;
+    default:
+        break;
+    }
     return figures_vary(axes) ? (double)hypar_exploration_graph(e)->batch / cost->step_s
                               : site->one_device_s / cost->step_s;
 }
@@ -303,6 +316,8 @@ static void collect(struct arena *arena, const struct hypar_exploration *e,
         category[s] = n_sites > 1 ? site.shape : site.word;
         for (int c = 0; c < site.n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
+            if (choice->why)
+                continue;
             const char *name =
                 x < 0 ? choice->name : hp_axes_line(axes, x, &place, choice->name, arena);
             hp_svg_add(hp_svg_series(arena, plot, name, n_sites),

@@ -13,10 +13,10 @@
 /* What the points lie along. */
 struct along {
     struct axes axes;
-    int x;             /* axis of machines; -1: none */
-    bool several;      /* batches */
-    bool over_batches; /* there is no such axis, and there are several */
-    enum hypar_objective objective;
+    int x;                          /* axis of machines; -1: none */
+    bool several;                   /* batches */
+    bool over_batches;              /* there is no such axis, and there are several */
+    enum hypar_objective objective; /* what is drawn: the sweep's, or what an energy changes */
 };
 
 static struct along along(const struct hypar_sweep *s)
@@ -26,6 +26,8 @@ static struct along along(const struct hypar_sweep *s)
     for (int i = 1; i < hypar_sweep_count(s); i++)
         a.several |= hypar_sweep_point(s, i)->batch != hypar_sweep_point(s, 0)->batch;
     a.x = hp_axes_x(&a.axes);
+    if (a.objective == HYPAR_TIME && hp_axes_of_energy(&a.axes))
+        a.objective = HYPAR_ENERGY;
     a.over_batches = a.x < 0 && a.several;
     return a;
 }

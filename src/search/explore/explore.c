@@ -92,6 +92,19 @@ static char *levels_text(struct hypar_exploration *e, const struct site *site,
     return hp_explore_levels_text(e, site, types, text);
 }
 
+/* A planner that hypar_search() has no plan of there. */
+static void add_refusal(struct hypar_exploration *e, struct site *site, int *capacity,
+                        const char *name, const char *why)
+{
+    site->choice = GROW(&e->arena, struct hypar_explore_choice, site->choice,
+                        site->text.n_choices, capacity);
+    site->choice[site->text.n_choices++] =
+        (struct hypar_explore_choice){ .name = name,
+                                       .levels = "",
+                                       .cost = { NAN, NAN, NAN, NAN, NAN, NAN, .fits = true },
+                                       .why = hp_arena_strdup(&e->arena, why) };
+}
+
 static void add_choice(struct hypar_exploration *e, struct site *site, int *capacity,
                        const char *name, const enum layer_type *types,
                        struct hypar_explored cost)
@@ -108,6 +121,11 @@ static enum hypar_status add_planners(struct hypar_exploration *e, struct site *
 {
     for (int i = 0; i < e->n_planners; i++) {
         const struct level_rules *rules = e->planner[i]->rules;
+        struct hypar_error why;
+        if (hp_check_batch(e->planner[i], &site->problem, &why) != HYPAR_OK) {
+            add_refusal(e, site, capacity, e->planner[i]->info.name, why.text);
+            continue;
+        }
         for (int joint = 0; joint <= (e->options.joint && rules->chooses); joint++) {
             struct partition found;
             struct hypar_explored cost;
@@ -223,6 +241,7 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     site->work = hp_step_work(&site->problem);
     hp_array_hops(machine, site->hops);
     site->plain = hp_set_up_partition(&site->problem, &e->arena, hp_planner_accpar.rules);
+    site->text.has_dp = hp_check_batch(&hp_planner_dp, &site->problem, NULL) == HYPAR_OK;
     TRY(plan(e, site, hp_planner_dp.rules, false, &dp, err));
     TRY(hp_explore_cost(e, site, hp_planner_dp.rules, &dp, &site->text.dp, err));
     site->text.one_device_s =
@@ -284,6 +303,16 @@ static enum hypar_status make_sites(struct hypar_exploration *e,
     return HYPAR_OK;
 }
 
+/* The answer is no where no planner has a plan on any machine. */
+static enum hypar_status judge(const struct hypar_exploration *e, struct hypar_error *err)
+{
+    for (int i = 0; i < e->n_sites; i++)
+        for (int c = 0; c < e->site[i].text.n_choices; c++)
+            if (!e->site[i].choice[c].why)
+                return HYPAR_OK;
+    return hp_fail(err, HYPAR_INFEASIBLE, "%s", e->site[0].choice[0].why);
+}
+
 static enum hypar_status explore(struct hypar_exploration *e,
                                  const struct hypar_machine *machine, struct hypar_error *err)
 {
@@ -312,7 +341,7 @@ static enum hypar_status explore(struct hypar_exploration *e,
         if (status != HYPAR_OK)
             leave_out(e, i);
     }
-    return HYPAR_OK;
+    return judge(e, err);
 }
 
 enum hypar_status hypar_explore(struct hypar_exploration **out, const struct hypar_graph *graph,

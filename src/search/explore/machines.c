@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "machine/machine.h"
 #include "search/explore/explore.h"
 
@@ -11,7 +12,7 @@ enum kind { VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_OPTION };
 struct list {
     enum kind kind;
     enum option option; /* VARIES_OPTION */
-    int n;
+    int n, capacity;
     struct hypar_explore_value *value;
     const struct topology **topology; /* VARIES_TOPOLOGY */
 };
@@ -72,7 +73,7 @@ static struct list *add_list(struct variation *v, enum kind kind, enum option op
 {
     v->list = GROW(v->arena, struct list, v->list, v->n_lists, &v->capacity);
     struct list *list = &v->list[v->n_lists++];
-    *list = (struct list){ .kind = kind, .option = option, .n = n };
+    *list = (struct list){ .kind = kind, .option = option, .n = n, .capacity = n };
     list->value = NEW(v->arena, struct hypar_explore_value, n);
     return list;
 }
@@ -98,21 +99,63 @@ static enum hypar_status read_topologies(struct variation *v, const char *text,
     return HYPAR_OK;
 }
 
+static enum hypar_status read_value(const char *what, const char *text, enum hypar_unit unit,
+                                    double *out, struct hypar_error *err)
+{
+    if (!hypar_parse_quantity(text, unit, out))
+        return hp_fail(err, HYPAR_INVALID, "%s: '%.40s' is not %s", what, text,
+                       hypar_unit_text(unit));
+    return HYPAR_OK;
+}
+
+static void add_value(struct variation *v, struct list *list, const char *text, double number)
+{
+    list->value =
+        GROW(v->arena, struct hypar_explore_value, list->value, list->n, &list->capacity);
+    list->value[list->n++] = (struct hypar_explore_value){ text, number };
+}
+
+/* "2GB/s..8GB/s" is 2GB/s, 4GB/s, 8GB/s, in the unit of the first. */
+static enum hypar_status read_range(struct variation *v, const char *what, const char *low,
+                                    const char *high, struct list *list,
+                                    struct hypar_error *err)
+{
+    enum hypar_unit unit = hp_machine_options[list->option].unit;
+    char text[NUMBER_TEXT_BYTES];
+    double first, last, number;
+    TRY(read_value(what, low, unit, &first, err));
+    TRY(read_value(what, high, unit, &last, err));
+    if (!(first > 0) || last < first)
+        return hp_fail(err, HYPAR_USAGE, "%s: %.20s..%.20s, expected a range that doubles up",
+                       what, low, high);
+    const char *suffix = low + hp_number_read(low, &number);
+    for (double times = 1; first * times <= last; times *= 2)
+        add_value(
+            v, list,
+            hp_arena_printf(v->arena, "%s%s", hp_number_text(text, number * times), suffix),
+            first * times);
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_values(struct variation *v, const char *what, enum option option,
                                      const char *text, struct hypar_error *err)
 {
-    enum hypar_unit unit = hp_machine_options[option].unit;
     char **item;
     int n;
+    double number;
     TRY(hp_explore_list(v->arena, what, text, &item, &n, err));
     if (!n)
         return HYPAR_OK;
-    struct list *list = add_list(v, VARIES_OPTION, option, n);
+    struct list *list = add_list(v, VARIES_OPTION, option, 0);
     for (int i = 0; i < n; i++) {
-        list->value[i].text = item[i];
-        if (!hypar_parse_quantity(item[i], unit, &list->value[i].number))
-            return hp_fail(err, HYPAR_INVALID, "%s: '%.40s' is not %s", what, item[i],
-                           hypar_unit_text(unit));
+        char *dots = strstr(item[i], "..");
+        if (dots) {
+            *dots = '\0';
+            TRY(read_range(v, what, item[i], dots + 2, list, err));
+            continue;
+        }
+        TRY(read_value(what, item[i], hp_machine_options[option].unit, &number, err));
+        add_value(v, list, item[i], number);
     }
     return HYPAR_OK;
 }

@@ -213,9 +213,8 @@ struct partition hp_laid_out(const struct level_rules *rules, const struct layer
     return out;
 }
 
-/* Who divides by samples alone needs a sample for everyone. */
-static enum hypar_status check_batch(const struct planner *self, const struct problem *problem,
-                                     struct hypar_error *err)
+enum hypar_status hp_check_batch(const struct planner *self, const struct problem *problem,
+                                 struct hypar_error *err)
 {
     int n = hypar_machine_device_count(problem->machine);
     enum by_sample by_sample = self->rules->by_sample;
@@ -254,7 +253,7 @@ static enum hypar_status plan_by_levels(const struct planner *self,
     const struct level_rules *rules = self->rules;
     struct partition partition;
     TRY(check_layers(self, problem, err));
-    TRY(check_batch(self, problem, err));
+    TRY(hp_check_batch(self, problem, err));
     struct partition_problem p = hp_set_up_partition(problem, &found->arena, rules);
     TRY(hp_partition(&found->arena, &p, &partition, err));
     if (rules->chooses)

@@ -33,6 +33,10 @@ struct partition_problem hp_set_up_partition(const struct problem *problem, stru
  * (hypar.c); NULL: all equal. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena);
 
+/* Who divides by samples alone needs a sample for every device (hypar.c); HYPAR_INFEASIBLE. */
+enum hypar_status hp_check_batch(const struct planner *planner, const struct problem *problem,
+                                 struct hypar_error *err);
+
 /* The types by which a plan is laid out, where these are not the types that are counted
  * (hypar.c). */
 struct partition hp_laid_out(const struct level_rules *rules, const struct layered *l,
