@@ -96,7 +96,7 @@ struct hypar_explored {
 /* One machine of the exploration. */
 struct hypar_explore_site {
     const struct hypar_machine *machine;
-    const char *word;  /* that names it; of a device that no word names, that tells it apart */
+    const char *word;  /* that reads back as it, if not too long: then as `shape` */
     const char *shape; /* "torus:4x4"; NULL: of explicit nodes and links */
     const struct hypar_explore_value *value; /* by axis */
     int n_levels;

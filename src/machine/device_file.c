@@ -64,6 +64,8 @@ enum hypar_status hp_part_read_device_file(struct part *part, const char *path,
     TRY(hp_json_read_file(&document, path, err));
     struct json root = hp_json_root(document);
     enum hypar_status status = read_row(part, &root, err);
+    if (status == HYPAR_OK)
+        part->path = hp_arena_strdup(part->arena, path);
     hp_json_free(document);
     return status;
 }

@@ -51,6 +51,8 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
         part->type.device.name = hp_arena_strdup(arena, part->type.device.name);
         if (part->type.source)
             part->type.source = hp_arena_strdup(arena, part->type.source);
+        if (part->path)
+            part->path = hp_arena_strdup(arena, part->path);
         machine->runs[machine->n_runs++] =
             (struct device_run){ first, hp_part_device(part),
                                  hp_part_own_source(part) ? part->type.source : NULL };

@@ -98,6 +98,7 @@ struct part {
     double value[OPTION_COUNT]; /* NAN: not set */
     struct arena *arena; /* holds, while the machine is read, names and figures of files */
     const double *row;   /* what a device file says, in place of the type's; or NULL */
+    const char *path;    /* of that file; or NULL */
 };
 
 /* Devices first..next run's first are equal. */
@@ -243,6 +244,9 @@ enum hypar_status hp_machine_read_word(struct hypar_machine **out, const char *w
                                        struct hypar_error *err);
 /* NULL where no word says it. */
 const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine *machine);
+/* A word that reads back with the same figures, of any machine of parts: of devices that no row
+ * describes it names their file, or else all figures that are not the assumed ones. */
+const char *hp_machine_full_word(struct arena *arena, const struct hypar_machine *machine);
 
 /* device_file.c: a device that a file describes, "hypar-device/1". */
 bool hp_device_is_file(const char *name);

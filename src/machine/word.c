@@ -213,20 +213,39 @@ static const char *quantity_text(struct arena *arena, double value, enum hypar_u
     return best;
 }
 
+/* Can a word have it, which ends at a comma, or at a '+' that a part follows? */
+static bool can_be_said(const char *path)
+{
+    return !strpbrk(path, ",+");
+}
+
+/* What a part has whose word names its device, and nothing else; returns that name. */
+static const char *name_device(const struct part *part, struct part *said)
+{
+    hp_part_begin(said, part->topology, NULL);
+    said->type = part->type;
+    if (part->known)
+        return part->type.device.name;
+    if (part->path && can_be_said(part->path)) {
+        said->row = part->row;
+        return part->path;
+    }
+    said->type = *hp_device_type_find(MACHINE_ASSUMED_DEVICE);
+    return MACHINE_ASSUMED_DEVICE;
+}
+
 /* The part's word: its options that differ from what the word so far implies. */
 static const char *part_text(struct arena *arena, const struct part *part)
 {
     const struct topology *topology = part->topology;
     struct part said;
-    hp_part_begin(&said, topology, NULL);
-    said.type = part->type;
+    const char *device = name_device(part, &said);
     said.n_dims = part->n_dims;
     memcpy(said.dim, part->dim, sizeof said.dim);
 
     const char *text = hp_arena_printf(arena, "%s:%d", topology->text.name, part->dim[0]);
     for (int d = 1; d < part->n_dims; d++)
         text = hp_arena_printf(arena, "%sx%d", text, part->dim[d]);
-    const char *device = part->type.device.name;
     if (topology->default_device && strcmp(topology->default_device, device) != 0)
         text = hp_arena_printf(arena, "%s,device=%s", text, device);
     for (int o = 0; o < OPTION_COUNT; o++) {
@@ -243,13 +262,17 @@ static const char *part_text(struct arena *arena, const struct part *part)
 
 const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine *machine)
 {
+    for (int p = 0; p < machine->n_parts; p++)
+        if (!machine->parts[p].known)
+            return NULL;
+    return hp_machine_full_word(arena, machine);
+}
+
+const char *hp_machine_full_word(struct arena *arena, const struct hypar_machine *machine)
+{
     struct arena scratch = { 0 };
     const char *text = NULL;
     for (int p = 0; p < machine->n_parts; p++) {
-        if (!machine->parts[p].known) {
-            text = NULL;
-            break;
-        }
         const char *part = part_text(&scratch, &machine->parts[p]);
         text = text ? hp_arena_printf(&scratch, "%s+%s", text, part) : part;
     }

@@ -179,10 +179,17 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 > crosses.
 $ cut -d, -f1-3,15- $TMP/own.csv
 > machine,devices,choice
-> "torus:4x4,device=npu,bandwidth=12.5GB/s",1,12500000000
-> "torus:4x4,device=npu,bandwidth=12.5GB/s",1,12500000000
-> "torus:4x4,device=npu,bandwidth=50GB/s",1,50000000000
-> "torus:4x4,device=npu,bandwidth=50GB/s",1,50000000000
+> "torus:4x4,device=npu.json",16,12500000000
+> "torus:4x4,device=npu.json",16,12500000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,50000000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,50000000000
+$ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep hypar
+> hypar   2.21 ms  1.89     3.97    301 MB  1.78 J
+$ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
+$ cd $TMP; hypar explore lenet5 --on die.json --bandwidth 4GB/s --planner dp --csv die.csv | grep dp; word=$(grep -m 1 -o 'torus[^"]*' die.csv); echo "$word"; hypar explore lenet5 --on "$word" --bandwidth 4GB/s --planner dp | grep dp
+> dp      107 us     1    0.155   1.48 MB  1.12 mJ  00000/00000
+> torus:2x2,fp32=10TFLOP/s,fp64=5TFLOP/s,bf16=10TFLOP/s,fp16=10TFLOP/s,tf32=10TFLOP/s,memory-bandwidth=400GB/s,bandwidth=4GB/s
+> dp      107 us     1    0.155   1.48 MB  1.12 mJ  00000/00000
 $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ --topology torus,mesh,cluster --bandwidth 1GB/s,4GB/s --planner dp,1f1b --svg own.svg
 > lenet5, batch 32, on 6 machines like
 > torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ: plans of dp or 1f1b
@@ -254,10 +261,10 @@ $ hypar explore lenet5 --on torus:2x2 --sweep memory-bandwidth=500GB/s..4TB/s,5T
 >         4000GB/s
 >            5TB/s
 $ hypar explore lenet5 --on torus:2x2 --sweep latency=2us..1us
-> hypar: sweep: latency: 2us..1us, expected a range that doubles up
+> hypar: sweep: latency: 2us..1us, expected a value above 0 and a higher one
 ? 2
 $ hypar explore lenet5 --on torus:2x2 --sweep latency=0s..1us
-> hypar: sweep: latency: 0s..1us, expected a range that doubles up
+> hypar: sweep: latency: 0s..1us, expected a value above 0 and a higher one
 ? 2
 $ hypar explore lenet5 --on torus:2x2 --bandwidth 1GB/s..fast
 > hypar: bandwidths: 'fast' is not a bandwidth such as 450GB/s or 100Gb/s

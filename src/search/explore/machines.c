@@ -126,8 +126,9 @@ static enum hypar_status read_range(struct variation *v, const char *what, const
     TRY(read_value(what, low, unit, &first, err));
     TRY(read_value(what, high, unit, &last, err));
     if (!(first > 0) || last < first)
-        return hp_fail(err, HYPAR_USAGE, "%s: %.20s..%.20s, expected a range that doubles up",
-                       what, low, high);
+        return hp_fail(err, HYPAR_USAGE,
+                       "%s: %.20s..%.20s, expected a value above 0 and a higher one", what, low,
+                       high);
     const char *suffix = low + hp_number_read(low, &number);
     for (double times = 1; first * times <= last; times *= 2)
         add_value(
@@ -389,20 +390,6 @@ static const char *shape_text(struct arena *arena, const struct hypar_machine *m
     return text;
 }
 
-/* Of a machine that no word says: its shape, its device, and what varies. */
-static const char *described(const struct variation *v, const int *at,
-                             const struct hypar_machine *machine)
-{
-    const char *text = hp_arena_printf(v->arena, "%s,device=%s", shape_text(v->arena, machine),
-                                       hypar_machine_device(machine, 0)->name);
-    for (int l = 0; l < v->n_lists; l++)
-        if (v->list[l].kind == VARIES_OPTION)
-            text = hp_arena_printf(v->arena, "%s,%s=%s", text,
-                                   hp_machine_options[v->list[l].option].text.name,
-                                   v->list[l].value[at[l]].text);
-    return text;
-}
-
 static void add_axes(const struct variation *v, struct explored_machines *all)
 {
     all->n_axes = v->n_lists;
@@ -436,10 +423,10 @@ static enum hypar_status make_machine(const struct variation *v, int i,
         value[l] = v->list[l].value[at[l]];
     TRY(hp_machine_from_parts(&out->own, parts, v->machine->n_parts, err));
     out->machine = out->own;
-    out->word = hypar_machine_word(out->own)
-                    ? hp_arena_strdup(v->arena, hypar_machine_word(out->own))
-                    : described(v, at, out->own);
     out->shape = shape_text(v->arena, out->own);
+    out->word = hp_machine_full_word(v->arena, out->own);
+    if (!out->word) /* it would be too long */
+        out->word = out->shape;
     out->value = value;
     return HYPAR_OK;
 }
