@@ -54,6 +54,9 @@ static enum hypar_status read_row(struct part *part, const struct json *at,
     part->type.source = hp_arena_strdup(part->arena, source);
     part->known = file.known;
     part->row = row;
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (!file.known && isnan(file.value[o]))
+            part->left_out |= UINT64_C(1) << o;
     return HYPAR_OK;
 }
 

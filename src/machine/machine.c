@@ -55,7 +55,8 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
             part->path = hp_arena_strdup(arena, part->path);
         machine->runs[machine->n_runs++] =
             (struct device_run){ first, hp_part_device(part),
-                                 hp_part_own_source(part) ? part->type.source : NULL };
+                                 hp_part_own_source(part) ? part->type.source : NULL,
+                                 part->assumed };
         first += part->n_devices;
     }
     TRY(count_nodes(machine, err));

@@ -67,6 +67,8 @@ enum option {
     OPTION_COUNT
 };
 
+_Static_assert(OPTION_COUNT <= 64, "sets of options are bits of a uint64_t");
+
 /* Which parts an option belongs to. */
 enum {
     SCOPE_DEVICE = 1 << 0, /* every part */
@@ -99,6 +101,9 @@ struct part {
     struct arena *arena; /* holds, while the machine is read, names and figures of files */
     const double *row;   /* what a device file says, in place of the type's; or NULL */
     const char *path;    /* of that file; or NULL */
+    /* Bits of options: figures of a device that no row describes, which nobody gave; and those
+     * that its file left out. */
+    uint64_t assumed, left_out;
 };
 
 /* Devices first..next run's first are equal. */
@@ -106,6 +111,7 @@ struct device_run {
     int first;
     struct hypar_device device;
     const char *source; /* where its figures come from, if that is not the table; or NULL */
+    uint64_t assumed;   /* as of a part */
 };
 
 /* What is known of all routes without looking at them. */

@@ -29,7 +29,8 @@ static enum hypar_status read_runs(struct arena *arena, const struct json *list,
         (*runs)[r] = (struct device_run){ *n_devices, hp_part_device(&part),
                                           hp_part_own_source(&part)
                                               ? hp_arena_strdup(arena, part.type.source)
-                                              : NULL };
+                                              : NULL,
+                                          part.assumed };
         *n_devices += (int)count;
         if (*n_devices > MACHINE_MAX_NODES)
             return hp_json_fail(list, err, "more than %d devices", MACHINE_MAX_NODES);

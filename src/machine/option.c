@@ -285,6 +285,8 @@ enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
                            hp_machine_options[o].key, hp_machine_options[o].text.summary,
                            part->type.device.name);
         part->value[o] = defaults[o];
+        if (part->row ? part->left_out >> o & 1 : !part->known)
+            part->assumed |= UINT64_C(1) << o;
     }
     return HYPAR_OK;
 }

@@ -28,13 +28,19 @@ static int run_of_devices(const struct hypar_machine *m, int i)
     return n;
 }
 
-/* Where a device's figures come from, as its file says; NULL: it does not. */
-static const char *own_source(const struct hypar_machine *m, int device)
+/* The run that a device is of. */
+static const struct device_run *run_of(const struct hypar_machine *m, int device)
 {
     int r = 0;
     while (r + 1 < m->n_runs && m->runs[r + 1].first <= device)
         r++;
-    return m->runs[r].source;
+    return &m->runs[r];
+}
+
+/* "~" before a figure that nobody gave. */
+static const char *mark(uint64_t assumed, enum option option)
+{
+    return assumed >> option & 1 ? "~" : "";
 }
 
 static void machine_json(FILE *to, const struct hypar_machine *m)
@@ -54,8 +60,8 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
         hp_json_begin_object(&w, NULL, true);
         hp_json_put_int(&w, "count", run_of_devices(m, i));
         hp_put_device(&w, hypar_machine_device(m, i));
-        if (own_source(m, i))
-            hp_json_put_string(&w, "source", own_source(m, i));
+        if (run_of(m, i)->source)
+            hp_json_put_string(&w, "source", run_of(m, i)->source);
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);
@@ -71,8 +77,10 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
     hp_json_end_object(&w);
 }
 
-static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *level, int n)
+static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *level, int n,
+                       uint64_t assumed)
 {
+    char text[32];
     struct columns levels = { .align = "lrrr" };
     static const char *const heading[] = { "level", "ways", "bandwidth", "latency" };
     for (int i = 0; i < 4; i++)
@@ -81,7 +89,8 @@ static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *
         hp_cell(&levels, arena, "H%d", l + 1);
         hp_cell(&levels, arena, "%d", level[l].ways);
         hp_quantity_cell(&levels, arena, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH);
-        hp_quantity_cell(&levels, arena, level[l].latency_s, HYPAR_UNIT_SECONDS);
+        hp_cell(&levels, arena, "%s%s", mark(assumed, OPTION_LATENCY),
+                hypar_format_quantity(text, level[l].latency_s, HYPAR_UNIT_SECONDS));
     }
     hp_columns_print(&levels, to);
 }
@@ -104,23 +113,13 @@ static bool is_shown(enum option option, double value)
                          option == OPTION_EFFICIENCY || option >= OPTION_ADD);
 }
 
-/* Was a figure of a device that no row describes not given? As far as can be seen. */
-static bool is_assumed(const struct hypar_device *d, int figure, double value)
-{
-    double usual;
-    if (type_named(d->name) || strcmp(d->name, "local") == 0)
-        return false;
-    hypar_device_figure(&type_named(MACHINE_ASSUMED_DEVICE)->device, figure, &usual);
-    return usual == value;
-}
-
 /* What decides how long kernels and collectives of a device take, and where that comes from. */
-static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device *d,
-                        const char *source)
+static void figure_rows(FILE *to, struct arena *arena, const struct device_run *run)
 {
     struct columns table = { .align = "lrw" };
+    const struct hypar_device *d = &run->device;
     const struct hypar_device_type *type = type_named(d->name);
-    bool given = false, some_assumed = false;
+    bool given = false;
     double value, usual = 0;
     hp_cell(&table, arena, "%s", d->name);
     hp_cell(&table, arena, "%s", "");
@@ -132,22 +131,23 @@ static void figure_rows(FILE *to, struct arena *arena, const struct hypar_device
         hypar_device_figure(d, i, &value);
         if (type)
             hypar_device_figure(&type->device, i, &usual);
-        bool assumed = is_assumed(d, i++, value);
+        i++;
         if (!is_shown((enum option)o, value))
             continue;
         bool differs = type && !isnan(usual) && usual != value;
         given |= differs;
-        some_assumed |= assumed;
-        hp_cell(&table, arena, "%s%s", row->text.name, differs ? "*" : assumed ? "~" : "");
+        hp_cell(&table, arena, "%s%s", row->text.name,
+                differs ? "*" : mark(run->assumed, (enum option)o));
         hp_constant_cell(&table, arena, value, row->unit);
         hp_cell(&table, arena, "%s", row->text.summary);
     }
     hp_columns_print(&table, to);
     if (given)
         fputs("* as given, not as in the table of devices\n", to);
-    if (some_assumed)
-        hp_put_line(to, "~ assumed, as of %s, unless it was given so", MACHINE_ASSUMED_DEVICE);
-    source = source ? source : type ? type->source : NULL;
+    if (run->assumed)
+        hp_put_line(to, "~ assumed: peaks from those that were given, the rest as of %s",
+                    MACHINE_ASSUMED_DEVICE);
+    const char *source = run->source ? run->source : type ? type->source : NULL;
     if (source)
         hp_wrap(to, hp_arena_printf(arena, "From: %s", hp_shown(arena, source)), 0);
 }
@@ -166,7 +166,8 @@ static void all_figures(FILE *to, struct arena *arena, const struct hypar_machin
         if (same < n)
             continue;
         fputc('\n', to);
-        figure_rows(to, arena, kind[n++], own_source(m, i));
+        figure_rows(to, arena, run_of(m, i));
+        n++;
     }
 }
 
@@ -191,7 +192,7 @@ static void card_line(FILE *to, const struct hypar_machine *m)
 }
 
 /* Of a bit on a link; of links that differ, the least and the most. */
-static void link_energy_line(FILE *to, const struct hypar_machine *m)
+static void link_energy_line(FILE *to, const struct hypar_machine *m, uint64_t assumed)
 {
     enum { LOOKED_AT = 65536 };
     double least = INFINITY, most = 0;
@@ -204,7 +205,8 @@ static void link_energy_line(FILE *to, const struct hypar_machine *m)
     if (!hypar_machine_link_count(m))
         return;
     hypar_format_quantity(a, least, HYPAR_UNIT_JOULES);
-    fprintf(to, "\nenergy of a bit on a link: %s%s%s\n", a, most > least ? " to " : "",
+    fprintf(to, "\nenergy of a bit on a link: %s%s%s%s\n", mark(assumed, OPTION_ENERGY), a,
+            most > least ? " to " : "",
             most > least ? hypar_format_quantity(b, most, HYPAR_UNIT_JOULES) : "");
 }
 
@@ -214,6 +216,8 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
     struct columns devices = { .align = "lrrrrr" };
     struct hypar_level level[HYPAR_MAX_LEVELS];
     int n_levels = hypar_machine_levels(m, level);
+    uint64_t links_assumed =
+        m->n_parts ? m->runs[0].assumed : 0; /* else links have their own */
     char b[32], n_devices[64], n_switches[64], n_links[64];
     static const char *const device_heading[] = { "devices", "fp32/s", "fp16/s",
                                                   "bf16/s",  "memory", "bytes/s" };
@@ -227,21 +231,24 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
         hp_cell(&devices, &arena, "%s", device_heading[i]);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         const struct hypar_device *d = hypar_machine_device(m, i);
+        uint64_t assumed = run_of(m, i)->assumed;
         hp_cell(&devices, &arena, "%d x %s", run_of_devices(m, i), d->name);
         hp_cell(&devices, &arena, "%s", hp_metric(b, d->fp32_op_per_s));
-        hp_cell(&devices, &arena, "%s", hp_metric(b, d->fp16_op_per_s));
-        hp_cell(&devices, &arena, "%s", hp_metric(b, d->bf16_op_per_s));
+        hp_cell(&devices, &arena, "%s%s", mark(assumed, OPTION_FP16),
+                hp_metric(b, d->fp16_op_per_s));
+        hp_cell(&devices, &arena, "%s%s", mark(assumed, OPTION_BF16),
+                hp_metric(b, d->bf16_op_per_s));
         hp_quantity_cell(&devices, &arena, (double)d->memory_bytes, HYPAR_UNIT_BYTES);
         hp_quantity_cell(&devices, &arena, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
     }
     hp_columns_print(&devices, to);
     if (n_levels) {
         fputc('\n', to);
-        level_rows(to, &arena, level, n_levels);
+        level_rows(to, &arena, level, n_levels, links_assumed);
     }
     if (strcmp(hypar_machine_topology(m), "cluster") == 0)
         card_line(to, m);
-    link_energy_line(to, m);
+    link_energy_line(to, m, links_assumed);
     all_figures(to, &arena, m);
     hp_arena_free(&arena);
 }

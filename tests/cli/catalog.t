@@ -228,17 +228,17 @@ $ hypar machines ring:1
 > efficiency, latency and link energy assumed
 $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device": {"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11, "dram_access_j": 2e-10}, "bytes_per_s": 1e10}' > $TMP/npu.json; hypar machines $TMP/npu.json | tail -n +8; hypar machines $TMP/npu.json -o - | grep source
 >
-> energy of a bit on a link: 8 pJ
+> energy of a bit on a link: ~8 pJ
 >
 > npu
-> fp64               5 TFLOP/s  peak of 64-bit arithmetic
-> tf32              10 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> fp64~              5 TFLOP/s  peak of 64-bit arithmetic
+> tf32~             10 TFLOP/s  peak of 32-bit arithmetic by matrix units
 > efficiency~              0.5  share of the peak that large products reach
 > add-energy~           0.9 pJ  energy of a 32-bit addition
 > multiply-energy~      3.7 pJ  energy of a 32-bit multiplication
 > sram-energy~            5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy           200 pJ  energy of a 32-bit access to the device's memory
-> ~ assumed, as of v100, unless it was given so
+> ~ assumed: peaks from those that were given, the rest as of v100
 > From: its data sheet
 >     "source": "its data sheet",
 $ echo '{"format": "hypar-machine/1", "devices": [{"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11}], "links": []}' > $TMP/npu.json; hypar machines $TMP/npu.json -o - | grep -o '"source": "[a-z ]*"'

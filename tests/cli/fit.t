@@ -37,15 +37,14 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > energy of a bit on a link: 10 pJ
 >
 > mine
-> fp64              254 GFLOP/s  peak of 64-bit arithmetic
-> tf32              8.1 TFLOP/s  peak of 32-bit arithmetic by matrix units
-> efficiency~               0.5  share of the peak that large products reach
-> add-energy~            0.9 pJ  energy of a 32-bit addition
-> multiply-energy~       3.7 pJ  energy of a 32-bit multiplication
-> sram-energy~             5 pJ  energy of a 32-bit access to memory on the chip
-> dram-energy            448 pJ  energy of a 32-bit access to the device's memory
-> comm-latency          10.4 us  of every comm, besides its messages
-> ~ assumed, as of v100, unless it was given so
+> fp64             254 GFLOP/s  peak of 64-bit arithmetic
+> tf32             8.1 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency               0.5  share of the peak that large products reach
+> add-energy            0.9 pJ  energy of a 32-bit addition
+> multiply-energy       3.7 pJ  energy of a 32-bit multiplication
+> sram-energy             5 pJ  energy of a 32-bit access to memory on the chip
+> dram-energy           448 pJ  energy of a 32-bit access to the device's memory
+> comm-latency         10.4 us  of every comm, besides its messages
 > From: measured: all-reduce.csv, 13 rows, median error 1.58 %; begun from t4
 $ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | grep '^H'
 > H1        2  31.5 GB/s  12.4 us
