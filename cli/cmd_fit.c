@@ -59,6 +59,8 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (status != HYPAR_OK)
         return status;
     bool decided = decides_any(fit);
+    for (int i = 0; hypar_fit_doubt(fit, i); i++)
+        opt_note(args, "%s", hypar_fit_doubt(fit, i));
     if (args->output && decided)
         status = write_device(fit, args->output, err);
     if (status == HYPAR_OK && opt_wants_summary(args))

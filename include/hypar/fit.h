@@ -40,6 +40,9 @@ HYPAR_API int hypar_fit_left_out(const struct hypar_fit *fit);
 HYPAR_API const char *hypar_fit_device(const struct hypar_fit *fit);
 HYPAR_API const char *hypar_fit_source(const struct hypar_fit *fit);
 
+/* Why its figures may not be the device's, a line each; NULL past the last. */
+HYPAR_API const char *hypar_fit_doubt(const struct hypar_fit *fit, int i);
+
 /* Write the fitted device, called `name`, as hypar-device/1 JSON, which machines can name. */
 HYPAR_API void hypar_fit_write(const struct hypar_fit *fit, const char *name, FILE *to);
 

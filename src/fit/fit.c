@@ -345,6 +345,7 @@ static enum hypar_status make(struct hypar_fit *fit, const char *const *path, in
     search_all(fit);
     TRY(predict_all(fit, fit->after_s, err));
     fit->source = source_text(fit, path, n_paths);
+    hp_fit_find_doubts(fit);
     return HYPAR_OK;
 }
 

@@ -37,9 +37,14 @@ struct hypar_fit {
     int left_out;
     int n_groups;
     struct fit_group *group;
+    int n_doubts, doubt_capacity;
+    const char **doubt;
 };
 
 /* errors.c: the groups of rows, and how far off each is. */
 void hp_fit_make_groups(struct hypar_fit *fit);
+
+/* doubts.c: why the figures that were found may not be the device's. */
+void hp_fit_find_doubts(struct hypar_fit *fit);
 
 #endif /* FIT_FIT_H */

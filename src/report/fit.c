@@ -88,6 +88,10 @@ static void write_json(FILE *to, const struct hypar_fit *fit)
     hp_json_put_string(&w, "device", hypar_fit_device(fit));
     hp_json_put_string(&w, "source", hypar_fit_source(fit));
     hp_json_put_int(&w, "rows_left_out", hypar_fit_left_out(fit));
+    hp_json_begin_array(&w, "doubts", false);
+    for (int i = 0; hypar_fit_doubt(fit, i); i++)
+        hp_json_put_string(&w, NULL, hypar_fit_doubt(fit, i));
+    hp_json_end_array(&w);
     put_constants(&w, fit);
     put_groups(&w, fit);
     put_rows(&w, fit);

@@ -78,3 +78,54 @@ A plan keeps the figures of a device file, which it does not need any more.
 $ cd $TMP && hypar plan mlp:16-16 --on cluster:1x2,device=mine.json -o plan.json -q && rm mine.json && hypar check plan.json | head -1
 > hypar: note: 1 of 2 devices has nothing to do
 > ok: mlp:16-16, batch 32: 2 operators in 2 parts on a machine of 2 devices
+
+What makes the figures doubtful is told: collectives of several nodes alone, units that are not what they are taken for.
+$ printf 'collective,devices,bytes,us,machine\nall_reduce,16,1048576,150.4,cluster:2x8\nall_reduce,16,4194304,222.3,cluster:2x8\nall_reduce,16,16777216,522.3,cluster:2x8\nall_reduce,16,67108864,1722,cluster:2x8\nall_reduce,16,268435456,6317,cluster:2x8\n' > $TMP/nodes.csv; hypar fit $TMP/nodes.csv --device h100 -o $TMP/nodes.json
+> hypar: note: all collectives are of several nodes, which do not tell links
+>        inside a node from those between them: give a table of one node, too
+> measured: nodes.csv, 5 rows, median error 1.48 %; begun from h100
+>
+> constant          before   after     +-  rows
+> intra_efficiency    0.82   0.194  2.7 %     5
+> latency_s         2.5 us  4.8 us  8.9 %     3
+> as before, for want of rows that decide: comm_latency_s, copy_bytes_per_s,
+> link_efficiency, inter_efficiency, inter_latency_s
+>
+> error of    rows  before  worst  after   mean   95 %  worst
+> all            5  56.4 %  2.82x  1.5 %  2.3 %  6.3 %  1.07x
+> all-reduce     5  56.4 %  2.82x  1.5 %  2.3 %  6.3 %  1.07x
+>
+> no row is more than 2 times off
+$ printf 'collective,devices,bytes,us\nall_reduce,8,1048576,60.4\nall_reduce,8,4194304,80.1\nall_reduce,8,16777216,152.3\nall_reduce,8,67108864,412.1\nall_reduce,8,268435456,1317\n' > $TMP/node.csv; hypar fit $TMP/node.csv $TMP/nodes.csv --device h100 | sed -n '/^constant/,/^as/p'
+> constant           before    after      +-  rows
+> comm_latency_s    33.5 us  19.2 us  16.3 %     4
+> intra_efficiency     0.82    0.971   2.9 %     8
+> inter_efficiency     0.94    0.132   2.4 %     5
+> latency_s          2.5 us  5.32 us   7.2 %     7
+> as before, for want of rows that decide: copy_bytes_per_s, link_efficiency,
+$ sed 's/us$/seconds/' $TMP/node.csv > $TMP/wrong.csv; hypar fit $TMP/wrong.csv --device h100 -o $TMP/wrong.json --json | sed -n '/doubts/,/]/p'
+> hypar: note: half of the rows are off by 100 % or more, whatever figures 'h100'
+>        has: are bytes and units what they are taken for?
+>   "doubts": [
+>     "half of the rows are off by 100 % or more, whatever figures 'h100' has: are bytes and units what they are taken for?"
+>   ],
+$ sed 's/us$/ms/' $TMP/node.csv > $TMP/wrong.csv; hypar fit $TMP/wrong.csv --device h100 -o $TMP/wrong.json
+> hypar: note: comm_latency_s is 33 ms, 986 times what it was, copy_bytes_per_s is
+>        851 MB/s, 0.000254 times what it was, intra_efficiency is 0.0017, 0.00208
+>        times what it was, latency_s is 3.47 ms, 1.39e+03 times what it was: are
+>        bytes and units what they are taken for?
+> measured: wrong.csv, 5 rows, median error 0.0425 %; begun from h100
+>
+> constant             before     after      +-  rows
+> comm_latency_s      33.5 us     33 ms   7.2 %     3
+> copy_bytes_per_s  3.35 TB/s  851 MB/s  18.8 %     4
+> intra_efficiency       0.82    0.0017  18.9 %     4
+> latency_s            2.5 us   3.47 ms   9.3 %     4
+> as before, for want of rows that decide: link_efficiency, inter_efficiency,
+> inter_latency_s
+>
+> error of    rows  before      worst  after   mean   95 %  worst
+> all            5  99.9 %  1.05e+03x  0.0 %  1.3 %  6.4 %  1.07x
+> all-reduce     5  99.9 %  1.05e+03x  0.0 %  1.3 %  6.4 %  1.07x
+>
+> no row is more than 2 times off

@@ -1,0 +1,98 @@
+/* What makes a fitted device doubtful: rows that cannot tell its figures apart, and figures
+ * that no such device has. */
+#include "fit/fit.h"
+
+static void doubt(struct hypar_fit *fit, const char *text)
+{
+    fit->doubt =
+        GROW(&fit->arena, const char *, fit->doubt, fit->n_doubts, &fit->doubt_capacity);
+    fit->doubt[fit->n_doubts++] = text;
+}
+
+static bool is_fitted(const struct hypar_fit *fit, enum option option)
+{
+    for (int c = 0; c < fit->n_constants; c++)
+        if (fit->option[c] == option)
+            return fit->constant[c].fitted;
+    return false;
+}
+
+/* A comm of several nodes takes longer by slow links of either kind. */
+static void doubt_nodes(struct hypar_fit *fit)
+{
+    int inside = 0, across = 0;
+    for (int i = 0; i < fit->measured.n_rows; i++) {
+        const struct measured_row *row = &fit->measured.row[i];
+        if (row->kind != MEASURED_COLLECTIVE)
+            continue;
+        const struct hypar_machine *machine = fit->measured.place[row->place].machine;
+        *(hp_machine_node(machine, row->devices - 1) > 0 ? &across : &inside) += 1;
+    }
+    if (across && !inside &&
+        (is_fitted(fit, OPTION_INTRA_EFFICIENCY) || is_fitted(fit, OPTION_LATENCY)))
+        doubt(fit, "all collectives are of several nodes, which do not tell links inside a "
+                   "node from those between them: give a table of one node, too");
+}
+
+#define UNITS "are bytes and units what they are taken for?"
+
+/* Shares that were moved to where rows are as fast as can be. */
+static void doubt_shares(struct hypar_fit *fit)
+{
+    for (int c = 0; c < fit->n_constants; c++) {
+        const struct hypar_fit_constant *constant = &fit->constant[c];
+        const struct option_row *option = &hp_machine_options[fit->option[c]];
+        double most = 0.999 * option->high;
+        bool share = option->unit == HYPAR_UNIT_COUNT && option->high <= 1;
+        if (share && constant->fitted && constant->before < most && constant->after >= most)
+            doubt(fit, hp_arena_printf(&fit->arena,
+                                       "%s is 1, the most that it can be: rows are faster than "
+                                       "the peaks and bandwidths of '%s' allow; " UNITS,
+                                       constant->name, fit->device));
+    }
+}
+
+/* Figures that are far from those of the device that it began with. */
+static void doubt_far(struct hypar_fit *fit)
+{
+    static const double usual_times = 100;
+    const char *far = NULL;
+    char text[32];
+    for (int c = 0; c < fit->n_constants; c++) {
+        const struct hypar_fit_constant *constant = &fit->constant[c];
+        double times = constant->after / constant->before;
+        if (!constant->fitted || !(constant->after > 0) || !(constant->before > 0) ||
+            (times < usual_times && times > 1 / usual_times))
+            continue;
+        far = hp_arena_printf(&fit->arena, "%s%s%s is %s, %.3g times what it was",
+                              far ? far : "", far ? ", " : "", constant->name,
+                              hypar_format_quantity(text, constant->after, constant->unit),
+                              times);
+    }
+    if (far)
+        doubt(fit, hp_arena_printf(&fit->arena, "%s: " UNITS, far));
+}
+
+static void doubt_errors(struct hypar_fit *fit)
+{
+    struct hypar_fit_group all;
+    hypar_fit_group(fit, 0, &all);
+    if (all.after.median > 0.5)
+        doubt(fit, hp_arena_printf(&fit->arena,
+                                   "half of the rows are off by %.3g %% or more, whatever "
+                                   "figures '%s' has: " UNITS,
+                                   100 * all.after.median, fit->device));
+}
+
+void hp_fit_find_doubts(struct hypar_fit *fit)
+{
+    doubt_nodes(fit);
+    doubt_shares(fit);
+    doubt_far(fit);
+    doubt_errors(fit);
+}
+
+const char *hypar_fit_doubt(const struct hypar_fit *fit, int i)
+{
+    return i >= 0 && i < fit->n_doubts ? fit->doubt[i] : NULL;
+}
