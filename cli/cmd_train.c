@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cli/hosts.h"
 #include "cli/launch.h"
 #include "cli/plan_text.h"
 
@@ -532,7 +533,7 @@ static enum hypar_status check_hosts(const struct args *args, struct hypar_error
     if (args->in_process)
         return opt_usage(err, "train: --hostfile does not go with --in-process");
     if (stat(args->hostfile, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0)
-        return HYPAR_OK;
+        return hosts_check(args->hostfile, err);
     snprintf(err->text, sizeof err->text, "%.200s: %s, expected a file that lists hosts",
              args->hostfile,
              access(args->hostfile, R_OK) ? "cannot be read" : "is no such file");

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -219,6 +220,7 @@ static void become_mpirun(const struct args *args, int ranks, char **word, const
 
 struct heard {
     char last[4096];   /* what a rank said last */
+    char before[4096]; /* what was said before rank 0 was ready, as by ssh */
     char mpirun[4096]; /* what mpirun has to say itself */
     bool inside;       /* between two of its rules */
     int died;          /* a rank that it says a signal ended; -1: it does not */
@@ -277,6 +279,9 @@ static void hear_line(struct heard *h, char *line)
             fputs("\r\033[K", stderr); /* a line of progress may stand there */
         fputs(line, stderr);
         snprintf(h->last, sizeof h->last, "%s", line);
+        size_t n = strlen(h->before);
+        if (!h->rank_0)
+            snprintf(h->before + n, sizeof h->before - n, "%s", line);
     }
 }
 
@@ -396,11 +401,11 @@ static enum hypar_status fail_to_start(const struct args *args, struct heard *h,
 {
     char what[HOST_BYTES + 64];
     if (!h->host[0] && args->hostfile)
-        hosts_told_of(args->hostfile, h->last, h->host);
+        hosts_told_of(args->hostfile, h->before, h->host);
     snprintf(what, sizeof what, "ranks could not be started on %s",
              h->host[0] ? h->host : "this machine");
     return fail(err, what,
-                args->hostfile ? "expected that ssh enters it without a password, and that "
+                args->hostfile ? "expected that ssh enters without a password, and that "
                                  "Open MPI and hypar are there under the same paths"
                                : "");
 }
@@ -444,6 +449,27 @@ enum hypar_status launch_check(const struct args *args, int ranks, struct hypar_
                      MAX_RANKS_OF_A_CORE);
 }
 
+static void note_cores(const struct args *args, int ranks)
+{
+    int cores = hypar_local_cores(), threads = opt_threads(args);
+    if (ranks * threads > cores)
+        opt_note(args, "%d ranks of %d thread%s on %d core%s: they take turns", ranks, threads,
+                 threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+}
+
+bool launch_finds_mpirun(void)
+{
+    char file[PATH_MAX];
+    for (const char *path = getenv("PATH"); path && *path;) {
+        int n = (int)strcspn(path, ":");
+        snprintf(file, sizeof file, "%.*s/mpirun", n, path);
+        if (access(file, X_OK) == 0)
+            return true;
+        path += n + (path[n] == ':');
+    }
+    return false;
+}
+
 enum hypar_status launch_ranks(const struct args *args, int ranks, const char *plan, int input,
                                struct hypar_error *err)
 {
@@ -460,6 +486,8 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
     char **word = mpirun_words(args, ranks, count, self);
     if (args->hostfile)
         hosts_note_slots(args, ranks);
+    else
+        note_cores(args, ranks);
     fflush(stdout);
     watch_signals();
     if (pipe(errors) != 0 || (child = fork()) < 0)

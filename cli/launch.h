@@ -25,6 +25,9 @@ void launch_ready(void);
  */
 enum hypar_status launch_check(const struct args *args, int ranks, struct hypar_error *err);
 
+/* Is there an mpirun that would be started? */
+bool launch_finds_mpirun(void);
+
 /* Run this very command on `ranks` processes, of this machine or of the hosts of --hostfile, by
  * mpirun, with the plan at `plan`, or if that is NULL with what can be read from `input`;
  * returns when all have ended. Ctrl-C and SIGTERM reach them as a wish to stop after

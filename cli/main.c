@@ -1,3 +1,4 @@
+#include "cli/launch.h"
 #include "cli/opt.h"
 
 #include <errno.h>
@@ -42,8 +43,13 @@ static bool look_at_feature(const char *line, char name[32], struct hypar_error 
     struct hypar_error why;
     if (strcmp(there, "yes") != 0)
         return false;
-    if (hypar_feature_loads(name, &why) == HYPAR_OK)
+    if (hypar_feature_loads(name, &why) == HYPAR_OK) {
+        if (strcmp(name, "mpi") == 0 && !launch_finds_mpirun())
+            snprintf(means->text, sizeof means->text,
+                     "training on several processes, but mpirun is not in PATH: under a "
+                     "launcher of your own alone");
         return true;
+    }
     snprintf(means->text, sizeof means->text, "cannot be loaded: %.400s", why.text);
     return false;
 }

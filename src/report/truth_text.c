@@ -28,22 +28,28 @@ void hp_ratio_cell(struct columns *table, struct arena *arena, double predicted,
         hp_cell(table, arena, "-");
 }
 
+static void both_cells(struct columns *table, struct arena *arena, const struct truth_row *row)
+{
+    seconds_cell(table, arena, row->predicted_s);
+    seconds_cell(table, arena, row->measured_s);
+}
+
 /* Predicted, measured, ratio: none to what is shorter than ranks can measure. */
 static void pair_cells(struct columns *table, struct arena *arena, const struct truth_row *row)
 {
     static const double measurable_s = 1e-6;
-    seconds_cell(table, arena, row->predicted_s);
-    seconds_cell(table, arena, row->measured_s);
+    both_cells(table, arena, row);
     hp_ratio_cell(table, arena, row->predicted_s < measurable_s ? 0 : row->predicted_s,
                   row->measured_s);
 }
 
-static void headings(struct columns *table, struct arena *arena, const char *first)
+static void headings(struct columns *table, struct arena *arena, const char *first,
+                     const char *last)
 {
     hp_cell(table, arena, "%s", first);
     hp_cell(table, arena, "predicted");
     hp_cell(table, arena, "measured");
-    hp_cell(table, arena, "ratio");
+    hp_cell(table, arena, "%s", last);
 }
 
 void hp_phase_rows(struct columns *table, struct arena *arena, const struct truth *truth)
@@ -67,7 +73,7 @@ void hp_print_phases(FILE *to, const struct truth *truth)
 {
     struct arena arena = { 0 };
     struct columns table = { .align = "lrrr" };
-    headings(&table, &arena, "mean of ranks");
+    headings(&table, &arena, "mean of ranks", "ratio");
     hp_cell(&table, &arena, "step");
     pair_cells(&table, &arena, &truth->step);
     hp_phase_rows(&table, &arena, truth);
@@ -75,20 +81,30 @@ void hp_print_phases(FILE *to, const struct truth *truth)
     hp_arena_free(&arena);
 }
 
-/* The largest `few` (0: all), the worst ratio first, and the rest as one. */
-static void print_rows(FILE *to, struct truth_rows *rows, const char *heading, int few,
-                       bool bytes)
+/* Of an exchange the bytes that are sent, of an operator the ratio: an exchange lasts until a
+ * rank takes it, be it computing meanwhile, so that its times do not measure the prediction. */
+static void row_cells(struct columns *table, struct arena *arena, const struct truth_row *row,
+                      bool exchange)
+{
+    if (!exchange) {
+        pair_cells(table, arena, row);
+        return;
+    }
+    both_cells(table, arena, row);
+    hp_quantity_cell(table, arena, row->bytes, HYPAR_UNIT_BYTES);
+}
+
+/* The largest `few` (0: all), of operators the worst ratio first, and the rest as one. */
+static void print_rows(FILE *to, struct truth_rows *rows, int few, bool exchange)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = bytes ? "lrrrr" : "lrrr" };
+    struct columns table = { .align = "lrrr" };
     struct truth_row rest = { .name = NULL };
     if (!rows->n)
         return;
     few = few && few < rows->n - 1 ? few : rows->n;
-    hp_truth_by_ratio(rows, few);
-    headings(&table, &arena, heading);
-    if (bytes)
-        hp_cell(&table, &arena, "sent");
+    hp_truth_by_ratio(rows, exchange ? 0 : few);
+    headings(&table, &arena, exchange ? "exchange" : "operator", exchange ? "sent" : "ratio");
     for (int i = 0; i < rows->n; i++) {
         const struct truth_row *row = &rows->row[i];
         if (i >= few) {
@@ -98,15 +114,11 @@ static void print_rows(FILE *to, struct truth_rows *rows, const char *heading, i
             continue;
         }
         hp_cell(&table, &arena, "%s", hp_shown(&arena, row->name));
-        pair_cells(&table, &arena, row);
-        if (bytes)
-            hp_quantity_cell(&table, &arena, row->bytes, HYPAR_UNIT_BYTES);
+        row_cells(&table, &arena, row, exchange);
     }
     if (few < rows->n) {
         hp_cell(&table, &arena, "the other %d", rows->n - few);
-        pair_cells(&table, &arena, &rest);
-        if (bytes)
-            hp_quantity_cell(&table, &arena, rest.bytes, HYPAR_UNIT_BYTES);
+        row_cells(&table, &arena, &rest, exchange);
     }
     fputc('\n', to);
     hp_columns_print(&table, to);
@@ -115,9 +127,9 @@ static void print_rows(FILE *to, struct truth_rows *rows, const char *heading, i
 
 void hp_print_truth_rows(FILE *to, struct truth *truth, bool detail)
 {
-    print_rows(to, &truth->op, "operator", detail ? 0 : FEW_OPS, false);
+    print_rows(to, &truth->op, detail ? 0 : FEW_OPS, false);
     if (!truth->in_turn)
-        print_rows(to, &truth->exchange, "exchange", detail ? 0 : FEW_EXCHANGES, true);
+        print_rows(to, &truth->exchange, detail ? 0 : FEW_EXCHANGES, true);
 }
 
 /* Where a step's difference comes from. */

@@ -189,10 +189,10 @@ $ cd $TMP && hypar compare --measured trace.json mlp.json
 > loss       0.036 ns   2.88 us      -
 > relu1       0.04 ns   2.73 us      -
 >
-> exchange                      predicted  measured  ratio  sent
-> all-reduce gradient of fc1.b       1 us   2.97 ms   2956  24 B
-> all-reduce gradient of fc1.w       1 us   2.96 ms   2956  96 B
-> the other 3                        3 us      3 ms    998  72 B
+> exchange                      predicted  measured  sent
+> all-reduce gradient of fc1.b       1 us   2.97 ms  24 B
+> all-reduce gradient of fc1.w       1 us   2.96 ms  96 B
+> the other 3                        3 us      3 ms  72 B
 $ cd $TMP && hypar compare --measured trace.json mlp.json --json --trace both.json | grep -o -e '^  "[a-z]*":' -e '"name": "all-reduce gradient of fc1.w", "bytes": [0-9]*' -e '"task": 0, .*"rank": 0'
 >   "ranks":
 >   "steps":

@@ -15,5 +15,10 @@ $ LD_LIBRARY_PATH=$TMP hypar --version | grep -c 'yes (fast\|yes (training'
 > 0
 ? 1
 
+Without mpirun ranks are not started here.
+$ mkdir $TMP/bin; ln -s "$(command -v hypar)" $TMP/bin; PATH=$TMP/bin hypar --version | grep '^mpi: yes' | grep -cv 'but mpirun is not in PATH'
+> 0
+? 1
+
 $ hypar --version --json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["version"], *v["libraries"])'
 > 0.1.0 hwloc openblas mpi protobuf-c
