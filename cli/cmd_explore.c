@@ -44,6 +44,7 @@ static const struct argp_option options[] = {
     OPT_DROPOUT_MASKS_ROW,
     OPT_RECOMPUTE_ROW,
     OPT_SHARD_ROW,
+    OPT_ALL_REDUCE_ROW,
     { "framework", OPT_FRAMEWORK, "HOW", 0,
       "plans: kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },
     { "budget", OPT_BUDGET, "TIME", 0, "plans: no longer than that, together (5m)", 0 },
@@ -334,14 +335,18 @@ static const char *option_of_choices(const struct args *args)
 
 static const char *option_of_plans(const struct args *args)
 {
-    return args->memory_bytes > 0                                     ? "memory"
-           : args->micro_batches                                      ? "micro-batches"
-           : args->dropout_masks                                      ? "dropout-masks"
-           : args->recompute                                          ? "recompute"
-           : args->shard                                              ? "shard"
-           : args->framework && cost_of(args) != HYPAR_COST_SIMULATED ? "framework"
-           : args->budget_s > 0                                       ? "budget"
-                                                                      : NULL;
+    return args->memory_bytes > 0 ? "memory"
+           : args->micro_batches  ? "micro-batches"
+           : args->dropout_masks  ? "dropout-masks"
+           : args->recompute      ? "recompute"
+           : args->shard          ? "shard"
+           : args->budget_s > 0   ? "budget"
+                                  : NULL;
+}
+
+static const char *option_of_simulation(const struct args *args)
+{
+    return args->framework ? "framework" : args->all_reduce ? "all-reduce" : NULL;
 }
 
 /* Several batches, or a planner that has no choices level by level, where none are asked for.
@@ -358,6 +363,9 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                          "explore: --%s is of whole plans, expected several batches or a "
                          "planner such as auto",
                          of_plans);
+    if (!plans && option_of_simulation(args) && cost_of(args) != HYPAR_COST_SIMULATED)
+        return opt_usage(err, "explore: --%s is of simulated steps, expected --cost simulated",
+                         option_of_simulation(args));
     return plans ? sweep(args, err) : explore(args, err);
 }
 

@@ -278,11 +278,13 @@ const char *opt_topology_word(int i);
 
 /* How a step is simulated: rows that commands share, of an argp table. */
 /* clang-format off */
+#define OPT_ALL_REDUCE_ROW                                                                      \
+    { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
+      "sum by ring, tree, hierarchical, direct, server, ... (auto, the fastest)", 0 }
 #define OPT_SIMULATION_ROWS                                                                     \
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
       "simulate every message of a collective, not the collective as one", 0 },                 \
-    { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
-      "sum by ring, tree, hierarchical, server, ... (auto, the fastest)", 0 },                  \
+    OPT_ALL_REDUCE_ROW,                                                                         \
     { "framework", OPT_FRAMEWORK, "HOW", 0,                                                     \
       "kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },           \
     { "no-overlap", OPT_NO_OVERLAP, NULL, 0,                                                    \

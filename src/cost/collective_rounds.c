@@ -467,6 +467,27 @@ static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *g
     r->own = NULL;
 }
 
+/* --- all-reduce by all at once --- */
+
+/* Everybody sends its piece to everybody else: on links of their own, one for each pair, the
+ * least that can be. */
+static void gather_direct(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = r->pieces_per_whole = group->n_devices;
+    r->own = count_from(r->arena, 0, n);
+    begin_round(r, 1);
+    for (int apart = 1; apart < n; apart++)
+        for (int i = 0; i < n; i++)
+            add_hop(r, (struct comm_hop){ .from = i,
+                                          .to = (i + apart) % n,
+                                          .period = n,
+                                          .offset = i,
+                                          .n_pieces = 1 });
+}
+
+BACKWARDS(scatter_direct, gather_direct)
+BOTH(all_reduce_direct, scatter_direct, gather_direct)
+
 /* --- all-reduce by a server --- */
 
 /* For each device the one that collects for it: the first of its block, itself without blocks.
@@ -560,6 +581,7 @@ static const struct comm_algorithm algorithms[] = {
     { COMM_ALL_REDUCE,     "halving and doubling",     4, ANY_SIZE,        all_reduce_halving },
     { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        all_reduce_tree },
     { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       all_reduce_hierarchical },
+    { COMM_ALL_REDUCE,     "direct",                   2, ASKED_FOR,       all_reduce_direct },
     { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       all_reduce_server },
     { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, all_reduce_server },
     { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        exchange_at_once },

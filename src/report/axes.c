@@ -144,9 +144,9 @@ const char *hp_axes_topology_note(const struct axes *axes)
     for (int i = 0; i < axes->n; i++)
         if (axes->axis[i].words && axes->axis[i].n_values > 1)
             return "Topologies: in a collective a device sends to at most two others at a "
-                   "time. Over all their links at once, which is not simulated, large "
-                   "all-reduces would be up to (n-1)/2 times as fast on full:n, k times on a "
-                   "torus of k dimensions.";
+                   "time. Over all their links at once large all-reduces would be up to "
+                   "(n-1)/2 times as fast on full:n (--all-reduce direct), and k times on a "
+                   "torus of k dimensions (which is not simulated).";
     return NULL;
 }
 

@@ -206,8 +206,9 @@ $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline / micro-batches.
 > Topologies: in a collective a device sends to at most two others at a time. Over
-> all their links at once, which is not simulated, large all-reduces would be up
-> to (n-1)/2 times as fast on full:n, k times on a torus of k dimensions.
+> all their links at once large all-reduces would be up to (n-1)/2 times as fast
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
+> is not simulated).
 $ grep -c polyline $TMP/own.svg; grep -o '>torus<\|>mesh<\|>cluster<\|>bandwidth<' $TMP/own.svg
 > 3
 > >torus<
@@ -311,8 +312,15 @@ $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost 
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
 > them.
 > Topologies: in a collective a device sends to at most two others at a time. Over
-> all their links at once, which is not simulated, large all-reduces would be up
-> to (n-1)/2 times as fast on full:n, k times on a torus of k dimensions.
+> all their links at once large all-reduces would be up to (n-1)/2 times as fast
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
+> is not simulated).
+$ for o in auto direct; do hypar explore lenet5 --on full:16,bandwidth=1GB/s,latency=0 --devices 16 --planner dp --cost simulated --all-reduce $o | grep '^dp'; done
+> dp      232 us     1   0.0771    7.4 MB  2.72 mJ  00000/00000/00000/00000
+> dp      31.5 us     1    0.568    7.4 MB  2.72 mJ  00000/00000/00000/00000
+$ hypar explore lenet5 --on full:16 --devices 16 --planner dp --all-reduce direct
+> hypar: explore: --all-reduce is of simulated steps, expected --cost simulated
+? 2
 
 Energies are drawn against what they change.
 $ hypar explore lenet5 --on torus:2x2 --sweep dram-energy=160pJ,640pJ --planner dp --svg - | grep -o 'joules a sample'
@@ -475,8 +483,9 @@ $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topol
 > Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
 > tensor x pipeline / micro-batches. In brackets the plan that needs least.
 > Topologies: in a collective a device sends to at most two others at a time. Over
-> all their links at once, which is not simulated, large all-reduces would be up
-> to (n-1)/2 times as fast on full:n, k times on a torus of k dimensions.
+> all their links at once large all-reduces would be up to (n-1)/2 times as fast
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
+> is not simulated).
 $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > vgg16, on full:2,memory=100MB: plans of dp or mp
 >

@@ -273,6 +273,8 @@ static double closed_form(const struct comm_group *group, const struct comm_way 
     double most = (n - 1.0) / n, folds = core == n ? 0 : 2;
     const char *name = way->algorithm;
     int times = group->kind == COMM_ALL_REDUCE ? 2 : 1;
+    if (strcmp(name, "direct") == 0 && group->kind == COMM_ALL_REDUCE)
+        return 2 * (a + b / n);
     if (strcmp(name, "direct") == 0 || strcmp(name, "all at once") == 0)
         return a + b;
     if (strcmp(name, "pairwise") == 0)
