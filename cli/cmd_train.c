@@ -376,6 +376,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
         opt_note(args, "not simulated: %s", why.text);
     if (!result->stopped)
         note_calibration(args, plan, sim);
+    launch_note_cores(args);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),

@@ -77,6 +77,15 @@ void launch_bind(const struct args *args)
         hypar_local_bind(rank * threads, threads);
 }
 
+void launch_note_cores(const struct args *args)
+{
+    int ranks = own_number("OMPI_COMM_WORLD_LOCAL_SIZE"), threads = opt_threads(args),
+        cores = hypar_local_cores();
+    if (ranks * threads > cores)
+        opt_note(args, "%d ranks of %d thread%s on %d core%s: they took turns", ranks, threads,
+                 threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
+}
+
 /* Signals ------------------------------------------------------------------------------ */
 
 static volatile sig_atomic_t child;   /* mpirun; 0: none */
@@ -449,14 +458,6 @@ enum hypar_status launch_check(const struct args *args, int ranks, struct hypar_
                      MAX_RANKS_OF_A_CORE);
 }
 
-static void note_cores(const struct args *args, int ranks)
-{
-    int cores = hypar_local_cores(), threads = opt_threads(args);
-    if (ranks * threads > cores)
-        opt_note(args, "%d ranks of %d thread%s on %d core%s: they take turns", ranks, threads,
-                 threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
-}
-
 bool launch_finds_mpirun(void)
 {
     char file[PATH_MAX];
@@ -486,8 +487,6 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
     char **word = mpirun_words(args, ranks, count, self);
     if (args->hostfile)
         hosts_note_slots(args, ranks);
-    else
-        note_cores(args, ranks);
     fflush(stdout);
     watch_signals();
     if (pipe(errors) != 0 || (child = fork()) < 0)

@@ -18,6 +18,9 @@ bool launch_on_terminal(void);
  * cores than all ranks want. */
 void launch_bind(const struct args *args);
 
+/* Note it where the ranks of this host have more threads than it has cores. */
+void launch_note_cores(const struct args *args);
+
 /* Rank 0 tells the launching process, if there is one, that all ranks can take signals. */
 void launch_ready(void);
 

@@ -52,19 +52,26 @@ static void headings(struct columns *table, struct arena *arena, const char *fir
     hp_cell(table, arena, "%s", last);
 }
 
+/* Exchanges that were predicted to take next to nothing have no ratio: what is measured of them
+ * is how long ranks were not served. */
 void hp_phase_rows(struct columns *table, struct arena *arena, const struct truth *truth)
 {
+    static const double least_share = 0.01; /* of a step */
     for (int p = 0; p < TRUTH_PHASES; p++) {
         const struct truth_row *row = &truth->phase[p];
         if (row->predicted_s <= 0 && row->measured_s <= 0)
             continue;
         hp_cell(table, arena, "  %s", row->name);
-        if (!truth->in_turn || p < TRUTH_COMM) {
+        bool little = row->predicted_s < least_share * truth->step.predicted_s;
+        if (p < TRUTH_COMM || !(truth->in_turn || little)) {
             pair_cells(table, arena, row);
             continue;
         }
         seconds_cell(table, arena, row->predicted_s);
-        hp_cell(table, arena, "-");
+        if (truth->in_turn)
+            hp_cell(table, arena, "-");
+        else
+            seconds_cell(table, arena, row->measured_s);
         hp_cell(table, arena, "-");
     }
 }
