@@ -194,10 +194,8 @@ $ cd $TMP && hypar compare --measured trace.json mlp.json
 > all-reduce gradient of fc1.w       1 us   2.96 ms  96 B
 > the other 3                        3 us      3 ms  72 B
 Of exchanges that were to take next to nothing there is no ratio.
-$ hypar plan mlp:4-3-2 --batch 2 --on full:2,fp32=1MFLOP/s --planner dp -q -o $TMP/slow.json; hypar compare --measured $TMP/trace.json $TMP/slow.json | grep -e '^mean' -e communicating
-> means of ranks and of 3 steps
-> mean of ranks    predicted  measured   ratio
->   communicating        0 s   2.99 ms       -
+$ hypar plan mlp:4-3-2 --batch 2 --on full:2,fp32=1MFLOP/s,latency=40us --planner dp -q -o $TMP/slow.json; hypar compare --measured $TMP/trace.json $TMP/slow.json | grep -e communicating
+>   communicating       2 us   2.99 ms       -
 $ cd $TMP && hypar compare --measured trace.json mlp.json --json --trace both.json | grep -o -e '^  "[a-z]*":' -e '"name": "all-reduce gradient of fc1.w", "bytes": [0-9]*' -e '"task": 0, .*"rank": 0'
 >   "ranks":
 >   "steps":
