@@ -1,4 +1,6 @@
 /* What a profile told of a step's times, and what of them rests on opaque operators. */
+#include <math.h>
+
 #include "report/columns.h"
 #include "report/put.h"
 
@@ -48,11 +50,12 @@ char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
 
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
 {
-    char launch[32];
+    char launch[32], kernels[64];
     const char *framework = hypar_framework_text(s->how.framework);
+    hp_count(kernels, llround(s->kernels), "kernel", "kernels");
     if (!(s->launch_s > 0))
-        return hp_arena_printf(arena, "%s: %.0f kernels", framework, s->kernels);
-    return hp_arena_printf(arena, "%s: %.0f kernels, launched in %s%s", framework, s->kernels,
+        return hp_arena_printf(arena, "%s: %s", framework, kernels);
+    return hp_arena_printf(arena, "%s: %s, launched in %s%s", framework, kernels,
                            hypar_format_quantity(launch, s->launch_s, HYPAR_UNIT_SECONDS),
                            s->launch_s >= s->step_s ? ", which the step waits for" : "");
 }

@@ -1,13 +1,15 @@
 /* A simulated step: how long it takes, and where the time goes. */
 #include <hypar/report.h>
 
+#include <math.h>
+
 #include "base/json.h"
 #include "plan/plan.h"
 #include "report/csv.h"
 #include "report/devices.h"
 #include "report/put.h"
 
-enum { MOST_ROWS = 16, MOST_LINKS = 5, MOST_TASKS = 40, BAR = 24 };
+enum { MOST_ROWS = 16, MOST_LINKS = 5, MOST_TASKS = 40, BAR = 18 };
 
 char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n_devices)
 {
@@ -309,7 +311,7 @@ static const struct {
     char letter;
     const char *colour, *text;
 } looks[] = { { '#', "\033[32m", "computing" },
-              { '=', "\033[33m", "communicating only" },
+              { '=', "\033[33m", "communicating" },
               { '.', "\033[90m", "waiting" } };
 
 static const char *bar(struct arena *arena, const struct look *look,
@@ -339,8 +341,13 @@ static void device_cells(const void *of, int device, struct columns *table, stru
     struct hypar_sim_device d = hypar_sim_device(look->sim, device);
     hp_quantity_cell(table, arena, d.busy_s, HYPAR_UNIT_SECONDS);
     hp_cell(table, arena, "%.0f %%", look->step_s > 0 ? 100 * d.busy_s / look->step_s : 0);
-    hp_quantity_cell(table, arena, d.comm_s, HYPAR_UNIT_SECONDS);
+    double alone_s = fmax(0, look->step_s - d.busy_s - d.waiting_s);
+    double overlap_s = d.comm_s - alone_s;
+    if (overlap_s < 1e-12) /* a picosecond is what the simulator counts in */
+        overlap_s = 0;
+    hp_quantity_cell(table, arena, alone_s, HYPAR_UNIT_SECONDS);
     hp_quantity_cell(table, arena, d.waiting_s, HYPAR_UNIT_SECONDS);
+    hp_quantity_cell(table, arena, overlap_s, HYPAR_UNIT_SECONDS);
     hp_cell(table, arena, "%s", bar(arena, look, &d));
 }
 
@@ -371,10 +378,10 @@ static void devices(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                     const struct hypar_sim_summary *s)
 {
     struct look look = { sim, s->step_s, hp_has_colour(to) };
-    struct columns table = { .align = "lrrrrl" };
-    static const char *const heading[] = { "device",        "computing", "",
-                                           "communicating", "waiting",   "" };
-    for (int i = 0; i < 6; i++)
+    struct columns table = { .align = "lrrrrrl" };
+    static const char *const heading[] = { "device",  "computing", "", "communicating",
+                                           "waiting", "overlap",   "" };
+    for (int i = 0; i < 7; i++)
         hp_cell(&table, arena, "%s", heading[i]);
     int shown = hp_device_rows(
         &table, arena, &(struct device_rows){ s->n_devices, &look, device_cells }, MOST_ROWS);
@@ -385,6 +392,7 @@ static void devices(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         fprintf(to, "%s%s%c%s %s", k ? "   " : "", look.colour ? looks[k].colour : "",
                 looks[k].letter, look.colour ? "\033[0m" : "", looks[k].text);
     fputc('\n', to);
+    hp_put_line(to, "Overlap: it communicates as it computes, counted as computing.");
 }
 
 /* The busiest links, and how many there are that carry something. */

@@ -1,11 +1,12 @@
-A plan that divides the batch.
+A plan that divides the batch. Computing, communicating and waiting add up to the step.
 $ hypar simulate examples/plans/data-parallel.json
 > resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 1.96 ms
 > 32.7 k samples/s, 5.8 % of peak (model FLOPs), 1,639 tasks
 >
-> device  computing        communicating  waiting
-> 0-7        466 us  24 %        1.81 ms      0 s  ######==================
-> # computing   = communicating only   . waiting
+> device  computing        communicating  waiting  overlap
+> 0-7        466 us  24 %        1.49 ms      0 s   323 us  ####==============
+> # computing   = communicating   . waiting
+> Overlap: it communicates as it computes, counted as computing.
 >
 > busiest links     busy            bytes
 > 0 -> 1         1.57 ms  80.3 %  39.3 MB
@@ -29,10 +30,11 @@ $ hypar simulate examples/plans/pipeline.json
 > mlp:784-1024-1024-10, batch 128, fp16, on 4 devices: a step takes 180 us
 > 712 k samples/s, 1.6 % of peak (model FLOPs), 275 tasks
 >
-> device  computing        communicating  waiting
-> 0-1         55 us  31 %        91.8 us  34.8 us  #######============.....
-> 2-3       91.7 us  51 %         113 us  1.85 us  ############============
-> # computing   = communicating only   . waiting
+> device  computing        communicating  waiting  overlap
+> 0-1         55 us  31 %          90 us  34.8 us  1.76 us  ######=========...
+> 2-3       91.7 us  51 %        86.3 us  1.85 us    27 us  #########=========
+> # computing   = communicating   . waiting
+> Overlap: it communicates as it computes, counted as computing.
 >
 > busiest links     busy            bytes
 > 2 -> 3         84.8 us  47.1 %  2.12 MB
@@ -296,10 +298,11 @@ $ hypar simulate $TMP/program.json
 >    1  task 1    2 s    2 s  3 s
 >    2  task 2    3 s    3 s  6 s
 >
-> device  computing        communicating  waiting
-> 0             2 s  33 %            0 s      4 s  ########................
-> 1             3 s  50 %            0 s      3 s  ############............
-> # computing   = communicating only   . waiting
+> device  computing        communicating  waiting  overlap
+> 0             2 s  33 %            0 s      4 s      0 s  ######............
+> 1             3 s  50 %            0 s      3 s      0 s  #########.........
+> # computing   = communicating   . waiting
+> Overlap: it communicates as it computes, counted as computing.
 >
 > busiest links  busy          bytes
 > bus             1 s  16.7 %    0 B
