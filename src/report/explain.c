@@ -50,8 +50,7 @@ static const char *row_name(struct arena *arena, const struct path_sum *sum,
 {
     switch (row->kind) {
     case PATH_BUBBLE:
-        return hp_arena_printf(arena, "other stages compute, device %d has none to do",
-                               sum->busiest);
+        return hp_arena_printf(arena, "other stages compute, device %d waits", sum->busiest);
     case PATH_AGAIN:
         return "operators of all kinds";
     case PATH_UPDATE:
@@ -126,7 +125,7 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
     struct columns table = { .align = "lllrrw" };
     const struct hypar_explained_op *op;
     bool any = false;
-    double now_s = hypar_sim_summary(hypar_explained_sim(e)).step_s;
+    double now_s = hypar_sim_summary(hypar_explained_sim(e)).step_s, rest_s = sum->whole_s;
     if (!hypar_explained_op(e, 0))
         return;
     for (int i = 0; i < 6; i++)
@@ -141,8 +140,20 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
         hp_cell(&table, arena, "%.1f %%", 100 * share(op->path_s, sum->whole_s));
         hp_cell(&table, arena, "%s", alternatives_text(arena, op, now_s));
         any |= op->n_alternatives > 0;
+        rest_s -= op->path_s;
+    }
+    if (share(rest_s, sum->whole_s) >= NO_CHANGE) {
+        for (int i = 0; i < 3; i++)
+            hp_cell(&table, arena, "%s", i ? "" : "all others");
+        hp_quantity_cell(&table, arena, rest_s, HYPAR_UNIT_SECONDS);
+        hp_cell(&table, arena, "%.1f %%", 100 * share(rest_s, sum->whole_s));
+        hp_cell(&table, arena, "%s", "");
     }
     hp_columns_print(&table, to);
+    hp_wrap(to,
+            "Each row with what follows the operator (norms, additions, activations), what it "
+            "sends and its updates: in all the critical path above.",
+            0);
     if (!any && !*hypar_explained_ops_left_out(e))
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
     if (*hypar_explained_ops_left_out(e))

@@ -42,6 +42,8 @@ $ cd $TMP && hypar explain alex.json
 >                                                        whole +2.1 %, n=8 +93 %
 > conv1                conv    n=8       280 us   1.6 %  k=8 +34 %, r=8 +41 %, h=8
 >                                                        +66 %, w=8 +66 %
+> Each row with what follows the operator (norms, additions, activations), what it
+> sends and its updates: in all the critical path above.
 >
 > what would help                       step   change   memory
 > links between nodes twice as fast   9.8 ms*   -43 %   107 MB
@@ -64,23 +66,24 @@ $ hypar explain examples/plans/pipeline.json
 > parameters 18.2 %, exchanges beside computing 1.5 %, the pipeline's bubble
 > 1.0 %.
 >
-> critical path                                            time   share  in queues
-> exchange       all-reduce gradient of fc2.w           84.9 us  47.2 %          -
-> computing      linear                                 55.9 us  31.1 %    33.8 us
-> update         parameters                             32.7 us  18.2 %    32.5 us
-> bubble         other stages compute, device 2 has     1.85 us   1.0 %          -
->                none to do
-> exchange       send relu1                             1.66 us   0.9 %          -
-> exchange       send gradient of relu1                 1.66 us   0.9 %          -
-> exchange       all-reduce gradient of fc3.w            819 ns   0.5 %     819 ns
-> computing      relu                                    437 ns   0.2 %          -
-> computing      cross_entropy                          3.43 ns   0.0 %          -
-> exchange       all-reduce gradient of fc3.b            0.8 ns   0.0 %     0.8 ns
+> critical path                                           time   share  in queues
+> exchange       all-reduce gradient of fc2.w          84.9 us  47.2 %          -
+> computing      linear                                55.9 us  31.1 %    33.8 us
+> update         parameters                            32.7 us  18.2 %    32.5 us
+> bubble         other stages compute, device 2 waits  1.85 us   1.0 %          -
+> exchange       send relu1                            1.66 us   0.9 %          -
+> exchange       send gradient of relu1                1.66 us   0.9 %          -
+> exchange       all-reduce gradient of fc3.w           819 ns   0.5 %     819 ns
+> computing      relu                                   437 ns   0.2 %          -
+> computing      cross_entropy                         3.43 ns   0.0 %          -
+> exchange       all-reduce gradient of fc3.b           0.8 ns   0.0 %     0.8 ns
 >
 > costliest operators  kind    split     time   share  the step, if it were split
 > fc2                  linear  n=2     173 us  96.1 %  -
 > fc1                  linear  n=2    5.17 us   2.9 %  -
 > fc3                  linear  n=2    1.82 us   1.0 %  -
+> Each row with what follows the operator (norms, additions, activations), what it
+> sends and its updates: in all the critical path above.
 > None of them can be split otherwise over the devices that it has.
 >
 > what would help                   step   change   memory
@@ -93,8 +96,14 @@ $ hypar explain examples/plans/pipeline.json
 > 16 micro-batches instead of 8   236 us    +31 %    17 MB
 > No difference: arithmetic twice as fast, twice the memory, schedule gpipe
 > instead of 1f1b.
-> Left out: schedule pipedream instead of 1f1b: updates are delayed: another
-> training; no recomputation: nothing is computed again.
+> Left out: schedule pipedream instead of 1f1b: it delays updates, which is
+> another training; no recomputation: nothing is computed again.
+
+Micro-batches are no more than samples.
+$ cd $TMP && hypar plan mlp:16-8-4 --batch 4 --on full:2 --planner gpipe --micro-batches 4 -q -o samples.json && hypar explain samples.json | sed -n '/^Left out/,$p'
+> Left out: 8 micro-batches instead of 4: the batch has 4 samples; schedule
+> pipedream instead of gpipe: it delays updates, which is another training; no
+> recomputation: nothing is computed again.
 
 What is computed again is told apart; layers that are alike are one row.
 $ hypar plan gpt2:layers=4 --batch 16 --on cluster:2x2,device=a100 --planner dp --recompute full -q -o $TMP/gpt.json
@@ -129,6 +138,9 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > h.0.attn (of 4 alike)  attention  n=4    36.2 ms  19.0 %  a=4 +0.3 %, q=4
 >                                                           +3.5 %, s=4 +4.3 %,
 >                                                           r=4 +15 %
+> all others                               78.9 ms  41.5 %
+> Each row with what follows the operator (norms, additions, activations), what it
+> sends and its updates: in all the critical path above.
 >
 > what would help                       step   change   memory
 > devices twice as fast              97.1 ms*   -49 %  2.26 GB
@@ -158,6 +170,9 @@ $ hypar explain examples/plans/pipedream.json --operators 1
 >
 > costliest operators  kind    split     time   share  the step, if it were split
 > fc2                  linear  whole  3.26 ms  63.0 %  -
+> all others                          1.92 ms  37.0 %
+> Each row with what follows the operator (norms, additions, activations), what it
+> sends and its updates: in all the critical path above.
 > None of them can be split otherwise over the devices that it has.
 >
 > what would help                   step   change   memory

@@ -129,9 +129,16 @@ static void try_machines(struct changes *c, const struct hypar_sim_summary *now)
 
 static void try_micro_batches(struct changes *c, int64_t n)
 {
+    int64_t batch = hypar_graph_batch(c->plan->graph);
     char *what =
         hp_arena_printf(c->arena, "%lld micro-batch%s instead of %lld", (long long)n,
                         n == 1 ? "" : "es", (long long)c->plan->schedule.micro_batches);
+    if (n > batch) {
+        hp_refuse_change(c, what,
+                         hp_arena_printf(c->arena, "the batch has %lld sample%s",
+                                         (long long)batch, batch == 1 ? "" : "s"));
+        return;
+    }
     struct hypar_plan *changed = hp_changed_plan(c->plan, NULL);
     changed->schedule.micro_batches = n;
     if (c->plan->schedule.kind != HYPAR_SCHEDULE_SLOTS) {
@@ -160,7 +167,7 @@ static void try_schedule(struct changes *c, enum hypar_schedule_kind kind)
         hp_arena_printf(c->arena, "schedule %s instead of %s", hypar_schedule_text(kind),
                         hypar_schedule_text(c->plan->schedule.kind));
     if (kind == HYPAR_SCHEDULE_PIPEDREAM) {
-        hp_refuse_change(c, what, "updates are delayed: another training");
+        hp_refuse_change(c, what, "it delays updates, which is another training");
         return;
     }
     struct hypar_plan *changed = hp_changed_plan(c->plan, NULL);
