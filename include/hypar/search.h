@@ -173,6 +173,8 @@ HYPAR_API const struct hypar_plan *hypar_found_plan(const struct hypar_found *fo
 
 /* One training step as the closed-form model sees it: every device computes its share at its
  * device's speed, the levels of the machine exchange one after the other, nothing overlaps.
+ * Of pipedream the slowest of stages and transfers; comm_s is by how much that is longer than
+ * the busiest stage computes.
  * flexflow and exhaustive have no such model: it is the simulated step then. */
 struct hypar_prediction {
     bool simulated;

@@ -254,28 +254,17 @@ static void pipedream_text(FILE *to, struct arena *arena,
                            const struct hypar_pipeline_view *view,
                            const struct hypar_plan *plan)
 {
-    char pace[32], one[32], dp[32];
-    hp_wrap(
-        to,
-        hp_arena_printf(
-            arena,
-            "In closed form one minibatch every %s in steady state; %s on one device, %s data "
-            "parallel: %.2f and %.2f times as long. %d in flight on each replica of the "
-            "first stage.",
-            hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(one, view->one_worker_s, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS),
-            view->one_worker_s / view->bottleneck_s, view->dp_bottleneck_s / view->bottleneck_s,
-            view->noam),
-        0);
+    char noam[64];
     const char *sync =
         plan->schedule.vertical_sync
             ? "all stages use the version that the first had when the minibatch entered"
             : "the backward pass uses the same version, which is kept";
     hp_wrap(to,
             hp_arena_printf(arena,
-                            "A stage of r replicas updates its weights once for r minibatches; "
-                            "a forward pass sees them so many updates late: %s; %s.",
+                            "%s in flight on each replica of the first stage. A stage of r "
+                            "replicas updates its weights once for r minibatches; a forward "
+                            "pass sees them so many updates late: %s; %s.",
+                            hp_count(noam, view->noam, "minibatch", "minibatches"),
                             delays_text(arena, view), sync),
             0);
 }

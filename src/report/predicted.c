@@ -35,12 +35,23 @@ static bool is_measured(const struct hypar_found *found)
            !hypar_found_layerwise(found);
 }
 
+/* PipeDream's recurrence: the slowest of stages and of transfers between them, which are not
+ * added up. NULL: another planner's. */
+static const struct hypar_pipeline_view *pipedream(const struct hypar_found *found)
+{
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    bool is = view && !view->per_sample &&
+              hypar_found_plan(found)->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+    return is ? view : NULL;
+}
+
 /* JSON -------------------------------------------------------------------------------- */
 
 /* By which formulas the planner predicts. */
 static const char *closed_form(const struct hypar_found *found)
 {
     return hypar_found_layerwise(found) ? "OptCNN's Eq. 1: t_C + t_X + t_S, no overlap"
+           : pipedream(found) ? "PipeDream's recurrence: the slowest of stages and transfers"
            : is_measured(found)
                ? "closed form: no overlap, levels one after another, nothing of the profile"
                : "closed form: no overlap, levels one after another";
@@ -203,27 +214,54 @@ static const char *difference(const struct hypar_found *found, double closed_s)
     if (simulated_s > 1.25 * closed_s)
         return "; it leaves out contention on links, waiting, and operators that memory bounds";
     if (simulated_s < 0.8 * closed_s)
-        return "; it leaves out that exchange and computing overlap";
+        return pipedream(found) ? "; it leaves out that both directions of a link work at once"
+                                : "; it leaves out that exchange and computing overlap";
     return "";
+}
+
+/* "40 ms in steady state, the slowest of stages and transfers (the busiest stage computes 20 ms
+ * of it); 72 ms on one device, 76 ms data parallel: 1.80 and 1.90 times as long" */
+static char *recurrence_text(struct arena *arena, const struct hypar_pipeline_view *view,
+                             double compute_s)
+{
+    char pace[32], compute[32], one[32], dp[32];
+    return hp_arena_printf(
+        arena,
+        "%s in steady state, the slowest of stages and transfers (the busiest stage computes "
+        "%s of it); %s on one device, %s data parallel: %.2f and %.2f times as long",
+        hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(compute, compute_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(one, view->one_worker_s, HYPAR_UNIT_SECONDS),
+        hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS),
+        view->one_worker_s / view->bottleneck_s, view->dp_bottleneck_s / view->bottleneck_s);
 }
 
 static char *closed_text(struct arena *arena, const struct hypar_found *found,
                          const struct hypar_simulated *s)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
+    const struct hypar_pipeline_view *view = pipedream(found);
     char step[32], compute[32], comm[32], state[32], rate[32];
     hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS);
     hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS);
     hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS);
+    if (s && view)
+        return hp_arena_printf(arena, "In closed form one minibatch every %s%s.",
+                               recurrence_text(arena, view, p.compute_s),
+                               difference(found, p.step_s));
     if (s)
         return hp_arena_printf(arena,
                                "In closed form %s: compute %s, exchange %s, no overlap%s.",
                                step, compute, comm, difference(found, p.step_s));
+    char *how = view ? hp_arena_printf(arena, ": one minibatch every %s",
+                                       recurrence_text(arena, view, p.compute_s))
+                     : hp_arena_printf(arena, " %s (compute %s, exchange %s; no overlap)", step,
+                                       compute, comm);
     return hp_arena_printf(
         arena,
-        "Predicted step %s (compute %s, exchange %s; no overlap), %s samples/s, %sweights, "
-        "gradients and optimizer state %s on the fullest device.",
-        step, compute, comm, hp_metric(rate, p.samples_per_s),
+        "Predicted step%s%s %s samples/s, %sweights, gradients and optimizer state %s on the "
+        "fullest device.",
+        how, view ? "." : ",", hp_metric(rate, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j),
         hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES));
 }

@@ -38,14 +38,14 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >       node6
 >
 > Time and memory of a stage: in closed form.
-> In closed form one minibatch every 40 ms in steady state; 72 ms on one device,
-> 75.9 ms data parallel: 1.80 and 1.90 times as long. 2 in flight on each replica
-> of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass
-> sees them so many updates late: stage 0 by 1; the backward pass uses the same
-> version, which is kept.
-> Predicted step 40 ms (compute 20 ms, exchange 20 ms; no overlap), 25 samples/s,
-> weights, gradients and optimizer state 152 MB on the fullest device.
+> 2 minibatches in flight on each replica of the first stage. A stage of r
+> replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: stage 0 by 1; the backward pass uses the same version, which
+> is kept.
+> Predicted step: one minibatch every 40 ms in steady state, the slowest of stages
+> and transfers (the busiest stage computes 20 ms of it); 72 ms on one device,
+> 75.9 ms data parallel: 1.80 and 1.90 times as long. 25 samples/s, weights,
+> gradients and optimizer state 152 MB on the fullest device.
 > In closed form, not simulated: chain has no loss, expected a cross_entropy or
 > mse_loss at its end.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --vertical-sync | sed '$d'
@@ -59,20 +59,20 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >       node6
 >
 > Time and memory of a stage: in closed form.
-> In closed form one minibatch every 160 ms in steady state; 72 ms on one device,
-> 75.9 ms data parallel: 0.45 and 0.47 times as long. 4 in flight on each replica
-> of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass
-> sees them so many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all
-> stages use the version that the first had when the minibatch entered.
-> Predicted step 160 ms (compute 30 ms, exchange 130 ms; no overlap), 6.25
-> samples/s, weights, gradients and optimizer state 152 MB on the fullest device.
+> 4 minibatches in flight on each replica of the first stage. A stage of r
+> replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all stages use the
+> version that the first had when the minibatch entered.
+> Predicted step: one minibatch every 160 ms in steady state, the slowest of
+> stages and transfers (the busiest stage computes 30 ms of it); 72 ms on one
+> device, 75.9 ms data parallel: 0.45 and 0.47 times as long. 6.25 samples/s,
+> weights, gradients and optimizer state 152 MB on the fullest device.
 > In closed form, not simulated: chain has no loss, expected a cross_entropy or
 > mse_loss at its end.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --json | sed -n '/"pipedream"/,/^  }/p'
 >   "planner": "pipedream",
 >   "predicted": {
->     "model": "closed form: no overlap, levels one after another",
+>     "model": "PipeDream's recurrence: the slowest of stages and transfers",
 >     "not_simulated": "chain has no loss, expected a cross_entropy or mse_loss at its end",
 >     "step_s": 0.04,
 >     "compute_s": 0.02,
@@ -116,14 +116,14 @@ $ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,int
 >       node8
 >
 > Time and memory of a stage: in closed form.
-> In closed form one minibatch every 12 ms in steady state; 26 ms on one device,
-> 169 ms data parallel: 2.17 and 14.08 times as long. 2 in flight on each replica
-> of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass
-> sees them so many updates late: stage 0 by 1, stage 1 by 1; the backward pass
-> uses the same version, which is kept.
-> Predicted step 12 ms (compute 8 ms, exchange 4 ms; no overlap), 83.3 samples/s,
-> weights, gradients and optimizer state 264 MB on the fullest device.
+> 2 minibatches in flight on each replica of the first stage. A stage of r
+> replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: stage 0 by 1, stage 1 by 1; the backward pass uses the same
+> version, which is kept.
+> Predicted step: one minibatch every 12 ms in steady state, the slowest of stages
+> and transfers (the busiest stage computes 8 ms of it); 26 ms on one device,
+> 169 ms data parallel: 2.17 and 14.08 times as long. 83.3 samples/s, weights,
+> gradients and optimizer state 264 MB on the fullest device.
 > In closed form, not simulated: branches has no loss, expected a cross_entropy or
 > mse_loss at its end.
 
@@ -145,18 +145,17 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the
 > fullest device of a stage.
-> In closed form one minibatch every 484 ms in steady state; 3.78 s on one device,
-> 484 ms data parallel: 7.81 and 1.00 times as long. 1 in flight on each replica
-> of the first stage.
-> A stage of r replicas updates its weights once for r minibatches; a forward pass
-> sees them so many updates late: no stage; the backward pass uses the same
-> version, which is kept.
+> 1 minibatch in flight on each replica of the first stage. A stage of r replicas
+> updates its weights once for r minibatches; a forward pass sees them so many
+> updates late: no stage; the backward pass uses the same version, which is kept.
 > 220 places to cut would part operators that share a parameter, which this
 > schedule does not allow.
 > Predicted step 475 ms, simulated (the busiest device computes 473 ms of it),
 > 67.4 samples/s, 46.9 % of peak, 288 J; 871 MB sent, 1.99 GB on links; 33.7 GB of
 > 16 GB of memory on the fullest device.
-> In closed form 484 ms: compute 473 ms, exchange 11.2 ms, no overlap.
+> In closed form one minibatch every 484 ms in steady state, the slowest of stages
+> and transfers (the busiest stage computes 473 ms of it); 3.78 s on one device,
+> 484 ms data parallel: 7.81 and 1.00 times as long.
 > IT DOES NOT FIT: device 0 would hold parameters 498 MB, gradients 498 MB,
 > activations 26.2 GB, buffers 6.59 GB.
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
