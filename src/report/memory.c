@@ -1,6 +1,8 @@
 /* The memory of a plan's devices, itemised: will it fit? */
 #include <hypar/report.h>
 
+#include <string.h>
+
 #include "base/json.h"
 #include "plan/plan.h"
 #include "report/devices.h"
@@ -44,17 +46,20 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory)
 const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan)
 {
     const char *model = hypar_plan_model(plan), *file = model, *dot = NULL;
-    size_t length = hypar_model_path_length(model);
+    const char *name = hypar_graph_name(plan->graph);
+    const char *end = model + hypar_model_path_length(model);
     if (!hypar_model_is_path(model))
         return hp_shown(arena, model);
-    for (const char *c = model; c < model + length; c++)
+    for (const char *c = model; c < end; c++)
         if (*c == '/')
             file = c + 1;
-    for (const char *c = file + 1; c < model + length; c++)
+    for (const char *c = file + 1; c < end; c++)
         if (*c == '.')
             dot = c;
-    size_t n = dot ? (size_t)(dot - file) : length - (size_t)(file - model);
-    return hp_shown(arena, hp_arena_printf(arena, "%.*s%s", (int)n, file, model + length));
+    size_t n = (size_t)((dot ? dot : end) - file);
+    if (strlen(name) == n && strncmp(name, file, n) == 0)
+        return hp_shown(arena, hp_arena_printf(arena, "%s%s", name, end));
+    return hp_shown(arena, hp_arena_printf(arena, "%s (%s)", name, file));
 }
 
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,

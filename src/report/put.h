@@ -15,8 +15,8 @@ void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph
 /* The same as a line of text: "430,500 parameters, 4.59 MFLOP per sample forward, ...". */
 char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph);
 
-/* A plan's model for a heading: a word of the zoo as it is, of a file its name without folder
- * and ending: "llama" of "../models/llama.json". */
+/* A plan's model for a heading: a word of the zoo as it is, of a file the graph's own name, and
+ * the file's where that is another: "llama (llama-7b.json)". */
 const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan);
 
 /* "bf16", "bf16 with fp32 gradients". */

@@ -73,3 +73,11 @@ $ sed 's/mlp:4-4/\\u001b[31m\\u202e/' tests/cli/plan.json | hypar simulate - --m
 $ printf '{"format": "hypar-machine/1", "devices": ["k80", {"name": "\\u009b", "fp32_op_per_s": 1, "memory_bytes": 1, "memory_bytes_per_s": 1}], "links": []}' > $TMP/m.json; hypar machines $TMP/m.json
 > hypar: $TMP/m.json: devices[1].name: '?' has a control character, expected a name
 ? 3
+
+A graph of a file is called by its own name in all headings, with the file's where that is another.
+$ hypar plan examples/models/mlp.json --on full:2 --planner dp -o $TMP/hand.json | head -n 1
+> mlp by hand (mlp.json), batch 32, on 2 devices: planner dp
+$ hypar explain $TMP/hand.json | head -n 1
+> mlp by hand (mlp.json), batch 32, fp32, on 2 devices: a step takes 74.7 us
+$ hypar compare $TMP/hand.json | head -n 1
+> mlp by hand, batch 32, on 2 devices
