@@ -4,7 +4,9 @@
 
 #include <hypar/search.h>
 
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
@@ -38,6 +40,23 @@ static inline void must(enum hypar_status status, const struct hypar_error *err)
         return;
     fprintf(stderr, "bench: %s\n", err->text);
     exit(hypar_status_exit_code(status));
+}
+
+/* A program's arguments: at most `most` words, and no options. Others end it, in one line and
+ * with exit code 2; --help tells what there is. */
+static inline void take_words(int argc, char **argv, int most, const char *usage)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0) {
+            printf("%s%s%s\n", argv[0], *usage ? " " : "", usage);
+            exit(0);
+        }
+        if (argv[i][0] == '-' || i > most) {
+            fprintf(stderr, "%s: '%s', expected %s\n", argv[0], argv[i],
+                    *usage ? usage : "no arguments");
+            exit(2);
+        }
+    }
 }
 
 /* A model on a machine, and what a planner makes of it; whatever the memory. */

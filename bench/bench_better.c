@@ -360,6 +360,7 @@ static void compare(struct tally *t, uint64_t seed)
 int main(int argc, char **argv)
 {
     static struct tally t;
+    take_words(argc, argv, 3, "[PAIRS [K/N [SEED]]]");
     int pairs = argc > 1 ? atoi(argv[1]) : 20, share = 1, shares = 1;
     long long seed = argc > 3 ? atoll(argv[3]) : 1;
     if (argc > 2 && (sscanf(argv[2], "%d/%d", &share, &shares) != 2 || shares < 1)) {

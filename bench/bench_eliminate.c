@@ -4,9 +4,9 @@
  *     build/bench/bench_eliminate */
 #include <math.h>
 #include <stdio.h>
-#include <time.h>
 
 #include "base/random.h"
+#include "bench/bench.h"
 #include "search/solver/eliminate.h"
 
 enum { MOST_RUNS = 2000 };
@@ -52,23 +52,16 @@ static void join(struct bench *b, int u, int v)
     b->problem.edges = b->edges;
 }
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static void measure(const char *name, struct bench *b,
                     const struct elimination_options *options)
 {
     struct elimination_result result = { .assignment = NEW(&b->arena, int, b->problem.n_vars) };
     double best_s = INFINITY, spent_s = 0;
     for (int run = 0; run < MOST_RUNS && (run < 2 || spent_s < 0.5); run++) {
-        double start_s = now_s();
+        double start_s = wall_s();
         if (hp_eliminate(&b->arena, &b->problem, options, &result, NULL) != HYPAR_OK)
             return;
-        double run_s = now_s() - start_s;
+        double run_s = wall_s() - start_s;
         spent_s += run_s;
         best_s = run_s < best_s ? run_s : best_s;
     }
@@ -161,8 +154,9 @@ static void clique(const char *name, int n_vars, int n_states)
     measure(name, &b, NULL);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_words(argc, argv, 0, "");
     static const struct elimination_options small = { .max_table_entries = 1 << 16 };
     chain("chain 20 x 2", 20, 2, false);
     chain("chain 2000 x 2", 2000, 2, false);

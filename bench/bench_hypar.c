@@ -443,6 +443,7 @@ int main(int argc, char **argv)
     struct study study[HYPAR_NETWORKS];
     struct figures f;
     figures_begin(&f, "HyPar", &argc, argv);
+    take_words(argc, argv, argc > 1 && strcmp(argv[1], "quick") == 0, FIGURES_USAGE " [quick]");
     for (int i = 0; i < HYPAR_NETWORKS; i++)
         study[i] = explore(
             hypar_printed[i].model, "htree:16",
@@ -458,7 +459,7 @@ int main(int argc, char **argv)
     torus(&f);
     one_weird_trick(&f);
     figures_end(&f);
-    if (argc < 2 || strcmp(argv[1], "quick") != 0)
+    if (argc < 2)
         joint_table();
     return 0;
 }

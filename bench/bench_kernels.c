@@ -246,6 +246,7 @@ int main(int argc, char **argv)
         const char *model;
         int64_t batch;
     } rows[] = { { "resnet50", 8 }, { "vgg16", 2 }, { "bert-base", 2 }, { "gpt2", 1 } };
+    take_words(argc, argv, 4, "[MODEL BATCH [THREADS [KERNELS]]]");
     const struct kernels *kernels = hp_kernels_find(argc > 4 ? argv[4] : "fast");
     if (!kernels) {
         printf("bench_kernels: built without BLAS\n");

@@ -53,8 +53,9 @@ static void bench_gpt3(void)
     hypar_graph_free(graph);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_words(argc, argv, 0, "");
     bench_planner("resnet101", 256, "htree:64", "dp", 0.05);
     bench_planner("resnet101", 256, "htree:64", "hypar", 0.05);
     bench_planner("bert-large", 512, "htree:256", "dp", 0.5);

@@ -68,8 +68,9 @@ static double read_s(const char *text, size_t n)
     return best;
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_words(argc, argv, 0, "");
     static const char *const words[] = { "vgg16", "resnet152",  "densenet121",
                                          "nmt",   "llama2-70b", "gpt3-175b" };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)

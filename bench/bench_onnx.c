@@ -7,23 +7,16 @@
  * Each figure is the fastest of RUNS, the files being in the page cache. */
 #define _DEFAULT_SOURCE /* mkstemps */
 
+#include "bench/bench.h"
 #include "model/onnx/onnx.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { RUNS = 5, LAYERS = 10, WIDTH = 3536, BLOCKS = 1000 };
 
-static double now_s(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void must(bool ok, const char *what)
+static void expect(bool ok, const char *what)
 {
     if (ok)
         return;
@@ -41,7 +34,7 @@ struct message {
 static void begin(struct message *m)
 {
     m->file = open_memstream(&m->text, &m->n);
-    must(m->file, "no memory");
+    expect(m->file, "no memory");
 }
 
 static void put_varint(FILE *to, uint64_t value)
@@ -249,9 +242,9 @@ static double import_s(const char *path, int *ops)
     for (int i = 0; i < RUNS; i++) {
         struct hypar_graph *graph;
         struct hypar_error err = { "" };
-        double start = now_s();
-        must(hypar_import(&graph, path, NULL, &err) == HYPAR_OK, err.text);
-        double took = now_s() - start;
+        double start = wall_s();
+        expect(hypar_import(&graph, path, NULL, &err) == HYPAR_OK, err.text);
+        double took = wall_s() - start;
         best = took < best ? took : best;
         *ops = hypar_graph_op_count(graph);
         hypar_graph_free(graph);
@@ -265,12 +258,12 @@ static double read_s(const char *path, double *bytes)
     double best = 1e9;
     for (int i = 0; i < RUNS; i++) {
         FILE *file = fopen(path, "rb");
-        must(file, path);
-        double start = now_s();
+        expect(file, path);
+        double start = wall_s();
         *bytes = 0;
         for (size_t n; (n = fread(buffer, 1, sizeof buffer, file)) > 0;)
             *bytes += (double)n;
-        double took = now_s() - start;
+        double took = wall_s() - start;
         best = took < best ? took : best;
         fclose(file);
     }
@@ -282,17 +275,18 @@ static void bench_file(const char *name, void (*write)(FILE *to))
     char path[] = "/tmp/hypar-bench-XXXXXX.onnx";
     int fd = mkstemps(path, 5), ops;
     FILE *file = fd >= 0 ? fdopen(fd, "wb") : NULL;
-    must(file, "cannot write a file in /tmp");
+    expect(file, "cannot write a file in /tmp");
     write(file);
-    must(fclose(file) == 0, "cannot write a file in /tmp");
+    expect(fclose(file) == 0, "cannot write a file in /tmp");
     double bytes, reading = read_s(path, &bytes), took = import_s(path, &ops);
     unlink(path);
     printf("%-10s %7.1f MB %5d ops  import %8.2f ms  reading the file %8.2f ms\n", name,
            bytes / 1e6, ops, 1e3 * took, 1e3 * reading);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_words(argc, argv, 0, "");
     static const char *const exports[] = { "vit_b_16", "densenet121", "inception_v3",
                                            "lstm_lm" };
     if (strstr(hypar_features(), "protobuf-c: no")) {

@@ -335,6 +335,7 @@ int main(int argc, char **argv)
 {
     struct figures f;
     figures_begin(&f, "OptCNN", &argc, argv);
+    take_words(argc, argv, 0, FIGURES_USAGE);
     search_times(&f);
     communication(&f);
     speeds(&f);

@@ -33,8 +33,12 @@ static struct exchange_side hold(struct arena *arena, int ways, int axis, bool h
             continue;
         bool wide = halo && a >= H;
         nest->operand[0].size[a] = extents[a];
-        nest->operand[0].dim[a] =
-            (struct dim_map){ DIM_AXIS, 1, { (int8_t)a }, 1, wide, wide ? 3 : 1 };
+        nest->operand[0].dim[a] = (struct dim_map){ .kind = DIM_AXIS,
+                                                    .n_axes = 1,
+                                                    .axis = { (int8_t)a },
+                                                    .stride = 1,
+                                                    .pad = wide,
+                                                    .span = wide ? 3 : 1 };
     }
     for (int a = 0; a < N_AXES; a++)
         split->degree[a] = a == axis ? ways : 1;
@@ -77,9 +81,11 @@ static void bench_pair(int i, int devices, int times, bool known_shapes)
     double start_s = now_s();
     for (int t = 0; t < times; t++) {
         struct pattern *pattern;
-        must(hp_find_pattern(&kept, &scratch, known, &writer[t % KINDS], 1, &reader[t % KINDS],
-                             1, &pattern, &err),
-             &err);
+        struct exchange_sides sides = { .writer = &writer[t % KINDS],
+                                        .reader = &reader[t % KINDS],
+                                        .n_writers = 1,
+                                        .n_readers = 1 };
+        must(hp_find_pattern(&kept, &scratch, known, &sides, &pattern, &err), &err);
     }
     double took_s = now_s() - start_s;
     printf("%-8s %3d devices %6s %12.0f patterns/s %10.2f us %10.0f bytes each\n",
@@ -90,8 +96,9 @@ static void bench_pair(int i, int devices, int times, bool known_shapes)
     hp_arena_free(&scratch);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_words(argc, argv, 0, "");
     for (int devices = 4; devices <= 64; devices *= 4)
         for (int i = 0; i < (int)(sizeof pairs / sizeof *pairs); i++)
             for (int known = 0; known < 2; known++)

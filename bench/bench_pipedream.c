@@ -361,6 +361,7 @@ int main(int argc, char **argv)
     char path[256];
     struct figures f;
     figures_begin(&f, "PipeDream", &argc, argv);
+    take_words(argc, argv, 0, FIGURES_USAGE);
     pipedream_profile(path, sizeof path, "vgg16");
     if (access(path, R_OK) == 0) {
         published_results(&f);

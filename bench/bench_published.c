@@ -277,6 +277,7 @@ int main(int argc, char **argv)
     char options[512] = "";
     struct figures f;
     figures_begin(&f, "Published", &argc, argv);
+    take_words(argc, argv, 3, FIGURES_USAGE " [OPTIONS [FIRST STRIDE]]");
     if (argc > 1 && *argv[1])
         snprintf(options, sizeof options, ",%s", argv[1]);
     collectives(&f, options);

@@ -125,8 +125,9 @@ static void all_levels_at_once(void)
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_words(argc, argv, 0, "");
     planning("vgg-e", 4, 1e-3);
     planning("resnet50", 4, 0);
     planning("resnet152", 10, 50e-3);

@@ -237,6 +237,7 @@ static bool wanted(const char *model, int argc, char **argv)
 int main(int argc, char **argv)
 {
     size_t n = sizeof networks / sizeof *networks;
+    take_words(argc, argv, argc, "[MODEL...]");
     printf("one proposal, us\n%-13s %5s  %-9s %9s %9s %10s %9s %9s %9s\n", "network", "on", "",
            "early", "later", "in full", "full/later", "aim", "published");
     for (size_t i = 0; i < n; i++)

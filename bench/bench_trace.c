@@ -38,8 +38,9 @@ static void measure(const char *what, const struct hypar_sim *sim,
     fclose(file);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
+    take_words(argc, argv, 0, "");
     static const bool first[64] = { true };
     struct hypar_graph *graph;
     struct hypar_machine *machine;

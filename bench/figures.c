@@ -17,13 +17,6 @@ void figures_begin(struct figures *f, const char *paper, int *argc, char **argv)
     int kept = 1;
     *f = (struct figures){ .paper = paper };
     for (int i = 1; i < *argc; i++) {
-        if (strcmp(argv[i], "--help") == 0) {
-            printf(
-                "%s [--csv FOLDER] [--svg FOLDER]: %s's results, printed and ours; each figure "
-                "also as a table and a picture\n",
-                argv[0], paper);
-            exit(0);
-        }
         const char **folder = strcmp(argv[i], "--csv") == 0   ? &f->csv
                               : strcmp(argv[i], "--svg") == 0 ? &f->svg
                                                               : NULL;
@@ -85,7 +78,7 @@ static void write_csv(const struct figures *f)
 
 /* Pictures ------------------------------------------------------------------------------ */
 
-enum { WIDTH = 940, LEFT = 330, RIGHT = 910, TOP = 92, LINE = 17 };
+enum { WIDTH = 940, LEFT = 330, RIGHT = 770, PRINTED = 850, OURS = 920, TOP = 92, LINE = 17 };
 
 struct scale {
     double low, high;
@@ -108,19 +101,46 @@ static double place(const struct scale *s, double value)
     return LEFT + (RIGHT - LEFT) * log(value / s->low) / log(s->high / s->low);
 }
 
+static void draw_tick(FILE *to, const struct scale *s, double value, bool labelled, int bottom)
+{
+    char text[32];
+    double x = place(s, value);
+    if (value < s->low || value > s->high)
+        return;
+    hp_svg_line(to, x, TOP - 10, x, bottom, labelled ? "#d4d4d4" : "#f0f0f0", 1);
+    snprintf(text, sizeof text, "%.4g", value);
+    if (labelled)
+        hp_svg_text(to, x, bottom + 18, SVG_MIDDLE, 12, text);
+}
+
+/* 1, 2, 5 times a power of ten: the least that divides the scale into at most ten. */
+static double round_step(const struct scale *s)
+{
+    double least = (s->high - s->low) / 10, power = pow(10, floor(log10(least)));
+    return power * (least <= power ? 1 : least <= 2 * power ? 2 : least <= 5 * power ? 5 : 10);
+}
+
+/* Within a power of ten in equal steps; else all of 1 to 9, of which 2 and 5 have their number
+ * where there is room for it. */
 static void draw_scale(FILE *to, const struct scale *s, int bottom)
 {
-    bool crowded = s->high / s->low > 1e3;
+    enum { ROOM = 115 };
+    double step = round_step(s), decade = (RIGHT - LEFT) / log10(s->high / s->low);
+    if (s->high < 10 * s->low) {
+        for (double i = ceil(s->low / step); i * step <= s->high; i++)
+            draw_tick(to, s, i * step, true, bottom);
+        return;
+    }
     for (double power = pow(10, floor(log10(s->low))); power <= s->high; power *= 10)
-        for (int part = 1; part <= (crowded ? 1 : 5); part = part == 1 ? 2 : part + 3) {
-            char text[32];
-            if (part * power < s->low || part * power > s->high)
-                continue;
-            double x = place(s, part * power);
-            hp_svg_line(to, x, TOP - 10, x, bottom, "#e4e4e4", 1);
-            snprintf(text, sizeof text, "%.4g", part * power);
-            hp_svg_text(to, x, bottom + 18, SVG_MIDDLE, 12, text);
-        }
+        for (int part = 1; part < 10; part++)
+            draw_tick(to, s, part * power,
+                      part == 1 || ((part == 2 || part == 5) && decade >= ROOM), bottom);
+}
+
+static void draw_values(FILE *to, double y, const char *printed, const char *ours)
+{
+    hp_svg_text(to, PRINTED, y + 4, SVG_END, 12, printed);
+    hp_svg_text(to, OURS, y + 4, SVG_END, 12, ours);
 }
 
 static void draw_point(FILE *to, const struct scale *s, const struct figure_point *p, double y,
@@ -160,16 +180,21 @@ static void write_svg(const struct figures *f)
     int bottom = TOP + LINE * f->n;
     char title[3 * FIGURE_TEXT], subtitle[2 * FIGURE_TEXT];
     snprintf(title, sizeof title, "%s, %s: %s", f->paper, f->name, f->what);
-    snprintf(subtitle, sizeof subtitle, "rings: the paper's; dots: ours%s%s",
-             *f->unit ? "; in " : "", f->unit);
+    snprintf(subtitle, sizeof subtitle,
+             "rings: the paper's; dots: ours; a logarithmic scale%s%s", *f->unit ? "; in " : "",
+             f->unit);
     hp_svg_begin(to, WIDTH, bottom + 36, title, subtitle);
     draw_scale(to, &s, bottom);
+    draw_values(to, TOP - LINE - 5, "paper", "ours");
     for (int i = 0; i < f->n; i++) {
         const struct figure_point *p = &f->point[i];
-        char label[2 * FIGURE_TEXT + 2];
+        char label[2 * FIGURE_TEXT + 2], printed[32], ours[32];
         double y = TOP + LINE * i;
         snprintf(label, sizeof label, "%s%s%s", p->row, *p->series ? ", " : "", p->series);
         hp_svg_text(to, LEFT - 10, y + 4, SVG_END, 12, label);
+        snprintf(printed, sizeof printed, "%.3g", p->printed);
+        snprintf(ours, sizeof ours, "%.3g", p->ours);
+        draw_values(to, y, printed, ours);
         draw_point(to, &s, p, y, hp_svg_colour(series_number(f, i)));
     }
     hp_svg_end(to);

@@ -16,6 +16,8 @@ struct figures {
     } point[FIGURE_POINTS];
 };
 
+#define FIGURES_USAGE "[--csv FOLDER] [--svg FOLDER]"
+
 /* Takes its two options out of the program's. */
 void figures_begin(struct figures *f, const char *paper, int *argc, char **argv);
 

@@ -128,6 +128,13 @@ hypar_add_test(documents/man sh tests/documents/run.sh ${pages})
 hypar_add_test(browser/pages sh tests/browser/run.sh pages.py)
 hypar_add_test(browser/large sh tests/browser/run.sh large.py)
 
+# The benchmarks are built, so that they go on building; `make bench` and the like run them.
+foreach(source ${bench_sources})
+  get_filename_component(name ${source} NAME_WE)
+  set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL OFF)
+endforeach()
+hypar_add_test(bench/figures sh tests/bench/figures.sh)
+
 # A real data set, under data parallelism and PipeDream.
 hypar_add_test(bench/accuracy sh bench/accuracy.sh hypar 4 85)
 

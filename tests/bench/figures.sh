@@ -1,0 +1,22 @@
+#!/bin/sh
+# What the programs of bench/ take: no other options or words than they know; and a figure as a picture,
+# from which values can be read.
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
+fail=0
+for program in "$BUILD"/bench_*; do
+    "$program" --unknown >/dev/null 2>"$dir/err"
+    rc=$?
+    if [ $rc != 2 ] || [ "$(wc -l <"$dir/err")" != 1 ]; then
+        echo "$program --unknown: exit code $rc, and prints" && cat "$dir/err"
+        fail=1
+    fi
+done
+"$BUILD/bench_hypar" quikc >/dev/null 2>&1
+[ $? = 2 ] || { echo "bench_hypar takes any word" && fail=1; }
+"$BUILD/bench_hypar" --svg "$dir/figures" quick >/dev/null || exit 1
+for figure in "$dir"/figures/*.svg; do
+    ticks=$(grep -c 'text-anchor="middle"' "$figure")
+    [ "$ticks" -ge 4 ] || { echo "$(basename "$figure"): $ticks numbers on its scale" && fail=1; }
+done
+grep -q '>0.0517<' "$dir/figures/hypar-figure-8.svg" || { echo "figure 8 has no values" && fail=1; }
+exit $fail
