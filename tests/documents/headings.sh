@@ -9,6 +9,7 @@ plan() { # FILE ARGUMENT...: a plan that others look at
     hypar plan "$@" -q -o "$dir/$file.json" || exit 1
 }
 plan pipeline gpt2 --on cluster:1x4,device=a100 --planner 1f1b --stages 4 --micro-batches 8 --precision bf16
+plan delayed vgg16 --on cluster:1x4 --planner pipedream
 plan split alexnet --on cluster:1x4 --planner optcnn
 plan other alexnet --on cluster:1x4 --planner dp
 plan experts gpt2 --on full:2,device=a100 --planner 3d --for megatron
@@ -29,6 +30,7 @@ plan alexnet --on cluster:1x4 --planner optcnn
 compare lenet-c --on htree:4 --planner dp,hypar
 compare $dir/split.json $dir/other.json
 simulate $dir/pipeline.json
+simulate $dir/delayed.json
 simulate $dir/pipeline.json --fits
 explain $dir/pipeline.json
 explain $dir/split.json

@@ -282,7 +282,26 @@ static void take(struct hypar_plan *plan, const struct hypar_plan *from, int op)
     hp_plan_set(plan, op, &from->ops[op].split, from->ops[op].device);
 }
 
-/* "fc1 and 2 alike: n=4 -> k=4" */
+static bool has_device(const struct op_plan *op, int device)
+{
+    for (int i = 0; i < op->n_devices; i++)
+        if (op->device[i] == device)
+            return true;
+    return false;
+}
+
+/* Which part is where matters as much as how many there are. */
+static const char *device_words(const struct op_plan *a, const struct op_plan *b)
+{
+    if (same_devices(a, b))
+        return "";
+    for (int i = 0; i < a->n_devices; i++)
+        if (!has_device(b, a->device[i]))
+            return ", on other devices";
+    return a->n_devices == b->n_devices ? ", devices in another order" : ", on other devices";
+}
+
+/* "fc1 and 2 alike: n=4 -> k=4, on other devices" */
 static char *split_words(struct hypar_differences *d, int op, int n)
 {
     struct arena *arena = &d->arena;
@@ -290,9 +309,11 @@ static char *split_words(struct hypar_differences *d, int op, int n)
     const char *alike = n > 1 ? hp_arena_printf(arena, " and %d alike", n - 1) : "";
     char *split[2] = { hp_plan_split_text(arena, d->a, op),
                        hp_plan_split_text(arena, d->b, op) };
+    const char *devices = device_words(&d->a->ops[op], &d->b->ops[op]);
     if (strcmp(split[0], split[1]) == 0)
-        return hp_arena_printf(arena, "%.60s%s: %s, on other devices", name, alike, split[0]);
-    return hp_arena_printf(arena, "%.60s%s: %s -> %s", name, alike, split[0], split[1]);
+        return hp_arena_printf(arena, "%.60s%s: %s%s", name, alike, split[0], devices);
+    return hp_arena_printf(arena, "%.60s%s: %s -> %s%s", name, alike, split[0], split[1],
+                           devices);
 }
 
 /* One row for the operators that change as `leader` does, which are marked as done; simulated
