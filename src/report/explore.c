@@ -369,10 +369,17 @@ void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
 
 /* CSV --------------------------------------------------------------------------------- */
 
-static void csv_line(struct csv_writer *csv, const struct axes *axes,
-                     const struct hypar_explore_site *site, const char *choice,
-                     const struct hypar_explored *cost, const char *levels)
+/* What all rows share. */
+struct explored_csv {
+    struct csv_writer csv;
+    struct axes axes;
+    const char *cost; /* by what model their figures are */
+};
+
+static void csv_line(struct explored_csv *table, const struct hypar_explore_site *site,
+                     const char *choice, const struct hypar_explored *cost, const char *levels)
 {
+    struct csv_writer *csv = &table->csv;
     hp_csv_text(csv, site->word);
     hp_csv_number(csv, hypar_machine_device_count(site->machine));
     hp_csv_plain(csv, choice);
@@ -388,30 +395,32 @@ static void csv_line(struct csv_writer *csv, const struct axes *axes,
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         hp_csv_known(csv, !isnan(figures[i]), figures[i]);
     hp_csv_number(csv, cost->fits);
-    hp_axes_csv(axes, &(struct axes_place){ site->shape, site->value }, csv);
+    hp_csv_plain(csv, table->cost);
+    hp_axes_csv(&table->axes, &(struct axes_place){ site->shape, site->value }, csv);
     hp_csv_end(csv);
 }
 
 void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
 {
-    struct csv_writer csv = { .file = to };
-    struct axes axes = axes_of(e);
-    hp_csv_words(&csv, "machine devices choice levels step_s compute_s comm_s gain speedup "
-                       "comm_bytes energy_j state_bytes fits");
-    hp_axes_csv_heading(&axes, &csv);
-    hp_csv_end(&csv);
+    struct explored_csv table = { .csv = { .file = to },
+                                  .axes = axes_of(e),
+                                  .cost = costs[hypar_exploration_options(e).cost].word };
+    hp_csv_words(&table.csv, "machine devices choice levels step_s compute_s comm_s gain "
+                             "speedup comm_bytes energy_j state_bytes fits cost");
+    hp_axes_csv_heading(&table.axes, &table.csv);
+    hp_csv_end(&table.csv);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {
         struct arena arena = { 0 };
         struct hypar_explore_site site = hypar_exploration_site(e, s);
         char *levels = NEW(&arena, char, hypar_exploration_text_size(e, s));
         for (int c = 0; c < site.n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
-            csv_line(&csv, &axes, &site, choice->name, &choice->cost, choice->levels);
+            csv_line(&table, &site, choice->name, &choice->cost, choice->levels);
         }
         for (int64_t i = 0; i < site.n_points; i++) {
             char name[24];
             snprintf(name, sizeof name, "%lld", (long long)i);
-            csv_line(&csv, &axes, &site, name, hypar_exploration_point(e, s, i),
+            csv_line(&table, &site, name, hypar_exploration_point(e, s, i),
                      hypar_exploration_levels(e, s, i, levels));
         }
         hp_arena_free(&arena);
