@@ -283,6 +283,43 @@ static void auto_asks_those_that_want_it(void **state)
     assert_true(asked > before);
 }
 
+/* The step of its plan among those that auto weighed; 0: it is not there. */
+static double weighed_s(const struct hypar_search_options *how)
+{
+    struct hypar_found *found = search(how);
+    struct hypar_search_info info = hypar_found_info(found);
+    double step_s = 0;
+    for (int i = 0; i < info.n_others; i++)
+        if (strcmp(info.other[i].planner, "weighed") == 0)
+            step_s = info.other[i].step_s;
+    hypar_found_free(found);
+    return step_s;
+}
+
+/* With the options that are its own. Registered here, as other tests rely on there being none
+ * such. */
+static void auto_weighs_their_plans(void **state)
+{
+    (void)state;
+    static const struct hypar_planner row = { HYPAR_ABI_VERSION,  "weighed", "in auto",  NULL,
+                                              "--planner-option", true,      plan_asked, NULL };
+    const char *const word[] = { "data=2" };
+    struct hypar_search_options how = { .planner = "auto" };
+    struct hypar_sim_options simulation = { 0 };
+    struct hypar_error err;
+    assert_int_equal(hypar_planner_register(&row, &err), HYPAR_OK);
+    double whole_s = weighed_s(&how);
+    how.planner_option = word;
+    how.n_planner_options = 1;
+    double halves_s = weighed_s(&how);
+    assert_true(whole_s > 0 && halves_s > 0 && whole_s != halves_s);
+    how.planner = "weighed";
+    how.simulation = &simulation;
+    struct hypar_found *alone = search(&how);
+    assert_true(hypar_found_simulated(alone)->step.step_s == halves_s);
+    hypar_found_free(alone);
+}
+
 static void options_are_honoured_or_refused(void **state)
 {
     (void)state;
@@ -369,6 +406,7 @@ int main(void)
         cmocka_unit_test(what_they_make_is_checked),
         cmocka_unit_test(rows_are_checked),
         cmocka_unit_test(what_is_no_library_is_not_loaded),
+        cmocka_unit_test(auto_weighs_their_plans),
     };
     return cmocka_run_group_tests(tests, begin, end);
 }
