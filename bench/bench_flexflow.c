@@ -448,8 +448,9 @@ int main(int argc, char **argv)
 {
     struct figures f;
     figures_begin(&f, "FlexFlow", &argc, argv);
-    take_words(argc, argv, 2, FIGURES_USAGE " [SECONDS [MODEL]]");
-    double budget_s = argc > 1 ? strtod(argv[1], NULL) : 5;
+    char *end = "";
+    double budget_s = argc > 1 ? strtod(argv[1], &end) : 5;
+    take_words(argc, argv, *end ? 0 : 2, FIGURES_USAGE " [SECONDS [MODEL]]");
     const char *only = argc > 2 ? argv[2] : NULL;
     if (budget_s <= 0) {
         table_5(&f, only, 3);

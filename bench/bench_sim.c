@@ -234,10 +234,21 @@ static bool wanted(const char *model, int argc, char **argv)
     return argc == 1;
 }
 
+static bool is_known(const char *model)
+{
+    bool known = strcmp(model, "gpt3-175b") == 0;
+    for (size_t i = 0; i < sizeof networks / sizeof *networks; i++)
+        known |= strcmp(model, networks[i].model) == 0;
+    return known;
+}
+
 int main(int argc, char **argv)
 {
     size_t n = sizeof networks / sizeof *networks;
-    take_words(argc, argv, argc, "[MODEL...]");
+    int known = 0;
+    while (known + 1 < argc && is_known(argv[known + 1]))
+        known++;
+    take_words(argc, argv, known, "[MODEL...], those of its tables");
     printf("one proposal, us\n%-13s %5s  %-9s %9s %9s %10s %9s %9s %9s\n", "network", "on", "",
            "early", "later", "in full", "full/later", "aim", "published");
     for (size_t i = 0; i < n; i++)

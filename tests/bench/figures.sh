@@ -11,8 +11,10 @@ for program in "$BUILD"/bench_*; do
         fail=1
     fi
 done
-"$BUILD/bench_hypar" quikc >/dev/null 2>&1
-[ $? = 2 ] || { echo "bench_hypar takes any word" && fail=1; }
+for program in bench_hypar bench_sim bench_flexflow; do
+    "$BUILD/$program" quikc >/dev/null 2>&1
+    [ $? = 2 ] || { echo "$program takes any word" && fail=1; }
+done
 "$BUILD/bench_hypar" --svg "$dir/figures" quick >/dev/null || exit 1
 for figure in "$dir"/figures/*.svg; do
     ticks=$(grep -c 'text-anchor="middle"' "$figure")
