@@ -178,11 +178,11 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 > every topology. --cost simulated counts all of that, and each link that a byte
 > crosses.
 $ cut -d, -f1-3,15- $TMP/own.csv
-> machine,devices,choice
-> "torus:4x4,device=npu.json",16,12500000000
-> "torus:4x4,device=npu.json",16,12500000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,50000000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,50000000000
+> machine,devices,choice,bandwidth
+> "torus:4x4,device=npu.json",16,levels,12500000000
+> "torus:4x4,device=npu.json",16,levels,12500000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,50000000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,50000000000
 $ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep hypar
 > hypar   2.21 ms  1.89     3.97    301 MB  1.78 J
 $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
