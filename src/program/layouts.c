@@ -173,6 +173,13 @@ static struct exchange_side as_writer(const struct source *w,
     };
 }
 
+/* The passes by which a reader adds what it reads after partial sums; none if others read it.
+ */
+static uint32_t adding_passes(const struct reader *r)
+{
+    return r->only_adds ? r->passes | r->again : 0;
+}
+
 /* A bias is added by the first part of a sum: `partial` are the axes of that sum. */
 static struct exchange_side as_reader(const struct reader *r,
                                       const struct part_layout *const *layout)
@@ -180,8 +187,9 @@ static struct exchange_side as_reader(const struct reader *r,
     const struct part_layout *l = layout[r->op];
     const struct nest *nest = l->nest;
     struct exchange_side who = { .layout = l, .operand = r->operand };
-    for (int p = 0; r->only_adds && r->passes >> p; p++)
-        for (int y = 0; r->passes >> p & 1 && y < nest->n_operands; y++)
+    uint32_t adding = adding_passes(r);
+    for (int p = 0; adding >> p; p++)
+        for (int y = 0; adding >> p & 1 && y < nest->n_operands; y++)
             if (nest->pass[p].writes >> y & 1)
                 who.partial |= hp_written_axes(nest, p, y, WRITE_PARTIAL);
     who.partial &= who.partial ? hp_divided_axes(nest, l->split) : 0;
@@ -226,7 +234,7 @@ static int *reader_key(const struct reader *reader, int n, int *at)
 {
     for (int i = 0; i < n; i++) {
         *at++ = reader[i].operand;
-        *at++ = reader[i].only_adds ? (int)reader[i].passes : 0;
+        *at++ = (int)adding_passes(&reader[i]);
     }
     return at;
 }

@@ -14,7 +14,7 @@ enum { MAX_PARTS = 64, MAX_TEXT = 512 };
 
 /* A plan in short, one word for each operator: "fc1=n2k2@0101" is fc1 split in two by n and in
  * two by k on devices 0, 1, 0, 1; without '@' on 0, 1, 2, ...; operator '*' is every one. Those
- * not named are whole on device 0.
+ * not named are whole on device 0. '!' at the end: computed again in the backward half.
  *
  * What is expected is every communication of one place, in order: kind, devices, bytes. A
  * tensor of the network "mlp:12-12-12" has 12 x 12 elements, 576 bytes. */
@@ -64,27 +64,32 @@ static const struct {
       "reduce 012 576, reduce 012 576" },
     { "... though there are as many pieces", "mlp:12-12-12", 12, 1, "fc1=c3 relu1=n3@010", "fc1",
       "reduce 012 768, reduce 012 384" },
+    { "what is added after sums: to the first part", "tests/data/scatter-add.json", 2, 1, "scale=@2 scatter=t2@01",
+      "scale", "send 02 192" },
+    { "... computed again: once more", "tests/data/scatter-add.json", 2, 1, "scale=@2! scatter=t2@01!", "scale",
+      "send 02 192, send 02 192" },
     { "one device", "mlp:12-12-12", 12, 1, "*=n4@0000", "d fc1.w", "" },
     /* clang-format on */
 };
 
 enum { N_CASES = sizeof cases / sizeof cases[0] };
 
-/* "n2k2@0101" */
+/* "n2k2@0101!" */
 static void set_op(struct hypar_plan *plan, int op, const char *text)
 {
     struct split split = { .degree = { 0 } };
     int device[MAX_PARTS], n = 0;
-    for (; *text && *text != '@'; text += 2) {
+    for (; *text && *text != '@' && *text != '!'; text += 2) {
         int axis = hp_nest_axis(plan->graph->ops[op].nest, text[0]);
         if (axis < 0 || text[1] < '1' || text[1] > '9')
             fail_msg("'%s': no such split '%s'", plan->graph->ops[op].name, text);
         split.degree[axis] = text[1] - '0';
     }
     if (*text == '@')
-        for (text++; *text && n < MAX_PARTS; text++)
+        for (text++; *text && *text != '!' && n < MAX_PARTS; text++)
             device[n++] = *text - '0';
     hp_plan_set(plan, op, &split, n ? device : NULL);
+    plan->ops[op].recompute = *text == '!';
 }
 
 static void set_ops(struct hypar_plan *plan, const char *text)
