@@ -65,17 +65,27 @@ void hp_first_running(const struct view *running, enum real real)
             hp_put(running->data, pair_at(running, c, i), i == RUNNING_VARIANCE, real);
 }
 
+/* The weights of an operator that no earlier one of its kind has, so that what is called after
+ * them is theirs alone; NULL: it has none. */
+static const char *own_weights(const struct hypar_graph *graph, const struct op *op)
+{
+    for (int o = 1; o < op->nest->n_inputs; o++) {
+        int t = op->tensor[o];
+        if (t < 0 || !strrchr(graph->tensors[t].name, '.'))
+            continue;
+        for (int u = graph->use_start[t]; u < graph->use_start[t + 1]; u++)
+            if (graph->ops[graph->use[u].op].kind == op->kind)
+                return &graph->ops[graph->use[u].op] == op ? graph->tensors[t].name : NULL;
+    }
+    return NULL;
+}
+
 const char *hp_running_name(struct arena *arena, const struct hypar_graph *graph, int tensor,
                             int which)
 {
     const struct op *op = &graph->ops[graph->tensors[tensor].producer];
-    const char *name = op->name, *end = NULL;
-    for (int o = 1; o < op->nest->n_inputs && !end; o++)
-        if (op->tensor[o] >= 0) {
-            end = strrchr(graph->tensors[op->tensor[o]].name, '.');
-            name = end ? graph->tensors[op->tensor[o]].name : name;
-        }
-    return hp_arena_printf(arena, "%.*s.running_%s",
-                           (int)(end ? (size_t)(end - name) : strlen(name)), name,
+    const char *weights = own_weights(graph, op), *name = weights ? weights : op->name;
+    size_t length = weights ? (size_t)(strrchr(weights, '.') - weights) : strlen(name);
+    return hp_arena_printf(arena, "%.*s.running_%s", (int)length, name,
                            which == RUNNING_MEAN ? "mean" : "var");
 }

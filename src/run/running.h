@@ -29,7 +29,7 @@ void hp_move_running(const struct kernel_call *call, int operand, const struct v
 void hp_first_running(const struct view *running, enum real real);
 
 /* "layer1.0.bn1.running_mean": named beside the weights of the operator that writes `tensor`,
- * else by the operator. */
+ * else, and where an earlier one has those weights too, by the operator. */
 const char *hp_running_name(struct arena *arena, const struct hypar_graph *graph, int tensor,
                             int which);
 

@@ -18,6 +18,13 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference --precision f
 >         step          loss
 >     4/5            2.18293
 >     5/5            2.38827
+$ hypar train tests/data/shared-norm.json --steps 2 -q --checkpoint $TMP/shared >/dev/null
+$ hypar train tests/data/shared-norm.json --steps 3 -q --json --resume $TMP/shared --checkpoint $TMP/shared | grep -c '"step": 3'; grep -a -o '"[a-z0-9.]*running_[a-z]*"' $TMP/shared
+> 1
+> "norm.running_mean"
+> "norm.running_var"
+> "norm2.running_mean"
+> "norm2.running_var"
 $ hypar train mlp:20-16-10 --batch 6 --steps 5 --precision fp64 --resume $TMP/c
 > hypar: $TMP/c: it has 5 steps already, expected --steps above
 ? 2
@@ -54,6 +61,7 @@ $ hypar train examples/models/mlp.json --checkpoint examples/models/mlp.json
 $ ls $TMP
 > c
 > foreign
+> shared
 > short
 > summary.json
 
