@@ -39,7 +39,7 @@ static void add_goals(struct coverage *c, enum op_kind kind, const char *letters
         for (const char *b = a; *b; b++)
             if (!find_goal(c, kind, *a, *b)) {
                 c->goal = GROW(&c->arena, struct goal, c->goal, c->n_goals, &c->capacity);
-                c->goal[c->n_goals++] = (struct goal){ kind, *a, *b, 0 };
+                c->goal[c->n_goals++] = (struct goal){ .kind = kind, .a = *a, .b = *b };
             }
 }
 
@@ -82,13 +82,25 @@ void coverage_begin(struct coverage *c)
             add_case(c, &op_cases[i]);
 }
 
-const struct goal *coverage_next(const struct coverage *c)
+const struct goal *coverage_next(struct coverage *c)
 {
-    const struct goal *least = &c->goal[0];
+    struct goal *least = &c->goal[0];
     for (int i = 1; i < c->n_goals; i++)
         if (c->goal[i].met < least->met)
             least = &c->goal[i];
+    least->asked++;
     return least;
+}
+
+const char *coverage_axes(const struct coverage *c, enum op_kind kind, char *text, size_t n)
+{
+    size_t used = 0;
+    text[0] = 0;
+    for (int i = 0; i < c->n_goals && used + 2 < n; i++)
+        if (c->goal[i].kind == kind && c->goal[i].a == c->goal[i].b)
+            used +=
+                (size_t)snprintf(text + used, n - used, "%s%c", used ? " " : "", c->goal[i].a);
+    return text;
 }
 
 /* Two parts at least, along axis `a`, that are not empty? */

@@ -11,7 +11,8 @@
 struct goal {
     enum op_kind kind;
     char a, b;
-    int met; /* by how many plans */
+    int met;   /* by how many plans */
+    int asked; /* how often coverage_next() gave it */
 };
 
 /* Beyond axes: what some plan must have had. */
@@ -47,7 +48,11 @@ struct coverage {
 void coverage_begin(struct coverage *coverage);
 
 /* The goal met least often. */
-const struct goal *coverage_next(const struct coverage *coverage);
+const struct goal *coverage_next(struct coverage *coverage);
+
+/* The axes that goals of a kind name, "n c r"; none: no goal has the kind. */
+const char *coverage_axes(const struct coverage *coverage, enum op_kind kind, char *text,
+                          size_t n);
 
 /* Note what `plan` splits. */
 void coverage_note(struct coverage *coverage, const struct hypar_plan *plan);

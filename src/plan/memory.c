@@ -135,7 +135,9 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
 }
 
 /* What the plan's splits say, before it is lowered: an upper bound on what the program's tasks
- * read, in which parts may be empty and a bias is added by the first of several parts. */
+ * read, in which parts may be empty and a bias is added by the first of several parts. Of a
+ * parameter that operators split otherwise share, a device may hold more: the box around boxes
+ * that overlap. */
 void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes)
 {
     const struct hypar_graph *g = plan->graph;

@@ -4,7 +4,7 @@
  * reads, and all that is left at the end, is compared with the unsplit run.
  *
  *     HYPAR_PROOF_PAIRS   how many pairs (1000)
- *     HYPAR_PROOF_SEED    the first seed (1)
+ *     HYPAR_PROOF_SEED    1, or another number for other pairs
  *     HYPAR_PROOF_ONLY    one pair, as a failure prints it: "SEED KIND A B"
  *     HYPAR_PROOF_WRITE   a folder that graphs and plans of all pairs are written to, for
  *                         `hypar train` (tests/mpi/random.sh)
@@ -19,6 +19,8 @@
 
 #include <cmocka.h>
 
+#include "base/table.h"
+#include "base/word.h"
 #include "program/lowering.h"
 #include "tests/all_ranks.h"
 #include "tests/check_program.h"
@@ -589,19 +591,87 @@ static void prove_one(struct proof *proof, uint64_t seed, const struct goal *goa
     release(&pair);
 }
 
+static enum hypar_status read_kind(const char *name, struct goal *goal, struct hypar_error *err)
+{
+    const char *names[OP_KIND_COUNT + 1] = { [OP_KIND_COUNT] = "pipeline" };
+    char near[128] = "";
+    for (int kind = 0; kind < OP_KIND_COUNT; kind++)
+        names[kind] = hp_op[kind].name;
+    goal->kind = hp_op_find(name);
+    if (goal->kind < OP_KIND_COUNT || strcmp(name, "pipeline") == 0)
+        return HYPAR_OK;
+    bool any = hp_nearest_text(name, names, OP_KIND_COUNT + 1, near, sizeof near);
+    return hp_fail(err, HYPAR_USAGE,
+                   "HYPAR_PROOF_ONLY: unknown operator '%s'%s%s, expected 'pipeline' or one "
+                   "of 'hypar ops'",
+                   name, any ? ", did you mean " : "", near);
+}
+
+/* "SEED KIND A B", as a failure prints it. */
+static enum hypar_status read_only(const struct coverage *coverage, const char *text,
+                                   uint64_t *seed, struct goal *goal, struct hypar_error *err)
+{
+    char kind[32], axes[64], rest;
+    unsigned long long number;
+    if (sscanf(text, "%llu %31s %c %c %c", &number, kind, &goal->a, &goal->b, &rest) != 4)
+        return hp_fail(err, HYPAR_USAGE,
+                       "HYPAR_PROOF_ONLY: '%s', expected 'SEED OPERATOR AXIS AXIS'", text);
+    *seed = number;
+    TRY(read_kind(kind, goal, err));
+    if (goal->kind == OP_KIND_COUNT)
+        return HYPAR_OK;
+    coverage_axes(coverage, goal->kind, axes, sizeof axes);
+    for (int i = 0; i < 2; i++) {
+        char axis = i ? goal->b : goal->a;
+        if (axis == ' ' || !strchr(axes, axis))
+            return hp_fail(err, HYPAR_USAGE,
+                           "HYPAR_PROOF_ONLY: axis '%c' of %s, expected two of: %s", axis, kind,
+                           axes);
+    }
+    return HYPAR_OK;
+}
+
 /* One pair again, as a failure printed it. */
 static bool prove_again(struct proof *proof)
 {
     const char *text = getenv("HYPAR_PROOF_ONLY");
-    unsigned long long seed;
-    char kind[32];
+    uint64_t seed;
     struct goal goal = { 0 };
+    struct hypar_error err;
     if (!text)
         return false;
-    assert_int_equal(sscanf(text, "%llu %31s %c %c", &seed, kind, &goal.a, &goal.b), 4);
-    goal.kind = strcmp(kind, "pipeline") ? hp_op_find(kind) : OP_KIND_COUNT;
+    if (read_only(&proof->coverage, text, &seed, &goal, &err) != HYPAR_OK)
+        fail_msg("%s", err.text);
     prove_one(proof, seed, &goal);
     return true;
+}
+
+static void what_cannot_be_proved_again_is_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *expected;
+    } rows[] = {
+        { "605 scatter_add n t", "" },
+        { "4294967296 pipeline - -", "" },
+        { "605 scater_add n t", "unknown operator 'scater_add', did you mean scatter_add" },
+        { "605 nothing n t", "unknown operator 'nothing', expected 'pipeline' or one of" },
+        { "605 relu n q", "axis 'q' of relu, expected two of: r n c h w" },
+        { "605 opaque n n", "axis 'n' of opaque, expected two of: " },
+        { "605 relu n", "'605 relu n', expected 'SEED OPERATOR AXIS AXIS'" },
+        { "", "'', expected 'SEED OPERATOR AXIS AXIS'" },
+    };
+    struct coverage coverage;
+    coverage_begin(&coverage);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct goal goal = { 0 };
+        struct hypar_error err = { .text = "" };
+        uint64_t seed;
+        bool fails = read_only(&coverage, rows[i].text, &seed, &goal, &err) != HYPAR_OK;
+        if (fails != (rows[i].expected[0] != 0) || !strstr(err.text, rows[i].expected))
+            fail_msg("'%s': \"%s\", expected \"%s\"", rows[i].text, err.text, rows[i].expected);
+    }
+    hp_arena_free(&coverage.arena);
 }
 
 static void print_delayed(const struct proof *p)
@@ -639,6 +709,16 @@ static void delayed_updates_are_emulated(void **state)
     end(&proof);
 }
 
+/* Seeds of a goal are its own, so that one more operator leaves the others' pairs as they are.
+ */
+static uint64_t seed_of(const struct goal *goal, uint64_t first)
+{
+    uint64_t hash =
+        hp_hash(HP_HASH_START, hp_op[goal->kind].name, strlen(hp_op[goal->kind].name));
+    hash = hp_hash(hash, (char[]){ goal->a, goal->b }, 2);
+    return hp_random_u64(&(struct random){ hash + first + (uint64_t)goal->asked }) >> 32;
+}
+
 static void every_plan_computes_the_same(void **state)
 {
     (void)state;
@@ -648,8 +728,10 @@ static void every_plan_computes_the_same(void **state)
     if (!prove_again(&proof)) {
         int64_t pairs = (int64_t)number_from("HYPAR_PROOF_PAIRS", 1000);
         uint64_t seed = number_from("HYPAR_PROOF_SEED", 1);
-        for (; proof.proved < pairs; seed++)
-            prove_one(&proof, seed, coverage_next(&proof.coverage));
+        while (proof.proved < pairs) {
+            const struct goal *goal = coverage_next(&proof.coverage);
+            prove_one(&proof, seed_of(goal, seed), goal);
+        }
         print_message("%lld pairs, %lld tasks; %lld drawn again, %lld left with one "
                       "micro-batch\n",
                       (long long)proof.proved, (long long)proof.tasks,
@@ -675,6 +757,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_plan_computes_the_same),
         cmocka_unit_test(delayed_updates_are_emulated),
+        cmocka_unit_test(what_cannot_be_proved_again_is_refused),
     };
     return cmocka_run_group_tests_name("program: the proof", tests, NULL, NULL);
 }

@@ -78,7 +78,10 @@ static enum hypar_status check_plan(struct hypar_plan *plan, struct hypar_sim_op
                                     struct hypar_error *err)
 {
     enum hypar_status status = hypar_check_delta(check, plan, options, CHANGES, seed, err);
-    if (status == HYPAR_UNSUPPORTED && plan->schedule.micro_batches > 1) {
+    bool shared =
+        plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED ||
+        plan->schedule.kind == HYPAR_SCHEDULE_SLOTS; /* for their micro-batches only */
+    if (status == HYPAR_UNSUPPORTED && !shared && plan->schedule.micro_batches > 1) {
         struct hypar_schedule schedule = plan->schedule;
         schedule.micro_batches = 1;
         hp_plan_set_schedule(plan, &schedule);
