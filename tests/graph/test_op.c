@@ -244,7 +244,8 @@ static void every_row(void **state)
     }
     for (int k = 0; k < OP_KIND_COUNT; k++)
         if (!seen[k])
-            fail_msg("no case for operator '%s'", hp_op[k].name);
+            fail_msg("operator '%s' has no case: add one to row_cases in tests/graph/test_op.c",
+                     hp_op[k].name);
 }
 
 /* What does not fit a row is refused with a reason. */

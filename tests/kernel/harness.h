@@ -98,9 +98,13 @@ static inline bool in(operand_set set, int o)
     return set >> o & 1;
 }
 
+#define NO_KERNEL "operator '%s' has no kernel: add its row to src/kernel/reference.inc"
+
 static inline struct subject subject_new(const struct op_case *c, enum real real)
 {
     struct subject s = { .c = c, .graph = op_case_build(c), .real = real, .key = 42 };
+    if (!hp_kernel_exists(c->kind))
+        fail_msg(NO_KERNEL, hp_op[c->kind].name);
     s.kernels = hp_kernels_find("reference");
     s.op = &s.graph->ops[s.graph->n_ops - 1];
     s.nest = s.op->nest;

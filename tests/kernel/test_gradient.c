@@ -1,5 +1,6 @@
 /* Every operator kind: what its backward passes give against finite differences of its forward
  * passes, and fp32 against fp64. */
+#include "kernel/scalar.h"
 #include "tests/kernel/harness.h"
 
 /* The same for every run: drawn from the operand and the element. */
@@ -122,9 +123,18 @@ static void test_every_kind_has_a_kernel(void **state)
         for (int i = 0; i < OP_CASE_COUNT; i++)
             cases += (int)op_cases[i].kind == kind;
         if (!cases)
-            fail_msg("operator '%s' has no case in tests/op_cases.h", hp_op[kind].name);
-        if (hp_kernel_exists((enum op_kind)kind) == (kind == OP_OPAQUE))
-            fail_msg("operator '%s' has no kernel", hp_op[kind].name);
+            fail_msg("operator '%s' has no case: add one to tests/op_cases.h",
+                     hp_op[kind].name);
+        if (kind == OP_OPAQUE)
+            assert_false(hp_kernel_exists(OP_OPAQUE));
+        else if (!hp_kernel_exists((enum op_kind)kind))
+            fail_msg(NO_KERNEL, hp_op[kind].name);
+        bool unary = strcmp(hp_op[kind].operands, hp_op[OP_RELU].operands) == 0 &&
+                     kind != OP_DROPOUT && kind != OP_IDENTITY; /* with kernels of their own */
+        if (unary && !hp_unary[kind].value)
+            fail_msg("operator '%s' has no function: add its row to hp_unary in "
+                     "src/kernel/scalar.c",
+                     hp_op[kind].name);
     }
 }
 

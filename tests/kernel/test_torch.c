@@ -19,7 +19,9 @@ static const struct op_case *find_case(const struct torch_value *v)
     for (int i = 0; i < OP_CASE_COUNT; i++)
         if (op_cases[i].kind == v->kind && strcmp(op_cases[i].label, v->label) == 0)
             return &op_cases[i];
-    fail_msg("no case '%s' of '%s'", v->label, hp_op[v->kind].name);
+    fail_msg(
+        "%s: no case '%s' in tests/op_cases.h, which tests/kernel/torch_reference.py names",
+        hp_op[v->kind].name, v->label);
     return NULL;
 }
 
@@ -81,7 +83,9 @@ static void test_every_kind_is_compared(void **state)
         for (int i = 0; i < N_VALUES; i++)
             values += (int)torch_values[i].kind == kind;
         if (!values && kind != OP_OPAQUE && kind != OP_DROPOUT)
-            fail_msg("operator '%s' is not in torch_values.h", hp_op[kind].name);
+            fail_msg("operator '%s' is not in tests/kernel/torch_values.h: add a case to "
+                     "tests/kernel/torch_reference.py, which writes that file",
+                     hp_op[kind].name);
     }
 }
 

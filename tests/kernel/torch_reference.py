@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Writes tests/kernel/torch_values.h: what PyTorch computes, in fp64, for the cases of tests/op_cases.h.
 
-    python3 tests/kernel/torch_reference.py > tests/kernel/torch_values.h
+    python3 tests/kernel/torch_reference.py
 
 Needs PyTorch (1.13 or later; on Debian: python3-torch). A case is found by kind and label; its operands are filled
 by the formulas of number() and id_at(), which tests/kernel/test_torch.c repeats. Of each output and gradient one
 checksum, in which every element counts, and three elements are written."""
 import math
+import pathlib
 
 import torch
 import torch.nn.functional as F
@@ -372,7 +373,7 @@ case("concat", "channels, pieces of 3, 1 and 6", {"0": (4, 3, 5), "1": (4, 1, 5)
 OPERANDS["split"] = "0123"
 case("split", "unequal", {"0": (4, 8, 3)}, lambda **x: x["0"].split((1, 5, 2), 1), outputs="123")
 
-print("""/* torch_values.h - what PyTorch %s computes in fp64.
+HEADER = """/* torch_values.h - what PyTorch %s computes in fp64.
  *
  * Written by tests/kernel/torch_reference.py. A tensor is named as in the row, by the place of
  * its operand where the row has several of that name. Numbers: the sum of element e times
@@ -382,6 +383,8 @@ static const struct torch_value {
     enum op_kind kind;
     const char *label, *tensor;
     double number[4];
-} torch_values[] = {""" % torch.__version__.split("+")[0])
-print("\n".join(records))
-print("};\n/* clang-format on */")
+} torch_values[] = {
+""" % torch.__version__.split("+")[0]
+values = pathlib.Path(__file__).with_name("torch_values.h")
+values.write_text(HEADER + "\n".join(records) + "\n};\n/* clang-format on */\n")
+print(f"{values}: {len(records)} tensors")

@@ -346,7 +346,8 @@ static void test_every_row_has_a_case(void **state)
         for (int i = 0; i < OP_CASE_COUNT; i++)
             cases += (int)op_cases[i].kind == kind;
         if (cases == 0)
-            fail_msg("operator '%s' has no case in tests/op_cases.h", hp_op[kind].name);
+            fail_msg("operator '%s' has no case: add one to tests/op_cases.h",
+                     hp_op[kind].name);
     }
 }
 

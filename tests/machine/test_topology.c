@@ -136,7 +136,9 @@ static void every_topology_has_a_case(void **state)
         for (int c = 0; c < N_CASES; c++)
             found |= strncmp(cases[c].word, topology->name, n) == 0 && cases[c].word[n] == ':';
         if (!found)
-            fail_msg("no case for topology %s", topology->name);
+            fail_msg(
+                "topology '%s' has no case: add one to cases in tests/machine/test_topology.c",
+                topology->name);
         assert_true(strncmp(topology->syntax, topology->name, n) == 0);
         assert_true(strlen(topology->summary) > 5);
         char word[64]; /* the syntax shown is a word that can be read */

@@ -95,7 +95,8 @@ static void every_option_is_in_a_good_word(void **state)
         for (int i = 0; i < N_GOOD; i++)
             found |= strstr(good[i].word, needle) != NULL;
         if (!found)
-            fail_msg("no word with option %s", option->name);
+            fail_msg("option '%s' is in no word: add one to good in tests/machine/test_word.c",
+                     option->name);
         assert_true(strlen(option->summary) > 5);
         /* The example is a value the option can have. */
         snprintf(word, sizeof word, "cluster:2x8,%s=%s", option->name, option->example);

@@ -132,7 +132,8 @@ static void test_every_model_has_figures(void **state)
         while (i < FIGURE_COUNT && strcmp(figures[i].word, hypar_model_at(m).name) != 0)
             i++;
         if (i == FIGURE_COUNT)
-            fail_msg("model '%s' has no row in this test", hypar_model_at(m).name);
+            fail_msg("model '%s' has no row: add one to figures in tests/model/test_zoo.c",
+                     hypar_model_at(m).name);
     }
 }
 

@@ -326,7 +326,8 @@ static void check_schedules(const struct proof *p)
                       hypar_schedule_text((enum hypar_schedule_kind)i),
                       (long long)p->schedules[i][0], (long long)p->schedules[i][1]);
         if (!p->schedules[i][1])
-            fail_msg("no schedule '%s'", hypar_schedule_text((enum hypar_schedule_kind)i));
+            fail_msg("no schedule '%s': add it to tests/random_plan.c",
+                     hypar_schedule_text((enum hypar_schedule_kind)i));
     }
     print_message("; by hand with gradients apart %lld, of them %lld with several stages on a "
                   "device\n",
@@ -542,6 +543,10 @@ static void begin(struct proof *proof)
     struct hypar_error err;
     *proof = (struct proof){ 0 };
     coverage_begin(&proof->coverage);
+    for (int kind = 0; kind < OP_KIND_COUNT; kind++)
+        if (!(hp_op[kind].flags & ROW_OPAQUE) && !hp_kernel_exists((enum op_kind)kind))
+            fail_msg("operator '%s' has no kernel: add its row to src/kernel/reference.inc",
+                     hp_op[kind].name);
     for (int n = 1; n <= MAX_MACHINE; n++) {
         char word[16];
         snprintf(word, sizeof word, "full:%d", n);
@@ -738,7 +743,9 @@ static void every_plan_computes_the_same(void **state)
                       (long long)proof.unstable, (long long)proof.one_micro);
         int n = coverage_missing(&proof.coverage, missing, sizeof missing);
         if (n && pairs >= 1000)
-            fail_msg("%d cases are not covered, the first: %s", n, missing);
+            fail_msg("%d cases are not covered, the first: %s (tests/random_graph.c draws "
+                     "operators, tests/random_plan.c splits)",
+                     n, missing);
         if (pairs >= 1000) {
             check_clipped(&proof);
             check_frozen(&proof);
