@@ -76,10 +76,13 @@ struct planner {
     const struct planner *random_search;
     bool checks_memory; /* its plan fits by its exact need (fit.h) */
     bool not_in_auto;   /* another training than the others', or a long search */
-    unsigned takes;     /* options that not every planner takes (options.h) */
-    bool seeds;         /* a random search begins with its plan */
-    bool weighs_links;  /* links that are faster or slower may change what it chooses */
-    bool shards;        /* what is to be divided of parameters is divided in its plan already */
+    /* TAKES_X | TAKES_Y (options.h): of the options that not every planner takes, those that
+     * its function looks at; any other that is given is refused, with a line that names who
+     * takes it. */
+    unsigned takes;
+    bool seeds;        /* a random search begins with its plan */
+    bool weighs_links; /* links that are faster or slower may change what it chooses */
+    bool shards;       /* what is to be divided of parameters is divided in its plan already */
     const struct hypar_planner *own; /* that was registered; NULL: a row of the table */
 };
 

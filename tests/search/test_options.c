@@ -82,11 +82,12 @@ static void all_are_tried(void **state)
         assert_int_equal(hp_options_given(&rows[i].options), rows[i].bit);
         seen |= rows[i].bit;
     }
-    unsigned missing = seen ^ (2 * (unsigned)TAKES_PLANNER_OPTION - 1);
-    if (missing)
-        fail_msg("option bit 0x%x of src/search/options.h has no row: add one to rows in "
-                 "tests/search/test_options.c",
-                 missing);
+    for (int i = 0; i < 32; i++) {
+        char text[64];
+        unsigned bit = 1u << i;
+        if (hp_options_text(text, sizeof text, bit)[0] && !(seen & bit))
+            fail_msg("%s has no row: add one to rows in tests/search/test_options.c", text);
+    }
 }
 
 /* A planner whose row has the option makes something of it; any other says so in one line. */
