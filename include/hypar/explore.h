@@ -109,6 +109,7 @@ struct hypar_explore_site {
     bool has_dp; /* else the batch has too few samples for that, and dp counts parts of one */
 };
 
+/* What follows gives zeros, NULL or "" where an index is none. */
 HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *exploration);
 HYPAR_API struct hypar_explore_site
 hypar_exploration_site(const struct hypar_exploration *exploration, int site);

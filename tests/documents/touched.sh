@@ -22,7 +22,7 @@ while IFS='|' read -r _ what example files also _; do
         fail=1
     }
     for file in $(echo "$also" | in_ticks | grep /); do
-        grep -qw -e "$name" "$file" || { echo "$file does not name $name"; fail=1; }
+        grep -qwi -e "$name" "$file" || { echo "$file does not name $name"; fail=1; }
     done
 done <"$dir/rows"
 exit $fail

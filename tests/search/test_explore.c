@@ -408,6 +408,38 @@ static void pictures(void **state)
     }
 }
 
+/* Getters past the ends: nothing, and no text. */
+static void bad_indices(void **state)
+{
+    (void)state;
+    static const int wrong[] = { -1, 1 << 20 };
+    struct study s =
+        explore("mlp:16-8-4", "htree:4", &(struct hypar_explore_options){ .levels = "H1,H2" });
+    struct hypar_explore_site site = hypar_exploration_site(s.found, 0);
+    char text[64];
+    assert_true(site.n_points > 0 && site.n_groups > 0);
+    assert_true(hypar_exploration_text_size(s.found, 0) <= sizeof text);
+    for (int i = 0; i < 2; i++) {
+        int at = wrong[i];
+        assert_null(hypar_exploration_site(s.found, at).machine);
+        assert_int_equal(hypar_exploration_text_size(s.found, at), 1);
+        assert_null(hypar_exploration_choice(s.found, at, 0));
+        assert_null(hypar_exploration_choice(s.found, 0, at));
+        assert_null(hypar_exploration_point(s.found, at, 0));
+        assert_null(hypar_exploration_point(s.found, 0, at));
+        assert_string_equal(hypar_exploration_levels(s.found, at, 0, text), "");
+        assert_string_equal(hypar_exploration_levels(s.found, 0, at, text), "");
+        assert_null(hypar_exploration_group(s.found, at, 0).name);
+        assert_null(hypar_exploration_group(s.found, 0, at).name);
+        assert_string_equal(hypar_exploration_value(s.found, at, 0, 0, text), "");
+        assert_string_equal(hypar_exploration_value(s.found, 0, at, 0, text), "");
+        assert_string_equal(hypar_exploration_value(s.found, 0, 0, at, text), "");
+    }
+    assert_true(hypar_exploration_levels(s.found, 0, 0, text)[0]);
+    assert_true(hypar_exploration_value(s.found, 0, 0, 0, text)[0]);
+    release(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -415,6 +447,7 @@ int main(void)
         cmocka_unit_test(machines),     cmocka_unit_test(array_time),
         cmocka_unit_test(one_device),   cmocka_unit_test(bad_lists),
         cmocka_unit_test(bad_machines), cmocka_unit_test(pictures),
+        cmocka_unit_test(bad_indices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

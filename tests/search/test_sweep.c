@@ -123,6 +123,8 @@ static void points_are_searches(void **state)
     assert_true(n_fit > 9);
     for (int i = 0; i < 18; i++)
         assert_int_equal(hypar_sweep_point(s, i)->best, i == best);
+    assert_null(hypar_sweep_point(s, -1));
+    assert_null(hypar_sweep_point(s, hypar_sweep_count(s)));
     hypar_sweep_free(s);
 }
 

@@ -74,6 +74,9 @@ char *hp_explore_levels_text(const struct hypar_exploration *e, const struct sit
 char *hypar_exploration_levels(const struct hypar_exploration *e, int site, int64_t i,
                                char *text)
 {
+    text[0] = '\0';
+    if (!hypar_exploration_point(e, site, i))
+        return text;
     const struct site *s = &e->site[site];
     struct arena scratch = { 0 };
     size_t n = (size_t)s->problem.n_levels * (size_t)e->layered->n_nodes;
@@ -87,6 +90,8 @@ char *hypar_exploration_levels(const struct hypar_exploration *e, int site, int6
 struct hypar_explore_group hypar_exploration_group(const struct hypar_exploration *e, int site,
                                                    int group)
 {
+    if (group < 0 || group >= hypar_exploration_site(e, site).n_groups)
+        return (struct hypar_explore_group){ 0 };
     const struct group *g = &e->site[site].group[group];
     return (struct hypar_explore_group){ g->name, g->n_values };
 }
@@ -94,6 +99,9 @@ struct hypar_explore_group hypar_exploration_group(const struct hypar_exploratio
 char *hypar_exploration_value(const struct hypar_exploration *e, int site, int group,
                               int64_t value, char *text)
 {
+    text[0] = '\0';
+    if (value < 0 || value >= hypar_exploration_group(e, site, group).n_values)
+        return text;
     const struct site *s = &e->site[site];
     const struct group *g = &s->group[group];
     for (int c = g->n_cells - 1; c >= 0; c--) {
