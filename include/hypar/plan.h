@@ -342,6 +342,13 @@ HYPAR_API enum hypar_status hypar_plan_set_schedule(struct hypar_plan *plan,
                                                     const struct hypar_schedule *schedule,
                                                     struct hypar_error *err);
 
+/* A schedule by hand: for each group of devices that stages are on, in the order of the stages,
+ * what they do in turn, as plans' files have it: "F0.0 F0.1 B0.0 B0.1" (phase, stage,
+ * micro-batch; W: gradients apart). HYPAR_INFEASIBLE. */
+HYPAR_API enum hypar_status hypar_plan_set_slots(struct hypar_plan *plan, int64_t micro_batches,
+                                                 const char *const *slots, int n,
+                                                 struct hypar_error *err);
+
 /* Compute an operator's result again in the backward half, or keep it; and the same of all
  * operators, by a word. HYPAR_INFEASIBLE. */
 HYPAR_API enum hypar_status hypar_plan_set_recompute(struct hypar_plan *plan, int op,

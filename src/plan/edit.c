@@ -1,8 +1,10 @@
 /* Changing a plan from outside: what is given is checked as far as it can be alone. */
 #include "plan/check.h"
 #include "plan/config.h"
+#include "plan/slots.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -146,6 +148,52 @@ enum hypar_status hypar_plan_set_schedule(struct hypar_plan *plan,
         hp_plan_set_schedule(plan, &was);
         plan->n_orders = n_orders;
     }
+    return status;
+}
+
+/* "F0.0 B0.0": slots with blanks between them. */
+static enum hypar_status read_slots(const char *text, struct slot_order *order,
+                                    struct arena *scratch, struct hypar_error *err)
+{
+    order->slot = NEW(scratch, struct slot, strlen(text) / 2 + 1);
+    for (text += strspn(text, " "); *text; text += strspn(text, " ")) {
+        char word[40];
+        size_t length = strcspn(text, " ");
+        snprintf(word, sizeof word, "%.*s", (int)(length < 39 ? length : 39), text);
+        if (length >= sizeof word || !hp_slot_find(word, &order->slot[order->n++]))
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "slot '%s', expected one such as F0.3, B0.3 or W0.3", word);
+        text += length;
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_plan_set_slots(struct hypar_plan *plan, int64_t micro_batches,
+                                       const char *const *slots, int n, struct hypar_error *err)
+{
+    TRY(check_number("lists of slots", n, HP_MAX_STAGES + 1, err));
+    struct hypar_schedule was = plan->schedule;
+    struct slot_order *order_was = plan->order;
+    int n_was = plan->n_orders;
+    struct arena scratch = { 0 };
+    struct slot_order *order = NEW(&scratch, struct slot_order, n);
+    enum hypar_status status = HYPAR_OK;
+    for (int i = 0; i < n && status == HYPAR_OK; i++)
+        status = hp_in(err, read_slots(slots[i], &order[i], &scratch, err), "list %d", i);
+    if (status == HYPAR_OK) {
+        struct hypar_schedule schedule = { .kind = HYPAR_SCHEDULE_SLOTS,
+                                           .micro_batches = micro_batches };
+        hp_plan_set_orders(plan, order, n);
+        status = hypar_plan_set_schedule(plan, &schedule, err);
+    }
+    if (status == HYPAR_OK)
+        status = hp_check_slots(plan, err);
+    if (status != HYPAR_OK) {
+        hp_plan_set_schedule(plan, &was);
+        plan->order = order_was;
+        plan->n_orders = n_was;
+    }
+    hp_arena_free(&scratch);
     return status;
 }
 

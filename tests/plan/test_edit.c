@@ -147,6 +147,25 @@ static void stages_and_schedule(void **state)
     expect_ok(hypar_simulate(&sim, t.plan, NULL, &err), &err);
     hypar_sim_free(sim);
 
+    const char *slots[] = { "F0.0 F0.1 B0.0 B0.1", " F1.0 B1.0  F1.1 B1.1 " };
+    char *before = plan_text(t.plan);
+    expect_refused(&t, before, hypar_plan_set_slots(t.plan, 2, slots, 1, &err), &err,
+                   "1 lists of slots");
+    expect_refused(&t, before, hypar_plan_set_slots(t.plan, 2, slots, -1, &err), &err,
+                   "lists of slots -1");
+    expect_refused(&t, before, hypar_plan_set_slots(t.plan, 3, slots, 2, &err), &err, "slots");
+    slots[1] = "F1.0 B1.0 F1.1 X1.1";
+    expect_refused(&t, before, hypar_plan_set_slots(t.plan, 2, slots, 2, &err), &err,
+                   "list 1: slot 'X1.1', expected one such as F0.3");
+    slots[1] = "F1.0 B1.0 F1.1 B1.1";
+    expect_ok(hypar_plan_set_slots(t.plan, 2, slots, 2, &err), &err);
+    char *by_hand = plan_text(t.plan);
+    assert_non_null(strstr(by_hand, "[\"F0.0\", \"F0.1\", \"B0.0\", \"B0.1\"]"));
+    expect_ok(hypar_simulate(&sim, t.plan, NULL, &err), &err);
+    hypar_sim_free(sim);
+    free(by_hand);
+    free(before);
+
     expect_ok(hypar_plan_set_stages(t.plan, stage, 1, &err), &err); /* some are in none */
     assert_int_equal(hypar_simulate(&sim, t.plan, NULL, &err), HYPAR_INFEASIBLE);
     expect_ok(hypar_plan_set_stages(t.plan, NULL, 0, &err), &err);
