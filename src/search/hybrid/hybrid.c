@@ -59,6 +59,7 @@ struct looking {
     struct fullest nearest;     /* of those that do not fit */
     bool unseen;                /* the best was too large to be simulated */
     struct table seen;          /* hashes of plans */
+    struct table too_large;     /* groups of devices whose plans need far more than there is */
     struct hypar_error refused; /* why the first that cannot be built or run cannot; "": none */
 };
 
@@ -158,14 +159,33 @@ static double reduced_tasks(const struct candidates *s, const struct candidate *
     return 3 * passes * c->stage[0].choice.size * micro;
 }
 
+/* Where a look takes long, others on as many groups of devices as one whose need no closed form
+ * has foreseen are left out. */
+static bool is_too_large(const struct candidates *s, const struct looking *l,
+                         const struct candidate *c)
+{
+    int key[] = { c->shape.n_devices, c->shape.groups };
+    return !is_quick(s) && hp_table_get(&l->too_large, key, sizeof key) >= 0;
+}
+
+static void note_too_large(struct candidates *s, struct looking *l, const struct candidate *c)
+{
+    int *key = NEW(s->h.arena, int, 2);
+    key[0] = c->shape.n_devices;
+    key[1] = c->shape.groups;
+    hp_table_put(&l->too_large, s->h.arena, key, 2 * sizeof *key, 0);
+}
+
 /* A candidate that needs more than closed forms say, and than there is: cut it anew, with as
  * much less room. It takes its place among those that follow. */
-static void try_with_less(struct candidates *s, int i, double need)
+static void try_with_less(struct candidates *s, struct looking *l, int i, double need)
 {
     const double most = 1.5;
     struct pipeline_shape shape = s->candidate[i].shape;
     int n = s->n;
     shape.room /= need * 1.002;
+    if (need > most)
+        note_too_large(s, l, &s->candidate[i]);
     if (need > most || shape.room < 1 / most)
         return;
     hp_try_shape(s, &shape);
@@ -198,12 +218,13 @@ static void look(struct candidates *s, struct looking *l)
     for (int i = 0; i < s->n && !is_enough(s, l, &s->candidate[i]); i++) {
         double more = reduced_tasks(s, &s->candidate[i]);
         bool many = l->tasks > MOST_TASKS / 8 && count_alike(s, i) >= MOST_OF_A_KIND;
-        if (l->plan && (many || l->tasks + more > MOST_TASKS))
+        if ((l->plan && (many || l->tasks + more > MOST_TASKS)) ||
+            is_too_large(s, l, &s->candidate[i]))
             continue;
         l->tasks += more;
         double need = look_at(s, &s->candidate[i], l);
         if (need > 1)
-            try_with_less(s, i, need);
+            try_with_less(s, l, i, need);
         else if (l->tasks <= FEW_TASKS && l->last_s <= OFF * l->step_s)
             try_gpipe(s, &s->candidate[i], l);
     }
@@ -257,6 +278,7 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
         l.n = 0;
         l.parts = 0;
         l.tasks = 0;
+        l.too_large = (struct table){ 0 };
         look(&s, &l);
     }
     if (!hp_stopped(problem->options->stop)) { /* with a quarter of the tasks */
