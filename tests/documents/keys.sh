@@ -1,6 +1,7 @@
 #!/bin/sh
 # Every key of the results' JSON and CSV is in docs/formats-results.md: in the part about the
-# command, or in the part about what several have.
+# command, or in the part about what several have. Every topology is in the table of
+# docs/formats-machine.md.
 fail=0
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 page=docs/formats-results.md
@@ -49,6 +50,13 @@ json explore lenet-c --on htree:4 --devices 2,4
 json explore lenet5 --on cluster:1x4 --batch 32,64 --planner 3d
 csv explore lenet-c --on htree:4 --levels H1
 csv explore lenet5 --on cluster:1x4 --batch 32,64 --planner 3d
+
+topologies=$(hypar machines none:2 2>&1 | sed -n 's/.*expected one of //p' | tr -d ,)
+[ -n "$topologies" ] || fail=1
+for topology in $topologies; do
+    grep -q "^| \`$topology:" docs/formats-machine.md ||
+        echo "docs/formats-machine.md: no row for '$topology'" >>"$dir/missing"
+done
 
 sort -u "$dir/missing"
 [ $fail = 0 ] && [ ! -s "$dir/missing" ]
