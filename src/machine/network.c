@@ -1,6 +1,8 @@
 /* A machine of explicit nodes and links. Routes have the fewest links; among those the widest
- * bottleneck; among those the lowest numbers. For each device as destination, the next link of
- * every node is kept in a table while that is cheap, else searched for when asked. */
+ * bottleneck; among those, link by link, what routes found before use least, as the forwarding
+ * tables of switches are filled. For each device as destination, the next link of every node is
+ * kept in a table while that is cheap, else searched for when asked, which knows no routes
+ * found before. */
 #include "machine/network.h"
 
 #include <math.h>
@@ -32,20 +34,26 @@ struct search {
     int *hops;
     double *width; /* of the bottleneck */
     int *queue;
+    int *sources;  /* devices whose routes pass here */
+    int64_t *load; /* [directed link]: routes over it, of all searches so far */
 };
 
-static struct search search_new(struct arena *arena, int n_nodes)
+static struct search search_new(struct arena *arena, const struct hypar_machine *machine)
 {
+    int n_nodes = machine->network->n_nodes;
     return (struct search){
         .next = NEW(arena, int, n_nodes),
         .hops = NEW(arena, int, n_nodes),
         .width = NEW(arena, double, n_nodes),
         .queue = NEW(arena, int, n_nodes),
+        .sources = NEW(arena, int, n_nodes),
+        .load = NEW(arena, int64_t, 2 * (int64_t)machine->n_links),
     };
 }
 
-/* Breadth-first from `to`, so a node's width is final before it is looked from. */
-static void search_to(const struct network *network, int to, struct search *s)
+/* Breadth-first from `to`, so a node's width is final before it is looked from. Returns how
+ * many nodes are reached. */
+static int measure(const struct network *network, int to, struct search *s)
 {
     for (int v = 0; v < network->n_nodes; v++) {
         s->next[v] = s->hops[v] = -1;
@@ -58,18 +66,58 @@ static void search_to(const struct network *network, int to, struct search *s)
     for (int q = 0; q < n; q++) {
         int u = s->queue[q];
         for (int i = network->first_out[u]; i < network->first_out[u + 1]; i++) {
-            int back = network->out[i] ^ 1, v = head(network, network->out[i]);
-            double width = fmin(s->width[u], network->links[back / 2].bytes_per_s);
+            int v = head(network, network->out[i]);
             if (s->hops[v] < 0) {
                 s->hops[v] = s->hops[u] + 1;
                 s->queue[n++] = v;
-            } else if (s->hops[v] != s->hops[u] + 1 || width < s->width[v] ||
-                       (width == s->width[v] && back > s->next[v])) {
-                continue;
             }
-            s->width[v] = width;
-            s->next[v] = back;
+            double width = fmin(s->width[u], network->links[network->out[i] / 2].bytes_per_s);
+            if (s->hops[v] == s->hops[u] + 1)
+                s->width[v] = fmax(s->width[v], width);
         }
+    }
+    return n;
+}
+
+static bool begins_best(const struct network *network, const struct search *s, int v,
+                        int directed)
+{
+    int u = head(network, directed);
+    return s->hops[u] == s->hops[v] - 1 &&
+           fmin(s->width[u], network->links[directed / 2].bytes_per_s) == s->width[v];
+}
+
+/* Of v's links that begin a best route, the one that carries least; of equals the one whose
+ * turn it is, so that destinations take turns where nothing is known of the load. */
+static int least_loaded(const struct network *network, const struct search *s, int v, int to)
+{
+    int end = network->first_out[v + 1], n_equal = 0, i = network->first_out[v];
+    int64_t least = INT64_MAX;
+    for (int k = i; k < end; k++) {
+        int64_t load = s->load[network->out[k]];
+        if (load > least || !begins_best(network, s, v, network->out[k]))
+            continue;
+        n_equal = load < least ? 1 : n_equal + 1;
+        least = load;
+    }
+    for (int skip = to % n_equal;; i++)
+        if (s->load[network->out[i]] == least && begins_best(network, s, v, network->out[i]) &&
+            skip-- == 0)
+            return network->out[i];
+}
+
+/* The best routes of all devices to `to`: the farthest node chooses first, so a node knows all
+ * that passes through it. */
+static void search_to(const struct hypar_machine *machine, int to, struct search *s)
+{
+    const struct network *network = machine->network;
+    int n = measure(network, to, s);
+    for (int v = 0; v < network->n_nodes; v++)
+        s->sources[v] = v < machine->n_devices;
+    for (int q = n - 1; q > 0; q--) {
+        int v = s->queue[q], link = s->next[v] = least_loaded(network, s, v, to);
+        s->load[link] += s->sources[v];
+        s->sources[head(network, link)] += s->sources[v];
     }
 }
 
@@ -95,10 +143,10 @@ static enum hypar_status find_routes(struct hypar_machine *machine, struct hypar
     struct network *network = machine->network;
     int n = machine->n_devices, n_nodes = network->n_nodes;
     struct arena scratch = { 0 };
-    struct search s = search_new(&scratch, n_nodes);
+    struct search s = search_new(&scratch, machine);
     enum hypar_status status = HYPAR_OK;
 
-    search_to(network, 0, &s);
+    measure(network, 0, &s);
     int longest = 0;
     for (int d = 0; d < n; d++) {
         longest = s.hops[d] > longest ? s.hops[d] : longest;
@@ -112,7 +160,7 @@ static enum hypar_status find_routes(struct hypar_machine *machine, struct hypar
         network->next = NEW(&machine->arena, int, (int64_t)n *n_nodes);
         machine->longest_route = 0;
         for (int to = 0; to < n; to++) {
-            search_to(network, to, &s);
+            search_to(machine, to, &s);
             memcpy(network->next + (size_t)to * (size_t)n_nodes, s.next,
                    (size_t)n_nodes * sizeof *s.next);
             for (int d = 0; d < n; d++)
@@ -133,8 +181,8 @@ static int route(const struct hypar_machine *machine, int from, int to, int *lin
     if (next) {
         next += (size_t)to * (size_t)network->n_nodes;
     } else if (from != to) {
-        struct search s = search_new(&scratch, network->n_nodes);
-        search_to(network, to, &s);
+        struct search s = search_new(&scratch, machine);
+        search_to(machine, to, &s);
         next = s.next;
     }
     for (int at = from; at != to; at = head(network, next[at]))

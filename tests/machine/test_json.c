@@ -48,6 +48,42 @@ static void explicit_routes_are_short_then_wide(void **state)
     hypar_machine_free(machine);
 }
 
+/* 16 devices below 4 leaves below 4 spines: every link between switches carries equally many
+ * routes, so nothing is lost to a single switch above all devices. */
+static void equal_routes_are_spread(void **state)
+{
+    (void)state;
+    enum { DEVICES = 16, LEAF = 16, SPINE = 20, LINKS = 32, MAX_TEXT = 1 << 12 };
+    char text[MAX_TEXT];
+    int at = snprintf(text, MAX_TEXT,
+                      HEAD "\"devices\":[{\"name\":\"v100\",\"count\":%d}],"
+                           "\"switches\":8,\"links\":[",
+                      DEVICES);
+    for (int l = 0; l < LINKS; l++) {
+        int up = l - DEVICES;
+        at += snprintf(text + at, (size_t)(MAX_TEXT - at),
+                       "%s{\"from\":%d,\"to\":%d,\"bytes_per_s\":50e9}", l ? "," : "",
+                       l < DEVICES ? l : LEAF + up / 4,
+                       l < DEVICES ? LEAF + l / 4 : SPINE + up % 4);
+    }
+    snprintf(text + at, (size_t)(MAX_TEXT - at), "]}");
+    struct hypar_machine *machine = machine_of_json(text);
+    int load[2 * LINKS] = { 0 }, links[4];
+    for (int a = 0; a < DEVICES; a++)
+        for (int b = 0; b < DEVICES; b++) {
+            int n = hypar_machine_route(machine, a, b, links, 4);
+            assert_int_equal(check_route(machine, a, b), n);
+            for (int i = 0; i < n; i++)
+                load[links[i]]++;
+        }
+    for (int l = 0; l < 2 * LINKS; l++)
+        assert_int_equal(load[l], l < 2 * DEVICES ? 15 : 12);
+    struct hypar_level levels[HYPAR_MAX_LEVELS];
+    hypar_machine_levels(machine, levels);
+    assert_true(levels[0].bytes_per_s == 8 * 50e9); /* as if there were one switch */
+    hypar_machine_free(machine);
+}
+
 static void explicit_machines_are_written_back(void **state)
 {
     (void)state;
@@ -299,6 +335,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(explicit_routes_are_short_then_wide),
+        cmocka_unit_test(equal_routes_are_spread),
         cmocka_unit_test(explicit_machines_are_written_back),
         cmocka_unit_test(explicit_agrees_with_structured),
         cmocka_unit_test(large_explicit_machines_work_without_a_table),
