@@ -221,6 +221,41 @@ static void stages_are_even(void **state)
     }
 }
 
+/* Bytes and energy in closed form count what replicas divide, and what is computed again, as
+ * the simulator does. */
+static void counts_sharding_and_recomputation(void **state)
+{
+    (void)state;
+    struct setting s = open_setting(
+        "llama:layers=4,hidden=1024,heads=8,ffn=2048,seq=512,vocab=1000", 64, "torus:2x4");
+    struct hypar_sim_options plainly = { 0 };
+    for (int shard = 0; shard < HYPAR_SHARD_COUNT; shard++)
+        for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++) {
+            struct hypar_layout layout = { .data = 8,
+                                           .tensor = 1,
+                                           .pipeline = 1,
+                                           .micro_batches = 4,
+                                           .shard = (enum hypar_shard)shard,
+                                           .recompute = (enum hypar_recompute)again };
+            struct hypar_search_options options = { .planner = "3d",
+                                                    .layout = layout,
+                                                    .simulation = &plainly };
+            struct hypar_found *found;
+            struct hypar_error err;
+            if (hypar_search(&found, s.graph, s.machine, &options, &err))
+                fail_msg("%s", err.text);
+            const struct hypar_sim_summary *step = &hypar_found_simulated(found)->step;
+            struct hypar_prediction closed = hypar_found_prediction(found);
+            double bytes = closed.comm_bytes / step->comm_bytes;
+            double energy = closed.energy_j / hypar_energy_total_j(&step->energy);
+            if (fabs(bytes - 1) > 0.02 || fabs(energy - 1) > 0.1)
+                fail_msg("shard %d, recompute %d: %.3f of the bytes, %.3f of the energy", shard,
+                         again, bytes, energy);
+            hypar_found_free(found);
+        }
+    close_setting(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -228,6 +263,7 @@ int main(void)
         cmocka_unit_test(refuses),
         cmocka_unit_test(chooses_well),
         cmocka_unit_test(stages_are_even),
+        cmocka_unit_test(counts_sharding_and_recomputation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

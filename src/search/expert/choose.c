@@ -350,7 +350,8 @@ static void predict(const struct choice *c, const struct looking *looking,
     const struct weighed *w = &looking->best.weighed;
     struct step_work work = hp_step_work(c->problem);
     double samples = (double)c->problem->graph->batch;
-    struct array_work energy = { .macs = work.macs,
+    struct array_work energy = { .macs =
+                                     work.macs + c->weighing[w->layout.recompute].macs_again,
                                  .dram_words = 3 * c->weighing[0].touched_bytes / 4,
                                  .sent_words = w->comm_bytes / 4 };
     found->plan = looking->plan;

@@ -185,6 +185,14 @@ static double update_seconds(const struct problem *problem)
     return hp_stream_seconds(&work, &at) / many;
 }
 
+static double forward_macs(const struct nest *nest)
+{
+    double macs = 0;
+    for (int p = 0; p < nest->n_passes; p++)
+        macs += nest->pass[p].backward ? 0 : nest->pass[p].macs;
+    return macs;
+}
+
 struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
                             enum hypar_recompute recompute)
 {
@@ -196,9 +204,11 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
     const bool *again = find_again(arena, problem, recompute);
     for (int op = 0; op < problem->graph->n_ops; op++)
         op_s[op] = (again[op] ? 2 : 1) * layers->forward_s[op] + layers->backward_s[op];
-    double touched = 0;
-    for (int op = 0; op < problem->graph->n_ops; op++)
+    double touched = 0, macs_again = 0;
+    for (int op = 0; op < problem->graph->n_ops; op++) {
         touched += 2 * layers->output_bytes[op] + layers->weight_bytes[op];
+        macs_again += again[op] ? forward_macs(problem->graph->ops[op].nest) : 0;
+    }
     return (struct weighing){
         .problem = problem,
         .arena = arena,
@@ -206,6 +216,7 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
         .again = again,
         .each_s = fixed_seconds(problem, op_s, again),
         .update_s = update_seconds(problem),
+        .macs_again = macs_again,
         .touched_bytes = touched,
         .element_bytes = hp_element_bytes(problem->options->precision, false),
         .border = border_elements(arena, problem->graph),
@@ -298,6 +309,15 @@ static struct synchronizing synchronize(enum hypar_shard shard, double sum_s, do
     return (struct synchronizing){ 0, fmax(0, sum_s - backward_s) };
 }
 
+/* How often the parameters' bytes pass among replicas, a sum of gradients being once: halves of
+ * it, as above, in each of m micro-batches and at the end. */
+static double sums(enum hypar_shard shard, double m)
+{
+    return shard == HYPAR_SHARD_PARAMETERS  ? 1.5 * m
+           : shard == HYPAR_SHARD_GRADIENTS ? (m + 1) / 2
+                                            : 1;
+}
+
 bool hp_weigh(struct weighing *weighing, struct weighed *w)
 {
     const struct problem *problem = weighing->problem;
@@ -328,6 +348,6 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     w->comm_bytes =
         2 * (t - 1) * s->summed * e +
         2 * (p * l->chunks - 1) * weighing->border * e * (l->sequence_parallel ? 1 : t) +
-        2 * (d - 1) * e * (s->params.divided + t * s->params.whole);
+        2 * (d - 1) * e * sums(l->shard, m) * (s->params.divided + t * s->params.whole);
     return true;
 }
