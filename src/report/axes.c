@@ -1,6 +1,8 @@
 /* What machines differ in, as text and as figures. */
 #include "report/axes.h"
 
+#include <string.h>
+
 void hp_axes_heading(const struct axes *axes, struct columns *table, struct arena *arena)
 {
     if (axes->shape)
@@ -139,8 +141,16 @@ bool hp_axes_of_energy(const struct axes *axes)
     return x >= 0 && axes->axis[x].unit == HYPAR_UNIT_JOULES;
 }
 
-const char *hp_axes_topology_note(const struct axes *axes)
+/* An all-reduce in which a device sends to, or receives from, many at once. */
+static bool among_many(const char *all_reduce)
 {
+    return all_reduce && (strcmp(all_reduce, "direct") == 0 || strstr(all_reduce, "server"));
+}
+
+const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_sim_options *how)
+{
+    if (how && among_many(how->all_reduce))
+        return NULL;
     for (int i = 0; i < axes->n; i++)
         if (axes->axis[i].words && axes->axis[i].n_values > 1)
             return "Topologies: in a collective a device sends to at most two others at a "

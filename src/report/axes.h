@@ -52,8 +52,9 @@ const char *hp_axes_without_effect(const struct axes *axes,
 /* Do pictures go along an energy, so that what they draw is energy, too? */
 bool hp_axes_of_energy(const struct axes *axes);
 
-/* What to know of simulated steps on different topologies; NULL: there is one. */
-const char *hp_axes_topology_note(const struct axes *axes);
+/* What to know of steps on different topologies, simulated so (or NULL: plainly); NULL: there
+ * is one, or nothing to know. */
+const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_sim_options *how);
 
 /* "htree:16"; of several machines "3 machines like htree:16". */
 const char *hp_machines_text(struct arena *arena, const char *name, int n);

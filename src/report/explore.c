@@ -220,7 +220,8 @@ static void tell_refusals(FILE *to, struct arena *arena, const struct hypar_expl
 static void explain(FILE *to, struct arena *arena, const struct hypar_exploration *e,
                     const struct shape *shape)
 {
-    const char *topologies = hp_axes_topology_note(&shape->axes);
+    const char *topologies =
+        hp_axes_topology_note(&shape->axes, hypar_exploration_options(e).simulation);
     const struct hypar_graph *graph = hypar_exploration_graph(e);
     enum hypar_explore_cost cost = hypar_exploration_options(e).cost;
     int most = 0;

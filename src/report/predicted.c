@@ -198,21 +198,28 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated on %s of %s devices and extrapolated to all (by about "
-        "%.1f %% off), %s samples/s, %s%s of %s of memory on the fullest device.",
+        "%.1f %% off), %s samples/s, %s%s of %s of memory on the fullest device. What "
+        "is sent, and energy, are told by hypar simulate, of all devices.",
         hypar_format_quantity(step, part.step_s, HYPAR_UNIT_SECONDS),
         hp_thousands(devices, part.devices), hp_thousands(all, part.all_devices),
         100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
         work_text(arena, found, p.mfu, 0), memory.need, memory.has);
 }
 
-/* What the closed form leaves out, where that is much. */
+/* What the closed form leaves out, where that is much, or where it is below the least step. */
 static const char *difference(const struct hypar_found *found, double closed_s)
 {
     double simulated_s = hypar_found_simulated(found)->step.step_s;
+    struct hypar_bound bound = hypar_found_info(found).bound;
     if (is_measured(found))
         return "; it leaves out what was measured: times are by the device's peak";
     if (simulated_s > 1.25 * closed_s)
         return "; it leaves out contention on links, waiting, and operators that memory bounds";
+    if (bound.step_s > closed_s)
+        return bound.way_s > bound.work_s
+                   ? "; it leaves out what cannot be divided, which the lower bound counts"
+                   : "; it leaves out operators that memory bounds, which the lower bound "
+                     "counts";
     if (simulated_s < 0.8 * closed_s)
         return pipedream(found) ? "; it leaves out that both directions of a link work at once"
                                 : "; it leaves out that exchange and computing overlap";

@@ -1,6 +1,7 @@
 /* A sweep over batches and machines as text, as JSON and as CSV. */
 #include <hypar/report.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "base/json.h"
@@ -156,9 +157,11 @@ static void figures(struct columns *table, struct arena *arena, const struct sha
         hp_cell(table, arena, "%s", hp_metric(text, hp_for_a_device(p)));
     mark(table, arena, shape, p, HYPAR_TIME);
     hp_cell(table, arena, "%.1f %%", 100 * p->mfu);
-    hp_quantity_cell(table, arena, p->comm_bytes, HYPAR_UNIT_BYTES);
+    hp_cell(table, arena, "%s%s", about,
+            hypar_format_quantity(text, p->comm_bytes, HYPAR_UNIT_BYTES));
     mark(table, arena, shape, p, HYPAR_COMM);
-    hp_quantity_cell(table, arena, p->energy_j, HYPAR_UNIT_JOULES);
+    hp_cell(table, arena, "%s%s", about,
+            hypar_format_quantity(text, p->energy_j, HYPAR_UNIT_JOULES));
     mark(table, arena, shape, p, HYPAR_ENERGY);
 }
 
@@ -242,21 +245,32 @@ static bool same_points(const void *who, int i, int j)
     return true;
 }
 
+static const char *room_text(struct arena *arena, double least, double most)
+{
+    char a[32], b[32];
+    return hp_arena_printf(
+        arena, "Memory: of the fullest device, which has %s%s%s. ",
+        hypar_format_quantity(a, least, HYPAR_UNIT_BYTES), least < most ? " to " : "",
+        least < most ? hypar_format_quantity(b, most, HYPAR_UNIT_BYTES) : "");
+}
+
 /* What stands out, and what the marks mean. */
 static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                     const struct shape *shape)
 {
     const struct hypar_sweep_point *best = NULL, *most = NULL;
     bool closed = false, large = false, micro = false;
-    double room = 0;
-    char a[32];
+    double least = INFINITY, room = 0; /* of all points */
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         bool fits = p->verdict == HYPAR_SWEPT_FITS;
         closed |= fits && !p->simulated;
         micro |= p->micro_batches > 1;
         large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
-        room = p->limit_bytes > room ? p->limit_bytes : room;
+        if (p->limit_bytes > 0) {
+            least = fmin(least, p->limit_bytes);
+            room = fmax(room, p->limit_bytes);
+        }
         best = p->best ? p : best;
         if (fits && (!most || p->samples_per_s > most->samples_per_s))
             most = p;
@@ -270,15 +284,15 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         hp_put_line(to, "All plans: %s.", shape->one_plan);
     hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s.%s%s",
                 shape->devices ? " of all devices; each: of one" : "",
-                room > 0
-                    ? hp_arena_printf(arena, "Memory: of the fullest device, which has %s. ",
-                                      hypar_format_quantity(a, room, HYPAR_UNIT_BYTES))
-                    : "",
-                micro ? " / micro-batches" : "",
-                closed ? " ~: in closed form, as simulating takes long." : "",
+                room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
+                closed ? " ~: as simulating takes long, the step of a part of the devices, "
+                         "extrapolated, or in closed form; sent and energy in closed form."
+                       : "",
                 large ? " In brackets the plan that needs least." : "");
-    if (hp_axes_topology_note(&shape->axes))
-        hp_wrap(to, hp_axes_topology_note(&shape->axes), 0);
+    const char *topologies =
+        hp_axes_topology_note(&shape->axes, hypar_sweep_options(s).search.simulation);
+    if (topologies)
+        hp_wrap(to, topologies, 0);
     const char *names = hp_axes_without_effect(&shape->axes, same_points, s, arena);
     if (*names)
         hp_wrap(to, hp_arena_printf(arena, "No effect on any row: %s.", names), 0);

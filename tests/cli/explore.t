@@ -501,3 +501,32 @@ $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > Rate: samples/s. Plans: data x tensor x pipeline.
 > hypar: explore: no plan fits, of any batch on any machine
 ? 1
+
+Too large to be simulated: no figure but the memory is exact, and all others say so.
+$ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
+> gpt2, on torus:64x64: plans of dp
+>
+> batch     step    rate      MFU      sent    energy   memory
+> 4,096  ~235 ms  17.4 k   23.7 %  ~4.08 TB  ~36.9 kJ  1.97 GB
+> 8,192  ~349 ms  23.5 k*  31.9 %  ~4.08 TB  ~73.2 kJ  2.95 GB
+>
+> Most samples/s (*): 23.5 k of batch 8,192 on 4,096 devices.
+> All plans: dp 4096x1x1.
+> Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
+> tensor x pipeline. ~: as simulating takes long, the step of a part of the
+> devices, extrapolated, or in closed form; sent and energy in closed form.
+
+Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
+$ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'
+> Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
+> tensor x pipeline.
+$ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce ring | sed -n '/^Rate/,$p'
+> Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
+> tensor x pipeline.
+> Topologies: in a collective a device sends to at most two others at a time. Over
+> all their links at once large all-reduces would be up to (n-1)/2 times as fast
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
+> is not simulated).
+$ hypar explore lenet5 --on full:4 --planner auto --sweep memory=8GB..32GB | sed -n '/^Rate/,$p'
+> Rate: samples/s. Memory: of the fullest device, which has 8 GB to 32 GB. Plans:
+> data x tensor x pipeline.

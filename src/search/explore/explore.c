@@ -344,6 +344,16 @@ static enum hypar_status explore(struct hypar_exploration *e,
     return judge(e, err);
 }
 
+const struct hypar_sim_options *hp_keep_simulation(struct arena *arena,
+                                                   const struct hypar_sim_options *how)
+{
+    if (!how)
+        return NULL;
+    struct hypar_sim_options *kept = NEW(arena, struct hypar_sim_options, 1);
+    *kept = *how;
+    return kept;
+}
+
 enum hypar_status hypar_explore(struct hypar_exploration **out, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
                                 const struct hypar_explore_options *options,
@@ -355,6 +365,7 @@ enum hypar_status hypar_explore(struct hypar_exploration **out, const struct hyp
     e->graph = graph;
     if (options)
         e->options = *options;
+    e->options.simulation = hp_keep_simulation(&e->arena, e->options.simulation);
     enum hypar_status status = explore(e, machine, err);
     if (status != HYPAR_OK) {
         hypar_exploration_free(e);

@@ -149,6 +149,10 @@ enum hypar_status hp_explore_cost(struct hypar_exploration *e, const struct site
 char *hp_explore_levels_text(const struct hypar_exploration *e, const struct site *site,
                              const enum layer_type *types, char *text);
 
+/* A copy, as reports look at it; of NULL it is NULL. */
+const struct hypar_sim_options *hp_keep_simulation(struct arena *arena,
+                                                   const struct hypar_sim_options *how);
+
 /* HyPar's array ----------------------------------------------------------------------- */
 
 /* Multiply-adds of one forward pass of the whole batch, a convolution's counted on its input

@@ -295,6 +295,7 @@ enum hypar_status hypar_sweep(struct hypar_sweep **out, const struct hypar_batch
     s->arena = arena;
     if (options)
         s->options = *options;
+    s->options.search.simulation = hp_keep_simulation(&s->arena, s->options.search.simulation);
     enum hypar_status status = sweep(s, machine, batches, err);
     if (status != HYPAR_OK) {
         hypar_sweep_free(s);
