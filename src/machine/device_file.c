@@ -33,6 +33,9 @@ static enum hypar_status read_row(struct part *part, const struct json *at,
     struct json name_at = hp_json_member(at, "name"), source_at = hp_json_member(at, "source");
     TRY(read_keys(at, err));
     TRY(hp_json_name(&name_at, &name, err));
+    if (hp_device_is_file(name))
+        return hp_json_fail(&name_at, err, "'%.40s' names a file, expected a device's name",
+                            name);
     if (source_at.value)
         TRY(hp_json_string(&source_at, &source, err));
     if (part->topology && !part->topology->default_device)

@@ -212,7 +212,7 @@ const struct hypar_device *hypar_machine_device(const struct hypar_machine *mach
     return &machine->runs[low].device;
 }
 
-static bool devices_equal(const struct hypar_device *a, const struct hypar_device *b)
+bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b)
 {
     return strcmp(a->name, b->name) == 0 && a->fp64_op_per_s == b->fp64_op_per_s &&
            a->fp32_op_per_s == b->fp32_op_per_s && a->tf32_op_per_s == b->tf32_op_per_s &&
@@ -227,7 +227,7 @@ static bool devices_equal(const struct hypar_device *a, const struct hypar_devic
 bool hypar_machine_is_uniform(const struct hypar_machine *machine)
 {
     for (int r = 1; r < machine->n_runs; r++)
-        if (!devices_equal(&machine->runs[0].device, &machine->runs[r].device))
+        if (!hp_devices_equal(&machine->runs[0].device, &machine->runs[r].device))
             return false;
     return true;
 }

@@ -167,6 +167,7 @@ bool hp_machine_may_be_path(const char *word);
 /* A machine of `parts`, whose dims and devices are set; fills in the defaults. */
 enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
                                         int n_parts, struct hypar_error *err);
+bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b);
 struct hypar_machine *hp_machine_new(const struct topology *topology);
 /* The same machine with other figures: of each part whose device is called `device`, options
  * that apply have the values that are not NAN. HYPAR_UNSUPPORTED for explicit nodes and links.

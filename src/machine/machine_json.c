@@ -161,7 +161,10 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
     struct json name_member = hp_json_member(at, "name"),
                 source_member = hp_json_member(at, "source");
     TRY(hp_json_name(&name_member, &name, err));
-    TRY(hp_part_choose_type(part, at, name, true, err));
+    if (hp_device_is_file(name))
+        TRY(read_device_file(part, &name_member, name, err));
+    else
+        TRY(hp_part_choose_type(part, at, name, true, err));
     if (source_member.value)
         TRY(hp_json_string(&source_member, &part->type.source, err));
     for (int o = 0; o < OPTION_COUNT; o++)

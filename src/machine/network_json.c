@@ -2,9 +2,42 @@
  * {"format", "devices": [device with "count", ...], "switches": n, "links": [{...}, ...]} */
 #include "machine/network.h"
 
+#include <string.h>
+
+/* One element of "devices": a run that begins at `first`, of *count devices. */
+static enum hypar_status read_run(struct arena *arena, const struct json *at, int first,
+                                  struct device_run *run, int64_t *count,
+                                  struct hypar_error *err)
+{
+    struct json member = hp_json_member(at, "count");
+    struct part part;
+    struct hypar_error why;
+    *count = 1;
+    hp_part_begin(&part, &hp_explicit, arena);
+    TRY(hp_part_read_device(&part, at, err));
+    part.value[OPTION_BANDWIDTH] = 1; /* links come with their own figures */
+    if (hp_part_finish(&part, &why) != HYPAR_OK)
+        return hp_json_fail(at, err, "%s", why.text);
+    if (member.value)
+        TRY(hp_json_int(&member, 1, MACHINE_MAX_NODES - first, count, err));
+    *run = (struct device_run){ first, hp_part_device(&part),
+                                hp_part_own_source(&part)
+                                    ? hp_arena_strdup(arena, part.type.source)
+                                    : NULL,
+                                part.assumed };
+    return HYPAR_OK;
+}
+
+static bool same_run(const struct device_run *a, const struct device_run *b)
+{
+    bool source =
+        a->source && b->source ? strcmp(a->source, b->source) == 0 : a->source == b->source;
+    return source && a->assumed == b->assumed && hp_devices_equal(&a->device, &b->device);
+}
+
 /* The runs of "devices": equal devices with numbers that follow each other. */
 static enum hypar_status read_runs(struct arena *arena, const struct json *list,
-                                   struct device_run **runs, int *n_devices,
+                                   struct device_run **runs, int *n_runs, int *n_devices,
                                    struct hypar_error *err)
 {
     TRY(hp_json_array(list, MACHINE_MAX_NODES, err));
@@ -12,28 +45,16 @@ static enum hypar_status read_runs(struct arena *arena, const struct json *list,
     if (n == 0)
         return hp_json_fail(list, err, "is empty, expected at least one device");
     *runs = NEW(arena, struct device_run, n);
-    *n_devices = 0;
-    for (int r = 0; r < n; r++) {
-        struct json element = hp_json_element(list, r),
-                    member = hp_json_member(&element, "count");
-        struct part part;
-        struct hypar_error why;
-        int64_t count = 1;
-        hp_part_begin(&part, &hp_explicit, arena);
-        TRY(hp_part_read_device(&part, &element, err));
-        part.value[OPTION_BANDWIDTH] = 1; /* links come with their own figures */
-        if (hp_part_finish(&part, &why) != HYPAR_OK)
-            return hp_json_fail(&element, err, "%s", why.text);
-        if (member.value)
-            TRY(hp_json_int(&member, 1, MACHINE_MAX_NODES - *n_devices, &count, err));
-        (*runs)[r] = (struct device_run){ *n_devices, hp_part_device(&part),
-                                          hp_part_own_source(&part)
-                                              ? hp_arena_strdup(arena, part.type.source)
-                                              : NULL,
-                                          part.assumed };
+    *n_runs = *n_devices = 0;
+    for (int i = 0; i < n; i++) {
+        struct json element = hp_json_element(list, i);
+        struct device_run *run = &(*runs)[*n_runs];
+        int64_t count;
+        TRY(read_run(arena, &element, *n_devices, run, &count, err));
         *n_devices += (int)count;
         if (*n_devices > MACHINE_MAX_NODES)
             return hp_json_fail(list, err, "more than %d devices", MACHINE_MAX_NODES);
+        *n_runs += *n_runs == 0 || !same_run(run - 1, run);
     }
     return HYPAR_OK;
 }
@@ -84,12 +105,11 @@ static enum hypar_status read_network(struct hypar_machine **out, const struct j
     static const char *const keys[] = { "format", "devices", "switches", "links", NULL };
     struct device_run *runs = NULL;
     struct hypar_link *links;
-    int n_devices = 0;
+    int n_runs = 0, n_devices = 0;
     int64_t n_switches = 0;
     TRY(hp_json_only(at, keys, err));
     struct json list = hp_json_member(at, "devices");
-    TRY(read_runs(arena, &list, &runs, &n_devices, err));
-    int n_runs = hp_json_length(&list);
+    TRY(read_runs(arena, &list, &runs, &n_runs, &n_devices, err));
     struct json switches = hp_json_member(at, "switches");
     if (switches.value)
         TRY(hp_json_int(&switches, 0, MACHINE_MAX_NODES - n_devices, &n_switches, err));

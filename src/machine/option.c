@@ -203,9 +203,28 @@ static double default_nics(const struct part *part)
     return share > 0 ? (per_node + share - 1) / share : 1;
 }
 
+/* A peak that a device file left out, from those that were said last. */
+static double derived_peak(const struct part *part, enum option option)
+{
+    struct part said = *part;
+    said.row = NULL;
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (isnan(said.value[o]) && !(part->left_out >> o & 1))
+            said.value[o] = part->row[o];
+    return hp_option_default(&said, option);
+}
+
+static bool is_peak(enum option option)
+{
+    return option == OPTION_FP64 || option == OPTION_TF32 || option == OPTION_FP16 ||
+           option == OPTION_BF16;
+}
+
 /* What a device file says. */
 static double row_default(const struct part *part, enum option option)
 {
+    if (is_peak(option) && part->left_out >> option & 1)
+        return derived_peak(part, option);
     if (option == OPTION_INTER_LATENCY && !isnan(part->value[OPTION_LATENCY]))
         return part->value[OPTION_LATENCY];
     double value = part->row[option];

@@ -228,6 +228,9 @@ static const char *name_device(const struct part *part, struct part *said)
         return part->type.device.name;
     if (part->path && can_be_said(part->path)) {
         said->row = part->row;
+        said->left_out = part->left_out;
+        said->value[OPTION_FP32] = part->value[OPTION_FP32]; /* other peaks follow from ... */
+        said->value[OPTION_BF16] = part->value[OPTION_BF16]; /* ... these two */
         return part->path;
     }
     said->type = *hp_device_type_find(MACHINE_ASSUMED_DEVICE);

@@ -167,6 +167,68 @@ static void bad_files_are_told(void **state)
     }
 }
 
+/* Peaks that the file leaves out follow from what was said last; and a word reads back. */
+static void derived_peaks_follow(void **state)
+{
+    (void)state;
+    write_text(path[0], "{\"format\": \"hypar-device/1\", \"name\": \"mine\","
+                        " \"fp32_op_per_s\": 25e12, \"bf16_op_per_s\": 200e12,"
+                        " \"memory_bytes\": 3000000000, \"memory_bytes_per_s\": 4e11,"
+                        " \"bytes_per_s\": 8e9}");
+    static const struct {
+        const char *word;
+        double fp64, tf32, fp16;
+    } row[] = {
+        { "full:2,device=%s", 12.5e12, 25e12, 200e12 },
+        { "full:2,device=%s,bf16=50TFLOP/s,fp32=5TFLOP/s", 2.5e12, 5e12, 50e12 },
+        { "full:2,device=%s,fp32=5TFLOP/s,fp64=12.5TFLOP/s", 12.5e12, 5e12, 200e12 },
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        struct hypar_machine *machine = with_device(row[i].word);
+        const char *word = hp_machine_full_word(&machine->arena, machine);
+        struct hypar_machine *again = machine_of(word);
+        const struct hypar_device *device = hypar_machine_device(machine, 0);
+        assert_true(device->fp64_op_per_s == row[i].fp64);
+        assert_true(device->tf32_op_per_s == row[i].tf32);
+        assert_true(device->fp16_op_per_s == row[i].fp16);
+        assert_true(hp_devices_equal(device, hypar_machine_device(again, 0)));
+        hypar_machine_free(again);
+        hypar_machine_free(machine);
+    }
+}
+
+/* A file counted, with a figure beside it, or named again and again: one run of devices. */
+static void files_are_counted(void **state)
+{
+    (void)state;
+    write_text(path[0], "{\"format\": \"hypar-device/1\", \"name\": \"mine\","
+                        " \"fp32_op_per_s\": 25e12, \"memory_bytes\": 3000000000,"
+                        " \"memory_bytes_per_s\": 4e11}");
+    static const struct {
+        const char *devices;
+        double memory_bytes;
+    } row[] = {
+        { "{\"name\": \"mine.json\", \"count\": 2}", 3e9 },
+        { "{\"name\": \"mine.json\", \"count\": 2, \"memory_bytes\": 5000000000}", 5e9 },
+        { "\"mine.json\", \"mine.json\"", 3e9 },
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text,
+                 "{\"format\": \"hypar-machine/1\", \"devices\": [%s], \"links\": "
+                 "[{\"from\": 0, \"to\": 1, \"bytes_per_s\": 1e9}]}",
+                 row[i].devices);
+        write_text(path[1], text);
+        struct hypar_machine *machine = machine_of(path[1]);
+        assert_int_equal(hypar_machine_device_count(machine), 2);
+        assert_int_equal(machine->n_runs, 1);
+        assert_string_equal(hypar_machine_device(machine, 1)->name, "mine");
+        assert_true((double)hypar_machine_device(machine, 1)->memory_bytes ==
+                    row[i].memory_bytes);
+        hypar_machine_free(machine);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -175,6 +237,8 @@ int main(void)
         cmocka_unit_test(machine_files_name_device_files),
         cmocka_unit_test(what_is_written_is_read_back),
         cmocka_unit_test(bad_files_are_told),
+        cmocka_unit_test(derived_peaks_follow),
+        cmocka_unit_test(files_are_counted),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
