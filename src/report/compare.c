@@ -138,23 +138,40 @@ static int fastest(const struct hypar_comparison *c)
     return best;
 }
 
+/* Is there a plan that fits whose updates are delayed? */
+static bool has_delayed(const struct hypar_comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].why && c->row[i].fits && c->row[i].delayed)
+            return true;
+    return false;
+}
+
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
+    bool delayed = has_delayed(c);
     char step[32], rate[32];
     if (best < 0) {
-        bool delayed = false, any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK;
-        for (int i = 0; i < c->n; i++)
-            delayed |= !c->row[i].why && c->row[i].fits && c->row[i].delayed;
+        bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK;
         fputs(delayed ? "" : any ? "\nNo plan fits.\n" : "\nNo plan could be simulated.\n", to);
         return;
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
     fputc('\n', to);
-    hp_put_line(to, "The fastest is %s: %s a step, %s samples/s, %.1f %% of peak.",
+    hp_put_line(to, "The fastest%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
+                delayed ? " whose updates are not delayed" : "",
                 hp_shown(arena, name(&c->row[best])),
                 hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
                 hp_metric(rate, s->samples_per_s), 100 * s->mfu);
+    if (delayed)
+        hp_wrap(
+            to,
+            "Where updates are delayed, a replica takes whole minibatches, of a batch each, "
+            "and the next begin before the last has updated the weights. The others divide "
+            "one batch over all devices and wait for its update: not the same training, so "
+            "steps of the two are not alike.",
+            0);
     if (s->measured.asked)
         hp_put_line(to, "Profile: of its plan %s.", hp_measured_text(arena, &s->measured));
     if (s->opaque)

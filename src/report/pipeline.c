@@ -267,6 +267,8 @@ static void pipedream_text(FILE *to, struct arena *arena,
                             hp_count(noam, view->noam, "minibatch", "minibatches"),
                             delays_text(arena, view), sync),
             0);
+    if (!hypar_machine_is_uniform(plan->machine))
+        hp_put_line(to, "The stages are cut as if all devices were as slow as the slowest.");
 }
 
 static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *found)

@@ -227,7 +227,8 @@ static const char *difference(const struct hypar_found *found, double closed_s)
 }
 
 /* "40 ms in steady state, the slowest of stages and transfers (the busiest stage computes 20 ms
- * of it); 72 ms on one device, 76 ms data parallel: 1.80 and 1.90 times as long" */
+ * of it); 72 ms on one device, 76 ms data parallel, each device with a minibatch of its own:
+ * 1.80 and 1.90 times as long" */
 static char *recurrence_text(struct arena *arena, const struct hypar_pipeline_view *view,
                              double compute_s)
 {
@@ -235,7 +236,8 @@ static char *recurrence_text(struct arena *arena, const struct hypar_pipeline_vi
     return hp_arena_printf(
         arena,
         "%s in steady state, the slowest of stages and transfers (the busiest stage computes "
-        "%s of it); %s on one device, %s data parallel: %.2f and %.2f times as long",
+        "%s of it); %s on one device, %s data parallel, each device with a minibatch of its "
+        "own: %.2f and %.2f times as long",
         hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS),
         hypar_format_quantity(compute, compute_s, HYPAR_UNIT_SECONDS),
         hypar_format_quantity(one, view->one_worker_s, HYPAR_UNIT_SECONDS),

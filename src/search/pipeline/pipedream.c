@@ -155,7 +155,8 @@ static enum hypar_status plan_pipedream(const struct planner *self,
     view->noam = f.stage[0].about.in_flight;
     found->info.evaluated = pipeline.evaluated;
     found->info.chooses = true;
-    found->info.exact = p.states->all;
+    /* of unlike devices all count as the slowest: another cut may be better on them */
+    found->info.exact = p.states->all && hypar_machine_is_uniform(problem->machine);
     found->prediction.step_s = view->bottleneck_s;
     for (int s = 0; s < f.n; s++) {
         double work = hp_range_sum(cost->time_s, f.stage[s].after, f.stage[s].last);
