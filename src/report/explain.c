@@ -154,6 +154,11 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
             "Each row with what follows the operator (norms, additions, activations), what it "
             "sends and its updates: in all the critical path above.",
             0);
+    if (any)
+        hp_wrap(to,
+                "Split otherwise: on the devices that it has, in the order in which the plan "
+                "lists them.",
+                0);
     if (!any && !*hypar_explained_ops_left_out(e))
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
     if (*hypar_explained_ops_left_out(e))
