@@ -285,6 +285,35 @@ static void idle_text(FILE *to, const struct hypar_plan *plan)
                 idle == 1 ? "has" : "have");
 }
 
+#define HARDLY_BUSY 0.01 /* of a step */
+
+/* Devices that have a stage, or several, but compute for less than that: of a loss alone. */
+static int hardly_busy(struct arena *arena, const struct hypar_plan *plan,
+                       const struct hypar_simulated *s)
+{
+    int n_devices = hypar_machine_device_count(plan->machine);
+    int n = n_devices - hypar_plan_idle_devices(plan);
+    double *busy_s = NEW(arena, double, n_devices);
+    for (int i = 0; i < hypar_plan_stage_count(plan); i++) {
+        struct hypar_stage stage = hypar_plan_stage(plan, i);
+        for (int d = 0; d < stage.n_devices; d++)
+            busy_s[stage.device[d]] += s->stage[i].busy_s;
+    }
+    for (int d = 0; d < n_devices; d++)
+        n -= busy_s[d] >= HARDLY_BUSY * s->step.step_s;
+    return n;
+}
+
+static void hardly_busy_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
+                             const struct hypar_simulated *s)
+{
+    int n = s->stage ? hardly_busy(arena, plan, s) : 0;
+    if (n > 0)
+        hp_put_line(to, "%d of %d devices %s less than %.0f %% of the step.", n,
+                    hypar_machine_device_count(plan->machine), n == 1 ? "computes" : "compute",
+                    100 * HARDLY_BUSY);
+}
+
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
@@ -296,6 +325,8 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
         hp_wrap(to, part_text(arena, found), 0);
     if (s || in_part)
         idle_text(to, hypar_found_plan(found));
+    if (s)
+        hardly_busy_text(to, arena, hypar_found_plan(found), s);
     if (s && s->step.kernels > 0)
         hp_put_line(to, "Kernels: %s.", hp_kernels_text(arena, &s->step));
     if (s && s->step.measured.asked)
