@@ -287,6 +287,7 @@ static void scaling(struct figures *f)
     static const double dp[] = { 1, 1.99, 3.50, 4.70, 3.97, 2.36, 1.26 };
     struct study s =
         explore("vgg-e", "htree:16", &(struct hypar_explore_options){ .devices = "1..4096" });
+    bool without_dp = false;
     heading("Figure 11: vgg-e, gain over one accelerator, paper | ours (deviation)");
     figure(f, "Figure 11", "vgg-e over one accelerator", "");
     for (int i = 0; i < hypar_exploration_site_count(s.found); i++) {
@@ -301,10 +302,16 @@ static void scaling(struct figures *f)
             figure_point(f, devices, "dp", dp[i], own[1]);
             printf("hypar %5.2f | %5.2f (%+4.1f %%)   dp %4.2f | %4.2f (%+4.1f %%)\n", hypar[i],
                    own[0], percent(own[0], hypar[i]), dp[i], own[1], percent(own[1], dp[i]));
+        } else if (isnan(own[1])) {
+            printf("hypar       | %5.2f             dp      |      -\n", own[0]);
+            without_dp = true;
         } else {
             printf("hypar       | %5.2f             dp      | %6.4f\n", own[0], own[1]);
         }
     }
+    if (without_dp)
+        printf("-: data parallelism has fewer samples (%lld) than accelerators.\n",
+               (long long)hypar_graph_batch(s.graph));
     release(&s);
 }
 

@@ -15,7 +15,8 @@ for program in bench_hypar bench_sim bench_flexflow; do
     "$BUILD/$program" quikc >/dev/null 2>&1
     [ $? = 2 ] || { echo "$program takes any word" && fail=1; }
 done
-"$BUILD/bench_hypar" --svg "$dir/figures" quick >/dev/null || exit 1
+"$BUILD/bench_hypar" --svg "$dir/figures" quick >"$dir/out" || exit 1
+grep -w nan "$dir/out" && echo "bench_hypar: a figure that there is not, expected -" && fail=1
 for figure in "$dir"/figures/*.svg; do
     ticks=$(grep -c 'text-anchor="middle"' "$figure")
     [ "$ticks" -ge 4 ] || { echo "$(basename "$figure"): $ticks numbers on its scale" && fail=1; }
