@@ -144,7 +144,7 @@ static void devices_as_people_write_them(void **state)
         const struct hypar_device_type *type;
         struct hypar_error err;
         assert_int_equal(hp_device_type_get(&type, unknown[i], &err), HYPAR_INVALID);
-        assert_non_null(strstr(err.text, "a100-40gb, h100"));
+        assert_non_null(strstr(err.text, "unknown device"));
     }
 }
 
@@ -258,8 +258,10 @@ static const struct {
                         "'hypar machines' lists" },
     { "ring:4,latncy=3us",
       "machine 'ring:4,latncy=3us': unknown option 'latncy', expected latency" },
-    { "ring:4,device=h10",
-      "machine 'ring:4,device=h10': unknown device 'h10', expected one of "
+    { "ring:4,device=rtx-409", "machine 'ring:4,device=rtx-409': unknown device 'rtx-409', did "
+                               "you mean rtx-4090? See 'hypar machines'" },
+    { "ring:4,device=quantum",
+      "machine 'ring:4,device=quantum': unknown device 'quantum', expected one of "
       "eyeriss-hmc, k80, titan-x, p100, v100, v100-32gb, t4, rtx-3090, rtx-4090, a10, "
       "a40, a6000, l4, l40s, a100, a100-40gb, h100, h100-pcie, h200, gh200, b200, "
       "gb200, mi250x, mi300x, mi325x, tpu-v3, tpu-v4, tpu-v5e, tpu-v5p, cpu-core" },
