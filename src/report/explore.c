@@ -11,7 +11,9 @@
 #include "report/csv.h"
 #include "report/put.h"
 
-enum { WIDEST_LEVELS = 64 }; /* longer ones are left to JSON and CSV */
+/* Longer ones are left to JSON and CSV; of several machines there are many rows, so that none
+ * may need a second line. */
+enum { WIDEST_LEVELS = 64, WIDEST_OF_SEVERAL = 24 };
 
 /* The paper has no energy of links, so that topologies are alike to it. */
 #define ONE_LINK                                                                    \
@@ -74,17 +76,41 @@ static bool any_does_not_fit(const struct hypar_exploration *e)
 struct shape {
     struct axes axes; /* none of one machine */
     bool better, levels, fits;
+    bool same_levels; /* of several machines: told once, below */
 };
+
+/* Does each choice have the same levels on all of several machines? */
+static bool same_levels(const struct hypar_exploration *e)
+{
+    int n_sites = hypar_exploration_site_count(e);
+    int n_choices = hypar_exploration_site(e, 0).n_choices;
+    for (int s = 0; s < n_sites; s++) {
+        if (hypar_exploration_site(e, s).n_choices != n_choices)
+            return false;
+        for (int c = 0; c < n_choices; c++) {
+            const struct hypar_explore_choice *first = hypar_exploration_choice(e, 0, c),
+                                              *own = hypar_exploration_choice(e, s, c);
+            if (own->why || first->why || strcmp(own->name, first->name) != 0 ||
+                strcmp(own->levels, first->levels) != 0)
+                return false;
+        }
+    }
+    return n_sites > 1;
+}
 
 static struct shape shape_of(const struct hypar_exploration *e)
 {
+    int n_sites = hypar_exploration_site_count(e);
     struct shape shape = { .levels = true, .fits = any_does_not_fit(e) };
-    if (hypar_exploration_site_count(e) > 1)
+    size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
+    if (n_sites > 1)
         shape.axes = axes_of(e);
-    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+    for (int s = 0; s < n_sites; s++) {
         shape.better |= hypar_exploration_site(e, s).n_points > 0;
-        shape.levels &= hypar_exploration_text_size(e, s) <= WIDEST_LEVELS;
+        shape.levels &= hypar_exploration_text_size(e, s) <= widest;
     }
+    shape.same_levels =
+        !shape.levels && same_levels(e) && hypar_exploration_text_size(e, 0) <= WIDEST_LEVELS;
     return shape;
 }
 
@@ -189,6 +215,23 @@ static bool same_choices(const void *who, int i, int j)
     return true;
 }
 
+/* The levels that the table has no column for. */
+static void tell_levels(FILE *to, struct arena *arena, const struct hypar_exploration *e,
+                        const struct shape *shape)
+{
+    int n = shape->same_levels ? hypar_exploration_site(e, 0).n_choices : 0;
+    const char *text = "Levels, on all machines alike:";
+    for (int c = 0; c < n; c++) {
+        const struct hypar_explore_choice *choice = hypar_exploration_choice(e, 0, c);
+        text = hp_arena_printf(arena, "%s%s %s %s", text, c ? "," : "", choice->name,
+                               choice->levels);
+    }
+    if (n)
+        hp_wrap(to, hp_arena_printf(arena, "%s.", text), 0);
+    else if (!shape->levels)
+        fputs("Levels of the choices: --json, --csv.\n", to);
+}
+
 static void tell_without_effect(FILE *to, struct arena *arena,
                                 const struct hypar_exploration *e, const struct shape *shape)
 {
@@ -241,6 +284,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
     hp_wrap(to, costs[cost].text, 0);
     if (topologies && cost == HYPAR_COST_SIMULATED)
         hp_wrap(to, topologies, 0);
+    tell_levels(to, arena, e, shape);
     tell_without_effect(to, arena, e, shape);
     tell_refusals(to, arena, e);
     if (graph->batch < most && cost != HYPAR_COST_SIMULATED)

@@ -54,6 +54,7 @@ $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
 > one after another; latency and the memory's bandwidth do not count. Energy in
 > closed form: a byte sent counts one link on every topology. --cost simulated
 > counts all of that, and each link that a byte crosses.
+> Levels of the choices: --json, --csv.
 $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt
 > lenet-c, batch 256: 2 machines like htree:16
 >
@@ -85,6 +86,7 @@ $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --plan
 > kernels were measured. Energy in closed form: a byte sent counts one link on
 > every topology. --cost simulated counts all of that, and each link that a byte
 > crosses.
+> Levels of the choices: --json, --csv.
 
 By the simulator: what 'hypar plan' tells of the same plan.
 $ hypar explore lenet-c --on htree:16 --levels H1 --cost simulated
@@ -177,6 +179,7 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 > kernels were measured. Energy in closed form: a byte sent counts one link on
 > every topology. --cost simulated counts all of that, and each link that a byte
 > crosses.
+> Levels of the choices: --json, --csv.
 $ cut -d, -f1-3,15- $TMP/own.csv
 > machine,devices,choice,bandwidth
 > "torus:4x4,device=npu.json",16,levels,12500000000
@@ -304,9 +307,9 @@ What simulated collectives do not do is told where topologies are compared.
 $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost simulated
 > lenet5, batch 32: 2 machines like torus:4x4
 >
-> machine   choice    step gain speedup exchange  energy levels
-> torus:4x4 dp     31.2 us    1   0.573   7.4 MB 3.07 mJ 00000/00000/00000/00000
-> full:16   dp     25.4 us    1   0.703   7.4 MB 2.84 mJ 00000/00000/00000/00000
+> machine    choice     step  gain  speedup  exchange   energy
+> torus:4x4  dp      31.2 us     1    0.573    7.4 MB  3.07 mJ
+> full:16    dp      25.4 us     1    0.703    7.4 MB  2.84 mJ
 >
 > Gain over data parallel, speedup over one device.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
@@ -315,6 +318,7 @@ $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost 
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
 > on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
 > is not simulated).
+> Levels, on all machines alike: dp 00000/00000/00000/00000.
 $ for o in auto direct; do hypar explore lenet5 --on full:16,bandwidth=1GB/s,latency=0 --devices 16 --planner dp --cost simulated --all-reduce $o | grep '^dp'; done
 > dp      232 us     1   0.0771    7.4 MB  2.72 mJ  00000/00000/00000/00000
 > dp      31.5 us     1    0.568    7.4 MB  2.72 mJ  00000/00000/00000/00000
@@ -333,15 +337,10 @@ $ hypar explore lenet5 --on torus:2x2 --devices 32,64 --planner hypar,dp --csv $
 > lenet5, batch 32: 2 machines like torus:2x2
 >
 > machine    choice     step   gain  speedup  exchange   energy
->     levels
 > torus:8x4  hypar   81.6 us  0.874    0.129   2.21 MB  1.22 mJ
->     00111/00111/00100/00111/01000
 > torus:8x4  dp      71.3 us      1    0.147   15.3 MB  3.52 mJ
->     00000/00000/00000/00000/00000
 > torus:8x8  hypar    112 us      -   0.0935   3.32 MB  1.41 mJ
->     00111/00111/00100/00111/01000/00111
 > torus:8x8  dp            -      -        -         -        -
->     -
 >
 > Gain over data parallel, speedup over one device.
 > Times by the paper's model (the machine's levels): exchange after computation,
@@ -349,6 +348,7 @@ $ hypar explore lenet5 --on torus:2x2 --devices 32,64 --planner hypar,dp --csv $
 > kernels were measured. Energy in closed form: a byte sent counts one link on
 > every topology. --cost simulated counts all of that, and each link that a byte
 > crosses.
+> Levels of the choices: --json, --csv.
 > No plan on torus:8x8: dp splits the batch of 32 over 64 devices, expected a
 > batch of at least 64.
 > Sizes are real numbers: 64 parts of a batch of 32 count as less than a sample
@@ -530,3 +530,12 @@ $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-red
 $ hypar explore lenet5 --on full:4 --planner auto --sweep memory=8GB..32GB | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 8 GB to 32 GB. Plans:
 > data x tensor x pipeline.
+
+Levels that are the same on all machines are told once.
+$ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s | grep -e '/s ' -e '000'
+>     1GB/s  hypar   280 ms  3.99     5.32    750 MB   115 J
+>     1GB/s  dp      1.12 s     1     1.33   7.44 GB   116 J
+>     2GB/s  hypar   233 ms  2.79     6.39    750 MB   115 J
+>     2GB/s  dp      651 ms     1     2.29   7.44 GB   116 J
+> Levels, on all machines alike: hypar 00000000111/00000000111/00000000111, dp
+> 00000000000/00000000000/00000000000.
