@@ -185,7 +185,35 @@ static void stage_row(struct columns *table, struct arena *arena,
         figure_cell(table, arena, found, stages, figures->list[f]);
 }
 
-enum { MOST_STAGES = 12 }; /* with more, alike ones in one row */
+enum {
+    MOST_STAGES = 12, /* with more, alike ones in one row; */
+    MOST_UNLIKE = 24  /* ... up to so many only those of the same operators: a row hides cuts */
+};
+
+/* Are all stages first .. last made of operators of the same kinds? */
+static bool same_kinds(const struct hypar_plan *plan, int first, int last)
+{
+    struct hypar_stage a = hypar_plan_stage(plan, first);
+    for (int s = first + 1; s <= last; s++) {
+        struct hypar_stage b = hypar_plan_stage(plan, s);
+        if (b.n_ops != a.n_ops)
+            return false;
+        for (int i = 0; i < a.n_ops; i++)
+            if (plan->graph->ops[a.op[i]].kind != plan->graph->ops[b.op[i]].kind)
+                return false;
+    }
+    return true;
+}
+
+static void single_rows(struct columns *table, struct arena *arena,
+                        const struct hypar_found *found, int first, int last)
+{
+    for (int i = first; i <= last; i++) {
+        struct hypar_stage stage = hypar_plan_stage(hypar_found_plan(found), i);
+        stage_row(table, arena, found, (int[]){ i, i },
+                  ops_text(arena, hypar_found_plan(found), &stage));
+    }
+}
 
 static void stage_rows(struct columns *table, struct arena *arena,
                        const struct hypar_found *found)
@@ -197,17 +225,17 @@ static void stage_rows(struct columns *table, struct arena *arena,
         s = hp_plan_structure(arena, plan);
     if (n_stages > MOST_STAGES && s.n_blocks == n_stages) {
         for (int g = 0; g < s.n_groups; g++) {
-            const struct plan_block *first = &s.block[s.group[g].first];
-            stage_row(table, arena, found,
-                      (int[]){ first->stage[0], first[s.group[g].count - 1].stage[0] },
-                      hp_group_words(arena, &s, g).layers);
+            const struct plan_block *block = &s.block[s.group[g].first];
+            int first = block->stage[0], last = block[s.group[g].count - 1].stage[0];
+            if (n_stages <= MOST_UNLIKE && !same_kinds(plan, first, last))
+                single_rows(table, arena, found, first, last);
+            else
+                stage_row(table, arena, found, (int[]){ first, last },
+                          hp_group_words(arena, &s, g).layers);
         }
         return;
     }
-    for (int i = 0; i < n_stages; i++) {
-        struct hypar_stage stage = hypar_plan_stage(plan, i);
-        stage_row(table, arena, found, (int[]){ i, i }, ops_text(arena, plan, &stage));
-    }
+    single_rows(table, arena, found, 0, n_stages - 1);
 }
 
 static void stage_table(FILE *to, struct arena *arena, const struct hypar_found *found)

@@ -287,3 +287,24 @@ $ hypar plan vgg16 --on cluster:1x2,device=rtx-4090+cluster:1x2,device=v100 --pl
 > The stages are cut as if all devices were as slow as the slowest.
 > In closed form one minibatch every 121 ms in steady state, the slowest of stages
 > Searched in TIME.
+
+Many stages stand in one row only where they have the same operators.
+$ hypar plan vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --planner pipedream --straight | sed -n 3,20p
+> stage  operators                replicas     busy  in flight  weights   memory
+>     0  conv1_1 .. pool1    (5)         1  53.7 ms         16   155 kB  15.8 GB
+>     1  conv2_1 .. relu2_2  (4)         1  70.6 ms         15   886 kB  8.13 GB
+>     2  pool2 .. conv3_2    (4)         1  69.5 ms         14  3.54 MB  6.68 GB
+>     3  relu3_2 .. pool3    (4)         1  46.9 ms         13  2.36 MB  3.22 GB
+>     4  conv4_1 .. relu4_1  (2)         1    23 ms         12  4.72 MB  1.09 GB
+>     5  conv4_2             (1)         1  45.3 ms         11  9.44 MB   1.3 GB
+>     6  relu4_2 .. conv4_3  (2)         1  45.6 ms         10  9.44 MB  1.18 GB
+>     7  relu4_3 .. pool4    (2)         1   485 us          9      0 B   668 MB
+>     8  conv5_1             (1)         1  11.4 ms          8  9.44 MB   303 MB
+>     9  relu5_1             (1)         1  71.4 us          7      0 B   116 MB
+>    10  conv5_2             (1)         1  11.4 ms          6  9.44 MB   233 MB
+>    11  relu5_2             (1)         1  71.4 us          5      0 B  89.9 MB
+>    12  conv5_3             (1)         1  11.4 ms          4  9.44 MB   163 MB
+>    13  relu5_3             (1)         1  71.4 us          3      0 B  64.2 MB
+>    14  pool5               (1)         1    50 us          2      0 B    45 MB
+>    15  flatten .. loss     (9)         1  4.68 ms          1   495 MB   996 MB
+>
