@@ -210,6 +210,37 @@ static void link_energy_line(FILE *to, const struct hypar_machine *m, uint64_t a
             most > least ? hypar_format_quantity(b, most, HYPAR_UNIT_JOULES) : "");
 }
 
+/* Links one by one may be more than routes use: of several between the same two devices one
+ * carries all. Told of machines that are small enough for looking at all routes. */
+static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_machine *m)
+{
+    enum { LOOKED_AT = 1 << 24 };
+    int n = m->n_devices, idle = 0;
+    if (m->n_parts || (int64_t)n * (n + m->n_switches + 2 * (int64_t)m->n_links) > LOOKED_AT)
+        return;
+    bool *used = NEW(arena, bool, m->n_links);
+    int *path = NEW(arena, int, m->longest_route);
+    for (int from = 0; from < n; from++)
+        for (int to_device = 0; to_device < n; to_device++)
+            for (int i = hypar_machine_route(m, from, to_device, path, m->longest_route); i--;)
+                used[path[i] / 2] = true;
+    const char *which = "";
+    for (int l = 0; l < m->n_links; l++)
+        if (!used[l] && idle++ < 4)
+            which = hp_arena_printf(arena, "%s%s%d - %d", which, *which ? ", " : "",
+                                    hypar_machine_link(m, l).from, hypar_machine_link(m, l).to);
+    if (!idle)
+        return;
+    fputc('\n', to);
+    hp_wrap(to,
+            hp_arena_printf(arena,
+                            "On no route between devices: %d of %d links (%s%s). Parallel "
+                            "links of two devices are not added up: give one link of their "
+                            "summed bandwidth.",
+                            idle, m->n_links, which, idle > 4 ? ", ..." : ""),
+            0);
+}
+
 static void machine_text(FILE *to, const struct hypar_machine *m)
 {
     struct arena arena = { 0 };
@@ -249,6 +280,7 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
     if (strcmp(hypar_machine_topology(m), "cluster") == 0)
         card_line(to, m);
     link_energy_line(to, m, links_assumed);
+    idle_links_line(to, &arena, m);
     all_figures(to, &arena, m);
     hp_arena_free(&arena);
 }

@@ -284,3 +284,12 @@ $ hypar plan lenet5 --on full:4 --planner hypar -q -o $TMP/plan.json
 $ for c in models ops machines 'models vgg16' 'ops attention' 'machines torus:4x4' 'machines cluster:2x8,device=h200' 'import resnet18' "check $TMP/plan.json" 'plan lenet5 --on full:4'; do hypar $c; done > $TMP/all; awk 'length > 96 || / $/' $TMP/all
 $ (hypar planners; hypar lower $TMP/plan.json) | grep -n ' $'
 ? 1
+
+Parallel links that no route takes are told; equal devices are one row.
+$ echo '{"format": "hypar-machine/1", "devices": ["v100", "v100"], "links": [{"from": 0, "to": 1, "bytes_per_s": 1e9}, {"from": 0, "to": 1, "bytes_per_s": 1e9}, {"from": 1, "to": 0, "bytes_per_s": 1e9}]}' > $TMP/parallel.json; hypar machines $TMP/parallel.json | sed -n '/^On no/,/^$/p; /^devices/,/^$/p'
+> devices   fp32/s  fp16/s  bf16/s  memory   bytes/s
+> 2 x v100  15.7 T   125 T  15.7 T   16 GB  900 GB/s
+>
+> On no route between devices: 1 of 3 links (1 - 0). Parallel links of two devices
+> are not added up: give one link of their summed bandwidth.
+>
