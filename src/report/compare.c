@@ -138,33 +138,43 @@ static int fastest(const struct hypar_comparison *c)
     return best;
 }
 
-/* Is there a plan that fits whose updates are delayed? */
-static bool has_delayed(const struct hypar_comparison *c)
+/* Plans that are left out of the ranking: some do not fit; of some updates are delayed. */
+struct left_out {
+    bool too_large, delayed;
+};
+
+static struct left_out find_left_out(const struct hypar_comparison *c)
 {
-    for (int i = 0; i < c->n; i++)
-        if (!c->row[i].why && c->row[i].fits && c->row[i].delayed)
-            return true;
-    return false;
+    struct left_out out = { false, false };
+    for (int i = 0; i < c->n; i++) {
+        out.too_large |= !c->row[i].why && !c->row[i].fits;
+        out.delayed |= !c->row[i].why && c->row[i].delayed;
+    }
+    return out;
 }
 
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
-    bool delayed = has_delayed(c);
+    struct left_out out = find_left_out(c);
     char step[32], rate[32];
     if (best < 0) {
         bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK;
-        fputs(delayed ? "" : any ? "\nNo plan fits.\n" : "\nNo plan could be simulated.\n", to);
+        fputs(out.delayed ? ""
+              : any       ? "\nNo plan fits.\n"
+                          : "\nNo plan could be simulated.\n",
+              to);
         return;
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
     fputc('\n', to);
-    hp_put_line(to, "The fastest%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
-                delayed ? " whose updates are not delayed" : "",
+    hp_put_line(to, "The fastest%s%s%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
+                out.too_large ? " that fits" : "", out.too_large && out.delayed ? " and" : "",
+                out.delayed ? " whose updates are not delayed" : "",
                 hp_shown(arena, name(&c->row[best])),
                 hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
                 hp_metric(rate, s->samples_per_s), 100 * s->mfu);
-    if (delayed)
+    if (out.delayed)
         hp_wrap(
             to,
             "Where updates are delayed, a replica takes whole minibatches, of a batch each, "
