@@ -206,7 +206,8 @@ struct hypar_sweep_point {
     int64_t micro_batches;
     bool simulated; /* else the figures are in closed form: simulating takes long */
     double step_s, samples_per_s, mfu;
-    double comm_bytes, energy_j;      /* of a step: each byte sent once */
+    double comm_bytes, energy_j;      /* of a step: each byte sent once; energy 0: neither is
+                                         known, where the planner has no closed form of them */
     double memory_bytes, limit_bytes; /* of the fullest device; 0: not known */
     bool best; /* of all points that fit: the most samples a second for a device, or the least
                   bytes or energy a sample, as the objective has it */

@@ -145,6 +145,23 @@ static void mark(struct columns *table, struct arena *arena, const struct shape 
         hp_cell_mark(table, arena);
 }
 
+/* Is it known what a step sends, and what energy it takes? */
+static bool has_traffic(const struct hypar_sweep_point *p)
+{
+    return p->energy_j > 0;
+}
+
+static void about_cell(struct columns *table, struct arena *arena,
+                       const struct hypar_sweep_point *p, double value, enum hypar_unit unit)
+{
+    char text[32];
+    if (has_traffic(p))
+        hp_cell(table, arena, "%s%s", p->simulated ? "" : "~",
+                hypar_format_quantity(text, value, unit));
+    else
+        hp_cell(table, arena, "-");
+}
+
 static void figures(struct columns *table, struct arena *arena, const struct shape *shape,
                     const struct hypar_sweep_point *p)
 {
@@ -157,11 +174,9 @@ static void figures(struct columns *table, struct arena *arena, const struct sha
         hp_cell(table, arena, "%s", hp_metric(text, hp_for_a_device(p)));
     mark(table, arena, shape, p, HYPAR_TIME);
     hp_cell(table, arena, "%.1f %%", 100 * p->mfu);
-    hp_cell(table, arena, "%s%s", about,
-            hypar_format_quantity(text, p->comm_bytes, HYPAR_UNIT_BYTES));
+    about_cell(table, arena, p, p->comm_bytes, HYPAR_UNIT_BYTES);
     mark(table, arena, shape, p, HYPAR_COMM);
-    hp_cell(table, arena, "%s%s", about,
-            hypar_format_quantity(text, p->energy_j, HYPAR_UNIT_JOULES));
+    about_cell(table, arena, p, p->energy_j, HYPAR_UNIT_JOULES);
     mark(table, arena, shape, p, HYPAR_ENERGY);
 }
 
@@ -278,6 +293,9 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
     fputc('\n', to);
     if (best)
         hp_wrap(to, best_text(arena, shape, best, most), 0);
+    else if (most)
+        hp_wrap(to, "The best is not known: no plan was simulated whole (--objective time).",
+                0);
     else
         fputs("None fits.\n", to);
     if (shape->one_plan)
@@ -286,7 +304,8 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                 shape->devices ? " of all devices; each: of one" : "",
                 room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
                 closed ? " ~: as simulating takes long, the step of a part of the devices, "
-                         "extrapolated, or in closed form; sent and energy in closed form."
+                         "extrapolated, or in closed form; sent and energy in closed form (-: "
+                         "there is none)."
                        : "",
                 large ? " In brackets the plan that needs least." : "");
     const char *topologies =
@@ -379,8 +398,8 @@ static void put_point(struct json_writer *w, const struct axes *axes,
         hp_json_put_number(w, "samples_per_s", p->samples_per_s);
         hp_json_put_number(w, "samples_per_s_per_device", hp_for_a_device(p));
         hp_json_put_number(w, "mfu", p->mfu);
-        hp_json_put_number(w, "comm_bytes", p->comm_bytes);
-        hp_json_put_number(w, "energy_j", p->energy_j);
+        hp_json_put_known(w, "comm_bytes", has_traffic(p), p->comm_bytes);
+        hp_json_put_known(w, "energy_j", has_traffic(p), p->energy_j);
         hp_json_put_known(w, "memory_bytes", p->memory_bytes > 0, p->memory_bytes);
         hp_json_put_known(w, "limit_bytes", p->limit_bytes > 0, p->limit_bytes);
         hp_json_put_bool(w, "best", p->best);
@@ -446,8 +465,8 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
         hp_csv_known(&csv, p->limit_bytes > 0, p->limit_bytes);
         hp_csv_number(&csv, p->best);
         hp_csv_text(&csv, p->why.text);
-        hp_csv_known(&csv, known, p->comm_bytes);
-        hp_csv_known(&csv, known, p->energy_j);
+        hp_csv_known(&csv, known && has_traffic(p), p->comm_bytes);
+        hp_csv_known(&csv, known && has_traffic(p), p->energy_j);
         hp_axes_csv(&axes, &place, &csv);
         hp_csv_end(&csv);
     }

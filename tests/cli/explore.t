@@ -514,7 +514,16 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
 > All plans: dp 4096x1x1.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline. ~: as simulating takes long, the step of a part of the
-> devices, extrapolated, or in closed form; sent and energy in closed form.
+> devices, extrapolated, or in closed form; sent and energy in closed form (-:
+> there is none).
+
+What is sent, and energy, of a plan whose step alone is known are not: nothing is the best.
+$ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
+> devices  batch     step    rate  each     MFU  sent  energy   memory
+>   4,096  4,096  ~131 ms  31.3 k  7.63  42.5 %     -       -  2.02 GB
+>
+> The best is not known: no plan was simulated whole (--objective time).
+> energy in closed form (-: there is none).
 
 Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
 $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'

@@ -1,5 +1,6 @@
 /* A sweep: a plan for every batch on every machine, as hypar_search() finds it, and what it
  * does. Points are independent of each other and are searched on all cores. */
+#include <math.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -102,11 +103,12 @@ static void weigh(const struct hypar_found *found, double limit_bytes,
 /* What the objective looks at: of a step, or (a step on all its devices) of a sample. */
 static double merit(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
 {
+    bool known = p->energy_j > 0;
     switch (s->options.search.objective) {
     case HYPAR_COMM:
-        return p->comm_bytes;
+        return known ? p->comm_bytes : INFINITY;
     case HYPAR_ENERGY:
-        return p->energy_j;
+        return known ? p->energy_j : INFINITY;
     default:
         return p->step_s;
     }
@@ -226,12 +228,14 @@ static enum hypar_status search_points(struct hypar_sweep *s, struct hypar_error
 
 static void find_best(struct hypar_sweep *s)
 {
+    double least = INFINITY;
     s->best = -1;
     for (int i = 0; i < s->n_points; i++)
         if (s->point[i].verdict == HYPAR_SWEPT_FITS &&
-            (s->best < 0 ||
-             merit_of_sample(s, &s->point[i]) < merit_of_sample(s, &s->point[s->best])))
+            merit_of_sample(s, &s->point[i]) < least) {
+            least = merit_of_sample(s, &s->point[i]);
             s->best = i;
+        }
     if (s->best >= 0)
         s->point[s->best].best = true;
 }
