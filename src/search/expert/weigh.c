@@ -185,14 +185,6 @@ static double update_seconds(const struct problem *problem)
     return hp_stream_seconds(&work, &at) / many;
 }
 
-static double forward_macs(const struct nest *nest)
-{
-    double macs = 0;
-    for (int p = 0; p < nest->n_passes; p++)
-        macs += nest->pass[p].backward ? 0 : nest->pass[p].macs;
-    return macs;
-}
-
 struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
                             enum hypar_recompute recompute)
 {
@@ -207,7 +199,7 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
     double touched = 0, macs_again = 0;
     for (int op = 0; op < problem->graph->n_ops; op++) {
         touched += 2 * layers->output_bytes[op] + layers->weight_bytes[op];
-        macs_again += again[op] ? forward_macs(problem->graph->ops[op].nest) : 0;
+        macs_again += again[op] ? hp_nest_macs(problem->graph->ops[op].nest, false) : 0;
     }
     return (struct weighing){
         .problem = problem,

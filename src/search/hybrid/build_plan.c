@@ -113,7 +113,7 @@ enum hypar_status hp_build_candidate(struct hybrid *h, const struct candidate *c
     set_shards(h, c, plan);
     for (int op = 0; op < plan->graph->n_ops; op++)
         if (plan->ops[op].shard == HYPAR_SHARD_PARAMETERS)
-            plan->gather_ahead = c->shape.step.far_ahead ? GATHER_FAR_AHEAD : GATHER_AHEAD;
+            plan->gather_ahead = hp_gather_ahead(&c->shape.step);
     hp_arena_free(&scratch);
     *out = plan;
     enum hypar_status status = hypar_plan_check(plan, err);

@@ -149,7 +149,7 @@ static void try_shards(struct candidates *s, struct pipeline_shape shape)
     }
     shape.step.far_ahead =
         shape.step.shard == HYPAR_SHARD_PARAMETERS &&
-        hp_gathers_are_late(&s->h, 0, shape.n_devices, shape.step.micro_batches);
+        hp_gathers_are_late(&s->h, shape.n_devices, shape.step.micro_batches);
     if (shape.step.far_ahead)
         try_directions(s, shape);
 }

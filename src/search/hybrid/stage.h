@@ -109,6 +109,11 @@ struct step_shape {
     bool apart; /* gradients of parameters are computed apart: what is computed again stays */
 };
 
+static inline int hp_gather_ahead(const struct step_shape *step)
+{
+    return step->far_ahead ? GATHER_FAR_AHEAD : GATHER_AHEAD;
+}
+
 /* Where a stage is, and what it has to hold. */
 struct stage_place {
     int first, n_devices;
@@ -183,9 +188,9 @@ struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
 /* What a device holds of an element of a parameter from step to step, if so many hold it. */
 double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, int holders);
 
-/* Do parameters that are divided over `n` devices from `first` on come too late, gathered
- * GATHER_AHEAD, for operators of micro-batches that these devices compute? */
-bool hp_gathers_are_late(struct hybrid *h, int first, int n, int64_t micro_batches);
+/* Do parameters that are divided over `n` devices come too late, gathered GATHER_AHEAD, for
+ * operators of micro-batches that these devices compute? */
+bool hp_gathers_are_late(struct hybrid *h, int n, int64_t micro_batches);
 
 /* What units lo .. hi - 1 take as a stage with operators in these states, in the fastest way
  * that fits (size 0: none does). Its splitting is taken from `arena`. */
