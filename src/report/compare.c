@@ -148,7 +148,7 @@ static struct left_out find_left_out(const struct hypar_comparison *c)
     struct left_out out = { false, false };
     for (int i = 0; i < c->n; i++) {
         out.too_large |= !c->row[i].why && !c->row[i].fits;
-        out.delayed |= !c->row[i].why && c->row[i].delayed;
+        out.delayed |= !c->row[i].why && c->row[i].fits && c->row[i].delayed;
     }
     return out;
 }

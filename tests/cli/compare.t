@@ -277,7 +277,6 @@ $ hypar compare vgg16 --on cluster:4x4,inter=1.25GB/s --planner dp,pipedream --b
 > one batch over all devices and wait for its update: not the same training, so
 > steps of the two are not alike.
 
-A plan that does not fit and whose updates are delayed is left out for both.
+A plan that does not fit is left out for that, whether or not its updates are delayed.
 $ hypar compare vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --batch 512 --planner dp,pipedream | sed -n '/^The fastest/,/peak/p'
-> The fastest that fits and whose updates are not delayed is dp: 795 ms a step,
-> 644 samples/s, 23.8 % of peak.
+> The fastest that fits is dp: 795 ms a step, 644 samples/s, 23.8 % of peak.
