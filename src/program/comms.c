@@ -6,6 +6,7 @@
 
 /* How neighbouring cells move: from whom, to whom; both sets ascending. */
 struct movement {
+    const struct contribution *contribution; /* which pieces of a cell may share */
     const int *from, *to;
     int n_from, n_to;
     int n_cells;
@@ -28,6 +29,7 @@ struct namer {
     struct arena *scratch;
     struct pattern *pattern;
     const bool *keeps; /* by device: it reads some of the tensor that does not move */
+    bool *seen;        /* by device; false between cells */
     int *movement_of;  /* of each cell, -1 */
     struct movement *movement;
     int n_movements, movement_capacity;
@@ -58,12 +60,15 @@ static void keep(struct namer *n, int count)
 static const int *sources_of(struct namer *n, const struct cell *cell, int *count)
 {
     int *list = room_for(n, cell->n_contributions), k = 0;
-    for (int i = 0; i < cell->n_contributions; i++)
-        list[i] = cell->contribution[i].device;
-    hp_sort_devices(list, cell->n_contributions);
-    for (int i = 0; i < cell->n_contributions; i++)
-        if (!k || list[i] != list[k - 1])
-            list[k++] = list[i];
+    for (int i = 0; i < cell->n_contributions; i++) {
+        int device = cell->contribution[i].device;
+        if (!n->seen[device])
+            list[k++] = device;
+        n->seen[device] = true;
+    }
+    for (int i = 0; i < k; i++)
+        n->seen[list[i]] = false;
+    hp_sort_devices(list, k);
     *count = k;
     return list;
 }
@@ -202,21 +207,29 @@ static bool is_movement(const struct movement *m, const int *from, int n_from,
 static void add_cell(struct namer *n, int c)
 {
     const struct cell *cell = &n->pattern->cell[c];
-    int n_from;
-    const int *from = sources_of(n, cell, &n_from);
     struct movement *last = n->n_movements ? &n->movement[n->n_movements - 1] : NULL;
+    bool shared = last && last->contribution == cell->contribution;
+    int n_from = shared ? last->n_from : 0;
+    const int *from = shared ? last->from : sources_of(n, cell, &n_from);
     n->movement_of[c] = n->n_movements - 1;
     if (last && is_movement(last, from, n_from, cell)) {
         last->n_cells++;
         n->draft[last->draft].n_cells++;
         return;
     }
-    keep(n, n_from);
+    if (!shared)
+        keep(n, n_from);
     n->movement =
         GROW(n->scratch, struct movement, n->movement, n->n_movements, &n->movement_capacity);
     struct movement *m = &n->movement[n->n_movements];
     n->movement_of[c] = n->n_movements++;
-    *m = (struct movement){ from, cell->receiver, n_from, cell->n_receivers, 1, -1 };
+    *m = (struct movement){ .contribution = cell->contribution,
+                            .from = from,
+                            .to = cell->receiver,
+                            .n_from = n_from,
+                            .n_to = cell->n_receivers,
+                            .n_cells = 1,
+                            .draft = -1 };
     name(n, m);
 }
 
@@ -335,9 +348,10 @@ static void finish(struct namer *n)
 }
 
 void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,
-                   const bool *keeps)
+                   const bool *keeps, int n_devices)
 {
     struct namer n = { .arena = arena, .scratch = scratch, .pattern = pattern, .keeps = keeps };
+    n.seen = NEW(scratch, bool, n_devices);
     n.movement_of = NEW(scratch, int, pattern->n_cells);
     for (int c = 0; c < pattern->n_cells; c++) {
         const struct cell *cell = &pattern->cell[c];

@@ -35,7 +35,9 @@ struct cut {
     int writing_cells, covered_cells; /* by those that write, and by all, all added up */
     int *start, *of_cell;             /* accesses of each cell, ascending: CSR */
     enum division division;           /* of cells into pieces ... */
-    int *piece_start; /* ... which are a pattern's cells: CSR; NULL: one of each */
+    int *piece_start;           /* ... which are a pattern's cells: CSR; NULL: one of each */
+    int over;                   /* holders of a cell that divide it; 0: all */
+    int *holder_start, *holder; /* of each divided cell the devices that have it: CSR */
 };
 
 /* Find all accesses and cells, but not yet who accesses each; all of it is scratch. No
@@ -52,6 +54,12 @@ void hp_distribute(struct cut *cut, struct arena *scratch);
 static inline int hp_piece_start(const struct cut *cut, int cell)
 {
     return cut->piece_start ? cut->piece_start[cell] : cell;
+}
+
+/* Of a cell that is divided among so many holders. */
+static inline int hp_group_size(const struct cut *cut, int n_holders)
+{
+    return cut->over && n_holders > 1 ? cut->over : n_holders;
 }
 
 /* The cells of an access: runs [lo, hi) of consecutive ones. */

@@ -371,28 +371,35 @@ static bool is_used_in(const struct lowering *s, const struct exchange *sum, int
     return false;
 }
 
-/* Of two ascending lists. */
-static bool have_common(const int *a, int n_a, const int *b, int n_b)
-{
-    for (int i = 0, k = 0; i < n_a && k < n_b;) {
-        if (a[i] == b[k])
-            return true;
-        if (a[i] < b[k])
-            i++;
-        else
-            k++;
-    }
-    return false;
-}
-
-/* Does comm `c` of an error concern devices that sum? Those that have a copy of what one of
+/* The comms of an error that concern each device: CSR. Those that have a copy of what one of
  * them sends are as far as that one. */
-static bool is_theirs(const struct pattern *p, int c, const struct comm *sum)
+struct concerned {
+    int *start, *comm;
+    int *latest; /* of each comm: the sum that waits for it, plus one */
+};
+
+static struct concerned find_concerned(struct blocks *s, const struct pattern *p)
 {
-    const struct comm *error = &p->comm[c];
-    const struct cell *cell = &p->cell[error->cell[0]];
-    return have_common(sum->device, sum->n_devices, error->device, error->n_devices) ||
-           have_common(sum->device, sum->n_devices, cell->copy, cell->n_copies);
+    int n_devices = hypar_machine_device_count(s->lowering->plan->machine);
+    struct concerned by = { .start = hp_csr(&s->scratch, n_devices) };
+    for (int place = 0; place < 2; place++) {
+        for (int c = 0; c < p->n_comms; c++) {
+            const struct comm *comm = &p->comm[c];
+            const struct cell *cell = &p->cell[comm->cell[0]];
+            for (int i = 0; i < comm->n_devices + cell->n_copies; i++) {
+                int device =
+                    i < comm->n_devices ? comm->device[i] : cell->copy[i - comm->n_devices];
+                if (place)
+                    by.comm[hp_csr_place(by.start, device)] = c;
+                else
+                    hp_csr_count(by.start, device);
+            }
+        }
+        if (!place)
+            by.comm = NEW(&s->scratch, int, hp_csr_sum(by.start, n_devices));
+    }
+    by.latest = NEW(&s->scratch, int, p->n_comms);
+    return by;
 }
 
 /* Task `local` waits for all of a comm. */
@@ -404,24 +411,47 @@ static void wait_for_all(struct blocks *s, int local, int b, int exchange, int c
         add_edge(s, local, first + t);
 }
 
+/* What sum `comm` does waits for the comms of an error that concern its devices. */
+static void behind_error(struct blocks *s, int exchange, int comm, int b, int error,
+                         const struct concerned *by)
+{
+    const struct comm *sum = &hp_exchange_pattern(s->lowering, 0, exchange)->comm[comm];
+    const struct comm_messages *m = messages_of(s, 0, exchange, comm);
+    struct arena_mark mark = hp_arena_mark(&s->scratch);
+    int *theirs = NEW(&s->scratch, int, hp_exchange_pattern(s->lowering, b, error)->n_comms);
+    int n = 0;
+    for (int i = 0; i < sum->n_devices; i++)
+        for (int k = by->start[sum->device[i]]; k < by->start[sum->device[i] + 1]; k++) {
+            if (by->latest[by->comm[k]] != comm + 1)
+                theirs[n++] = by->comm[k];
+            by->latest[by->comm[k]] = comm + 1;
+        }
+    hp_sort_devices(theirs, n);
+    for (int i = 0; i < n; i++)
+        for (int t = 0; t < (m ? m->n : 1); t++)
+            if (!m || !m->list || m->list[t].n_after == 0)
+                wait_for_all(s, (m ? m->first : comm) + t, b, error, theirs[i]);
+    hp_arena_release(&s->scratch, mark);
+}
+
 /* A pipeline's stage sums gradients when the devices have sent the last errors to the stage
  * before: links serve who comes first, and the next stage waits for these. */
-static void behind_errors(struct blocks *s, int exchange, int comm)
+static void behind_errors(struct blocks *s, int exchange)
 {
     const struct lowering *lowering = s->lowering;
     const struct training_graph *k = &lowering->training;
-    const struct comm *sum = &hp_exchange_pattern(lowering, 0, exchange)->comm[comm];
-    const struct comm_messages *m = messages_of(s, 0, exchange, comm);
+    const struct pattern *sums = hp_exchange_pattern(lowering, 0, exchange);
     for (int i = 0; i < k->n_leaving; i++) {
         const struct leaving *error = &k->leaving[i];
-        if (!is_used_in(lowering, &k->exchange[exchange], error->stage))
+        if (!sums->n_comms || !is_used_in(lowering, &k->exchange[exchange], error->stage))
             continue;
         for (int b = 0; b < lowering->n_bodies; b++) {
-            const struct pattern *p = lowering->body[b].pattern[error->exchange];
-            for (int c = 0; c < p->n_comms; c++)
-                for (int t = 0; is_theirs(p, c, sum) && t < (m ? m->n : 1); t++)
-                    if (!m || !m->list || m->list[t].n_after == 0)
-                        wait_for_all(s, (m ? m->first : comm) + t, b, error->exchange, c);
+            struct arena_mark mark = hp_arena_mark(&s->scratch);
+            struct concerned by =
+                find_concerned(s, hp_exchange_pattern(lowering, b, error->exchange));
+            for (int c = 0; c < sums->n_comms; c++)
+                behind_error(s, exchange, c, b, error->exchange, &by);
+            hp_arena_release(&s->scratch, mark);
         }
     }
 }
@@ -453,8 +483,8 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
             else
                 feed_comm(s, body, exchange, c, m ? m->first : c, m);
         }
-    for (int c = 0; tail && k->exchange[exchange].place.grad && c < p->n_comms; c++)
-        behind_errors(s, exchange, c);
+    if (tail && k->exchange[exchange].place.grad)
+        behind_errors(s, exchange);
 }
 
 /* Updates ------------------------------------------------------------------------------ */

@@ -39,8 +39,7 @@ struct finder {
     int *by_class;             /* -1 between cells */
     struct accesses_view view; /* of the cell at hand */
     bool moves;                /* some cell does */
-    int over;                  /* holders that divide a cell; 0: all */
-    int *holder;               /* of the cell at hand */
+    int *holder;               /* of the cell at hand, in cut.holder */
     /* room for the lists of the cells to come, taken from the arena in pieces */
     int *ints, n_ints;
     struct contribution *contributions;
@@ -361,12 +360,6 @@ static int list_holders(struct finder *f)
     return n;
 }
 
-/* Of the cell at hand, which has so many holders. */
-static int group_size(const struct finder *f, int n_holders)
-{
-    return f->over && n_holders > 1 ? f->over : n_holders;
-}
-
 /* Several devices own a piece that none of them has a part in: one of those that have sums it
  * up, for as many bytes. */
 static void sum_by_contributor(struct cell *cell)
@@ -394,7 +387,7 @@ static void keep_by_owners(struct finder *f, struct cell *cell, int n_holders, i
 static void settle_sum(struct finder *f, struct cell *cell, int n_holders)
 {
     const struct accesses_view *v = &f->view;
-    int each = group_size(f, n_holders);
+    int each = hp_group_size(&f->cut, n_holders);
     for (int piece = 0; piece < each; piece++) {
         for (int i = 0; i < v->n_devices; i++)
             f->mark[v->device[i]].flag = SEEN;
@@ -424,7 +417,7 @@ static const struct contribution *contribution_of(struct finder *f, int device)
 /* The pieces of a parameter, group after group: each to those of the group that read it. */
 static void settle_gather(struct finder *f, struct cell *cell, int n_holders)
 {
-    int each = group_size(f, n_holders);
+    int each = hp_group_size(&f->cut, n_holders);
     for (int i = 0; i < n_holders; i++) {
         int *to = NEW(f->arena, int, each), n = 0, owner = f->holder[i],
             first = i / each * each;
@@ -477,6 +470,7 @@ static void view_cell(struct finder *f, int c)
     struct accesses_view *v = &f->view;
     v->of = cut->of_cell + cut->start[c];
     v->n = cut->start[c + 1] - cut->start[c];
+    f->holder = cut->holder ? cut->holder + cut->holder_start[c] : NULL;
     for (v->n_writers = 0; v->n_writers < v->n && v->of[v->n_writers] < cut->n_writing;)
         v->n_writers++;
 }
@@ -485,19 +479,21 @@ static void view_cell(struct finder *f, int c)
 static enum hypar_status count_pieces(struct finder *f, struct hypar_error *err)
 {
     struct cut *cut = &f->cut;
-    f->holder = NEW(f->scratch, int, cut->last_device + 1);
-    cut->piece_start = NEW(f->scratch, int, cut->n_cells + 1);
+    cut->piece_start = NEW(f->scratch, int, 2 * (cut->n_cells + 1));
+    cut->holder_start = cut->piece_start + cut->n_cells + 1;
+    cut->holder = NEW(f->scratch, int, cut->start[cut->n_cells]);
     for (int c = 0; c < cut->n_cells; c++) {
         view_cell(f, c);
         int n = list_holders(f);
         forget_marks(f);
-        if (f->over && n > 1 && n % f->over)
+        cut->holder_start[c + 1] = cut->holder_start[c] + n;
+        if (cut->over && n > 1 && n % cut->over)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "shard_over %d does not divide the %d devices that have a piece of "
                            "the parameters",
-                           f->over, n);
+                           cut->over, n);
         int pieces = cut->division == DIVIDE_GATHER ? n
-                     : f->view.n_writers            ? group_size(f, n)
+                     : f->view.n_writers            ? hp_group_size(cut, n)
                                                     : 1;
         cut->piece_start[c + 1] = cut->piece_start[c] + (pieces ? pieces : 1);
     }
@@ -616,7 +612,7 @@ static const int *key_of(const struct finder *f, size_t *bytes)
     *at++ = cut->n_writing;
     *at++ = n_walked;
     *at++ = (int)cut->division;
-    *at++ = f->over;
+    *at++ = cut->over;
     for (int w = 0; w < n_walked; w++)
         *at++ = cut->n[cut->walked[w]];
     for (const struct access *s = cut->access; s < cut->access + cut->n_accesses; s++) {
@@ -668,7 +664,7 @@ static enum hypar_status find_shape(struct finder *f, const struct exchange_side
     hp_distribute(&f->cut, f->scratch);
     TRY(settle_all(f, err));
     if (f->moves)
-        hp_name_comms(f->arena, f->scratch, p, f->keeps);
+        hp_name_comms(f->arena, f->scratch, p, f->keeps, f->cut.last_device + 1);
     TRY(hp_find_waits(f->arena, f->scratch, &f->cut, p, err));
     if (p->n_comms)
         hp_find_feeds(f->arena, f->scratch, writers, p);
@@ -699,6 +695,7 @@ static enum hypar_status find(struct finder *f, struct shapes *shapes,
     struct pattern *p = f->pattern;
     TRY(hp_cut(&f->cut, f->scratch, s->writer, s->n_writers, s->reader, s->n_readers, err));
     f->cut.division = s->division;
+    f->cut.over = s->over;
     TRY(find_or_take_shape(f, shapes, s->writer, err));
     if (f->cut.n_accesses) {
         keep_borders(f);
@@ -713,9 +710,7 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
                                   struct pattern **out, struct hypar_error *err)
 {
     struct arena_mark mark = hp_arena_mark(scratch);
-    struct finder f = {
-        .arena = arena, .scratch = scratch, .over = sides->over, .reader = sides->reader
-    };
+    struct finder f = { .arena = arena, .scratch = scratch, .reader = sides->reader };
     f.pattern = NEW(arena, struct pattern, 1);
     f.pattern->n_writers = sides->n_writers;
     f.pattern->n_readers = sides->n_readers;

@@ -77,8 +77,9 @@ bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
 void hp_sort_devices(int *device, int n);
 
 /* Naming: put the cells that move into comms (comms.c); there are some. Fills pattern->comm and
- * cell->comm and sent. `keeps`, by device: it reads some of the tensor that does not move. */
+ * cell->comm and sent. `keeps`, by device (of `n_devices`): it reads some of the tensor that
+ * does not move. */
 void hp_name_comms(struct arena *arena, struct arena *scratch, struct pattern *pattern,
-                   const bool *keeps);
+                   const bool *keeps, int n_devices);
 
 #endif /* PROGRAM_EXCHANGE_H */

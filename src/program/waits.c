@@ -98,6 +98,8 @@ static bool is_waited_for(const struct waits *w, const struct cell *c, int devic
 static void add_waits_of_piece(struct waits *w, int who, int cell, const struct cell *c)
 {
     const struct access *s = &w->cut->access[who];
+    if (w->cut->division == DIVIDE_GATHER && c->comm >= 0 && w->by_comm[c->comm] == who)
+        return; /* as for another piece of the same comm */
     if (!is_waited_for(w, c, s->device))
         return;
     if (c->comm >= 0 && (!look_for_writers(w, who, cell, false) ||
@@ -108,10 +110,29 @@ static void add_waits_of_piece(struct waits *w, int who, int cell, const struct 
         look_for_writers(w, who, cell, true);
 }
 
+/* The pieces of a cell that a device may wait for: its own of a sum, its group's of a gather,
+ * all of what is not divided. */
+static struct run pieces_for(const struct cut *cut, int cell, int device)
+{
+    struct run all = { .lo = hp_piece_start(cut, cell), .hi = hp_piece_start(cut, cell + 1) };
+    if (cut->division == DIVIDE_NOT)
+        return all;
+    const int *holder = cut->holder + cut->holder_start[cell];
+    int n = cut->holder_start[cell + 1] - cut->holder_start[cell];
+    if (!hp_is_in(holder, n, device))
+        return (struct run){ 0 };
+    int place = hp_place_in(holder, n, device), each = hp_group_size(cut, n);
+    if (cut->division == DIVIDE_GATHER)
+        return (struct run){ .lo = all.lo + place / each * each,
+                             .hi = all.lo + place / each * each + each };
+    int own = all.lo + place % (all.hi - all.lo);
+    return (struct run){ .lo = own, .hi = own + 1 };
+}
+
 static void add_waits_of_cell(struct waits *w, int who, int cell)
 {
-    int end = hp_piece_start(w->cut, cell + 1);
-    for (int c = hp_piece_start(w->cut, cell); c < end; c++)
+    struct run pieces = pieces_for(w->cut, cell, w->cut->access[who].device);
+    for (int c = pieces.lo; c < pieces.hi; c++)
         add_waits_of_piece(w, who, cell, &w->pattern->cell[c]);
 }
 
