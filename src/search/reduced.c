@@ -190,10 +190,16 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
     if (how->expand_collectives || plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
         return simulate_whole(&r, problem, how, err);
     TRY(hp_lower(&r.program, plan, &how->lower, NULL, err));
+    enum hypar_status status = hp_check_messages(r.program->lowering, how, err);
+    if (status != HYPAR_OK) {
+        hypar_program_free(r.program);
+        return status;
+    }
+    out->crossed = hp_links_crossed(r.program->lowering);
     r.timing = hp_timing_new(r.program->lowering, r.program->blocks, how, NULL);
     r.device = NEW(&r.arena, bool, r.timing->costs->n_devices);
     count_all(&r);
-    enum hypar_status status = extrapolate(&r, err);
+    status = extrapolate(&r, err);
     note_memory(&r, problem);
     hp_count_kernels(r.timing, &launch_s);
     out->step_s = fmax(out->step_s, launch_s);

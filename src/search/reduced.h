@@ -15,6 +15,7 @@ struct reduced_step {
     int64_t all_instances; /* ... and that the whole has */
     int devices, all_devices; /* likewise; that do something */
     int64_t micro_batches;    /* likewise, in the longest of its simulations */
+    double crossed;           /* links, by messages each of whose ways was looked at */
 };
 
 /* Plans of schedule pipedream, and collectives message by message, are simulated as a whole.

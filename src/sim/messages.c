@@ -80,8 +80,8 @@ double hp_estimate_messages(const struct lowering *s)
     return e.messages;
 }
 
-/* Links that the messages of exchanges cross, at most; each pattern once. */
-static double crossed(const struct lowering *s)
+/* Each pattern counts once. */
+double hp_links_crossed(const struct lowering *s)
 {
     const struct training_graph *k = &s->training;
     struct arena scratch = { 0 };
@@ -103,7 +103,7 @@ enum hypar_status hp_check_messages(const struct lowering *lowering,
                                     const struct hypar_sim_options *options,
                                     struct hypar_error *err)
 {
-    double links = crossed(lowering);
+    double links = hp_links_crossed(lowering);
     if (links > HP_MAX_CROSSED)
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "exchanges whose messages cross up to %.3g links, expected at most %d",

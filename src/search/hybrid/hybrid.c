@@ -29,9 +29,10 @@ enum {
     MOST_LOOKED_AT = 24,          /* candidates that are simulated */
     MOST_OF_A_KIND =
         3, /* ... of one number of devices and one schedule, where that takes long */
-    MOST_PARTS = 1 << 19, /* of their operators, together: what it takes to lower them */
-    MOST_TASKS = 3 << 21, /* about so many instances, together, that are simulated */
-    FEW_TASKS = 1 << 17,  /* ... in no time */
+    MOST_PARTS = 1 << 19,   /* of their operators, together: what it takes to lower them */
+    MOST_TASKS = 3 << 21,   /* about so many instances, together, that are simulated */
+    FEW_TASKS = 1 << 17,    /* ... in no time */
+    CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
 };
 
 /* Beyond so many task instances a candidate is taken as its closed form has it. */
@@ -113,6 +114,7 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
         return 0;
     }
     l->parts += hp_plan_parts(plan);
+    l->tasks += step.crossed / CROSSED_LIKE_TASK;
     l->n++;
     l->last_s = step.step_s;
     if (step.memory.part > 1 && step.memory.part < l->nearest.part)
