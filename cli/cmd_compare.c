@@ -139,7 +139,7 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     row->lower_bound_s = info.lower_bound_s;
     row->bound = info.bound;
     row->interrupted = info.interrupted;
-    row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
+    row->updates = hypar_plan_updates(plan);
     if (simulated)
         row->step = simulated->step;
     else
@@ -153,7 +153,7 @@ static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct 
                                        const struct hypar_plan *plan, struct hypar_error *why)
 {
     struct hypar_sim_options how = hypar_as_planned(plan, c->given);
-    row->delayed = hypar_plan_schedule(plan).kind == HYPAR_SCHEDULE_PIPEDREAM;
+    row->updates = hypar_plan_updates(plan);
     return simulate(row, plan, &how, c->how.memory_bytes, why);
 }
 
@@ -203,7 +203,8 @@ static struct hypar_compared find_baseline(const struct comparing *c)
 static bool is_bounded(const struct comparing *c, int i)
 {
     const struct hypar_plan *plan = c->plan[i];
-    return !c->row[i].delayed && hypar_plan_precision(plan) == c->how.precision &&
+    return c->row[i].updates == HYPAR_UPDATES_BATCH &&
+           hypar_plan_precision(plan) == c->how.precision &&
            hypar_plan_optimizer(plan) == c->how.optimizer;
 }
 

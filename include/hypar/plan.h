@@ -74,6 +74,15 @@ enum hypar_share {
     HYPAR_SHARE_COUNT,
 };
 
+/* What the parameters are updated by, and when. */
+enum hypar_updates {
+    HYPAR_UPDATES_BATCH,   /* by each batch, before the next begins */
+    HYPAR_UPDATES_BATCHES, /* by a batch of each replica, before their next (pipedream with one
+                            * stage) */
+    HYPAR_UPDATES_DELAYED, /* ... after later ones have begun (pipedream with several) */
+    HYPAR_UPDATES_COUNT,
+};
+
 /* What the devices that hold the same piece of an operator's parameters divide among them,
  * instead of each having all of it. Each kind has the one before it. */
 enum hypar_shard {
@@ -284,6 +293,7 @@ HYPAR_API bool hypar_plan_divides_statistics(const struct hypar_plan *plan);
 HYPAR_API int hypar_plan_stage_count(const struct hypar_plan *plan);
 HYPAR_API struct hypar_stage hypar_plan_stage(const struct hypar_plan *plan, int stage);
 HYPAR_API struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan);
+HYPAR_API enum hypar_updates hypar_plan_updates(const struct hypar_plan *plan);
 
 /* What the plan was made from, where its file says so; operators may differ from it. NULL: it
  * was not; owned by the plan. */

@@ -218,7 +218,7 @@ struct hypar_compared {
     double lower_bound_s;         /* of the planner's own cost; 0: not known */
     struct hypar_bound bound;     /* no plan has a shorter step; .step_s 0: not known */
     bool interrupted;             /* the best so far when the search was stopped */
-    bool delayed; /* its updates are (schedule pipedream): another training, not ranked */
+    enum hypar_updates updates;   /* not of each batch: another training, not ranked */
 };
 
 struct hypar_comparison {

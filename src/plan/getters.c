@@ -173,6 +173,19 @@ struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan)
     return plan->schedule;
 }
 
+/* One stage has as many minibatches in flight as replicas (PipeDream, section 3.2: NOAM is 1),
+ * so each sees the last update; several stages have more. */
+enum hypar_updates hypar_plan_updates(const struct hypar_plan *plan)
+{
+    if (plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+        return HYPAR_UPDATES_BATCH;
+    if (plan->n_stages > 1)
+        return HYPAR_UPDATES_DELAYED;
+    const struct hypar_stage *stage = &plan->stages[0];
+    return stage->share == HYPAR_SHARE_MINIBATCH && stage->replicas > 1 ? HYPAR_UPDATES_BATCHES
+                                                                        : HYPAR_UPDATES_BATCH;
+}
+
 const struct hypar_layout *hypar_plan_layout(const struct hypar_plan *plan)
 {
     return plan->has_layout ? &plan->layout : NULL;

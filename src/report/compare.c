@@ -71,10 +71,34 @@ static double value(const struct hypar_comparison *c, const struct hypar_compare
 
 /* Text -------------------------------------------------------------------------------- */
 
+/* Plans that do not train as the others do: the note of their row; what the fastest is not
+ * among; why. */
+static const struct {
+    const char *note, *others, *why;
+} trainings[HYPAR_UPDATES_COUNT] = {
+    [HYPAR_UPDATES_BATCH] = { "", NULL, NULL },
+    [HYPAR_UPDATES_BATCHES] = { "a batch for each replica", " that divides one batch",
+                                "Where each replica takes a whole batch, one update is made of "
+                                "the gradients of all their batches. The others divide one "
+                                "batch over all devices: not the same training, so steps of "
+                                "the two are not alike." },
+    [HYPAR_UPDATES_DELAYED] = { "updates are delayed", " whose updates are not delayed",
+                                "Where updates are delayed, a replica takes whole minibatches, "
+                                "of a batch each, and the next begin before the last has "
+                                "updated the weights. The others divide one batch over all "
+                                "devices and wait for its update: not the same training, so "
+                                "steps of the two are not alike." },
+};
+
+const char *hp_not_ranked(const struct hypar_compared *row)
+{
+    return row->fits ? trainings[row->updates].note : "does not fit";
+}
+
 /* Is there a plan that fits, and that trains as the others do? */
 static bool is_ranked(const struct hypar_compared *row)
 {
-    return !row->why && row->fits && !row->delayed;
+    return !row->why && !*hp_not_ranked(row);
 }
 
 /* Is no plan that is ranked better in this? */
@@ -111,8 +135,8 @@ static void figure_cell(struct columns *table, struct arena *arena,
 static const char *note(const struct hypar_comparison *c, const struct hypar_compared *row,
                         struct arena *arena)
 {
-    if (row->why || !row->fits || row->delayed)
-        return row->why ? row->why : row->fits ? "updates are delayed" : "does not fit";
+    if (!is_ranked(row))
+        return row->why ? row->why : hp_not_ranked(row);
     if (c->row[0].why || hp_simulation_same(&row->step.how, &c->row[0].step.how))
         return "";
     return hp_simulation_is_default(&row->step.how) ? "simulated by default"
@@ -138,50 +162,51 @@ static int fastest(const struct hypar_comparison *c)
     return best;
 }
 
-/* Plans that are left out of the ranking: some do not fit; of some updates are delayed. */
-struct left_out {
-    bool too_large, delayed;
-};
-
-static struct left_out find_left_out(const struct hypar_comparison *c)
+/* Is there a plan that fits, of this training? */
+static bool has_training(const struct hypar_comparison *c, int updates)
 {
-    struct left_out out = { false, false };
-    for (int i = 0; i < c->n; i++) {
-        out.too_large |= !c->row[i].why && !c->row[i].fits;
-        out.delayed |= !c->row[i].why && c->row[i].fits && c->row[i].delayed;
-    }
-    return out;
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].why && c->row[i].fits &&
+            c->row[i].updates == (enum hypar_updates)updates)
+            return true;
+    return false;
+}
+
+/* What the fastest is chosen from, where some are left out: " that fits and that divides one
+ * batch"; "". */
+static const char *ranked_text(struct arena *arena, const struct hypar_comparison *c)
+{
+    const char *text = "";
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].why && !c->row[i].fits)
+            text = " that fits";
+    for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
+        if (has_training(c, u))
+            text = hp_arena_printf(arena, "%s%s%s", text, *text ? " and" : "",
+                                   trainings[u].others);
+    return text;
 }
 
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
-    struct left_out out = find_left_out(c);
     char step[32], rate[32];
     if (best < 0) {
-        bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK;
-        fputs(out.delayed ? ""
-              : any       ? "\nNo plan fits.\n"
-                          : "\nNo plan could be simulated.\n",
-              to);
+        bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK, fits = false;
+        for (int i = 0; i < c->n; i++)
+            fits |= !c->row[i].why && c->row[i].fits;
+        fputs(fits ? "" : any ? "\nNo plan fits.\n" : "\nNo plan could be simulated.\n", to);
         return;
     }
     const struct hypar_sim_summary *s = &c->row[best].step;
     fputc('\n', to);
-    hp_put_line(to, "The fastest%s%s%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
-                out.too_large ? " that fits" : "", out.too_large && out.delayed ? " and" : "",
-                out.delayed ? " whose updates are not delayed" : "",
-                hp_shown(arena, name(&c->row[best])),
+    hp_put_line(to, "The fastest%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
+                ranked_text(arena, c), hp_shown(arena, name(&c->row[best])),
                 hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
                 hp_metric(rate, s->samples_per_s), 100 * s->mfu);
-    if (out.delayed)
-        hp_wrap(
-            to,
-            "Where updates are delayed, a replica takes whole minibatches, of a batch each, "
-            "and the next begin before the last has updated the weights. The others divide "
-            "one batch over all devices and wait for its update: not the same training, so "
-            "steps of the two are not alike.",
-            0);
+    for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
+        if (has_training(c, u))
+            hp_wrap(to, trainings[u].why, 0);
     if (s->measured.asked)
         hp_put_line(to, "Profile: of its plan %s.", hp_measured_text(arena, &s->measured));
     if (s->opaque)
@@ -273,8 +298,10 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s->energy));
     hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
     hp_json_put_bool(w, "fits", row->fits);
-    if (row->delayed)
+    if (row->updates == HYPAR_UPDATES_DELAYED)
         hp_json_put_bool(w, "delayed_updates", true);
+    if (row->updates == HYPAR_UPDATES_BATCHES)
+        hp_json_put_bool(w, "batch_per_replica", true);
     hp_put_measured(w, &s->measured);
     hp_put_opaque(w, s);
     hp_json_end_object(w);
@@ -365,7 +392,7 @@ void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
     for (int f = 0; f < N_FIGURES; f++)
         hp_csv_words(&csv, figures[f].key);
     hp_csv_words(&csv, "fits why_not delayed_updates processor_s evaluated samples_per_s mfu "
-                       "link_bytes gap");
+                       "link_bytes gap batch_per_replica");
     hp_csv_end(&csv);
     for (int i = 0; i < c->n; i++) {
         const struct hypar_compared *row = &c->row[i];
@@ -376,13 +403,14 @@ void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
         bool known = !row->why;
         hp_csv_known(&csv, known, row->fits);
         (known ? hp_csv_plain : hp_csv_text)(&csv, known ? "" : row->why);
-        hp_csv_known(&csv, known, row->delayed);
+        hp_csv_known(&csv, known, row->updates == HYPAR_UPDATES_DELAYED);
         hp_csv_known(&csv, known && !row->plan, row->processor_s);
         hp_csv_known(&csv, known && !row->plan && row->evaluated >= 0, (double)row->evaluated);
         hp_csv_known(&csv, known, row->step.samples_per_s);
         hp_csv_known(&csv, known, row->step.mfu);
         hp_csv_known(&csv, known, row->step.link_bytes);
         hp_csv_known(&csv, is_bounded(c, row), gap(row));
+        hp_csv_known(&csv, known, row->updates == HYPAR_UPDATES_BATCHES);
         hp_csv_end(&csv);
     }
 }

@@ -35,16 +35,16 @@ $ hypar compare lenet-c --on htree:16 --planner dp,hypar --batch 64 --precision 
 >   ]
 > }
 $ hypar compare lenet-c --on htree:16 --planner hypar,mp --csv - | cut -d , -f 1-6,8-10,12-
-> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not,delayed_updates,evaluated,samples_per_s,mfu,link_bytes,gap
-> hypar,0.0085116511,2.014872053907379,18729512,2876020,0.08163202408831957,1,,0,48,30076.420778102616,0.30788050376870224,80471288,2.366202518454596
-> mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,,0,12,1484.482628698616,0.015196065480383601,1449676800,67.20108326771393
+> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not,delayed_updates,evaluated,samples_per_s,mfu,link_bytes,gap,batch_per_replica
+> hypar,0.0085116511,2.014872053907379,18729512,2876020,0.08163202408831957,1,,0,48,30076.420778102616,0.30788050376870224,80471288,2.366202518454596,0
+> mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,,0,12,1484.482628698616,0.015196065480383601,1449676800,67.20108326771393,0
 
 Planners without a plan that fits say why.
 $ hypar compare vgg-a --on htree:16 --planner dp,hypar --memory 600MB --csv - | cut -d , -f 1-6,8-10,12-
 > hypar: no planner has a plan for vgg-a that fits this machine
-> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not,delayed_updates,evaluated,samples_per_s,mfu,link_bytes,gap
-> dp,,,,,,,"weights, gradients and sgd state need 1.06 GB on device 0,,,,,,,
-> hypar,8.802727504811,0.9860395576258795,1562503680,761755140,130.33545205966834,0,,0,160,29.081895339834958,0.9878873232469453,5993459072,0.015142273494428204
+> planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not,delayed_updates,evaluated,samples_per_s,mfu,link_bytes,gap,batch_per_replica
+> dp,,,,,,,"weights, gradients and sgd state need 1.06 GB on device 0,,,,,,,,
+> hypar,8.802727504811,0.9860395576258795,1562503680,761755140,130.33545205966834,0,,0,160,29.081895339834958,0.9878873232469453,5993459072,0.015142273494428204,0
 $ hypar compare vgg-a --on htree:16 --planner dp --memory 1MB --json | sed -E 's/"(seconds|processor_s)": [^,]*/"\1": 0/g'
 > hypar: no planner has a plan for vgg-a that fits this machine
 > {
@@ -72,6 +72,46 @@ $ hypar compare lenet5 --on full:2 --planner dp,pipedream --csv - | awk -F , 'NR
 > planner fits delayed_updates
 > dp 1 0
 > pipedream 1 1
+
+With one stage they are not: each replica takes a batch of its own and sees the last update. One replica trains as the others do, and is ranked.
+$ cd $TMP && hypar plan lenet5 --on full:2,bandwidth=1TB/s --planner pipedream -q -o one.json; hypar plan lenet5 --on full:2 --planner pipedream -q -o two.json
+$ cd $TMP && hypar plan lenet5 --on full:2,bandwidth=1TB/s --planner dp -q -o dp.json; hypar compare one.json two.json dp.json --on full:2,bandwidth=1TB/s
+> lenet5, batch 32, on 2 devices
+>
+> plan         step   over dp     sent    memory    energy
+> one.json  9.44 us    1.12 x   247 kB    2.4 MB    1.1 mJ   a batch for each
+>                                                            replica
+> two.json  10.3 us    1.03 x   301 kB   2.76 MB   1.11 mJ   updates are delayed
+> dp.json   10.6 us*   1.00 x*  494 kB*  1.45 MB*  1.18 mJ*
+>
+> The fastest that divides one batch and whose updates are not delayed is dp.json:
+> 10.6 us a step, 3.03 M samples/s, 24.1 % of peak.
+> Where each replica takes a whole batch, one update is made of the gradients of
+> all their batches. The others divide one batch over all devices: not the same
+> training, so steps of the two are not alike.
+> Where updates are delayed, a replica takes whole minibatches, of a batch each,
+> and the next begin before the last has updated the weights. The others divide
+> one batch over all devices and wait for its update: not the same training, so
+> steps of the two are not alike.
+$ cd $TMP && hypar compare one.json dp.json | tail -n +6 | sed '/^$/,$!d;/^The step/,$d'
+>
+> The fastest that divides one batch is dp.json: 10.6 us a step, 3.03 M samples/s,
+> 24.1 % of peak.
+> Where each replica takes a whole batch, one update is made of the gradients of
+> all their batches. The others divide one batch over all devices: not the same
+> training, so steps of the two are not alike.
+>
+$ cd $TMP && hypar compare one.json two.json --on full:2 --json | grep -o -e '"batch_per_replica[^,]*' -e '"delayed_updates[^,]*'
+> "batch_per_replica": true}
+> "delayed_updates": true}
+$ cd $TMP && hypar compare one.json two.json --on full:2 --csv - | cut -d , -f 1,10,17
+> plan,delayed_updates,batch_per_replica
+> "one.json",0,1
+> "two.json",1,0
+$ cd $TMP && hypar compare one.json --svg picture.svg >/dev/null; grep -o 'a batch for each replica' picture.svg
+> a batch for each replica
+$ hypar compare lenet5 --on full:1 --planner dp,pipedream | tail -n 1
+> The fastest is dp: 17.9 us a step, 1.79 M samples/s, 28.5 % of peak.
 
 A random search can be told how much to try.
 $ hypar compare sfc --on full:4 --planner dp,flexflow --proposals 8 --json | grep -o '"evaluated": 8'

@@ -67,6 +67,23 @@ static void straight_pipelines_lag_as_the_paper_says(void **state)
             }
 }
 
+/* Replicas of one stage begin when all have updated: what hypar_plan_updates() says. */
+static void one_stage_sees_the_last_update(void **state)
+{
+    static const int replicas[MAX_STAGES] = { 3, 2, 2, 1, 1, 1 };
+    (void)state;
+    for (int r = 1; r <= MAX_REPLICAS; r++)
+        for (int b = 0; b < 50; b++) {
+            const struct pipedream p = { 1, &r };
+            assert_int_equal(hp_pipedream_version(&p, 0, b, false),
+                             hp_pipedream_newest(&p, 0, b));
+        }
+    for (int n = 2; n <= MAX_STAGES; n++) {
+        const struct pipedream p = { n, replicas };
+        assert_true(hp_pipedream_version(&p, 0, 40, false) < hp_pipedream_newest(&p, 0, 40));
+    }
+}
+
 /* Emulation ---------------------------------------------------------------------------- */
 
 struct emulation {
@@ -177,6 +194,7 @@ int main(void)
         cmocka_unit_test(four_stages_alternate),
         cmocka_unit_test(noam_is_workers_over_input_replicas),
         cmocka_unit_test(straight_pipelines_lag_as_the_paper_says),
+        cmocka_unit_test(one_stage_sees_the_last_update),
         cmocka_unit_test(emulated_versions_are_the_formula),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static const struct hypar_compared rows[] = {
       .step = { .step_s = 5e-4, .comm_bytes = 2e6 },
       .search_s = 2e-3,
       .evaluated = -1,
-      .delayed = true },
+      .updates = HYPAR_UPDATES_DELAYED },
     { .planner = "none", .why = "op 'fc1' is \"odd\", expected even" },
 };
 
@@ -82,11 +82,11 @@ static void test_csv(void **state)
     assert_string_equal(text,
                         "planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,"
                         "search_s,fits,why_not,delayed_updates,processor_s,evaluated,"
-                        "samples_per_s,mfu,link_bytes,gap\n"
-                        "dp,0.002,,4000000,1000000000,0,0.001,1,,0,0,0,0,0,0,\n"
-                        "hypar,0.001,,1000000,2000000000,10,0.005,1,,0,0.008,42,0,0,0,0.25\n"
-                        "greedy,0.0005,,2000000,0,0,0.002,0,,1,0,,0,0,0,\n"
-                        "none,,,,,,,,\"op 'fc1' is \"\"odd\"\", expected even\",,,,,,,\n");
+                        "samples_per_s,mfu,link_bytes,gap,batch_per_replica\n"
+                        "dp,0.002,,4000000,1000000000,0,0.001,1,,0,0,0,0,0,0,,0\n"
+                        "hypar,0.001,,1000000,2000000000,10,0.005,1,,0,0.008,42,0,0,0,0.25,0\n"
+                        "greedy,0.0005,,2000000,0,0,0.002,0,,1,0,,0,0,0,,0\n"
+                        "none,,,,,,,,\"op 'fc1' is \"\"odd\"\", expected even\",,,,,,,,\n");
     free(text);
 }
 

@@ -32,9 +32,14 @@ function showOperators() {
   if (data.alternatives_left_out) byId("operators").append(make("p", { class: "note" }, data.alternatives_left_out));
 }
 
+/* Why a plan is not ranked; "": it is. */
+function notRanked(predicted) {
+  return !predicted.fits ? "does not fit" : predicted.delayed_updates ? "updates are delayed" : predicted.batch_per_replica ? "a batch for each replica" : "";
+}
+
 /* Rows of planners and plans; those that have no plan say why. */
 function showPlanners() {
-  const rows = data.comparison, ranked = rows.filter(row => row.predicted && row.predicted.fits && !row.predicted.delayed_updates);
+  const rows = data.comparison, ranked = rows.filter(row => row.predicted && !notRanked(row.predicted));
   const best = Math.min(...ranked.map(row => row.predicted.step_s)), of = tell => row => row.predicted ? tell(row.predicted) : "-";
   byId("planners-table").replaceChildren(makeTable([
     { name: "", cell: row => row.planner || "this plan" }, { name: "step", number: true, cell: of(p => seconds(p.step_s)) },
@@ -42,7 +47,7 @@ function showPlanners() {
     { name: "sent", number: true, cell: of(p => bytes(p.comm_bytes)) }, { name: "memory", number: true, cell: of(p => bytes(p.peak_memory_bytes)) },
     { name: "energy", number: true, cell: of(p => quantity(p.energy_j, "J")) }, { name: "of the peak", number: true, cell: of(p => percent(p.mfu)) },
     { name: "search", number: true, cell: row => row.search ? seconds(row.search.seconds) : "-" },
-    { name: "", cell: row => row.error || (row.predicted.fits ? row.predicted.delayed_updates ? "updates are delayed" : "" : "does not fit") },
+    { name: "", cell: row => row.error || notRanked(row.predicted) },
   ], rows, row => row.plan ? "now" : row.predicted && row.predicted.step_s === best ? "best" : null));
 }
 

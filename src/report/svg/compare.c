@@ -2,6 +2,7 @@
 #include <hypar/report.h>
 
 #include "report/columns.h"
+#include "report/compare.h"
 #include "report/svg/svg.h"
 
 enum { WIDTH = 900, LEFT = 180, RIGHT = 740, TOP = 74, ROW = 28 };
@@ -19,13 +20,11 @@ static void put_row(FILE *to, struct arena *arena, const struct hypar_compared *
     }
     double width = longest_s > 0 ? (RIGHT - LEFT) * step_s / longest_s : 0;
     hp_svg_begin_rect(to, LEFT, y, width, ROW - 8);
-    fprintf(to, " fill=\"%s\"/>\n", row->fits && !row->delayed ? hp_svg_colour(0) : "#bbbbbb");
+    fprintf(to, " fill=\"%s\"/>\n", !*hp_not_ranked(row) ? hp_svg_colour(0) : "#bbbbbb");
     hp_svg_text(to, LEFT + width + 8, y + 15, SVG_START, 12,
-                hp_arena_printf(arena, "%s%s",
+                hp_arena_printf(arena, "%s%s%s",
                                 hypar_format_quantity(step, step_s, HYPAR_UNIT_SECONDS),
-                                !row->fits     ? ", does not fit"
-                                : row->delayed ? ", updates are delayed"
-                                               : ""));
+                                *hp_not_ranked(row) ? ", " : "", hp_not_ranked(row)));
 }
 
 void hypar_report_comparison_svg(FILE *to, const struct hypar_comparison *c)
