@@ -285,6 +285,12 @@ void hp_columns_print(const struct columns *columns, FILE *to)
     }
 }
 
+void hp_mark_note(const struct columns *columns, FILE *to, const char *what)
+{
+    if (columns->n_marked)
+        fprintf(to, "%s %s\n", hp_has_colour(to) ? "green:" : "*", what);
+}
+
 void hp_put_padded(FILE *to, const char *text, int width)
 {
     int blanks = width - hp_text_width(text, (int)strlen(text));

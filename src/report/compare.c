@@ -261,6 +261,7 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
             hp_cell(&table, &arena, "%s", note(c, row, &arena));
     }
     hp_columns_print(&table, to);
+    hp_mark_note(&table, to, "the best of its column");
     verdict(to, &arena, c);
     if (c->differences)
         differences_text(to, &arena, c);

@@ -315,7 +315,7 @@ static const char *verdict(struct arena *arena, const struct hypar_found *found)
     if (info.exact)
         return hp_arena_printf(arena, "; %s", hypar_planner_find(info.planner)->exact);
     return hypar_found_partition(found) && !hypar_found_prediction(found).simulated
-               ? "; each level from the top (--joint weighs all levels at once)"
+               ? "; each level from the top (--joint: all levels at once)"
                : "";
 }
 
@@ -363,14 +363,14 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
     hp_wrap(to, hp_arena_printf(arena, "%s.", text), 12);
 }
 
-/* "Lower bound 1.87 s (arithmetic): no plan has a shorter step; gap 23 %." */
+/* "Lower bound 1.87 s (mostly arithmetic): no plan is faster; gap 23 %." */
 static void bound_text(FILE *to, const struct hypar_found *found)
 {
     struct hypar_bound bound = hypar_found_info(found).bound;
     double gap = gap_of(found);
     char step[32];
     if (gap >= 0)
-        hp_put_line(to, "Lower bound %s (%s): no plan has a shorter step; gap %.*f %%.",
+        hp_put_line(to, "Lower bound %s (%s): no plan is faster; gap %.*f %%.",
                     hypar_format_quantity(step, bound.step_s, HYPAR_UNIT_SECONDS), bound.by,
                     gap < 0.1, 100 * gap);
 }
@@ -459,14 +459,14 @@ static void found_text(FILE *to, const struct hypar_found *found,
     hp_predicted_text(to, &arena, found);
     bound_text(to, found);
     proposals_text(to, &arena, &info, p.step_s);
-    fprintf(to, "Searched in %s%s.\n",
-            hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
-            layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
-                      : verdict(&arena, found));
+    hp_put_line(to, "Searched in %s%s.",
+                hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
+                layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
+                          : verdict(&arena, found));
     if (info.n_others)
         others_text(to, &arena, &info);
     if (info.restricted)
-        fprintf(to, "Only planners that take %s were tried.\n", info.restricted);
+        hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
     if (info.refused && *info.refused) {
         fputs("Left out: ", to);
         hp_wrap(to, info.refused, 10);

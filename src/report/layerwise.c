@@ -65,7 +65,7 @@ const char *hp_layerwise_verdict(struct arena *arena, const struct hypar_search_
                                  double step_s, const struct hypar_layerwise_view *view)
 {
     if (view->thinned)
-        return "; the best of the configurations weighed, which are not all there are";
+        return "; the best of the configurations weighed, not of all";
     if (info->exact)
         return hp_arena_printf(arena, "; %s", hypar_planner_find(info->planner)->exact);
     return hp_arena_printf(arena, "; within %.2g %% of the optimum of its cost model (%s)",

@@ -207,19 +207,21 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
 }
 
 /* What the closed form leaves out, where that is much, or where it is below the least step. */
-static const char *difference(const struct hypar_found *found, double closed_s)
+static const char *difference(struct arena *arena, const struct hypar_found *found,
+                              double closed_s)
 {
     double simulated_s = hypar_found_simulated(found)->step.step_s;
     struct hypar_bound bound = hypar_found_info(found).bound;
     if (is_measured(found))
         return "; it leaves out what was measured: times are by the device's peak";
+    if (bound.step_s > closed_s)
+        return hp_arena_printf(
+            arena, "; it is below the lower bound, as it leaves out %s%s",
+            bound.way_s > bound.work_s ? "what cannot be divided"
+                                       : "operators that memory bounds",
+            simulated_s > 1.25 * closed_s ? ", contention on links, and waiting" : "");
     if (simulated_s > 1.25 * closed_s)
         return "; it leaves out contention on links, waiting, and operators that memory bounds";
-    if (bound.step_s > closed_s)
-        return bound.way_s > bound.work_s
-                   ? "; it leaves out what cannot be divided, which the lower bound counts"
-                   : "; it leaves out operators that memory bounds, which the lower bound "
-                     "counts";
     if (simulated_s < 0.8 * closed_s)
         return pipedream(found) ? "; it leaves out that both directions of a link work at once"
                                 : "; it leaves out that exchange and computing overlap";
@@ -257,11 +259,11 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
     if (s && view)
         return hp_arena_printf(arena, "In closed form one minibatch every %s%s.",
                                recurrence_text(arena, view, p.compute_s),
-                               difference(found, p.step_s));
+                               difference(arena, found, p.step_s));
     if (s)
         return hp_arena_printf(arena,
                                "In closed form %s: compute %s, exchange %s, no overlap%s.",
-                               step, compute, comm, difference(found, p.step_s));
+                               step, compute, comm, difference(arena, found, p.step_s));
     char *how = view ? hp_arena_printf(arena, ": one minibatch every %s",
                                        recurrence_text(arena, view, p.compute_s))
                      : hp_arena_printf(arena, " %s (compute %s, exchange %s; no overlap)", step,

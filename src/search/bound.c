@@ -338,8 +338,8 @@ struct hypar_bound hp_step_bound(const struct problem *problem)
     struct hypar_bound *out = &b.out;
     out->step_s = rounded_down(fmax(out->work_s, out->way_s));
     out->by = out->way_s > out->work_s             ? "a sample's way to the loss and back"
-              : out->arithmetic_s > out->traffic_s ? "arithmetic"
-                                                   : "memory traffic";
+              : out->arithmetic_s > out->traffic_s ? "mostly arithmetic"
+                                                   : "mostly memory traffic";
     hp_arena_free(&b.arena);
     return b.out;
 }

@@ -13,7 +13,7 @@ $ hypar import tests/data/piper/mask.json
 > layers, batch 12
 
 Planner hybrid chooses stages, replicas, degrees and what is computed again; the report is in closed form.
-$ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s --memory 4GB -p hybrid | sed '$d'
+$ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s --memory 4GB -p hybrid | sed '/^Searched/,$d'
 > mask, batch 12, on 4 devices: planner hybrid
 >
 > stage operators        again replicas tensor in flight    time weights  memory

@@ -39,7 +39,7 @@ $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Sear
 > 5.43 M samples/s, 0.5 % of peak, 1.65 uJ; 1.18 kB sent, 3.53 kB on links; 556 B
 > of 8 GB of memory on the fullest device.
 > In closed form 1.45 us: compute 7.57 ns, exchange 1.44 us, no overlap.
-> Lower bound 5.62 ns (arithmetic): no plan has a shorter step; gap 26121 %.
+> Lower bound 5.62 ns (mostly arithmetic): no plan is faster; gap 26121 %.
 $ hypar check $TMP/plän.json
 > ok: 净, batch 8: 3 operators in 12 parts on a machine of 4 devices
 > memory: 556 B of 8 GB on the fullest device

@@ -176,7 +176,7 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > 1.15 k samples/s, 41.9 % of peak, 121 J; 3.6 GB sent, 8.03 GB on links; 1.08 GB
 > of 16 GB of memory on the fullest device.
 > In closed form 249 ms: compute 199 ms, exchange 50.2 ms, no overlap.
-> Lower bound 191 ms (arithmetic): no plan has a shorter step; gap 16 %.
+> Lower bound 191 ms (mostly arithmetic): no plan is faster; gap 16 %.
 $ hypar plan vgg-a --on cluster:2x4 --planner gpipe --stages 4 --micro-batches 4 -q -o $TMP/gpipe.json
 $ hypar lower $TMP/gpipe.json | head -3
 > vgg-a, batch 256, on 8 devices, 4 micro-batches: 450 tasks

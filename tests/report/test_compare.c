@@ -70,6 +70,7 @@ static void test_text(void **state)
         "does not fit\n"
         "none          -         -      -        -        -        -   "
         "op 'fc1' is \"odd\", expected even\n"
+        "* the best of its column\n"
         "\n"
         "The fastest that fits is hypar: 1 ms a step, 0 samples/s, 0.0 % of peak.\n");
     free(text);
