@@ -398,25 +398,6 @@ bool hp_json_next(const struct json *object, void **iter, struct json *member)
     return true;
 }
 
-/* "did you mean stages?", or all that there are; of a long list the first ones. */
-static void list_keys(const char *word, const char *const *keys, char *text, size_t size)
-{
-    char near[100];
-    size_t n = (size_t)snprintf(text, size, "expected one of "), last = n;
-    int k = 0;
-    for (; keys[k]; k++) {
-        last = n + 5 < size ? n : last; /* room for ", ..." */
-        if (n < size)
-            n += (size_t)snprintf(text + n, size - n, "%s%s", k ? ", " : "", keys[k]);
-    }
-    if (n < size)
-        return;
-    if (hp_nearest_text(word, keys, k, near, sizeof near))
-        snprintf(text, size, "did you mean %s?", near);
-    else
-        snprintf(text + last, size - last, ", ...");
-}
-
 enum hypar_status hp_json_only(const struct json *object, const char *const *keys,
                                struct hypar_error *err)
 {
@@ -428,8 +409,8 @@ enum hypar_status hp_json_only(const struct json *object, const char *const *key
         if (keys[k])
             continue;
         char known[200];
-        list_keys(member.key, keys, known, sizeof known);
-        return hp_json_fail(object, err, "unknown member '%.60s', %s", member.key, known);
+        return hp_json_fail(object, err, "unknown member '%.60s', %s", member.key,
+                            hp_expected(known, sizeof known, member.key, keys, k));
     }
     return HYPAR_OK;
 }

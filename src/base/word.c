@@ -40,7 +40,7 @@ int hypar_nearest(const char *word, const char *const *names, int n, int *near, 
         int place = found;
         while (place > 0 && edits[place - 1] > d)
             place--;
-        if (d > far || place == max)
+        if (d > far || d >= (int)strlen(word) || place == max) /* some letter is kept */
             continue;
         found += found < max;
         for (int j = found - 1; j > place; j--) {
@@ -65,6 +65,24 @@ bool hp_nearest_text(const char *word, const char *const *names, int n, char *te
                                                    : ", ",
                                  names[near[i]]);
     return n_near > 0;
+}
+
+const char *hp_expected(char *text, size_t size, const char *word, const char *const *names,
+                        int n)
+{
+    char near[120];
+    if (hp_nearest_text(word, names, n, near, sizeof near)) {
+        snprintf(text, size, "did you mean %s?", near);
+        return text;
+    }
+    size_t used = (size_t)snprintf(text, size, "expected one of "), last = used;
+    for (int i = 0; i < n && used < size; i++) {
+        last = used + 5 < size ? used : last; /* room for ", ..." */
+        used += (size_t)snprintf(text + used, size - used, "%s%s", i ? ", " : "", names[i]);
+    }
+    if (used >= size)
+        snprintf(text + last, size - last, ", ...");
+    return text;
 }
 
 const char *hp_word_list(char *text, size_t size, const char *const *names, int n)

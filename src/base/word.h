@@ -10,6 +10,12 @@
 bool hp_nearest_text(const char *word, const char *const *names, int n, char *text,
                      size_t size);
 
+/* What an unknown word should have been: "did you mean a?" of those that are near, else
+ * "expected one of a, b, c", of a list too long for `size` the first ones. Returns `text`. Of
+ * the few words of a setting all are told instead. */
+const char *hp_expected(char *text, size_t size, const char *word, const char *const *names,
+                        int n);
+
 /* "a, b, c" into text; one too long for `size` is cut. Returns `text`. */
 const char *hp_word_list(char *text, size_t size, const char *const *names, int n);
 

@@ -34,7 +34,7 @@ enum hypar_status hp_find_target(const struct target **out, const char *name,
                                  struct hypar_error *err)
 {
     const char *names[TARGET_COUNT];
-    char list[64];
+    char list[120];
     *out = NULL;
     for (int i = 0; i < TARGET_COUNT; i++) {
         names[i] = targets[i]->name;
@@ -43,8 +43,8 @@ enum hypar_status hp_find_target(const struct target **out, const char *name,
     }
     if (*out)
         return HYPAR_OK;
-    return hp_fail(err, HYPAR_USAGE, "'%s': no such target, expected %s", name,
-                   hp_word_list(list, sizeof list, names, TARGET_COUNT));
+    return hp_fail(err, HYPAR_USAGE, "'%s': no such target, %s", name,
+                   hp_expected(list, sizeof list, name, names, TARGET_COUNT));
 }
 
 enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,

@@ -196,8 +196,8 @@ static enum hypar_status read_comm(const struct reading *r, const char *text,
             return HYPAR_OK;
         }
     }
-    return hp_fail(r->err, HYPAR_INVALID, "collective '%.40s', expected %s", text,
-                   hp_word_list(known, sizeof known, names, COMM_EXCHANGE));
+    return hp_fail(r->err, HYPAR_INVALID, "collective '%.40s', %s", text,
+                   hp_expected(known, sizeof known, text, names, COMM_EXCHANGE));
 }
 
 /* The machine of a row, once for all rows of its word. */

@@ -290,17 +290,19 @@ static enum hypar_status read_passes(struct one_op *op, const char *text,
 
 static enum hypar_status find_kind(const char *name, enum op_kind *out, struct hypar_error *err)
 {
-    const char *names[OP_KIND_COUNT];
+    const char *names[OP_KIND_COUNT + 1];
     char near[120];
     *out = hp_op_find(name);
     if (*out != OP_KIND_COUNT && !(hp_op[*out].flags & ROW_OPAQUE))
         return HYPAR_OK;
     for (int k = 0; k < OP_KIND_COUNT; k++)
         names[k] = hp_op[k].name;
-    bool any = hp_nearest_text(name, names, OP_KIND_COUNT, near, sizeof near);
+    names[OP_KIND_COUNT] = "update";
+    if (hp_nearest_text(name, names, OP_KIND_COUNT + 1, near, sizeof near))
+        return hp_fail(err, HYPAR_INVALID, "unknown operator '%.40s', did you mean %s?", name,
+                       near);
     return hp_fail(err, HYPAR_INVALID,
-                   "unknown operator '%.40s', expected %s%s'update' or one of 'hypar ops'",
-                   name, any ? near : "", any ? ", " : "");
+                   "unknown operator '%.40s', expected 'update' or one of 'hypar ops'", name);
 }
 
 enum hypar_status hp_one_op(struct one_op *out, const char *kind_name, const char *shape,

@@ -276,37 +276,23 @@ static const struct hypar_device_type *find_written(const char *word)
     return NULL;
 }
 
-static const char *type_name(int i)
-{
-    return i < N_TYPES ? types[i].device.name : NULL;
-}
-
-/* Those that begin so, or are written much like it; false if there is none. */
-static bool find_near(const char *name, char *text, size_t size)
+enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const char *name,
+                                     struct hypar_error *err)
 {
     const char *all[N_TYPES], *begin[N_TYPES];
+    char known[400];
     int n = 0;
+    *out = find_written(name);
+    if (*out)
+        return HYPAR_OK;
     for (int i = 0; i < N_TYPES; i++) {
-        all[i] = type_name(i);
+        all[i] = types[i].device.name;
         if (*name && strncasecmp(all[i], name, strlen(name)) == 0)
             begin[n++] = all[i];
     }
     if (n > 0)
-        hp_word_list(text, size, begin, n);
-    return n > 0 || hp_nearest_text(name, all, N_TYPES, text, size);
-}
-
-enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const char *name,
-                                     struct hypar_error *err)
-{
-    char known[400], nearest[120];
-    *out = find_written(name);
-    if (*out)
-        return HYPAR_OK;
-    if (find_near(name, nearest, sizeof nearest))
-        return hp_fail(err, HYPAR_INVALID,
-                       "unknown device '%.40s', did you mean %s? See 'hypar machines'", name,
-                       nearest);
-    return hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', expected one of %s", name,
-                   hp_list_names(known, sizeof known, type_name));
+        return hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', did you mean %s?", name,
+                       hp_word_list(known, sizeof known, begin, n));
+    return hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', %s", name,
+                   hp_expected(known, sizeof known, name, all, N_TYPES));
 }

@@ -281,12 +281,3 @@ int hp_prime_factors(int n, int *factors)
         factors[count++] = n;
     return count;
 }
-
-const char *hp_list_names(char *text, size_t size, const char *(*name)(int i))
-{
-    size_t n = 0;
-    *text = '\0';
-    for (int i = 0; name(i) && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", i ? ", " : "", name(i));
-    return text;
-}

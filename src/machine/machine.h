@@ -195,8 +195,6 @@ int hp_machine_node(const struct hypar_machine *machine, int device);
 int hp_machine_fewer_rows(const struct hypar_machine *machine, int rows);
 /* The prime factors of n, rising; returns their number. factors[] holds HYPAR_MAX_LEVELS. */
 int hp_prime_factors(int n, int *factors);
-/* "a, b, c" of what `name` gives for 0, 1, ... until NULL. */
-const char *hp_list_names(char *text, size_t size, const char *(*name)(int i));
 
 /* A route as it is made: counts all links, keeps the first `max`. */
 struct path {

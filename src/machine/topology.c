@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/word.h"
+
 /* To add a topology: a file with its four functions, a row here, a case in
  * tests/machine/test_topology.c. */
 const struct topology *const hp_topologies[] = {
@@ -26,21 +28,19 @@ const struct topology *hp_topology_find(const char *name, size_t length)
     return NULL;
 }
 
-static const char *topology_name(int i)
-{
-    return hp_topologies[i] ? hp_topologies[i]->text.name : NULL;
-}
-
 enum hypar_status hp_topology_get(const struct topology **out, const char *name, size_t length,
                                   struct hypar_error *err)
 {
-    char known[256];
+    const char *names[N_TOPOLOGIES];
+    char known[256], word[41];
     *out = hp_topology_find(name, length);
     if (*out)
         return HYPAR_OK;
-    return hp_fail(err, HYPAR_SYNTAX, "unknown topology '%.*s', expected one of %s",
-                   (int)(length < 40 ? length : 40), name,
-                   hp_list_names(known, sizeof known, topology_name));
+    for (int i = 0; i < N_TOPOLOGIES; i++)
+        names[i] = hp_topologies[i]->text.name;
+    snprintf(word, sizeof word, "%.*s", (int)length, name);
+    return hp_fail(err, HYPAR_SYNTAX, "unknown topology '%s', %s", word,
+                   hp_expected(known, sizeof known, word, names, N_TOPOLOGIES));
 }
 
 enum hypar_status hp_part_set_shape(struct part *part, const int64_t *dim, int n_dims,

@@ -96,7 +96,8 @@ static enum hypar_status set_named(struct part *part, const char *name, const ch
     for (int o = 0; o <= OPTION_COUNT; o++)
         known[o] = hypar_machine_option(o)->name;
     return hp_nearest_text(name, known, OPTION_COUNT + 1, near, sizeof near)
-               ? hp_fail(err, HYPAR_SYNTAX, "unknown option '%.40s', expected %s", name, near)
+               ? hp_fail(err, HYPAR_SYNTAX, "unknown option '%.40s', did you mean %s?", name,
+                         near)
                : hp_fail(err, HYPAR_SYNTAX,
                          "unknown option '%.40s', expected one that 'hypar machines' lists",
                          name);

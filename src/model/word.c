@@ -79,14 +79,14 @@ static enum hypar_status unknown_option(const struct family *family, const char 
                                         struct hypar_error *err)
 {
     const char *names[MAX_OPTIONS];
-    char known[200];
+    char known[200], word[41];
+    snprintf(word, sizeof word, "%.*s", (int)n, text);
     for (int i = 0; i < family->n_options; i++)
         names[i] = family->options[i].name;
     if (!family->n_options)
         return hp_fail(err, HYPAR_INVALID, "this model has no options");
-    return hp_fail(err, HYPAR_INVALID, "unknown option '%.*s', expected one of %s",
-                   (int)(n < 40 ? n : 40), text,
-                   hp_word_list(known, sizeof known, names, family->n_options));
+    return hp_fail(err, HYPAR_INVALID, "unknown option '%s', %s", word,
+                   hp_expected(known, sizeof known, word, names, family->n_options));
 }
 
 /* One "name=value" of n characters. */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "base/utf8.h"
+#include "base/word.h"
 #include "emit/target.h"
 #include "program/lowering.h"
 #include "search/bound.h"
@@ -148,24 +149,19 @@ const struct hypar_planner_info *hypar_planner_find(const char *name)
     return planner ? &planner->info : NULL;
 }
 
-static const char *list_planners(char *text, size_t size)
-{
-    size_t n = 0;
-    for (int i = 0; hp_planner_at(i) && n < size; i++)
-        n += (size_t)snprintf(text + n, size - n, "%s%s", n ? ", " : "",
-                              hp_planner_at(i)->info.name);
-    return text;
-}
-
 static enum hypar_status find_planner(const char *name, const struct planner **out,
                                       struct hypar_error *err)
 {
+    const char *names[BUILT_IN + HYPAR_MAX_OWN_PLANNERS];
     char known[256];
+    int n = 0;
     *out = hp_find_planner(name);
     if (*out)
         return HYPAR_OK;
-    return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', expected one of %s", name,
-                   list_planners(known, sizeof known));
+    for (; hp_planner_at(n); n++)
+        names[n] = hp_planner_at(n)->info.name;
+    return hp_fail(err, HYPAR_USAGE, "unknown planner '%s', %s", name,
+                   hp_expected(known, sizeof known, name, names, n));
 }
 
 /* Gradients are clipped whatever the plan, so planners do not look at it; what they found is

@@ -38,15 +38,12 @@ static void list_words(struct words *w)
 enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err)
 {
     struct words words;
-    char text[160];
+    char text[200];
     if (!word || strcmp(word, fastest) == 0 || hp_comm_algorithm_name(COMM_ALL_REDUCE, word))
         return HYPAR_OK;
     list_words(&words);
-    if (hp_nearest_text(word, words.word, words.n, text, sizeof text))
-        return hp_fail(err, HYPAR_USAGE, "unknown all-reduce '%.64s'; did you mean %s?", word,
-                       text);
-    return hp_fail(err, HYPAR_USAGE, "unknown all-reduce '%.64s', expected %s", word,
-                   hp_word_list(text, sizeof text, words.word, words.n));
+    return hp_fail(err, HYPAR_USAGE, "unknown all-reduce '%.64s', %s", word,
+                   hp_expected(text, sizeof text, word, words.word, words.n));
 }
 
 struct hypar_simulation hp_simulation_of(const struct hypar_sim_options *options)

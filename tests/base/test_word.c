@@ -53,6 +53,21 @@ static void test_bounds(void **state)
     assert_int_equal(near[3], -1);
 }
 
+/* A slip is told what was meant; of a word that is near nothing, or keeps no letter, all are.
+ */
+static void test_expected(void **state)
+{
+    (void)state;
+    static const char *const names[] = { "htree", "torus", "x", "cluster" };
+    char text[64], small[32];
+    assert_string_equal(hp_expected(text, sizeof text, "tours", names, 4),
+                        "did you mean torus?");
+    assert_string_equal(hp_expected(text, sizeof text, "y", names, 4),
+                        "expected one of htree, torus, x, cluster");
+    assert_string_equal(hp_expected(small, sizeof small, "frob", names, 4),
+                        "expected one of htree, ...");
+}
+
 static void test_list(void **state)
 {
     (void)state;
@@ -85,9 +100,8 @@ static void test_without_numbers(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nearest),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_list),
+        cmocka_unit_test(test_nearest),         cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_expected),        cmocka_unit_test(test_list),
         cmocka_unit_test(test_without_numbers),
     };
     return cmocka_run_group_tests_name("base/word", tests, NULL, NULL);

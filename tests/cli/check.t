@@ -73,7 +73,7 @@ $ sed 's/"batch"/"botch"/' tests/cli/plan.json | hypar check -
 > hypar: standard input: unknown member 'botch', did you mean batch?
 ? 3
 $ sed 's/full:2/fall:2/' tests/cli/plan.json | hypar check -
-> hypar: standard input: machine: machine 'fall:2': unknown topology 'fall', expected one of htree, torus, mesh, ring, full, cluster, local
+> hypar: standard input: machine: machine 'fall:2': unknown topology 'fall', did you mean full?
 ? 3
 $ head -n 3 tests/cli/plan.json | hypar check -
 > hypar: standard input:4:0: ']' expected near end of file

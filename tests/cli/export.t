@@ -129,7 +129,7 @@ $ hypar plan vgg11 --on full:4 --planner pipedream -qo $TMP/pd.json && hypar exp
 
 Wrong use.
 $ hypar export $TMP/dp.json --to tensorflow
-> hypar: 'tensorflow': no such target, expected torch, megatron, deepspeed
+> hypar: 'tensorflow': no such target, expected one of torch, megatron, deepspeed
 ? 2
 
 $ hypar export $TMP/dp.json --to deepspeed --json
@@ -172,7 +172,7 @@ $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
 >           can be run
 
 $ hypar plan lenet5 --on full:4 --for jax
-> hypar: 'jax': no such target, expected torch, megatron, deepspeed
+> hypar: 'jax': no such target, expected one of torch, megatron, deepspeed
 ? 2
 
 On several nodes, the command of each of them.

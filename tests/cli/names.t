@@ -44,7 +44,7 @@ $ hypar check $TMP/plän.json
 > ok: 净, batch 8: 3 operators in 12 parts on a machine of 4 devices
 > memory: 556 B of 8 GB on the fullest device
 $ hypar check $TMP/plän.json --on "füll:4"
-> hypar: $TMP/plän.json: machine: machine 'füll:4': unknown topology 'füll', expected one of htree, torus, mesh, ring, full, cluster, local
+> hypar: $TMP/plän.json: machine: machine 'füll:4': unknown topology 'füll', did you mean full?
 ? 3
 
 What is no UTF-8, or commands a terminal, is not shown.
@@ -81,3 +81,32 @@ $ hypar explain $TMP/hand.json | head -n 1
 > mlp by hand (mlp.json), batch 32, fp32, on 2 devices: a step takes 74.7 us
 $ hypar compare $TMP/hand.json | head -n 1
 > mlp by hand, batch 32, on 2 devices
+
+Slips of names are told what was meant.
+$ hypar plan lenet5 --on full:2 --planner hpyar
+> hypar: unknown planner 'hpyar', did you mean hypar?
+? 2
+$ hypar plan lenet5 --on full:2 --planner flexflw
+> hypar: unknown planner 'flexflw', did you mean flexflow?
+? 2
+$ hypar plan lenet5 --on tours:2x2
+> hypar: machine 'tours:2x2': unknown topology 'tours', did you mean torus?
+? 3
+$ hypar plan lenet5 --on full:2,device=h10
+> hypar: machine 'full:2,device=h10': unknown device 'h10', did you mean h100, h100-pcie?
+? 3
+$ hypar plan lenet5 --on full:2,bandwith=1GB/s
+> hypar: machine 'full:2,bandwith=1GB/s': unknown option 'bandwith', did you mean bandwidth?
+? 3
+$ hypar plan lente5 --on full:2
+> hypar: unknown model 'lente5', did you mean lenet5 or lenet-c?
+? 3
+$ hypar plan resnet18:imgae=64 --on full:2
+> hypar: resnet18:imgae=64: unknown option 'imgae', did you mean image?
+? 3
+$ hypar ops conf
+> hypar: unknown operator 'conf', did you mean conv or cos?
+? 3
+$ hypar plan lenet5 --on full:2 --planner best
+> hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
+? 2

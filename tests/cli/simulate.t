@@ -77,7 +77,7 @@ $ hypar simulate examples/plans/data-parallel.json --all-reduce hierarchical-ser
 >   "changes": 20,
 >   "mismatches": 0,
 $ hypar simulate examples/plans/data-parallel.json --all-reduce rnig
-> hypar: --all-reduce: unknown all-reduce 'rnig'; did you mean ring?
+> hypar: --all-reduce: unknown all-reduce 'rnig', did you mean ring?
 ? 2
 $ hypar simulate examples/plans/data-parallel.json --bucket 25MB | head -n 2
 > resnet18:image=32,classes=10, batch 64, fp32, on 8 devices: a step takes 2.15 ms
@@ -391,7 +391,7 @@ $ sed -i '/"simulation"/d' $TMP/p.json && hypar simulate $TMP/p.json | head -n 3
 > 2.28 k samples/s, 39.4 % of peak (model FLOPs), 858 tasks
 >
 $ sed 's/\("schedule".*\)$/\1 "simulation": {"all_reduce": "rign"},/' $TMP/p.json | hypar check -
-> hypar: standard input: simulation.all_reduce: unknown all-reduce 'rign'; did you mean ring?
+> hypar: standard input: simulation.all_reduce: unknown all-reduce 'rign', did you mean ring?
 ? 3
 $ hypar plan lenet5 --on full:4 --planner dp --all-reduce auto -q -o - | grep -c simulation
 > 0

@@ -166,7 +166,7 @@ static void what_does_not_fit_is_told(void **state)
     static const struct {
         const char *kind, *shape, *passes, *message;
     } cases[] = {
-        { "lineal", "n=8", "y", "unknown operator 'lineal', expected linear" },
+        { "lineal", "n=8", "y", "unknown operator 'lineal', did you mean linear?" },
         { "opaque", "n=8", "y", "unknown operator 'opaque'" },
         { "linear", "8192x768", "y", "shape '8192x768', expected words such as n=8" },
         { "linear", "n=8 c=", "y", "shape 'c='" },

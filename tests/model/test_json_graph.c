@@ -42,8 +42,7 @@ static const struct {
     { "{'format':'hypar-plan/1'}", 0, HYPAR_INVALID,
       "f: format: expected \"hypar-graph/1\", not \"hypar-plan/1\"" },
     { "{'format':'hypar-graph/1','nam':'g'}", 0, HYPAR_INVALID,
-      "f: unknown member 'nam', expected one of format, name, batch, weights, inputs, params, "
-      "ops, outputs, modules" },
+      "f: unknown member 'nam', did you mean name?" },
     { HEAD "'weights':'../w'," IN OPS(RELU), 0, HYPAR_INVALID,
       "f: weights: expected a file beside this one, not \"../w\"" },
     { HEAD "'weights':1," IN OPS(RELU), 0, HYPAR_INVALID,

@@ -26,7 +26,7 @@ static const struct {
       "unknown model '', expected a built-in one or a path (with a '/', or ending in .json)" },
     { "sfc:depth=3", 0, HYPAR_INVALID, "sfc:depth=3: this model has no options" },
     { "resnet18:imag=32", 0, HYPAR_INVALID,
-      "resnet18:imag=32: unknown option 'imag', expected one of depth, image, classes" },
+      "resnet18:imag=32: unknown option 'imag', did you mean image?" },
     { "resnet18:image", 0, HYPAR_INVALID,
       "resnet18:image: option 'image' is '', expected 32 to 4096" },
     { "resnet18:image=x", 0, HYPAR_INVALID,

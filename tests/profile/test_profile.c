@@ -387,8 +387,7 @@ static const struct {
     { "{}", "f: format: missing, expected a string" },
     { "{'format':'hypar-plan/1'}",
       "f: format: expected \"hypar-profile/1\", not \"hypar-plan/1\"" },
-    { HEAD "'pases':[]}", "f: unknown member 'pases', expected one of format, made_by, "
-                          "machine, devices, passes, curves" },
+    { HEAD "'pases':[]}", "f: unknown member 'pases', did you mean passes?" },
     { HEAD "'made_by':''}", "f: made_by: empty, expected a name" },
     { HEAD "'devices':[]}", "f: devices: expected an object, not an array" },
     { HEAD "'devices':{'':{'efficiency':1}}}", "f: devices.: '' is no name of a device" },

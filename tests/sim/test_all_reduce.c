@@ -229,10 +229,10 @@ static void unknown_names(void **state)
     static const struct {
         const char *word, *text;
     } cases[] = {
-        { "rign", "unknown all-reduce 'rign'; did you mean ring?" },
+        { "rign", "unknown all-reduce 'rign', did you mean ring?" },
         { "hierarchical-sever", "did you mean hierarchical-server" },
-        { "frobnicate", "expected auto, ring, two-way-ring" },
-        { "", "expected auto, " },
+        { "frobnicate", "expected one of auto, ring, two-way-ring" },
+        { "", "expected one of auto, " },
         { "two way ring", "did you mean two-way-ring?" },
     };
     struct setting s = data_parallel("lenet5", 8, "full:2");

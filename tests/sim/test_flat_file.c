@@ -332,7 +332,7 @@ static const struct {
     { "{'format':'hypar-plan/1'}", NULL,
       "format: expected hypar-program/1, not \"hypar-plan/1\"" },
     { HEAD "'task':[]}", NULL,
-      "unknown member 'task', expected one of format, model, devices, tasks" },
+      "unknown member 'task', did you mean tasks?" },
     { HEAD "'devices':2}", NULL, "tasks: missing, expected an array" },
     { HEAD "'tasks':{}}", NULL, "tasks: expected an array, not an object" },
     { HEAD "'tasks':[]}", NULL, "tasks: empty, expected at least one task" },
