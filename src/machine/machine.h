@@ -137,7 +137,8 @@ struct topology {
                   int64_t *longest);
     struct hypar_link (*link)(const struct hypar_machine *machine, int link);
     int (*route)(const struct hypar_machine *machine, int from, int to, int *links, int max);
-    /* Fill ways and bytes_per_s. */
+    /* Fill ways and bytes_per_s of each level, from the top, and return how many there are:
+     * primes whose product is the number of devices; latencies follow from routes. */
     int (*levels)(const struct hypar_machine *machine, struct hypar_level *levels);
     /* An order of `n` devices, as indices of device[], in which each is next to the one before
      * and the last to the first; false: none is known. NULL where no other order than that of

@@ -2,6 +2,7 @@
 # bad_inputs.sh FILE.tsv - every row is a command line that must fail: exit code, a part of the
 # message, the command (for sh; $TMP is an empty folder), separated by tabs. Each must leave
 # standard output empty and print exactly one line, which starts with "hypar: ".
+sh tests/cli/current.sh || exit 2
 table=$1
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 TMP=$dir/tmp && export TMP

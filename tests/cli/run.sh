@@ -4,7 +4,7 @@
 # prose. Commands start in the repository's root; $TMP is an empty folder. --update rewrites.
 update=
 if [ "$1" = --update ]; then update=1 && shift; fi
-command -v hypar >/dev/null || { echo 'run.sh: hypar is not in PATH: PATH=$PWD/build:$PATH' >&2; exit 2; }
+sh tests/cli/current.sh || exit 2
 dir=$(mktemp -d /tmp/hypar.XXXXXX) && trap 'rm -rf "$dir"' EXIT
 pass=0 fail=0
 unset COLUMNS # lines are broken at 80 columns; names of files are as long everywhere

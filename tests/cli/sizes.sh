@@ -2,6 +2,7 @@
 # sizes.sh FILE.tsv - every row is a command line that once took all memory or did not end: exit
 # code, a part of what it says, the command (for sh), separated by tabs. Each has 10 seconds of
 # processor time and 2.5 GB; what is refused (not 0) has one second and one line.
+sh tests/cli/current.sh || exit 2
 table=$1
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 TMP=$dir && export TMP

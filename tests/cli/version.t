@@ -22,3 +22,13 @@ $ mkdir $TMP/bin; ln -s "$(command -v hypar)" $TMP/bin; PATH=$TMP/bin hypar --ve
 
 $ hypar --version --json | python3 -c 'import json, sys; v = json.load(sys.stdin); print(v["version"], *v["libraries"])'
 > 0.1.0 hwloc openblas mpi protobuf-c
+
+Tests of the command say so if the library beside it is newer.
+$ cp "$(command -v hypar)" $TMP; touch -d '1 hour ago' $TMP/hypar; PATH=$TMP:$PATH sh tests/cli/current.sh
+$ touch $TMP/libhypar.a; PATH=$TMP:$PATH sh tests/cli/current.sh
+> $TMP/hypar is older than $TMP/libhypar.a: build it first, by 'make tests' or the target hypar-cli
+? 2
+$ PATH=$TMP:$PATH sh tests/cli/run.sh tests/cli/version.t; PATH=$TMP:$PATH sh tests/documents/run.sh README.md
+> $TMP/hypar is older than $TMP/libhypar.a: build it first, by 'make tests' or the target hypar-cli
+> $TMP/hypar is older than $TMP/libhypar.a: build it first, by 'make tests' or the target hypar-cli
+? 2

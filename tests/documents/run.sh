@@ -8,6 +8,7 @@
 # are scripts, whose output is not shown. In manual pages they are the lines '.Dl $ '. After
 # '<!-- not run: why -->', in manual pages '.\" not run: why', what follows is left out.
 # --show prints what each command prints, and copies pictures into docs/img.
+sh tests/cli/current.sh || exit 2
 show=
 if [ "$1" = --show ]; then show=1 && shift; fi
 root=$PWD
