@@ -229,9 +229,7 @@ static const struct {
     { LLAMA, "full:2", "'layout':{'data':0}",
       "plan: layout.data: expected an integer in 1..1048576, not 0" },
     { LLAMA, "full:2", "'layout':{'dat':2}",
-      "plan: layout: unknown member 'dat', expected one "
-      "of data, tensor, pipeline, schedule, chunks, "
-      "micro_batches, sequence_parallel, recompute, shard" },
+      "plan: layout: unknown member 'dat', did you mean data?" },
     { LLAMA, "full:2", "'layout':{'tensor':2,'shard':'optimizer'}",
       "plan: layout: shard 'optimizer' needs replicas, expected data above 1" },
     { LLAMA, "full:2", "'layout':[2]", "plan: layout: expected an object, not an array" },
