@@ -89,8 +89,9 @@ struct hypar_explored {
     double step_s, compute_s, comm_s;
     double comm_bytes; /* the paper's count: both directions, every group of every level */
     double energy_j;
-    double state_bytes; /* parameters, gradients, optimizer state of one device */
-    bool fits;          /* ... into the memory of the smallest */
+    struct hypar_energy energy; /* what that is made of, if simulated; else zeros */
+    double state_bytes;         /* parameters, gradients, optimizer state of one device */
+    bool fits;                  /* ... into the memory of the smallest */
 };
 
 /* One machine of the exploration. */
@@ -206,8 +207,12 @@ struct hypar_sweep_point {
     int64_t micro_batches;
     bool simulated; /* else the figures are in closed form: simulating takes long */
     double step_s, samples_per_s, mfu;
-    double comm_bytes, energy_j;      /* of a step: each byte sent once; energy 0: neither is
-                                         known, where the planner has no closed form of them */
+    /* Of a step: each byte sent once; INFINITY: not known, where the planner has no closed form
+     * of it, or operations are not. */
+    double comm_bytes, energy_j;
+    bool counted; /* both are sums over all tasks, also where the step is extrapolated; else
+                     they are in closed form */
+    struct hypar_energy energy;       /* what energy_j is made of, if counted */
     double memory_bytes, limit_bytes; /* of the fullest device; 0: not known */
     bool best; /* of all points that fit: the most samples a second for a device, or the least
                   bytes or energy a sample, as the objective has it */

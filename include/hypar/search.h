@@ -223,6 +223,9 @@ struct hypar_part {
     int devices, all_devices; /* that were simulated; that do something */
     int fullest_device;
     double need_bytes, has_bytes; /* of it, without the framework */
+    /* Of all devices and micro-batches, as in struct hypar_sim_summary: */
+    double comm_bytes, link_bytes;
+    struct hypar_energy energy;
 };
 
 /* How hypar_search_largest() came to its batch. */

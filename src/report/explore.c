@@ -9,6 +9,7 @@
 #include "report/axes.h"
 #include "report/columns.h"
 #include "report/csv.h"
+#include "report/energy.h"
 #include "report/put.h"
 
 /* Longer ones are left to JSON and CSV; of several machines there are many rows, so that none
@@ -339,6 +340,12 @@ static void exploration_text(FILE *to, const struct hypar_exploration *e)
     hp_arena_free(&arena);
 }
 
+/* What it is made of; NULL: not known, it is in closed form. */
+static const struct hypar_energy *energy_parts(const struct hypar_explored *cost)
+{
+    return hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL;
+}
+
 /* JSON -------------------------------------------------------------------------------- */
 
 static void put_choice(struct json_writer *w, const struct hypar_explore_site *site,
@@ -355,6 +362,7 @@ static void put_choice(struct json_writer *w, const struct hypar_explore_site *s
     hp_json_put_number(w, "speedup", site->one_device_s / c->cost.step_s);
     hp_json_put_number(w, "comm_bytes", c->cost.comm_bytes);
     hp_json_put_number(w, "energy_j", c->cost.energy_j);
+    hp_put_energy(w, energy_parts(&c->cost));
     hp_json_put_number(w, "state_bytes", c->cost.state_bytes);
     hp_json_put_bool(w, "fits", c->cost.fits);
     if (site->n_points)
@@ -441,6 +449,7 @@ static void csv_line(struct explored_csv *table, const struct hypar_explore_site
         hp_csv_known(csv, !isnan(figures[i]), figures[i]);
     hp_csv_number(csv, cost->fits);
     hp_csv_plain(csv, table->cost);
+    hp_csv_energy(csv, energy_parts(cost));
     hp_axes_csv(&table->axes, &(struct axes_place){ site->shape, site->value }, csv);
     hp_csv_end(csv);
 }
@@ -452,6 +461,7 @@ void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
                                   .cost = costs[hypar_exploration_options(e).cost].word };
     hp_csv_words(&table.csv, "machine devices choice levels step_s compute_s comm_s gain "
                              "speedup comm_bytes energy_j state_bytes fits cost");
+    hp_csv_energy_heading(&table.csv);
     hp_axes_csv_heading(&table.axes, &table.csv);
     hp_csv_end(&table.csv);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {

@@ -118,6 +118,9 @@ static void put_part(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_number(w, "error_s", part.error_s);
     hp_json_put_number(w, "samples_per_s", p.samples_per_s);
     hp_json_put_known(w, "mfu", is_counted(found), p.mfu);
+    hp_json_put_number(w, "comm_bytes", part.comm_bytes);
+    hp_json_put_number(w, "link_bytes", part.link_bytes);
+    hp_json_put_known(w, "energy_j", is_counted(found), hypar_energy_total_j(&part.energy));
     hp_json_put_number(w, "peak_memory_bytes", part.need_bytes + framework);
     hp_json_put_number(w, "limit_bytes", part.has_bytes + framework);
     hp_json_put_number(w, "state_bytes", p.state_bytes);
@@ -194,16 +197,19 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
     double framework = hypar_found_plan(found)->framework_bytes;
     struct memory_text memory =
         hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
-    char step[32], rate[32], devices[32], all[32];
+    char step[32], rate[32], devices[32], all[32], sent[32], links[32];
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated on %s of %s devices and extrapolated to all (by about "
-        "%.1f %% off), %s samples/s, %s%s of %s of memory on the fullest device. What "
-        "is sent, and energy, are told by hypar simulate, of all devices.",
+        "%.1f %% off), %s samples/s, %s%s sent, %s on links; %s of %s of memory on the "
+        "fullest device.",
         hypar_format_quantity(step, part.step_s, HYPAR_UNIT_SECONDS),
         hp_thousands(devices, part.devices), hp_thousands(all, part.all_devices),
         100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
-        work_text(arena, found, p.mfu, 0), memory.need, memory.has);
+        work_text(arena, found, p.mfu, p.energy_j),
+        hypar_format_quantity(sent, part.comm_bytes, HYPAR_UNIT_BYTES),
+        hypar_format_quantity(links, part.link_bytes, HYPAR_UNIT_BYTES), memory.need,
+        memory.has);
 }
 
 /* What the closed form leaves out, where that is much, or where it is below the least step. */

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 #include "report/csv.h"
 #include "report/devices.h"
+#include "report/energy.h"
 #include "report/put.h"
 
 enum { MOST_ROWS = 16, MOST_LINKS = 5, MOST_TASKS = 40, BAR = 18 };
@@ -68,17 +69,6 @@ static void put_links(struct json_writer *w, const struct hypar_sim *sim, int n)
         hp_json_end_object(w);
     }
     hp_json_end_array(w);
-}
-
-static void put_energy(struct json_writer *w, const struct hypar_energy *e)
-{
-    hp_json_begin_object(w, "energy", true);
-    hp_json_put_number(w, "arithmetic_j", e->arithmetic_j);
-    hp_json_put_number(w, "sram_j", e->sram_j);
-    hp_json_put_number(w, "dram_j", e->dram_j);
-    hp_json_put_number(w, "link_j", e->link_j);
-    hp_json_put_number(w, "total_j", hypar_energy_total_j(e));
-    hp_json_end_object(w);
 }
 
 /* The tasks of a program file, as it numbers them. */
@@ -175,7 +165,7 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     put_devices(&w, sim, s.n_devices, plan);
     put_links(&w, sim, s.n_links);
     if (plan)
-        put_energy(&w, &s.energy);
+        hp_put_energy(&w, &s.energy);
     else
         put_timeline(&w, sim);
     hp_json_end_object(&w);

@@ -8,6 +8,7 @@
 #include "graph/graph.h"
 #include "report/columns.h"
 #include "report/csv.h"
+#include "report/energy.h"
 #include "report/put.h"
 #include "report/sweep.h"
 
@@ -51,6 +52,12 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
         list = last ? NULL : list + length + 1;
     }
     return *text ? text : "auto";
+}
+
+/* What a point's energy is made of; NULL: not known. */
+static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p)
+{
+    return p->planner && p->counted && isfinite(p->energy_j) ? &p->energy : NULL;
 }
 
 /* Text -------------------------------------------------------------------------------- */
@@ -145,18 +152,13 @@ static void mark(struct columns *table, struct arena *arena, const struct shape 
         hp_cell_mark(table, arena);
 }
 
-/* Is it known what a step sends, and what energy it takes? */
-static bool has_traffic(const struct hypar_sweep_point *p)
-{
-    return p->energy_j > 0;
-}
-
-static void about_cell(struct columns *table, struct arena *arena,
+/* What a step sends, or the energy that it takes. */
+static void total_cell(struct columns *table, struct arena *arena,
                        const struct hypar_sweep_point *p, double value, enum hypar_unit unit)
 {
     char text[32];
-    if (has_traffic(p))
-        hp_cell(table, arena, "%s%s", p->simulated ? "" : "~",
+    if (isfinite(value))
+        hp_cell(table, arena, "%s%s", p->counted ? "" : "~",
                 hypar_format_quantity(text, value, unit));
     else
         hp_cell(table, arena, "-");
@@ -174,9 +176,9 @@ static void figures(struct columns *table, struct arena *arena, const struct sha
         hp_cell(table, arena, "%s", hp_metric(text, hp_for_a_device(p)));
     mark(table, arena, shape, p, HYPAR_TIME);
     hp_cell(table, arena, "%.1f %%", 100 * p->mfu);
-    about_cell(table, arena, p, p->comm_bytes, HYPAR_UNIT_BYTES);
+    total_cell(table, arena, p, p->comm_bytes, HYPAR_UNIT_BYTES);
     mark(table, arena, shape, p, HYPAR_COMM);
-    about_cell(table, arena, p, p->energy_j, HYPAR_UNIT_JOULES);
+    total_cell(table, arena, p, p->energy_j, HYPAR_UNIT_JOULES);
     mark(table, arena, shape, p, HYPAR_ENERGY);
 }
 
@@ -274,12 +276,13 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                     const struct shape *shape)
 {
     const struct hypar_sweep_point *best = NULL, *most = NULL;
-    bool closed = false, large = false, micro = false;
+    bool part = false, closed = false, large = false, micro = false;
     double least = INFINITY, room = 0; /* of all points */
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         bool fits = p->verdict == HYPAR_SWEPT_FITS;
-        closed |= fits && !p->simulated;
+        part |= fits && !p->simulated;
+        closed |= fits && !p->counted;
         micro |= p->micro_batches > 1;
         large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
         if (p->limit_bytes > 0) {
@@ -294,20 +297,22 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
     if (best)
         hp_wrap(to, best_text(arena, shape, best, most), 0);
     else if (most)
-        hp_wrap(to, "The best is not known: no plan was simulated whole (--objective time).",
+        hp_wrap(to,
+                "The best is not known: all plans are too large to be simulated, even in part "
+                "(--objective time).",
                 0);
     else
         fputs("None fits.\n", to);
     if (shape->one_plan)
         hp_put_line(to, "All plans: %s.", shape->one_plan);
-    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s.%s%s",
+    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s.%s%s%s%s",
                 shape->devices ? " of all devices; each: of one" : "",
                 room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
-                closed ? " ~: as simulating takes long, the step of a part of the devices, "
-                         "extrapolated, or in closed form; sent and energy in closed form (-: "
-                         "there is none)."
-                       : "",
-                large ? " In brackets the plan that needs least." : "");
+                part ? " ~: as simulating takes long, the step of a part of the devices, "
+                       "extrapolated, or in closed form"
+                     : "",
+                closed ? "; sent and energy in closed form (-: there is none)" : "",
+                part ? "." : "", large ? " In brackets the plan that needs least." : "");
     const char *topologies =
         hp_axes_topology_note(&shape->axes, hypar_sweep_options(s).search.simulation);
     if (topologies)
@@ -398,8 +403,9 @@ static void put_point(struct json_writer *w, const struct axes *axes,
         hp_json_put_number(w, "samples_per_s", p->samples_per_s);
         hp_json_put_number(w, "samples_per_s_per_device", hp_for_a_device(p));
         hp_json_put_number(w, "mfu", p->mfu);
-        hp_json_put_known(w, "comm_bytes", has_traffic(p), p->comm_bytes);
-        hp_json_put_known(w, "energy_j", has_traffic(p), p->energy_j);
+        hp_json_put_known(w, "comm_bytes", isfinite(p->comm_bytes), p->comm_bytes);
+        hp_json_put_known(w, "energy_j", isfinite(p->energy_j), p->energy_j);
+        hp_put_energy(w, energy_parts(p));
         hp_json_put_known(w, "memory_bytes", p->memory_bytes > 0, p->memory_bytes);
         hp_json_put_known(w, "limit_bytes", p->limit_bytes > 0, p->limit_bytes);
         hp_json_put_bool(w, "best", p->best);
@@ -441,6 +447,7 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
     hp_csv_words(&csv, "machine devices batch verdict planner data tensor pipeline "
                        "micro_batches simulated step_s samples_per_s samples_per_s_per_device "
                        "mfu memory_bytes limit_bytes best why comm_bytes energy_j");
+    hp_csv_energy_heading(&csv);
     hp_axes_csv_heading(&axes, &csv);
     hp_csv_end(&csv);
     for (int i = 0; i < hypar_sweep_count(s); i++) {
@@ -465,8 +472,9 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
         hp_csv_known(&csv, p->limit_bytes > 0, p->limit_bytes);
         hp_csv_number(&csv, p->best);
         hp_csv_text(&csv, p->why.text);
-        hp_csv_known(&csv, known && has_traffic(p), p->comm_bytes);
-        hp_csv_known(&csv, known && has_traffic(p), p->energy_j);
+        hp_csv_known(&csv, known && isfinite(p->comm_bytes), p->comm_bytes);
+        hp_csv_known(&csv, known && isfinite(p->energy_j), p->energy_j);
+        hp_csv_energy(&csv, energy_parts(p));
         hp_axes_csv(&axes, &place, &csv);
         hp_csv_end(&csv);
     }

@@ -65,6 +65,9 @@ void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
         .fullest_device = r->memory.device,
         .need_bytes = r->memory.need,
         .has_bytes = r->memory.has,
+        .comm_bytes = r->totals.comm_bytes,
+        .link_bytes = r->totals.link_bytes,
+        .energy = r->totals.energy,
     };
     found->info.not_simulated = hp_arena_printf(
         &found->arena, "a step of %lld tasks takes long", (long long)r->all_instances);
@@ -73,12 +76,15 @@ void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
 void hp_predict_part(struct hypar_found *found)
 {
     struct hypar_prediction *p = &found->prediction;
-    double step_s = found->info.part.step_s;
+    const struct hypar_part *part = &found->info.part;
+    double step_s = part->step_s;
     if (!(step_s > 0))
         return;
     p->samples_per_s *= p->step_s / step_s;
     p->mfu *= p->step_s / step_s;
     p->step_s = step_s;
+    p->comm_bytes = part->comm_bytes;
+    p->energy_j = hypar_energy_total_j(&part->energy);
 }
 
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,

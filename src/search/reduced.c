@@ -169,6 +169,7 @@ static enum hypar_status simulate_whole(struct reducing *r, const struct problem
     r->program = sim->program;
     note_memory(r, problem);
     r->out->step_s = s.step_s;
+    r->out->totals = (struct step_totals){ s.comm_bytes, s.link_bytes, s.energy };
     r->out->instances = r->out->all_instances = s.tasks;
     r->out->devices = r->out->all_devices = s.n_devices;
     r->out->micro_batches = r->program->iteration->n_micro;
@@ -201,6 +202,7 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
     count_all(&r);
     status = extrapolate(&r, err);
     note_memory(&r, problem);
+    out->totals = hp_step_totals(r.timing, NULL);
     hp_count_kernels(r.timing, &launch_s);
     out->step_s = fmax(out->step_s, launch_s);
     hp_timing_free(r.timing);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "sim/step_totals.h"
 #include "sim/tally.h"
 
 /* While it is simulated: how long devices compute and communicate, links carry. */
@@ -85,37 +86,7 @@ static void count_task(void *who, int task, int micro, const struct served *serv
     cover_devices(c, &block, task - timing->blocks->first[number], served);
 }
 
-/* Bytes and joules --------------------------------------------------------------------- */
-
-static void add_energy(struct hypar_energy *sum, const struct work_energy *e, double times)
-{
-    sum->arithmetic_j += times * e->arithmetic_j;
-    sum->sram_j += times * e->sram_j;
-    sum->dram_j += times * e->dram_j;
-}
-
-/* The passes of every part. */
-static void add_passes(struct hypar_sim *sim, int b, struct hypar_energy *sum)
-{
-    const struct lowering *s = sim->timing->lowering;
-    const struct training_graph *k = &s->training;
-    for (int i = 0; i < k->n_op_passes; i++) {
-        const struct part_layout *l = s->body[b].layout[k->op_pass[i].op];
-        operand_set present = hp_present(&s->graph->ops[k->op_pass[i].op]);
-        for (int part = 0; part < l->n_parts; part++) {
-            if (l->empty[part] || k->op_pass[i].resend)
-                continue;
-            struct work work =
-                hp_pass_work(l->nest, k->op_pass[i].pass, l->range + part * l->nest->n_axes,
-                             present, s->plan->precision);
-            struct work_energy e =
-                hp_work_energy(&work, hypar_machine_device(s->plan->machine, l->device[part]),
-                               s->plan->precision);
-            add_energy(sum, &e,
-                       (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches);
-        }
-    }
-}
+/* Summary ------------------------------------------------------------------------------ */
 
 /* Opaque operators: how many there are, and their share of what devices compute. */
 static void count_opaque(struct hypar_sim *sim)
@@ -150,74 +121,6 @@ static void count_opaque(struct hypar_sim *sim)
     if (busy_s > 0)
         sim->summary.opaque_share = fmin(1, opaque_s / busy_s);
 }
-
-/* How often an exchange of the tail is settled for one batch. */
-static double periods_per_step(const struct lowering *s, int exchange)
-{
-    return (double)hp_period_count(&s->iteration, hp_exchange_group(s, exchange)) /
-           s->iteration.n_batches;
-}
-
-static void add_updates(struct hypar_sim *sim, int exchange, struct hypar_energy *sum)
-{
-    const struct lowering *s = sim->timing->lowering;
-    bool norm = exchange == s->training.norm;
-    const struct update_devices *u =
-        norm ? &s->norm : hp_update_devices(sim->timing->lowering, exchange);
-    for (int i = 0; i < u->n; i++) {
-        struct work work = norm
-                               ? hp_squares_work(u->elements[i], hp_plan_gradients(s->plan))
-                               : hp_update_work(u->elements[i], s->plan->precision,
-                                                hp_plan_gradients(s->plan), s->plan->optimizer);
-        struct work_energy e =
-            hp_work_energy(&work, hypar_machine_device(s->plan->machine, u->device[i]),
-                           hp_master_precision(s->plan->precision));
-        add_energy(sum, &e, periods_per_step(s, exchange));
-    }
-}
-
-/* What the comms of an exchange put on links. */
-static void add_comms(struct hypar_sim *sim, int b, int exchange, double times)
-{
-    const struct lowering *s = sim->timing->lowering;
-    const struct pattern *p = hp_exchange_pattern(s, b, exchange);
-    struct task_costs *costs = sim->timing->costs;
-    const struct pattern_cost *cost = hp_exchange_cost(sim->timing, b, exchange);
-    for (int c = 0; c < p->n_comms; c++) {
-        const struct comm_cost *a = &cost->comm[c];
-        sim->summary.comm_bytes += times * a->sent_bytes;
-        sim->summary.link_bytes += times * a->link_bytes;
-        sim->summary.energy.link_j += times * a->link_j;
-        sim->summary.energy.dram_j += times * a->dram_j;
-        for (int i = 0; i < a->n_links; i++)
-            sim->link[a->link[i].queue - costs->n_devices].bytes += times * a->bytes_on_link[i];
-        const struct comm_message *list = cost->messages ? cost->messages[c].list : NULL;
-        for (int i = 0; list && i < a->n_tasks; i++)
-            for (int h = 0; h < a->task[i].n_holds; h++)
-                if (a->task[i].hold[h].queue >= costs->n_devices)
-                    sim->link[a->task[i].hold[h].queue - costs->n_devices].bytes +=
-                        times * list[i].message.bytes;
-    }
-}
-
-static void add_up(struct hypar_sim *sim)
-{
-    const struct lowering *s = sim->timing->lowering;
-    const struct training_graph *k = &s->training;
-    for (int b = 0; b < s->n_bodies; b++) {
-        add_passes(sim, b, &sim->summary.energy);
-        for (int d = 0; d < k->n_exchanges; d++)
-            add_comms(sim, b, d,
-                      (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches);
-    }
-    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_tail; d++) {
-        add_comms(sim, 0, d, periods_per_step(s, d));
-        if (k->exchange[d].place.grad)
-            add_updates(sim, d, &sim->summary.energy);
-    }
-}
-
-/* Summary ------------------------------------------------------------------------------ */
 
 /* Positions of a sample in a model of sequences: of the first input of ids; else 0. */
 static double positions(const struct hypar_graph *g)
@@ -373,7 +276,10 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     sim->has_timeline = timeline;
     summarise(sim, &c, length);
     count_opaque(sim);
-    add_up(sim);
+    struct step_totals totals = hp_step_totals(sim->timing, sim->link);
+    sim->summary.comm_bytes = totals.comm_bytes;
+    sim->summary.link_bytes = totals.link_bytes;
+    sim->summary.energy = totals.energy;
     hp_arena_free(&c.arena);
     return hp_check_length(length, err);
 }

@@ -139,21 +139,21 @@ $ hypar explore mlp:64-32-10 --on htree:2 --levels H1 --json
 >       "dp_s": 7.98262857142857e-05,
 >       "points": 4,
 >       "choices": [
->         {"choice": "best", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
->         {"choice": "hypar", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
->         {"choice": "dp", "step_s": 7.98262857142857e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 7.712e-05, "gain": 1, "speedup": 0.06780437521475204, "comm_bytes": 19280, "energy_j": 2.9404095999999998e-05, "state_bytes": 19280, "fits": true, "better": 2, "levels": "00"}
+>         {"choice": "best", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "energy": null, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
+>         {"choice": "hypar", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "energy": null, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
+>         {"choice": "dp", "step_s": 7.98262857142857e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 7.712e-05, "gain": 1, "speedup": 0.06780437521475204, "comm_bytes": 19280, "energy_j": 2.9404095999999998e-05, "energy": null, "state_bytes": 19280, "fits": true, "better": 2, "levels": "00"}
 >       ]
 >     }
 >   ]
 > }
 $ hypar explore lenet-c --on htree:4 --levels H1,H2 --csv $TMP/points.csv --svg $TMP/points.svg -o $TMP/out
 $ head -n 6 $TMP/points.csv
-> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost
-> "htree:4",4,best,0000/0011,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array
-> "htree:4",4,hypar,0011/0000,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array
-> "htree:4",4,dp,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array
-> "htree:4",4,0,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array
-> "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,1,array
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j
+> "htree:4",4,best,0000/0011,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,
+> "htree:4",4,hypar,0011/0000,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,
+> "htree:4",4,dp,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,
+> "htree:4",4,0,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,
+> "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,1,array,,,,
 $ wc -l < $TMP/points.csv
 > 260
 $ grep -c '<rect' $TMP/points.svg
@@ -181,11 +181,11 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 > crosses.
 > Levels of the choices: --json, --csv.
 $ cut -d, -f1-3,15- $TMP/own.csv
-> machine,devices,choice,bandwidth
-> "torus:4x4,device=npu.json",16,levels,12500000000
-> "torus:4x4,device=npu.json",16,levels,12500000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,50000000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,50000000000
+> machine,devices,choice,arithmetic_j,sram_j,dram_j,link_j,bandwidth
+> "torus:4x4,device=npu.json",16,levels,,,,,12500000000
+> "torus:4x4,device=npu.json",16,levels,,,,,12500000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,,,,,50000000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,,,,,50000000000
 $ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep hypar
 > hypar   2.21 ms  1.89     3.97    301 MB  1.78 J
 $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
@@ -231,8 +231,8 @@ $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-ene
 >     1us       640pJ dp     15.9 us    1    1.12  1.48 MB 3.81 mJ 00000/00000
 >   100us       160pJ dp      220 us    1  0.0815  1.48 MB 1.59 mJ 00000/00000
 >   100us       640pJ dp      220 us    1  0.0815  1.48 MB 3.83 mJ 00000/00000
-> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,latency,dram-energy
-> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,1e-06,1.6e-10
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,latency,dram-energy
+> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,0.00016999967840000007,0.0005470431599999995,0.0007474976000000003,0.00010179993599999998,1e-06,1.6e-10
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
 > lenet5, on torus:2x2: plans of dp or 1f1b
 >
@@ -438,9 +438,9 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner
 > Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
 > which has 16 GB. Plans: data x tensor x pipeline / micro-batches.
 $ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
-> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j
-> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924
-> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646
+> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j
+> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924,13.642135554224016,44.47527600504003,1.6220083615948797,0.14167812607999988
+> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646,27.282998219043236,88.94640128376003,2.966331396403206,0.14167812607999988
 > 16
 > 5
 $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp --json
@@ -448,8 +448,8 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp 
 >   "model": "vgg16",
 >   "planners": "dp",
 >   "points": [
->     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "comm_bytes": 7748022520, "energy_j": 61.79015922445059, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
->     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "comm_bytes": 7748022520, "energy_j": 3807.537750860336, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "comm_bytes": 7748022520, "energy_j": 61.79015922445059, "energy": {"arithmetic_j": 13.645954222438405, "sram_j": 44.48772818400002, "dram_j": 2.6633311872921683, "link_j": 0.9931456307199995, "total_j": 61.79015922445059}, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "comm_bytes": 7748022520, "energy_j": 3807.537750860336, "energy": {"arithmetic_j": 873.0203021060497, "sram_j": 2846.1686207433504, "dram_j": 87.35568238021594, "link_j": 0.9931456307199995, "total_j": 3807.537750860336}, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
 >   ]
 > }
 $ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precision bf16 --shard optimizer --recompute full
@@ -517,13 +517,30 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
 > devices, extrapolated, or in closed form; sent and energy in closed form (-:
 > there is none).
 
-What is sent, and energy, of a plan whose step alone is known are not: nothing is the best.
-$ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
-> devices  batch     step    rate  each     MFU  sent  energy   memory
->   4,096  4,096  ~131 ms  31.3 k  7.63  42.5 %     -       -  2.02 GB
+What is sent, and energy, are those of all tasks where the step is extrapolated.
+$ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy | sed -n '/energy/,$p'
+> devices  batch     step    rate  each     MFU     sent   energy    memory
+>   4,096  4,096  ~131 ms  31.3 k  7.63  42.5 %  4.08 TB  37.5 kJ*  2.02 GB
 >
-> The best is not known: no plan was simulated whole (--objective time).
-> energy in closed form (-: there is none).
+> Least energy a sample (*): 9.16 J of batch 4,096 on 4,096 devices.
+> All plans: hybrid 4096x1x1.
+> Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
+> which has 16 GB. Plans: data x tensor x pipeline. ~: as simulating takes long,
+> the step of a part of the devices, extrapolated, or in closed form.
+$ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j
+> 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404
+
+Where a plan is too large even for that they are not known: nothing is the best.
+$ hypar explore gpt2 --on torus:64x64 --batch 262144 --micro-batches 64 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
+> devices    batch     step    rate  each     MFU  sent  energy   memory
+>   4,096  262,144  ~7.57 s  34.6 k  8.45  47.1 %     -       -  1.97 GB
+>
+> The best is not known: all plans are too large to be simulated, even in part
+> closed form; sent and energy in closed form (-: there is none).
+$ hypar explore gpt2 --on torus:64x64 --batch 262144 --micro-batches 64 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j
+> 0,,,,,,
 
 Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
 $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'

@@ -600,12 +600,11 @@ $ hypar plan gpt2 --on full:8,fp16=200TFLOP/s,memory=80GB --batch 512 --precisio
 > the lower bound, as it leaves out operators that memory bounds.
 > Lower bound 651 ms (mostly arithmetic): no plan is faster; gap 9.1 %.
 
-A step that is simulated in part says where bytes and energy are to be had.
-$ hypar plan llama2-70b --on torus:16x16,memory=64GB,bandwidth=100GB/s --batch 512 --precision fp16 --planner 3d --max-tensor 1 | sed -n '/^Predicted/,/devices\.$/p'
+A step that is simulated in part has bytes and energy of all devices.
+$ hypar plan llama2-70b --on torus:16x16,memory=64GB,bandwidth=100GB/s --batch 512 --precision fp16 --planner 3d --max-tensor 1 | sed -n '/^Predicted/,/device\.$/p'
 > Predicted step 75.2 s, simulated on 1 of 256 devices and extrapolated to all (by
-> about 0.0 % off), 6.81 samples/s, 38.7 % of peak; 18.4 GB of 64 GB of memory on
-> the fullest device. What is sent, and energy, are told by hypar simulate, of all
-> devices.
+> about 0.0 % off), 6.81 samples/s, 38.7 % of peak, 5.79 MJ; 105 TB sent, 105 TB
+> on links; 18.4 GB of 64 GB of memory on the fullest device.
 
 Devices whose stage is a loss alone compute almost nothing, which is said.
 $ hypar plan lenet-c --on cluster:2x2,inter=1.25GB/s --planner zb-h1 | grep -e '^ *[01] ' -e devices

@@ -2,6 +2,7 @@
  * each batch; or over batches, where machines differ in nothing that is a number. */
 #include <hypar/report.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "base/arena.h"
@@ -70,7 +71,7 @@ static void collect(struct arena *arena, const struct hypar_sweep *s, const stru
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         double x = bars ? i : a->over_batches ? (double)p->batch : p->value[a->x].number;
         category[i] = a->axes.n ? p->shape : p->word;
-        if (p->verdict != HYPAR_SWEPT_FITS)
+        if (p->verdict != HYPAR_SWEPT_FITS || !isfinite(height_of(a, p)))
             continue;
         hp_svg_add(hp_svg_series(arena, plot, line_name(arena, a, p), n), x, height_of(a, p));
         if (p->best) {

@@ -101,7 +101,13 @@ static void add_refusal(struct hypar_exploration *e, struct site *site, int *cap
     site->choice[site->text.n_choices++] =
         (struct hypar_explore_choice){ .name = name,
                                        .levels = "",
-                                       .cost = { NAN, NAN, NAN, NAN, NAN, NAN, .fits = true },
+                                       .cost = { .step_s = NAN,
+                                                 .compute_s = NAN,
+                                                 .comm_s = NAN,
+                                                 .comm_bytes = NAN,
+                                                 .energy_j = NAN,
+                                                 .state_bytes = NAN,
+                                                 .fits = true },
                                        .why = hp_arena_strdup(&e->arena, why) };
 }
 

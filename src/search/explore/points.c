@@ -77,6 +77,7 @@ static enum hypar_status simulated_cost(struct hypar_exploration *e, const struc
                                         s.comm_s,
                                         s.step.comm_bytes,
                                         hypar_energy_total_j(&s.step.energy),
+                                        s.step.energy,
                                         .fits = s.step.fits };
         hypar_sim_free(sim);
     }

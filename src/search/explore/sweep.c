@@ -73,6 +73,26 @@ static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
 
 /* Points ---------------------------------------------------------------------------------- */
 
+/* A planner that has energy in closed form has bytes as well. Where operations are not known,
+ * neither is their energy. */
+static void weigh_totals(const struct hypar_found *found, struct hypar_sweep_point *p)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    const struct hypar_part *part = &found->info.part;
+    struct hypar_prediction closed = hypar_found_prediction(found);
+    p->counted = s || part->step_s > 0;
+    p->energy = s ? s->step.energy : part->energy;
+    p->comm_bytes = s                     ? s->step.comm_bytes
+                    : p->counted          ? part->comm_bytes
+                    : closed.energy_j > 0 ? closed.comm_bytes
+                                          : INFINITY;
+    p->energy_j = p->counted            ? hypar_energy_total_j(&p->energy)
+                  : closed.energy_j > 0 ? closed.energy_j
+                                        : INFINITY;
+    if (!(hypar_graph_flops_per_sample(found->plan->graph) > 0))
+        p->energy_j = INFINITY;
+}
+
 /* What was found, by its simulated step, or by closed form where that takes long. A plan of
  * which it cannot be told whether it fits is none. */
 static void weigh(const struct hypar_found *found, double limit_bytes,
@@ -92,8 +112,7 @@ static void weigh(const struct hypar_found *found, double limit_bytes,
     p->step_s = s ? s->step.step_s : closed.step_s;
     p->samples_per_s = s ? s->step.samples_per_s : closed.samples_per_s;
     p->mfu = s ? s->step.mfu : closed.mfu;
-    p->comm_bytes = s ? s->step.comm_bytes : closed.comm_bytes;
-    p->energy_j = s ? hypar_energy_total_j(&s->step.energy) : closed.energy_j;
+    weigh_totals(found, p);
     p->memory_bytes = fullest.peak;
     p->limit_bytes = fullest.limit;
     p->planner = found->info.planner;
@@ -103,12 +122,11 @@ static void weigh(const struct hypar_found *found, double limit_bytes,
 /* What the objective looks at: of a step, or (a step on all its devices) of a sample. */
 static double merit(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
 {
-    bool known = p->energy_j > 0;
     switch (s->options.search.objective) {
     case HYPAR_COMM:
-        return known ? p->comm_bytes : INFINITY;
+        return p->comm_bytes;
     case HYPAR_ENERGY:
-        return known ? p->energy_j : INFINITY;
+        return p->energy_j;
     default:
         return p->step_s;
     }
