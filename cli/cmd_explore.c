@@ -16,7 +16,8 @@ static const struct argp_option options[] = {
       "bandwidths of a link: 0.1GB/s,1.6Gb/s or, doubling, 1GB/s..64GB/s", 0 },
     { "sweep", OPT_SWEEP, "WORD=LIST", 0,
       "any figure of the machine's word: memory-bandwidth=1TB/s,3TB/s or, doubling, "
-      "memory-bandwidth=1TB/s..8TB/s; can be given again",
+      "memory-bandwidth=1TB/s..8TB/s; links=0.5,2: all so many times as fast; can be given "
+      "again",
       0 },
     { "planner", OPT_PLANNER, "LIST", 0,
       "planners to compare; the first fills in what is not explored (hypar,dp); of several "
@@ -216,7 +217,11 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
 
 /* Plans ----------------------------------------------------------------------------------- */
 
-enum { DEFAULT_BUDGET_S = 300 };
+static double budget_s(const struct args *args)
+{
+    enum { DEFAULT_BUDGET_S = 300 };
+    return args->budget_s > 0 ? args->budget_s : DEFAULT_BUDGET_S;
+}
 
 static enum hypar_status read_with(void *who, int64_t batch, struct hypar_graph **out,
                                    struct hypar_error *err)
@@ -245,6 +250,18 @@ static void note_unfinished(const struct args *args, const struct hypar_sweep *p
     opt_note_interrupted(args, "only the points that were done by then have plans");
 }
 
+/* Nothing was done in time: what the library says of a search that was told to stop does not
+ * say by what. */
+static void say_out_of_time(const struct args *args, struct hypar_error *err)
+{
+    char budget[32];
+    snprintf(err->text, sizeof err->text,
+             "explore: --budget of %s%s was over before the first plan was found, expected a "
+             "longer one, a faster planner or a smaller machine",
+             hypar_format_quantity(budget, budget_s(args), HYPAR_UNIT_DURATION),
+             args->budget_s > 0 ? "" : " (the default)");
+}
+
 /* The answer is no if no plan fits anywhere. */
 static enum hypar_status judge(const struct hypar_sweep *plans, struct hypar_error *err)
 {
@@ -270,11 +287,13 @@ static enum hypar_status search_plans(const struct args *args,
         fputs("hypar: searching and simulating ...\r", stderr);
     how->progress = patience ? show_done : NULL;
     how->search.stop = opt_stop_on_signals();
-    opt_stop_after(args->budget_s > 0 ? args->budget_s : DEFAULT_BUDGET_S);
+    opt_stop_after(budget_s(args));
     enum hypar_status status = hypar_sweep(&plans, &batches, machine, how, err);
     opt_end_on_signals();
     if (patience)
         fputs("\r\033[K", stderr);
+    if (status == HYPAR_INFEASIBLE && opt_out_of_time())
+        say_out_of_time(args, err);
     if (status != HYPAR_OK)
         return status;
     note_unfinished(args, plans);

@@ -291,6 +291,7 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
                : value->kind == SECONDS ? HYPAR_UNIT_SECONDS
                                         : HYPAR_UNIT_DURATION;
         if (!hypar_parse_quantity(text, unit, &number) ||
+            (unit == HYPAR_UNIT_BYTES && hypar_lacks_unit(text, unit)) ||
             (number <= 0 && value->key != OPT_TRACE_FROM)) { /* which may be the beginning */
             opt_usage(parse->err, "%s: '%s' is not %s", value->name, text,
                       hypar_unit_text(unit));

@@ -91,7 +91,8 @@ struct hypar_explored {
     double energy_j;
     struct hypar_energy energy; /* what that is made of, if simulated; else zeros */
     double state_bytes;         /* parameters, gradients, optimizer state of one device */
-    bool fits;                  /* ... into the memory of the smallest */
+    double need_bytes; /* of memory: all that is held, if simulated, else state_bytes */
+    bool fits;         /* ... into that of the fullest device, or of the smallest */
 };
 
 /* One machine of the exploration. */

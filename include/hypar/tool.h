@@ -79,6 +79,10 @@ enum hypar_unit {
 /* Parse the whole of `text`; false unless it is a finite, non-negative number of that unit. */
 HYPAR_API bool hypar_parse_quantity(const char *text, enum hypar_unit unit, double *out);
 
+/* Is it a bare number that nobody means in bytes, bytes a second, operations a second, seconds
+ * of a latency or joules of an access: 8 of memory, 2 of a latency? Its unit was forgotten. */
+HYPAR_API bool hypar_lacks_unit(const char *text, enum hypar_unit unit);
+
 /* Write `value` with three significant digits and a fitting unit ("12.5 GB/s") into `buffer`,
  * which holds at least 32 bytes; returns `buffer`. */
 HYPAR_API char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit);

@@ -92,6 +92,25 @@ bool hypar_parse_quantity(const char *text, enum hypar_unit unit, double *out)
     return true;
 }
 
+bool hypar_lacks_unit(const char *text, enum hypar_unit unit)
+{
+    double value;
+    size_t n = hp_number_read(text, &value);
+    if (n == 0 || text[n] || value == 0)
+        return false;
+    switch (unit) {
+    case HYPAR_UNIT_BYTES:
+    case HYPAR_UNIT_BANDWIDTH:
+    case HYPAR_UNIT_RATE:
+        return value < 1000;
+    case HYPAR_UNIT_SECONDS:
+    case HYPAR_UNIT_JOULES:
+        return value >= 1;
+    default:
+        return false;
+    }
+}
+
 static bool is_unit(enum hypar_unit unit)
 {
     return (int)unit >= 0 && (size_t)unit < sizeof dimensions / sizeof *dimensions;

@@ -1,7 +1,10 @@
 /* Machines that are like another: the first of its nodes, or links of another bandwidth. */
 #include "machine/machine.h"
 
+#include <math.h>
 #include <string.h>
+
+#include "machine/network.h"
 
 /* What a part can have fewer of with its devices keeping their numbers: nodes, rows of a grid,
  * leaves. */
@@ -53,7 +56,7 @@ static void keep_rows(struct part *part, int rows)
     part->n_devices = each * rows_of(part);
 }
 
-static void scale_links(struct part *part, double factor)
+void hp_part_scale_links(struct part *part, double factor)
 {
     static const enum option links[] = { OPTION_BANDWIDTH, OPTION_INTRA, OPTION_INTER };
     for (int i = 0; i < 3; i++)
@@ -81,7 +84,7 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
     for (int p = 0; p < machine->n_parts && rows > 0; p++) {
         parts[n] = machine->parts[p];
         keep_rows(&parts[n], rows);
-        scale_links(&parts[n], links);
+        hp_part_scale_links(&parts[n], links);
         rows -= rows_of(&machine->parts[p]);
         n++;
     }
@@ -112,6 +115,91 @@ enum hypar_status hp_machine_scaled(struct hypar_machine **out,
     }
     if (status == HYPAR_OK)
         status = hp_machine_from_parts(out, parts, machine->n_parts, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
+/* The figure of a link that an option sets; NULL: none. */
+static double *link_figure(struct hypar_link *link, enum option option)
+{
+    return option == OPTION_BANDWIDTH ? &link->bytes_per_s
+           : option == OPTION_LATENCY ? &link->latency_s
+           : option == OPTION_ENERGY  ? &link->energy_j_per_bit
+                                      : NULL;
+}
+
+static enum hypar_status set_links(struct hypar_link *link, int n, enum option option,
+                                   double value, struct hypar_error *err)
+{
+    const char *name = hp_machine_options[option].text.name;
+    double first = 0;
+    for (int i = 0; i < n; i++) {
+        double *figure = link_figure(&link[i], option);
+        if (!figure)
+            return hp_fail(err, HYPAR_INVALID,
+                           "%s is no figure of links one by one, expected bandwidth, latency "
+                           "or energy",
+                           name);
+        first = i ? first : *figure;
+        if (*figure != first)
+            return hp_fail(err, HYPAR_INVALID,
+                           "%s: links 0 and %d differ in it, expected links that are alike, or "
+                           "links=0.5,2: all so many times as fast",
+                           name, i);
+    }
+    for (int i = 0; i < n; i++)
+        *link_figure(&link[i], option) = value;
+    return HYPAR_OK;
+}
+
+static enum hypar_status set_network(struct device_run *runs, int n_runs,
+                                     struct hypar_link *link, int n_links,
+                                     const double value[OPTION_COUNT], struct hypar_error *err)
+{
+    struct part any = { .topology = &hp_explicit };
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        if (isnan(value[o]))
+            continue;
+        TRY(hp_option_check(&any, (enum option)o, value[o], err));
+        if (hp_machine_options[o].scope != SCOPE_DEVICE) {
+            TRY(set_links(link, n_links, (enum option)o, value[o], err));
+            continue;
+        }
+        for (int r = 0; r < n_runs; r++) {
+            hp_device_set(&runs[r].device, (enum option)o, value[o]);
+            runs[r].assumed &= ~(UINT64_C(1) << o);
+        }
+    }
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_network_with(struct hypar_machine **out,
+                                  const struct hypar_machine *machine,
+                                  const double value[OPTION_COUNT], double links,
+                                  struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    int n_runs = machine->n_runs, n_links = machine->n_links;
+    struct device_run *runs = NEW(&arena, struct device_run, n_runs);
+    struct hypar_link *link = NEW(&arena, struct hypar_link, n_links), *to;
+    memcpy(runs, machine->runs, (size_t)n_runs * sizeof *runs);
+    for (int i = 0; i < n_links; i++)
+        link[i] = hypar_machine_link(machine, i);
+    enum hypar_status status = set_network(runs, n_runs, link, n_links, value, err);
+    *out = NULL;
+    if (status == HYPAR_OK) {
+        *out =
+            hp_network_new(runs, n_runs, machine->n_devices, machine->n_switches, n_links, &to);
+        for (int i = 0; i < n_links; i++) {
+            to[i] = link[i];
+            to[i].bytes_per_s *= links;
+        }
+        status = hp_network_finish(*out, err);
+    }
+    if (status != HYPAR_OK) {
+        hypar_machine_free(*out);
+        *out = NULL;
+    }
     hp_arena_free(&arena);
     return status;
 }

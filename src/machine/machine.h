@@ -187,6 +187,15 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
 enum hypar_status hp_machine_scaled(struct hypar_machine **out,
                                     const struct hypar_machine *machine, const char *device,
                                     const double factor[OPTION_COUNT], struct hypar_error *err);
+/* ... of explicit nodes and links with the values that are not NAN, of all devices and links,
+ * whose bandwidths are then `links` times as high. HYPAR_INVALID for a figure of links that
+ * they differ in, or that they do not have. */
+enum hypar_status hp_network_with(struct hypar_machine **out,
+                                  const struct hypar_machine *machine,
+                                  const double value[OPTION_COUNT], double links,
+                                  struct hypar_error *err);
+/* A part whose links are so many times as fast. */
+void hp_part_scale_links(struct part *part, double links);
 /* Rows: nodes of all clusters, lines of a grid, leaves of a tree; 0 of explicit nodes. */
 int hp_machine_rows(const struct hypar_machine *machine);
 /* The node of a device; of a machine that has none, all are on one. */
@@ -234,6 +243,10 @@ void hp_part_begin(struct part *part, const struct topology *topology, struct ar
 bool hp_option_applies(const struct part *part, enum option option);
 /* The value the option has when nothing sets it; NAN when there is none. */
 double hp_option_default(const struct part *part, enum option option);
+/* What an option is said to be; false: that is no such quantity, or it lacks its unit. */
+bool hp_option_read(enum option option, const char *text, double *value);
+/* A figure of a device, which is one of its own. */
+void hp_device_set(struct hypar_device *device, enum option option, double value);
 /* Is `value` one the option can have? Else say which. */
 enum hypar_status hp_option_check(const struct part *part, enum option option, double value,
                                   struct hypar_error *err);

@@ -277,6 +277,12 @@ double hp_option_default(const struct part *part, enum option option)
     }
 }
 
+bool hp_option_read(enum option option, const char *text, double *value)
+{
+    enum hypar_unit unit = hp_machine_options[option].unit;
+    return !hypar_lacks_unit(text, unit) && hypar_parse_quantity(text, unit, value);
+}
+
 enum hypar_status hp_option_check(const struct part *part, enum option option, double value,
                                   struct hypar_error *err)
 {
@@ -308,6 +314,14 @@ enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
             part->assumed |= UINT64_C(1) << o;
     }
     return HYPAR_OK;
+}
+
+void hp_device_set(struct hypar_device *device, enum option option, double value)
+{
+    if (option == OPTION_MEMORY)
+        device->memory_bytes = (int64_t)value;
+    else
+        *device_figure(device, option) = value;
 }
 
 struct hypar_device hp_part_device(const struct part *part)

@@ -49,7 +49,7 @@ static enum hypar_status set_option(struct part *part, enum option option, const
     double value;
     if (!isnan(part->value[option]))
         return hp_fail(err, HYPAR_INVALID, "%s is given twice", row->text.name);
-    if (!hypar_parse_quantity(text, row->unit, &value))
+    if (!hp_option_read(option, text, &value))
         return hp_fail(err, HYPAR_SYNTAX, "%s is '%.40s', expected %s", row->text.name, text,
                        hypar_unit_text(row->unit));
     TRY(hp_option_check(part, option, value, err));

@@ -166,7 +166,10 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
         hp_cell(table, arena, "%s",
                 site->n_points ? hp_thousands(buffer, (long long)c->better) : "");
     if (shape->fits)
-        hp_cell(table, arena, "%s", c->cost.fits ? "fits" : "too little");
+        hp_cell(table, arena, "%s%s", c->cost.fits ? "fits" : "needs ",
+                c->cost.fits
+                    ? ""
+                    : hypar_format_quantity(buffer, c->cost.need_bytes, HYPAR_UNIT_BYTES));
     if (shape->levels)
         hp_cell(table, arena, "%s", c->levels);
 }

@@ -97,6 +97,28 @@ static void reads_what_people_write(void **state)
     }
 }
 
+static void knows_what_lacks_a_unit(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum hypar_unit unit;
+        bool lacks;
+    } rows[] = {
+        { "8", HYPAR_UNIT_BYTES, true },      { "8B", HYPAR_UNIT_BYTES, false },
+        { "0", HYPAR_UNIT_BYTES, false },     { "16e9", HYPAR_UNIT_BYTES, false },
+        { "25", HYPAR_UNIT_BANDWIDTH, true }, { "25e9", HYPAR_UNIT_BANDWIDTH, false },
+        { "15.7", HYPAR_UNIT_RATE, true },    { "15.7T", HYPAR_UNIT_RATE, false },
+        { "2", HYPAR_UNIT_SECONDS, true },    { "2e-6", HYPAR_UNIT_SECONDS, false },
+        { "640", HYPAR_UNIT_JOULES, true },   { "640e-12", HYPAR_UNIT_JOULES, false },
+        { "8", HYPAR_UNIT_COUNT, false },     { "30", HYPAR_UNIT_DURATION, false },
+        { "eight", HYPAR_UNIT_BYTES, false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if (hypar_lacks_unit(rows[i].text, rows[i].unit) != rows[i].lacks)
+            fail_msg("'%s'", rows[i].text);
+}
+
 static void every_unit_is_read_and_printed(void **state)
 {
     (void)state;
@@ -216,6 +238,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reads_what_people_write),
+        cmocka_unit_test(knows_what_lacks_a_unit),
         cmocka_unit_test(every_unit_is_read_and_printed),
         cmocka_unit_test(what_is_printed_reads_back),
         cmocka_unit_test(numbers_are_exact_and_short),

@@ -245,7 +245,7 @@ $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objectiv
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline.
 $ hypar explore lenet5 --on torus:2x2 --sweep frob=1
-> hypar: sweep: unknown option 'frob', expected one with a number that 'hypar machines' lists, such as memory-bandwidth
+> hypar: sweep: unknown option 'frob', expected one with a number that 'hypar machines' lists, such as memory-bandwidth, or links
 ? 2
 $ hypar explore lenet5 --on torus:2x2 --sweep latency
 > hypar: sweep: 'latency', expected an option of a machine and its values such as latency=1us,2us
@@ -565,3 +565,23 @@ $ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s | grep -e '/s
 >     2GB/s  dp      651 ms     1     2.29   7.44 GB   116 J
 > Levels, on all machines alike: hypar 00000000111/00000000111/00000000111, dp
 > 00000000000/00000000000/00000000000.
+
+Machines of links one by one are swept, too: figures of their devices, and how fast their links are.
+$ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp --sweep links=0.05,1 --sweep memory=1GB,16GB
+> vgg16, batch 64: 4 machines like examples/machines/dgx1-v100.json
+>
+> links  memory  choice    step  gain  speedup  exchange  energy  memory
+>  0.05     1GB  dp      421 ms     1     1.87   7.75 GB  61.4 J  needs 1.61 GB
+>  0.05    16GB  dp      421 ms     1     1.87   7.75 GB  61.4 J  fits
+>     1     1GB  dp      101 ms     1      7.8   7.75 GB  61.4 J  needs 1.61 GB
+>     1    16GB  dp      101 ms     1      7.8   7.75 GB  61.4 J  fits
+>
+> Gain over data parallel, speedup over one device.
+> Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
+> them.
+> Levels, on all machines alike: dp
+> 0000000000000000/0000000000000000/0000000000000000.
+$ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp,hybrid --sweep fp32=8TFLOP/s,16TFLOP/s --csv - | cut -d, -f 1-5,15-17,25-
+> machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,fp32
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,8000000000000
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,16000000000000

@@ -290,8 +290,14 @@ static const struct {
       "examples/machines/dgx1-v100.json",
       { .bandwidths = "1GB/s" },
       HYPAR_INVALID,
-      "a machine of devices and links one by one has one size and one set of figures, "
-      "expected a topology such as torus:4x4, with device=FILE for a device of one's own" },
+      "sweep: bandwidth: links 0 and 2 differ in it, expected links that are alike, or "
+      "links=0.5,2: all so many times as fast" },
+    { "lenet-c",
+      "examples/machines/dgx1-v100.json",
+      { .devices = "4" },
+      HYPAR_INVALID,
+      "a machine of devices and links one by one has one size and topology, expected one such "
+      "as torus:4x4, or figures (--sweep)" },
     { "lenet-c",
       "htree:4",
       { .topologies = "local" },

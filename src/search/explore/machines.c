@@ -7,7 +7,7 @@
 #include "search/explore/explore.h"
 
 /* One thing that varies, and its values. */
-enum kind { VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_OPTION };
+enum kind { VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_LINKS, VARIES_OPTION };
 
 struct list {
     enum kind kind;
@@ -21,6 +21,7 @@ struct list {
 struct variation {
     struct arena *arena;
     const struct hypar_machine *machine;
+    const char *name; /* of it */
     int n_lists, capacity;
     struct list *list;
 };
@@ -99,12 +100,12 @@ static enum hypar_status read_topologies(struct variation *v, const char *text,
     return HYPAR_OK;
 }
 
-static enum hypar_status read_value(const char *what, const char *text, enum hypar_unit unit,
+static enum hypar_status read_value(const char *what, const char *text, enum option option,
                                     double *out, struct hypar_error *err)
 {
-    if (!hypar_parse_quantity(text, unit, out))
+    if (!hp_option_read(option, text, out))
         return hp_fail(err, HYPAR_INVALID, "%s: '%.40s' is not %s", what, text,
-                       hypar_unit_text(unit));
+                       hypar_unit_text(hp_machine_options[option].unit));
     return HYPAR_OK;
 }
 
@@ -115,16 +116,27 @@ static void add_value(struct variation *v, struct list *list, const char *text, 
     list->value[list->n++] = (struct hypar_explore_value){ text, number };
 }
 
+/* What an item of a list is: a figure of the option; of links, how many times as fast. */
+static enum hypar_status read_item(const char *what, const char *text, const struct list *list,
+                                   double *out, struct hypar_error *err)
+{
+    if (list->kind == VARIES_OPTION)
+        return read_value(what, text, list->option, out, err);
+    if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, out) || !(*out >= 1e-6 && *out <= 1e6))
+        return hp_fail(err, HYPAR_INVALID,
+                       "%s: '%.40s', expected how many times as fast, such as 0.5", what, text);
+    return HYPAR_OK;
+}
+
 /* "2GB/s..8GB/s" is 2GB/s, 4GB/s, 8GB/s, in the unit of the first. */
 static enum hypar_status read_range(struct variation *v, const char *what, const char *low,
                                     const char *high, struct list *list,
                                     struct hypar_error *err)
 {
-    enum hypar_unit unit = hp_machine_options[list->option].unit;
     char text[NUMBER_TEXT_BYTES];
     double first, last, number;
-    TRY(read_value(what, low, unit, &first, err));
-    TRY(read_value(what, high, unit, &last, err));
+    TRY(read_item(what, low, list, &first, err));
+    TRY(read_item(what, high, list, &last, err));
     if (!(first > 0) || last < first)
         return hp_fail(err, HYPAR_USAGE,
                        "%s: %.20s..%.20s, expected a value above 0 and a higher one", what, low,
@@ -138,8 +150,9 @@ static enum hypar_status read_range(struct variation *v, const char *what, const
     return HYPAR_OK;
 }
 
-static enum hypar_status read_values(struct variation *v, const char *what, enum option option,
-                                     const char *text, struct hypar_error *err)
+static enum hypar_status read_values(struct variation *v, const char *what, enum kind kind,
+                                     enum option option, const char *text,
+                                     struct hypar_error *err)
 {
     char **item;
     int n;
@@ -147,7 +160,7 @@ static enum hypar_status read_values(struct variation *v, const char *what, enum
     TRY(hp_explore_list(v->arena, what, text, &item, &n, err));
     if (!n)
         return HYPAR_OK;
-    struct list *list = add_list(v, VARIES_OPTION, option, 0);
+    struct list *list = add_list(v, kind, option, 0);
     for (int i = 0; i < n; i++) {
         char *dots = strstr(item[i], "..");
         if (dots) {
@@ -155,13 +168,25 @@ static enum hypar_status read_values(struct variation *v, const char *what, enum
             TRY(read_range(v, what, item[i], dots + 2, list, err));
             continue;
         }
-        TRY(read_value(what, item[i], hp_machine_options[option].unit, &number, err));
+        TRY(read_item(what, item[i], list, &number, err));
         add_value(v, list, item[i], number);
     }
     return HYPAR_OK;
 }
 
-/* "latency=1us,2us": any option of a machine's word. */
+/* Options and links are varied once. */
+static enum hypar_status read_named(struct variation *v, const char *name, enum kind kind,
+                                    enum option option, const char *text,
+                                    struct hypar_error *err)
+{
+    for (int l = 0; l < v->n_lists; l++)
+        if (v->list[l].kind == kind && v->list[l].option == option)
+            return hp_fail(err, HYPAR_USAGE, "sweep: %s is given twice", name);
+    return read_values(v, hp_arena_printf(v->arena, "sweep: %s", name), kind, option, text,
+                       err);
+}
+
+/* "latency=1us,2us": any option of a machine's word; or "links=0.5,2". */
 static enum hypar_status read_sweep(struct variation *v, const char *text,
                                     struct hypar_error *err)
 {
@@ -173,16 +198,13 @@ static enum hypar_status read_sweep(struct variation *v, const char *text,
                        text);
     const char *name = hp_arena_strndup(v->arena, text, length);
     for (int o = 0; o < OPTION_COUNT; o++)
-        if (strcmp(hp_machine_options[o].text.name, name) == 0) {
-            for (int l = 0; l < v->n_lists; l++)
-                if (v->list[l].kind == VARIES_OPTION && v->list[l].option == (enum option)o)
-                    return hp_fail(err, HYPAR_USAGE, "sweep: %s is given twice", name);
-            return read_values(v, hp_arena_printf(v->arena, "sweep: %s", name), (enum option)o,
-                               text + length + 1, err);
-        }
+        if (strcmp(hp_machine_options[o].text.name, name) == 0)
+            return read_named(v, name, VARIES_OPTION, (enum option)o, text + length + 1, err);
+    if (strcmp(name, "links") == 0)
+        return read_named(v, name, VARIES_LINKS, OPTION_COUNT, text + length + 1, err);
     return hp_fail(err, HYPAR_USAGE,
                    "sweep: unknown option '%.40s', expected one with a number that 'hypar "
-                   "machines' lists, such as memory-bandwidth",
+                   "machines' lists, such as memory-bandwidth, or links",
                    name);
 }
 
@@ -206,7 +228,7 @@ static enum hypar_status read_lists(struct variation *v, const struct machine_li
                                     struct hypar_error *err)
 {
     TRY(read_topologies(v, lists->topologies, err));
-    TRY(read_values(v, "bandwidths", OPTION_BANDWIDTH, lists->bandwidths, err));
+    TRY(read_values(v, "bandwidths", VARIES_OPTION, OPTION_BANDWIDTH, lists->bandwidths, err));
     for (int i = 0; i < lists->n_sweeps; i++)
         TRY(read_sweep(v, lists->sweeps[i], err));
     return read_sizes(v, lists->devices, err);
@@ -216,21 +238,22 @@ static enum hypar_status read_lists(struct variation *v, const struct machine_li
 static enum hypar_status check_machine(const struct variation *v, struct hypar_error *err)
 {
     const struct hypar_machine *machine = v->machine;
-    if (machine->n_parts == 0)
-        return hp_fail(err, HYPAR_INVALID,
-                       "a machine of devices and links one by one has one size and one set of "
-                       "figures, expected a topology such as torus:4x4, with device=FILE for a "
-                       "device of one's own");
-    if (!machine->topology->default_device)
+    if (machine->n_parts > 0 && !machine->topology->default_device)
         return hp_fail(err, HYPAR_INVALID,
                        "%s is this computer's own, expected a topology such as torus:4x4",
                        machine->topology->text.name);
     for (int l = 0; l < v->n_lists; l++)
-        if (machine->n_parts > 1 && v->list[l].kind != VARIES_OPTION)
-            return hp_fail(err, HYPAR_INVALID,
-                           "other sizes and topologies need a machine of one part, this one "
-                           "has %d; its bandwidths and other figures can be varied",
-                           machine->n_parts);
+        if (machine->n_parts != 1 &&
+            (v->list[l].kind == VARIES_TOPOLOGY || v->list[l].kind == VARIES_DEVICES))
+            return machine->n_parts
+                       ? hp_fail(err, HYPAR_INVALID,
+                                 "other sizes and topologies need a machine of one part, this "
+                                 "one has %d; its bandwidths and other figures can be varied",
+                                 machine->n_parts)
+                       : hp_fail(err, HYPAR_INVALID,
+                                 "a machine of devices and links one by one has one size and "
+                                 "topology, expected one such as torus:4x4, or figures "
+                                 "(--sweep)");
     return HYPAR_OK;
 }
 
@@ -352,6 +375,29 @@ static void find_values(const struct variation *v, int i, int *at)
     }
 }
 
+/* How many times as fast links are. */
+static double links_of(const struct variation *v, const int *at)
+{
+    double times = 1;
+    for (int l = 0; l < v->n_lists; l++)
+        if (v->list[l].kind == VARIES_LINKS)
+            times = v->list[l].value[at[l]].number;
+    return times;
+}
+
+/* Devices and links one by one, with other figures. */
+static enum hypar_status change_network(const struct variation *v, const int *at,
+                                        struct hypar_machine **out, struct hypar_error *err)
+{
+    double value[OPTION_COUNT];
+    for (int o = 0; o < OPTION_COUNT; o++)
+        value[o] = NAN;
+    for (int l = 0; l < v->n_lists; l++)
+        if (v->list[l].kind == VARIES_OPTION)
+            value[v->list[l].option] = v->list[l].value[at[l]].number;
+    return hp_in(err, hp_network_with(out, v->machine, value, links_of(v, at), err), "sweep");
+}
+
 /* Topology and size first, as figures depend on them. */
 static enum hypar_status change(const struct variation *v, const int *at, struct part *part,
                                 struct hypar_error *err)
@@ -371,6 +417,7 @@ static enum hypar_status change(const struct variation *v, const int *at, struct
     for (int l = 0; l < v->n_lists; l++)
         if (v->list[l].kind == VARIES_OPTION)
             TRY(set_option(part, v->list[l].option, v->list[l].value[at[l]].number, err));
+    hp_part_scale_links(part, links_of(v, at));
     return HYPAR_OK;
 }
 
@@ -400,6 +447,9 @@ static void add_axes(const struct variation *v, struct explored_machines *all)
         if (list->kind == VARIES_OPTION) {
             all->axis[l].name = hp_machine_options[list->option].text.name;
             all->axis[l].unit = hp_machine_options[list->option].unit;
+        } else if (list->kind == VARIES_LINKS) {
+            all->axis[l].name = "links";
+            all->axis[l].unit = HYPAR_UNIT_COUNT;
         } else {
             all->axis[l].name = list->kind == VARIES_TOPOLOGY ? "topology" : "devices";
             all->axis[l].shapes = true;
@@ -421,10 +471,11 @@ static enum hypar_status make_machine(const struct variation *v, int i,
     }
     for (int l = 0; l < v->n_lists; l++)
         value[l] = v->list[l].value[at[l]];
-    TRY(hp_machine_from_parts(&out->own, parts, v->machine->n_parts, err));
+    TRY(v->machine->n_parts ? hp_machine_from_parts(&out->own, parts, v->machine->n_parts, err)
+                            : change_network(v, at, &out->own, err));
     out->machine = out->own;
     out->shape = shape_text(v->arena, out->own);
-    out->word = hp_machine_full_word(v->arena, out->own);
+    out->word = out->shape ? hp_machine_full_word(v->arena, out->own) : v->name;
     if (!out->word) /* it would be too long */
         out->word = out->shape;
     out->value = value;
@@ -455,6 +506,7 @@ enum hypar_status hp_explore_machines(struct arena *arena, const struct hypar_ma
     const char *name = lists->machine ? lists->machine : hypar_machine_word(machine);
     *all = (struct explored_machines){ .name = hp_arena_strdup(arena,
                                                                name ? name : "the machine") };
+    v.name = all->name;
     TRY(read_lists(&v, lists, err));
     add_axes(&v, all);
     if (v.n_lists) {

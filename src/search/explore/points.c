@@ -78,6 +78,7 @@ static enum hypar_status simulated_cost(struct hypar_exploration *e, const struc
                                         s.step.comm_bytes,
                                         hypar_energy_total_j(&s.step.energy),
                                         s.step.energy,
+                                        .need_bytes = s.fullest.peak,
                                         .fits = s.step.fits };
         hypar_sim_free(sim);
     }
@@ -115,8 +116,10 @@ enum hypar_status hp_explore_cost(struct hypar_exploration *e, const struct site
     out->state_bytes = held_params(e->layered, &site->plain, partition) *
                        hp_bytes_per_param(e->options.precision, e->options.fp32_gradients,
                                           e->options.optimizer);
-    if (!simulated)
-        out->fits = out->state_bytes <= site->memory_bytes;
+    if (!simulated) {
+        out->need_bytes = out->state_bytes;
+        out->fits = out->need_bytes <= site->memory_bytes;
+    }
     return HYPAR_OK;
 }
 
