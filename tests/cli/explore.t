@@ -585,3 +585,15 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 > machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,fp32
 > "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,8000000000000
 > "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,16000000000000
+
+The marks of a picture's axis stand at the values that were swept, those without room for their text are short lines.
+$ hypar explore lenet5 --on full:4 --planner dp --sweep memory-bandwidth=200GB/s,300GB/s,450GB/s,900GB/s,910GB/s --svg $TMP/marks.svg -o $TMP/out; grep -o '>[0-9]* GB/s<' $TMP/marks.svg; grep -c 'y2="434"' $TMP/marks.svg
+> >200 GB/s<
+> >300 GB/s<
+> >450 GB/s<
+> >900 GB/s<
+> 1
+$ hypar explore lenet5 --on full:4 --planner dp --batch 48,100,6000 --svg $TMP/marks.svg -o $TMP/out; sed -n 's/.* y="448".*>\(.*\)<.text>/\1/p' $TMP/marks.svg
+> 48
+> 100
+> 6000

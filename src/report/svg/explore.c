@@ -344,7 +344,7 @@ static void draw_machines(FILE *to, const struct hypar_exploration *e)
     label_y(e, &axes, &plot);
     collect(&arena, e, &axes, x, &plot);
     if (x >= 0)
-        hp_svg_choose_log_x(&plot, axes.axis[x].shapes ? 2 : 10);
+        hp_svg_swept_x(&plot, axes.axis[x].shapes ? 2 : 10);
     hp_svg_plot(to, &plot);
     hp_arena_free(&arena);
 }

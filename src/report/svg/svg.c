@@ -235,16 +235,21 @@ static double tick_step(double range)
     return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
+static char *tick_text(char text[32], const struct axis *axis, double value)
+{
+    if (axis->unit != HYPAR_UNIT_COUNT)
+        return hypar_format_quantity(text, value, axis->unit);
+    if (value >= 1e4)
+        return hp_metric(text, value);
+    snprintf(text, 32, "%.4g", value);
+    return text;
+}
+
 static void tick(FILE *to, const struct axis *axis, int vertical, double value)
 {
     char text[32];
     double at = place(axis, value);
-    if (axis->unit != HYPAR_UNIT_COUNT)
-        hypar_format_quantity(text, value, axis->unit);
-    else if (value >= 1e4)
-        hp_metric(text, value);
-    else
-        snprintf(text, sizeof text, "%.4g", value);
+    tick_text(text, axis, value);
     if (vertical) {
         hp_svg_line(to, LEFT, at, RIGHT, at, "#e4e4e4", 1);
         hp_svg_text(to, LEFT - 8, at + 4, SVG_END, 12, text);
@@ -272,6 +277,37 @@ static void draw_ticks(FILE *to, const struct axis *axis, int vertical)
             if (shown && value >= axis->low * (1 - 1e-9) && value <= axis->high * (1 + 1e-9))
                 tick(to, axis, vertical, value);
         }
+}
+
+/* The next x of a point that is higher; INFINITY: none is. */
+static double next_x(const struct svg_plot *plot, double x)
+{
+    double next = INFINITY;
+    for (int s = 0; s < plot->n_series; s++)
+        for (int i = 0; i < plot->series[s].n; i++)
+            if (plot->series[s].x[i] > x)
+                next = fmin(next, plot->series[s].x[i]);
+    return next;
+}
+
+/* A mark at every x of a point whose text has room beside the one before; the others have a
+ * short line. */
+static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struct axis *axis)
+{
+    enum { CHARACTER = 7, BETWEEN = 8 };
+    double end = -INFINITY;
+    double first = axis->log ? next_x(plot, -INFINITY) : axis->low; /* which is 0 */
+    for (double x = first; isfinite(x); x = next_x(plot, x)) {
+        char text[32];
+        double half = CHARACTER * (double)strlen(tick_text(text, axis, x)) / 2,
+               at = place(axis, x);
+        if (at - half < end + BETWEEN) {
+            hp_svg_line(to, at, BOTTOM, at, BOTTOM + 4, "#888", 1);
+            continue;
+        }
+        tick(to, axis, 0, x);
+        end = at + half;
+    }
 }
 
 /* The colour of a line; of a ramp not its brightest, which is lost on white. */
@@ -383,7 +419,7 @@ void hp_svg_add(struct svg_series *series, double x, double y)
     series->y[i] = y;
 }
 
-void hp_svg_choose_log_x(struct svg_plot *plot, int base)
+void hp_svg_swept_x(struct svg_plot *plot, int base)
 {
     double low = INFINITY, high = 0;
     for (int s = 0; s < plot->n_series; s++)
@@ -392,6 +428,7 @@ void hp_svg_choose_log_x(struct svg_plot *plot, int base)
             high = fmax(high, plot->series[s].x[i]);
         }
     plot->log_x = low > 0 && high >= 4 * low ? base : 0;
+    plot->x_chosen = true;
 }
 
 static void draw_categories(FILE *to, const struct svg_plot *plot, const struct axis *x)
@@ -406,6 +443,8 @@ void hp_svg_plot(FILE *to, const struct svg_plot *plot)
     hp_svg_begin(to, WIDTH, BOTTOM + 62, plot->title, plot->subtitle);
     if (plot->n_categories)
         draw_categories(to, plot, &x);
+    else if (plot->x_chosen)
+        draw_chosen_ticks(to, plot, &x);
     else
         draw_ticks(to, &x, 0);
     draw_ticks(to, &y, 1);

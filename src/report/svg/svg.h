@@ -53,6 +53,7 @@ struct svg_series {
 struct svg_plot {
     const char *title, *subtitle, *x_label, *y_label;
     int log_x, log_y; /* the base of a logarithmic axis; 0: linear */
+    bool x_chosen;    /* the marks of the x axis stand at the points, as somebody chose them */
     enum hypar_unit x_unit;
     int n_categories; /* bars over so many words, and x is their number; 0: lines */
     const char *const *category;
@@ -70,8 +71,9 @@ struct svg_series *hp_svg_series(struct arena *arena, struct svg_plot *plot, con
 /* A point of a line, in its place by x. */
 void hp_svg_add(struct svg_series *series, double x, double y);
 
-/* Logarithmic to this base if x is positive and spans much. */
-void hp_svg_choose_log_x(struct svg_plot *plot, int base);
+/* Along values of x that somebody chose: logarithmic to this base if they are positive and span
+ * much. */
+void hp_svg_swept_x(struct svg_plot *plot, int base);
 
 /* Lines over common axes, or bars over words, with a legend. */
 void hp_svg_plot(FILE *to, const struct svg_plot *plot);

@@ -121,7 +121,7 @@ void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *s)
         plot.x_unit = a.axes.axis[a.x].unit;
     collect(&arena, s, &a, &plot);
     if (!plot.n_categories)
-        hp_svg_choose_log_x(&plot, a.over_batches || a.axes.axis[a.x].shapes ? 2 : 10);
+        hp_svg_swept_x(&plot, a.over_batches || a.axes.axis[a.x].shapes ? 2 : 10);
     hp_svg_plot(to, &plot);
     hp_arena_free(&arena);
 }
