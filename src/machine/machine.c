@@ -1,5 +1,5 @@
 /* Making a machine from its parts, and what it is asked. */
-#include "machine/machine.h"
+#include "machine/network.h"
 
 #include <assert.h>
 #include <math.h>
@@ -19,6 +19,8 @@ void hypar_machine_free(struct hypar_machine *machine)
 {
     if (!machine)
         return;
+    if (machine->network)
+        hp_network_free(machine->network);
     struct arena arena = machine->arena; /* the machine lives in it */
     hp_arena_free(&arena);
 }

@@ -140,9 +140,10 @@ struct topology {
     /* Fill ways and bytes_per_s of each level, from the top, and return how many there are:
      * primes whose product is the number of devices; latencies follow from routes. */
     int (*levels)(const struct hypar_machine *machine, struct hypar_level *levels);
-    /* An order of `n` devices, as indices of device[], in which each is next to the one before
-     * and the last to the first; false: none is known. NULL where no other order than that of
-     * numbers is better. */
+    /* The order of a ring through `n` devices, as indices of device[], from neighbour to
+     * neighbour: in closed form where a word tells the links, searched for where they are
+     * listed; false: none is known. NULL where no other order than that of numbers is better.
+     */
     bool (*cycle)(struct arena *scratch, const struct hypar_machine *machine, const int *device,
                   int n, int *order);
 };

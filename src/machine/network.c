@@ -14,20 +14,6 @@ enum {
     MAX_TABLE_WORK = 1 << 26
 }; /* steps to fill the table of next links; bounds its size too */
 
-struct network {
-    int n_nodes;
-    struct hypar_link *links;
-    int *first_out; /* node v's links out are out[first_out[v]..first_out[v+1]-1], rising */
-    int *out;       /* directed links */
-    int *next;      /* [destination device][node]: directed link towards it; NULL: too large */
-};
-
-static int head(const struct network *network, int directed)
-{
-    const struct hypar_link *link = &network->links[directed / 2];
-    return directed % 2 ? link->from : link->to;
-}
-
 /* What one search needs, for n_nodes each. */
 struct search {
     int *next; /* -1: none */
@@ -66,7 +52,7 @@ static int measure(const struct network *network, int to, struct search *s)
     for (int q = 0; q < n; q++) {
         int u = s->queue[q];
         for (int i = network->first_out[u]; i < network->first_out[u + 1]; i++) {
-            int v = head(network, network->out[i]);
+            int v = hp_network_head(network, network->out[i]);
             if (s->hops[v] < 0) {
                 s->hops[v] = s->hops[u] + 1;
                 s->queue[n++] = v;
@@ -82,7 +68,7 @@ static int measure(const struct network *network, int to, struct search *s)
 static bool begins_best(const struct network *network, const struct search *s, int v,
                         int directed)
 {
-    int u = head(network, directed);
+    int u = hp_network_head(network, directed);
     return s->hops[u] == s->hops[v] - 1 &&
            fmin(s->width[u], network->links[directed / 2].bytes_per_s) == s->width[v];
 }
@@ -117,7 +103,7 @@ static void search_to(const struct hypar_machine *machine, int to, struct search
     for (int q = n - 1; q > 0; q--) {
         int v = s->queue[q], link = s->next[v] = least_loaded(network, s, v, to);
         s->load[link] += s->sources[v];
-        s->sources[head(network, link)] += s->sources[v];
+        s->sources[hp_network_head(network, link)] += s->sources[v];
     }
 }
 
@@ -185,7 +171,7 @@ static int route(const struct hypar_machine *machine, int from, int to, int *lin
         search_to(machine, to, &s);
         next = s.next;
     }
-    for (int at = from; at != to; at = head(network, next[at]))
+    for (int at = from; at != to; at = hp_network_head(network, next[at]))
         hp_path_add(&path, next[at] / 2, next[at] % 2);
     hp_arena_free(&scratch);
     return path.count;
@@ -252,6 +238,7 @@ const struct topology hp_explicit = {
     .link = get_link,
     .route = route,
     .levels = levels,
+    .cycle = hp_network_cycle,
 };
 
 struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, int n_devices,

@@ -4,7 +4,37 @@
 
 #include "machine/machine.h"
 
-enum { NETWORK_MAX_LINKS = 1 << 20 };
+#include <stdatomic.h>
+
+enum {
+    NETWORK_MAX_LINKS = 1 << 20,
+    NETWORK_RING_SLOTS = 1 << 10,
+};
+
+/* The order of a ring through some devices, once found; freed with the machine. */
+struct kept_ring {
+    struct kept_ring *other; /* of the same slot */
+    int n;
+    int device[]; /* rising; then the order, as indices of these */
+};
+
+struct network {
+    int n_nodes;
+    struct hypar_link *links;
+    int *first_out; /* node v's links out are out[first_out[v]..first_out[v+1]-1], rising */
+    int *out;       /* directed links */
+    int *next;      /* [destination device][node]: directed link towards it; NULL: too large */
+    /* Rings that were asked for, a hash table; searches in several threads share a machine. */
+    _Atomic(struct kept_ring *) ring[NETWORK_RING_SLOTS];
+    atomic_int n_kept; /* devices of all these */
+};
+
+/* The node at the end of a directed link. */
+static inline int hp_network_head(const struct network *network, int directed)
+{
+    const struct hypar_link *link = &network->links[directed / 2];
+    return directed % 2 ? link->from : link->to;
+}
 
 extern const struct topology hp_explicit;
 
@@ -14,5 +44,14 @@ struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, 
 
 /* Find the routes; fails where a device cannot be reached. */
 enum hypar_status hp_network_finish(struct hypar_machine *machine, struct hypar_error *err);
+
+/* Release what is not in the machine's arena. */
+void hp_network_free(struct network *network);
+
+/* network_ring.c: the `cycle` of such a machine. In the order that is found no link is busier,
+ * for what is sent round one way or both, than in the order of numbers. Searched once for each
+ * set of devices. */
+bool hp_network_cycle(struct arena *scratch, const struct hypar_machine *machine,
+                      const int *device, int n, int *order);
 
 #endif /* MACHINE_NETWORK_H */

@@ -1,0 +1,279 @@
+/* Rings through devices of a machine whose links are listed one by one: the order in which a
+ * collective passes from one to the next. A short tour by the routes between them is a cycle of
+ * neighbours where there is one, and seldom crosses a link twice; which of the tours is taken
+ * depends on the busiest link alone. */
+#include "machine/network.h"
+
+#include "base/table.h"
+#include "machine/tour.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STEPS = 4096,       /* of the search, for each device */
+    PATIENCE = 32,      /* tours that are looked at when no link can be less busy */
+    UNIT = 128,         /* the shortest length between two devices */
+    MAX_KEPT = 1 << 22, /* devices of all rings that are kept */
+};
+
+/* How long the busiest link is held in a round by a piece for each device that goes round one
+ * way, and by two that go round both ways; and the longest latency from one to the next. */
+struct quality {
+    double one_way_s, two_way_s, latency_s;
+};
+
+struct ring {
+    const struct hypar_machine *machine;
+    const struct network *network;
+    struct arena arena;
+    int n;
+    const int *device;       /* rising */
+    int *length;             /* [n * n], for the search */
+    int *one_way, *two_way;  /* [directed link]: pieces */
+    int *crossed, n_crossed; /* links that have some */
+    struct quality bound, by_number, found;
+    int *order;   /* the best so far */
+    int patience; /* as PATIENCE, what is left of it */
+};
+
+/* Quality -------------------------------------------------------------------------------- */
+
+static double add_pieces(struct ring *r, int from, int to, bool forwards)
+{
+    const struct network *network = r->network;
+    const int *next = network->next + (size_t)to * (size_t)network->n_nodes;
+    double latency_s = 0;
+    for (int at = from; at != to; at = hp_network_head(network, next[at])) {
+        int link = next[at];
+        if (r->two_way[link]++ == 0)
+            r->crossed[r->n_crossed++] = link;
+        r->one_way[link] += forwards;
+        latency_s += network->links[link / 2].latency_s;
+    }
+    return latency_s;
+}
+
+static struct quality quality_of(struct ring *r, const int *order)
+{
+    struct quality q = { 0 };
+    for (int i = 0; i < r->n; i++) {
+        int a = r->device[order[i]], b = r->device[order[i + 1 < r->n ? i + 1 : 0]];
+        double there_s = add_pieces(r, a, b, true), back_s = add_pieces(r, b, a, false);
+        q.latency_s = fmax(q.latency_s, fmax(there_s, back_s));
+    }
+    while (r->n_crossed > 0) {
+        int link = r->crossed[--r->n_crossed];
+        double s_per_byte = 1 / r->network->links[link / 2].bytes_per_s;
+        q.one_way_s = fmax(q.one_way_s, r->one_way[link] * s_per_byte);
+        q.two_way_s = fmax(q.two_way_s, r->two_way[link] * s_per_byte);
+        r->one_way[link] = r->two_way[link] = 0;
+    }
+    return q;
+}
+
+/* No ring is better: every device sends one piece, or two, by its fastest links. */
+static struct quality best_quality(const struct ring *r)
+{
+    const struct network *network = r->network;
+    struct quality q = { 0 };
+    for (int i = 0; i < r->n; i++) {
+        double first_s = INFINITY, second_s = INFINITY, latency_s = INFINITY;
+        int d = r->device[i];
+        for (int k = network->first_out[d]; k < network->first_out[d + 1]; k++) {
+            const struct hypar_link *link = &network->links[network->out[k] / 2];
+            double s = 1 / link->bytes_per_s;
+            second_s = fmin(second_s, fmax(first_s, s));
+            first_s = fmin(first_s, s);
+            latency_s = fmin(latency_s, link->latency_s);
+        }
+        q.one_way_s = fmax(q.one_way_s, first_s);
+        q.two_way_s = fmax(q.two_way_s, fmin(2 * first_s, second_s));
+        q.latency_s = fmax(q.latency_s, latency_s);
+    }
+    return q;
+}
+
+/* A ring is as fast as the better of both ways. */
+static double speed_of(const struct quality *q)
+{
+    return fmin(q->one_way_s, q->two_way_s / 2);
+}
+
+static bool is_better(const struct quality *a, const struct quality *b)
+{
+    double one = speed_of(a), other = speed_of(b);
+    double one_sum = a->one_way_s + a->two_way_s, other_sum = b->one_way_s + b->two_way_s;
+    if (one != other)
+        return one < other;
+    return one_sum != other_sum ? one_sum < other_sum : a->latency_s < b->latency_s;
+}
+
+static bool has_least_load(const struct ring *r)
+{
+    return r->found.one_way_s <= r->bound.one_way_s && r->found.two_way_s <= r->bound.two_way_s;
+}
+
+/* Take the tour if it is the best so far; true: there is none better, or it is not worth
+ * looking for. */
+static bool judge(void *who, const int *tour)
+{
+    struct ring *r = who;
+    struct quality q = quality_of(r, tour);
+    bool harmless =
+        q.one_way_s <= r->by_number.one_way_s && q.two_way_s <= r->by_number.two_way_s;
+    if (harmless && is_better(&q, &r->found)) {
+        r->found = q;
+        memcpy(r->order, tour, (size_t)r->n * sizeof *tour);
+    }
+    return has_least_load(r) &&
+           (r->found.latency_s <= r->bound.latency_s || r->patience-- <= 0);
+}
+
+/* Search --------------------------------------------------------------------------------- */
+
+/* Fill distance[i] with the seconds that a byte holds the links from device i to device `to`,
+ * one after the other. `known`, by node, is this device's number + 1 where far_s is right. */
+static void measure_to(const struct ring *r, int to, int *known, double *far_s, int *path,
+                       double *distance)
+{
+    const struct network *network = r->network;
+    const int *next = network->next + (size_t)r->device[to] * (size_t)network->n_nodes;
+    known[r->device[to]] = to + 1;
+    far_s[r->device[to]] = 0;
+    for (int i = 0; i < r->n; i++) {
+        int n = 0, at = r->device[i];
+        for (; known[at] != to + 1; at = hp_network_head(network, next[at]))
+            path[n++] = at;
+        for (double s = far_s[at]; n > 0;) {
+            at = path[--n];
+            s += 1 / network->links[next[at] / 2].bytes_per_s;
+            far_s[at] = s;
+            known[at] = to + 1;
+        }
+        distance[i] = far_s[r->device[i]];
+    }
+}
+
+static void find_lengths(struct ring *r)
+{
+    int n = r->n, n_nodes = r->network->n_nodes;
+    int *known = NEW(&r->arena, int, n_nodes), *path = NEW(&r->arena, int, n_nodes);
+    double *far_s = NEW(&r->arena, double, n_nodes), least_s = INFINITY;
+    float *distance = NEW(&r->arena, float, (int64_t)n *n);
+    double *to_one = NEW(&r->arena, double, n);
+    for (int to = 0; to < n; to++) {
+        measure_to(r, to, known, far_s, path, to_one);
+        for (int i = 0; i < n; i++) {
+            distance[(int64_t)to * n + i] = (float)to_one[i];
+            least_s = i == to ? least_s : fmin(least_s, to_one[i]);
+        }
+    }
+    r->length = NEW(&r->arena, int, (int64_t)n *n);
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < a; b++) {
+            int64_t there = (int64_t)a * n + b, back = (int64_t)b * n + a;
+            double both = ((double)distance[there] + distance[back]) / (2 * least_s) * UNIT;
+            r->length[there] = r->length[back] =
+                both < TOUR_MAX_LENGTH ? (int)(both + .5) : TOUR_MAX_LENGTH;
+        }
+}
+
+/* The best order, as indices of r->device. */
+static void find_order(struct ring *r)
+{
+    int n_links = 2 * r->machine->n_links;
+    r->one_way = NEW(&r->arena, int, n_links);
+    r->two_way = NEW(&r->arena, int, n_links);
+    r->crossed = NEW(&r->arena, int, n_links);
+    for (int i = 0; i < r->n; i++)
+        r->order[i] = i;
+    r->bound = best_quality(r);
+    r->found = r->by_number = quality_of(r, r->order);
+    if (has_least_load(r) && r->found.latency_s <= r->bound.latency_s)
+        return;
+    find_lengths(r);
+    r->patience = PATIENCE;
+    hp_tour_search(&(struct tour_problem){ r->n, r->length, judge, r }, (int64_t)r->n * STEPS);
+}
+
+/* Rings that are kept -------------------------------------------------------------------- */
+
+static struct kept_ring *find_kept(struct kept_ring *ring, const int *device, int n)
+{
+    while (ring &&
+           (ring->n != n || memcmp(ring->device, device, (size_t)n * sizeof *device) != 0))
+        ring = ring->other;
+    return ring;
+}
+
+/* Two threads may keep the same one; that does no harm. */
+static void keep(struct network *network, _Atomic(struct kept_ring *) *slot,
+                 const struct ring *r)
+{
+    size_t bytes = (size_t)r->n * sizeof *r->device;
+    if (atomic_fetch_add(&network->n_kept, r->n) > MAX_KEPT) {
+        atomic_fetch_sub(&network->n_kept, r->n);
+        return;
+    }
+    struct kept_ring *ring = hp_array_new(sizeof *ring + 2 * bytes);
+    ring->n = r->n;
+    memcpy(ring->device, r->device, bytes);
+    memcpy(ring->device + r->n, r->order, bytes);
+    ring->other = atomic_load(slot);
+    while (!atomic_compare_exchange_weak(slot, &ring->other, ring))
+        ;
+}
+
+void hp_network_free(struct network *network)
+{
+    for (int s = 0; s < NETWORK_RING_SLOTS; s++)
+        for (struct kept_ring *ring = atomic_load(&network->ring[s]); ring;) {
+            struct kept_ring *other = ring->other;
+            hp_array_free(ring);
+            ring = other;
+        }
+}
+
+/* A device of a group and its place there. */
+struct place {
+    int device, index;
+};
+
+static int by_device(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return (x->device > y->device) - (x->device < y->device);
+}
+
+bool hp_network_cycle(struct arena *scratch, const struct hypar_machine *machine,
+                      const int *device, int n, int *order)
+{
+    struct network *network = machine->network;
+    if (n < 4 || !network->next) /* else each route takes a search */
+        return false;
+    struct place *place = NEW(scratch, struct place, n);
+    int *rising = NEW(scratch, int, n);
+    for (int i = 0; i < n; i++)
+        place[i] = (struct place){ device[i], i };
+    qsort(place, (size_t)n, sizeof *place, by_device);
+    for (int i = 0; i < n; i++)
+        rising[i] = place[i].device;
+
+    uint64_t hash = hp_hash(HP_HASH_START, rising, (size_t)n * sizeof *rising);
+    _Atomic(struct kept_ring *) *slot = &network->ring[hash % NETWORK_RING_SLOTS];
+    const struct kept_ring *kept = find_kept(atomic_load(slot), rising, n);
+    struct ring r = { .machine = machine, .network = network, .n = n, .device = rising };
+    r.order = NEW(scratch, int, n);
+    if (kept) {
+        memcpy(r.order, kept->device + n, (size_t)n * sizeof *order);
+    } else {
+        find_order(&r);
+        keep(network, slot, &r);
+        hp_arena_free(&r.arena);
+    }
+    for (int i = 0; i < n; i++)
+        order[i] = place[r.order[i]].index;
+    return true;
+}

@@ -1,0 +1,236 @@
+/* Collectives on machines whose links are listed one by one: beside machines that a word makes,
+ * whatever the numbers of the devices, and beside rings in the order of these numbers. */
+#include "base/random.h"
+#include "cost/collective.h"
+#include "machine/network.h"
+#include "tests/machine/check.h"
+
+#include <string.h>
+
+enum { MAX_DEVICES = 64, SEED = 30417 };
+
+static const enum comm_kind kinds[] = { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER };
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static void shuffle(struct random *random, int *item, int n)
+{
+    for (int i = n - 1; i > 0; i--) {
+        int j = (int)hp_random_below(random, i + 1), kept = item[i];
+        item[i] = item[j];
+        item[j] = kept;
+    }
+}
+
+/* The machine with its links in any order, and other numbers of devices. */
+static struct hypar_machine *list_links(struct random *random,
+                                        const struct hypar_machine *machine, const int *number)
+{
+    struct arena scratch = { 0 };
+    struct hypar_link *links;
+    int n = machine->n_links, *order = NEW(&scratch, int, n);
+    struct hypar_machine *listed = hp_network_new(
+        machine->runs, machine->n_runs, machine->n_devices, machine->n_switches, n, &links);
+    for (int l = 0; l < n; l++)
+        order[l] = l;
+    shuffle(random, order, n);
+    for (int l = 0; l < n; l++) {
+        struct hypar_link link = hypar_machine_link(machine, order[l]);
+        link.from = link.from < machine->n_devices ? number[link.from] : link.from;
+        link.to = link.to < machine->n_devices ? number[link.to] : link.to;
+        links[l] = link;
+    }
+    assert_int_equal(hp_network_finish(listed, NULL), HYPAR_OK);
+    hp_arena_free(&scratch);
+    return listed;
+}
+
+static double time_of(const struct hypar_machine *machine, enum comm_kind kind,
+                      const int *device, int n, double bytes)
+{
+    struct arena arena = { 0 };
+    struct comm_group group = { kind, n, device, 0 };
+    const struct comm_way *way =
+        hp_comm_best_way(hp_comm_model(&arena, machine, &group), bytes);
+    double time_s = way->fixed_s + bytes * way->s_per_byte;
+    hp_arena_free(&arena);
+    return time_s;
+}
+
+struct pair {
+    const struct hypar_machine *word, *listed;
+    const int *number; /* in `listed`, of a device of `word` */
+};
+
+/* The devices first, first + stride, ... as planners group them: never more than `allowed`
+ * times as slow as on the word's machine. */
+static void compare_group(const struct pair *pair, int first, int stride, int n, double bytes,
+                          double allowed)
+{
+    int device[MAX_DEVICES], renumbered[MAX_DEVICES];
+    for (int i = 0; i < n; i++) {
+        device[i] = first + i * stride;
+        renumbered[i] = pair->number[device[i]];
+    }
+    for (int k = 0; k < N_KINDS; k++) {
+        double word_s = time_of(pair->word, kinds[k], device, n, bytes);
+        double listed_s = time_of(pair->listed, kinds[k], renumbered, n, bytes);
+        if (listed_s > word_s * allowed)
+            fail_msg("%s, %d devices from %d on, %d apart, %s, %g bytes: %g s, expected %g s",
+                     hypar_machine_word(pair->word), n, first, stride, hp_comm_text(kinds[k]),
+                     bytes, listed_s, word_s);
+    }
+}
+
+/* All devices, and all rows and columns of `columns` devices a row. */
+static void compare_groups(const struct pair *pair, int columns, double bytes, double allowed)
+{
+    int n = pair->word->n_devices, rows = n / columns;
+    compare_group(pair, 0, 1, n, bytes, allowed);
+    for (int r = 0; r < rows && columns < n; r++)
+        compare_group(pair, r * columns, 1, columns, bytes, allowed);
+    for (int c = 0; c < columns && rows > 1; c++)
+        compare_group(pair, c, columns, rows, bytes, allowed);
+}
+
+static const struct {
+    const char *word;
+    int columns;
+} shapes[] = {
+    { "ring:5", 5 },    { "ring:16", 16 },    { "torus:3x3", 3 }, { "torus:4x4", 4 },
+    { "torus:3x5", 5 }, { "torus:5x5", 5 },   { "torus:6x4", 4 }, { "torus:7x7", 7 },
+    { "torus:8x8", 8 }, { "torus:4x4x4", 4 }, { "mesh:4x4", 4 },  { "mesh:2x8", 8 },
+    { "mesh:3x5", 5 },  { "mesh:6x7", 7 },    { "mesh:8x8", 8 },  { "mesh:4x3x2", 2 },
+    { "htree:8", 4 },   { "htree:12", 3 },    { "htree:16", 4 },  { "htree:64", 8 },
+    { "full:8", 4 },
+};
+
+static void listed_links_cost_what_words_do(void **state)
+{
+    (void)state;
+    struct random random = { SEED };
+    print_message("seed %d\n", SEED);
+    for (size_t i = 0; i < 3 * sizeof shapes / sizeof *shapes; i++) {
+        char word[64];
+        int number[MAX_DEVICES];
+        snprintf(word, sizeof word, "%s,bandwidth=1GB/s,latency=1us", shapes[i / 3].word);
+        struct hypar_machine *machine = machine_of(word);
+        for (int d = 0; d < machine->n_devices; d++)
+            number[d] = d;
+        if (i % 3) /* else in the word's order */
+            shuffle(&random, number, machine->n_devices);
+        struct hypar_machine *listed = list_links(&random, machine, number);
+        struct pair pair = { machine, listed, number };
+        compare_groups(&pair, shapes[i / 3].columns, 100e6, 1.03);
+        hypar_machine_free(listed);
+        hypar_machine_free(machine);
+    }
+}
+
+/* --- rings --- */
+
+/* A tree of all nodes, so that each is reached, and some links more. */
+static struct hypar_machine *random_network(struct random *random)
+{
+    struct hypar_machine *like = machine_of("ring:4");
+    struct hypar_link *links;
+    int n = 4 + (int)hp_random_below(random, 28), switches = (int)hp_random_below(random, 6);
+    int nodes = n + switches, n_links = nodes - 1 + (int)hp_random_below(random, 2 * nodes);
+    int *node = test_calloc((size_t)nodes, sizeof *node);
+    for (int v = 0; v < nodes; v++)
+        node[v] = v;
+    shuffle(random, node, nodes);
+    struct hypar_machine *machine =
+        hp_network_new(like->runs, like->n_runs, n, switches, n_links, &links);
+    for (int l = 0; l < n_links; l++) {
+        int to = l < nodes - 1 ? l + 1 : 1 + (int)hp_random_below(random, nodes - 1);
+        links[l] =
+            (struct hypar_link){ .from = node[hp_random_below(random, to)],
+                                 .to = node[to],
+                                 .bytes_per_s = 1e9 * (1 + (double)hp_random_below(random, 3)),
+                                 .latency_s = 1e-6 };
+    }
+    assert_int_equal(hp_network_finish(machine, NULL), HYPAR_OK);
+    test_free(node);
+    hypar_machine_free(like);
+    return machine;
+}
+
+/* Some devices, rising. */
+static int choose_devices(struct random *random, int n_devices, int *device)
+{
+    int n = 0, share = 1 + (int)hp_random_below(random, 4);
+    for (int d = 0; d < n_devices; d++)
+        if (hp_random_below(random, 4) < share)
+            device[n++] = d;
+    return n;
+}
+
+/* On any network no ring, one way or both, keeps a link busier than one in the order of
+ * numbers. */
+static void no_ring_is_slower_than_by_number(void **state)
+{
+    (void)state;
+    struct random random = { SEED };
+    int faster = 0, rings = 0;
+    print_message("seed %d\n", SEED);
+    for (int trial = 0; trial < 400; trial++) {
+        struct arena arena = { 0 };
+        struct hypar_machine *machine = random_network(&random);
+        int device[MAX_DEVICES], n = choose_devices(&random, machine->n_devices, device);
+        struct comm_group group = { kinds[trial % N_KINDS], n, device, 0 };
+        struct topology by_number = *machine->topology;
+        by_number.cycle = NULL;
+        for (int way = 0; n > 3 && way < 2; way++) {
+            const char *name = way ? "two-way ring" : "ring";
+            double now = hp_comm_model_named(&arena, machine, &group, name)->way->s_per_byte;
+            machine->topology = &by_number;
+            double before = hp_comm_model_named(&arena, machine, &group, name)->way->s_per_byte;
+            machine->topology = &hp_explicit;
+            assert_true(now <= before * (1 + 1e-12));
+            faster += now < before * (1 - 1e-12);
+            rings++;
+        }
+        hp_arena_free(&arena);
+        hypar_machine_free(machine);
+    }
+    print_message("%d of %d rings are faster\n", faster, rings);
+    assert_true(faster > rings / 2);
+}
+
+/* A ring is that of its devices, whatever their order, and is the same when asked again. */
+static void rings_are_those_of_a_set(void **state)
+{
+    (void)state;
+    struct random random = { SEED };
+    for (int trial = 0; trial < 50; trial++) {
+        struct arena arena = { 0 };
+        struct hypar_machine *machine = random_network(&random);
+        int n = machine->n_devices, device[MAX_DEVICES], order[2][MAX_DEVICES], start = 0;
+        bool seen[MAX_DEVICES] = { false };
+        for (int d = 0; d < n; d++)
+            device[d] = d;
+        assert_true(hp_network_cycle(&arena, machine, device, n, order[0]));
+        shuffle(&random, device, n);
+        assert_true(hp_network_cycle(&arena, machine, device, n, order[1]));
+        while (device[order[1][start]] != order[0][0])
+            start++;
+        for (int i = 0; i < n; i++) {
+            assert_int_equal(device[order[1][(start + i) % n]], order[0][i]);
+            assert_false(seen[order[0][i]]);
+            seen[order[0][i]] = true;
+        }
+        hp_arena_free(&arena);
+        hypar_machine_free(machine);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(listed_links_cost_what_words_do),
+        cmocka_unit_test(no_ring_is_slower_than_by_number),
+        cmocka_unit_test(rings_are_those_of_a_set),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
