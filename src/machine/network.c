@@ -184,7 +184,7 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
 
 /* Every device sends as much to its counterpart in the next group; the busiest link sets the
  * pace. */
-static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
+static double routed_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
 {
     struct arena scratch = { 0 };
     int *path = NEW(&scratch, int, machine->longest_route);
@@ -200,6 +200,35 @@ static double level_bytes_per_s(const struct hypar_machine *machine, int parent,
     }
     hp_arena_free(&scratch);
     return group / slowest_s;
+}
+
+/* What the links that join the devices of a group with the others of its parent carry
+ * together; the group that has least. */
+static double joining_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
+{
+    struct arena scratch = { 0 };
+    double *sum = NEW(&scratch, double, machine->n_devices / group), least = INFINITY;
+    for (int l = 0; l < machine->n_links; l++) {
+        const struct hypar_link *link = &machine->network->links[l];
+        int from = link->from / group, to = link->to / group;
+        if (link->from >= machine->n_devices || link->to >= machine->n_devices || from == to ||
+            link->from / parent != link->to / parent)
+            continue;
+        sum[from] += link->bytes_per_s;
+        sum[to] += link->bytes_per_s;
+    }
+    for (int g = 0; g < machine->n_devices / group; g++)
+        least = fmin(least, sum[g]);
+    hp_arena_free(&scratch);
+    return least;
+}
+
+/* Where devices are joined by links of their own, which of these a route takes says little
+ * about what they carry together. */
+static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
+{
+    return fmax(joining_bytes_per_s(machine, parent, group),
+                routed_bytes_per_s(machine, parent, group));
 }
 
 /* Without the table that would take too long: what one route carries. */

@@ -5,6 +5,7 @@
 #include "machine/network.h"
 #include "tests/machine/check.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_DEVICES = 64, SEED = 30417 };
@@ -127,6 +128,48 @@ static void listed_links_cost_what_words_do(void **state)
     }
 }
 
+/* Devices that have the word's numbers make groups of the same bandwidth. */
+static void levels_are_those_of_words(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "ring:6",
+                                         "ring:7",
+                                         "torus:3x3",
+                                         "torus:3x5",
+                                         "torus:4x4",
+                                         "torus:8x8",
+                                         "mesh:2x8",
+                                         "mesh:4x4",
+                                         "mesh:3x3",
+                                         "torus:4x4x4",
+                                         "htree:12",
+                                         "htree:16",
+                                         "full:6",
+                                         "full:8",
+                                         "cluster:4x4,inter=10GB/s",
+                                         "cluster:4x4,nics=2,inter=10GB/s" };
+    struct random random = { SEED };
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        int number[MAX_DEVICES];
+        for (int d = 0; d < MAX_DEVICES; d++)
+            number[d] = d;
+        struct hypar_machine *machine = machine_of(words[i]);
+        struct hypar_machine *listed = list_links(&random, machine, number);
+        struct hypar_level expected[HYPAR_MAX_LEVELS], level[HYPAR_MAX_LEVELS];
+        int n = hypar_machine_levels(machine, expected);
+        print_message("%s\n", words[i]);
+        assert_int_equal(hypar_machine_levels(listed, level), n);
+        for (int l = 0; l < n; l++) {
+            assert_int_equal(level[l].ways, expected[l].ways);
+            if (fabs(level[l].bytes_per_s / expected[l].bytes_per_s - 1) > 1e-12)
+                fail_msg("level %d: %g, expected %g", l, level[l].bytes_per_s,
+                         expected[l].bytes_per_s);
+        }
+        hypar_machine_free(listed);
+        hypar_machine_free(machine);
+    }
+}
+
 /* --- rings --- */
 
 /* A tree of all nodes, so that each is reached, and some links more. */
@@ -229,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listed_links_cost_what_words_do),
+        cmocka_unit_test(levels_are_those_of_words),
         cmocka_unit_test(no_ring_is_slower_than_by_number),
         cmocka_unit_test(rings_are_those_of_a_set),
     };
