@@ -276,7 +276,7 @@ static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorith
     int block[HYPAR_MAX_LEVELS], n = 0;
     int n_blocks = block_sizes(t->machine, block);
     for (int b = 0; b < n_blocks; b++) {
-        if (!hp_comm_algorithm_fits(algorithm, group, block[b]))
+        if (!hp_comm_algorithm_fits(t->machine, algorithm, group, block[b]))
             continue;
         if (!weigh(t, algorithm, group, block[b], only && n == 0, &out[n]))
             continue;
@@ -300,7 +300,7 @@ static int weigh_rows(struct traffic *t, const struct comm_group *group, const c
             continue;
         if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
             n += weigh_blocks(t, row, group, n == 0, out + n);
-        else if (hp_comm_algorithm_fits(row, group, 0))
+        else if (hp_comm_algorithm_fits(t->machine, row, group, 0))
             n += weigh(t, row, group, 0, n == 0, &out[n]);
     }
     return n;

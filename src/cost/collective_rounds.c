@@ -11,6 +11,7 @@
 
 #include <assert.h>
 #include <limits.h>
+#include <stdlib.h>
 
 static void begin_round(struct comm_rounds *r, int repeat)
 {
@@ -230,10 +231,22 @@ static int find_block(int *key, int *n_keys, int *largest, int wanted)
     return (*n_keys)++;
 }
 
-/* The devices of a block have equal device/block. False unless there are several blocks with
- * equally many devices, several. Devices need not be in order. */
-static bool divide(struct arena *arena, const struct comm_group *group, int block,
-                   struct blocks *out)
+/* Blocks are made of devices that follow each other, by number or as the machine orders them.
+ */
+static int block_of(const int *rank, int device, int block)
+{
+    return (rank ? rank[device] : device) / block;
+}
+
+static const int *ranks(const struct hypar_machine *machine)
+{
+    return machine->topology->rank ? machine->topology->rank(machine) : NULL;
+}
+
+/* False unless there are several blocks with equally many devices, several. Devices need not be
+ * in order. */
+static bool divide(struct arena *arena, const int *rank, const struct comm_group *group,
+                   int block, struct blocks *out)
 {
     int n = group->n_devices, most = 0, largest = -1;
     if (block < 2)
@@ -241,7 +254,8 @@ static bool divide(struct arena *arena, const struct comm_group *group, int bloc
     *out = (struct blocks){ .member = NEW(arena, int, n) };
     int *key = NEW(arena, int, n), *used = NEW(arena, int, n), *of = NEW(arena, int, n);
     for (int i = 0; i < n; i++) {
-        of[i] = find_block(key, &out->n_blocks, &largest, group->device[i] / block);
+        of[i] =
+            find_block(key, &out->n_blocks, &largest, block_of(rank, group->device[i], block));
         used[of[i]]++;
         most = used[of[i]] > most ? used[of[i]] : most;
     }
@@ -274,7 +288,7 @@ static void add_across(struct comm_rounds *r, const struct blocks *blocks)
 static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group *group)
 {
     struct blocks blocks;
-    bool fits = divide(r->arena, group, r->block, &blocks);
+    bool fits = divide(r->arena, ranks(r->machine), group, r->block, &blocks);
     assert(fits);
     (void)fits;
     int n = blocks.n_blocks, per_block = blocks.per_block;
@@ -492,14 +506,18 @@ BOTH(all_reduce_direct, scatter_direct, gather_direct)
 
 /* For each device the one that collects for it: the first of its block, itself without blocks.
  */
-static const int *collectors(struct arena *arena, const struct comm_group *group, int block)
+static const int *collectors(struct comm_rounds *r, const struct comm_group *group)
 {
+    struct arena *arena = r->arena;
+    const int *rank = ranks(r->machine);
     int n = group->n_devices, n_blocks = 0, largest = -1;
     int *key = NEW(arena, int, n), *first = NEW(arena, int, n), *of = NEW(arena, int, n);
     for (int i = 0; i < n; i++) {
         int before = n_blocks;
-        int b = block > 0 ? find_block(key, &n_blocks, &largest, group->device[i] / block) : i;
-        if (n_blocks > before || block <= 0)
+        int b = r->block > 0 ? find_block(key, &n_blocks, &largest,
+                                          block_of(rank, group->device[i], r->block))
+                             : i;
+        if (n_blocks > before || r->block <= 0)
             first[b] = i;
         of[i] = first[b];
     }
@@ -509,7 +527,7 @@ static const int *collectors(struct arena *arena, const struct comm_group *group
 /* The server is device[0]; others pass on what it sends to the rest of their block. */
 static void spread_server(struct comm_rounds *r, const struct comm_group *group)
 {
-    const int *collector = collectors(r->arena, group, r->block);
+    const int *collector = collectors(r, group);
     r->pieces_per_whole = 1;
     begin_round(r, 1);
     for (int i = 1; i < group->n_devices; i++)
@@ -613,21 +631,24 @@ const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word)
     return NULL;
 }
 
-static bool divides(const struct comm_group *group, int block)
+static bool divides(const struct hypar_machine *machine, const struct comm_group *group,
+                    int block)
 {
-    int i = 0;
-    while (i < group->n_devices && group->device[i] / block == group->device[0] / block)
+    const int *rank = ranks(machine);
+    int i = 0, first = block_of(rank, group->device[0], block);
+    while (i < group->n_devices && block_of(rank, group->device[i], block) == first)
         i++;
     if (i == group->n_devices) /* all in one block, as often on a large machine */
         return false;
     struct arena scratch = { 0 };
     struct blocks blocks;
-    bool result = divide(&scratch, group, block, &blocks);
+    bool result = divide(&scratch, rank, group, block, &blocks);
     hp_arena_free(&scratch);
     return result;
 }
 
-bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
+bool hp_comm_algorithm_fits(const struct hypar_machine *machine,
+                            const struct comm_algorithm *algorithm,
                             const struct comm_group *group, int block)
 {
     bool power = (group->n_devices & (group->n_devices - 1)) == 0;
@@ -635,7 +656,51 @@ bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
         return false;
     return (algorithm->needs != POWER_OF_TWO || power) &&
            (algorithm->needs != NO_POWER_OF_TWO || !power) &&
-           (algorithm->needs != IN_BLOCKS || divides(group, block));
+           (algorithm->needs != IN_BLOCKS || divides(machine, group, block));
+}
+
+struct place {
+    int rank, member;
+};
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+    return (x->rank > y->rank) - (x->rank < y->rank);
+}
+
+/* The members as the machine orders them. */
+static int *ranked(struct arena *arena, const int *rank, const struct comm_group *group)
+{
+    struct place *place = NEW(arena, struct place, group->n_devices);
+    int *member = NEW(arena, int, group->n_devices);
+    for (int i = 0; i < group->n_devices; i++)
+        place[i] = (struct place){ rank[group->device[i]], i };
+    qsort(place, (size_t)group->n_devices, sizeof *place, by_rank);
+    for (int i = 0; i < group->n_devices; i++)
+        member[i] = place[i].member;
+    return member;
+}
+
+/* Trees, and partners that are so many apart, are those of the members in this order. */
+static void write_ranked(struct comm_rounds *r, const struct comm_algorithm *algorithm,
+                         const struct comm_group *group)
+{
+    int n = group->n_devices, *device = NEW(r->arena, int, n), *own = NEW(r->arena, int, n);
+    const int *member = ranked(r->arena, ranks(r->machine), group);
+    const int *place = places(r->arena, member, n);
+    for (int i = 0; i < n; i++)
+        device[i] = group->device[member[i]];
+    bool rooted = group->root >= 0 && group->root < n;
+    struct comm_group in_order = { group->kind, n, device, rooted ? place[group->root] : 0 };
+    algorithm->write(r, &in_order);
+    for (int h = 0; h < r->n_hops; h++) {
+        r->hop[h].from = member[r->hop[h].from];
+        r->hop[h].to = member[r->hop[h].to];
+    }
+    for (int i = 0; r->own && i < n; i++)
+        own[member[i]] = r->own[i];
+    r->own = r->own ? own : NULL;
 }
 
 void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
@@ -643,5 +708,12 @@ void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
                     int block, struct comm_rounds *out)
 {
     *out = (struct comm_rounds){ .arena = arena, .machine = machine, .block = block };
-    algorithm->write(out, group);
+    /* Pieces of an all-to-all are numbered by members; a server is the first member. */
+    bool free_to_order = algorithm->kind != COMM_SEND && algorithm->kind != COMM_ALL_TO_ALL &&
+                         algorithm->needs != ASKED_FOR &&
+                         algorithm->needs != ASKED_FOR_IN_BLOCKS;
+    if (machine->topology->rank && free_to_order)
+        write_ranked(out, algorithm, group);
+    else
+        algorithm->write(out, group);
 }

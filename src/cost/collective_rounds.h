@@ -65,7 +65,8 @@ const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word);
 
 /* May `group` use this row? For IN_BLOCKS: is it divided evenly by blocks of `block` devices?
  */
-bool hp_comm_algorithm_fits(const struct comm_algorithm *algorithm,
+bool hp_comm_algorithm_fits(const struct hypar_machine *machine,
+                            const struct comm_algorithm *algorithm,
                             const struct comm_group *group, int block);
 
 /* Write the rounds of an algorithm that fits into memory of `arena`. */

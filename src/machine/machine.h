@@ -146,6 +146,9 @@ struct topology {
      */
     bool (*cycle)(struct arena *scratch, const struct hypar_machine *machine, const int *device,
                   int n, int *order);
+    /* By device: its place in an order of all in which those that are close follow each other.
+     * NULL where that is the order of numbers. */
+    const int *(*rank)(const struct hypar_machine *machine);
 };
 
 struct hypar_machine {

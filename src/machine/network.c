@@ -182,16 +182,15 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
     return machine->network->links[index];
 }
 
-/* Every device sends as much to its counterpart in the next group; the busiest link sets the
- * pace. */
-static double routed_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
+double hp_network_routed_bytes_per_s(const struct hypar_machine *machine, int parent, int group,
+                                     const int *device_at)
 {
     struct arena scratch = { 0 };
     int *path = NEW(&scratch, int, machine->longest_route);
     double *load = NEW(&scratch, double, 2 * machine->n_links), slowest_s = 0;
     for (int d = 0; d < machine->n_devices; d++) {
-        int first = d / parent * parent, to = first + (d - first + group) % parent;
-        int n = route(machine, d, to, path, machine->longest_route);
+        int to = hp_counterpart(d, parent, group);
+        int n = route(machine, device_at[d], device_at[to], path, machine->longest_route);
         for (int i = 0; i < n; i++) {
             load[path[i]]++;
             double time_s = load[path[i]] / machine->network->links[path[i] / 2].bytes_per_s;
@@ -227,8 +226,13 @@ static double joining_bytes_per_s(const struct hypar_machine *machine, int paren
  * about what they carry together. */
 static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
 {
-    return fmax(joining_bytes_per_s(machine, parent, group),
-                routed_bytes_per_s(machine, parent, group));
+    struct arena scratch = { 0 };
+    int *number = NEW(&scratch, int, machine->n_devices);
+    for (int d = 0; d < machine->n_devices; d++)
+        number[d] = d;
+    double routed = hp_network_routed_bytes_per_s(machine, parent, group, number);
+    hp_arena_free(&scratch);
+    return fmax(routed, joining_bytes_per_s(machine, parent, group));
 }
 
 /* Without the table that would take too long: what one route carries. */
@@ -268,6 +272,7 @@ const struct topology hp_explicit = {
     .route = route,
     .levels = levels,
     .cycle = hp_network_cycle,
+    .rank = hp_network_rank,
 };
 
 struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, int n_devices,

@@ -26,7 +26,8 @@ struct network {
     int *next;      /* [destination device][node]: directed link towards it; NULL: too large */
     /* Rings that were asked for, a hash table; searches in several threads share a machine. */
     _Atomic(struct kept_ring *) ring[NETWORK_RING_SLOTS];
-    atomic_int n_kept; /* devices of all these */
+    atomic_int n_kept;   /* devices of all these */
+    _Atomic(int *) rank; /* by device, once asked for: see hp_network_rank() */
 };
 
 /* The node at the end of a directed link. */
@@ -53,5 +54,21 @@ void hp_network_free(struct network *network);
  * set of devices. */
 bool hp_network_cycle(struct arena *scratch, const struct hypar_machine *machine,
                       const int *device, int n, int *order);
+
+/* The same place in the next of the groups that make up a parent. */
+static inline int hp_counterpart(int place, int parent, int group)
+{
+    int first = place / parent * parent;
+    return first + (place - first + group) % parent;
+}
+
+/* network.c: what routes carry between the groups of a level, if device_at[] are the devices in
+ * their order: every device sends as much to its counterpart in the next group, and the busiest
+ * link sets the pace. */
+double hp_network_routed_bytes_per_s(const struct hypar_machine *machine, int parent, int group,
+                                     const int *device_at);
+
+/* network_rank.c: the `rank` of such a machine. */
+const int *hp_network_rank(const struct hypar_machine *machine);
 
 #endif /* MACHINE_NETWORK_H */

@@ -12,16 +12,17 @@
 #include <string.h>
 
 enum {
-    STEPS = 4096,       /* of the search, for each device */
+    STEPS = 2048,       /* of the search, for each device */
     PATIENCE = 32,      /* tours that are looked at when no link can be less busy */
     UNIT = 128,         /* the shortest length between two devices */
     MAX_KEPT = 1 << 22, /* devices of all rings that are kept */
 };
 
-/* How long the busiest link is held in a round by a piece for each device that goes round one
- * way, and by two that go round both ways; and the longest latency from one to the next. */
+/* How long the busiest link is held in a round by a piece of each device that goes round one
+ * way, the other way, and by two that go round both ways; the longest latency from one to the
+ * next; and how long all links together are held, which others then have to wait for. */
 struct quality {
-    double one_way_s, two_way_s, latency_s;
+    double forth_s, back_s, two_way_s, latency_s, all_s;
 };
 
 struct ring {
@@ -31,7 +32,7 @@ struct ring {
     int n;
     const int *device;       /* rising */
     int *length;             /* [n * n], for the search */
-    int *one_way, *two_way;  /* [directed link]: pieces */
+    int *forth, *two_way;    /* [directed link]: pieces */
     int *crossed, n_crossed; /* links that have some */
     struct quality bound, by_number, found;
     int *order;   /* the best so far */
@@ -49,7 +50,7 @@ static double add_pieces(struct ring *r, int from, int to, bool forwards)
         int link = next[at];
         if (r->two_way[link]++ == 0)
             r->crossed[r->n_crossed++] = link;
-        r->one_way[link] += forwards;
+        r->forth[link] += forwards;
         latency_s += network->links[link / 2].latency_s;
     }
     return latency_s;
@@ -66,9 +67,11 @@ static struct quality quality_of(struct ring *r, const int *order)
     while (r->n_crossed > 0) {
         int link = r->crossed[--r->n_crossed];
         double s_per_byte = 1 / r->network->links[link / 2].bytes_per_s;
-        q.one_way_s = fmax(q.one_way_s, r->one_way[link] * s_per_byte);
+        q.forth_s = fmax(q.forth_s, r->forth[link] * s_per_byte);
+        q.back_s = fmax(q.back_s, (r->two_way[link] - r->forth[link]) * s_per_byte);
         q.two_way_s = fmax(q.two_way_s, r->two_way[link] * s_per_byte);
-        r->one_way[link] = r->two_way[link] = 0;
+        q.all_s += r->two_way[link] * s_per_byte;
+        r->forth[link] = r->two_way[link] = 0;
     }
     return q;
 }
@@ -88,31 +91,42 @@ static struct quality best_quality(const struct ring *r)
             first_s = fmin(first_s, s);
             latency_s = fmin(latency_s, link->latency_s);
         }
-        q.one_way_s = fmax(q.one_way_s, first_s);
+        q.forth_s = q.back_s = fmax(q.forth_s, first_s);
         q.two_way_s = fmax(q.two_way_s, fmin(2 * first_s, second_s));
         q.latency_s = fmax(q.latency_s, latency_s);
     }
     return q;
 }
 
-/* A ring is as fast as the better of both ways. */
-static double speed_of(const struct quality *q)
+/* Does `a` keep no link busier than `b`, whatever goes round? */
+static bool is_harmless(const struct quality *a, const struct quality *b)
 {
-    return fmin(q->one_way_s, q->two_way_s / 2);
+    return a->forth_s <= b->forth_s && a->back_s <= b->back_s && a->two_way_s <= b->two_way_s;
+}
+
+/* What a collective takes: one way, or both ways with half of each piece. */
+static double time_of(const struct quality *q)
+{
+    return fmin(fmax(q->forth_s, q->back_s), q->two_way_s / 2);
 }
 
 static bool is_better(const struct quality *a, const struct quality *b)
 {
-    double one = speed_of(a), other = speed_of(b);
-    double one_sum = a->one_way_s + a->two_way_s, other_sum = b->one_way_s + b->two_way_s;
+    double one = time_of(a), other = time_of(b);
+    double one_sum = a->forth_s + a->back_s + a->two_way_s,
+           other_sum = b->forth_s + b->back_s + b->two_way_s;
     if (one != other)
         return one < other;
-    return one_sum != other_sum ? one_sum < other_sum : a->latency_s < b->latency_s;
+    if (one_sum != other_sum)
+        return one_sum < other_sum;
+    if (a->latency_s != b->latency_s)
+        return a->latency_s < b->latency_s;
+    return a->all_s < b->all_s * (1 - 1e-9);
 }
 
 static bool has_least_load(const struct ring *r)
 {
-    return r->found.one_way_s <= r->bound.one_way_s && r->found.two_way_s <= r->bound.two_way_s;
+    return is_harmless(&r->found, &r->bound);
 }
 
 /* Take the tour if it is the best so far; true: there is none better, or it is not worth
@@ -121,9 +135,7 @@ static bool judge(void *who, const int *tour)
 {
     struct ring *r = who;
     struct quality q = quality_of(r, tour);
-    bool harmless =
-        q.one_way_s <= r->by_number.one_way_s && q.two_way_s <= r->by_number.two_way_s;
-    if (harmless && is_better(&q, &r->found)) {
+    if (is_harmless(&q, &r->by_number) && is_better(&q, &r->found)) {
         r->found = q;
         memcpy(r->order, tour, (size_t)r->n * sizeof *tour);
     }
@@ -184,7 +196,7 @@ static void find_lengths(struct ring *r)
 static void find_order(struct ring *r)
 {
     int n_links = 2 * r->machine->n_links;
-    r->one_way = NEW(&r->arena, int, n_links);
+    r->forth = NEW(&r->arena, int, n_links);
     r->two_way = NEW(&r->arena, int, n_links);
     r->crossed = NEW(&r->arena, int, n_links);
     for (int i = 0; i < r->n; i++)
@@ -228,6 +240,7 @@ static void keep(struct network *network, _Atomic(struct kept_ring *) *slot,
 
 void hp_network_free(struct network *network)
 {
+    hp_array_free(atomic_load(&network->rank));
     for (int s = 0; s < NETWORK_RING_SLOTS; s++)
         for (struct kept_ring *ring = atomic_load(&network->ring[s]); ring;) {
             struct kept_ring *other = ring->other;

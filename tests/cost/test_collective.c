@@ -2,6 +2,7 @@
  * when they are, and what they cost, against closed forms and an independent server. */
 #include "cost/collective.h"
 #include "cost/collective_rounds.h"
+#include "tests/cost/list_links.h"
 #include "tests/cost/serve_messages.h"
 #include "tests/machine/check.h"
 
@@ -310,8 +311,24 @@ static const char explicit_machine[] =
     "{\"from\":19,\"to\":20,\"bytes_per_s\":10e9,\"latency_s\":5e-6},"
     "{\"from\":4,\"to\":14,\"bytes_per_s\":4e9,\"latency_s\":1e-6}]}";
 
+/* "listed ": the links of the word one by one, its devices with any numbers. */
+static struct hypar_machine *make_listed(const char *word)
+{
+    struct random random = { 20250 };
+    struct hypar_machine *machine = machine_of(word);
+    int number[MAX_GROUP + 16];
+    for (int d = 0; d < machine->n_devices; d++)
+        number[d] = d;
+    shuffle(&random, number, machine->n_devices);
+    struct hypar_machine *listed = list_links(&random, machine, number);
+    hypar_machine_free(machine);
+    return listed;
+}
+
 static struct hypar_machine *make_machine(const char *word)
 {
+    if (strncmp(word, "listed ", 7) == 0)
+        return make_listed(word + 7);
     if (strcmp(word, "explicit") != 0)
         return machine_of(word);
     char links[18 * 80] = "", text[4096];
@@ -463,6 +480,8 @@ static void every_algorithm(void **state)
         "htree:32",
         "local:18",
         "explicit",
+        "listed cluster:3x6,nics=1",
+        "listed mesh:3x6",
     };
     int used[MAX_ROWS] = { 0 }, device[MAX_GROUP], styles = 3;
     const uint64_t seed = 20250;

@@ -1,9 +1,7 @@
 /* Collectives on machines whose links are listed one by one: beside machines that a word makes,
  * whatever the numbers of the devices, and beside rings in the order of these numbers. */
-#include "base/random.h"
 #include "cost/collective.h"
-#include "machine/network.h"
-#include "tests/machine/check.h"
+#include "tests/cost/list_links.h"
 
 #include <math.h>
 #include <string.h>
@@ -13,38 +11,6 @@ enum { MAX_DEVICES = 64, SEED = 30417 };
 static const enum comm_kind kinds[] = { COMM_ALL_REDUCE, COMM_REDUCE_SCATTER, COMM_ALL_GATHER };
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
-
-static void shuffle(struct random *random, int *item, int n)
-{
-    for (int i = n - 1; i > 0; i--) {
-        int j = (int)hp_random_below(random, i + 1), kept = item[i];
-        item[i] = item[j];
-        item[j] = kept;
-    }
-}
-
-/* The machine with its links in any order, and other numbers of devices. */
-static struct hypar_machine *list_links(struct random *random,
-                                        const struct hypar_machine *machine, const int *number)
-{
-    struct arena scratch = { 0 };
-    struct hypar_link *links;
-    int n = machine->n_links, *order = NEW(&scratch, int, n);
-    struct hypar_machine *listed = hp_network_new(
-        machine->runs, machine->n_runs, machine->n_devices, machine->n_switches, n, &links);
-    for (int l = 0; l < n; l++)
-        order[l] = l;
-    shuffle(random, order, n);
-    for (int l = 0; l < n; l++) {
-        struct hypar_link link = hypar_machine_link(machine, order[l]);
-        link.from = link.from < machine->n_devices ? number[link.from] : link.from;
-        link.to = link.to < machine->n_devices ? number[link.to] : link.to;
-        links[l] = link;
-    }
-    assert_int_equal(hp_network_finish(listed, NULL), HYPAR_OK);
-    hp_arena_free(&scratch);
-    return listed;
-}
 
 static double time_of(const struct hypar_machine *machine, enum comm_kind kind,
                       const int *device, int n, double bytes)
@@ -98,33 +64,60 @@ static const struct {
     const char *word;
     int columns;
 } shapes[] = {
-    { "ring:5", 5 },    { "ring:16", 16 },    { "torus:3x3", 3 }, { "torus:4x4", 4 },
-    { "torus:3x5", 5 }, { "torus:5x5", 5 },   { "torus:6x4", 4 }, { "torus:7x7", 7 },
-    { "torus:8x8", 8 }, { "torus:4x4x4", 4 }, { "mesh:4x4", 4 },  { "mesh:2x8", 8 },
-    { "mesh:3x5", 5 },  { "mesh:6x7", 7 },    { "mesh:8x8", 8 },  { "mesh:4x3x2", 2 },
-    { "htree:8", 4 },   { "htree:12", 3 },    { "htree:16", 4 },  { "htree:64", 8 },
-    { "full:8", 4 },
+    { "ring:5,bandwidth=1GB/s", 5 },    { "ring:16,bandwidth=1GB/s", 16 },
+    { "torus:3x3,bandwidth=1GB/s", 3 }, { "torus:4x4,bandwidth=1GB/s", 4 },
+    { "torus:3x5,bandwidth=1GB/s", 5 }, { "torus:5x5,bandwidth=1GB/s", 5 },
+    { "torus:6x4,bandwidth=1GB/s", 4 }, { "torus:7x7,bandwidth=1GB/s", 7 },
+    { "torus:8x8,bandwidth=1GB/s", 8 }, { "torus:4x4x4,bandwidth=1GB/s", 4 },
+    { "mesh:4x4,bandwidth=1GB/s", 4 },  { "mesh:2x8,bandwidth=1GB/s", 8 },
+    { "mesh:3x5,bandwidth=1GB/s", 5 },  { "mesh:6x7,bandwidth=1GB/s", 7 },
+    { "mesh:8x8,bandwidth=1GB/s", 8 },  { "mesh:4x3x2,bandwidth=1GB/s", 2 },
+    { "htree:8,bandwidth=1GB/s", 4 },   { "htree:12,bandwidth=1GB/s", 3 },
+    { "htree:16,bandwidth=1GB/s", 4 },  { "htree:64,bandwidth=1GB/s", 8 },
+    { "full:8,bandwidth=1GB/s", 4 },
 };
+
+/* The word's machine beside three that are listed: with its numbers, and with any. */
+static void compare_machines(const char *shape, int columns, double bytes, double allowed)
+{
+    char word[64];
+    struct random random = { SEED };
+    int number[MAX_DEVICES];
+    snprintf(word, sizeof word, "%s,latency=1us", shape);
+    struct hypar_machine *machine = machine_of(word);
+    for (int d = 0; d < machine->n_devices; d++)
+        number[d] = d;
+    for (int trial = 0; trial < 3; trial++) {
+        if (trial > 0)
+            shuffle(&random, number, machine->n_devices);
+        struct hypar_machine *listed = list_links(&random, machine, number);
+        struct pair pair = { machine, listed, number };
+        compare_groups(&pair, columns, bytes, allowed);
+        hypar_machine_free(listed);
+    }
+    hypar_machine_free(machine);
+}
 
 static void listed_links_cost_what_words_do(void **state)
 {
     (void)state;
-    struct random random = { SEED };
     print_message("seed %d\n", SEED);
-    for (size_t i = 0; i < 3 * sizeof shapes / sizeof *shapes; i++) {
-        char word[64];
-        int number[MAX_DEVICES];
-        snprintf(word, sizeof word, "%s,bandwidth=1GB/s,latency=1us", shapes[i / 3].word);
-        struct hypar_machine *machine = machine_of(word);
-        for (int d = 0; d < machine->n_devices; d++)
-            number[d] = d;
-        if (i % 3) /* else in the word's order */
-            shuffle(&random, number, machine->n_devices);
-        struct hypar_machine *listed = list_links(&random, machine, number);
-        struct pair pair = { machine, listed, number };
-        compare_groups(&pair, shapes[i / 3].columns, 100e6, 1.03);
-        hypar_machine_free(listed);
-        hypar_machine_free(machine);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        compare_machines(shapes[i].word, shapes[i].columns, 100e6, 1.03);
+}
+
+/* Behind switches, trees and blocks are found too; they decide for small messages. */
+static void listed_trees_cost_what_words_do(void **state)
+{
+    (void)state;
+    print_message("seed %d\n", SEED);
+    for (double bytes = 1e3; bytes < 1e9; bytes *= 10) {
+        compare_machines("htree:8", 4, bytes, 1.001);
+        compare_machines("htree:12", 3, bytes, 1.001);
+        compare_machines("htree:16", 4, bytes, 1.001);
+        compare_machines("htree:64", 8, bytes, 1.001);
+        compare_machines("cluster:4x4", 4, bytes, 1.001);
+        compare_machines("cluster:8x8", 8, bytes, 1.001);
     }
 }
 
@@ -224,6 +217,7 @@ static void no_ring_is_slower_than_by_number(void **state)
         struct comm_group group = { kinds[trial % N_KINDS], n, device, 0 };
         struct topology by_number = *machine->topology;
         by_number.cycle = NULL;
+        by_number.rank = NULL;
         for (int way = 0; n > 3 && way < 2; way++) {
             const char *name = way ? "two-way ring" : "ring";
             double now = hp_comm_model_named(&arena, machine, &group, name)->way->s_per_byte;
@@ -272,6 +266,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(listed_links_cost_what_words_do),
+        cmocka_unit_test(listed_trees_cost_what_words_do),
         cmocka_unit_test(levels_are_those_of_words),
         cmocka_unit_test(no_ring_is_slower_than_by_number),
         cmocka_unit_test(rings_are_those_of_a_set),
