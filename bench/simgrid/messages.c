@@ -204,7 +204,7 @@ static bool rounds_meet(struct arena *arena, const struct hypar_machine *machine
     for (int i = 0; (algorithm = hp_comm_algorithm(i)); i++)
         if (algorithm->kind == group->kind && strcmp(algorithm->name, way->algorithm) == 0)
             break;
-    hp_comm_rounds(arena, algorithm, group, way->block, &rounds);
+    hp_comm_rounds(arena, machine, algorithm, group, way->block, &rounds);
     struct message *message = NEW(arena, struct message, rounds.n_hops);
     for (int h = 0; h < rounds.n_hops; h++)
         message[h] = (struct message){ group->device[rounds.hop[h].from],
