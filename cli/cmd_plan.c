@@ -194,7 +194,9 @@ static void report(const struct args *args, const struct hypar_graph *graph,
         !args->json && hypar_found_partition(found) && !hypar_found_info(found).interrupted;
     int n_others = 0;
     plain.stop = NULL;
-    plain.unlimited = true; /* to be looked at, whether it fits or not */
+    plain.unlimited = true;            /* to be looked at, whether it fits or not */
+    if (!hypar_found_simulated(found)) /* as that takes long, or cannot be done */
+        plain.simulation = NULL;
     for (int i = 0; beside && n_others < MOST && (info = hypar_planner(i)); i++) {
         struct hypar_search_options own = plain;
         own.planner = info->name;

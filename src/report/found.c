@@ -220,6 +220,12 @@ static bool all_simulated(const struct hypar_found *const *all, int n_all)
     return true;
 }
 
+/* Its step is from a part of it, beside which closed forms would say nothing. */
+static bool is_of_part(const struct hypar_found *found)
+{
+    return hypar_found_info(found).part.step_s > 0;
+}
+
 /* Bytes of each level, all groups together, for each planner; then the whole. */
 static void level_table(FILE *to, struct arena *arena, const struct hypar_found *const *all,
                         int n_all, bool simulated)
@@ -244,7 +250,7 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
         groups *= first->ways[h];
     }
     for (int f = 0; f < N_FIGURES; f++) {
-        if (f == MEMORY && !simulated)
+        if ((f == MEMORY && !simulated) || (f == STEP && is_of_part(all[0])))
             continue;
         hp_cell(&table, arena, "%s", figures[f].name);
         hp_cell(&table, arena, "%s", "");
@@ -277,7 +283,9 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
                 "Levels as the paper counts them: fp32, both directions, every group. Exact: "
                 "what the plan's program sends, %s (hypar lower). %s%s",
                 hp_sent_text(hypar_found_plan(found)),
-                simulated ? "Memory and step: simulated." : "Step: in closed form.",
+                simulated           ? "Memory and step: simulated."
+                : is_of_part(found) ? "The others are not simulated, as that takes long."
+                                    : "Step: in closed form.",
                 owt ? " The plan of owt splits outputs (k) where its levels count mp." : ""),
             0);
 }

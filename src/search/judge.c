@@ -87,6 +87,26 @@ void hp_predict_part(struct hypar_found *found)
     p->energy_j = hypar_energy_total_j(&part->energy);
 }
 
+bool hp_simulate_part(const struct problem *problem, struct hypar_found *found)
+{
+    struct reduced_step r;
+    struct hypar_error why;
+    if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
+        found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
+        return false;
+    }
+    hp_note_part(found, &r);
+    hp_predict_part(found);
+    return true;
+}
+
+/* Seconds, of some plans a minute. */
+static bool takes_too_long(const struct hypar_plan *plan)
+{
+    enum { MOST_PARTS = 1 << 20, MOST_INSTANCES = 100000000 };
+    return hp_plan_parts(plan) > MOST_PARTS || hp_plan_instances(plan) > MOST_INSTANCES;
+}
+
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
                        struct hypar_found *found)
 {
@@ -94,10 +114,14 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
     struct hypar_sim *sim;
     if (found->info.part.step_s > 0)
         return;
-    if (hp_is_large(found->plan)) {
+    if (takes_too_long(found->plan)) {
         found->info.not_simulated =
             hp_arena_printf(&found->arena, "a step of about %.2g tasks takes long",
                             hp_plan_instances(found->plan));
+        return;
+    }
+    if (hp_is_large(found->plan)) {
+        hp_simulate_part(problem, found);
         return;
     }
     if (hypar_simulate(&sim, found->plan, options, &why) != HYPAR_OK) {

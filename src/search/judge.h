@@ -20,6 +20,10 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
 struct reduced_step;
 void hp_note_part(struct hypar_found *found, const struct reduced_step *part);
 
+/* Simulate a part of found->plan, which is the prediction then; false: it cannot be, and it is
+ * noted why. */
+bool hp_simulate_part(const struct problem *problem, struct hypar_found *found);
+
 /* Let the prediction have the step of the part that was simulated, if one was. */
 void hp_predict_part(struct hypar_found *found);
 

@@ -164,8 +164,7 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
                    hp_expected(known, sizeof known, name, names, n));
 }
 
-/* Gradients are clipped whatever the plan, so planners do not look at it; what they found is
- * simulated once more. */
+/* Gradients are clipped whatever the plan, so planners do not look at it. */
 static enum hypar_status clip_gradients(const struct problem *problem,
                                         struct hypar_found *found, struct hypar_error *err)
 {
@@ -173,10 +172,7 @@ static enum hypar_status clip_gradients(const struct problem *problem,
     if (options->clip <= 0)
         return HYPAR_OK;
     found->plan->clip = options->clip;
-    TRY(hp_check_clip(found->plan, err));
-    if (found->has_simulated)
-        hp_simulate_found(problem, options->simulation, found);
-    return HYPAR_OK;
+    return hp_check_clip(found->plan, err);
 }
 
 /* auto divides what it tries, before it judges it. */
@@ -198,9 +194,18 @@ static enum hypar_status shard_found(const struct planner *planner,
     TRY(hp_in(err, hp_check_runs(problem, found->plan, err), "%s", planner->info.name));
     if (!options->unlimited)
         TRY(hypar_plan_fits(found->plan, memory_bytes, NULL, err));
-    if (found->has_simulated)
-        hp_simulate_found(problem, options->simulation, found);
     return HYPAR_OK;
+}
+
+/* What a planner has simulated was changed since if it was `changed`. */
+static void simulate_found(const struct planner *planner, const struct problem *problem,
+                           struct hypar_found *found, bool changed)
+{
+    bool known = found->has_simulated || found->info.part.step_s > 0;
+    if (changed)
+        found->info.part = (struct hypar_part){ 0 };
+    if (known ? changed : problem->options->simulation && !planner->random_search)
+        hp_simulate_found(problem, problem->options->simulation, found);
 }
 
 /* A fixed operator has no more parts of its layer than are asked for. */
@@ -320,9 +325,6 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     enum hypar_status status = planner->random_search
                                    ? hp_run_auto(planner, &problem, out, err)
                                    : hp_run_planner(planner, &problem, out, err);
-    if (status == HYPAR_OK && options->simulation && !planner->random_search &&
-        !(*out)->has_simulated)
-        hp_simulate_found(&problem, options->simulation, *out);
     if (status == HYPAR_OK && (*out)->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
         (*out)->info.bound = hp_step_bound(&problem);
     if (status == HYPAR_OK) {
@@ -333,8 +335,12 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         status = clip_gradients(&problem, *out, err);
     if (status == HYPAR_OK)
         status = shard_found(planner, &problem, *out, options->memory_bytes, err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
+        bool changed = options->clip > 0 || hp_divided_later(planner, options);
+        with.memory_bytes = options->memory_bytes;
+        simulate_found(planner, &problem, *out, changed);
         hp_record_search(*out, options);
+    }
     if (status != HYPAR_OK) {
         hypar_found_free(*out);
         *out = NULL;

@@ -97,17 +97,9 @@ struct fullest hp_bounded_need(const struct problem *problem, const struct op_ne
 static bool judge_part(const struct problem *problem, struct hypar_found *found,
                        struct verdict *v)
 {
-    struct reduced_step r;
-    struct hypar_error why;
     const struct hypar_part *part = &found->info.part;
-    if (!(part->step_s > 0)) {
-        if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
-            found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
-            return false;
-        }
-        hp_note_part(found, &r);
-        hp_predict_part(found);
-    }
+    if (!(part->step_s > 0) && !hp_simulate_part(problem, found))
+        return false;
     *v = (struct verdict){ BY_PART, part->step_s, { .device = -1 } };
     hp_look_at_memory(&v->memory, part->fullest_device, part->need_bytes, part->has_bytes);
     return true;

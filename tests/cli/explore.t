@@ -502,20 +502,33 @@ $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > hypar: explore: no plan fits, of any batch on any machine
 ? 1
 
-Too large to be simulated: no figure but the memory is exact, and all others say so.
-$ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
-> gpt2, on torus:64x64: plans of dp
+Too large to be simulated as a whole: the step is that of a part, extrapolated. Larger still:
+no figure is exact, and all say so.
+$ hypar explore gpt2 --on torus:128x128 --batch 16384,32768 --planner dp
+> gpt2, on torus:128x128: plans of dp
 >
-> batch     step    rate      MFU      sent    energy   memory
-> 4,096  ~235 ms  17.4 k   23.7 %  ~4.08 TB  ~36.9 kJ  1.97 GB
-> 8,192  ~349 ms  23.5 k*  31.9 %  ~4.08 TB  ~73.2 kJ  2.95 GB
+>  batch     step    rate      MFU      sent   energy   memory
+> 16,384  ~263 ms  62.2 k   21.2 %  ~16.3 TB  ~148 kJ  1.97 GB
+> 32,768  ~378 ms  86.8 k*  29.5 %  ~16.3 TB  ~293 kJ  2.95 GB
 >
-> Most samples/s (*): 23.5 k of batch 8,192 on 4,096 devices.
-> All plans: dp 4096x1x1.
+> Most samples/s (*): 86.8 k of batch 32,768 on 16,384 devices.
+> All plans: dp 16384x1x1.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline. ~: as simulating takes long, the step of a part of the
 > devices, extrapolated, or in closed form; sent and energy in closed form (-:
 > there is none).
+$ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
+> gpt2, on torus:64x64: plans of dp
+>
+> batch     step    rate      MFU     sent   energy   memory
+> 4,096  ~133 ms  30.9 k   42.0 %  4.08 TB  37.8 kJ  2.02 GB
+> 8,192  ~251 ms  32.7 k*  44.4 %  4.08 TB  74.6 kJ  3.04 GB
+>
+> Most samples/s (*): 32.7 k of batch 8,192 on 4,096 devices.
+> All plans: dp 4096x1x1.
+> Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
+> tensor x pipeline. ~: as simulating takes long, the step of a part of the
+> devices, extrapolated, or in closed form.
 
 What is sent, and energy, are those of all tasks where the step is extrapolated.
 $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy | sed -n '/energy/,$p'
@@ -571,10 +584,10 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 > vgg16, batch 64: 4 machines like examples/machines/dgx1-v100.json
 >
 > links  memory  choice    step  gain  speedup  exchange  energy  memory
->  0.05     1GB  dp      421 ms     1     1.87   7.75 GB  61.4 J  needs 1.61 GB
->  0.05    16GB  dp      421 ms     1     1.87   7.75 GB  61.4 J  fits
->     1     1GB  dp      101 ms     1      7.8   7.75 GB  61.4 J  needs 1.61 GB
->     1    16GB  dp      101 ms     1      7.8   7.75 GB  61.4 J  fits
+>  0.05     1GB  dp      227 ms     1     3.47   7.75 GB  61.3 J  needs 1.61 GB
+>  0.05    16GB  dp      227 ms     1     3.47   7.75 GB  61.3 J  fits
+>     1     1GB  dp      101 ms     1      7.8   7.75 GB  61.3 J  needs 1.61 GB
+>     1    16GB  dp      101 ms     1      7.8   7.75 GB  61.3 J  fits
 >
 > Gain over data parallel, speedup over one device.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
