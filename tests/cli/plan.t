@@ -178,6 +178,11 @@ $ hypar check $TMP/plan.json
 > hypar: $TMP/plan.json: device 0 needs 9.98 GB of memory, has 8 GB
 ? 1
 
+What is lacking is told where no plan can fit.
+$ hypar plan vgg16 --on full:4 --memory 200MB --planner hybrid
+> hypar: hybrid: no plan fits: weights, gradients and sgd state are 1.11 GB, all devices together have 800 MB
+? 1
+
 What takes long to simulate is simulated in part.
 $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
 > the plan's program sends, each byte once (hypar lower). The others are not
@@ -412,7 +417,8 @@ $ hypar plan gpt3-175b --on full:4
 >        3, which has 16 GB
 > hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device
 >        3, which has 16 GB
-> hypar: note: hybrid: no plan fits
+> hypar: note: hybrid: no plan fits: weights, gradients and sgd state are 1.4 TB,
+>        all devices together have 64 GB
 > hypar: note: 3d: weights, gradients and sgd state need 349 GB on device 0, which
 >        has 16 GB
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)

@@ -263,6 +263,32 @@ static void predict(const struct candidates *s, const struct looking *l,
     };
 }
 
+/* Why there is no plan. */
+static enum hypar_status fail(const struct planner *self, const struct problem *problem,
+                              const struct looking *l, struct hypar_error *err)
+{
+    const struct hypar_search_options *o = problem->options;
+    double need, has;
+    TRY(hp_check_stop(o->stop, err));
+    if (l->nearest.part < INFINITY)
+        return hp_in(err, hp_fail_memory(&l->nearest, err), "%s", self->info.name);
+    if (problem->target && l->refused.text[0])
+        return hp_fail(err, HYPAR_INFEASIBLE, "%s: %s", self->info.name, l->refused.text);
+    hp_room_together(problem, &need, &has);
+    struct memory_text together = hp_memory_text(need, has);
+    if (need > has)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: no plan fits: weights, gradients and %s state are %s, all devices "
+                       "together have %s",
+                       self->info.name, hypar_optimizer_text(o->optimizer), together.need,
+                       together.has);
+    bool bounded = o->n_fix || o->layout.sequence_parallel || o->stages || o->max_tensor ||
+                   o->max_pipeline || o->micro_batches ||
+                   o->layout.schedule != HYPAR_SCHEDULE_NONE;
+    return hp_fail(err, HYPAR_INFEASIBLE, "%s: no plan %sfits", self->info.name,
+                   bounded ? "with these options " : "");
+}
+
 static enum hypar_status plan_hybrid(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
@@ -292,19 +318,7 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
     if (l.plan)
         predict(&s, &l, found);
     hp_candidates_end(&s);
-    if (l.plan)
-        return HYPAR_OK;
-    TRY(hp_check_stop(problem->options->stop, err));
-    if (l.nearest.part < INFINITY)
-        return hp_in(err, hp_fail_memory(&l.nearest, err), "%s", self->info.name);
-    if (problem->target && l.refused.text[0])
-        return hp_fail(err, HYPAR_INFEASIBLE, "%s: %s", self->info.name, l.refused.text);
-    const struct hypar_search_options *o = problem->options;
-    bool bounded = o->n_fix || o->layout.sequence_parallel || o->stages || o->max_tensor ||
-                   o->max_pipeline || o->micro_batches ||
-                   o->layout.schedule != HYPAR_SCHEDULE_NONE;
-    return hp_fail(err, HYPAR_INFEASIBLE, "%s: no plan %sfits", self->info.name,
-                   bounded ? "with these options " : "");
+    return l.plan ? HYPAR_OK : fail(self, problem, &l, err);
 }
 
 const struct planner hp_planner_hybrid = {
