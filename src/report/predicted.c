@@ -348,6 +348,9 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
                 hp_arena_printf(arena, "IT DOES NOT FIT: device %d would hold %s.",
                                 s->step.fullest_device, hp_memory_items(arena, &s->fullest)),
                 0);
+    struct hypar_part part = hypar_found_info(found).part;
+    if (in_part && part.need_bytes > part.has_bytes)
+        hp_put_line(to, "IT DOES NOT FIT: device %d is the fullest.", part.fullest_device);
     if (why && !in_part)
         hp_wrap(to, hp_arena_printf(arena, "In closed form, not simulated: %s.", why), 0);
 }

@@ -1,6 +1,7 @@
 /* Plans judged by the simulator. */
 #include "search/judge.h"
 
+#include "search/predict.h"
 #include "search/reduced.h"
 #include "search/verdict.h"
 
@@ -100,11 +101,21 @@ bool hp_simulate_part(const struct problem *problem, struct hypar_found *found)
     return true;
 }
 
-/* Seconds, of some plans a minute. */
-static bool takes_too_long(const struct hypar_plan *plan)
+/* Is it simulated as a whole, task by task, however large it is? */
+static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_options *options)
 {
-    enum { MOST_PARTS = 1 << 20, MOST_INSTANCES = 100000000 };
-    return hp_plan_parts(plan) > MOST_PARTS || hp_plan_instances(plan) > MOST_INSTANCES;
+    return (options && options->expand_collectives) ||
+           plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM ||
+           plan->schedule.kind == HYPAR_SCHEDULE_SLOTS;
+}
+
+/* A part takes seconds, of some plans a minute, however many micro-batches there are. */
+static bool takes_too_long(const struct hypar_plan *plan,
+                           const struct hypar_sim_options *options)
+{
+    enum { MOST_PARTS = 1 << 20 };
+    return hp_plan_parts(plan) > MOST_PARTS ||
+           (hp_is_large(plan) && has_no_part(plan, options));
 }
 
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
@@ -114,7 +125,7 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
     struct hypar_sim *sim;
     if (found->info.part.step_s > 0)
         return;
-    if (takes_too_long(found->plan)) {
+    if (takes_too_long(found->plan, options)) {
         found->info.not_simulated =
             hp_arena_printf(&found->arena, "a step of about %.2g tasks takes long",
                             hp_plan_instances(found->plan));
@@ -139,6 +150,18 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
 {
     struct hypar_prediction *p = &found->prediction;
     hp_simulate_found(problem, problem->options->simulation, found);
+    if (found->info.part.step_s > 0) {
+        double step_s = found->info.part.step_s, batch = (double)problem->graph->batch;
+        *p = (struct hypar_prediction){
+            .step_s = step_s,
+            .samples_per_s = batch / step_s,
+            .mfu = batch * hp_step_flops_per_sample(problem->graph) /
+                   (hp_step_work(problem).peak_op_per_s * step_s),
+            .state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need,
+        };
+        hp_predict_part(found);
+        return HYPAR_OK;
+    }
     if (!found->has_simulated)
         return hp_fail(err, HYPAR_UNSUPPORTED, "%s", found->info.not_simulated);
     const struct hypar_simulated *s = &found->simulated;

@@ -197,15 +197,16 @@ static enum hypar_status shard_found(const struct planner *planner,
     return HYPAR_OK;
 }
 
-/* What a planner has simulated was changed since if it was `changed`. */
+/* Simulate what was found, if it is to be and was not yet, or was `changed` since. */
 static void simulate_found(const struct planner *planner, const struct problem *problem,
                            struct hypar_found *found, bool changed)
 {
-    bool known = found->has_simulated || found->info.part.step_s > 0;
-    if (changed)
-        found->info.part = (struct hypar_part){ 0 };
-    if (known ? changed : problem->options->simulation && !planner->random_search)
-        hp_simulate_found(problem, problem->options->simulation, found);
+    const struct hypar_sim_options *how = problem->options->simulation;
+    bool in_part = found->info.part.step_s > 0;
+    if (in_part && changed) /* however long that takes: it was done before */
+        hp_simulate_part(problem, found);
+    else if (found->has_simulated ? changed : !in_part && how && !planner->random_search)
+        hp_simulate_found(problem, how, found);
 }
 
 /* A fixed operator has no more parts of its layer than are asked for. */

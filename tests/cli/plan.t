@@ -193,6 +193,15 @@ $ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | s
 > 28.7 TB on links; 17.9 GB of 1 TB of memory on the fullest device.
 > Lower bound 1.38 s (mostly arithmetic): no plan is faster; gap 9.6 %.
 
+However many micro-batches it has, also with what is changed after the search.
+$ hypar plan gpt2 --on cluster:8x8 --batch 524288 --micro-batches 8192 --planner dp --clip 1 | grep -A2 Predicted
+> Predicted step 969 s, simulated on 1 of 64 devices and extrapolated to all (by
+> about 0.0 % off), 541 samples/s, 47.1 % of peak, 4.74 MJ; 62.7 GB sent, 140 GB
+> on links; 2.02 GB of 16 GB of memory on the fullest device.
+$ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
+> 4.61 TB on links; 33.7 GB of 16 GB of memory on the fullest device.
+> IT DOES NOT FIT: device 0 is the fullest.
+
 What takes longer still, or cannot be simulated, is predicted in closed form.
 $ hypar plan gpt2 --on torus:128x128 --batch 16384 --planner dp | sed '1,/^Levels/d; $d'
 > the plan's program sends, each byte once (hypar lower). Step: in closed form.
