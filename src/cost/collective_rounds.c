@@ -145,7 +145,20 @@ static void gather_ring(struct comm_rounds *r, const struct comm_group *group)
     add_ring(r, member, n, 0, 1);
 }
 
-/* Half of each piece goes round the other way, over the links' other direction. */
+/* Half of each piece goes round the other way, over the links' other direction. Within the
+ * round that was begun, which repeats n-1 times. */
+static void add_two_way(struct comm_rounds *r, const int *member, int n, int base)
+{
+    for (int i = 0; i < n; i++) {
+        struct comm_hop hop = { member[i], member[(i + 1) % n], base, 2 * n, 2 * i, -2, 1 };
+        add_hop(r, hop);
+        hop.to = member[(i + n - 1) % n];
+        hop.offset++;
+        hop.shift = 2;
+        add_hop(r, hop);
+    }
+}
+
 static void gather_two_way(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = group->n_devices;
@@ -153,14 +166,7 @@ static void gather_two_way(struct comm_rounds *r, const struct comm_group *group
     r->pieces_per_whole = 2 * n;
     r->own = places(r->arena, member, n);
     begin_round(r, n - 1);
-    for (int i = 0; i < n; i++) {
-        struct comm_hop hop = { member[i], member[(i + 1) % n], 0, 2 * n, 2 * i, -2, 1 };
-        add_hop(r, hop);
-        hop.to = member[(i + n - 1) % n];
-        hop.offset++;
-        hop.shift = 2;
-        add_hop(r, hop);
-    }
+    add_two_way(r, member, n, 0);
 }
 
 /* Partners first half the group apart, at last next to each other: the data grows from round to
@@ -502,6 +508,34 @@ static void gather_direct(struct comm_rounds *r, const struct comm_group *group)
 BACKWARDS(scatter_direct, gather_direct)
 BOTH(all_reduce_direct, scatter_direct, gather_direct)
 
+/* --- all-reduce by several rings --- */
+
+/* Rings that have no link in common, both ways, have equal shares of the pieces: on a torus as
+ * many as it has dimensions, elsewhere one. */
+static void gather_rings(struct comm_rounds *r, const struct comm_group *group)
+{
+    const struct topology *topology = r->machine->topology;
+    int n = group->n_devices, n_rings = 0;
+    if (n < 3) { /* one way is as long as the other */
+        gather_ring(r, group);
+        return;
+    }
+    int *order = NEW(r->arena, int, MACHINE_MAX_DIMS *n);
+    if (topology->cycles)
+        n_rings = topology->cycles(r->arena, r->machine, group->device, n, order);
+    if (n_rings == 0) {
+        order = whole_ring(r, group);
+        n_rings = 1;
+    }
+    r->pieces_per_whole = n_rings * 2 * n;
+    begin_round(r, n - 1);
+    for (int i = 0; i < n_rings; i++)
+        add_two_way(r, order + i * n, n, i * 2 * n);
+}
+
+BACKWARDS(scatter_rings, gather_rings)
+BOTH(all_reduce_rings, scatter_rings, gather_rings)
+
 /* --- all-reduce by a server --- */
 
 /* For each device the one that collects for it: the first of its block, itself without blocks.
@@ -600,6 +634,7 @@ static const struct comm_algorithm algorithms[] = {
     { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        all_reduce_tree },
     { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       all_reduce_hierarchical },
     { COMM_ALL_REDUCE,     "direct",                   2, ASKED_FOR,       all_reduce_direct },
+    { COMM_ALL_REDUCE,     "multi-ring",               2, ASKED_FOR,       all_reduce_rings },
     { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       all_reduce_server },
     { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, all_reduce_server },
     { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        exchange_at_once },

@@ -135,7 +135,8 @@ static int levels(const struct hypar_machine *machine, struct hypar_level *out)
 
 const struct topology hp_torus = {
     { "torus", "torus:4x4 or torus:4x4x4", "grid whose lines are closed, dimension-order routing" },
-    .min_dims = 1, .max_dims = MACHINE_MAX_DIMS, GRID, .cycle = hp_grid_cycle
+    .min_dims = 1, .max_dims = MACHINE_MAX_DIMS, GRID, .cycle = hp_grid_cycle,
+    .cycles = hp_torus_cycles
 };
 const struct topology hp_mesh = {
     { "mesh", "mesh:4x4 or mesh:4x4x4", "grid whose lines are open, dimension-order routing" },

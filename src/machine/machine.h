@@ -146,6 +146,11 @@ struct topology {
      */
     bool (*cycle)(struct arena *scratch, const struct hypar_machine *machine, const int *device,
                   int n, int *order);
+    /* Several such rings that have no link in common: fills order[] with one after the other
+     * and returns how many there are, at most MACHINE_MAX_DIMS; 0: none are known. NULL where
+     * there never are. */
+    int (*cycles)(struct arena *scratch, const struct hypar_machine *machine, const int *device,
+                  int n, int *order);
     /* By device: its place in an order of all in which those that are close follow each other.
      * NULL where that is the order of numbers. */
     const int *(*rank)(const struct hypar_machine *machine);

@@ -14,4 +14,8 @@ extern const struct topology hp_cluster, hp_local;       /* cluster.c */
 bool hp_grid_cycle(struct arena *scratch, const struct hypar_machine *machine,
                    const int *device, int n, int *order);
 
+/* torus_cycles.c: the `cycles` of a torus, of groups that are all of it, or planes. */
+int hp_torus_cycles(struct arena *scratch, const struct hypar_machine *machine,
+                    const int *device, int n, int *order);
+
 #endif /* MACHINE_TOPOLOGY_H */

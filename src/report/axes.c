@@ -144,7 +144,9 @@ bool hp_axes_of_energy(const struct axes *axes)
 /* An all-reduce in which a device sends to, or receives from, many at once. */
 static bool among_many(const char *all_reduce)
 {
-    return all_reduce && (strcmp(all_reduce, "direct") == 0 || strstr(all_reduce, "server"));
+    return all_reduce &&
+           (strcmp(all_reduce, "direct") == 0 || strcmp(all_reduce, "multi-ring") == 0 ||
+            strstr(all_reduce, "server"));
 }
 
 const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_sim_options *how)
@@ -156,7 +158,7 @@ const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_si
             return "Topologies: in a collective a device sends to at most two others at a "
                    "time. Over all their links at once large all-reduces would be up to "
                    "(n-1)/2 times as fast on full:n (--all-reduce direct), and k times on a "
-                   "torus of k dimensions (which is not simulated).";
+                   "torus of k dimensions (--all-reduce multi-ring).";
     return NULL;
 }
 

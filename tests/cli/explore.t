@@ -210,8 +210,8 @@ $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-
 > tensor x pipeline / micro-batches.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
-> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
-> is not simulated).
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions
+> (--all-reduce multi-ring).
 $ grep -c polyline $TMP/own.svg; grep -o '>torus<\|>mesh<\|>cluster<\|>bandwidth<' $TMP/own.svg
 > 3
 > >torus<
@@ -316,8 +316,8 @@ $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost 
 > them.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
-> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
-> is not simulated).
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions
+> (--all-reduce multi-ring).
 > Levels, on all machines alike: dp 00000/00000/00000/00000.
 $ for o in auto direct; do hypar explore lenet5 --on full:16,bandwidth=1GB/s,latency=0 --devices 16 --planner dp --cost simulated --all-reduce $o | grep '^dp'; done
 > dp      232 us     1   0.0771    7.4 MB  2.72 mJ  00000/00000/00000/00000
@@ -484,8 +484,8 @@ $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topol
 > tensor x pipeline / micro-batches. In brackets the plan that needs least.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
-> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
-> is not simulated).
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions
+> (--all-reduce multi-ring).
 $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
 > vgg16, on full:2,memory=100MB: plans of dp or mp
 >
@@ -545,13 +545,13 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective 
 > 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404
 
 Where a plan is too large even for that they are not known: nothing is the best.
-$ hypar explore gpt2 --on torus:64x64 --batch 262144 --micro-batches 64 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
+$ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
 > devices    batch     step    rate  each     MFU  sent  energy   memory
->   4,096  262,144  ~7.57 s  34.6 k  8.45  47.1 %     -       -  1.97 GB
+>   8,192  524,288  ~7.57 s  69.3 k  8.45  47.1 %     -       -  1.97 GB
 >
 > The best is not known: all plans are too large to be simulated, even in part
 > closed form; sent and energy in closed form (-: there is none).
-$ hypar explore gpt2 --on torus:64x64 --batch 262144 --micro-batches 64 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
+$ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
 > simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j
 > 0,,,,,,
 
@@ -564,8 +564,8 @@ $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-red
 > tensor x pipeline.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
-> on full:n (--all-reduce direct), and k times on a torus of k dimensions (which
-> is not simulated).
+> on full:n (--all-reduce direct), and k times on a torus of k dimensions
+> (--all-reduce multi-ring).
 $ hypar explore lenet5 --on full:4 --planner auto --sweep memory=8GB..32GB | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 8 GB to 32 GB. Plans:
 > data x tensor x pipeline.

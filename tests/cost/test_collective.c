@@ -282,7 +282,9 @@ static double closed_form(const struct comm_group *group, const struct comm_way 
         return (n - 1) * (a + b);
     if (strcmp(name, "ring") == 0)
         return times * (n - 1) * (a + b / n);
-    if (strcmp(name, "two-way ring") == 0)
+    if (strcmp(name, "multi-ring") == 0 && n < 3)
+        return times * (a + b / n);
+    if (strcmp(name, "two-way ring") == 0 || strcmp(name, "multi-ring") == 0)
         return times * (n - 1) * (a + b / (2 * n));
     if (strcmp(name, "tree") == 0)
         return times * log * (a + b);
@@ -542,6 +544,35 @@ static void alone_there_is_nothing_to_do(void **state)
         hp_arena_free(&arena);
     }
     hypar_machine_free(machine);
+}
+
+/* (n-1)/n bytes / bandwidth by one ring both ways; on k dimensions a k-th of that by k rings.
+ */
+static void tori_have_several_rings(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        int n_devices, n_rings;
+    } rows[] = { { "torus:4x4", 16, 2 }, { "torus:3x5", 15, 2 }, { "torus:4x3x5", 60, 3 },
+                 { "torus:8", 8, 1 },    { "torus:2x4", 8, 1 },  { "mesh:4x4", 16, 1 },
+                 { "torus:4x4", 4, 1 } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct arena arena = { 0 };
+        struct hypar_machine *machine = machine_of(rows[i].word);
+        int n = rows[i].n_devices, device[64];
+        for (int d = 0; d < n; d++)
+            device[d] = d;
+        struct comm_group group = { COMM_ALL_REDUCE, n, device, 0 };
+        const struct comm_model *model =
+            hp_comm_model_named(&arena, machine, &group, "multi-ring");
+        double bytes_per_s = hypar_machine_link(machine, 0).bytes_per_s;
+        assert_string_equal(model->way[0].algorithm, "multi-ring");
+        double bytes = model->way[0].s_per_byte * bytes_per_s * rows[i].n_rings;
+        assert_true(fabs(bytes - (n - 1.) / n) < 1e-9);
+        hypar_machine_free(machine);
+        hp_arena_free(&arena);
+    }
 }
 
 /* Two nodes of two devices, one card each of 1 GB/s behind links of 10 GB/s: by hand. */
@@ -849,11 +880,17 @@ static void no_ring_is_slower(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_row_for_every_kind), cmocka_unit_test(alone_there_is_nothing_to_do),
-        cmocka_unit_test(cards_are_shared),     cmocka_unit_test(messages_at_once),
-        cmocka_unit_test(large_groups),         cmocka_unit_test(spread_messages),
-        cmocka_unit_test(every_algorithm),      cmocka_unit_test(servers_are_asked_for),
-        cmocka_unit_test(rows_have_words),      cmocka_unit_test(rings_follow_neighbours),
+        cmocka_unit_test(a_row_for_every_kind),
+        cmocka_unit_test(alone_there_is_nothing_to_do),
+        cmocka_unit_test(tori_have_several_rings),
+        cmocka_unit_test(cards_are_shared),
+        cmocka_unit_test(messages_at_once),
+        cmocka_unit_test(large_groups),
+        cmocka_unit_test(spread_messages),
+        cmocka_unit_test(every_algorithm),
+        cmocka_unit_test(servers_are_asked_for),
+        cmocka_unit_test(rows_have_words),
+        cmocka_unit_test(rings_follow_neighbours),
         cmocka_unit_test(no_ring_is_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

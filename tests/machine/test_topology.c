@@ -1,6 +1,9 @@
 #include "tests/machine/check.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "machine/topology.h"
 
 /* Closed forms for the number of links between two devices. */
 static int closed_line(int a, int b, int size)
@@ -267,6 +270,55 @@ static void levels_are_as_documented(void **state)
     }
 }
 
+/* Every torus whose lines all have three devices or more has a ring for each dimension. */
+static void torus_has_disjoint_rings(const int *dim, int n_dims)
+{
+    struct arena arena = { 0 };
+    struct hypar_machine *machine;
+    char word[64] = "torus:";
+    int n = 1;
+    for (int d = 0; d < n_dims; d++) {
+        size_t used = strlen(word);
+        snprintf(word + used, sizeof word - used, "%s%d", d ? "x" : "", dim[d]);
+        n *= dim[d];
+    }
+    machine = machine_of(word);
+    int *device = NEW(&arena, int, n), *order = NEW(&arena, int, n *MACHINE_MAX_DIMS);
+    bool *used = NEW(&arena, bool, hypar_machine_link_count(machine));
+    for (int i = 0; i < n; i++)
+        device[i] = n - 1 - i;
+    if (hp_torus_cycles(&arena, machine, device, n, order) != n_dims)
+        fail_msg("%s has fewer than %d rings", word, n_dims);
+    for (int r = 0; r < n_dims; r++) {
+        bool *seen = NEW(&arena, bool, n);
+        for (int i = 0; i < n; i++) {
+            int from = device[order[r * n + i]], to = device[order[r * n + (i + 1) % n]], link;
+            assert_false(seen[from]);
+            seen[from] = true;
+            assert_int_equal(hypar_machine_route(machine, from, to, &link, 1), 1);
+            assert_false(used[link / 2]);
+            used[link / 2] = true;
+        }
+    }
+    hypar_machine_free(machine);
+    hp_arena_free(&arena);
+}
+
+static void tori_have_disjoint_rings(void **state)
+{
+    (void)state;
+    for (int a = 3; a <= 16; a++)
+        for (int b = 3; b <= 16; b++)
+            torus_has_disjoint_rings((int[]){ a, b }, 2);
+    for (int a = 3; a <= 6; a++)
+        for (int b = 3; b <= 6; b++)
+            for (int c = 3; c <= 6; c++)
+                torus_has_disjoint_rings((int[]){ a, b, c }, 3);
+    torus_has_disjoint_rings((int[]){ 3, 4, 3, 4 }, 4);
+    torus_has_disjoint_rings((int[]){ 64, 64 }, 2);
+    torus_has_disjoint_rings((int[]){ 16, 16, 16 }, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -276,6 +328,7 @@ int main(void)
         cmocka_unit_test(opposite_devices_use_both_directions),
         cmocka_unit_test(figures_reach_the_links),
         cmocka_unit_test(levels_are_as_documented),
+        cmocka_unit_test(tori_have_disjoint_rings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
