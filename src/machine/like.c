@@ -60,8 +60,11 @@ void hp_part_scale_links(struct part *part, double factor)
 {
     static const enum option links[] = { OPTION_BANDWIDTH, OPTION_INTRA, OPTION_INTER };
     for (int i = 0; i < 3; i++)
-        if (hp_option_applies(part, links[i]))
-            part->value[links[i]] *= factor;
+        if (factor != 1 && hp_option_applies(part, links[i])) {
+            double now = part->value[links[i]]; /* not a number: as by default */
+            part->value[links[i]] =
+                factor * (isnan(now) ? hp_option_default(part, links[i]) : now);
+        }
 }
 
 static enum hypar_status check_parts(const struct hypar_machine *machine,
