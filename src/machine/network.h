@@ -26,8 +26,9 @@ struct network {
     int *next;      /* [destination device][node]: directed link towards it; NULL: too large */
     /* Rings that were asked for, a hash table; searches in several threads share a machine. */
     _Atomic(struct kept_ring *) ring[NETWORK_RING_SLOTS];
-    atomic_int n_kept;   /* devices of all these */
-    _Atomic(int *) rank; /* by device, once asked for: see hp_network_rank() */
+    atomic_int n_kept;         /* devices of all these */
+    _Atomic(int *) rank;       /* by device, once asked for: see hp_network_rank() */
+    _Atomic(float *) distance; /* between devices, once asked for: see network_ring.c */
 };
 
 /* The node at the end of a directed link. */

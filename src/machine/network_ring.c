@@ -154,17 +154,17 @@ static bool judge(void *who, const int *tour)
 
 /* Search --------------------------------------------------------------------------------- */
 
-/* Fill distance[i] with the seconds that a byte holds the links from device i to device `to`,
- * one after the other. `known`, by node, is this device's number + 1 where far_s is right. */
-static void measure_to(const struct ring *r, int to, int *known, double *far_s, int *path,
-                       double *distance)
+/* Fill distance[from] with the seconds that a byte holds the links to device `to`, one after
+ * the other. `known`, by node, is the number of that device + 1 where far_s is right. */
+static void measure_to(const struct hypar_machine *machine, int to, int *known, double *far_s,
+                       int *path, float *distance)
 {
-    const struct network *network = r->network;
-    const int *next = network->next + (size_t)r->device[to] * (size_t)network->n_nodes;
-    known[r->device[to]] = to + 1;
-    far_s[r->device[to]] = 0;
-    for (int i = 0; i < r->n; i++) {
-        int n = 0, at = r->device[i];
+    const struct network *network = machine->network;
+    const int *next = network->next + (size_t)to * (size_t)network->n_nodes;
+    known[to] = to + 1;
+    far_s[to] = 0;
+    for (int from = 0; from < machine->n_devices; from++) {
+        int n = 0, at = from;
         for (; known[at] != to + 1; at = hp_network_head(network, next[at]))
             path[n++] = at;
         for (double s = far_s[at]; n > 0;) {
@@ -173,30 +173,49 @@ static void measure_to(const struct ring *r, int to, int *known, double *far_s, 
             far_s[at] = s;
             known[at] = to + 1;
         }
-        distance[i] = far_s[r->device[i]];
+        distance[from] = (float)far_s[from];
     }
+}
+
+/* Between all devices: [to * n_devices + from], once for the machine. */
+static const float *distances(const struct hypar_machine *machine)
+{
+    struct network *network = machine->network;
+    float *all = atomic_load(&network->distance), *known_by_now = NULL;
+    if (all)
+        return all;
+    struct arena scratch = { 0 };
+    int n = machine->n_devices, *known = NEW(&scratch, int, network->n_nodes);
+    int *path = NEW(&scratch, int, network->n_nodes);
+    double *far_s = NEW(&scratch, double, network->n_nodes);
+    all = hp_array_new((size_t)n * (size_t)n * sizeof *all);
+    for (int to = 0; to < n; to++)
+        measure_to(machine, to, known, far_s, path, all + (size_t)to * (size_t)n);
+    hp_arena_free(&scratch);
+    if (atomic_compare_exchange_strong(&network->distance, &known_by_now, all))
+        return all;
+    hp_array_free(all); /* another thread was faster */
+    return known_by_now;
 }
 
 static void find_lengths(struct ring *r)
 {
-    int n = r->n, n_nodes = r->network->n_nodes;
-    int *known = NEW(&r->arena, int, n_nodes), *path = NEW(&r->arena, int, n_nodes);
-    double *far_s = NEW(&r->arena, double, n_nodes), least_s = INFINITY;
-    float *distance = NEW(&r->arena, float, (int64_t)n *n);
-    double *to_one = NEW(&r->arena, double, n);
-    for (int to = 0; to < n; to++) {
-        measure_to(r, to, known, far_s, path, to_one);
-        for (int i = 0; i < n; i++) {
-            distance[(int64_t)to * n + i] = (float)to_one[i];
-            least_s = i == to ? least_s : fmin(least_s, to_one[i]);
-        }
-    }
+    int n = r->n;
+    const float *distance = distances(r->machine);
+    size_t all = (size_t)r->machine->n_devices;
+    float least_s = INFINITY;
+    for (int a = 0; a < n; a++)
+        for (int b = 0; b < n; b++)
+            if (a != b)
+                least_s =
+                    fminf(least_s, distance[(size_t)r->device[a] * all + (size_t)r->device[b]]);
     r->length = NEW(&r->arena, int, (int64_t)n *n);
     for (int a = 0; a < n; a++)
         for (int b = 0; b < a; b++) {
-            int64_t there = (int64_t)a * n + b, back = (int64_t)b * n + a;
-            double both = ((double)distance[there] + distance[back]) / (2 * least_s) * UNIT;
-            r->length[there] = r->length[back] =
+            size_t i = (size_t)r->device[a], k = (size_t)r->device[b];
+            double both = ((double)distance[i * all + k] + distance[k * all + i]) /
+                          (2 * (double)least_s) * UNIT;
+            r->length[(int64_t)a * n + b] = r->length[(int64_t)b * n + a] =
                 both < TOUR_MAX_LENGTH ? (int)(both + .5) : TOUR_MAX_LENGTH;
         }
 }
@@ -251,6 +270,7 @@ static void keep(struct network *network, _Atomic(struct kept_ring *) *slot,
 void hp_network_free(struct network *network)
 {
     hp_array_free(atomic_load(&network->rank));
+    hp_array_free(atomic_load(&network->distance));
     for (int s = 0; s < NETWORK_RING_SLOTS; s++)
         for (struct kept_ring *ring = atomic_load(&network->ring[s]); ring;) {
             struct kept_ring *other = ring->other;
