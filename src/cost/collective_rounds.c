@@ -82,25 +82,57 @@ static int power_of_two_below(int n) /* the largest that is not above n */
 
 /* --- rings --- */
 
-/* Put members (indices in device[]) into the order in which a ring passes from one to the next:
- * from neighbour to neighbour where the machine knows how, else they stay as they are. */
-static void order_ring(struct comm_rounds *r, const struct comm_group *group, int *member,
-                       int n)
+typedef bool order_finder(struct arena *scratch, const struct hypar_machine *machine,
+                          const int *device, int n, int *order);
+
+/* Put members (indices in device[]) into an order that the machine knows, if it does. */
+static bool put_in_order(struct comm_rounds *r, const struct comm_group *group,
+                         order_finder *find, int *member, int n)
 {
-    const struct topology *topology = r->machine->topology;
-    if (!topology->cycle)
-        return;
+    if (!find)
+        return false;
     struct arena_mark mark = hp_arena_mark(r->arena);
     int *device = NEW(r->arena, int, n), *order = NEW(r->arena, int, n);
     for (int i = 0; i < n; i++)
         device[i] = group->device[member[i]];
-    if (topology->cycle(r->arena, r->machine, device, n, order)) {
-        for (int i = 0; i < n; i++)
-            order[i] = member[order[i]];
-        for (int i = 0; i < n; i++)
-            member[i] = order[i];
-    }
+    bool found = find(r->arena, r->machine, device, n, order);
+    for (int i = 0; found && i < n; i++)
+        order[i] = member[order[i]];
+    for (int i = 0; found && i < n; i++)
+        member[i] = order[i];
     hp_arena_release(r->arena, mark);
+    return found;
+}
+
+/* Put members into the order in which a ring passes from one to the next: from neighbour to
+ * neighbour where the machine knows how, else they stay as they are. */
+static void order_ring(struct comm_rounds *r, const struct comm_group *group, int *member,
+                       int n)
+{
+    put_in_order(r, group, r->machine->topology->cycle, member, n);
+}
+
+/* Rings that run at the same time, through `n` members each. */
+struct rings {
+    int n_rings, n;
+    int *member;      /* [ring][place in it] */
+    int apart, width; /* pieces: from a ring's first to the next one's; of each member */
+    bool open;        /* they lie on open lines, in this order: there is no short way back */
+};
+
+/* Of an open line the messages of each round are others: so many are written out. */
+static const int64_t MAX_ON_LINES = 1 << 21;
+
+static void order_rings(struct comm_rounds *r, const struct comm_group *group,
+                        struct rings *rings)
+{
+    int n = rings->n;
+    rings->open = n > 2 && (int64_t)rings->n_rings * n * (n - 1) <= MAX_ON_LINES;
+    for (int k = 0; k < rings->n_rings; k++) {
+        order_ring(r, group, rings->member + k * n, n);
+        rings->open = rings->open && put_in_order(r, group, r->machine->topology->line,
+                                                  rings->member + k * n, n);
+    }
 }
 
 /* All of the group in the order of a ring. */
@@ -136,13 +168,49 @@ static void add_ring(struct comm_rounds *r, const int *member, int n, int base, 
                                       .n_pieces = width });
 }
 
+/* On a line pieces travel from their owner to both ends, one place a round: each link carries
+ * no more than in a ring, whose way back crosses all of them, and no message waits for that. */
+static void add_line(struct comm_rounds *r, const int *member, int n, int base, int width,
+                     int round)
+{
+    struct comm_hop hop = { .base = base, .period = n * width, .n_pieces = width };
+    for (int i = 0; i < n; i++) {
+        hop.from = member[i];
+        if (i + 1 < n && i >= round) {
+            hop.to = member[i + 1];
+            hop.offset = (i - round) * width;
+            add_hop(r, hop);
+        }
+        if (i > 0 && i + round < n) {
+            hop.to = member[i - 1];
+            hop.offset = (i + round) * width;
+            add_hop(r, hop);
+        }
+    }
+}
+
+static void add_rings(struct comm_rounds *r, const struct rings *rings)
+{
+    int n = rings->n, n_written = rings->open ? n - 1 : 1;
+    for (int round = 0; round < n_written; round++) {
+        begin_round(r, (n - 1) / n_written);
+        for (int k = 0; k < rings->n_rings; k++) {
+            const int *member = rings->member + k * n;
+            if (rings->open)
+                add_line(r, member, n, k * rings->apart, rings->width, round);
+            else
+                add_ring(r, member, n, k * rings->apart, rings->width);
+        }
+    }
+}
+
 static void gather_ring(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = r->pieces_per_whole = group->n_devices;
-    const int *member = whole_ring(r, group);
-    r->own = places(r->arena, member, n);
-    begin_round(r, n - 1);
-    add_ring(r, member, n, 0, 1);
+    struct rings whole = { 1, n, count_from(r->arena, 0, n), 0, 1, false };
+    order_rings(r, group, &whole);
+    r->own = places(r->arena, whole.member, n);
+    add_rings(r, &whole);
 }
 
 /* Half of each piece goes round the other way, over the links' other direction. Within the
@@ -222,7 +290,6 @@ static void gather_bruck(struct comm_rounds *r, const struct comm_group *group)
 struct blocks {
     int n_blocks, per_block;
     int *member; /* [block][number in block]: index in device[] */
-    int *across; /* [number in block]: the same, in the order of the ring through all blocks */
 };
 
 /* Which of the keys is `wanted`? It is added if there is none. Devices mostly rise: then it is
@@ -273,49 +340,33 @@ static bool divide(struct arena *arena, const int *rank, const struct comm_group
     return true;
 }
 
-/* Every block gathers by a ring of its own; number j has the pieces j*n_blocks.. before it. */
-static void add_inside(struct comm_rounds *r, const struct blocks *blocks)
-{
-    begin_round(r, blocks->per_block - 1);
-    for (int b = 0; b < blocks->n_blocks; b++)
-        add_ring(r, blocks->member + b * blocks->per_block, blocks->per_block, 0,
-                 blocks->n_blocks);
-}
-
-/* The devices with equal numbers in all blocks gather by a ring. */
-static void add_across(struct comm_rounds *r, const struct blocks *blocks)
-{
-    int n = blocks->n_blocks;
-    begin_round(r, n - 1);
-    for (int j = 0; j < blocks->per_block; j++)
-        add_ring(r, blocks->across + j * n, n, j * n, 1);
-}
-
-static struct blocks begin_blocks(struct comm_rounds *r, const struct comm_group *group)
+/* Rings inside the blocks, and across them through the devices with equal numbers. Number j of
+ * a block has, before its block gathers, the pieces j*n_blocks.. */
+static void find_rings(struct comm_rounds *r, const struct comm_group *group,
+                       struct rings *inside, struct rings *across)
 {
     struct blocks blocks;
     bool fits = divide(r->arena, ranks(r->machine), group, r->block, &blocks);
     assert(fits);
     (void)fits;
     int n = blocks.n_blocks, per_block = blocks.per_block;
-    for (int b = 0; b < n; b++)
-        order_ring(r, group, blocks.member + b * per_block, per_block);
-    blocks.across = NEW(r->arena, int, group->n_devices);
-    for (int j = 0; j < per_block; j++) {
+    *inside = (struct rings){ n, per_block, blocks.member, 0, n, false };
+    order_rings(r, group, inside);
+    *across = (struct rings){ per_block, n, NEW(r->arena, int, group->n_devices), n, 1, false };
+    for (int j = 0; j < per_block; j++)
         for (int b = 0; b < n; b++)
-            blocks.across[j * n + b] = blocks.member[b * per_block + j];
-        order_ring(r, group, blocks.across + j * n, n);
-    }
-    r->own = places(r->arena, blocks.across, group->n_devices);
+            across->member[j * n + b] = inside->member[b * per_block + j];
+    order_rings(r, group, across);
+    r->own = places(r->arena, across->member, group->n_devices);
     r->pieces_per_whole = group->n_devices;
-    return blocks;
 }
 
 static void gather_hierarchical(struct comm_rounds *r, const struct comm_group *group)
 {
-    struct blocks blocks = begin_blocks(r, group);
-    add_across(r, &blocks);
-    add_inside(r, &blocks);
+    struct rings inside, across;
+    find_rings(r, group, &inside, &across);
+    add_rings(r, &across);
+    add_rings(r, &inside);
 }
 
 /* --- broadcast, send --- */

@@ -140,7 +140,7 @@ const struct topology hp_torus = {
 };
 const struct topology hp_mesh = {
     { "mesh", "mesh:4x4 or mesh:4x4x4", "grid whose lines are open, dimension-order routing" },
-    .min_dims = 1, .max_dims = MACHINE_MAX_DIMS, GRID, .cycle = hp_grid_cycle
+    .min_dims = 1, .max_dims = MACHINE_MAX_DIMS, GRID, .cycle = hp_grid_cycle, .line = hp_grid_line
 };
 const struct topology hp_ring = {
     { "ring", "ring:8", "one closed line" },

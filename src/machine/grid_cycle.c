@@ -1,4 +1,4 @@
-/* Cycles through devices of a grid, from neighbour to neighbour. */
+/* Cycles through devices of a grid, and lines of them, from neighbour to neighbour. */
 #include "machine/topology.h"
 
 /* The coordinates that a group of devices has in one dimension. */
@@ -135,4 +135,20 @@ bool hp_grid_cycle(struct arena *scratch, const struct hypar_machine *machine,
     for (int row = table.n_rows - 1; row > 0; row--)
         order[at++] = member[place(line, part->n_dims, &table, row, 0)];
     return true;
+}
+
+bool hp_grid_line(struct arena *scratch, const struct hypar_machine *machine, const int *device,
+                  int n, int *order)
+{
+    const struct part *part = machine->parts;
+    struct line line[MACHINE_MAX_DIMS];
+    if (!find_lines(scratch, part, device, n, line))
+        return false;
+    for (int d = 0; d < part->n_dims; d++)
+        if (line[d].n == n) {
+            for (int i = 0; i < n; i++)
+                order[line[d].number[coordinate_of(&line[d], device[i])]] = i;
+            return true;
+        }
+    return false;
 }

@@ -151,6 +151,11 @@ struct topology {
      * there never are. */
     int (*cycles)(struct arena *scratch, const struct hypar_machine *machine, const int *device,
                   int n, int *order);
+    /* The order of `n` devices along an open line of links, as indices of device[]: a ring
+     * through them would go all the way back from the last to the first. False: they lie on
+     * none. NULL where rings close. */
+    bool (*line)(struct arena *scratch, const struct hypar_machine *machine, const int *device,
+                 int n, int *order);
     /* By device: its place in an order of all in which those that are close follow each other.
      * NULL where that is the order of numbers. */
     const int *(*rank)(const struct hypar_machine *machine);

@@ -13,6 +13,9 @@ extern const struct topology hp_cluster, hp_local;       /* cluster.c */
  * columns, ... of the grid, if there is one. */
 bool hp_grid_cycle(struct arena *scratch, const struct hypar_machine *machine,
                    const int *device, int n, int *order);
+/* The `line` of a mesh: some devices of one row, column, ... */
+bool hp_grid_line(struct arena *scratch, const struct hypar_machine *machine, const int *device,
+                  int n, int *order);
 
 /* torus_cycles.c: the `cycles` of a torus, of groups that are all of it, or planes. */
 int hp_torus_cycles(struct arena *scratch, const struct hypar_machine *machine,

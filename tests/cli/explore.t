@@ -200,8 +200,8 @@ $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-
 > machine     bandwidth    step  rate    MFU    sent  energy memory plan
 > torus:4x4       1GB/s  205 us 156 k  0.2 % 1.56 MB 1.91 mJ 784 kB 1f1b 4x1x4/2
 > torus:4x4       4GB/s 80.6 us 397 k* 0.6 % 1.72 MB 1.94 mJ 408 kB 1f1b 4x1x4/2
-> mesh:4x4        1GB/s  233 us 137 k  0.2 % 3.49 MB 2.68 mJ 595 kB 1f1b 8x1x2/2
-> mesh:4x4        4GB/s  102 us 314 k  0.5 % 3.49 MB  2.4 mJ 644 kB 1f1b 8x1x2
+> mesh:4x4        1GB/s  230 us 139 k  0.2 % 3.49 MB 2.68 mJ 595 kB 1f1b 8x1x2/2
+> mesh:4x4        4GB/s  102 us 314 k  0.5 % 3.49 MB 2.39 mJ 644 kB 1f1b 8x1x2
 > cluster:2x8     1GB/s  356 us  90 k  0.1 %  805 kB 1.76 mJ 675 kB 1f1b 2x1x8/4
 > cluster:2x8     4GB/s  152 us 210 k  0.3 % 3.49 MB 2.97 mJ 595 kB 1f1b 8x1x2/2
 >

@@ -812,6 +812,45 @@ static void rings_follow_neighbours(void **state)
     }
 }
 
+/* On an open line, and in rows and then columns of a mesh, pieces travel from neighbour to
+ * neighbour: a ring's way back from the end of a line would take as long as the line. */
+static void lines_are_not_gone_back(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine;
+        int block, rounds, n; /* block: of a hierarchical way; 0: of the ring */
+    } cases[] = {
+        { "mesh:5", 0, 4, 5 },    { "mesh:16", 0, 15, 16 },  { "mesh:4x4", 4, 6, 16 },
+        { "mesh:3x5", 5, 6, 15 }, { "mesh:8x8", 8, 14, 64 }, { "mesh:32x32", 32, 62, 1024 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char word[64];
+        int device[1024], n = cases[i].n, found = 0;
+        snprintf(word, sizeof word, "%s,bandwidth=1GB/s,latency=1us", cases[i].machine);
+        print_message("%s\n", word);
+        struct hypar_machine *machine = machine_of(word);
+        struct arena arena = { 0 };
+        for (int d = 0; d < n; d++)
+            device[d] = n - 1 - d;
+        struct comm_group group = { COMM_ALL_GATHER, n, device, 0 };
+        const struct comm_model *model = hp_comm_model(&arena, machine, &group);
+        for (int w = 0; w < model->n_ways; w++) {
+            const struct comm_way *way = &model->way[w];
+            if (strcmp(way->algorithm, cases[i].block ? "hierarchical" : "ring") != 0 ||
+                way->block != cases[i].block)
+                continue;
+            found++;
+            assert_near(way->fixed_s, 1e-6 * cases[i].rounds);
+            assert_near(way->s_per_byte, 1e-9 * (n - 1) / n);
+            assert_int_equal(way->n_messages, (int64_t)n * cases[i].rounds);
+        }
+        assert_int_equal(found, 1);
+        hp_arena_free(&arena);
+        hypar_machine_free(machine);
+    }
+}
+
 /* Some coordinates of each dimension, any of them, or (now and then) devices in a row. */
 static int choose_on_grid(struct random *random, const struct part *part, int *device)
 {
@@ -859,6 +898,7 @@ static void no_ring_is_slower(void **state)
         const struct topology *topology = machine->topology;
         struct topology by_number = *topology;
         by_number.cycle = NULL;
+        by_number.line = NULL;
         const struct comm_model *now = n ? hp_comm_model(&arena, machine, &group) : NULL;
         machine->topology = &by_number;
         const struct comm_model *before = n ? hp_comm_model(&arena, machine, &group) : NULL;
@@ -892,6 +932,7 @@ int main(void)
         cmocka_unit_test(rows_have_words),
         cmocka_unit_test(rings_follow_neighbours),
         cmocka_unit_test(no_ring_is_slower),
+        cmocka_unit_test(lines_are_not_gone_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
