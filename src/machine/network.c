@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/csr.h"
+#include "base/table.h"
 
 enum {
     MAX_TABLE_WORK = 1 << 26
@@ -201,6 +202,12 @@ double hp_network_routed_bytes_per_s(const struct hypar_machine *machine, int pa
     return group / slowest_s;
 }
 
+/* Is a link between two devices the one of several that their route takes? */
+static bool is_route(const struct network *network, int from, int to, int link)
+{
+    return network->next[(size_t)to * (size_t)network->n_nodes + (size_t)from] / 2 == link;
+}
+
 /* What the links that join the devices of a group with the others of its parent carry
  * together; the group that has least. */
 static double joining_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
@@ -213,8 +220,10 @@ static double joining_bytes_per_s(const struct hypar_machine *machine, int paren
         if (link->from >= machine->n_devices || link->to >= machine->n_devices || from == to ||
             link->from / parent != link->to / parent)
             continue;
-        sum[from] += link->bytes_per_s;
-        sum[to] += link->bytes_per_s;
+        if (is_route(machine->network, link->from, link->to, l))
+            sum[from] += link->bytes_per_s;
+        if (is_route(machine->network, link->to, link->from, l))
+            sum[to] += link->bytes_per_s;
     }
     for (int g = 0; g < machine->n_devices / group; g++)
         least = fmin(least, sum[g]);
@@ -297,8 +306,42 @@ struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, 
     return machine;
 }
 
+/* Several links of one latency between the same two devices are one: what these send each other
+ * is divided over them. (Behind switches routes are, by destination.) */
+static void merge_links(struct hypar_machine *machine)
+{
+    struct pair {
+        int64_t low, high;
+        double latency_s;
+    };
+    struct arena scratch = { 0 };
+    struct table known = { 0 };
+    struct hypar_link *links = machine->network->links;
+    struct pair *pair = NEW(&scratch, struct pair, machine->n_links);
+    int n = 0;
+    for (int l = 0; l < machine->n_links; l++) {
+        const struct hypar_link *link = &links[l];
+        bool up = link->from < link->to,
+             direct = (up ? link->to : link->from) < machine->n_devices;
+        pair[l] = (struct pair){ up ? link->from : link->to, up ? link->to : link->from,
+                                 link->latency_s + 0.0 }; /* no -0 */
+        int at = direct ? hp_table_put(&known, &scratch, &pair[l], sizeof *pair, n) : n;
+        if (at == n) {
+            links[n++] = *link;
+            continue;
+        }
+        double sum = links[at].bytes_per_s + link->bytes_per_s;
+        links[at].energy_j_per_bit +=
+            (link->energy_j_per_bit - links[at].energy_j_per_bit) * (link->bytes_per_s / sum);
+        links[at].bytes_per_s = fmin(sum, hp_machine_options[OPTION_BANDWIDTH].high);
+    }
+    machine->n_links = n;
+    hp_arena_free(&scratch);
+}
+
 enum hypar_status hp_network_finish(struct hypar_machine *machine, struct hypar_error *err)
 {
+    merge_links(machine);
     index_links(&machine->arena, machine->network, machine->n_links);
     return find_routes(machine, err);
 }

@@ -44,7 +44,8 @@ extern const struct topology hp_explicit;
 struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, int n_devices,
                                      int n_switches, int n_links, struct hypar_link **links);
 
-/* Find the routes; fails where a device cannot be reached. */
+/* Make parallel links between devices one, find the routes; fails where a device cannot be
+ * reached. */
 enum hypar_status hp_network_finish(struct hypar_machine *machine, struct hypar_error *err);
 
 /* Release what is not in the machine's arena. */

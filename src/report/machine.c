@@ -210,8 +210,9 @@ static void link_energy_line(FILE *to, const struct hypar_machine *m, uint64_t a
             most > least ? hypar_format_quantity(b, most, HYPAR_UNIT_JOULES) : "");
 }
 
-/* Links one by one may be more than routes use: of several between the same two devices one
- * carries all. Told of machines that are small enough for looking at all routes. */
+/* Links one by one may be more than routes use: of several between the same two devices that
+ * differ in latency one carries all. Told of machines that are small enough for looking at all
+ * routes. */
 static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
     enum { LOOKED_AT = 1 << 24 };
@@ -235,8 +236,8 @@ static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_ma
     hp_wrap(to,
             hp_arena_printf(arena,
                             "On no route between devices: %d of %d links (%s%s). Parallel "
-                            "links of two devices are not added up: give one link of their "
-                            "summed bandwidth.",
+                            "links of two devices are added up only if their latencies are "
+                            "equal.",
                             idle, m->n_links, which, idle > 4 ? ", ..." : ""),
             0);
 }

@@ -285,11 +285,15 @@ $ for c in models ops machines 'models vgg16' 'ops attention' 'machines torus:4x
 $ (hypar planners; hypar lower $TMP/plan.json) | grep -n ' $'
 ? 1
 
-Parallel links that no route takes are told; equal devices are one row.
-$ echo '{"format": "hypar-machine/1", "devices": ["v100", "v100"], "links": [{"from": 0, "to": 1, "bytes_per_s": 1e9}, {"from": 0, "to": 1, "bytes_per_s": 1e9}, {"from": 1, "to": 0, "bytes_per_s": 1e9}]}' > $TMP/parallel.json; hypar machines $TMP/parallel.json | sed -n '/^On no/,/^$/p; /^devices/,/^$/p'
+Parallel links of two devices are one, but those of another latency, which no route takes;
+equal devices are one row.
+$ echo '{"format": "hypar-machine/1", "devices": ["v100", "v100"], "links": [{"from": 0, "to": 1, "bytes_per_s": 1e9}, {"from": 0, "to": 1, "bytes_per_s": 1e9}, {"from": 1, "to": 0, "bytes_per_s": 1e9, "latency_s": 1e-3}]}' > $TMP/parallel.json; hypar machines $TMP/parallel.json | sed -n '/^level/,/^$/p; /^On no/,/^$/p; /^devices/,/^$/p'
 > devices   fp32/s  fp16/s  bf16/s  memory   bytes/s
 > 2 x v100  15.7 T   125 T  15.7 T   16 GB  900 GB/s
 >
-> On no route between devices: 1 of 3 links (1 - 0). Parallel links of two devices
-> are not added up: give one link of their summed bandwidth.
+> level  ways  bandwidth  latency
+> H1        2     2 GB/s     1 us
+>
+> On no route between devices: 1 of 2 links (1 - 0). Parallel links of two devices
+> are added up only if their latencies are equal.
 >

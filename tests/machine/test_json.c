@@ -84,6 +84,31 @@ static void equal_routes_are_spread(void **state)
     hypar_machine_free(machine);
 }
 
+/* Of two devices, with the ends in any order: what planners' levels count is what routes carry.
+ * Links of another latency, and those of switches, stay. */
+static void parallel_links_of_devices_are_one(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of_json(
+        HEAD
+        "\"devices\":[{\"name\":\"v100\",\"count\":2}],\"switches\":1,\"links\":["
+        "{\"from\":0,\"to\":1,\"bytes_per_s\":30,\"latency_s\":1,\"energy_j_per_bit\":0},"
+        "{\"from\":0,\"to\":2,\"bytes_per_s\":1},{\"from\":0,\"to\":2,\"bytes_per_s\":1},"
+        "{\"from\":1,\"to\":0,\"bytes_per_s\":10,\"latency_s\":1,\"energy_j_per_bit\":4e-12},"
+        "{\"from\":0,\"to\":1,\"bytes_per_s\":5,\"latency_s\":2}]}");
+    int links[2];
+    assert_int_equal(hypar_machine_link_count(machine), 4);
+    assert_int_equal(hypar_machine_route(machine, 1, 0, links, 2), 1);
+    struct hypar_link link = hypar_machine_link(machine, links[0] / 2);
+    assert_true(link.bytes_per_s == 40 && link.latency_s == 1);
+    assert_true(fabs(link.energy_j_per_bit - 1e-12) < 1e-24);
+    struct hypar_level levels[HYPAR_MAX_LEVELS];
+    hypar_machine_levels(machine, levels);
+    assert_true(levels[0].bytes_per_s == 40);
+    check_links(machine);
+    hypar_machine_free(machine);
+}
+
 static void explicit_machines_are_written_back(void **state)
 {
     (void)state;
@@ -336,6 +361,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(explicit_routes_are_short_then_wide),
         cmocka_unit_test(equal_routes_are_spread),
+        cmocka_unit_test(parallel_links_of_devices_are_one),
         cmocka_unit_test(explicit_machines_are_written_back),
         cmocka_unit_test(explicit_agrees_with_structured),
         cmocka_unit_test(large_explicit_machines_work_without_a_table),
