@@ -149,7 +149,7 @@ static struct measured measure(const struct problem *problem, const struct hypar
     struct reduced_step r;
     struct measured m = NONE;
     if (hp_is_large(plan)) {
-        if (hp_simulate_reduced(problem, plan, &r, NULL) == HYPAR_OK)
+        if (hp_simulate_reduced(problem, plan, NULL, &r, NULL) == HYPAR_OK)
             m = (struct measured){ r.step_s, r.memory };
     } else if (hypar_simulate(&sim, plan, problem->options->simulation, NULL) == HYPAR_OK) {
         struct hypar_simulated s;
@@ -248,7 +248,7 @@ static void try_layout(struct sweep *s, const struct hypar_layout *layout, bool 
     struct reduced_step r;
     if (hp_plan_set_layout(plan, layout, NULL) == HYPAR_OK &&
         hypar_plan_check(plan, NULL) == HYPAR_OK &&
-        hp_simulate_reduced(problem, plan, &r, NULL) == HYPAR_OK) {
+        hp_simulate_reduced(problem, plan, NULL, &r, NULL) == HYPAR_OK) {
         s->simulated++;
         *fits |= r.memory.part <= 1;
         if (r.memory.part <= 1 && r.step_s < s->best.step_s) {

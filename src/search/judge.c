@@ -92,7 +92,8 @@ bool hp_simulate_part(const struct problem *problem, struct hypar_found *found)
 {
     struct reduced_step r;
     struct hypar_error why;
-    if (hp_simulate_reduced(problem, found->plan, &r, &why) != HYPAR_OK) {
+    if (hp_simulate_reduced(problem, found->plan, problem->options->stop, &r, &why) !=
+        HYPAR_OK) {
         found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
         return false;
     }

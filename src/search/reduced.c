@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "base/stop.h"
 #include "search/fit.h"
 #include "sim/sim.h"
 #include "sim/subset.h"
@@ -30,7 +31,8 @@ struct reducing {
     struct timing *timing;
     struct arena arena;
     struct points points;
-    bool *device; /* those that were simulated, in any of its bodies */
+    const volatile sig_atomic_t *stop; /* NULL: nobody can */
+    bool *device;                      /* those that were simulated, in any of its bodies */
     struct reduced_step *out;
 };
 
@@ -51,6 +53,11 @@ static struct points choose_points(const struct hypar_plan *plan)
     return (struct points){ N_POINTS, { (int)at[0], (int)at[1], (int)at[2] } };
 }
 
+static enum hypar_status check_stop(const struct reducing *r, struct hypar_error *err)
+{
+    return hp_stopped(r->stop) ? hp_fail(err, HYPAR_INFEASIBLE, "interrupted") : HYPAR_OK;
+}
+
 /* The first `n_micro` of the micro-batches, or all of them. */
 static enum hypar_status simulate_part(struct reducing *r, const struct subset *subset,
                                        int n_micro, double *step_s, struct hypar_error *err)
@@ -64,7 +71,8 @@ static enum hypar_status simulate_part(struct reducing *r, const struct subset *
     few.n_larger = few.n_bodies == 1 ? n_micro : few.n_larger;
     few.period = &period;
     struct schedule schedule = hp_make_schedule(r->plan, &few, &arena);
-    ticks length = hp_timeline_run_part(part, &few, &schedule, r->timing->costs->n_devices);
+    ticks length =
+        hp_timeline_run_part(part, &few, &schedule, r->timing->costs->n_devices, r->stop);
     for (int b = 0; b < part->n_bodies; b++)
         r->out->instances +=
             (int64_t)hp_body_times(&few, b) * (part->first[b + 1] - part->first[b]);
@@ -73,6 +81,7 @@ static enum hypar_status simulate_part(struct reducing *r, const struct subset *
         r->out->micro_batches = n_micro;
     hp_arena_free(&arena);
     *step_s = hp_seconds(length);
+    TRY(check_stop(r, err));
     return hp_check_length(length, err);
 }
 
@@ -97,6 +106,7 @@ static enum hypar_status find_lengths(struct reducing *r, int body, struct lengt
     const struct points *p = &r->points;
     struct arena_mark mark = hp_arena_mark(&r->arena);
     struct subset subset = hp_find_subset(r->timing, r->program, body, &r->arena);
+    TRY(check_stop(r, err));
     for (int i = 0; i < p->n; i++)
         TRY(simulate_part(r, &subset, p->at[i], &step_s[i], err));
     note_subset(r, &subset);
@@ -177,34 +187,44 @@ static enum hypar_status simulate_whole(struct reducing *r, const struct problem
     return HYPAR_OK;
 }
 
-enum hypar_status hp_simulate_reduced(const struct problem *problem,
-                                      const struct hypar_plan *plan, struct reduced_step *out,
-                                      struct hypar_error *err)
+/* A program that is lowered, timed. */
+static enum hypar_status simulate_lowered(struct reducing *r, const struct problem *problem,
+                                          const struct hypar_sim_options *how,
+                                          struct hypar_error *err)
 {
-    struct reducing r = { .plan = plan, .points = choose_points(plan), .out = out };
+    double launch_s;
+    TRY(hp_check_messages(r->program->lowering, how, err));
+    TRY(check_stop(r, err));
+    r->out->crossed = hp_links_crossed(r->program->lowering);
+    r->timing = hp_timing_new(r->program->lowering, r->program->blocks, how, NULL);
+    r->device = NEW(&r->arena, bool, r->timing->costs->n_devices);
+    count_all(r);
+    TRY(check_stop(r, err));
+    TRY(extrapolate(r, err));
+    note_memory(r, problem);
+    r->out->totals = hp_step_totals(r->timing, NULL);
+    hp_count_kernels(r->timing, &launch_s);
+    r->out->step_s = fmax(r->out->step_s, launch_s);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_simulate_reduced(const struct problem *problem,
+                                      const struct hypar_plan *plan,
+                                      const volatile sig_atomic_t *stop,
+                                      struct reduced_step *out, struct hypar_error *err)
+{
+    struct reducing r = {
+        .plan = plan, .points = choose_points(plan), .stop = stop, .out = out
+    };
     struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
     const struct hypar_sim_options *how =
         problem->options->simulation ? problem->options->simulation : &planned;
-    double launch_s;
     *out = (struct reduced_step){ 0 };
     TRY(hp_check_sim_options(how, err));
     if (how->expand_collectives || plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
         return simulate_whole(&r, problem, how, err);
     TRY(hp_lower(&r.program, plan, &how->lower, NULL, err));
-    enum hypar_status status = hp_check_messages(r.program->lowering, how, err);
-    if (status != HYPAR_OK) {
-        hypar_program_free(r.program);
-        return status;
-    }
-    out->crossed = hp_links_crossed(r.program->lowering);
-    r.timing = hp_timing_new(r.program->lowering, r.program->blocks, how, NULL);
-    r.device = NEW(&r.arena, bool, r.timing->costs->n_devices);
-    count_all(&r);
-    status = extrapolate(&r, err);
-    note_memory(&r, problem);
-    out->totals = hp_step_totals(r.timing, NULL);
-    hp_count_kernels(r.timing, &launch_s);
-    out->step_s = fmax(out->step_s, launch_s);
+    enum hypar_status status = simulate_lowered(&r, problem, how, err);
     hp_timing_free(r.timing);
     hypar_program_free(r.program);
     hp_arena_free(&r.arena);

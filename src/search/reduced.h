@@ -21,10 +21,12 @@ struct reduced_step {
 };
 
 /* Plans of schedule pipedream, and collectives message by message, are simulated as a whole.
- * Fails as hypar_simulate() does. */
+ * Fails as hypar_simulate() does; HYPAR_INFEASIBLE soon after `stop` is set, NULL: nobody can.
+ */
 enum hypar_status hp_simulate_reduced(const struct problem *problem,
-                                      const struct hypar_plan *plan, struct reduced_step *out,
-                                      struct hypar_error *err);
+                                      const struct hypar_plan *plan,
+                                      const volatile sig_atomic_t *stop,
+                                      struct reduced_step *out, struct hypar_error *err);
 
 /* About how many task instances a step has, within a factor of two or so. */
 double hp_plan_instances(const struct hypar_plan *plan);

@@ -2,6 +2,7 @@
  * row has its counters only while it is under way. */
 #include "sim/timeline.h"
 #include "base/csr.h"
+#include "base/stop.h"
 
 #include <string.h>
 
@@ -73,6 +74,7 @@ struct timeline_run {
     struct ready_heap heap;
     struct timeline *keep;
     const struct observer *observer;
+    const volatile sig_atomic_t *stop; /* NULL: nobody can */
     int64_t served;
     ticks length;
 };
@@ -626,12 +628,15 @@ static void set_up(struct timeline_run *s)
 
 static void run(struct timeline_run *s)
 {
+    enum { BETWEEN_LOOKS = 1 << 16 }; /* a fraction of a second */
     if (s->observer)
         s->observer->begin(s->observer->who, &s->graph);
     start_tasks(s);
     if (s->gated)
         start_slots(s);
-    while (s->heap.n) {
+    for (int n = 1; s->heap.n; n = n < BETWEEN_LOOKS ? n + 1 : 1) {
+        if (n == BETWEEN_LOOKS && hp_stopped(s->stop))
+            break;
         struct ready_task first = hp_heap_pop(&s->heap);
         serve(s, &first);
     }
@@ -691,7 +696,8 @@ static struct rows rows_of_part(const struct timeline_part *part, const struct i
 }
 
 ticks hp_timeline_run_part(const struct timeline_part *part, const struct iteration *iteration,
-                           const struct schedule *schedule, int n_devices)
+                           const struct schedule *schedule, int n_devices,
+                           const volatile sig_atomic_t *stop)
 {
     struct timeline_run s = { .part = part,
                               .graph = part->graph,
@@ -699,7 +705,8 @@ ticks hp_timeline_run_part(const struct timeline_part *part, const struct iterat
                               .schedule = schedule,
                               .gated = iteration->n_micro > 1 || schedule->apart ||
                                        schedule->several,
-                              .n_devices = n_devices };
+                              .n_devices = n_devices,
+                              .stop = stop };
     int64_t all = 0;
     s.rows = rows_of_part(part, iteration, &s.arena);
     for (int row = 0; row < s.rows.n; row++)

@@ -2,6 +2,8 @@
 #ifndef SIM_TIMELINE_H
 #define SIM_TIMELINE_H
 
+#include <signal.h>
+
 #include "program/instances.h"
 #include "sim/timing.h"
 
@@ -62,9 +64,10 @@ struct timeline_part {
 };
 
 /* Simulate them in the order of `schedule`, in the micro-batches of `iteration`, which has as
- * many bodies; returns the length. */
+ * many bodies; returns the length, HP_NEVER if it was told to stop before the end. */
 ticks hp_timeline_run_part(const struct timeline_part *part, const struct iteration *iteration,
-                           const struct schedule *schedule, int n_devices);
+                           const struct schedule *schedule, int n_devices,
+                           const volatile sig_atomic_t *stop);
 
 /* A graph of no program, by the tasks' own numbers: fills times[id], returns the largest end.
  * `observer` may be NULL. */

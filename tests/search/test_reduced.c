@@ -107,7 +107,7 @@ static struct reduced_step reduced_of(const char *name, const struct hypar_plan 
                                .options = &options };
     struct hypar_error err;
     struct reduced_step step;
-    if (hp_simulate_reduced(&problem, plan, &step, &err))
+    if (hp_simulate_reduced(&problem, plan, NULL, &step, &err))
         fail_msg("%s: %s", name, err.text);
     assert_int_equal(step.memory.device, whole->fullest_device);
     expect_near("memory", step.memory.need, whole->peak_memory_bytes, 0);
@@ -118,6 +118,25 @@ static struct reduced_step reduced_of(const char *name, const struct hypar_plan 
     assert_int_equal(step.all_instances, whole->tasks);
     assert_in_range(step.devices, 1, step.all_devices);
     return step;
+}
+
+/* Told to stop, it fails: nothing is told of a part. */
+static void stops(void **state)
+{
+    (void)state;
+    static volatile sig_atomic_t stop = 1;
+    struct hypar_search_options options = { .planner = NULL };
+    struct setting s =
+        open_setting(cases[0].model, cases[0].batch, cases[0].machine, &cases[0].layout);
+    struct problem problem = { .graph = s.plan->graph,
+                               .machine = s.plan->machine,
+                               .options = &options };
+    struct hypar_error err;
+    struct reduced_step step;
+    assert_int_equal(hp_simulate_reduced(&problem, s.plan, &stop, &step, &err),
+                     HYPAR_INFEASIBLE);
+    assert_string_equal(err.text, "interrupted");
+    close_setting(&s);
 }
 
 static void is_near_the_whole(void **state)
@@ -185,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_near_the_whole),
+        cmocka_unit_test(stops),
         cmocka_unit_test(random_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

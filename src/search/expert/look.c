@@ -67,7 +67,8 @@ static void simulate(struct looking *l, const struct hypar_plan *plan, struct lo
     if (!out->state_fits)
         return;
     l->tasks += reduced_tasks(plan);
-    if (small && hp_simulate_reduced(l->problem, plan, &step, NULL) == HYPAR_OK) {
+    if (small && hp_simulate_reduced(l->problem, plan, l->problem->options->stop, &step,
+                                     NULL) == HYPAR_OK) {
         out->step_s = step.step_s;
         out->memory = step.memory;
         out->part = step;

@@ -97,6 +97,19 @@ static enum hypar_status take_closed_form(struct candidates *s, const struct can
     return HYPAR_OK;
 }
 
+/* Does a look take so little that one who stops the search gets a plan? */
+static bool is_quick(const struct candidates *s)
+{
+    return (double)s->problem->graph->n_ops * hypar_machine_device_count(s->problem->machine) <=
+           MOST_PARTS / 64;
+}
+
+/* What ends a look: the first one that takes little is not to be ended. */
+static const volatile sig_atomic_t *stop_of(const struct candidates *s, const struct looking *l)
+{
+    return l->n > 0 || !is_quick(s) ? s->problem->options->stop : NULL;
+}
+
 /* Returns what it needs of the fullest device's memory. */
 static double look_at(struct candidates *s, const struct candidate *c, struct looking *l)
 {
@@ -107,9 +120,9 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
         return 0;
     bool long_step = hp_plan_instances(plan) > MOST_INSTANCES ||
                      c->shape.step.micro_batches > MOST_MICRO_BATCHES;
-    if (is_seen(s, l, plan) ||
-        (long_step ? take_closed_form(s, c, plan, &step)
-                   : hp_simulate_reduced(s->problem, plan, &step, NULL)) != HYPAR_OK) {
+    if (is_seen(s, l, plan) || (long_step ? take_closed_form(s, c, plan, &step)
+                                          : hp_simulate_reduced(s->problem, plan, stop_of(s, l),
+                                                                &step, NULL)) != HYPAR_OK) {
         hypar_plan_free(plan);
         return 0;
     }
@@ -130,13 +143,6 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
         hypar_plan_free(plan);
     }
     return step.memory.part;
-}
-
-/* Does a look take so little that one who stops the search gets a plan? */
-static bool is_quick(const struct candidates *s)
-{
-    return (double)s->problem->graph->n_ops * hypar_machine_device_count(s->problem->machine) <=
-           MOST_PARTS / 64;
 }
 
 static bool is_enough(const struct candidates *s, const struct looking *l,

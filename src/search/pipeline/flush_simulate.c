@@ -42,7 +42,7 @@ static double simulate(struct simulating *s, struct candidate *k)
         !hp_flush_fits(s->c, k) || hp_stopped(problem->options->stop))
         return INFINITY;
     struct hypar_plan *plan = hp_flush_plan(s->c, k);
-    if (hp_simulate_reduced(problem, plan, &step, NULL) == HYPAR_OK) {
+    if (hp_simulate_reduced(problem, plan, problem->options->stop, &step, NULL) == HYPAR_OK) {
         k->simulated_s = step.step_s;
         s->tasks += tasks;
         if (!s->best || step.step_s < s->best->simulated_s)
