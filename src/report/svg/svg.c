@@ -380,6 +380,18 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
     }
 }
 
+/* As wide as its longest line needs. */
+static int width_with_legend(const struct svg_plot *plot)
+{
+    enum { CHARACTER = 7 }; /* wide letters included */
+    int width = WIDTH;
+    for (int s = 0; s < plot->n_series; s++) {
+        int end = LEGEND + 24 + (int)strlen(plot->series[s].name) * CHARACTER + 20;
+        width = end > width ? end : width;
+    }
+    return width;
+}
+
 static void draw_legend(FILE *to, const struct svg_plot *plot)
 {
     int most = (BOTTOM - TOP) / ROW;
@@ -440,7 +452,7 @@ static void draw_categories(FILE *to, const struct svg_plot *plot, const struct 
 void hp_svg_plot(FILE *to, const struct svg_plot *plot)
 {
     struct axis x = span(plot, 0, plot->log_x), y = span(plot, 1, plot->log_y);
-    hp_svg_begin(to, WIDTH, BOTTOM + 62, plot->title, plot->subtitle);
+    hp_svg_begin(to, width_with_legend(plot), BOTTOM + 62, plot->title, plot->subtitle);
     if (plot->n_categories)
         draw_categories(to, plot, &x);
     else if (plot->x_chosen)
