@@ -35,8 +35,8 @@ static const struct argp_option options[] = {
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
       "choices: where time comes from: array (HyPar's accelerators), levels, paper (the one of "
-      "both that the device is for) or simulated (paper; with --sweep of other figures than "
-      "bandwidth simulated)",
+      "both that the device is for) or simulated (paper for HyPar's accelerators and with "
+      "--levels or --layers, else simulated)",
       0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,
@@ -54,31 +54,15 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-/* The paper's model knows few of the figures that can be swept. The bandwidth of links is one
- * of them: --sweep bandwidth= is --bandwidth. */
-static bool sweeps_beyond_paper(const struct args *args)
-{
-    for (int i = 0; i < args->sweep.n; i++)
-        if (strncmp(args->sweep.text[i], "bandwidth=", strlen("bandwidth=")) != 0)
-            return true;
-    return false;
-}
-
-/* An enum hypar_explore_cost, in the order of its words; -1: not one of them. */
-static int cost_of(const struct args *args)
-{
-    if (args->cost)
-        return opt_find_word(OPT_COST, args->cost);
-    return sweeps_beyond_paper(args) ? HYPAR_COST_SIMULATED : HYPAR_COST_AUTO;
-}
-
+/* The words of --cost are in the order of enum hypar_explore_cost, whose first is none given.
+ */
 static enum hypar_status read_cost(const struct args *args, enum hypar_explore_cost *cost,
                                    struct hypar_error *err)
 {
-    int word = cost_of(args);
-    if (word < 0)
+    int word = args->cost ? opt_find_word(OPT_COST, args->cost) : -1;
+    if (args->cost && word < 0)
         return opt_unknown_word(OPT_COST, args->cost, err);
-    *cost = (enum hypar_explore_cost)word;
+    *cost = (enum hypar_explore_cost)(HYPAR_COST_AUTO + 1 + word);
     return HYPAR_OK;
 }
 
@@ -179,6 +163,23 @@ static enum hypar_status report(const struct told *t, const struct args *args,
 
 /* Choices of one batch ------------------------------------------------------------------- */
 
+static const char *option_of_simulation(const struct args *args)
+{
+    return args->framework ? "framework" : args->all_reduce ? "all-reduce" : NULL;
+}
+
+static enum hypar_status resolve_cost(const struct args *args,
+                                      const struct hypar_machine *machine,
+                                      struct hypar_explore_options *how,
+                                      struct hypar_error *err)
+{
+    how->cost = hypar_explore_cost(how, machine);
+    if (option_of_simulation(args) && how->cost != HYPAR_COST_SIMULATED)
+        return opt_usage(err, "explore: --%s is of simulated steps, expected --cost simulated",
+                         option_of_simulation(args));
+    return HYPAR_OK;
+}
+
 static enum hypar_status explore(const struct args *args, struct hypar_error *err)
 {
     struct hypar_explore_options how;
@@ -188,14 +189,16 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     struct hypar_machine *machine = NULL;
     struct hypar_exploration *found = NULL;
     enum hypar_status status = read_options(args, &how, err);
+    if (status == HYPAR_OK)
+        status = hypar_machine_read(&machine, args->machine, err);
+    if (status == HYPAR_OK)
+        status = resolve_cost(args, machine, &how, err);
     if (status == HYPAR_OK && how.cost == HYPAR_COST_SIMULATED) {
         status = opt_simulation(args, &simulation, &profile, err);
         how.simulation = &simulation;
     }
     if (status == HYPAR_OK)
         status = opt_import(args, &graph, err);
-    if (status == HYPAR_OK)
-        status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK) {
         opt_note_precision(args, machine, how.precision);
         how.stop = opt_stop_on_signals();
@@ -363,11 +366,6 @@ static const char *option_of_plans(const struct args *args)
                                   : NULL;
 }
 
-static const char *option_of_simulation(const struct args *args)
-{
-    return args->framework ? "framework" : args->all_reduce ? "all-reduce" : NULL;
-}
-
 /* Several batches, or a planner that has no choices level by level, where none are asked for.
  */
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
@@ -382,9 +380,6 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
                          "explore: --%s is of whole plans, expected several batches or a "
                          "planner such as auto",
                          of_plans);
-    if (!plans && option_of_simulation(args) && cost_of(args) != HYPAR_COST_SIMULATED)
-        return opt_usage(err, "explore: --%s is of simulated steps, expected --cost simulated",
-                         option_of_simulation(args));
     return plans ? sweep(args, err) : explore(args, err);
 }
 

@@ -36,7 +36,9 @@ struct hypar_explore_value {
 
 /* Where the time of a step comes from. */
 enum hypar_explore_cost {
-    HYPAR_COST_AUTO,   /* array where the devices are HyPar's accelerators, else levels */
+    HYPAR_COST_AUTO,   /* paper where the devices are HyPar's accelerators, or where choices of
+                          levels or layers are enumerated; else simulated */
+    HYPAR_COST_PAPER,  /* array where the devices are HyPar's accelerators, else levels */
     HYPAR_COST_ARRAY,  /* HyPar's evaluation: all bytes one after another, times their hops */
     HYPAR_COST_LEVELS, /* as hypar_search() predicts: the machine's levels in turn */
     HYPAR_COST_SIMULATED, /* as hypar_simulate() has the plan of each choice */
@@ -69,6 +71,11 @@ struct hypar_explore_options {
      * none was. */
     const volatile sig_atomic_t *stop;
 };
+
+/* Where time comes from on that machine: what AUTO and PAPER mean there. */
+HYPAR_API enum hypar_explore_cost
+hypar_explore_cost(const struct hypar_explore_options *options,
+                   const struct hypar_machine *machine);
 
 struct hypar_exploration; /* opaque; made by hypar_explore() */
 
@@ -155,7 +162,7 @@ hypar_exploration_group(const struct hypar_exploration *exploration, int site, i
 HYPAR_API char *hypar_exploration_value(const struct hypar_exploration *exploration, int site,
                                         int group, int64_t value, char *text);
 
-/* The graph and the options; cost is resolved: not AUTO. */
+/* The graph and the options; cost is resolved: neither AUTO nor PAPER. */
 HYPAR_API const struct hypar_graph *
 hypar_exploration_graph(const struct hypar_exploration *exploration);
 HYPAR_API struct hypar_explore_options
@@ -206,7 +213,10 @@ struct hypar_sweep_point {
                          layers differ */
     int pipeline;     /* groups of devices that stages lie on */
     int64_t micro_batches;
-    bool simulated; /* else the figures are in closed form: simulating takes long */
+    int recomputed;         /* operators that are computed again in the backward pass */
+    enum hypar_shard shard; /* the most that any operator shards */
+    bool simulated;         /* else the step is that of a part, extrapolated, or in closed form:
+                               simulating takes long */
     double step_s, samples_per_s, mfu;
     /* Of a step: each byte sent once; INFINITY: not known, where the planner has no closed form
      * of it, or operations are not. */

@@ -78,6 +78,8 @@ struct shape {
     struct axes axes; /* none of one machine */
     bool better, levels, fits;
     bool same_levels; /* of several machines: told once, below */
+    enum hypar_objective objective;
+    double best; /* by it, of all rows: those that have it are marked; NAN: none is */
 };
 
 /* Does each choice have the same levels on all of several machines? */
@@ -99,10 +101,29 @@ static bool same_levels(const struct hypar_exploration *e)
     return n_sites > 1;
 }
 
+/* The best by the objective of the rows that fit. Where choices are enumerated rows tell how
+ * many are better; one row is not compared with others. */
+static double best_of(const struct hypar_exploration *e)
+{
+    double best = INFINITY;
+    int n = 0;
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++, n++) {
+            const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
+            if (!choice->why && choice->cost.fits)
+                best = fmin(best, hypar_exploration_merit(e, &choice->cost));
+        }
+    bool compared = n > 1 && !hypar_exploration_site(e, 0).n_points && isfinite(best);
+    return compared ? best : NAN;
+}
+
 static struct shape shape_of(const struct hypar_exploration *e)
 {
     int n_sites = hypar_exploration_site_count(e);
-    struct shape shape = { .levels = true, .fits = any_does_not_fit(e) };
+    struct shape shape = { .levels = true,
+                           .fits = any_does_not_fit(e),
+                           .objective = hypar_exploration_options(e).objective,
+                           .best = best_of(e) };
     size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
     if (n_sites > 1)
         shape.axes = axes_of(e);
@@ -143,6 +164,18 @@ static void empty_cells(struct columns *table, struct arena *arena, const struct
         hp_cell(table, arena, "-");
 }
 
+/* A figure that the objective looks at is marked in the best row. */
+static void merit_cell(struct columns *table, struct arena *arena, const struct shape *shape,
+                       const struct hypar_explore_choice *c, enum hypar_objective objective)
+{
+    static const enum hypar_unit units[] = { HYPAR_UNIT_SECONDS, HYPAR_UNIT_BYTES,
+                                             HYPAR_UNIT_JOULES };
+    const double values[] = { c->cost.step_s, c->cost.comm_bytes, c->cost.energy_j };
+    hp_quantity_cell(table, arena, values[objective], units[objective]);
+    if (values[objective] <= shape->best && c->cost.fits && shape->objective == objective)
+        hp_cell_mark(table, arena);
+}
+
 static void row(struct columns *table, struct arena *arena, const struct shape *shape,
                 const struct hypar_explore_site *site, const struct hypar_explore_choice *c)
 {
@@ -154,14 +187,14 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
         empty_cells(table, arena, shape);
         return;
     }
-    hp_quantity_cell(table, arena, c->cost.step_s, HYPAR_UNIT_SECONDS);
+    merit_cell(table, arena, shape, c, HYPAR_TIME);
     if (site->has_dp)
         hp_cell(table, arena, "%.3g", gain_of(site, &c->cost));
     else
         hp_cell(table, arena, "-");
     hp_cell(table, arena, "%.3g", site->one_device_s / c->cost.step_s);
-    hp_quantity_cell(table, arena, c->cost.comm_bytes, HYPAR_UNIT_BYTES);
-    hp_quantity_cell(table, arena, c->cost.energy_j, HYPAR_UNIT_JOULES);
+    merit_cell(table, arena, shape, c, HYPAR_COMM);
+    merit_cell(table, arena, shape, c, HYPAR_ENERGY);
     if (shape->better)
         hp_cell(table, arena, "%s",
                 site->n_points ? hp_thousands(buffer, (long long)c->better) : "");
@@ -267,6 +300,7 @@ static void tell_refusals(FILE *to, struct arena *arena, const struct hypar_expl
 static void explain(FILE *to, struct arena *arena, const struct hypar_exploration *e,
                     const struct shape *shape)
 {
+    static const char *const least[] = { "time of a step", "exchange", "energy" };
     const char *topologies =
         hp_axes_topology_note(&shape->axes, hypar_exploration_options(e).simulation);
     const struct hypar_graph *graph = hypar_exploration_graph(e);
@@ -282,8 +316,10 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
     }
     hp_wrap(
         to,
-        hp_arena_printf(arena, "Gain over data parallel, speedup over one device%s.",
-                        shape->better ? "; better: how many choices are strictly better" : ""),
+        hp_arena_printf(arena, "Gain over data parallel, speedup over one device%s%s%s.",
+                        shape->better ? "; better: how many choices are strictly better" : "",
+                        isnan(shape->best) ? "" : "; *: the least ",
+                        isnan(shape->best) ? "" : least[shape->objective]),
         0);
     hp_wrap(to, costs[cost].text, 0);
     if (topologies && cost == HYPAR_COST_SIMULATED)

@@ -63,7 +63,7 @@ static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p
 /* Text -------------------------------------------------------------------------------- */
 
 /* "3d 8x4x2/16": of 16 micro-batches; "optcnn, by layer". */
-static const char *plan_text(struct arena *arena, const struct hypar_sweep_point *p)
+static const char *layout_text(struct arena *arena, const struct hypar_sweep_point *p)
 {
     char count[64];
     const char *text = hp_arena_printf(arena, "%s, by layer", p->planner);
@@ -78,19 +78,36 @@ static const char *plan_text(struct arena *arena, const struct hypar_sweep_point
     return text;
 }
 
+/* ", recompute 12, shard optimizer": how memory is saved; "": it is not. */
+static const char *saving_text(struct arena *arena, const struct hypar_sweep_point *p)
+{
+    bool shards = p->shard != HYPAR_SHARD_NONE;
+    const char *again =
+        p->recomputed ? hp_arena_printf(arena, ", recompute %d", p->recomputed) : "";
+    return hp_arena_printf(arena, "%s%s%s", again, shards ? ", shard " : "",
+                           shards ? hypar_shard_text(p->shard) : "");
+}
+
+static const char *plan_text(struct arena *arena, const struct hypar_sweep_point *p)
+{
+    return hp_arena_printf(arena, "%s%s", layout_text(arena, p), saving_text(arena, p));
+}
+
 /* What stands in the place of a plan. */
-static const char *lack_text(struct arena *arena, const struct hypar_sweep_point *p)
+static const char *lack_text(struct arena *arena, const struct hypar_sweep_point *p,
+                             const char *plan)
 {
     if (p->verdict == HYPAR_SWEPT_NO_PLAN)
         return hp_arena_printf(arena, "no plan: %s", p->why.text);
-    return hp_arena_printf(arena, "no plan fits (%s)", plan_text(arena, p));
+    return hp_arena_printf(arena, "no plan fits (%s)", plan);
 }
 
 /* What the table shows. */
 struct shape {
     struct axes axes;
-    bool devices, batch;  /* several */
-    const char *one_plan; /* of all rows, which is told below them; NULL: they differ */
+    bool devices, batch;    /* several */
+    const char *one_plan;   /* of all rows, which is told below them; NULL: they differ */
+    const char *one_saving; /* of all plans, else; NULL: they differ */
     enum hypar_objective objective;
 };
 
@@ -108,10 +125,24 @@ static const char *one_plan(struct arena *arena, const struct hypar_sweep *s)
     return plan;
 }
 
+static const char *one_saving(struct arena *arena, const struct hypar_sweep *s)
+{
+    const char *saving = NULL;
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        if (p->planner && saving && strcmp(saving, saving_text(arena, p)) != 0)
+            return NULL;
+        if (p->planner)
+            saving = saving_text(arena, p);
+    }
+    return saving;
+}
+
 static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
 {
     struct shape shape = { .axes = hp_sweep_axes_of(s),
                            .one_plan = one_plan(arena, s),
+                           .one_saving = one_saving(arena, s),
                            .objective = hypar_sweep_options(s).search.objective };
     const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
     for (int i = 1; i < hypar_sweep_count(s); i++) {
@@ -200,8 +231,10 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
     hp_cell(table, arena, "%s",
             p->memory_bytes > 0 ? hypar_format_quantity(text, p->memory_bytes, HYPAR_UNIT_BYTES)
                                 : "-");
-    if (!shape->one_plan)
-        hp_cell(table, arena, "%s", fits ? plan_text(arena, p) : lack_text(arena, p));
+    if (shape->one_plan)
+        return;
+    const char *plan = shape->one_saving ? layout_text(arena, p) : plan_text(arena, p);
+    hp_cell(table, arena, "%s", fits ? plan : lack_text(arena, p, plan));
 }
 
 /* "batch 1,024 on 8 devices" */
@@ -276,7 +309,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                     const struct shape *shape)
 {
     const struct hypar_sweep_point *best = NULL, *most = NULL;
-    bool part = false, closed = false, large = false, micro = false;
+    bool part = false, closed = false, large = false, micro = false, again = false;
     double least = INFINITY, room = 0; /* of all points */
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
@@ -284,6 +317,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         part |= fits && !p->simulated;
         closed |= fits && !p->counted;
         micro |= p->micro_batches > 1;
+        again |= p->recomputed > 0;
         large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
         if (p->limit_bytes > 0) {
             least = fmin(least, p->limit_bytes);
@@ -305,14 +339,21 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         fputs("None fits.\n", to);
     if (shape->one_plan)
         hp_put_line(to, "All plans: %s.", shape->one_plan);
-    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s.%s%s%s%s",
+    else if (shape->one_saving && *shape->one_saving)
+        hp_put_line(to, "All plans: %s.", shape->one_saving + strlen(", "));
+    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s.%s%s%s",
                 shape->devices ? " of all devices; each: of one" : "",
                 room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
+                again ? ", recompute: so many operators" : "",
                 part ? " ~: as simulating takes long, the step of a part of the devices, "
-                       "extrapolated, or in closed form"
+                       "extrapolated"
                      : "",
-                closed ? "; sent and energy in closed form (-: there is none)" : "",
-                part ? "." : "", large ? " In brackets the plan that needs least." : "");
+                closed
+                    ? ", or in closed form; sent and energy with it, in closed form (-: there "
+                      "is none)."
+                : part ? "; sent and energy are of all devices."
+                       : "",
+                large ? " In brackets the plan that needs least." : "");
     const char *topologies =
         hp_axes_topology_note(&shape->axes, hypar_sweep_options(s).search.simulation);
     if (topologies)
@@ -322,21 +363,24 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         hp_wrap(to, hp_arena_printf(arena, "No effect on any row: %s.", names), 0);
 }
 
-/* Those that there was no time for, which have no rows. */
+/* Those that there was no time for, which have no rows. Points are searched side by side, so
+ * that some of those between the first and the last may be done. */
 static void tell_not_tried(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                            const struct shape *shape)
 {
-    const struct hypar_sweep_point *first = NULL;
+    enum { NAMED = 4 };
+    const char *text = "";
     int n = 0;
-    char count[64];
-    for (int i = 0; i < hypar_sweep_count(s); i++)
-        if (hypar_sweep_point(s, i)->verdict == HYPAR_SWEPT_NOT_TRIED) {
-            first = first ? first : hypar_sweep_point(s, i);
-            n++;
-        }
-    if (first)
-        fprintf(to, "Not tried: %s, from %s on.\n", hp_count(count, n, "point", "points"),
-                place_text(arena, first, shape));
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        if (p->verdict == HYPAR_SWEPT_NOT_TRIED && n++ < NAMED)
+            text = hp_arena_printf(arena, "%s%s%s", text, n > 1 ? "; " : "",
+                                   place_text(arena, p, shape));
+    }
+    if (n > NAMED)
+        text = hp_arena_printf(arena, "%s; and %d more", text, n - NAMED);
+    if (n)
+        hp_wrap(to, hp_arena_printf(arena, "Not done in time: %s.", text), 0);
 }
 
 /* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp or 3d". */
@@ -398,6 +442,8 @@ static void put_point(struct json_writer *w, const struct axes *axes,
         hp_json_put_known(w, "tensor", p->tensor > 0, p->tensor);
         hp_json_put_int(w, "pipeline", p->pipeline);
         hp_json_put_int(w, "micro_batches", p->micro_batches);
+        hp_json_put_int(w, "recomputed", p->recomputed);
+        hp_json_put_string(w, "sharded", hypar_shard_text(p->shard));
         hp_json_put_bool(w, "simulated", p->simulated);
         hp_json_put_number(w, "step_s", p->step_s);
         hp_json_put_number(w, "samples_per_s", p->samples_per_s);
@@ -448,6 +494,7 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
                        "micro_batches simulated step_s samples_per_s samples_per_s_per_device "
                        "mfu memory_bytes limit_bytes best why comm_bytes energy_j");
     hp_csv_energy_heading(&csv);
+    hp_csv_words(&csv, "recomputed sharded");
     hp_axes_csv_heading(&axes, &csv);
     hp_csv_end(&csv);
     for (int i = 0; i < hypar_sweep_count(s); i++) {
@@ -475,6 +522,8 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
         hp_csv_known(&csv, known && isfinite(p->comm_bytes), p->comm_bytes);
         hp_csv_known(&csv, known && isfinite(p->energy_j), p->energy_j);
         hp_csv_energy(&csv, energy_parts(p));
+        hp_csv_known(&csv, known, p->recomputed);
+        hp_csv_plain(&csv, known ? hypar_shard_text(p->shard) : "");
         hp_axes_csv(&axes, &place, &csv);
         hp_csv_end(&csv);
     }

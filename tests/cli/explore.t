@@ -40,16 +40,16 @@ Array sizes and topologies.
 $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
 > vgg-e, batch 256: 7 machines like htree:16
 >
-> machine   choice    step  gain  speedup  exchange  energy
-> htree:1   hypar    359 s     1        1       0 B   306 J
-> htree:2   hypar    180 s  1.02     1.99    213 MB   306 J
-> htree:4   hypar   92.2 s  1.12     3.89    605 MB   306 J
-> htree:8   hypar   50.3 s  1.53     7.14   1.36 GB   307 J
-> htree:16  hypar   33.7 s  2.71     10.6   2.82 GB   308 J
-> htree:32  hypar   33.5 s  4.59     10.7   5.57 GB   309 J
-> htree:64  hypar   45.1 s  6.54     7.96   9.88 GB   312 J
+> machine   choice    step   gain  speedup  exchange  energy
+> htree:1   hypar    359 s      1        1       0 B   306 J
+> htree:2   hypar    180 s   1.02     1.99    213 MB   306 J
+> htree:4   hypar   92.2 s   1.12     3.89    605 MB   306 J
+> htree:8   hypar   50.3 s   1.53     7.14   1.36 GB   307 J
+> htree:16  hypar   33.7 s   2.71     10.6   2.82 GB   308 J
+> htree:32  hypar   33.5 s*  4.59     10.7   5.57 GB   309 J
+> htree:64  hypar   45.1 s   6.54     7.96   9.88 GB   312 J
 >
-> Gain over data parallel, speedup over one device.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
 > one after another; latency and the memory's bandwidth do not count. Energy in
 > closed form: a byte sent counts one link on every topology. --cost simulated
@@ -58,29 +58,29 @@ $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar
 $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt
 > lenet-c, batch 256: 2 machines like htree:16
 >
-> machine   choice    step gain speedup exchange  energy levels
-> htree:16  hypar  75.4 ms 2.81    1.07  17.6 MB 49.7 mJ 0011/0000/0011/0010
-> htree:16  dp      212 ms    1    0.38  51.7 MB 71.6 mJ 0000/0000/0000/0000
-> htree:16  owt     101 ms 2.09   0.794  24.1 MB 53.3 mJ 0011/0011/0011/0011
-> torus:4x4 hypar   103 ms 2.73   0.783  17.6 MB 49.7 mJ 0011/0000/0011/0010
-> torus:4x4 dp      281 ms    1   0.287  51.7 MB 71.6 mJ 0000/0000/0000/0000
-> torus:4x4 owt     137 ms 2.05   0.588  24.1 MB 53.3 mJ 0011/0011/0011/0011
+> machine   choice    step  gain speedup exchange  energy levels
+> htree:16  hypar  75.4 ms* 2.81    1.07  17.6 MB 49.7 mJ 0011/0000/0011/0010
+> htree:16  dp      212 ms     1    0.38  51.7 MB 71.6 mJ 0000/0000/0000/0000
+> htree:16  owt     101 ms  2.09   0.794  24.1 MB 53.3 mJ 0011/0011/0011/0011
+> torus:4x4 hypar   103 ms  2.73   0.783  17.6 MB 49.7 mJ 0011/0000/0011/0010
+> torus:4x4 dp      281 ms     1   0.287  51.7 MB 71.6 mJ 0000/0000/0000/0000
+> torus:4x4 owt     137 ms  2.05   0.588  24.1 MB 53.3 mJ 0011/0011/0011/0011
 >
-> Gain over data parallel, speedup over one device.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
 > one after another; latency and the memory's bandwidth do not count. Energy in
 > closed form: a byte sent counts one link on every topology. --cost simulated
 > counts all of that, and each link that a byte crosses.
 
-Bandwidths, on other devices: time by levels.
-$ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar
+Bandwidths, on other devices: in the paper's model, time by levels.
+$ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar --cost paper
 > resnet18, batch 64: 2 machines like full:8
 >
-> bandwidth  choice     step  gain  speedup  exchange  energy
->     1GB/s  accpar  45.4 ms   1.6     1.97    398 MB     7 J
->   100GB/s  accpar  11.6 ms  1.02     7.71    398 MB     7 J
+> bandwidth  choice     step   gain  speedup  exchange  energy
+>     1GB/s  accpar  45.4 ms    1.6     1.97    398 MB     7 J
+>   100GB/s  accpar  11.6 ms*  1.02     7.71    398 MB     7 J
 >
-> Gain over data parallel, speedup over one device.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (the machine's levels): exchange after computation,
 > levels one after another; the memory's bandwidth counts only on devices whose
 > kernels were measured. Energy in closed form: a byte sent counts one link on
@@ -117,7 +117,7 @@ $ hypar explore mlp:64-32-10 --on full:2,device=A100 --levels H1 --cost simulate
 > "step_s": 0.000138547365
 
 Energy scales with the width of what is computed and sent, in closed form as simulated.
-$ for p in fp32 fp16; do hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --json | grep -o '"energy_j": [0-9]*'; hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost simulated --json | grep -o '"energy_j": [0-9]*'; done
+$ for p in fp32 fp16; do hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost paper --json | grep -o '"energy_j": [0-9]*'; hypar explore vgg11 --on full:4 --devices 4 --planner dp --precision $p --cost simulated --json | grep -o '"energy_j": [0-9]*'; done
 > "energy_j": 14
 > "energy_j": 15
 > "energy_j": 7
@@ -167,32 +167,29 @@ $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [4, 4], "dev
 $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --precision bf16 --optimizer adam --csv own.csv
 > resnet18, batch 32, bf16, adam: 2 machines like own.json
 >
-> bandwidth  choice     step  gain  speedup  exchange  energy
->  12.5GB/s  hypar   2.21 ms  1.89     3.97    301 MB  1.78 J
->  12.5GB/s  dp      4.18 ms     1      2.1    701 MB  1.86 J
->    50GB/s  hypar   1.08 ms  1.44     8.12    301 MB  1.78 J
->    50GB/s  dp      1.55 ms     1     5.65    701 MB  1.86 J
+> bandwidth  choice     step   gain  speedup  exchange  energy
+>  12.5GB/s  hypar   2.34 ms   1.23     7.27    326 MB  1.92 J
+>  12.5GB/s  dp      2.88 ms      1     5.91    703 MB  2.09 J
+>    50GB/s  hypar   1.71 ms*  1.29     9.97    326 MB  1.92 J
+>    50GB/s  dp      2.19 ms      1     7.76    703 MB  2.09 J
 >
-> Gain over data parallel, speedup over one device.
-> Times by the paper's model (the machine's levels): exchange after computation,
-> levels one after another; the memory's bandwidth counts only on devices whose
-> kernels were measured. Energy in closed form: a byte sent counts one link on
-> every topology. --cost simulated counts all of that, and each link that a byte
-> crosses.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
+> Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
+> them.
 > Levels of the choices: --json, --csv.
 $ cut -d, -f1-3,15- $TMP/own.csv
 > machine,devices,choice,arithmetic_j,sram_j,dram_j,link_j,bandwidth
-> "torus:4x4,device=npu.json",16,levels,,,,,12500000000
-> "torus:4x4,device=npu.json",16,levels,,,,,12500000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,,,,,50000000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,levels,,,,,50000000000
-$ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep hypar
-> hypar   2.21 ms  1.89     3.97    301 MB  1.78 J
+> "torus:4x4,device=npu.json",16,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.026229735423999975,12500000000
+> "torus:4x4,device=npu.json",16,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.045686972416,12500000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.030015881215999973,50000000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.04809030860800001,50000000000
+$ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep '^hypar'
+> hypar   2.34 ms  1.23     7.27    326 MB  1.92 J
 $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
 $ cd $TMP; hypar explore lenet5 --on die.json --bandwidth 4GB/s --planner dp --csv die.csv | grep dp; word=$(grep -m 1 -o 'torus[^"]*' die.csv); echo "$word"; hypar explore lenet5 --on "$word" --bandwidth 4GB/s --planner dp | grep dp
-> dp      107 us     1    0.155   1.48 MB  1.12 mJ  00000/00000
+> dp      55.6 us     1    0.624   1.48 MB  1.4 mJ  00000/00000
 > torus:2x2,fp32=10TFLOP/s,fp64=5TFLOP/s,bf16=10TFLOP/s,fp16=10TFLOP/s,tf32=10TFLOP/s,memory-bandwidth=400GB/s,bandwidth=4GB/s
-> dp      107 us     1    0.155   1.48 MB  1.12 mJ  00000/00000
+> dp      55.6 us     1    0.624   1.48 MB  1.4 mJ  00000/00000
 $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ --topology torus,mesh,cluster --bandwidth 1GB/s,4GB/s --planner dp,1f1b --svg own.svg
 > lenet5, batch 32, on 6 machines like
 > torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ: plans of dp or 1f1b
@@ -226,11 +223,11 @@ Any figure of the machine's word, simulated; plans by energy.
 $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-energy=160pJ,640pJ --planner dp --csv $TMP/swept.csv | sed -n 1,7p; head -2 $TMP/swept.csv
 > lenet5, batch 32: 4 machines like torus:2x2
 >
-> latency dram-energy choice    step gain speedup exchange  energy levels
->     1us       160pJ dp     15.9 us    1    1.12  1.48 MB 1.57 mJ 00000/00000
->     1us       640pJ dp     15.9 us    1    1.12  1.48 MB 3.81 mJ 00000/00000
->   100us       160pJ dp      220 us    1  0.0815  1.48 MB 1.59 mJ 00000/00000
->   100us       640pJ dp      220 us    1  0.0815  1.48 MB 3.83 mJ 00000/00000
+> latency dram-energy choice    step  gain speedup exchange  energy levels
+>     1us       160pJ dp     15.9 us*    1    1.12  1.48 MB 1.57 mJ 00000/00000
+>     1us       640pJ dp     15.9 us*    1    1.12  1.48 MB 3.81 mJ 00000/00000
+>   100us       160pJ dp      220 us     1  0.0815  1.48 MB 1.59 mJ 00000/00000
+>   100us       640pJ dp      220 us     1  0.0815  1.48 MB 3.83 mJ 00000/00000
 > machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,latency,dram-energy
 > "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,0.00016999967840000007,0.0005470431599999995,0.0007474976000000003,0.00010179993599999998,1e-06,1.6e-10
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
@@ -276,20 +273,20 @@ $ hypar explore lenet5 --on torus:2x2 --bandwidth 1GB/s..fast
 
 The bandwidth of links by either option: the same figures.
 $ for o in --bandwidth "--sweep bandwidth="; do hypar explore lenet5 --on torus:2x2 $(echo "$o" | sed 's/bandwidth$/bandwidth /')1GB/s,4GB/s --planner dp --json | grep -o '"step_s": [0-9.e-]*'; done
-> "step_s": 0.00038286212993630573
-> "step_s": 0.00010518512993630572
-> "step_s": 0.00038286212993630573
-> "step_s": 0.00010518512993630572
+> "step_s": 0.000192627606
+> "step_s": 5.3225606e-05
+> "step_s": 0.000192627606
+> "step_s": 5.3225606e-05
 
 A figure that changes nothing is told, and what counts it.
 $ hypar explore lenet-c --on htree:4 --sweep memory-bandwidth=100GB/s,200GB/s --cost paper --planner dp
 > lenet-c, batch 256: 2 machines like htree:4
 >
-> memory-bandwidth  choice     step  gain  speedup  exchange   energy  levels
->          100GB/s  dp      61.4 ms     1     1.31   10.3 MB  46.2 mJ  0000/0000
->          200GB/s  dp      61.4 ms     1     1.31   10.3 MB  46.2 mJ  0000/0000
+> memory-bandwidth  choice     step   gain  speedup  exchange   energy  levels
+>          100GB/s  dp      61.4 ms*     1     1.31   10.3 MB  46.2 mJ  0000/0000
+>          200GB/s  dp      61.4 ms*     1     1.31   10.3 MB  46.2 mJ  0000/0000
 >
-> Gain over data parallel, speedup over one device.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
 > one after another; latency and the memory's bandwidth do not count. Energy in
 > closed form: a byte sent counts one link on every topology. --cost simulated
@@ -303,15 +300,80 @@ $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,2us --sweep fp64=1TFLO
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --sweep fp64=1TFLOP/s,2TFLOP/s --planner dp,1f1b | tail -1
 > No effect on any row: fp64.
 
+One rule for where time comes from: few choices are simulated, whatever is swept, but on HyPar's own
+accelerators; those that are enumerated are not.
+$ for o in '--sweep bandwidth=2GB/s,4GB/s' '--bandwidth 4GB/s' '--devices 16' '--topology mesh' '--sweep latency=1us' '--levels H1' '--layers conv1_1'; do hypar explore vgg16 --on torus:4x4,device=a100 --batch 576 $o --json | grep -o '"cost": "[a-z]*"'; done
+> "cost": "simulated"
+> "cost": "simulated"
+> "cost": "simulated"
+> "cost": "simulated"
+> "cost": "simulated"
+> "cost": "levels"
+> "cost": "levels"
+$ for o in '--bandwidth 4GB/s' '--sweep memory-bandwidth=1TB/s' '--levels H1'; do hypar explore lenet-c --on htree:4 $o --json | grep -o '"cost": "[a-z]*"'; done
+> "cost": "array"
+> "cost": "array"
+> "cost": "array"
+$ hypar explore vgg16 --on torus:4x4,device=a100 --batch 576 --sweep bandwidth=2GB/s,4GB/s | sed -n '3,$p'
+> bandwidth  choice    step    gain  speedup  exchange  energy
+>     2GB/s  hypar   390 ms    1.14     15.1    2.7 GB   536 J
+>     2GB/s  dp      443 ms       1     13.3   16.6 GB   539 J
+>     4GB/s  hypar   380 ms   0.993     15.6    2.7 GB   536 J
+>     4GB/s  dp      377 ms*      1     15.7   16.6 GB   539 J
+>
+> Gain over data parallel, speedup over one device; *: the least time of a step.
+> Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
+> them.
+> Levels of the choices: --json, --csv.
+
+The best row by the objective is marked, of those that fit.
+$ for o in time comm energy; do hypar explore lenet-c --on htree:16 --topology htree,torus --cost simulated --planner hypar,accpar,dp,owt --objective $o | grep -e '[a-zA-Z]\*' -e '^Gain'; done
+> torus:4x4 hypar  4.88 ms*  1.88    8.31  18.7 MB 78.5 mJ 0011/0000/0011/0010
+> Gain over data parallel, speedup over one device; *: the least time of a step.
+> htree:16  accpar 6.65 ms  2.58     6.1  14.6 MB* 78.1 mJ 0011/0021/0000/0010
+> torus:4x4 accpar 5.47 ms  1.68    7.42  14.6 MB* 75.1 mJ 0011/0021/0000/0010
+> Gain over data parallel, speedup over one device; *: the least exchange.
+> torus:4x4 accpar 5.47 ms  1.68    7.42  14.6 MB 75.1 mJ* 0011/0021/0000/0010
+> Gain over data parallel, speedup over one device; *: the least energy.
+$ hypar explore vgg16 --on full:2 --sweep memory=1GB,16GB --planner dp | grep '\*'
+>   16GB  dp      198 ms*     1     1.99   1.11 GB  30.1 J  fits
+> Gain over data parallel, speedup over one device; *: the least time of a step.
+
+What tells plans apart that are divided alike is told, too.
+$ hypar explore gpt2 --on full:8,device=a100 --batch 8,64 --planner hybrid,3d --shard optimizer --recompute full --json | grep -o '"recomputed": [0-9]*, "sharded": "[a-z]*"'
+> "recomputed": 156, "sharded": "optimizer"
+> "recomputed": 156, "sharded": "optimizer"
+$ hypar explore gpt2 --on full:8,device=a100,memory=3GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
+> batch     step  rate      MFU     sent  energy   memory  plan
+>     8  91.8 ms  87.1   48.9 %   5.5 GB    73 J  2.02 GB  hybrid, by layer, shard
+>                                                          optimizer
+>    64   698 ms  91.8*  51.5 %  13.7 GB   579 J  2.75 GB  hybrid, by layer/4,
+>                                                          shard gradients
+>
+> Most samples/s (*): 91.8 of batch 64 on 8 devices.
+> Rate: samples/s. Memory: of the fullest device, which has 3 GB. Plans: data x
+$ hypar explore gpt2 --on full:8,device=a100,memory=2GB --batch 8,64 --planner hybrid | sed -n '/step/,/Plans/p'
+> batch     step  rate      MFU     sent  energy   memory  plan
+>     8  91.8 ms  87.1   48.9 %   5.5 GB    73 J  1.73 GB  hybrid, by layer
+>    64   723 ms  88.6*  49.7 %  23.5 GB   581 J  1.73 GB  hybrid, by layer/8
+>
+> Most samples/s (*): 88.6 of batch 64 on 8 devices.
+> All plans: shard gradients.
+> Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
+
+Legends have room: the picture is as wide as they need.
+$ hypar explore lenet5 --on torus:2x2 --sweep bandwidth=2GB/s,4GB/s --sweep memory-bandwidth=0.8TB/s,1.6TB/s --svg - | grep -o '^<svg.* width="[0-9]*"' | grep -o '[0-9]*"$'
+> 901"
+
 What simulated collectives do not do is told where topologies are compared.
 $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost simulated
 > lenet5, batch 32: 2 machines like torus:4x4
 >
-> machine    choice     step  gain  speedup  exchange   energy
-> torus:4x4  dp      31.2 us     1    0.573    7.4 MB  3.07 mJ
-> full:16    dp      25.4 us     1    0.703    7.4 MB  2.84 mJ
+> machine    choice     step   gain  speedup  exchange   energy
+> torus:4x4  dp      31.2 us      1    0.573    7.4 MB  3.07 mJ
+> full:16    dp      25.4 us*     1    0.703    7.4 MB  2.84 mJ
 >
-> Gain over data parallel, speedup over one device.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
 > them.
 > Topologies: in a collective a device sends to at most two others at a time. Over
@@ -322,7 +384,7 @@ $ hypar explore lenet5 --on torus:4x4 --topology torus,full --planner dp --cost 
 $ for o in auto direct; do hypar explore lenet5 --on full:16,bandwidth=1GB/s,latency=0 --devices 16 --planner dp --cost simulated --all-reduce $o | grep '^dp'; done
 > dp      232 us     1   0.0771    7.4 MB  2.72 mJ  00000/00000/00000/00000
 > dp      31.5 us     1    0.568    7.4 MB  2.72 mJ  00000/00000/00000/00000
-$ hypar explore lenet5 --on full:16 --devices 16 --planner dp --all-reduce direct
+$ hypar explore lenet5 --on htree:16 --devices 16 --planner dp --all-reduce direct
 > hypar: explore: --all-reduce is of simulated steps, expected --cost simulated
 ? 2
 
@@ -333,16 +395,16 @@ $ hypar explore lenet5 --on torus:2x2 --sweep dram-energy=160pJ,640pJ --planner 
 > 2
 
 A planner that 'hypar plan' has no plan of has none here.
-$ hypar explore lenet5 --on torus:2x2 --devices 32,64 --planner hypar,dp --csv $TMP/few.csv; cut -d, -f1-5,8 $TMP/few.csv
+$ hypar explore lenet5 --on torus:2x2 --devices 32,64 --planner hypar,dp --cost levels --csv $TMP/few.csv; cut -d, -f1-5,8 $TMP/few.csv
 > lenet5, batch 32: 2 machines like torus:2x2
 >
-> machine    choice     step   gain  speedup  exchange   energy
-> torus:8x4  hypar   81.6 us  0.874    0.129   2.21 MB  1.22 mJ
-> torus:8x4  dp      71.3 us      1    0.147   15.3 MB  3.52 mJ
-> torus:8x8  hypar    112 us      -   0.0935   3.32 MB  1.41 mJ
-> torus:8x8  dp            -      -        -         -        -
+> machine    choice     step    gain  speedup  exchange   energy
+> torus:8x4  hypar   81.6 us   0.874    0.129   2.21 MB  1.22 mJ
+> torus:8x4  dp      71.3 us*      1    0.147   15.3 MB  3.52 mJ
+> torus:8x8  hypar    112 us       -   0.0935   3.32 MB  1.41 mJ
+> torus:8x8  dp            -       -        -         -        -
 >
-> Gain over data parallel, speedup over one device.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (the machine's levels): exchange after computation,
 > levels one after another; the memory's bandwidth counts only on devices whose
 > kernels were measured. Energy in closed form: a byte sent counts one link on
@@ -438,9 +500,9 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner
 > Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
 > which has 16 GB. Plans: data x tensor x pipeline / micro-batches.
 $ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
-> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j
-> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924,13.642135554224016,44.47527600504003,1.6220083615948797,0.14167812607999988
-> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646,27.282998219043236,88.94640128376003,2.966331396403206,0.14167812607999988
+> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,recomputed,sharded
+> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924,13.642135554224016,44.47527600504003,1.6220083615948797,0.14167812607999988,0,none
+> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646,27.282998219043236,88.94640128376003,2.966331396403206,0.14167812607999988,0,none
 > 16
 > 5
 $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp --json
@@ -448,8 +510,8 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp 
 >   "model": "vgg16",
 >   "planners": "dp",
 >   "points": [
->     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "comm_bytes": 7748022520, "energy_j": 61.79015922445059, "energy": {"arithmetic_j": 13.645954222438405, "sram_j": 44.48772818400002, "dram_j": 2.6633311872921683, "link_j": 0.9931456307199995, "total_j": 61.79015922445059}, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
->     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "comm_bytes": 7748022520, "energy_j": 3807.537750860336, "energy": {"arithmetic_j": 873.0203021060497, "sram_j": 2846.1686207433504, "dram_j": 87.35568238021594, "link_j": 0.9931456307199995, "total_j": 3807.537750860336}, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "recomputed": 0, "sharded": "none", "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "comm_bytes": 7748022520, "energy_j": 61.79015922445059, "energy": {"arithmetic_j": 13.645954222438405, "sram_j": 44.48772818400002, "dram_j": 2.6633311872921683, "link_j": 0.9931456307199995, "total_j": 61.79015922445059}, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "recomputed": 0, "sharded": "none", "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "comm_bytes": 7748022520, "energy_j": 3807.537750860336, "energy": {"arithmetic_j": 873.0203021060497, "sram_j": 2846.1686207433504, "dram_j": 87.35568238021594, "link_j": 0.9931456307199995, "total_j": 3807.537750860336}, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
 >   ]
 > }
 $ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precision bf16 --shard optimizer --recompute full
@@ -462,8 +524,9 @@ $ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precisi
 >
 > Most samples/s for a device (*): 7.32 of batch 64 on 4 devices; in all: 58.5 of
 > batch 64 on 8 devices.
+> All plans: recompute 156, shard optimizer.
 > Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
-> which has 16 GB. Plans: data x tensor x pipeline.
+> which has 16 GB. Plans: data x tensor x pipeline, recompute: so many operators.
 $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topology full,ring --memory 2GB --micro-batches 2
 > alexnet, on 2 machines like cluster:1x2: plans of owt
 >
@@ -515,8 +578,8 @@ $ hypar explore gpt2 --on torus:128x128 --batch 16384,32768 --planner dp
 > All plans: dp 16384x1x1.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline. ~: as simulating takes long, the step of a part of the
-> devices, extrapolated, or in closed form; sent and energy in closed form (-:
-> there is none).
+> devices, extrapolated, or in closed form; sent and energy with it, in closed
+> form (-: there is none).
 $ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
 > gpt2, on torus:64x64: plans of dp
 >
@@ -528,7 +591,7 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
 > All plans: dp 4096x1x1.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline. ~: as simulating takes long, the step of a part of the
-> devices, extrapolated, or in closed form.
+> devices, extrapolated; sent and energy are of all devices.
 
 What is sent, and energy, are those of all tasks where the step is extrapolated.
 $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy | sed -n '/energy/,$p'
@@ -536,13 +599,14 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective 
 >   4,096  4,096  ~131 ms  31.3 k  7.63  42.5 %  4.08 TB  37.5 kJ*  2.02 GB
 >
 > Least energy a sample (*): 9.16 J of batch 4,096 on 4,096 devices.
-> All plans: hybrid 4096x1x1.
+> All plans: hybrid 4096x1x1, shard optimizer.
 > Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
 > which has 16 GB. Plans: data x tensor x pipeline. ~: as simulating takes long,
-> the step of a part of the devices, extrapolated, or in closed form.
+> the step of a part of the devices, extrapolated; sent and energy are of all
+> devices.
 $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
-> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j
-> 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,recomputed,sharded
+> 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404,0,optimizer
 
 Where a plan is too large even for that they are not known: nothing is the best.
 $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
@@ -572,10 +636,10 @@ $ hypar explore lenet5 --on full:4 --planner auto --sweep memory=8GB..32GB | sed
 
 Levels that are the same on all machines are told once.
 $ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s | grep -e '/s ' -e '000'
->     1GB/s  hypar   280 ms  3.99     5.32    750 MB   115 J
->     1GB/s  dp      1.12 s     1     1.33   7.44 GB   116 J
->     2GB/s  hypar   233 ms  2.79     6.39    750 MB   115 J
->     2GB/s  dp      651 ms     1     2.29   7.44 GB   116 J
+>     1GB/s  hypar   208 ms   2.55     7.46    752 MB   117 J
+>     1GB/s  dp      530 ms      1     2.93   7.44 GB   119 J
+>     2GB/s  hypar   201 ms*  1.48     7.73    752 MB   117 J
+>     2GB/s  dp      298 ms      1     5.21   7.44 GB   119 J
 > Levels, on all machines alike: hypar 00000000111/00000000111/00000000111, dp
 > 00000000000/00000000000/00000000000.
 
@@ -583,21 +647,21 @@ Machines of links one by one are swept, too: figures of their devices, and how f
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp --sweep links=0.05,1 --sweep memory=1GB,16GB
 > vgg16, batch 64: 4 machines like examples/machines/dgx1-v100.json
 >
-> links  memory  choice    step  gain  speedup  exchange  energy  memory
->  0.05     1GB  dp      227 ms     1     3.47   7.75 GB  61.3 J  needs 1.61 GB
->  0.05    16GB  dp      227 ms     1     3.47   7.75 GB  61.3 J  fits
->     1     1GB  dp      101 ms     1      7.8   7.75 GB  61.3 J  needs 1.61 GB
->     1    16GB  dp      101 ms     1      7.8   7.75 GB  61.3 J  fits
+> links  memory  choice    step   gain  speedup  exchange  energy  memory
+>  0.05     1GB  dp      227 ms      1     3.47   7.75 GB  61.3 J  needs 1.61 GB
+>  0.05    16GB  dp      227 ms      1     3.47   7.75 GB  61.3 J  fits
+>     1     1GB  dp      101 ms      1      7.8   7.75 GB  61.3 J  needs 1.61 GB
+>     1    16GB  dp      101 ms*     1      7.8   7.75 GB  61.3 J  fits
 >
-> Gain over data parallel, speedup over one device.
+> Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
 > them.
 > Levels, on all machines alike: dp
 > 0000000000000000/0000000000000000/0000000000000000.
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp,hybrid --sweep fp32=8TFLOP/s,16TFLOP/s --csv - | cut -d, -f 1-5,15-17,25-
-> machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,fp32
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,8000000000000
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,16000000000000
+> machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,recomputed,sharded,fp32
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,0,optimizer,8000000000000
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,optimizer,16000000000000
 
 The marks of a picture's axis stand at the values that were swept, those without room for their text are short lines.
 $ hypar explore lenet5 --on full:4 --planner dp --sweep memory-bandwidth=200GB/s,300GB/s,450GB/s,900GB/s,910GB/s --svg $TMP/marks.svg -o $TMP/out; grep -o '>[0-9]* GB/s<' $TMP/marks.svg; grep -c 'y2="434"' $TMP/marks.svg

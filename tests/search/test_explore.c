@@ -322,6 +322,33 @@ static const struct {
       "1376256 choices on 21 machines, expected at most 1048576" },
 };
 
+/* Where time comes from by default: whatever is varied, by one rule. */
+static void default_costs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *machine;
+        struct hypar_explore_options options;
+        enum hypar_explore_cost cost;
+    } by[] = {
+        { "full:2", { .devices = "2" }, HYPAR_COST_SIMULATED },
+        { "full:2", { .bandwidths = "1GB/s" }, HYPAR_COST_SIMULATED },
+        { "full:2", { .levels = "H1" }, HYPAR_COST_LEVELS },
+        { "full:2", { .layers = "conv1" }, HYPAR_COST_LEVELS },
+        { "full:2", { .devices = "2", .cost = HYPAR_COST_PAPER }, HYPAR_COST_LEVELS },
+        { "full:2", { .devices = "2", .cost = HYPAR_COST_ARRAY }, HYPAR_COST_ARRAY },
+        { "htree:2", { .devices = "2" }, HYPAR_COST_ARRAY },
+        { "htree:2", { .levels = "H1" }, HYPAR_COST_ARRAY },
+        { "htree:2", { .cost = HYPAR_COST_PAPER }, HYPAR_COST_ARRAY },
+        { "htree:2", { .cost = HYPAR_COST_SIMULATED }, HYPAR_COST_SIMULATED },
+    };
+    for (size_t i = 0; i < sizeof by / sizeof by[0]; i++) {
+        struct study s = explore("lenet-c", by[i].machine, &by[i].options);
+        assert_int_equal(hypar_exploration_options(s.found).cost, by[i].cost);
+        release(&s);
+    }
+}
+
 /* A simulated speedup is over a step that is simulated: on one device there is none. */
 static void one_device(void **state)
 {
@@ -449,11 +476,11 @@ static void bad_indices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(points),       cmocka_unit_test(ranks),
-        cmocka_unit_test(machines),     cmocka_unit_test(array_time),
-        cmocka_unit_test(one_device),   cmocka_unit_test(bad_lists),
-        cmocka_unit_test(bad_machines), cmocka_unit_test(pictures),
-        cmocka_unit_test(bad_indices),
+        cmocka_unit_test(points),     cmocka_unit_test(ranks),
+        cmocka_unit_test(machines),   cmocka_unit_test(array_time),
+        cmocka_unit_test(one_device), cmocka_unit_test(default_costs),
+        cmocka_unit_test(bad_lists),  cmocka_unit_test(bad_machines),
+        cmocka_unit_test(pictures),   cmocka_unit_test(bad_indices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

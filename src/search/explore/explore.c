@@ -132,9 +132,14 @@ static enum hypar_status add_planners(struct hypar_exploration *e, struct site *
             add_refusal(e, site, capacity, e->planner[i]->info.name, why.text);
             continue;
         }
+        if (e->planner[i] == &hp_planner_dp) {
+            add_choice(e, site, capacity, "dp", site->dp.type, site->text.dp);
+            continue;
+        }
         for (int joint = 0; joint <= (e->options.joint && rules->chooses); joint++) {
             struct partition found;
             struct hypar_explored cost;
+            TRY(hp_check_stop(e->options.stop, err));
             TRY(plan(e, site, rules, joint, &found, err));
             TRY(hp_explore_cost(e, site, rules, &found, &cost, err));
             const char *name = e->planner[i]->info.name;
@@ -232,7 +237,6 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
                                  struct hypar_error *err)
 {
     const struct hypar_machine *machine = site->text.machine;
-    struct partition dp;
     site->search = (struct hypar_search_options){ .precision = e->options.precision,
                                                   .fp32_gradients = e->options.fp32_gradients,
                                                   .framework_bytes = e->options.framework_bytes,
@@ -248,21 +252,30 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     hp_array_hops(machine, site->hops);
     site->plain = hp_set_up_partition(&site->problem, &e->arena, hp_planner_accpar.rules);
     site->text.has_dp = hp_check_batch(&hp_planner_dp, &site->problem, NULL) == HYPAR_OK;
-    TRY(plan(e, site, hp_planner_dp.rules, false, &dp, err));
-    TRY(hp_explore_cost(e, site, hp_planner_dp.rules, &dp, &site->text.dp, err));
-    site->text.one_device_s =
-        e->options.cost == HYPAR_COST_ARRAY
-            ? site->text.dp.compute_s * hypar_machine_device_count(machine)
-            : site->work.one_device_s;
-    if (e->options.cost == HYPAR_COST_SIMULATED)
-        TRY(hp_explore_one_device(e, site, &site->text.one_device_s, err));
+    TRY(plan(e, site, hp_planner_dp.rules, false, &site->dp, err));
     return plan(e, site, e->planner[0]->rules, false, &site->base, err);
+}
+
+/* What gains and speedups are over. */
+static enum hypar_status add_references(struct hypar_exploration *e, struct site *site,
+                                        struct hypar_error *err)
+{
+    struct hypar_explore_site *text = &site->text;
+    TRY(hp_explore_cost(e, site, hp_planner_dp.rules, &site->dp, &text->dp, err));
+    if (e->options.cost == HYPAR_COST_SIMULATED)
+        return hp_explore_one_device(e, site, &text->one_device_s, err);
+    text->one_device_s = e->options.cost == HYPAR_COST_ARRAY
+                             ? text->dp.compute_s * hypar_machine_device_count(text->machine)
+                             : site->work.one_device_s;
+    return HYPAR_OK;
 }
 
 static enum hypar_status explore_site(struct hypar_exploration *e, struct site *site,
                                       struct hypar_error *err)
 {
     int capacity = 0;
+    TRY(hp_check_stop(e->options.stop, err));
+    TRY(add_references(e, site, err));
     if (site->text.n_points) {
         TRY(hp_explore_points(e, site, err));
         add_best(e, site, &capacity);
@@ -274,12 +287,19 @@ static enum hypar_status explore_site(struct hypar_exploration *e, struct site *
     return HYPAR_OK;
 }
 
-/* HyPar's own accelerators are timed as HyPar did. */
-static void resolve_cost(struct hypar_exploration *e, const struct hypar_machine *machine)
+/* HyPar's own accelerators are timed as HyPar did. On others the few choices of planners are
+ * simulated, as the paper's model may rank them the other way round; enumerations, of up to a
+ * million, are not. */
+enum hypar_explore_cost hypar_explore_cost(const struct hypar_explore_options *options,
+                                           const struct hypar_machine *machine)
 {
-    bool array = strcmp(hypar_machine_device(machine, 0)->name, "eyeriss-hmc") == 0;
-    if (e->options.cost == HYPAR_COST_AUTO)
-        e->options.cost = array ? HYPAR_COST_ARRAY : HYPAR_COST_LEVELS;
+    bool own = strcmp(hypar_machine_device(machine, 0)->name, "eyeriss-hmc") == 0;
+    bool enumerated = options->levels || options->layers;
+    if (options->cost == HYPAR_COST_AUTO && !own && !enumerated)
+        return HYPAR_COST_SIMULATED;
+    if (options->cost == HYPAR_COST_AUTO || options->cost == HYPAR_COST_PAPER)
+        return own ? HYPAR_COST_ARRAY : HYPAR_COST_LEVELS;
+    return options->cost;
 }
 
 /* When told to stop: machines from `first` on are not told of. */
@@ -323,7 +343,7 @@ static enum hypar_status explore(struct hypar_exploration *e,
                                  const struct hypar_machine *machine, struct hypar_error *err)
 {
     double total = 0;
-    resolve_cost(e, machine);
+    e->options.cost = hypar_explore_cost(&e->options, machine);
     e->layered = hp_layered(&e->arena, e->graph);
     e->array_macs = hp_array_macs(e->graph);
     if (!e->layered->n_layers)

@@ -48,6 +48,7 @@ struct site {
     double memory_bytes;            /* of the device that has the least */
     double hops[MAX_LEVELS];        /* what a byte of a level counts in the array's time */
     struct partition_problem plain; /* nothing fixed; ways and shares for every evaluation */
+    struct partition dp;            /* data parallel, to compare with */
     struct partition base;          /* the first planner's: what is not explored */
     int n_cells;
     struct cell *cell;

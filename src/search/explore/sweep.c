@@ -52,6 +52,13 @@ static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
     p->micro_batches = plan->schedule.micro_batches > 1 ? plan->schedule.micro_batches : 1;
     p->data = p->tensor = 0;
     p->pipeline = layout ? layout->pipeline : n_stages > 1 ? n_stages : 1;
+    p->recomputed = 0;
+    p->shard = HYPAR_SHARD_NONE;
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        const struct op_plan *placed = &plan->ops[op];
+        p->recomputed += placed->recompute;
+        p->shard = placed->shard > p->shard ? placed->shard : p->shard;
+    }
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int data, tensor;
         if (!hp_op_weighted(plan->graph, op))
