@@ -7,6 +7,7 @@
 #include "report/columns.h"
 #include "report/compare.h"
 #include "report/csv.h"
+#include "report/energy.h"
 #include "report/explain.h"
 #include "report/put.h"
 
@@ -297,6 +298,7 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_put_number(w, "comm_bytes", s->comm_bytes);
     hp_json_put_number(w, "link_bytes", s->link_bytes);
     hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s->energy));
+    hp_put_energy(w, &s->energy);
     hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
     hp_json_put_bool(w, "fits", row->fits);
     if (row->updates == HYPAR_UPDATES_DELAYED)

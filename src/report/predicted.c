@@ -3,6 +3,7 @@
 
 #include "plan/plan.h"
 #include "report/columns.h"
+#include "report/energy.h"
 #include "report/put.h"
 
 double hp_exact_bytes(const struct hypar_found *found)
@@ -73,6 +74,7 @@ static void put_simulated(struct json_writer *w, const struct hypar_found *found
         hp_json_put_number(w, "comm_bytes_paper", hypar_found_prediction(found).comm_bytes);
     hp_json_put_number(w, "link_bytes", s->step.link_bytes);
     hp_json_put_known(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
+    hp_put_energy(w, counted ? &s->step.energy : NULL);
     hp_json_put_number(w, "peak_memory_bytes", s->step.peak_memory_bytes);
     hp_json_put_number(w, "state_bytes", hypar_found_prediction(found).state_bytes);
     hp_json_put_int(w, "fullest_device", s->step.fullest_device);
@@ -121,6 +123,7 @@ static void put_part(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_number(w, "comm_bytes", part.comm_bytes);
     hp_json_put_number(w, "link_bytes", part.link_bytes);
     hp_json_put_known(w, "energy_j", is_counted(found), hypar_energy_total_j(&part.energy));
+    hp_put_energy(w, is_counted(found) ? &part.energy : NULL);
     hp_json_put_number(w, "peak_memory_bytes", part.need_bytes + framework);
     hp_json_put_number(w, "limit_bytes", part.has_bytes + framework);
     hp_json_put_number(w, "state_bytes", p.state_bytes);
