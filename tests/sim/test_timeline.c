@@ -132,7 +132,7 @@ static struct instance before(const struct oracle *o, const struct instance *i, 
     return (struct instance){ list, task, last };
 }
 
-static void raise(ticks *to, ticks time)
+static void raise_to(ticks *to, ticks time)
 {
     *to = time > *to ? time : *to;
 }
@@ -150,11 +150,11 @@ static ticks end_of(const struct oracle *o, const struct instance *i, int device
         return times_of(o, i->list, i->row, id)->end;
     for (int m = 0; m < comm->n; m++)
         if (comm->list[m].message.to == device || device < 0)
-            raise(&end, times_of(o, i->list, i->row, id + m)->end);
+            raise_to(&end, times_of(o, i->list, i->row, id + m)->end);
     for (int64_t a = p->after_start[i->task]; a < p->after_start[i->task + 1]; a++) {
         struct instance from = before(o, i, a);
         if (from.row >= 0 && p->task[from.task].device == device)
-            raise(&end, end_of(o, &from, device));
+            raise_to(&end, end_of(o, &from, device));
     }
     return end;
 }
@@ -183,8 +183,8 @@ static void expect_ready(struct oracle *o, const struct instance *i)
         if (o->comm[i->task])
             check_messages(o, i, &from);
         else
-            raise(ready_of(o, i->list, i->row, o->id[i->task]),
-                  end_of(o, &from, p->task[i->task].device));
+            raise_to(ready_of(o, i->list, i->row, o->id[i->task]),
+                     end_of(o, &from, p->task[i->task].device));
     }
 }
 
@@ -196,7 +196,7 @@ static ticks updated(const struct oracle *o, int stage, int device, int period)
     for (int t = p->first[o->tail]; t < p->n_tasks; t++)
         if (p->task[t].kind == TASK_UPDATE && p->task[t].device == device &&
             hp_update_group(p, t) == stage)
-            raise(&end, times_of(o, o->tail, period, o->id[t])->end);
+            raise_to(&end, times_of(o, o->tail, period, o->id[t])->end);
     return end;
 }
 
@@ -217,7 +217,7 @@ static void expect_slots(struct oracle *o, int device)
         ticks until = time;
         if (slot->phase == PHASE_UPDATE) {
             if (p->iteration->delayed)
-                raise(&time, updated(o, slot->stage, device, row));
+                raise_to(&time, updated(o, slot->stage, device, row));
             continue;
         }
         for (int t = p->first[b]; t < p->first[b + 1]; t++) {
@@ -225,8 +225,8 @@ static void expect_slots(struct oracle *o, int device)
             if (task->kind != TASK_COMPUTE || task->device != device ||
                 task->phase != slot->phase || stage_of(p, task) != slot->stage)
                 continue;
-            raise(ready_of(o, b, row, o->id[t]), time);
-            raise(&until, times_of(o, b, row, o->id[t])->end);
+            raise_to(ready_of(o, b, row, o->id[t]), time);
+            raise_to(&until, times_of(o, b, row, o->id[t])->end);
         }
         time = until;
     }
@@ -403,10 +403,10 @@ static void check_turns(const struct oracle *o, const struct held *held, int64_t
         if (h->from < until)
             fail_msg("seed %llu: task %d holds a queue that is held",
                      (unsigned long long)o->seed, h->id);
-        raise(h->start, until - h->offset);
+        raise_to(h->start, until - h->offset);
         if (slots && (at_once(h, last) || (i + 1 < n && at_once(h, h + 1))))
-            raise(h->start, h->from - h->offset); /* either may have been the first */
-        raise(&until, h->to);
+            raise_to(h->start, h->from - h->offset); /* either may have been the first */
+        raise_to(&until, h->to);
     }
 }
 
@@ -423,7 +423,7 @@ static struct times on_links(const struct sim_task *task, const ticks *from)
         latency = h && route ? hold->offset - hold[-1].offset : 0;
         t.start = !route && from[h] < t.start ? from[h] : t.start;
         t.end = end > t.end + latency ? end : t.end + latency;
-        raise(&longest, hold->busy);
+        raise_to(&longest, hold->busy);
     }
     t.end += task->duration - longest - (route ? task->hold[task->n_holds - 1].offset : 0);
     return t;
@@ -481,7 +481,7 @@ static void check_starts(struct oracle *o, ticks *busy)
             busy[held[i].queue] += held[i].to - held[i].from;
     for (int64_t i = 0; i < n; i++) {
         check_task(o, &all[i], start[i]);
-        raise(&length, times_of(o, all[i].list, all[i].row, all[i].task)->end);
+        raise_to(&length, times_of(o, all[i].list, all[i].row, all[i].task)->end);
     }
     assert_int_equal(t->length, length);
     if (!o->program->iteration->delayed)
