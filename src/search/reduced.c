@@ -149,7 +149,7 @@ static void note_memory(struct reducing *r, const struct problem *problem)
         if (hp_room(problem, d) != hp_room(problem, 0))
             devices = NULL;
     struct memory_model *model =
-        hp_memory(r->program, &(struct memory_options){ .devices = devices });
+        hp_memory(r->program, &(struct memory_options){ .devices = devices, .stop = r->stop });
     struct fullest *f = &r->out->memory;
     *f = (struct fullest){ .device = -1 };
     for (int d = 0; d < model->n_devices; d++)
@@ -202,6 +202,7 @@ static enum hypar_status simulate_lowered(struct reducing *r, const struct probl
     TRY(check_stop(r, err));
     TRY(extrapolate(r, err));
     note_memory(r, problem);
+    TRY(check_stop(r, err));
     r->out->totals = hp_step_totals(r->timing, NULL);
     hp_count_kernels(r->timing, &launch_s);
     r->out->step_s = fmax(r->out->step_s, launch_s);

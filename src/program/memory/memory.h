@@ -14,6 +14,8 @@
 
 #include <hypar/program.h>
 
+#include <signal.h>
+
 #include "program/blocks.h"
 
 struct layout_cache; /* of a lowering (program/lowering.h) */
@@ -21,6 +23,8 @@ struct layout_cache; /* of a lowering (program/lowering.h) */
 struct memory_options {
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
     const bool *devices; /* to look at these alone: nothing is known of others; NULL: all */
+    const volatile sig_atomic_t
+        *stop; /* once it is set, what there is means nothing; or NULL */
 };
 
 /* One pass of a part: bytes that come to life when it starts, and that end when it ends. */

@@ -1,4 +1,5 @@
 /* What each pass begins and ends on its device. */
+#include "base/stop.h"
 #include "program/memory/parts.h"
 
 static double bytes_of(const struct memory_maker *m, const struct buffer *b)
@@ -149,7 +150,7 @@ void hp_memory_of_passes(struct memory_maker *m)
         if (k->exchange[d].division != DIVIDE_NOT)
             add_owned(m, d);
     }
-    for (int i = 0; i < HP_PLACES * m->graph->n_tensors; i++)
+    for (int i = 0; i < HP_PLACES * m->graph->n_tensors && !hp_stopped(m->options.stop); i++)
         add_place(m, hp_place_at(i), sum[i / HP_PLACES]);
     for (int b = 0; b < m->program->n_bodies; b++) {
         hp_find_masks(&m->finder, b);
