@@ -614,10 +614,10 @@ $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --plann
 >   8,192  524,288  ~7.57 s  69.3 k  8.45  47.1 %     -       -  1.97 GB
 >
 > The best is not known: all plans are too large to be simulated, even in part
-> closed form; sent and energy in closed form (-: there is none).
+> closed form; sent and energy with it, in closed form (-: there is none).
 $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
-> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j
-> 0,,,,,,
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,recomputed,sharded
+> 0,,,,,,,0,optimizer
 
 Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
 $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'
@@ -674,3 +674,10 @@ $ hypar explore lenet5 --on full:4 --planner dp --batch 48,100,6000 --svg $TMP/m
 > 48
 > 100
 > 6000
+
+Links of a topology that is not the machine's own are scaled, too.
+$ hypar explore lenet-c --on cluster:2x4 --topology cluster,full --sweep links=0.5,2 --planner dp | grep dp
+> cluster:2x4   0.5 dp     352 us     1    1.65  24.1 MB 46.5 mJ 0000/0000/0000
+> cluster:2x4     2 dp     131 us     1    4.44  24.1 MB 46.5 mJ 0000/0000/0000
+> full:8        0.5 dp     166 us     1     3.5  24.1 MB 44.5 mJ 0000/0000/0000
+> full:8          2 dp      81 us*    1    7.18  24.1 MB 44.5 mJ 0000/0000/0000
