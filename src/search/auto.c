@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/stop.h"
+#include "machine/machine.h"
 #include "search/nearby.h"
 #include "search/record.h"
 #include "search/runs.h"
@@ -31,9 +32,8 @@ static const double OVERLAP = 8, FAR = 2;
 struct tried {
     const struct planner *self, *random_search;
     const struct problem *problem;
-    struct hypar_found
-        *found[MAX_TRIED + 2]; /* planners', one from nearby, a random search's */
-    struct verdict verdict[MAX_TRIED + 2];
+    struct hypar_found *found[MAX_TRIED + 4]; /* planners', one from nearby, random searches' */
+    struct verdict verdict[MAX_TRIED + 4];
     int n;
     int rows;       /* of the machine, that the best is on */
     bool simulated; /* all of them, as a whole */
@@ -318,6 +318,41 @@ static void search_at_random(struct tried *t, int *best)
         *best = i;
 }
 
+/* What auto chooses for so many rows of the machine, with links so many times as fast, is the
+ * best if it is better here. */
+static void ask_lesser(struct tried *t, int rows, double links, int *best)
+{
+    struct hypar_search_options with = *t->problem->options;
+    struct nearby n;
+    int i = t->n;
+    with.refusals = NULL;
+    if (is_enough(t) || !hp_nearby_begin(&n, t->problem, rows, links))
+        return;
+    n.problem.options = &with;
+    n.problem.lesser = true;
+    if (hp_run_auto(t->self, &n.problem, &t->found[i], NULL) == HYPAR_OK) {
+        t->verdict[i] = hp_carry_found(t->problem, &n, t->found[i]);
+        t->n++;
+        if (fits(t, i) && merit(t, i) < WORTH * merit(t, *best))
+            *best = i;
+    }
+    hp_nearby_end(&n);
+}
+
+/* Where chance has found the best plan, it may have been kinder elsewhere: with fewer rows, or
+ * slower links, from other plans to begin with. */
+static void ask_lessers(struct tried *t, int best_of_others, int *best)
+{
+    const struct hypar_machine *machine = t->problem->machine;
+    int all = hp_machine_rows(machine), fewer = hp_machine_fewer_rows(machine, all);
+    if (*best == best_of_others || *best < 0 || !fits(t, *best) || t->problem->lesser ||
+        t->problem->options->budget_s > 0 || t->problem->options->proposals > 0)
+        return;
+    if (fewer > 0)
+        ask_lesser(t, fewer, 1, best);
+    ask_lesser(t, all, 0.5, best);
+}
+
 /* Nothing to choose from: what is needed, and what there is. */
 static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
 {
@@ -435,10 +470,12 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     int best = choose(&t);
     look_nearby(&t, &best);
     bool random = hp_may_try(self, t.random_search, t.given);
+    int best_of_others = best;
     if (random && hp_tells_quickly(problem))
         search_at_random(&t, &best);
     else if (random)
         refuse(&t, t.random_search->info.name, "cannot be kept to what can be run");
+    ask_lessers(&t, best_of_others, &best);
     best = show_or_drop(&t, best);
     if (best >= 0)
         list_others(&t, best, t.found[best]);

@@ -28,7 +28,8 @@ struct problem {
     double limit_bytes;  /* by which devices are told to be full; 0: their own memory */
     struct plan_settings settings;
     const struct hypar_plan *known; /* flexflow: to begin with, beside others' plans; or NULL */
-    struct layered *layered;        /* the papers' view of the graph */
+    bool lesser; /* auto asks itself about a machine with less: it asks no further */
+    struct layered *layered; /* the papers' view of the graph */
     int n_levels;
     struct hypar_level level[HYPAR_MAX_LEVELS];
 };
