@@ -34,7 +34,7 @@ struct comm_overhead {
 /* One algorithm for one kind of collective over one group of devices: it takes
  * fixed_s + bytes * s_per_byte, and holds every link of it for bytes * share.s_per_byte. */
 struct comm_way {
-    const char *algorithm; /* "ring", "tree", ...: the rows of collective_rounds.c */
+    const char *algorithm; /* "ring", "tree", ...: the rows of collective_algorithms.c */
     int block; /* hierarchical: so many devices of the machine that follow each other work
                   together first; else 0 */
     int64_t n_messages;

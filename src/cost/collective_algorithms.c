@@ -1,0 +1,394 @@
+/* The algorithms of collectives (Thakur, Rabenseifner, Gropp, "Optimization of Collective
+ * Communication Operations in MPICH", 2005).
+ *
+ * Only spreading is written out: in an all-gather, a broadcast or a scatter each piece travels
+ * a tree from its owner to all who need it. Run backwards, with sums in place of copies, the
+ * same messages are a reduce-scatter, a reduction or a gather; and an all-reduce is one of
+ * these followed by one of those. */
+#include "cost/collective_write.h"
+
+#include <assert.h>
+#include <limits.h>
+
+/* --- all-gather by partners; by rings, see collective_rings.c --- */
+
+/* Partners first half the group apart, at last next to each other: the data grows from round to
+ * round, and neighbours are better connected. So the partner differs in the highest bit first;
+ * pieces are numbered by the index with its bits reversed, in which that is the lowest bit. */
+static void add_doubling(struct comm_rounds *r, const int *member, int n)
+{
+    for (int have = 1, apart = n / 2; have < n; have *= 2, apart /= 2) {
+        hp_begin_round(r, 1);
+        for (int i = 0; i < n; i++)
+            hp_add_hop(r, (struct comm_hop){ .from = member[i],
+                                             .to = member[i ^ apart],
+                                             .period = n,
+                                             .offset = r->own[i] / have * have,
+                                             .n_pieces = have });
+    }
+}
+
+static const int *reversed_bits(struct arena *arena, int n)
+{
+    int *number = NEW(arena, int, n);
+    for (int i = 1, high = n / 2; i < n; i++)
+        number[i] = number[i / 2] / 2 + (i % 2 ? high : 0);
+    return number;
+}
+
+static void gather_doubling(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = r->pieces_per_whole = group->n_devices;
+    r->own = reversed_bits(r->arena, n);
+    add_doubling(r, hp_count_from(r->arena, 0, n), n);
+}
+
+/* Bruck's: as many rounds as doubling needs, for any number of devices. Device i has the pieces
+ * i..i+have-1 (going round) and passes them on to i-have, who lacks them. */
+static void gather_bruck(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = r->pieces_per_whole = group->n_devices;
+    r->own = hp_count_from(r->arena, 0, n);
+    for (int have = 1; have < n; have *= 2) {
+        hp_begin_round(r, 1);
+        for (int i = 0; i < n; i++)
+            hp_add_hop(r, (struct comm_hop){ .from = i,
+                                             .to = (i + n - have) % n,
+                                             .period = n,
+                                             .offset = i,
+                                             .n_pieces = have < n - have ? have : n - have });
+    }
+}
+
+/* --- broadcast, send --- */
+
+/* Down a binomial tree whose subtrees are neighbours: far away first, by few. With `scatter`
+ * only what the subtree needs, the pieces of its devices. The root is member[0]. */
+static void add_tree(struct comm_rounds *r, const int *member, int n, bool scatter)
+{
+    int apart = 1;
+    while (apart < n)
+        apart *= 2;
+    for (apart /= 2; apart >= 1; apart /= 2) {
+        hp_begin_round(r, 1);
+        for (int i = 0; i + apart < n; i += 2 * apart) {
+            int left = n - i - apart, from = member[i], to = member[i + apart];
+            if (scatter)
+                hp_add_hop(r, (struct comm_hop){ .from = from,
+                                                 .to = to,
+                                                 .period = n,
+                                                 .offset = i + apart,
+                                                 .n_pieces = left < apart ? left : apart });
+            else
+                hp_add_whole(r, from, to);
+        }
+    }
+}
+
+static void broadcast_tree(struct comm_rounds *r, const struct comm_group *group)
+{
+    r->pieces_per_whole = 1;
+    add_tree(r, hp_count_from(r->arena, group->root, group->n_devices), group->n_devices,
+             false);
+}
+
+/* The ring as it is met from the root on. */
+static const int *ring_from_root(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = group->n_devices, *rooted = NEW(r->arena, int, n);
+    const int *member = hp_ring_order(r, group), *place = hp_places(r->arena, member, n);
+    for (int i = 0; i < n; i++)
+        rooted[i] = member[(place[group->root] + i) % n];
+    return rooted;
+}
+
+static void broadcast_scatter(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = r->pieces_per_whole = group->n_devices;
+    const int *member = ring_from_root(r, group);
+    add_tree(r, member, n, true);
+    hp_begin_round(r, n - 1);
+    hp_add_ring(r, member, n, 0, 1);
+}
+
+static void send(struct comm_rounds *r, const struct comm_group *group)
+{
+    assert(group->n_devices <= 2);
+    r->pieces_per_whole = 1;
+    hp_begin_round(r, 1);
+    if (group->n_devices == 2)
+        hp_add_whole(r, group->root, 1 - group->root);
+}
+
+/* --- the same backwards --- */
+
+#define BACKWARDS(name, forward)                                            \
+    static void name(struct comm_rounds *r, const struct comm_group *group) \
+    {                                                                       \
+        forward(r, group);                                                  \
+        hp_reverse_rounds(r, 0);                                            \
+    }
+BACKWARDS(scatter_ring, hp_gather_ring)
+BACKWARDS(scatter_two_way, hp_gather_two_way)
+BACKWARDS(scatter_halving, gather_doubling)
+BACKWARDS(scatter_bruck, gather_bruck)
+BACKWARDS(scatter_hierarchical, hp_gather_hierarchical)
+BACKWARDS(reduce_tree, broadcast_tree)
+
+/* The sums are complete before they are gathered: the tree copies. (A device may have been sent
+ * a piece twice in the broadcast, so that one backwards would add twice.) */
+static void reduce_gather(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = r->pieces_per_whole = group->n_devices;
+    const int *member = ring_from_root(r, group);
+    hp_begin_round(r, n - 1);
+    hp_add_ring(r, member, n, 0, 1);
+    hp_reverse_rounds(r, 0);
+    add_tree(r, member, n, true);
+    hp_reverse_rounds(r, 1);
+    for (int k = 1; k < r->n_rounds; k++)
+        r->round[k].sums = false;
+}
+
+/* --- all-reduce --- */
+
+#define BOTH(name, backwards, forward)                                      \
+    static void name(struct comm_rounds *r, const struct comm_group *group) \
+    {                                                                       \
+        backwards(r, group);                                                \
+        forward(r, group);                                                  \
+    }
+BOTH(all_reduce_ring, scatter_ring, hp_gather_ring)
+BOTH(all_reduce_two_way, scatter_two_way, hp_gather_two_way)
+BOTH(all_reduce_hierarchical, scatter_hierarchical, hp_gather_hierarchical)
+
+/* The root of an all-reduce is device[0]: root is unused and may be anything. */
+static void all_reduce_tree(struct comm_rounds *r, const struct comm_group *group)
+{
+    struct comm_group rooted = *group;
+    rooted.root = 0;
+    reduce_tree(r, &rooted);
+    broadcast_tree(r, &rooted);
+}
+
+static int power_of_two_below(int n) /* the largest that is not above n */
+{
+    int power = 1;
+    while (power <= n / 2)
+        power *= 2;
+    return power;
+}
+
+/* Where n is no power of two, the first few pairs of neighbours are folded: one of a pair gives
+ * its data to the other, which takes part for both, and is given the result in the end. */
+struct fold {
+    int n_core, n_pairs;
+    int *core; /* who takes part */
+};
+
+static struct fold make_fold(struct arena *arena, int n)
+{
+    struct fold fold = { .n_core = power_of_two_below(n) };
+    fold.n_pairs = n - fold.n_core;
+    fold.core = NEW(arena, int, fold.n_core);
+    for (int i = 0; i < fold.n_core; i++)
+        fold.core[i] = i < fold.n_pairs ? 2 * i : i + fold.n_pairs;
+    return fold;
+}
+
+static void add_unfold(struct comm_rounds *r, const struct fold *fold)
+{
+    hp_begin_round(r, 1);
+    for (int i = 0; i < fold->n_pairs; i++)
+        hp_add_whole(r, 2 * i, 2 * i + 1);
+}
+
+static void add_fold(struct comm_rounds *r, const struct fold *fold)
+{
+    int first = r->n_rounds;
+    add_unfold(r, fold);
+    hp_reverse_rounds(r, first);
+}
+
+/* A round of sums among all pieces, both ways or one way. */
+static void begin_sums(struct comm_rounds *r)
+{
+    hp_begin_round(r, 1);
+    r->round[r->n_rounds - 1].sums = true;
+}
+
+static void all_reduce_doubling(struct comm_rounds *r, const struct comm_group *group)
+{
+    struct fold fold = make_fold(r->arena, group->n_devices);
+    r->pieces_per_whole = 1;
+    add_fold(r, &fold);
+    for (int apart = 1; apart < fold.n_core; apart *= 2) {
+        begin_sums(r);
+        for (int i = 0; i < fold.n_core; i++)
+            hp_add_whole(r, fold.core[i], fold.core[i ^ apart]);
+    }
+    add_unfold(r, &fold);
+}
+
+/* Rabenseifner's: reduce-scatter by halving, all-gather by doubling. */
+static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *group)
+{
+    struct fold fold = make_fold(r->arena, group->n_devices);
+    r->pieces_per_whole = fold.n_core;
+    r->own = reversed_bits(r->arena, fold.n_core);
+    add_fold(r, &fold);
+    int first = r->n_rounds;
+    add_doubling(r, fold.core, fold.n_core);
+    hp_reverse_rounds(r, first);
+    add_doubling(r, fold.core, fold.n_core);
+    add_unfold(r, &fold);
+    r->own = NULL;
+}
+
+/* --- all-reduce by all at once --- */
+
+/* Everybody sends its piece to everybody else: on links of their own, one for each pair, the
+ * least that can be. */
+static void gather_direct(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = r->pieces_per_whole = group->n_devices;
+    r->own = hp_count_from(r->arena, 0, n);
+    hp_begin_round(r, 1);
+    for (int apart = 1; apart < n; apart++)
+        for (int i = 0; i < n; i++)
+            hp_add_hop(r, (struct comm_hop){ .from = i,
+                                             .to = (i + apart) % n,
+                                             .period = n,
+                                             .offset = i,
+                                             .n_pieces = 1 });
+}
+
+BACKWARDS(scatter_direct, gather_direct)
+BOTH(all_reduce_direct, scatter_direct, gather_direct)
+
+/* --- all-reduce by several rings --- */
+
+BACKWARDS(scatter_multi_ring, hp_gather_multi_ring)
+BOTH(all_reduce_multi_ring, scatter_multi_ring, hp_gather_multi_ring)
+
+/* --- all-reduce by a server --- */
+
+/* The server is device[0]; others pass on what it sends to the rest of their block. */
+static void broadcast_server(struct comm_rounds *r, const struct comm_group *group)
+{
+    const int *collector = hp_block_collectors(r, group);
+    r->pieces_per_whole = 1;
+    hp_begin_round(r, 1);
+    for (int i = 1; i < group->n_devices; i++)
+        if (collector[i] == i)
+            hp_add_whole(r, 0, i);
+    hp_begin_round(r, 1);
+    for (int i = 1; i < group->n_devices; i++)
+        if (collector[i] != i)
+            hp_add_whole(r, collector[i], i);
+}
+
+/* All contributions go to one device, which adds them up and sends the sum to everybody, as
+ * frameworks with parameter servers do. In blocks, the devices of a node are added up before.
+ */
+BACKWARDS(reduce_server, broadcast_server)
+BOTH(all_reduce_server, reduce_server, broadcast_server)
+
+/* --- all-to-all --- */
+
+/* Everyone sends to the one `apart` places further on. */
+static void add_shift(struct comm_rounds *r, int n, int apart)
+{
+    assert(n <= INT_MAX / n);
+    for (int i = 0; i < n; i++) {
+        int to = (i + apart) % n;
+        hp_add_hop(r, (struct comm_hop){ i, to, 0, n * n, i * n + to, 0, 1 });
+    }
+}
+
+static void exchange_at_once(struct comm_rounds *r, const struct comm_group *group)
+{
+    r->pieces_per_whole = 1;
+    hp_begin_round(r, 1);
+    for (int apart = 1; apart < group->n_devices; apart++)
+        add_shift(r, group->n_devices, apart);
+}
+
+static void exchange_pairwise(struct comm_rounds *r, const struct comm_group *group)
+{
+    r->pieces_per_whole = 1;
+    for (int apart = 1; apart < group->n_devices; apart++) {
+        hp_begin_round(r, 1);
+        add_shift(r, group->n_devices, apart);
+    }
+}
+
+/* --- the table --- */
+
+/* clang-format off */
+static const struct comm_algorithm algorithms[] = {
+    { COMM_SEND,           "direct",                   1, ANY_SIZE,        send },
+    { COMM_BROADCAST,      "tree",                     1, ANY_SIZE,        broadcast_tree },
+    { COMM_BROADCAST,      "scatter, all-gather",      3, ANY_SIZE,        broadcast_scatter },
+    { COMM_ALL_GATHER,     "ring",                     1, ANY_SIZE,        hp_gather_ring },
+    { COMM_ALL_GATHER,     "two-way ring",             3, ANY_SIZE,        hp_gather_two_way },
+    { COMM_ALL_GATHER,     "recursive doubling",       4, POWER_OF_TWO,    gather_doubling },
+    { COMM_ALL_GATHER,     "bruck",                    3, NO_POWER_OF_TWO, gather_bruck },
+    { COMM_ALL_GATHER,     "hierarchical",             4, IN_BLOCKS,       hp_gather_hierarchical },
+    { COMM_REDUCE,         "tree",                     1, ANY_SIZE,        reduce_tree },
+    { COMM_REDUCE,         "reduce-scatter, gather",   3, ANY_SIZE,        reduce_gather },
+    { COMM_REDUCE_SCATTER, "ring",                     1, ANY_SIZE,        scatter_ring },
+    { COMM_REDUCE_SCATTER, "two-way ring",             3, ANY_SIZE,        scatter_two_way },
+    { COMM_REDUCE_SCATTER, "recursive halving",        4, POWER_OF_TWO,    scatter_halving },
+    { COMM_REDUCE_SCATTER, "bruck",                    3, NO_POWER_OF_TWO, scatter_bruck },
+    { COMM_REDUCE_SCATTER, "hierarchical",             4, IN_BLOCKS,       scatter_hierarchical },
+    { COMM_ALL_REDUCE,     "ring",                     1, ANY_SIZE,        all_reduce_ring },
+    { COMM_ALL_REDUCE,     "two-way ring",             3, ANY_SIZE,        all_reduce_two_way },
+    { COMM_ALL_REDUCE,     "recursive doubling",       2, ANY_SIZE,        all_reduce_doubling },
+    { COMM_ALL_REDUCE,     "halving and doubling",     4, ANY_SIZE,        all_reduce_halving },
+    { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        all_reduce_tree },
+    { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       all_reduce_hierarchical },
+    { COMM_ALL_REDUCE,     "direct",                   2, ASKED_FOR,       all_reduce_direct },
+    { COMM_ALL_REDUCE,     "multi-ring",               2, ASKED_FOR,       all_reduce_multi_ring },
+    { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       all_reduce_server },
+    { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, all_reduce_server },
+    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        exchange_at_once },
+    { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        exchange_pairwise },
+};
+/* clang-format on */
+
+const struct comm_algorithm *hp_comm_algorithm(int i)
+{
+    int n = (int)(sizeof algorithms / sizeof *algorithms);
+    return i >= 0 && i < n ? &algorithms[i] : NULL;
+}
+
+static bool is_called(const char *name, const char *word)
+{
+    while (*name && (*name == *word || (*name == ' ' && *word == '-'))) {
+        name++;
+        word++;
+    }
+    return *name == *word;
+}
+
+const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word)
+{
+    const struct comm_algorithm *row;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++)
+        if (row->kind == kind && is_called(row->name, word))
+            return row->name;
+    return NULL;
+}
+
+bool hp_comm_algorithm_fits(const struct hypar_machine *machine,
+                            const struct comm_algorithm *algorithm,
+                            const struct comm_group *group, int block)
+{
+    bool power = (group->n_devices & (group->n_devices - 1)) == 0;
+    if (algorithm->kind != group->kind || group->n_devices < algorithm->min_devices)
+        return false;
+    return (algorithm->needs != POWER_OF_TWO || power) &&
+           (algorithm->needs != NO_POWER_OF_TWO || !power) &&
+           (algorithm->needs != IN_BLOCKS || hp_has_blocks(machine, group, block));
+}

@@ -1,0 +1,84 @@
+/* Blocks: members of a group that are close to each other. */
+#include "cost/collective_write.h"
+
+#include "machine/machine.h"
+
+/* Which of the keys is `wanted`? It is added if there is none. Devices mostly rise: then it is
+ * the last, or larger than all. */
+static int find_block(int *key, int *n_keys, int *largest, int wanted)
+{
+    for (int k = *n_keys - 1; k >= 0 && wanted <= *largest; k--)
+        if (key[k] == wanted)
+            return k;
+    *largest = wanted > *largest ? wanted : *largest;
+    key[*n_keys] = wanted;
+    return (*n_keys)++;
+}
+
+/* Blocks are made of devices that follow each other, by number or as the machine orders them.
+ */
+static int block_of(const int *rank, int device, int block)
+{
+    return (rank ? rank[device] : device) / block;
+}
+
+const int *hp_device_ranks(const struct hypar_machine *machine)
+{
+    return machine->topology->rank ? machine->topology->rank(machine) : NULL;
+}
+
+bool hp_find_blocks(struct arena *arena, const int *rank, const struct comm_group *group,
+                    int block, struct blocks *out)
+{
+    int n = group->n_devices, most = 0, largest = -1;
+    if (block < 2)
+        return false;
+    *out = (struct blocks){ .member = NEW(arena, int, n) };
+    int *key = NEW(arena, int, n), *used = NEW(arena, int, n), *of = NEW(arena, int, n);
+    for (int i = 0; i < n; i++) {
+        of[i] =
+            find_block(key, &out->n_blocks, &largest, block_of(rank, group->device[i], block));
+        used[of[i]]++;
+        most = used[of[i]] > most ? used[of[i]] : most;
+    }
+    if (out->n_blocks < 2 || most < 2 || (int64_t)most * out->n_blocks != n)
+        return false;
+    out->per_block = most;
+    for (int i = 0; i < n; i++)
+        out->member[of[i] * most + most - used[of[i]]--] = i;
+    return true;
+}
+
+bool hp_has_blocks(const struct hypar_machine *machine, const struct comm_group *group,
+                   int block)
+{
+    const int *rank = hp_device_ranks(machine);
+    int i = 0, first = block_of(rank, group->device[0], block);
+    while (i < group->n_devices && block_of(rank, group->device[i], block) == first)
+        i++;
+    if (i == group->n_devices) /* all in one block, as often on a large machine */
+        return false;
+    struct arena scratch = { 0 };
+    struct blocks blocks;
+    bool result = hp_find_blocks(&scratch, rank, group, block, &blocks);
+    hp_arena_free(&scratch);
+    return result;
+}
+
+const int *hp_block_collectors(struct comm_rounds *r, const struct comm_group *group)
+{
+    struct arena *arena = r->arena;
+    const int *rank = hp_device_ranks(r->machine);
+    int n = group->n_devices, n_blocks = 0, largest = -1;
+    int *key = NEW(arena, int, n), *first = NEW(arena, int, n), *of = NEW(arena, int, n);
+    for (int i = 0; i < n; i++) {
+        int before = n_blocks;
+        int b = r->block > 0 ? find_block(key, &n_blocks, &largest,
+                                          block_of(rank, group->device[i], r->block))
+                             : i;
+        if (n_blocks > before || r->block <= 0)
+            first[b] = i;
+        of[i] = first[b];
+    }
+    return of;
+}

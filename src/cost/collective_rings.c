@@ -1,0 +1,203 @@
+/* Rings: all-gathers in which each member passes pieces on to the next one. */
+#include "cost/collective_write.h"
+
+#include "machine/machine.h"
+
+#include <assert.h>
+
+typedef bool order_finder(struct arena *scratch, const struct hypar_machine *machine,
+                          const int *device, int n, int *order);
+
+/* Put members (indices in device[]) into an order that the machine knows, if it does. */
+static bool put_in_order(struct comm_rounds *r, const struct comm_group *group,
+                         order_finder *find, int *member, int n)
+{
+    if (!find)
+        return false;
+    struct arena_mark mark = hp_arena_mark(r->arena);
+    int *device = NEW(r->arena, int, n), *order = NEW(r->arena, int, n);
+    for (int i = 0; i < n; i++)
+        device[i] = group->device[member[i]];
+    bool found = find(r->arena, r->machine, device, n, order);
+    for (int i = 0; found && i < n; i++)
+        order[i] = member[order[i]];
+    for (int i = 0; found && i < n; i++)
+        member[i] = order[i];
+    hp_arena_release(r->arena, mark);
+    return found;
+}
+
+/* Put members into the order in which a ring passes from one to the next: from neighbour to
+ * neighbour where the machine knows how, else they stay as they are. */
+static void order_ring(struct comm_rounds *r, const struct comm_group *group, int *member,
+                       int n)
+{
+    put_in_order(r, group, r->machine->topology->cycle, member, n);
+}
+
+/* Rings that run at the same time, through `n` members each. */
+struct rings {
+    int n_rings, n;
+    int *member;      /* [ring][place in it] */
+    int apart, width; /* pieces: from a ring's first to the next one's; of each member */
+    bool open;        /* they lie on open lines, in this order: there is no short way back */
+};
+
+/* Of an open line the messages of each round are others: so many are written out. */
+static const int64_t MAX_ON_LINES = 1 << 21;
+
+static void order_rings(struct comm_rounds *r, const struct comm_group *group,
+                        struct rings *rings)
+{
+    int n = rings->n;
+    rings->open = n > 2 && (int64_t)rings->n_rings * n * (n - 1) <= MAX_ON_LINES;
+    for (int k = 0; k < rings->n_rings; k++) {
+        order_ring(r, group, rings->member + k * n, n);
+        rings->open = rings->open && put_in_order(r, group, r->machine->topology->line,
+                                                  rings->member + k * n, n);
+    }
+}
+
+int *hp_ring_order(struct comm_rounds *r, const struct comm_group *group)
+{
+    int *member = hp_count_from(r->arena, 0, group->n_devices);
+    order_ring(r, group, member, group->n_devices);
+    return member;
+}
+
+void hp_add_ring(struct comm_rounds *r, const int *member, int n, int base, int width)
+{
+    for (int i = 0; i < n; i++)
+        hp_add_hop(r, (struct comm_hop){ .from = member[i],
+                                         .to = member[(i + 1) % n],
+                                         .base = base,
+                                         .period = n * width,
+                                         .offset = i * width,
+                                         .shift = -width,
+                                         .n_pieces = width });
+}
+
+/* On a line pieces travel from their owner to both ends, one place a round: each link carries
+ * no more than in a ring, whose way back crosses all of them, and no message waits for that. */
+static void add_line(struct comm_rounds *r, const int *member, int n, int base, int width,
+                     int round)
+{
+    struct comm_hop hop = { .base = base, .period = n * width, .n_pieces = width };
+    for (int i = 0; i < n; i++) {
+        hop.from = member[i];
+        if (i + 1 < n && i >= round) {
+            hop.to = member[i + 1];
+            hop.offset = (i - round) * width;
+            hp_add_hop(r, hop);
+        }
+        if (i > 0 && i + round < n) {
+            hop.to = member[i - 1];
+            hop.offset = (i + round) * width;
+            hp_add_hop(r, hop);
+        }
+    }
+}
+
+static void add_rings(struct comm_rounds *r, const struct rings *rings)
+{
+    int n = rings->n, n_written = rings->open ? n - 1 : 1;
+    for (int round = 0; round < n_written; round++) {
+        hp_begin_round(r, (n - 1) / n_written);
+        for (int k = 0; k < rings->n_rings; k++) {
+            const int *member = rings->member + k * n;
+            if (rings->open)
+                add_line(r, member, n, k * rings->apart, rings->width, round);
+            else
+                hp_add_ring(r, member, n, k * rings->apart, rings->width);
+        }
+    }
+}
+
+void hp_gather_ring(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = r->pieces_per_whole = group->n_devices;
+    struct rings whole = { 1, n, hp_count_from(r->arena, 0, n), 0, 1, false };
+    order_rings(r, group, &whole);
+    r->own = hp_places(r->arena, whole.member, n);
+    add_rings(r, &whole);
+}
+
+/* Half of each piece goes round the other way, over the links' other direction. Within the
+ * round that was begun, which repeats n-1 times. */
+static void add_two_way(struct comm_rounds *r, const int *member, int n, int base)
+{
+    for (int i = 0; i < n; i++) {
+        struct comm_hop hop = { member[i], member[(i + 1) % n], base, 2 * n, 2 * i, -2, 1 };
+        hp_add_hop(r, hop);
+        hop.to = member[(i + n - 1) % n];
+        hop.offset++;
+        hop.shift = 2;
+        hp_add_hop(r, hop);
+    }
+}
+
+void hp_gather_two_way(struct comm_rounds *r, const struct comm_group *group)
+{
+    int n = group->n_devices;
+    const int *member = hp_ring_order(r, group);
+    r->pieces_per_whole = 2 * n;
+    r->own = hp_places(r->arena, member, n);
+    hp_begin_round(r, n - 1);
+    add_two_way(r, member, n, 0);
+}
+
+/* --- in blocks of devices that are close to each other --- */
+
+/* Rings inside the blocks, and across them through the devices with equal numbers. Number j of
+ * a block has, before its block gathers, the pieces j*n_blocks.. */
+static void find_block_rings(struct comm_rounds *r, const struct comm_group *group,
+                             struct rings *inside, struct rings *across)
+{
+    struct blocks blocks;
+    bool fits = hp_find_blocks(r->arena, hp_device_ranks(r->machine), group, r->block, &blocks);
+    assert(fits);
+    (void)fits;
+    int n = blocks.n_blocks, per_block = blocks.per_block;
+    *inside = (struct rings){ n, per_block, blocks.member, 0, n, false };
+    order_rings(r, group, inside);
+    *across = (struct rings){ per_block, n, NEW(r->arena, int, group->n_devices), n, 1, false };
+    for (int j = 0; j < per_block; j++)
+        for (int b = 0; b < n; b++)
+            across->member[j * n + b] = inside->member[b * per_block + j];
+    order_rings(r, group, across);
+    r->own = hp_places(r->arena, across->member, group->n_devices);
+    r->pieces_per_whole = group->n_devices;
+}
+
+void hp_gather_hierarchical(struct comm_rounds *r, const struct comm_group *group)
+{
+    struct rings inside, across;
+    find_block_rings(r, group, &inside, &across);
+    add_rings(r, &across);
+    add_rings(r, &inside);
+}
+
+/* --- several rings at a time --- */
+
+/* Rings that have no link in common, both ways, have equal shares of the pieces: on a torus as
+ * many as it has dimensions, elsewhere one. */
+void hp_gather_multi_ring(struct comm_rounds *r, const struct comm_group *group)
+{
+    const struct topology *topology = r->machine->topology;
+    int n = group->n_devices, n_rings = 0;
+    if (n < 3) { /* one way is as long as the other */
+        hp_gather_ring(r, group);
+        return;
+    }
+    int *order = NEW(r->arena, int, MACHINE_MAX_DIMS *n);
+    if (topology->cycles)
+        n_rings = topology->cycles(r->arena, r->machine, group->device, n, order);
+    if (n_rings == 0) {
+        order = hp_ring_order(r, group);
+        n_rings = 1;
+    }
+    r->pieces_per_whole = n_rings * 2 * n;
+    hp_begin_round(r, n - 1);
+    for (int i = 0; i < n_rings; i++)
+        add_two_way(r, order + i * n, n, i * 2 * n);
+}
