@@ -193,9 +193,8 @@ static enum hypar_status simulate_lowered(struct reducing *r, const struct probl
                                           struct hypar_error *err)
 {
     double launch_s;
-    TRY(hp_check_messages(r->program->lowering, how, err));
+    TRY(hp_check_messages(r->program->lowering, how, &r->out->crossed, err));
     TRY(check_stop(r, err));
-    r->out->crossed = hp_links_crossed(r->program->lowering);
     r->timing = hp_timing_new(r->program->lowering, r->program->blocks, how, NULL);
     r->device = NEW(&r->arena, bool, r->timing->costs->n_devices);
     count_all(r);

@@ -80,8 +80,9 @@ double hp_estimate_messages(const struct lowering *s)
     return e.messages;
 }
 
-/* Each pattern counts once. */
-double hp_links_crossed(const struct lowering *s)
+/* Links that the messages of exchanges without a pattern cross, at most. Each pattern counts
+ * once. */
+static double links_crossed(const struct lowering *s)
 {
     const struct training_graph *k = &s->training;
     struct arena scratch = { 0 };
@@ -100,10 +101,12 @@ double hp_links_crossed(const struct lowering *s)
 }
 
 enum hypar_status hp_check_messages(const struct lowering *lowering,
-                                    const struct hypar_sim_options *options,
+                                    const struct hypar_sim_options *options, double *crossed,
                                     struct hypar_error *err)
 {
-    double links = hp_links_crossed(lowering);
+    double links = links_crossed(lowering);
+    if (crossed)
+        *crossed = links;
     if (links > HP_MAX_CROSSED)
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "exchanges whose messages cross up to %.3g links, expected at most %d",

@@ -290,7 +290,7 @@ enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_progr
                                       struct hypar_error *err)
 {
     struct arena arena = { 0 };
-    enum hypar_status status = hp_check_messages(program->lowering, options, err);
+    enum hypar_status status = hp_check_messages(program->lowering, options, NULL, err);
     if (status != HYPAR_OK) {
         hypar_program_free(program);
         return status;

@@ -28,10 +28,9 @@ struct timing {
  * is exact but for exchanges without a pattern, of which it counts the pieces. */
 enum { HP_MAX_MESSAGES = 1 << 24, HP_MAX_CROSSED = 1 << 30 };
 double hp_estimate_messages(const struct lowering *lowering); /* messages.c */
-/* Links that the messages of exchanges without a pattern cross, at most. */
-double hp_links_crossed(const struct lowering *lowering);
+/* *crossed, if asked for: the links that the messages of exchanges without a pattern cross. */
 enum hypar_status hp_check_messages(const struct lowering *lowering,
-                                    const struct hypar_sim_options *options,
+                                    const struct hypar_sim_options *options, double *crossed,
                                     struct hypar_error *err);
 
 /* measured.c; `profile` may be NULL. */

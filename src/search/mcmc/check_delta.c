@@ -133,7 +133,7 @@ static enum hypar_status check_size(const struct checking *c, const struct hypar
     if (!c->options->expand_collectives)
         return HYPAR_OK;
     TRY(hp_lowering_make(&lowering, plan, &c->options->lower, NULL, err));
-    enum hypar_status status = hp_check_messages(lowering, c->options, err);
+    enum hypar_status status = hp_check_messages(lowering, c->options, NULL, err);
     hp_lowering_free(lowering);
     return status;
 }

@@ -425,7 +425,7 @@ static enum hypar_status lower_plan(struct lowering **out, const struct hypar_pl
                                     struct layout_cache *cache, struct hypar_error *err)
 {
     TRY(hp_lowering_make(out, plan, &options->lower, cache, err));
-    enum hypar_status status = hp_check_messages(*out, options, err);
+    enum hypar_status status = hp_check_messages(*out, options, NULL, err);
     if (status != HYPAR_OK)
         hp_lowering_free(*out);
     return status;
