@@ -14,11 +14,7 @@
 #include "search/record.h"
 #include "search/runs.h"
 
-enum {
-    MAX_TRIED = HYPAR_MAX_REFUSALS,
-    MOST_LARGE_PARTS =
-        3 << 20, /* of large plans, together: to be looked at unasked: a minute */
-};
+enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
 
 /* What a random search finds has less order than the others' plans: it has to be faster by more
  * than rounding. */
@@ -176,7 +172,7 @@ static enum hypar_status check_worth(const struct tried *t, int i, double best_s
     bool known = t->found[i]->info.part.step_s > 0; /* its planner simulated it */
     double now = parts + (double)hp_plan_parts(t->found[i]->plan);
     bool over =
-        !known && (budget_s > 0 ? hp_now_s() - t->began_s > budget_s : now > MOST_LARGE_PARTS);
+        !known && (budget_s > 0 ? hp_now_s() - t->began_s > budget_s : hp_are_many_parts(now));
     char step[32];
     if (t->problem->options->objective == HYPAR_TIME && closed_s > OVERLAP * best_s)
         return hp_fail(

@@ -13,6 +13,7 @@
 #include "search/judge.h"
 #include "search/mcmc/propose.h"
 #include "search/runs.h"
+#include "search/size.h"
 #include "sim/delta/bound.h"
 
 static const double MOST_PLANS = 1e7; /* a minute or so */

@@ -3,28 +3,12 @@
 
 #include "search/predict.h"
 #include "search/reduced.h"
-#include "search/verdict.h"
+#include "search/size.h"
 
 const struct hypar_sim_options *hp_simulation(const struct problem *problem)
 {
     static const struct hypar_sim_options by_default;
     return problem->options->simulation ? problem->options->simulation : &by_default;
-}
-
-enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
-{
-    enum { MAX_TASKS = 1 << 20 };
-    double passes = 0;
-    TRY(hp_check_sim_options(problem->options->simulation, err));
-    for (int op = 0; op < problem->graph->n_ops; op++)
-        passes += problem->graph->ops[op].nest->n_passes;
-    double tasks = passes * hypar_machine_device_count(problem->machine);
-    if (tasks <= MAX_TASKS)
-        return HYPAR_OK;
-    return hp_fail(err, HYPAR_UNSUPPORTED,
-                   "a step is about %.3g tasks, to be simulated many times, expected at most "
-                   "%d",
-                   tasks, MAX_TASKS);
 }
 
 void hypar_sum_up(const struct hypar_sim *sim, double limit_bytes, struct hypar_simulated *out)
@@ -102,23 +86,6 @@ bool hp_simulate_part(const struct problem *problem, struct hypar_found *found)
     return true;
 }
 
-/* Is it simulated as a whole, task by task, however large it is? */
-static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_options *options)
-{
-    return (options && options->expand_collectives) ||
-           plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM ||
-           plan->schedule.kind == HYPAR_SCHEDULE_SLOTS;
-}
-
-/* A part takes seconds, of some plans a minute, however many micro-batches there are. */
-static bool takes_too_long(const struct hypar_plan *plan,
-                           const struct hypar_sim_options *options)
-{
-    enum { MOST_PARTS = 1 << 20 };
-    return hp_plan_parts(plan) > MOST_PARTS ||
-           (hp_is_large(plan) && has_no_part(plan, options));
-}
-
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
                        struct hypar_found *found)
 {
@@ -126,7 +93,7 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
     struct hypar_sim *sim;
     if (found->info.part.step_s > 0)
         return;
-    if (takes_too_long(found->plan, options)) {
+    if (hp_takes_too_long(found->plan, options)) {
         found->info.not_simulated =
             hp_arena_printf(&found->arena, "a step of about %.2g tasks takes long",
                             hp_plan_instances(found->plan));

@@ -230,12 +230,3 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
     hp_arena_free(&r.arena);
     return status;
 }
-
-/* Passes are fused to fewer tasks, which as many comms make up for. */
-double hp_plan_instances(const struct hypar_plan *plan)
-{
-    double parts = 0;
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        parts += (double)plan->ops[op].n_parts * plan->graph->ops[op].nest->n_passes;
-    return parts * (double)plan->schedule.micro_batches;
-}

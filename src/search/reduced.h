@@ -5,7 +5,7 @@
 #ifndef SEARCH_REDUCED_H
 #define SEARCH_REDUCED_H
 
-#include "search/planner.h"
+#include "search/size.h"
 #include "sim/step_totals.h"
 
 struct reduced_step {
@@ -27,8 +27,5 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
                                       const struct hypar_plan *plan,
                                       const volatile sig_atomic_t *stop,
                                       struct reduced_step *out, struct hypar_error *err);
-
-/* About how many task instances a step has, within a factor of two or so. */
-double hp_plan_instances(const struct hypar_plan *plan);
 
 #endif /* SEARCH_REDUCED_H */

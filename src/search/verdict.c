@@ -7,16 +7,6 @@
 #include "search/judge.h"
 #include "search/reduced.h"
 
-enum {
-    MOST_PARTS = 1 << 18,     /* simulated as a whole: seconds, of some plans a minute */
-    MOST_INSTANCES = 1 << 23, /* likewise, of tasks in all micro-batches, about */
-};
-
-bool hp_is_large(const struct hypar_plan *plan)
-{
-    return hp_plan_parts(plan) > MOST_PARTS || hp_plan_instances(plan) > MOST_INSTANCES;
-}
-
 /* Bytes that part `i` of an operator writes in one micro-batch. */
 static double written_bytes(const struct hypar_plan *plan, int op, int i)
 {

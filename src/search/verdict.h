@@ -7,16 +7,13 @@
 #define SEARCH_VERDICT_H
 
 #include "search/fit.h"
+#include "search/size.h"
 
 struct verdict {
     enum { BY_NOTHING, BY_SIMULATION, BY_PART, BY_CLOSED_FORM } by;
     double step_s;
     struct fullest memory; /* what the fullest device needs and has, without the framework */
 };
-
-/* Is a plan so large that it is not simulated as a whole, nor lowered for what it needs? What
- * is compared is simulated in part then. */
-bool hp_is_large(const struct hypar_plan *plan);
 
 /* What there is to say about this plan; found->simulated and info.not_simulated are set. */
 struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found);

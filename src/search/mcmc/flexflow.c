@@ -11,6 +11,7 @@
 #include "base/stop.h"
 #include "search/fix.h"
 #include "search/mcmc/chain.h"
+#include "search/size.h"
 
 enum {
     CHAINS = 4,
