@@ -169,7 +169,7 @@ static enum hypar_status check_worth(const struct tried *t, int i, double best_s
                                      struct hypar_error *why)
 {
     double closed_s = t->found[i]->prediction.step_s, budget_s = t->problem->options->budget_s;
-    bool known = t->found[i]->info.part.step_s > 0; /* its planner simulated it */
+    bool known = hp_in_part(t->found[i]); /* its planner simulated it */
     double now = parts + (double)hp_plan_parts(t->found[i]->plan);
     bool over =
         !known && (budget_s > 0 ? hp_now_s() - t->began_s > budget_s : hp_are_many_parts(now));
@@ -219,7 +219,7 @@ static void judge_all(struct tried *t)
                              check_worth(t, i, best_s, parts, &why) != HYPAR_OK)) {
             drop(t, i, why.text);
         } else {
-            bool known = t->found[i]->info.part.step_s > 0;
+            bool known = hp_in_part(t->found[i]);
             struct verdict v = t->verdict[i] = hp_verdict(t->problem, t->found[i]);
             parts += large && !known ? (double)hp_plan_parts(t->found[i]->plan) : 0;
             if (v.memory.part <= 1)

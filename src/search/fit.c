@@ -284,7 +284,7 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
                                 struct hypar_memory *fullest, struct hypar_error *err)
 {
-    if (found->info.part.step_s > 0)
+    if (hp_in_part(found))
         return part_fits(found, fullest, err);
     if (!found->has_simulated && hp_is_large(found->plan))
         return large_fits(found->plan, limit_bytes, fullest, err);

@@ -63,7 +63,7 @@ void hp_predict_part(struct hypar_found *found)
     struct hypar_prediction *p = &found->prediction;
     const struct hypar_part *part = &found->info.part;
     double step_s = part->step_s;
-    if (!(step_s > 0))
+    if (!hp_in_part(found))
         return;
     p->samples_per_s *= p->step_s / step_s;
     p->mfu *= p->step_s / step_s;
@@ -91,7 +91,7 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
 {
     struct hypar_error why;
     struct hypar_sim *sim;
-    if (found->info.part.step_s > 0)
+    if (hp_in_part(found))
         return;
     if (hp_takes_too_long(found->plan, options)) {
         found->info.not_simulated =
@@ -118,7 +118,9 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
 {
     struct hypar_prediction *p = &found->prediction;
     hp_simulate_found(problem, problem->options->simulation, found);
-    if (found->info.part.step_s > 0) {
+    if (!hp_is_judged(found))
+        return hp_fail(err, HYPAR_UNSUPPORTED, "%s", found->info.not_simulated);
+    if (hp_in_part(found)) {
         double step_s = found->info.part.step_s, batch = (double)problem->graph->batch;
         *p = (struct hypar_prediction){
             .step_s = step_s,
@@ -130,8 +132,6 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
         hp_predict_part(found);
         return HYPAR_OK;
     }
-    if (!found->has_simulated)
-        return hp_fail(err, HYPAR_UNSUPPORTED, "%s", found->info.not_simulated);
     const struct hypar_simulated *s = &found->simulated;
     *p = (struct hypar_prediction){ .simulated = true,
                                     .step_s = s->step.step_s,

@@ -202,10 +202,11 @@ static void simulate_found(const struct planner *planner, const struct problem *
                            struct hypar_found *found, bool changed)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
-    bool in_part = found->info.part.step_s > 0;
-    if (in_part && changed) /* however long that takes: it was done before */
+    if (hp_is_judged(found) && !changed)
+        return;
+    if (hp_in_part(found)) /* however long that takes: it was done before */
         hp_simulate_part(problem, found);
-    else if (found->has_simulated ? changed : !in_part && how && !planner->random_search)
+    else if (found->has_simulated || (how && !planner->random_search))
         hp_simulate_found(problem, how, found);
 }
 

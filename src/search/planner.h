@@ -64,6 +64,18 @@ struct hypar_found {
     bool has_simulated;
 };
 
+/* Was a part of it simulated (reduced.h)? */
+static inline bool hp_in_part(const struct hypar_found *found)
+{
+    return found->info.part.step_s > 0;
+}
+
+/* Is its step known from a simulation, of the whole or of a part? */
+static inline bool hp_is_judged(const struct hypar_found *found)
+{
+    return found->has_simulated || hp_in_part(found);
+}
+
 struct level_rules; /* what a planner that divides level by level allows (levels/levels.h) */
 
 struct planner {

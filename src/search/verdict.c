@@ -88,7 +88,7 @@ static bool judge_part(const struct problem *problem, struct hypar_found *found,
                        struct verdict *v)
 {
     const struct hypar_part *part = &found->info.part;
-    if (!(part->step_s > 0) && !hp_simulate_part(problem, found))
+    if (!hp_in_part(found) && !hp_simulate_part(problem, found))
         return false;
     *v = (struct verdict){ BY_PART, part->step_s, { .device = -1 } };
     hp_look_at_memory(&v->memory, part->fullest_device, part->need_bytes, part->has_bytes);

@@ -87,7 +87,7 @@ static void weigh_totals(const struct hypar_found *found, struct hypar_sweep_poi
     const struct hypar_simulated *s = hypar_found_simulated(found);
     const struct hypar_part *part = &found->info.part;
     struct hypar_prediction closed = hypar_found_prediction(found);
-    p->counted = s || part->step_s > 0;
+    p->counted = hp_is_judged(found);
     p->energy = s ? s->step.energy : part->energy;
     p->comm_bytes = s                     ? s->step.comm_bytes
                     : p->counted          ? part->comm_bytes
