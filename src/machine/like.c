@@ -56,7 +56,7 @@ static void keep_rows(struct part *part, int rows)
     part->n_devices = each * rows_of(part);
 }
 
-void hp_part_scale_links(struct part *part, double factor)
+enum hypar_status hp_part_scale_links(struct part *part, double factor, struct hypar_error *err)
 {
     static const enum option links[] = { OPTION_BANDWIDTH, OPTION_INTRA, OPTION_INTER };
     for (int i = 0; i < 3; i++)
@@ -64,7 +64,10 @@ void hp_part_scale_links(struct part *part, double factor)
             double now = part->value[links[i]]; /* not a number: as by default */
             part->value[links[i]] =
                 factor * (isnan(now) ? hp_option_default(part, links[i]) : now);
+            TRY(hp_in(err, hp_option_check(part, links[i], part->value[links[i]], err),
+                      "links"));
         }
+    return HYPAR_OK;
 }
 
 static enum hypar_status check_parts(const struct hypar_machine *machine,
@@ -84,14 +87,16 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
     *out = NULL;
     TRY(check_parts(machine, err));
     struct part *parts = NEW(&arena, struct part, machine->n_parts);
-    for (int p = 0; p < machine->n_parts && rows > 0; p++) {
+    enum hypar_status status = HYPAR_OK;
+    for (int p = 0; p < machine->n_parts && rows > 0 && status == HYPAR_OK; p++) {
         parts[n] = machine->parts[p];
         keep_rows(&parts[n], rows);
-        hp_part_scale_links(&parts[n], links);
+        status = hp_part_scale_links(&parts[n], links, err);
         rows -= rows_of(&machine->parts[p]);
         n++;
     }
-    enum hypar_status status = hp_machine_from_parts(out, parts, n, err);
+    if (status == HYPAR_OK)
+        status = hp_machine_from_parts(out, parts, n, err);
     hp_arena_free(&arena);
     return status;
 }
@@ -135,21 +140,18 @@ static enum hypar_status set_links(struct hypar_link *link, int n, enum option o
                                    double value, struct hypar_error *err)
 {
     const char *name = hp_machine_options[option].text.name;
-    double first = 0;
-    for (int i = 0; i < n; i++) {
-        double *figure = link_figure(&link[i], option);
-        if (!figure)
-            return hp_fail(err, HYPAR_INVALID,
-                           "%s is no figure of links one by one, expected bandwidth, latency "
-                           "or energy",
-                           name);
-        first = i ? first : *figure;
-        if (*figure != first)
+    struct hypar_link any; /* there may be none */
+    if (!link_figure(&any, option))
+        return hp_fail(err, HYPAR_INVALID,
+                       "%s is no figure of links one by one, expected bandwidth, latency or "
+                       "energy",
+                       name);
+    for (int i = 1; i < n; i++)
+        if (*link_figure(&link[i], option) != *link_figure(&link[0], option))
             return hp_fail(err, HYPAR_INVALID,
                            "%s: links 0 and %d differ in it, expected links that are alike, or "
                            "links=0.5,2: all so many times as fast",
                            name, i);
-    }
     for (int i = 0; i < n; i++)
         *link_figure(&link[i], option) = value;
     return HYPAR_OK;
@@ -181,6 +183,7 @@ enum hypar_status hp_network_with(struct hypar_machine **out,
                                   const double value[OPTION_COUNT], double links,
                                   struct hypar_error *err)
 {
+    const struct part any = { .topology = &hp_explicit };
     struct arena arena = { 0 };
     int n_runs = machine->n_runs, n_links = machine->n_links;
     struct device_run *runs = NEW(&arena, struct device_run, n_runs);
@@ -189,14 +192,17 @@ enum hypar_status hp_network_with(struct hypar_machine **out,
     for (int i = 0; i < n_links; i++)
         link[i] = hypar_machine_link(machine, i);
     enum hypar_status status = set_network(runs, n_runs, link, n_links, value, err);
+    for (int i = 0; i < n_links && status == HYPAR_OK; i++) {
+        link[i].bytes_per_s *= links;
+        status = hp_in(err, hp_option_check(&any, OPTION_BANDWIDTH, link[i].bytes_per_s, err),
+                       "links");
+    }
     *out = NULL;
     if (status == HYPAR_OK) {
         *out =
             hp_network_new(runs, n_runs, machine->n_devices, machine->n_switches, n_links, &to);
-        for (int i = 0; i < n_links; i++) {
+        for (int i = 0; i < n_links; i++)
             to[i] = link[i];
-            to[i].bytes_per_s *= links;
-        }
         status = hp_network_finish(*out, err);
     }
     if (status != HYPAR_OK) {

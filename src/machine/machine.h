@@ -209,7 +209,7 @@ enum hypar_status hp_network_with(struct hypar_machine **out,
                                   const double value[OPTION_COUNT], double links,
                                   struct hypar_error *err);
 /* A part whose links are so many times as fast. */
-void hp_part_scale_links(struct part *part, double links);
+enum hypar_status hp_part_scale_links(struct part *part, double links, struct hypar_error *err);
 /* Rows: nodes of all clusters, lines of a grid, leaves of a tree; 0 of explicit nodes. */
 int hp_machine_rows(const struct hypar_machine *machine);
 /* The node of a device; of a machine that has none, all are on one. */

@@ -417,8 +417,7 @@ static enum hypar_status change(const struct variation *v, const int *at, struct
     for (int l = 0; l < v->n_lists; l++)
         if (v->list[l].kind == VARIES_OPTION)
             TRY(set_option(part, v->list[l].option, v->list[l].value[at[l]].number, err));
-    hp_part_scale_links(part, links_of(v, at));
-    return HYPAR_OK;
+    return hp_in(err, hp_part_scale_links(part, links_of(v, at), err), "sweep");
 }
 
 /* Names ------------------------------------------------------------------------------- */
