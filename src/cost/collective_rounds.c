@@ -89,7 +89,7 @@ static int *ranked(struct arena *arena, const int *rank, const struct comm_group
 static void write_ranked(struct comm_rounds *r, const struct comm_algorithm *algorithm,
                          const struct comm_group *group)
 {
-    int n = group->n_devices, *device = NEW(r->arena, int, n), *own = NEW(r->arena, int, n);
+    int n = group->n_devices, *device = NEW(r->arena, int, n);
     const int *member = ranked(r->arena, hp_device_ranks(r->machine), group);
     const int *place = hp_places(r->arena, member, n);
     for (int i = 0; i < n; i++)
@@ -101,9 +101,12 @@ static void write_ranked(struct comm_rounds *r, const struct comm_algorithm *alg
         r->hop[h].from = member[r->hop[h].from];
         r->hop[h].to = member[r->hop[h].to];
     }
-    for (int i = 0; r->own && i < n; i++)
+    if (!r->own)
+        return;
+    int *own = NEW(r->arena, int, n);
+    for (int i = 0; i < n; i++)
         own[member[i]] = r->own[i];
-    r->own = r->own ? own : NULL;
+    r->own = own;
 }
 
 void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,

@@ -191,7 +191,9 @@ double hp_network_routed_bytes_per_s(const struct hypar_machine *machine, int pa
     double *load = NEW(&scratch, double, 2 * machine->n_links), slowest_s = 0;
     for (int d = 0; d < machine->n_devices; d++) {
         int to = hp_counterpart(d, parent, group);
-        int n = route(machine, device_at[d], device_at[to], path, machine->longest_route);
+        int from = device_at ? device_at[d] : d;
+        int n =
+            route(machine, from, device_at ? device_at[to] : to, path, machine->longest_route);
         for (int i = 0; i < n; i++) {
             load[path[i]]++;
             double time_s = load[path[i]] / machine->network->links[path[i] / 2].bytes_per_s;
@@ -235,12 +237,7 @@ static double joining_bytes_per_s(const struct hypar_machine *machine, int paren
  * about what they carry together. */
 static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
 {
-    struct arena scratch = { 0 };
-    int *number = NEW(&scratch, int, machine->n_devices);
-    for (int d = 0; d < machine->n_devices; d++)
-        number[d] = d;
-    double routed = hp_network_routed_bytes_per_s(machine, parent, group, number);
-    hp_arena_free(&scratch);
+    double routed = hp_network_routed_bytes_per_s(machine, parent, group, NULL);
     return fmax(routed, joining_bytes_per_s(machine, parent, group));
 }
 

@@ -65,8 +65,8 @@ static inline int hp_counterpart(int place, int parent, int group)
 }
 
 /* network.c: what routes carry between the groups of a level, if device_at[] are the devices in
- * their order: every device sends as much to its counterpart in the next group, and the busiest
- * link sets the pace. */
+ * their order (NULL: by number): every device sends as much to its counterpart in the next
+ * group, and the busiest link sets the pace. */
 double hp_network_routed_bytes_per_s(const struct hypar_machine *machine, int parent, int group,
                                      const int *device_at);
 

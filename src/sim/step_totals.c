@@ -15,14 +15,13 @@ static void add_energy(struct hypar_energy *sum, const struct work_energy *e, do
 }
 
 /* Of every part; one that is like the part before takes as much. */
-static void add_pass(struct adding *a, int b, int op_pass)
+static void add_pass(struct adding *a, int b, int op_pass, double times)
 {
     const struct lowering *s = a->timing->lowering;
     const struct op_pass *what = &s->training.op_pass[op_pass];
     const struct part_layout *l = s->body[b].layout[what->op];
     operand_set present = hp_present(&s->graph->ops[what->op]);
     axis_set positional = hp_positional_axes(l->nest);
-    double times = (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches;
     const struct range *before = NULL;
     const struct hypar_device *device_before = NULL;
     struct work_energy energy = { 0 };
@@ -109,7 +108,7 @@ struct step_totals hp_step_totals(struct timing *timing, struct hypar_sim_link *
     for (int b = 0; b < s->n_bodies; b++) {
         double times = (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches;
         for (int i = 0; i < k->n_op_passes; i++)
-            add_pass(&a, b, i);
+            add_pass(&a, b, i, times);
         for (int d = 0; d < k->n_exchanges; d++)
             add_comms(&a, b, d, times);
     }
