@@ -221,6 +221,7 @@ struct hypar_part {
     double step_s;            /* 0: it was not simulated so */
     double error_s;           /* it may be off by about this */
     int devices, all_devices; /* that were simulated; that do something */
+    int64_t micro_batches;    /* that were simulated */
     int fullest_device;
     double need_bytes, has_bytes; /* of it, without the framework */
     /* Of all devices and micro-batches, as in struct hypar_sim_summary: */

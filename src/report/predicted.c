@@ -193,6 +193,22 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
         memory.has);
 }
 
+/* Of what the part is, or of what else where it has all devices. */
+static const char *extent_text(struct arena *arena, const struct hypar_part *part,
+                               int64_t micro_batches)
+{
+    char some[32], all[32];
+    if (part->devices < part->all_devices)
+        return hp_arena_printf(arena, "on %s of %s devices and extrapolated to all",
+                               hp_thousands(some, part->devices),
+                               hp_thousands(all, part->all_devices));
+    if (part->micro_batches < micro_batches)
+        return hp_arena_printf(arena, "with %s of %s micro-batches and extrapolated to all",
+                               hp_thousands(some, part->micro_batches),
+                               hp_thousands(all, micro_batches));
+    return "on all devices";
+}
+
 static char *part_text(struct arena *arena, const struct hypar_found *found)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
@@ -200,19 +216,19 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
     double framework = hypar_found_plan(found)->framework_bytes;
     struct memory_text memory =
         hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
-    char step[32], rate[32], devices[32], all[32], sent[32], links[32];
-    return hp_arena_printf(
-        arena,
-        "Predicted step %s, simulated on %s of %s devices and extrapolated to all (by about "
-        "%.1f %% off), %s samples/s, %s%s sent, %s on links; %s of %s of memory on the "
-        "fullest device.",
-        hypar_format_quantity(step, part.step_s, HYPAR_UNIT_SECONDS),
-        hp_thousands(devices, part.devices), hp_thousands(all, part.all_devices),
-        100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
-        work_text(arena, found, p.mfu, p.energy_j),
-        hypar_format_quantity(sent, part.comm_bytes, HYPAR_UNIT_BYTES),
-        hypar_format_quantity(links, part.link_bytes, HYPAR_UNIT_BYTES), memory.need,
-        memory.has);
+    int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
+    char step[32], rate[32], sent[32], links[32];
+    return hp_arena_printf(arena,
+                           "Predicted step %s, simulated %s (by about %.1f %% off), %s "
+                           "samples/s, %s%s sent, %s on "
+                           "links; %s of %s of memory on the fullest device.",
+                           hypar_format_quantity(step, part.step_s, HYPAR_UNIT_SECONDS),
+                           extent_text(arena, &part, micro_batches),
+                           100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
+                           work_text(arena, found, p.mfu, p.energy_j),
+                           hypar_format_quantity(sent, part.comm_bytes, HYPAR_UNIT_BYTES),
+                           hypar_format_quantity(links, part.link_bytes, HYPAR_UNIT_BYTES),
+                           memory.need, memory.has);
 }
 
 /* Does it sum up the exchange of levels, to much more than the simulated exchange by itself? */

@@ -47,6 +47,7 @@ void hp_note_part(struct hypar_found *found, const struct reduced_step *r)
         .error_s = r->error_s,
         .devices = r->devices,
         .all_devices = r->all_devices,
+        .micro_batches = r->micro_batches,
         .fullest_device = r->memory.device,
         .need_bytes = r->memory.need,
         .has_bytes = r->memory.has,

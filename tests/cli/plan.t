@@ -199,6 +199,10 @@ $ hypar plan gpt2 --on cluster:8x8 --batch 524288 --micro-batches 8192 --planner
 > Predicted step 969 s, simulated on 1 of 64 devices and extrapolated to all (by
 > about 0.0 % off), 541 samples/s, 47.1 % of peak, 4.74 MJ; 62.7 GB sent, 140 GB
 > on links; 2.02 GB of 16 GB of memory on the fullest device.
+$ hypar plan gpt2 --on full:1 --batch 65536 --micro-batches 65536 --planner dp | grep -A2 Predicted
+> Predicted step 7750 s, simulated with 4 of 65,536 micro-batches and extrapolated
+> to all (by about 0.0 % off), 8.46 samples/s, 47.1 % of peak, 592 kJ; 0 B sent,
+> 0 B on links; 2.02 GB of 16 GB of memory on the fullest device.
 $ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
 > 4.61 TB on links; 33.7 GB of 16 GB of memory on the fullest device.
 > IT DOES NOT FIT: device 0 is the fullest.
