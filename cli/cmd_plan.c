@@ -285,6 +285,16 @@ static enum hypar_status search_largest(const struct args *args, struct hypar_gr
     return hypar_search_largest(found, graph, machine, how, &batches, err);
 }
 
+/* The search, or what was found while it was simulated. */
+static void note_interrupted(const struct args *args, const struct hypar_found *found)
+{
+    struct hypar_search_info info = hypar_found_info(found);
+    if (info.interrupted)
+        opt_note_interrupted(args, "the plan is the best so far");
+    else if (!hypar_found_simulated(found) && !(info.part.step_s > 0))
+        opt_note_interrupted(args, "the plan is whole, but its step is not simulated");
+}
+
 /* Without a graph with the largest batch. */
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
@@ -310,8 +320,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         note_refusals(args, &refusals);
         return status;
     }
-    if (hypar_found_info(found).interrupted)
-        opt_note_interrupted(args, "the plan is the best so far");
+    note_interrupted(args, found);
     if (args->output)
         status = opt_write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && args->svg)

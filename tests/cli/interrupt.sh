@@ -40,6 +40,10 @@ stop_plan TERM hypar plan alexnet --on full:2 -p exhaustive
 grep -q 'no aligned plan that divides what' "$dir/out" && wrong "a part of it proves nothing"
 stop_plan TERM hypar plan resnet152 --on htree:1024 -p accpar --joint
 
+# A large plan is found at once, and the simulation of a part of it, which takes long, ends.
+stop_plan INT hypar plan gpt2-xl --on mesh:16x16,memory=1TB --batch 16384 --micro-batches 64 -p owt
+grep -q 'not simulated: interrupted' "$dir/out" || wrong "the step is said to be simulated"
+
 # Nothing to give yet; on a fast machine it may have had the time.
 timeout --preserve-status -s INT -k 5 1 hypar plan resnet152 --on cluster:128x8 -p pipedream \
     -o "$dir/none" >"$dir/out" 2>"$dir/err"
