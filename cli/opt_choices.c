@@ -1,0 +1,128 @@
+/* Options as the settings of searches and simulations. */
+#include "cli/opt.h"
+
+/* The degrees of planner 3d. */
+static enum hypar_status choose_layout(const struct args *args, struct hypar_layout *out,
+                                       struct hypar_error *err)
+{
+    *out = (struct hypar_layout){ .data = (int)args->replicas,
+                                  .tensor = (int)args->tensor,
+                                  .pipeline = (int)args->pipeline,
+                                  .chunks = (int)args->chunks,
+                                  .micro_batches = args->micro_batches,
+                                  .sequence_parallel = args->sequence_parallel };
+    if (args->schedule && !hypar_schedule_find(args->schedule, &out->schedule))
+        return opt_unknown_word(OPT_SCHEDULE, args->schedule, err);
+    if (args->schedule && out->schedule == HYPAR_SCHEDULE_NONE) {
+        if (args->pipeline > 1)
+            return opt_usage(err,
+                             "--schedule: none has no stages, and --pipeline asks for %lld",
+                             (long long)args->pipeline);
+        out->pipeline = 1;
+    }
+    return HYPAR_OK;
+}
+
+/* Precisions, optimizer, masks and the framework's memory. */
+static enum hypar_status choose_numbers(const struct args *args,
+                                        struct hypar_search_options *how,
+                                        struct hypar_error *err)
+{
+    enum hypar_precision gradients;
+    if (args->precision) {
+        if (!hypar_precision_find(args->precision, &how->precision))
+            return opt_unknown_word(OPT_PRECISION, args->precision, err);
+        how->fp32_gradients = false; /* of a plan: of its precision */
+    }
+    if (args->gradient_precision) {
+        bool is_short = how->precision == HYPAR_BF16 || how->precision == HYPAR_FP16;
+        if (!hypar_precision_find(args->gradient_precision, &gradients) ||
+            (gradients != how->precision && !(is_short && gradients == HYPAR_FP32)))
+            return opt_usage(err, "--gradient-precision: '%s' is not %s%s",
+                             args->gradient_precision, hypar_precision_text(how->precision),
+                             is_short ? " or fp32" : ", as the parameters are");
+        how->fp32_gradients = is_short && gradients == HYPAR_FP32;
+    }
+    if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
+        return opt_unknown_word(OPT_OPTIMIZER, args->optimizer, err);
+    if (args->dropout_masks && !hypar_masks_find(args->dropout_masks, &how->masks))
+        return opt_unknown_word(OPT_DROPOUT_MASKS, args->dropout_masks, err);
+    if (args->framework_bytes > 0)
+        how->framework_bytes = args->framework_bytes;
+    return HYPAR_OK;
+}
+
+enum hypar_status opt_choices_of(const struct args *args, const struct hypar_plan *plan,
+                                 struct hypar_search_options *how, struct hypar_error *err)
+{
+    how->precision = hypar_plan_precision(plan);
+    how->fp32_gradients = hypar_plan_gradient_precision(plan) != how->precision;
+    how->optimizer = hypar_plan_optimizer(plan);
+    how->masks = hypar_plan_masks(plan);
+    how->framework_bytes = hypar_plan_framework_bytes(plan);
+    return choose_numbers(args, how, err);
+}
+
+enum hypar_status opt_choices(const struct args *args, struct hypar_search_options *how,
+                              struct hypar_error *err)
+{
+    int objective = args->objective ? opt_find_word(OPT_OBJECTIVE, args->objective) : 0;
+    int sync = args->sync ? opt_find_word(OPT_SYNC, args->sync) : 0;
+    int recurrence = args->recurrence ? opt_find_word(OPT_RECURRENCE, args->recurrence) : 0;
+    if (objective < 0)
+        return opt_unknown_word(OPT_OBJECTIVE, args->objective, err);
+    if (sync < 0)
+        return opt_unknown_word(OPT_SYNC, args->sync, err);
+    if (recurrence < 0)
+        return opt_unknown_word(OPT_RECURRENCE, args->recurrence, err);
+    enum hypar_status status = choose_layout(args, &how->layout, err);
+    if (status != HYPAR_OK)
+        return status;
+    how->objective = (enum hypar_objective)objective;
+    how->objective_given = args->objective != NULL;
+    how->recurrence_given = args->recurrence != NULL;
+    how->sync_given = args->sync != NULL;
+    how->axes = args->axes;
+    how->sync = sync ? HYPAR_SYNC_SERVER : HYPAR_SYNC_ALL_REDUCE;
+    if (args->shard && !hypar_shard_find(args->shard, &how->shard))
+        return opt_unknown_word(OPT_SHARD, args->shard, err);
+    if (args->shard_over && !how->shard)
+        return opt_usage(err, "--shard-over needs --shard, which says what is divided");
+    how->shard_given = args->shard != NULL;
+    how->shard_over = (int)args->shard_over;
+    if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
+        return opt_unknown_word(OPT_RECOMPUTE, args->recompute, err);
+    how->recompute_given = args->recompute != NULL;
+    how->recurrence = recurrence ? HYPAR_RECURRENCE_PAPER : HYPAR_RECURRENCE_CODE;
+    return args->start ? HYPAR_OK : choose_numbers(args, how, err);
+}
+
+enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_options *how,
+                                 struct hypar_profile **profile, struct hypar_error *err)
+{
+    *profile = NULL;
+    *how = (struct hypar_sim_options){
+        .lower = { .bucket_bytes = args->bucket_bytes,
+                   .local_bn = args->local_bn,
+                   .minibatches = args->minibatches,
+                   .forward = args->forward },
+        .expand_collectives = args->expand_collectives,
+        .no_overlap = args->no_overlap,
+        .half_duplex = args->half_duplex,
+        .one_class = args->one_class,
+        .all_reduce = args->all_reduce,
+    };
+    struct hypar_error why;
+    if (hypar_check_all_reduce(args->all_reduce, &why) != HYPAR_OK)
+        return opt_usage(err, "--all-reduce: %s", why.text);
+    how->framework_given = args->framework != NULL;
+    if (args->framework && !hypar_framework_find(args->framework, &how->framework))
+        return opt_unknown_word(OPT_FRAMEWORK, args->framework, err);
+    if (!args->profile) {
+        opt_word_profile(args, how, profile);
+        return HYPAR_OK;
+    }
+    enum hypar_status status = hypar_profile_read(profile, args->profile, err);
+    how->profile = *profile;
+    return status;
+}
