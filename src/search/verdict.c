@@ -95,6 +95,16 @@ static bool judge_part(const struct problem *problem, struct hypar_found *found,
     return true;
 }
 
+struct verdict hp_simulated_verdict(const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = &found->simulated;
+    double framework = s->fullest.framework;
+    struct verdict v = { .by = BY_SIMULATION, .step_s = s->step.step_s };
+    hp_look_at_memory(&v.memory, s->step.fullest_device, s->fullest.peak - framework,
+                      s->fullest.limit - framework);
+    return v;
+}
+
 struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found)
 {
     struct verdict v = { BY_CLOSED_FORM, found->prediction.step_s, { .device = -1 } };
@@ -104,14 +114,8 @@ struct verdict hp_verdict(const struct problem *problem, struct hypar_found *fou
     } else {
         hp_simulate_found(problem, problem->options->simulation, found);
     }
-    const struct hypar_simulated *s = &found->simulated;
-    if (found->has_simulated) {
-        double framework = s->fullest.framework;
-        v = (struct verdict){ .by = BY_SIMULATION, .step_s = s->step.step_s };
-        hp_look_at_memory(&v.memory, s->step.fullest_device, s->fullest.peak - framework,
-                          s->fullest.limit - framework);
-    } else {
-        v.memory = hp_closed_need(problem, found->plan);
-    }
+    if (found->has_simulated)
+        return hp_simulated_verdict(found);
+    v.memory = hp_closed_need(problem, found->plan);
     return v;
 }

@@ -15,6 +15,9 @@ struct verdict {
     struct fullest memory; /* what the fullest device needs and has, without the framework */
 };
 
+/* About a plan that is simulated as a whole already. */
+struct verdict hp_simulated_verdict(const struct hypar_found *found);
+
 /* What there is to say about this plan; found->simulated and info.not_simulated are set. */
 struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found);
 
