@@ -136,7 +136,7 @@ static int levels(const struct hypar_machine *machine, struct hypar_level *out)
 const struct topology hp_torus = {
     { "torus", "torus:4x4 or torus:4x4x4", "grid whose lines are closed, dimension-order routing" },
     .min_dims = 1, .max_dims = MACHINE_MAX_DIMS, GRID, .cycle = hp_grid_cycle,
-    .cycles = hp_torus_cycles
+    .cycles = hp_torus_cycles, .line = hp_grid_line
 };
 const struct topology hp_mesh = {
     { "mesh", "mesh:4x4 or mesh:4x4x4", "grid whose lines are open, dimension-order routing" },
@@ -144,6 +144,6 @@ const struct topology hp_mesh = {
 };
 const struct topology hp_ring = {
     { "ring", "ring:8", "one closed line" },
-    .min_dims = 1, .max_dims = 1, GRID
+    .min_dims = 1, .max_dims = 1, GRID, .line = hp_grid_line
 };
 /* clang-format on */

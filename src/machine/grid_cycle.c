@@ -5,7 +5,7 @@
 struct line {
     int stride, size; /* of device numbers, of coordinates: of the whole grid */
     int n, *number;   /* how many; by coordinate: its place among them, -1: not there */
-    bool closed;      /* the last of them is next to the first, too */
+    bool closed;      /* from the last of them the short way to the first passes by no other */
 };
 
 /* From the i-th of `n` coordinates to the next, or from the last round to the first. */
@@ -53,7 +53,7 @@ static bool find_lines(struct arena *scratch, const struct part *part, const int
             line[d].number[c] = -1;
         for (int i = 0; i < n; i++)
             line[d].number[coordinate_of(&line[d], device[i])] = 0;
-        number_coordinates(scratch, &line[d], part->topology == &hp_torus);
+        number_coordinates(scratch, &line[d], part->topology != &hp_mesh);
         product *= line[d].n;
         if (product > n)
             return false;
@@ -145,7 +145,7 @@ bool hp_grid_line(struct arena *scratch, const struct hypar_machine *machine, co
     if (!find_lines(scratch, part, device, n, line))
         return false;
     for (int d = 0; d < part->n_dims; d++)
-        if (line[d].n == n) {
+        if (line[d].n == n && !line[d].closed) {
             for (int i = 0; i < n; i++)
                 order[line[d].number[coordinate_of(&line[d], device[i])]] = i;
             return true;

@@ -13,7 +13,7 @@ extern const struct topology hp_cluster, hp_local;       /* cluster.c */
  * columns, ... of the grid, if there is one. */
 bool hp_grid_cycle(struct arena *scratch, const struct hypar_machine *machine,
                    const int *device, int n, int *order);
-/* The `line` of a mesh: some devices of one row, column, ... */
+/* The `line` of grids: some devices of one row, column, ... */
 bool hp_grid_line(struct arena *scratch, const struct hypar_machine *machine, const int *device,
                   int n, int *order);
 

@@ -168,16 +168,22 @@ static void bounds_are_below(void **unused)
 }
 
 /* What comes into a stage of `n` devices from `first` on, from the devices before it. */
-static double border_seconds(struct hybrid *h, int first, int n, bool reversed, double bytes)
+static struct line hop_into(struct hybrid *h, int first, int n, bool reversed)
 {
     int from = reversed ? first + n : first - n;
-    struct line hop = hp_hop_line(h, from < 0 ? 0 : from, first, n);
-    return bytes > 0 ? hop.fixed_s + hop.s_per_byte * bytes : 0;
+    return hp_hop_line(h, from < 0 ? 0 : from, first, n);
 }
 
-static double busy_seconds(double time_s, double border_s, int n_stages)
+static double border_seconds(const struct line *hop, double bytes)
 {
-    return fmax(time_s, n_stages > 2 ? 2 * border_s : border_s);
+    return bytes > 0 ? hop->fixed_s + hop->s_per_byte * bytes : 0;
+}
+
+/* How long links are held by what comes in from both sides. */
+static double link_seconds(const struct line *hop, double bytes, int n_stages)
+{
+    return n_stages > 2 && bytes > 0 ? 2 * hop->fixed_s + hop->both_s_per_byte * bytes
+                                     : border_seconds(hop, bytes);
 }
 
 /* The step of the pipeline whose stages begin at the units that `cuts` has bits of. */
@@ -197,10 +203,11 @@ static double step_of(struct case_of *c, const struct pipeline_shape *shape, uns
             hypar_machine_is_uniform(c->machine) ? 0 : (shape->groups - k) * shape->n_devices;
         if (!hp_choose_stage(&c->h, &shape->step, &place, lo, hi, &choice))
             return INFINITY;
-        double border_s = border_seconds(&c->h, (shape->groups - k) * shape->n_devices,
-                                         shape->n_devices, false, choice.border_bytes);
-        sum_s += choice.time_s + 2 * border_s;
-        most_s = fmax(most_s, busy_seconds(choice.time_s, border_s, shape->groups));
+        struct line hop = hop_into(&c->h, (shape->groups - k) * shape->n_devices,
+                                   shape->n_devices, false);
+        sum_s += choice.time_s + 2 * border_seconds(&hop, choice.border_bytes);
+        most_s = fmax(most_s, choice.time_s);
+        most_s = fmax(most_s, link_seconds(&hop, choice.border_bytes, shape->groups));
         lo = hi;
         k--;
     }
@@ -253,7 +260,7 @@ struct everything {
     struct known {
         bool known;
         int n; /* of the submeshes: the fastest stage of each size */
-        double time_s[4], border_s[4];
+        double time_s[4], border_s[4], link_s[4];
     } known[5][5][5][8][8]; /* [stages from here on][first device][devices][lo][hi] */
     int n_stages;
     double best_s;
@@ -307,7 +314,8 @@ static void try_stage(struct everything *e, const struct stage_place *place, int
             if (h->units.of_op[h->model.var[v].op[0]] >= lo &&
                 h->units.of_op[h->model.var[v].op[0]] < hi)
                 state[v] = 0;
-        double *time_s = &out->time_s[out->n], *border_s = &out->border_s[out->n];
+        struct line hop = hop_into(h, first, place->n_devices, e->reversed);
+        double *time_s = &out->time_s[out->n];
         *time_s = INFINITY;
         do {
             struct arena_mark mark = hp_arena_mark(&scratch);
@@ -315,8 +323,8 @@ static void try_stage(struct everything *e, const struct stage_place *place, int
                 hp_weigh_states(h, &e->step, place, lo, hi, list->submesh, state, &scratch);
             if (c.size && c.time_s < *time_s) {
                 *time_s = c.time_s;
-                *border_s =
-                    border_seconds(h, first, place->n_devices, e->reversed, c.border_bytes);
+                out->border_s[out->n] = border_seconds(&hop, c.border_bytes);
+                out->link_s[out->n] = link_seconds(&hop, c.border_bytes, e->n_stages);
             }
             hp_arena_release(&scratch, mark);
         } while (next_states(h, list->submesh, lo, hi, state));
@@ -353,8 +361,7 @@ static void try_stages(struct everything *e, int k, int at, int lo, double sum_s
             const struct known *s = stage_of(e, k, at, n, lo, hi);
             for (int i = 0; i < s->n; i++) {
                 double sum = sum_s + s->time_s[i] + 2 * s->border_s[i];
-                double most =
-                    fmax(most_s, busy_seconds(s->time_s[i], s->border_s[i], e->n_stages));
+                double most = fmax(most_s, fmax(s->time_s[i], s->link_s[i]));
                 if (k == 1)
                     e->best_s =
                         fmin(e->best_s, sum + (double)(e->step.micro_batches - 1) * most);

@@ -185,9 +185,13 @@ static void try_each(struct candidates *s, int each)
     for (int groups = most; groups >= 1; groups = n <= ANY_NUMBER ? groups - 1 : groups / 2) {
         bool all = groups == most;
         bool few = n <= ANY_NUMBER || (n <= FEW_DEVICES && groups * each * 4 >= n);
-        if ((all || few) && may_have_stages(s, groups))
-            try_numbers(
-                s, (struct pipeline_shape){ .n_devices = each, .groups = groups, .room = 1 });
+        struct pipeline_shape shape = { .n_devices = each, .groups = groups, .room = 1 };
+        if (!(all || few) || !may_have_stages(s, groups))
+            continue;
+        try_numbers(s, shape);
+        shape.size = 1; /* closed forms are best at what is only replicated */
+        if (groups == 1)
+            try_numbers(s, shape);
     }
 }
 

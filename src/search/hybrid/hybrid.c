@@ -11,6 +11,7 @@
  * NeurIPS 2021) counts micro-batches in flight from the end, as is done here. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/stop.h"
 #include "cost/array.h"
@@ -27,9 +28,8 @@
 enum {
     MOST_MICRO_BATCHES = 1 << 12, /* of candidates that are simulated */
     MOST_LOOKED_AT = 24,          /* candidates that are simulated */
-    MOST_OF_A_KIND =
-        3, /* ... of one number of devices and one schedule, where that takes long */
-    MOST_PARTS = 1 << 19,   /* of their operators, together: what it takes to lower them */
+    MOST_OF_A_KIND = 3,           /* ... of a kind, where that takes long */
+    MOST_PARTS = 1 << 20,   /* of their operators, together: what it takes to lower them */
     MOST_TASKS = 3 << 21,   /* about so many instances, together, that are simulated */
     FEW_TASKS = 1 << 17,    /* ... in no time */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
@@ -49,6 +49,11 @@ static const double FASTER = 0.99;
 
 /* Looking closer --------------------------------------------------------------------------- */
 
+struct kind {
+    int n;      /* of its candidates that were simulated */
+    double off; /* the least of simulated over closed form */
+};
+
 struct looking {
     struct hypar_plan *plan; /* the best that fits; NULL: none does */
     struct candidate best;
@@ -56,24 +61,60 @@ struct looking {
     struct reduced_step part; /* of it, as it was simulated */
     int n;
     int64_t parts;
-    double tasks;               /* simulated, about */
-    struct fullest nearest;     /* of those that do not fit */
-    bool unseen;                /* the best was too large to be simulated */
-    struct table seen;          /* hashes of plans */
+    double tasks;           /* simulated, about */
+    struct fullest nearest; /* of those that do not fit */
+    bool unseen;            /* the best was too large to be simulated */
+    struct table seen;      /* hashes of plans */
+    struct table kind_keys;
+    int n_kinds, kind_capacity;
+    struct kind *kind;
     struct table too_large;     /* groups of devices whose plans need far more than there is */
     struct hypar_error refused; /* why the first that cannot be built or run cannot; "": none */
 };
 
-/* How many of the first `n` candidates have the devices and the schedule of this one? */
-static int count_alike(const struct candidates *s, int n)
+/* Candidates on the same groups of devices, by the same schedule and chunks, in submeshes of
+ * the same size and alike in whether parameters are sharded. Their closed forms are off alike.
+ */
+static struct kind *kind_of(struct candidates *s, struct looking *l, const struct candidate *c)
 {
-    const struct pipeline_shape *mine = &s->candidate[n].shape;
-    int count = 0;
-    for (int i = 0; i < n; i++)
-        count += s->candidate[i].shape.n_devices == mine->n_devices &&
-                 s->candidate[i].shape.groups == mine->groups &&
-                 s->candidate[i].shape.schedule == mine->schedule;
-    return count;
+    int key[] = { c->shape.n_devices,      c->shape.groups,
+                  (int)c->shape.schedule,  c->shape.chunks,
+                  c->stage[0].choice.size, c->shape.step.shard == HYPAR_SHARD_PARAMETERS };
+    int known = hp_table_get(&l->kind_keys, key, sizeof key);
+    if (known >= 0)
+        return &l->kind[known];
+    int *kept = NEW(s->h.arena, int, sizeof key / sizeof *key);
+    memcpy(kept, key, sizeof key);
+    hp_table_put(&l->kind_keys, s->h.arena, kept, sizeof key, l->n_kinds);
+    l->kind = GROW(s->h.arena, struct kind, l->kind, l->n_kinds, &l->kind_capacity);
+    l->kind[l->n_kinds] = (struct kind){ .off = INFINITY };
+    return &l->kind[l->n_kinds++];
+}
+
+/* What a candidate may be expected to take at least: its closed form is off by no less than
+ * that of others of its kind. */
+static double expected_s(struct candidates *s, struct looking *l, const struct candidate *c)
+{
+    const struct kind *kind = kind_of(s, l, c);
+    return c->step_s * (kind->n > 0 ? fmax(kind->off, 1) : 1);
+}
+
+/* The candidate to look at next, that may be expected to be the fastest; NULL: none is left. */
+static struct candidate *next_candidate(struct candidates *s, struct looking *l)
+{
+    struct candidate *next = NULL;
+    double least_s = INFINITY;
+    for (int i = 0; i < s->n; i++) {
+        struct candidate *c = &s->candidate[i];
+        double now_s = c->looked_at ? INFINITY : expected_s(s, l, c);
+        if (now_s < least_s) {
+            least_s = now_s;
+            next = c;
+        }
+    }
+    if (next)
+        next->looked_at = true;
+    return next;
 }
 
 /* Candidates of different shapes may be the same plan. */
@@ -130,6 +171,9 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     l->tasks += step.crossed / CROSSED_LIKE_TASK;
     l->n++;
     l->last_s = step.step_s;
+    struct kind *kind = kind_of(s, l, c);
+    kind->off = fmin(kind->off, step.step_s / c->step_s);
+    kind->n++;
     if (step.memory.part > 1 && step.memory.part < l->nearest.part)
         l->nearest = step.memory;
     if (step.memory.part <= 1 && step.step_s < l->step_s) {
@@ -145,14 +189,13 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     return step.memory.part;
 }
 
-static bool is_enough(const struct candidates *s, const struct looking *l,
-                      const struct candidate *c)
+static bool is_enough(struct candidates *s, struct looking *l, const struct candidate *c)
 {
     if (!l->plan)
         return l->n >= 4 * MOST_LOOKED_AT ||
                (hp_stopped(s->problem->options->stop) && (l->n > 0 || !is_quick(s)));
     bool few = l->tasks <= FEW_TASKS;
-    return c->step_s > (few ? FAR_OFF : OFF) * fmax(l->step_s, l->best.step_s) ||
+    return expected_s(s, l, c) > (few ? FAR_OFF : OFF) * fmax(l->step_s, l->best.step_s) ||
            (l->n >= MOST_LOOKED_AT && !few) || l->unseen || l->parts >= MOST_PARTS ||
            hp_stopped(s->problem->options->stop);
 }
@@ -185,25 +228,17 @@ static void note_too_large(struct candidates *s, struct looking *l, const struct
 }
 
 /* A candidate that needs more than closed forms say, and than there is: cut it anew, with as
- * much less room. It takes its place among those that follow. */
-static void try_with_less(struct candidates *s, struct looking *l, int i, double need)
+ * much less room. */
+static void try_with_less(struct candidates *s, struct looking *l, const struct candidate *c,
+                          double need)
 {
     const double most = 1.5;
-    struct pipeline_shape shape = s->candidate[i].shape;
-    int n = s->n;
+    struct pipeline_shape shape = c->shape;
     shape.room /= need * 1.002;
     if (need > most)
-        note_too_large(s, l, &s->candidate[i]);
-    if (need > most || shape.room < 1 / most)
-        return;
-    hp_try_shape(s, &shape);
-    if (s->n == n)
-        return;
-    struct candidate less = s->candidate[n];
-    int at = n;
-    for (; at > i + 1 && s->candidate[at - 1].step_s > less.step_s; at--)
-        s->candidate[at] = s->candidate[at - 1];
-    s->candidate[at] = less;
+        note_too_large(s, l, c);
+    if (need <= most && shape.room >= 1 / most)
+        hp_try_shape(s, &shape);
 }
 
 /* In closed form 1f1b takes as long as gpipe, and less memory; simulated, one is faster or the
@@ -221,20 +256,29 @@ static void try_gpipe(struct candidates *s, const struct candidate *c, struct lo
     look_at(s, &other, l);
 }
 
+/* Is a look at it left out, as it takes long? */
+static bool is_left_out(struct candidates *s, struct looking *l, const struct candidate *c,
+                        double tasks)
+{
+    bool many = l->tasks > MOST_TASKS / 8 && kind_of(s, l, c)->n >= MOST_OF_A_KIND;
+    return (l->plan && (many || l->tasks + tasks > MOST_TASKS)) || is_too_large(s, l, c);
+}
+
 static void look(struct candidates *s, struct looking *l)
 {
-    for (int i = 0; i < s->n && !is_enough(s, l, &s->candidate[i]); i++) {
-        double more = reduced_tasks(s, &s->candidate[i]);
-        bool many = l->tasks > MOST_TASKS / 8 && count_alike(s, i) >= MOST_OF_A_KIND;
-        if ((l->plan && (many || l->tasks + more > MOST_TASKS)) ||
-            is_too_large(s, l, &s->candidate[i]))
+    const struct candidate *next;
+    while ((next = next_candidate(s, l)) && !is_enough(s, l, next)) {
+        const struct candidate c = *next; /* more may be found */
+        double more = reduced_tasks(s, &c);
+        if (is_left_out(s, l, &c, more))
             continue;
         l->tasks += more;
-        double need = look_at(s, &s->candidate[i], l);
+        l->last_s = INFINITY;
+        double need = look_at(s, &c, l);
         if (need > 1)
-            try_with_less(s, l, i, need);
+            try_with_less(s, l, &c, need);
         else if (l->tasks <= FEW_TASKS && l->last_s <= OFF * l->step_s)
-            try_gpipe(s, &s->candidate[i], l);
+            try_gpipe(s, &c, l);
     }
     if (l->plan && !l->unseen)
         try_gpipe(s, &l->best, l);

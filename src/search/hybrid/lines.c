@@ -49,46 +49,72 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
     return line;
 }
 
-static struct line known_line(struct hybrid *h, struct table *keys, struct line **list, int *n,
-                              int *capacity, const int key[3], bool is_sum)
+/* Adds messages from as many devices that follow each other, as far as there are some. */
+static int add_messages(const struct hybrid *h, int from, int to, int n,
+                        struct message *message)
 {
-    int known = hp_table_get(keys, key, 3 * sizeof *key);
+    int all = hypar_machine_device_count(h->problem->machine), count = 0;
+    for (int i = 0; i < n; i++)
+        if (from + i < all && to + i < all)
+            message[count++] = (struct message){ from + i, to + i, 1 };
+    return count;
+}
+
+static struct line hop_of(struct hybrid *h, int from, int to, int n)
+{
+    enum { MOST_SENDERS = 1024 };
+    int all = hypar_machine_device_count(h->problem->machine);
+    int other = from == to + n ? to - n : to + n;
+    struct arena scratch = { 0 };
+    struct message *message = NEW(&scratch, struct message, 2 * MOST_SENDERS);
+    struct line line = { 0 };
+    struct comm_way way;
+    n = n < MOST_SENDERS ? n : MOST_SENDERS;
+    int count = add_messages(h, from, to, n, message);
+    if (count) {
+        struct comm_way one;
+        hp_messages_way(&scratch, h->problem->machine, message, 1, &one);
+        hp_messages_way(&scratch, h->problem->machine, message, count, &way);
+        line = (struct line){ .fixed_s = way.fixed_s,
+                              .s_per_byte = (one.s_per_byte + way.s_per_byte) / 2 };
+        count += add_messages(h, (other + all) % all, to, n, message + count);
+        hp_messages_way(&scratch, h->problem->machine, message, count, &way);
+        line.both_s_per_byte = way.s_per_byte;
+    }
+    hp_arena_free(&scratch);
+    return line;
+}
+
+/* The line of a key, or a new one; *is_new: it has to be worked out. */
+static struct line *known_line(struct hybrid *h, struct line_table *table, const int key[3],
+                               bool *is_new)
+{
+    int known = hp_table_get(&table->keys, key, 3 * sizeof *key);
+    *is_new = known < 0;
     if (known >= 0)
-        return (*list)[known];
+        return &table->line[known];
     int *kept = NEW(h->arena, int, 3);
     memcpy(kept, key, 3 * sizeof *key);
-    hp_table_put(keys, h->arena, kept, 3 * sizeof *key, *n);
-    *list = GROW(h->arena, struct line, *list, *n, capacity);
-    struct line line = { 0 };
-    if (is_sum && key[1] / key[2] > 1) {
-        line = sum_of(h, key[0], key[1], key[2]);
-    } else if (!is_sum) {
-        enum { MOST_SENDERS = 64 };
-        struct arena scratch = { 0 };
-        struct message message[MOST_SENDERS];
-        int all = hypar_machine_device_count(h->problem->machine), count = 0;
-        for (int i = 0; i < key[2] && i < MOST_SENDERS; i++)
-            if (key[0] + i < all && key[1] + i < all)
-                message[count++] = (struct message){ key[0] + i, key[1] + i, 1 };
-        struct comm_way way;
-        if (count) {
-            hp_messages_way(&scratch, h->problem->machine, message, count, &way);
-            line = (struct line){ .fixed_s = way.fixed_s, .s_per_byte = way.s_per_byte };
-        }
-        hp_arena_free(&scratch);
-    }
-    (*list)[(*n)++] = line;
-    return line;
+    hp_table_put(&table->keys, h->arena, kept, 3 * sizeof *key, table->n);
+    table->line = GROW(h->arena, struct line, table->line, table->n, &table->capacity);
+    table->line[table->n] = (struct line){ 0 };
+    return &table->line[table->n++];
 }
 
 struct line hp_sum_line(struct hybrid *h, int first, int n, int parts)
 {
-    return known_line(h, &h->sum_keys, &h->sum, &h->n_sums, &h->sum_capacity,
-                      (int[]){ first, n, parts }, true);
+    bool is_new;
+    struct line *line = known_line(h, &h->sums, (int[]){ first, n, parts }, &is_new);
+    if (is_new && n / parts > 1)
+        *line = sum_of(h, first, n, parts);
+    return *line;
 }
 
 struct line hp_hop_line(struct hybrid *h, int from, int to, int n)
 {
-    return known_line(h, &h->hop_keys, &h->hop, &h->n_hops, &h->hop_capacity,
-                      (int[]){ from, to, n }, false);
+    bool is_new;
+    struct line *line = known_line(h, &h->hops, (int[]){ from, to, n }, &is_new);
+    if (is_new)
+        *line = hop_of(h, from, to, n);
+    return *line;
 }

@@ -204,11 +204,13 @@ static double border_seconds(const struct line *hop, const struct stage_time *t)
     return t->border_bytes > 0 ? hop->fixed_s + hop->s_per_byte * t->border_bytes : 0;
 }
 
-/* What keeps a stage from the next micro-batch: its own time, or that of its links, by which
- * activations and errors come in from both sides. */
-static double busy_seconds(const struct cutting *c, double time_s, double border_s)
+/* What comes in from both sides for a micro-batch, activations and errors, keeps the links. */
+static double link_seconds(const struct cutting *c, const struct line *hop,
+                           const struct stage_time *t)
 {
-    return fmax(time_s, c->n_stages > 2 ? 2 * border_s : border_s);
+    if (t->border_bytes == 0 || c->n_stages <= 2)
+        return border_seconds(hop, t);
+    return 2 * hop->fixed_s + hop->both_s_per_byte * t->border_bytes;
 }
 
 static size_t cell(const struct cutting *c, int k, int at, int lo)
@@ -244,8 +246,7 @@ static void find_first(struct cutting *c, int k, int at, int lo, double bound)
             if (t->time_s > bound)
                 break; /* with more units it takes longer */
             double border_s = border_seconds(hop, t);
-            if (busy_seconds(c, t->time_s, border_s) > bound ||
-                t->time_s + after_s + 2 * border_s >= *best)
+            if (link_seconds(c, hop, t) > bound || t->time_s + after_s + 2 * border_s >= *best)
                 continue;
             *best = t->time_s + 2 * border_s + after_s;
             c->next[cell(c, k, at, lo)] = (struct next){ hi, b };
@@ -289,11 +290,11 @@ static struct cut_times times_of(struct cutting *c)
     for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
         struct next next = c->next[cell(c, w.k, w.at, w.lo)];
         const struct stage_time *t = stage_time(c, w.k, w.at, next.block, w.lo, next.hi);
-        double border_s = border_seconds(hop_into(c, w.at, next.block), t);
+        double link_s = link_seconds(c, hop_into(c, w.at, next.block), t);
         int group = (c->n_stages - w.k) % c->shape->groups;
-        all.most_s = fmax(all.most_s, busy_seconds(c, t->time_s, border_s));
+        all.most_s = fmax(all.most_s, fmax(t->time_s, link_s));
         c->load_s[group] += t->time_s;
-        c->link_s[group] += busy_seconds(c, 0, border_s);
+        c->link_s[group] += link_s;
         gradients_s += t->gradient_s;
         times_s += t->time_s;
     }

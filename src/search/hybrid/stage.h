@@ -95,10 +95,19 @@ struct submesh_splittings {
     struct splitting *splitting;
 };
 
-/* A cost of fixed_s + bytes * s_per_byte; of these, how long a device's own link is held. */
+/* A cost of fixed_s + bytes * s_per_byte. */
 struct line {
-    double fixed_s, s_per_byte, own_link_s_per_byte;
+    double fixed_s, s_per_byte;
+    double own_link_s_per_byte;    /* of a sum: how long a device's own link is held */
     const struct comm_model *comm; /* of a sum: for any size */
+    double both_s_per_byte; /* of a hop: with as much from the other side, at the same time */
+};
+
+/* Lines that were worked out. */
+struct line_table {
+    struct table keys;
+    int n, capacity;
+    struct line *line;
 };
 
 /* What all stages of a plan have in common. */
@@ -151,10 +160,10 @@ struct hybrid {
     double forward_s, weighted, elements; /* of all operators on one device, of the whole batch;
                                              those with parameters, and how many these are */
     double *state_bytes; /* [unit]: of parameters that units before it are the first to read */
-    struct table submesh_keys, sum_keys, hop_keys;
-    int n_submeshes, submesh_capacity, n_sums, sum_capacity, n_hops, hop_capacity;
+    struct table submesh_keys;
+    int n_submeshes, submesh_capacity;
     struct submesh_splittings *submesh;
-    struct line *sum, *hop;
+    struct line_table sums, hops;
     struct table choice_keys; /* of stages: the first choice that is known of each */
     int n_choices, choice_capacity;
     struct known_choice *choice;
