@@ -812,8 +812,9 @@ static void rings_follow_neighbours(void **state)
     }
 }
 
-/* On an open line, and in rows and then columns of a mesh, pieces travel from neighbour to
- * neighbour: a ring's way back from the end of a line would take as long as the line. */
+/* On an open line, or an arc of a closed one, and in rows and then columns of a grid, pieces
+ * travel from neighbour to neighbour: a ring's way back from the end of a line would take as
+ * long as the line. */
 static void lines_are_not_gone_back(void **state)
 {
     (void)state;
@@ -823,6 +824,7 @@ static void lines_are_not_gone_back(void **state)
     } cases[] = {
         { "mesh:5", 0, 4, 5 },    { "mesh:16", 0, 15, 16 },  { "mesh:4x4", 4, 6, 16 },
         { "mesh:3x5", 5, 6, 15 }, { "mesh:8x8", 8, 14, 64 }, { "mesh:32x32", 32, 62, 1024 },
+        { "ring:12", 0, 4, 5 },   { "torus:16", 0, 7, 8 },   { "torus:8x8", 8, 9, 24 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char word[64];

@@ -68,6 +68,7 @@ struct looking {
     struct table kind_keys;
     int n_kinds, kind_capacity;
     struct kind *kind;
+    double least_off[2];        /* of all kinds with one stage; with several */
     struct table too_large;     /* groups of devices whose plans need far more than there is */
     struct hypar_error refused; /* why the first that cannot be built or run cannot; "": none */
 };
@@ -91,24 +92,35 @@ static struct kind *kind_of(struct candidates *s, struct looking *l, const struc
     return &l->kind[l->n_kinds++];
 }
 
-/* What a candidate may be expected to take at least: its closed form is off by no less than
- * that of others of its kind. */
-static double expected_s(struct candidates *s, struct looking *l, const struct candidate *c)
+/* A step that closed forms have is off by no less than others were that were simulated. */
+static double at_least(double step_s, double off)
 {
-    const struct kind *kind = kind_of(s, l, c);
-    return c->step_s * (kind->n > 0 ? fmax(kind->off, 1) : 1);
+    return off < INFINITY ? step_s * fmax(off, 1) : step_s;
 }
 
-/* The candidate to look at next, that may be expected to be the fastest; NULL: none is left. */
+/* Is a candidate slower than the best by more than closed forms of its kind may be off? */
+static bool is_slow(struct candidates *s, struct looking *l, const struct candidate *c)
+{
+    double most = l->tasks <= FEW_TASKS ? FAR_OFF : OFF;
+    return l->plan &&
+           at_least(c->step_s, kind_of(s, l, c)->off) > most * fmax(l->step_s, l->best.step_s);
+}
+
+/* The candidate to look at next: the one that may be expected to be the fastest, a new kind
+ * being off like others with one stage, or with several. NULL: none is worth it. */
 static struct candidate *next_candidate(struct candidates *s, struct looking *l)
 {
     struct candidate *next = NULL;
     double least_s = INFINITY;
     for (int i = 0; i < s->n; i++) {
         struct candidate *c = &s->candidate[i];
-        double now_s = c->looked_at ? INFINITY : expected_s(s, l, c);
-        if (now_s < least_s) {
-            least_s = now_s;
+        if (c->looked_at || is_slow(s, l, c))
+            continue;
+        double off = kind_of(s, l, c)->off;
+        if (off == INFINITY)
+            off = l->least_off[c->shape.groups > 1];
+        if (at_least(c->step_s, off) < least_s) {
+            least_s = at_least(c->step_s, off);
             next = c;
         }
     }
@@ -172,7 +184,9 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     l->n++;
     l->last_s = step.step_s;
     struct kind *kind = kind_of(s, l, c);
+    double *least_off = &l->least_off[c->shape.groups > 1];
     kind->off = fmin(kind->off, step.step_s / c->step_s);
+    *least_off = fmin(*least_off, kind->off);
     kind->n++;
     if (step.memory.part > 1 && step.memory.part < l->nearest.part)
         l->nearest = step.memory;
@@ -189,15 +203,13 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     return step.memory.part;
 }
 
-static bool is_enough(struct candidates *s, struct looking *l, const struct candidate *c)
+static bool is_enough(const struct candidates *s, const struct looking *l)
 {
     if (!l->plan)
         return l->n >= 4 * MOST_LOOKED_AT ||
                (hp_stopped(s->problem->options->stop) && (l->n > 0 || !is_quick(s)));
-    bool few = l->tasks <= FEW_TASKS;
-    return expected_s(s, l, c) > (few ? FAR_OFF : OFF) * fmax(l->step_s, l->best.step_s) ||
-           (l->n >= MOST_LOOKED_AT && !few) || l->unseen || l->parts >= MOST_PARTS ||
-           hp_stopped(s->problem->options->stop);
+    return (l->n >= MOST_LOOKED_AT && l->tasks > FEW_TASKS) || l->unseen ||
+           l->parts >= MOST_PARTS || hp_stopped(s->problem->options->stop);
 }
 
 /* About how many instances hp_simulate_reduced() has of it. */
@@ -267,7 +279,7 @@ static bool is_left_out(struct candidates *s, struct looking *l, const struct ca
 static void look(struct candidates *s, struct looking *l)
 {
     const struct candidate *next;
-    while ((next = next_candidate(s, l)) && !is_enough(s, l, next)) {
+    while (!is_enough(s, l) && (next = next_candidate(s, l))) {
         const struct candidate c = *next; /* more may be found */
         double more = reduced_tasks(s, &c);
         if (is_left_out(s, l, &c, more))
@@ -345,7 +357,9 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
     if (hp_has_choices(problem->graph))
         return hp_plan_choices(self, problem, found, err);
     struct candidates s;
-    struct looking l = { .step_s = INFINITY, .nearest = { .part = INFINITY } };
+    struct looking l = { .step_s = INFINITY,
+                         .nearest = { .part = INFINITY },
+                         .least_off = { INFINITY, INFINITY } };
     TRY(hp_in(err, hp_candidates_begin(&s, &found->arena, problem, err), "%s",
               self->info.name));
     hp_find_candidates(&s, false);
