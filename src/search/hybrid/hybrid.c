@@ -68,8 +68,8 @@ struct looking {
     struct table kind_keys;
     int n_kinds, kind_capacity;
     struct kind *kind;
-    double least_off[2];        /* of all kinds with one stage; with several */
-    struct table too_large;     /* groups of devices whose plans need far more than there is */
+    double least_off[2][2]; /* of all kinds [with several stages][with sharded parameters] */
+    struct table too_large; /* groups of devices whose plans need far more than there is */
     struct hypar_error refused; /* why the first that cannot be built or run cannot; "": none */
 };
 
@@ -92,6 +92,11 @@ static struct kind *kind_of(struct candidates *s, struct looking *l, const struc
     return &l->kind[l->n_kinds++];
 }
 
+static double *least_off_like(struct looking *l, const struct candidate *c)
+{
+    return &l->least_off[c->shape.groups > 1][c->shape.step.shard == HYPAR_SHARD_PARAMETERS];
+}
+
 /* A step that closed forms have is off by no less than others were that were simulated. */
 static double at_least(double step_s, double off)
 {
@@ -107,7 +112,8 @@ static bool is_slow(struct candidates *s, struct looking *l, const struct candid
 }
 
 /* The candidate to look at next: the one that may be expected to be the fastest, a new kind
- * being off like others with one stage, or with several. NULL: none is worth it. */
+ * being off like others that have one stage or several and shard parameters or not. NULL: none
+ * is worth it. */
 static struct candidate *next_candidate(struct candidates *s, struct looking *l)
 {
     struct candidate *next = NULL;
@@ -118,7 +124,7 @@ static struct candidate *next_candidate(struct candidates *s, struct looking *l)
             continue;
         double off = kind_of(s, l, c)->off;
         if (off == INFINITY)
-            off = l->least_off[c->shape.groups > 1];
+            off = *least_off_like(l, c);
         if (at_least(c->step_s, off) < least_s) {
             least_s = at_least(c->step_s, off);
             next = c;
@@ -184,7 +190,7 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     l->n++;
     l->last_s = step.step_s;
     struct kind *kind = kind_of(s, l, c);
-    double *least_off = &l->least_off[c->shape.groups > 1];
+    double *least_off = least_off_like(l, c);
     kind->off = fmin(kind->off, step.step_s / c->step_s);
     *least_off = fmin(*least_off, kind->off);
     kind->n++;
@@ -359,7 +365,7 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
     struct candidates s;
     struct looking l = { .step_s = INFINITY,
                          .nearest = { .part = INFINITY },
-                         .least_off = { INFINITY, INFINITY } };
+                         .least_off = { { INFINITY, INFINITY }, { INFINITY, INFINITY } } };
     TRY(hp_in(err, hp_candidates_begin(&s, &found->arena, problem, err), "%s",
               self->info.name));
     hp_find_candidates(&s, false);
