@@ -27,7 +27,7 @@
 
 enum {
     MOST_MICRO_BATCHES = 1 << 12, /* of candidates that are simulated */
-    MOST_LOOKED_AT = 24,          /* candidates that are simulated */
+    MOST_LOOKED_AT = 32,          /* candidates that are simulated */
     MOST_OF_A_KIND = 3,           /* ... of a kind, where that takes long */
     MOST_PARTS = 1 << 20,   /* of their operators, together: what it takes to lower them */
     MOST_TASKS = 3 << 21,   /* about so many instances, together, that are simulated */
@@ -112,8 +112,8 @@ static bool is_slow(struct candidates *s, struct looking *l, const struct candid
 }
 
 /* The candidate to look at next: the one that may be expected to be the fastest, a new kind
- * being off like others that have one stage or several and shard parameters or not. NULL: none
- * is worth it. */
+ * being half as far off as others that have one stage or several and shard parameters or not.
+ * NULL: none is worth it. */
 static struct candidate *next_candidate(struct candidates *s, struct looking *l)
 {
     struct candidate *next = NULL;
@@ -124,7 +124,7 @@ static struct candidate *next_candidate(struct candidates *s, struct looking *l)
             continue;
         double off = kind_of(s, l, c)->off;
         if (off == INFINITY)
-            off = *least_off_like(l, c);
+            off = sqrt(*least_off_like(l, c));
         if (at_least(c->step_s, off) < least_s) {
             least_s = at_least(c->step_s, off);
             next = c;
