@@ -127,26 +127,39 @@ enum hypar_status hp_machine_scaled(struct hypar_machine **out,
     return status;
 }
 
+/* A link, and what it is said to carry. */
+struct stated_link {
+    struct hypar_link link;
+    double efficiency;
+};
+
 /* The figure of a link that an option sets; NULL: none. */
-static double *link_figure(struct hypar_link *link, enum option option)
+static double *link_figure(struct stated_link *stated, enum option option)
 {
-    return option == OPTION_BANDWIDTH ? &link->bytes_per_s
-           : option == OPTION_LATENCY ? &link->latency_s
-           : option == OPTION_ENERGY  ? &link->energy_j_per_bit
-                                      : NULL;
+    return option == OPTION_BANDWIDTH         ? &stated->link.bytes_per_s
+           : option == OPTION_LINK_EFFICIENCY ? &stated->efficiency
+           : option == OPTION_LATENCY         ? &stated->link.latency_s
+           : option == OPTION_ENERGY          ? &stated->link.energy_j_per_bit
+                                              : NULL;
 }
 
-static enum hypar_status set_links(struct hypar_link *link, int n, enum option option,
+/* What links differ in by what they join, a word sets of all of them, too. */
+static bool may_differ(enum option option)
+{
+    return option == OPTION_LINK_EFFICIENCY || option == OPTION_LATENCY;
+}
+
+static enum hypar_status set_links(struct stated_link *link, int n, enum option option,
                                    double value, struct hypar_error *err)
 {
     const char *name = hp_machine_options[option].text.name;
-    struct hypar_link any; /* there may be none */
+    struct stated_link any; /* there may be none */
     if (!link_figure(&any, option))
         return hp_fail(err, HYPAR_INVALID,
-                       "%s is no figure of links one by one, expected bandwidth, latency or "
-                       "energy",
+                       "%s is no figure of links one by one, expected bandwidth, "
+                       "link-efficiency, latency or energy",
                        name);
-    for (int i = 1; i < n; i++)
+    for (int i = 1; i < n && !may_differ(option); i++)
         if (*link_figure(&link[i], option) != *link_figure(&link[0], option))
             return hp_fail(err, HYPAR_INVALID,
                            "%s: links 0 and %d differ in it, expected links that are alike, or "
@@ -158,7 +171,7 @@ static enum hypar_status set_links(struct hypar_link *link, int n, enum option o
 }
 
 static enum hypar_status set_network(struct device_run *runs, int n_runs,
-                                     struct hypar_link *link, int n_links,
+                                     struct stated_link *link, int n_links,
                                      const double value[OPTION_COUNT], struct hypar_error *err)
 {
     struct part any = { .topology = &hp_explicit };
@@ -187,22 +200,29 @@ enum hypar_status hp_network_with(struct hypar_machine **out,
     struct arena arena = { 0 };
     int n_runs = machine->n_runs, n_links = machine->n_links;
     struct device_run *runs = NEW(&arena, struct device_run, n_runs);
-    struct hypar_link *link = NEW(&arena, struct hypar_link, n_links), *to;
+    struct stated_link *link = NEW(&arena, struct stated_link, n_links);
+    struct hypar_link *to;
     memcpy(runs, machine->runs, (size_t)n_runs * sizeof *runs);
-    for (int i = 0; i < n_links; i++)
-        link[i] = hypar_machine_link(machine, i);
+    for (int i = 0; i < n_links; i++) {
+        link[i] =
+            (struct stated_link){ machine->network->links[i], machine->network->efficiency[i] };
+        link[i].link.bytes_per_s = machine->network->stated[i];
+    }
     enum hypar_status status = set_network(runs, n_runs, link, n_links, value, err);
     for (int i = 0; i < n_links && status == HYPAR_OK; i++) {
-        link[i].bytes_per_s *= links;
-        status = hp_in(err, hp_option_check(&any, OPTION_BANDWIDTH, link[i].bytes_per_s, err),
-                       "links");
+        double *bytes_per_s = &link[i].link.bytes_per_s;
+        *bytes_per_s *= links;
+        status =
+            hp_in(err, hp_option_check(&any, OPTION_BANDWIDTH, *bytes_per_s, err), "links");
     }
     *out = NULL;
     if (status == HYPAR_OK) {
         *out =
             hp_network_new(runs, n_runs, machine->n_devices, machine->n_switches, n_links, &to);
-        for (int i = 0; i < n_links; i++)
-            to[i] = link[i];
+        for (int i = 0; i < n_links; i++) {
+            to[i] = link[i].link;
+            (*out)->network->efficiency[i] = link[i].efficiency;
+        }
         status = hp_network_finish(*out, err);
     }
     if (status != HYPAR_OK) {

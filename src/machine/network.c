@@ -300,6 +300,10 @@ struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, 
     machine->network = NEW(arena, struct network, 1);
     machine->network->n_nodes = n_devices + n_switches;
     *links = machine->network->links = NEW(arena, struct hypar_link, n_links);
+    machine->network->stated = NEW(arena, double, n_links);
+    machine->network->efficiency = NEW(arena, double, n_links);
+    for (int l = 0; l < n_links; l++)
+        machine->network->efficiency[l] = 1;
     return machine;
 }
 
@@ -314,6 +318,7 @@ static void merge_links(struct hypar_machine *machine)
     struct arena scratch = { 0 };
     struct table known = { 0 };
     struct hypar_link *links = machine->network->links;
+    double *efficiency = machine->network->efficiency;
     struct pair *pair = NEW(&scratch, struct pair, machine->n_links);
     int n = 0;
     for (int l = 0; l < machine->n_links; l++) {
@@ -324,12 +329,14 @@ static void merge_links(struct hypar_machine *machine)
                                  link->latency_s + 0.0 }; /* no -0 */
         int at = direct ? hp_table_put(&known, &scratch, &pair[l], sizeof *pair, n) : n;
         if (at == n) {
+            efficiency[n] = efficiency[l];
             links[n++] = *link;
             continue;
         }
-        double sum = links[at].bytes_per_s + link->bytes_per_s;
+        double sum = links[at].bytes_per_s + link->bytes_per_s, share = link->bytes_per_s / sum;
+        efficiency[at] += (efficiency[l] - efficiency[at]) * share;
         links[at].energy_j_per_bit +=
-            (link->energy_j_per_bit - links[at].energy_j_per_bit) * (link->bytes_per_s / sum);
+            (link->energy_j_per_bit - links[at].energy_j_per_bit) * share;
         links[at].bytes_per_s = fmin(sum, hp_machine_options[OPTION_BANDWIDTH].high);
     }
     machine->n_links = n;
@@ -338,7 +345,12 @@ static void merge_links(struct hypar_machine *machine)
 
 enum hypar_status hp_network_finish(struct hypar_machine *machine, struct hypar_error *err)
 {
+    struct network *network = machine->network;
     merge_links(machine);
-    index_links(&machine->arena, machine->network, machine->n_links);
+    for (int l = 0; l < machine->n_links; l++) {
+        network->stated[l] = network->links[l].bytes_per_s;
+        network->links[l].bytes_per_s *= network->efficiency[l];
+    }
+    index_links(&machine->arena, network, machine->n_links);
     return find_routes(machine, err);
 }

@@ -21,6 +21,7 @@ struct kept_ring {
 struct network {
     int n_nodes;
     struct hypar_link *links;
+    double *stated, *efficiency; /* by link: its bandwidth, and the share that messages reach */
     int *first_out; /* node v's links out are out[first_out[v]..first_out[v+1]-1], rising */
     int *out;       /* directed links */
     int *next;      /* [destination device][node]: directed link towards it; NULL: too large */
@@ -40,12 +41,14 @@ static inline int hp_network_head(const struct network *network, int directed)
 
 extern const struct topology hp_explicit;
 
-/* A machine whose links, all valid, the caller still writes into *links. Names are copied. */
+/* A machine whose links, all valid, the caller still writes into *links, with the bandwidths
+ * that they are said to have; and into its network's efficiency[], where that is not 1. Names
+ * are copied. */
 struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, int n_devices,
                                      int n_switches, int n_links, struct hypar_link **links);
 
-/* Make parallel links between devices one, find the routes; fails where a device cannot be
- * reached. */
+/* Make parallel links between devices one, let links carry their share, find the routes; fails
+ * where a device cannot be reached. */
 enum hypar_status hp_network_finish(struct hypar_machine *machine, struct hypar_error *err);
 
 /* Release what is not in the machine's arena. */

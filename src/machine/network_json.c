@@ -1,12 +1,38 @@
 /* Reading and writing the explicit form of a machine:
- * {"format", "devices": [device with "count", ...], "switches": n, "links": [{...}, ...]} */
+ * {"format", "devices": [device with "count", ...], "switches": n, "links": [{...}, ...]},
+ * and figures of all links beside them. */
 #include "machine/network.h"
 
+#include <math.h>
 #include <string.h>
+
+/* The figures of a link. */
+static const enum option figures[] = { OPTION_BANDWIDTH, OPTION_LINK_EFFICIENCY, OPTION_LATENCY,
+                                       OPTION_ENERGY };
+enum { N_FIGURES = sizeof figures / sizeof figures[0] };
+
+/* What links have that say nothing else, as in a word: those at a device what any topology
+ * gives its links, those between switches what a cluster gives those between its nodes. */
+struct usual {
+    double at_device[N_FIGURES], between_switches[N_FIGURES]; /* NAN: must be given */
+};
+
+static struct usual usual_of(const struct part *part)
+{
+    static const enum option between[] = { OPTION_BANDWIDTH, OPTION_INTER_EFFICIENCY,
+                                           OPTION_INTER_LATENCY, OPTION_ENERGY };
+    struct usual usual;
+    for (int f = 0; f < N_FIGURES; f++) {
+        usual.at_device[f] = hp_option_default(part, figures[f]);
+        usual.between_switches[f] = hp_option_default(part, between[f]);
+    }
+    usual.at_device[0] = usual.between_switches[0] = NAN;
+    return usual;
+}
 
 /* One element of "devices": a run that begins at `first`, of *count devices. */
 static enum hypar_status read_run(struct arena *arena, const struct json *at, int first,
-                                  struct device_run *run, int64_t *count,
+                                  struct device_run *run, struct usual *usual, int64_t *count,
                                   struct hypar_error *err)
 {
     struct json member = hp_json_member(at, "count");
@@ -15,7 +41,8 @@ static enum hypar_status read_run(struct arena *arena, const struct json *at, in
     *count = 1;
     hp_part_begin(&part, &hp_explicit, arena);
     TRY(hp_part_read_device(&part, at, err));
-    part.value[OPTION_BANDWIDTH] = 1; /* links come with their own figures */
+    *usual = usual_of(&part);
+    part.value[OPTION_BANDWIDTH] = 1; /* links come with their own */
     if (hp_part_finish(&part, &why) != HYPAR_OK)
         return hp_json_fail(at, err, "%s", why.text);
     if (member.value)
@@ -35,66 +62,97 @@ static bool same_run(const struct device_run *a, const struct device_run *b)
     return source && a->assumed == b->assumed && hp_devices_equal(&a->device, &b->device);
 }
 
-/* The runs of "devices": equal devices with numbers that follow each other. */
+/* What "devices" and the members beside it say. */
+struct listed {
+    struct device_run *runs; /* equal devices with numbers that follow each other */
+    int n_runs, n_devices, n_nodes;
+    struct usual *usual;   /* by element of "devices" */
+    int *element;          /* by device */
+    double all[N_FIGURES]; /* of all links that do not say it themselves; NAN: not given */
+};
+
 static enum hypar_status read_runs(struct arena *arena, const struct json *list,
-                                   struct device_run **runs, int *n_runs, int *n_devices,
-                                   struct hypar_error *err)
+                                   struct listed *l, struct hypar_error *err)
 {
     TRY(hp_json_array(list, MACHINE_MAX_NODES, err));
     int n = hp_json_length(list);
     if (n == 0)
         return hp_json_fail(list, err, "is empty, expected at least one device");
-    *runs = NEW(arena, struct device_run, n);
-    *n_runs = *n_devices = 0;
+    l->runs = NEW(arena, struct device_run, n);
+    l->usual = NEW(arena, struct usual, n);
+    l->element = NEW(arena, int, MACHINE_MAX_NODES);
     for (int i = 0; i < n; i++) {
         struct json element = hp_json_element(list, i);
-        struct device_run *run = &(*runs)[*n_runs];
+        struct device_run *run = &l->runs[l->n_runs];
         int64_t count;
-        TRY(read_run(arena, &element, *n_devices, run, &count, err));
-        *n_devices += (int)count;
-        if (*n_devices > MACHINE_MAX_NODES)
+        if (l->n_devices == MACHINE_MAX_NODES)
             return hp_json_fail(list, err, "more than %d devices", MACHINE_MAX_NODES);
-        *n_runs += *n_runs == 0 || !same_run(run - 1, run);
+        TRY(read_run(arena, &element, l->n_devices, run, &l->usual[i], &count, err));
+        for (int64_t k = 0; k < count; k++)
+            l->element[l->n_devices++] = i;
+        l->n_runs += l->n_runs == 0 || !same_run(run - 1, run);
     }
     return HYPAR_OK;
 }
 
-static enum hypar_status read_link(struct hypar_link *link, const struct json *at, int n_nodes,
+static enum hypar_status read_figure(const struct json *at, int figure, double *value,
+                                     struct hypar_error *err)
+{
+    const struct option_row *row = &hp_machine_options[figures[figure]];
+    struct json member = hp_json_member(at, row->key);
+    if (!member.value && !isnan(*value))
+        return HYPAR_OK;
+    return hp_json_number(&member, row->low, row->high, value, err);
+}
+
+/* Those of the device at its end, of two that which is numbered first; a link between switches
+ * has those of device 0. */
+static const double *usual_figures(const struct listed *l, int from, int to)
+{
+    int device = from < to ? from : to;
+    return device < l->n_devices ? l->usual[l->element[device]].at_device
+                                 : l->usual[l->element[0]].between_switches;
+}
+
+static enum hypar_status read_link(struct hypar_link *link, double *efficiency,
+                                   const struct json *at, const struct listed *l,
                                    struct hypar_error *err)
 {
     static const char *const keys[] = {
-        "from", "to", "bytes_per_s", "latency_s", "energy_j_per_bit", NULL
+        "from", "to", "bytes_per_s", "link_efficiency", "latency_s", "energy_j_per_bit", NULL
     };
-    const struct hypar_device_type *usual = hp_device_type_find("v100");
     int64_t from, to;
     TRY(hp_json_object(at, err));
     TRY(hp_json_only(at, keys, err));
     struct json member = hp_json_member(at, "from");
-    TRY(hp_json_int(&member, 0, n_nodes - 1, &from, err));
+    TRY(hp_json_int(&member, 0, l->n_nodes - 1, &from, err));
     member = hp_json_member(at, "to");
-    TRY(hp_json_int(&member, 0, n_nodes - 1, &to, err));
+    TRY(hp_json_int(&member, 0, l->n_nodes - 1, &to, err));
     if (from == to)
         return hp_json_fail(at, err, "joins node %lld to itself", (long long)from);
-    *link = (struct hypar_link){ .from = (int)from,
-                                 .to = (int)to,
-                                 .latency_s = usual->latency_s,
-                                 .energy_j_per_bit = usual->energy_j_per_bit };
+    const double *usual = usual_figures(l, (int)from, (int)to);
+    double value[N_FIGURES];
+    for (int f = 0; f < N_FIGURES; f++) {
+        value[f] = isnan(l->all[f]) ? usual[f] : l->all[f];
+        TRY(read_figure(at, f, &value[f], err));
+    }
+    *link = (struct hypar_link){ (int)from, (int)to, value[0], value[2], value[3] };
+    *efficiency = value[1];
+    return HYPAR_OK;
+}
 
-    const struct option_row *rows = hp_machine_options;
-    const struct {
-        enum option option;
-        double *value;
-        bool optional;
-    } figures[] = {
-        { OPTION_BANDWIDTH, &link->bytes_per_s, false },
-        { OPTION_LATENCY, &link->latency_s, true },
-        { OPTION_ENERGY, &link->energy_j_per_bit, true },
-    };
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++) {
-        const struct option_row *row = &rows[figures[i].option];
-        member = hp_json_member(at, row->key);
-        if (member.value || !figures[i].optional)
-            TRY(hp_json_number(&member, row->low, row->high, figures[i].value, err));
+static enum hypar_status read_all(struct arena *arena, const struct json *at, struct listed *l,
+                                  int64_t *n_switches, struct hypar_error *err)
+{
+    struct json list = hp_json_member(at, "devices"), switches = hp_json_member(at, "switches");
+    TRY(read_runs(arena, &list, l, err));
+    if (switches.value)
+        TRY(hp_json_int(&switches, 0, MACHINE_MAX_NODES - l->n_devices, n_switches, err));
+    l->n_nodes = l->n_devices + (int)*n_switches;
+    for (int f = 0; f < N_FIGURES; f++) {
+        l->all[f] = NAN;
+        if (hp_json_member(at, hp_machine_options[figures[f]].key).value)
+            TRY(read_figure(at, f, &l->all[f], err));
     }
     return HYPAR_OK;
 }
@@ -102,25 +160,22 @@ static enum hypar_status read_link(struct hypar_link *link, const struct json *a
 static enum hypar_status read_network(struct hypar_machine **out, const struct json *at,
                                       struct arena *arena, struct hypar_error *err)
 {
-    static const char *const keys[] = { "format", "devices", "switches", "links", NULL };
-    struct device_run *runs = NULL;
+    static const char *const keys[] = { "format",    "devices",          "switches",
+                                        "links",     "bytes_per_s",      "link_efficiency",
+                                        "latency_s", "energy_j_per_bit", NULL };
+    struct listed l = { 0 };
     struct hypar_link *links;
-    int n_runs = 0, n_devices = 0;
     int64_t n_switches = 0;
     TRY(hp_json_only(at, keys, err));
-    struct json list = hp_json_member(at, "devices");
-    TRY(read_runs(arena, &list, &runs, &n_runs, &n_devices, err));
-    struct json switches = hp_json_member(at, "switches");
-    if (switches.value)
-        TRY(hp_json_int(&switches, 0, MACHINE_MAX_NODES - n_devices, &n_switches, err));
-    list = hp_json_member(at, "links");
+    TRY(read_all(arena, at, &l, &n_switches, err));
+    struct json list = hp_json_member(at, "links");
     TRY(hp_json_array(&list, NETWORK_MAX_LINKS, err));
 
     int n_links = hp_json_length(&list);
-    *out = hp_network_new(runs, n_runs, n_devices, (int)n_switches, n_links, &links);
-    for (int l = 0; l < n_links; l++) {
-        struct json element = hp_json_element(&list, l);
-        TRY(read_link(&links[l], &element, n_devices + (int)n_switches, err));
+    *out = hp_network_new(l.runs, l.n_runs, l.n_devices, (int)n_switches, n_links, &links);
+    for (int i = 0; i < n_links; i++) {
+        struct json element = hp_json_element(&list, i);
+        TRY(read_link(&links[i], &(*out)->network->efficiency[i], &element, &l, err));
     }
     struct hypar_error why;
     if (hp_network_finish(*out, &why) != HYPAR_OK)
@@ -168,11 +223,12 @@ void hp_network_write(struct json_writer *w, const struct hypar_machine *machine
     hp_json_put_int(w, "switches", machine->n_switches);
     hp_json_begin_array(w, "links", false);
     for (int l = 0; l < machine->n_links; l++) {
-        struct hypar_link link = hypar_machine_link(machine, l);
+        struct hypar_link link = machine->network->links[l];
         hp_json_begin_object(w, NULL, true);
         hp_json_put_int(w, "from", link.from);
         hp_json_put_int(w, "to", link.to);
-        hp_json_put_number(w, "bytes_per_s", link.bytes_per_s);
+        hp_json_put_number(w, "bytes_per_s", machine->network->stated[l]);
+        hp_json_put_number(w, "link_efficiency", machine->network->efficiency[l]);
         hp_json_put_number(w, "latency_s", link.latency_s);
         hp_json_put_number(w, "energy_j_per_bit", link.energy_j_per_bit);
         hp_json_end_object(w);

@@ -643,6 +643,20 @@ $ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s | grep -e '/s
 > Levels, on all machines alike: hypar 00000000111/00000000111/00000000111, dp
 > 00000000000/00000000000/00000000000.
 
+A ring of which every link is listed takes what the word's takes, and is swept likewise.
+$ (echo '{"format": "hypar-machine/1", "devices": [{"name": "a100", "count": 15}], "bytes_per_s": 25e9, "links": ['; for i in 0 1 2 3 4 5 6 7 8 9 10 11 12 13; do echo "{\"from\": $i, \"to\": $((i+1))},"; done; echo '{"from": 14, "to": 0}]}') > $TMP/ring.json
+$ for m in ring:15,device=a100 $TMP/ring.json; do hypar plan vgg16 --on $m --batch 240 --planner dp --json | grep -m 1 step_s; hypar explore vgg16 --on $m --batch 240 --planner dp --sweep link-efficiency=0.4,0.8 --sweep latency=1us,5us --json | grep -o "\"step_s\": [0-9.]*"; done
+>     "step_s": 0.17214693189,
+> "step_s": 0.1721245499
+> "step_s": 0.1721845499
+> "step_s": 0.1721244347
+> "step_s": 0.1721844347
+>     "step_s": 0.17214693189,
+> "step_s": 0.1721245499
+> "step_s": 0.1721845499
+> "step_s": 0.1721244347
+> "step_s": 0.1721844347
+
 Machines of links one by one are swept, too: figures of their devices, and how fast their links are.
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp --sweep links=0.05,1 --sweep memory=1GB,16GB
 > vgg16, batch 64: 4 machines like examples/machines/dgx1-v100.json

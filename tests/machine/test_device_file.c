@@ -97,7 +97,7 @@ static void machine_files_name_device_files(void **state)
 {
     (void)state;
     write_text(path[0], "{\"format\": \"hypar-device/1\", \"name\": \"h200\","
-                        " \"efficiency\": 0.75}");
+                        " \"efficiency\": 0.75, \"latency_s\": 7e-6}");
     write_text(path[1], "{\"format\": \"hypar-machine/1\", \"topology\": \"cluster\","
                         " \"shape\": [1, 4], \"device\": \"mine.json\"}");
     struct hypar_machine *machine = machine_of(path[1]);
@@ -110,6 +110,7 @@ static void machine_files_name_device_files(void **state)
     machine = machine_of(path[1]);
     assert_true(hypar_machine_device(machine, 0)->efficiency == 0.75);
     assert_string_equal(hypar_machine_device(machine, 0)->name, "h200");
+    assert_true(hypar_machine_link(machine, 0).latency_s == 7e-6);
     hypar_machine_free(machine);
 }
 

@@ -166,6 +166,72 @@ static void explicit_agrees_with_structured(void **state)
     }
 }
 
+/* Links that are listed with their bandwidth alone have every other figure of the word's, those
+ * between switches that of a cluster's between its nodes. */
+static void listed_links_have_figures_of_words(void **state)
+{
+    (void)state;
+    enum { MAX_TEXT = 1 << 13 };
+    static const struct {
+        const char *device, *word;
+    } cases[] = {
+        { "a100", "ring:16,bandwidth=100GB/s" },
+        { "h200", "mesh:3x4,bandwidth=100GB/s" },
+        { "k80", "full:6,bandwidth=100GB/s" },
+        { "a100", "cluster:4x4,nics=2,bandwidth=100GB/s" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char word[128], text[MAX_TEXT];
+        snprintf(word, sizeof word, "%s,device=%s", cases[i].word, cases[i].device);
+        print_message("%s\n", word);
+        struct hypar_machine *machine = machine_of(word);
+        int n = hypar_machine_link_count(machine);
+        int at = snprintf(text, MAX_TEXT,
+                          HEAD "\"devices\":[{\"name\":\"%s\",\"count\":%d}],"
+                               "\"switches\":%d,\"bytes_per_s\":100e9,\"links\":[",
+                          cases[i].device, hypar_machine_device_count(machine),
+                          hypar_machine_switch_count(machine));
+        for (int l = 0; l < n; l++) {
+            struct hypar_link link = hypar_machine_link(machine, l);
+            at += snprintf(text + at, (size_t)(MAX_TEXT - at), "%s{\"from\":%d,\"to\":%d}",
+                           l ? "," : "", link.from, link.to);
+        }
+        snprintf(text + at, (size_t)(MAX_TEXT - at), "]}");
+        struct hypar_machine *listed = machine_of_json(text);
+        assert_int_equal(hypar_machine_link_count(listed), n);
+        for (int l = 0; l < n; l++) {
+            struct hypar_link a = hypar_machine_link(machine, l),
+                              b = hypar_machine_link(listed, l);
+            assert_true(a.bytes_per_s == b.bytes_per_s && a.latency_s == b.latency_s &&
+                        a.energy_j_per_bit == b.energy_j_per_bit);
+        }
+        hypar_machine_free(listed);
+        hypar_machine_free(machine);
+    }
+}
+
+/* What a link says goes before what is said of all, and that before the device's. */
+static void figures_of_all_links_and_of_one(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of_json(
+        HEAD "\"devices\":[{\"name\":\"a100\",\"count\":3}],\"bytes_per_s\":1e9,"
+             "\"link_efficiency\":0.5,\"latency_s\":3e-6,\"links\":[{\"from\":0,\"to\":1},"
+             "{\"from\":1,\"to\":2,\"bytes_per_s\":4e9,\"link_efficiency\":1},"
+             "{\"from\":2,\"to\":1,\"bytes_per_s\":4e9,\"latency_s\":3e-6}]}");
+    struct hypar_link first = hypar_machine_link(machine, 0),
+                      second = hypar_machine_link(machine, 1);
+    assert_true(first.bytes_per_s == 0.5e9 && first.latency_s == 3e-6);
+    assert_true(second.bytes_per_s == 6e9); /* 4 and 2 together */
+    char *text = json_of(machine);
+    struct hypar_machine *again = machine_of_json(text);
+    assert_true(hypar_machine_link(again, 1).bytes_per_s == 6e9);
+    assert_non_null(strstr(text, "\"bytes_per_s\": 8000000000, \"link_efficiency\": 0.75"));
+    test_free(text);
+    hypar_machine_free(again);
+    hypar_machine_free(machine);
+}
+
 /* Too many nodes for the table of next links: routes are searched for one by one. */
 static void large_explicit_machines_work_without_a_table(void **state)
 {
@@ -364,6 +430,8 @@ int main(void)
         cmocka_unit_test(parallel_links_of_devices_are_one),
         cmocka_unit_test(explicit_machines_are_written_back),
         cmocka_unit_test(explicit_agrees_with_structured),
+        cmocka_unit_test(listed_links_have_figures_of_words),
+        cmocka_unit_test(figures_of_all_links_and_of_one),
         cmocka_unit_test(large_explicit_machines_work_without_a_table),
         cmocka_unit_test(own_devices_need_their_figures_once),
         cmocka_unit_test(the_slowest_device_is_read_back),
