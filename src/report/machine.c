@@ -4,9 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "machine/machine.h"
+#include "machine/network.h"
 #include "report/columns.h"
 #include "report/put.h"
+
+#define AS_GIVEN "* as given, not as in the table of devices\n"
 
 void hp_put_device(struct json_writer *w, const struct hypar_device *d)
 {
@@ -105,21 +107,14 @@ static const struct hypar_device_type *type_named(const char *name)
     return NULL;
 }
 
-/* Peaks that the table of devices leaves out, energies, and how near kernels and collectives
- * come. */
-static bool is_shown(enum option option, double value)
-{
-    return value > 0 && (option == OPTION_FP64 || option == OPTION_TF32 ||
-                         option == OPTION_EFFICIENCY || option >= OPTION_ADD);
-}
-
-/* What decides how long kernels and collectives of a device take, and where that comes from. */
+/* Every figure of a device that can be set, and where they come from. */
 static void figure_rows(FILE *to, struct arena *arena, const struct device_run *run)
 {
     struct columns table = { .align = "lrw" };
     const struct hypar_device *d = &run->device;
     const struct hypar_device_type *type = type_named(d->name);
     bool given = false;
+    const char *zeros = "";
     double value, usual = 0;
     hp_cell(&table, arena, "%s", d->name);
     hp_cell(&table, arena, "%s", "");
@@ -132,8 +127,10 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
         if (type)
             hypar_device_figure(&type->device, i, &usual);
         i++;
-        if (!is_shown((enum option)o, value))
+        if (value == 0) {
+            zeros = hp_arena_printf(arena, "%s%s%s", zeros, *zeros ? ", " : "", row->text.name);
             continue;
+        }
         bool differs = type && !isnan(usual) && usual != value;
         given |= differs;
         hp_cell(&table, arena, "%s%s", row->text.name,
@@ -142,8 +139,10 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
         hp_cell(&table, arena, "%s", row->text.summary);
     }
     hp_columns_print(&table, to);
+    if (*zeros)
+        hp_wrap(to, hp_arena_printf(arena, "0, without effect: %s", zeros), 0);
     if (given)
-        fputs("* as given, not as in the table of devices\n", to);
+        fputs(AS_GIVEN, to);
     if (run->assumed)
         hp_put_line(to, "~ assumed: peaks from those that were given, the rest as of %s",
                     MACHINE_ASSUMED_DEVICE);
@@ -171,43 +170,87 @@ static void all_figures(FILE *to, struct arena *arena, const struct hypar_machin
     }
 }
 
-/* The cards of a cluster: links between its nodes' switches and the one between them. */
-static void card_line(FILE *to, const struct hypar_machine *m)
+static void link_heading(struct columns *table, struct arena *arena, const char *text)
 {
-    int cards = 0, n = hypar_machine_device_count(m), nodes = hypar_machine_switch_count(m) - 1;
-    bool alike = true;
-    struct hypar_link card = { 0 };
-    for (int l = 0; l < hypar_machine_link_count(m); l++) {
-        struct hypar_link link = hypar_machine_link(m, l);
-        if (link.from < n || link.to < n)
-            continue;
-        alike = alike && (cards == 0 || link.bytes_per_s == card.bytes_per_s);
-        card = link;
-        cards++;
-    }
-    char text[32];
-    if (cards && cards % nodes == 0 && alike)
-        fprintf(to, "\nnetwork cards: %d a node, messages reach %s\n", cards / nodes,
-                hypar_format_quantity(text, card.bytes_per_s, HYPAR_UNIT_BANDWIDTH));
+    hp_cell(table, arena, "%s", text);
+    hp_cell(table, arena, "%s", "");
+    hp_cell(table, arena, "%s", "");
 }
 
-/* Of a bit on a link; of links that differ, the least and the most. */
-static void link_energy_line(FILE *to, const struct hypar_machine *m, uint64_t assumed)
+/* Every figure of a part's links that can be set. */
+static void part_link_rows(FILE *to, struct arena *arena, const struct part *part,
+                           const char *heading)
 {
-    enum { LOOKED_AT = 65536 };
-    double least = INFINITY, most = 0;
-    char a[32], b[32];
-    for (int l = 0; l < hypar_machine_link_count(m) && l < LOOKED_AT; l++) {
-        double energy_j = hypar_machine_link(m, l).energy_j_per_bit;
-        least = fmin(least, energy_j);
-        most = fmax(most, energy_j);
+    struct columns table = { .align = "lrw" };
+    struct part plain = *part; /* with the links of its device */
+    bool given = false;
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (hp_machine_options[o].scope != SCOPE_DEVICE)
+            plain.value[o] = NAN;
+    link_heading(&table, arena, heading);
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        if (row->scope == SCOPE_DEVICE || !hp_option_applies(part, (enum option)o))
+            continue;
+        double usual = hp_option_default(&plain, (enum option)o);
+        bool differs = part->known && !isnan(usual) && usual != part->value[o];
+        given |= differs;
+        hp_cell(&table, arena, "%s%s", row->text.name,
+                differs ? "*" : mark(part->assumed, (enum option)o));
+        hp_constant_cell(&table, arena, part->value[o], row->unit);
+        hp_cell(&table, arena, "%s", row->text.summary);
     }
-    if (!hypar_machine_link_count(m))
+    fputc('\n', to);
+    hp_columns_print(&table, to);
+    if (given)
+        fputs(AS_GIVEN, to);
+}
+
+/* Of links one by one: where they differ, the least and the most. */
+static void listed_link_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
+{
+    const struct network *network = m->network;
+    static const enum option figure[] = { OPTION_BANDWIDTH, OPTION_LINK_EFFICIENCY,
+                                          OPTION_LATENCY, OPTION_ENERGY };
+    struct columns table = { .align = "lrw" };
+    if (m->n_links == 0)
         return;
-    hypar_format_quantity(a, least, HYPAR_UNIT_JOULES);
-    fprintf(to, "\nenergy of a bit on a link: %s%s%s%s\n", mark(assumed, OPTION_ENERGY), a,
-            most > least ? " to " : "",
-            most > least ? hypar_format_quantity(b, most, HYPAR_UNIT_JOULES) : "");
+    link_heading(&table, arena, "links");
+    for (int f = 0; f < 4; f++) {
+        const struct option_row *row = &hp_machine_options[figure[f]];
+        double least = INFINITY, most = 0;
+        for (int l = 0; l < m->n_links; l++) {
+            double value[] = { network->stated[l], network->efficiency[l],
+                               network->links[l].latency_s,
+                               network->links[l].energy_j_per_bit };
+            least = fmin(least, value[f]);
+            most = fmax(most, value[f]);
+        }
+        char a[32], b[32];
+        bool plain = row->unit == HYPAR_UNIT_COUNT;
+        snprintf(a, sizeof a, "%.3g", least);
+        snprintf(b, sizeof b, "%.3g", most);
+        const char *low = plain ? a : hypar_format_quantity(a, least, row->unit),
+                   *high = plain ? b : hypar_format_quantity(b, most, row->unit);
+        hp_cell(&table, arena, "%s", row->text.name);
+        if (least == most)
+            hp_cell(&table, arena, "%s", low);
+        else
+            hp_cell(&table, arena, "%s to %s", low, high);
+        hp_cell(&table, arena, "%s", row->text.summary);
+    }
+    fputc('\n', to);
+    hp_columns_print(&table, to);
+}
+
+static void all_link_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
+{
+    if (m->network)
+        listed_link_rows(to, arena, m);
+    for (int p = 0; p < m->n_parts; p++)
+        part_link_rows(to, arena, &m->parts[p],
+                       m->n_parts == 1 ? "links"
+                                       : hp_arena_printf(arena, "links of part %d", p + 1));
 }
 
 /* Links one by one may be more than routes use: of several between the same two devices that
@@ -278,9 +321,7 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
         fputc('\n', to);
         level_rows(to, &arena, level, n_levels, links_assumed);
     }
-    if (strcmp(hypar_machine_topology(m), "cluster") == 0)
-        card_line(to, m);
-    link_energy_line(to, m, links_assumed);
+    all_link_rows(to, &arena, m);
     idle_links_line(to, &arena, m);
     all_figures(to, &arena, m);
     hp_arena_free(&arena);

@@ -215,29 +215,59 @@ $ hypar machines ring:1
 > devices   fp32/s  fp16/s  bf16/s  memory   bytes/s
 > 1 x v100  15.7 T   125 T  15.7 T   16 GB  900 GB/s
 >
+> links
+> bandwidth        25 GB/s  of each link and direction (htree: at the leaves)
+> link-efficiency        1  share of the bandwidth that messages reach
+> latency             1 us  of each link
+> energy              8 pJ  of each bit on each link
+>
 > v100
-> fp64              7.8 TFLOP/s  peak of 64-bit arithmetic
-> tf32             15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
-> efficiency                0.5  share of the peak that large products reach
-> add-energy             0.9 pJ  energy of a 32-bit addition
-> multiply-energy        3.7 pJ  energy of a 32-bit multiplication
-> sram-energy              5 pJ  energy of a 32-bit access to memory on the chip
-> dram-energy            125 pJ  energy of a 32-bit access to the device's memory
+> fp32              15.7 TFLOP/s  peak of 32-bit arithmetic
+> fp64               7.8 TFLOP/s  peak of 64-bit arithmetic
+> bf16              15.7 TFLOP/s  peak in bfloat16
+> fp16               125 TFLOP/s  peak of 16-bit arithmetic
+> tf32              15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency                 0.5  share of the peak that large products reach
+> memory                   16 GB  memory of a device
+> memory-bandwidth      900 GB/s  between a device and its memory
+> add-energy              0.9 pJ  energy of a 32-bit addition
+> multiply-energy         3.7 pJ  energy of a 32-bit multiplication
+> sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
+> dram-energy             125 pJ  energy of a 32-bit access to the device's memory
+> 0, without effect: reduction-length, output-length, unaligned-efficiency,
+> stream-efficiency, product-efficiency, row-efficiency, column-efficiency,
+> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> reduction-time, column-time, summed-time, vector-rate, eager-launch,
+> compiled-launch, comm-latency, copy-bandwidth
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
 $ echo '{"format": "hypar-machine/1", "topology": "ring", "shape": [2], "device": {"name": "npu", "source": "its data sheet", "fp32_op_per_s": 1e13, "memory_bytes": 16e9, "memory_bytes_per_s": 4e11, "dram_access_j": 2e-10}, "bytes_per_s": 1e10}' > $TMP/npu.json; hypar machines $TMP/npu.json | tail -n +8; hypar machines $TMP/npu.json -o - | grep source
 >
-> energy of a bit on a link: ~8 pJ
+> links
+> bandwidth         10 GB/s  of each link and direction (htree: at the leaves)
+> link-efficiency~        1  share of the bandwidth that messages reach
+> latency~             1 us  of each link
+> energy~              8 pJ  of each bit on each link
 >
 > npu
+> fp32              10 TFLOP/s  peak of 32-bit arithmetic
 > fp64~              5 TFLOP/s  peak of 64-bit arithmetic
+> bf16~             10 TFLOP/s  peak in bfloat16
+> fp16~             10 TFLOP/s  peak of 16-bit arithmetic
 > tf32~             10 TFLOP/s  peak of 32-bit arithmetic by matrix units
 > efficiency~              0.5  share of the peak that large products reach
+> memory                 16 GB  memory of a device
+> memory-bandwidth    400 GB/s  between a device and its memory
 > add-energy~           0.9 pJ  energy of a 32-bit addition
 > multiply-energy~      3.7 pJ  energy of a 32-bit multiplication
 > sram-energy~            5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy           200 pJ  energy of a 32-bit access to the device's memory
+> 0, without effect: reduction-length, output-length, unaligned-efficiency,
+> stream-efficiency, product-efficiency, row-efficiency, column-efficiency,
+> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> reduction-time, column-time, summed-time, vector-rate, eager-launch,
+> compiled-launch, comm-latency, copy-bandwidth
 > ~ assumed: peaks from those that were given, the rest as of v100
 > From: its data sheet
 >     "source": "its data sheet",
@@ -252,16 +282,34 @@ $ hypar machines cluster:1x2
 > level  ways  bandwidth  latency
 > H1        2   150 GB/s     2 us
 >
-> energy of a bit on a link: 8 pJ
+> links
+> intra              150 GB/s  cluster: of each device into its node's switch
+> inter             12.5 GB/s  cluster: of each network card of a node
+> nics                      1  cluster: network cards of a node
+> intra-efficiency          1  cluster: the same of links inside a node
+> inter-efficiency          1  cluster: the same of network cards
+> latency                1 us  of each link
+> inter-latency          2 us  cluster: of each link between nodes
+> energy                 8 pJ  of each bit on each link
 >
 > v100
-> fp64              7.8 TFLOP/s  peak of 64-bit arithmetic
-> tf32             15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
-> efficiency                0.5  share of the peak that large products reach
-> add-energy             0.9 pJ  energy of a 32-bit addition
-> multiply-energy        3.7 pJ  energy of a 32-bit multiplication
-> sram-energy              5 pJ  energy of a 32-bit access to memory on the chip
-> dram-energy            125 pJ  energy of a 32-bit access to the device's memory
+> fp32              15.7 TFLOP/s  peak of 32-bit arithmetic
+> fp64               7.8 TFLOP/s  peak of 64-bit arithmetic
+> bf16              15.7 TFLOP/s  peak in bfloat16
+> fp16               125 TFLOP/s  peak of 16-bit arithmetic
+> tf32              15.7 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency                 0.5  share of the peak that large products reach
+> memory                   16 GB  memory of a device
+> memory-bandwidth      900 GB/s  between a device and its memory
+> add-energy              0.9 pJ  energy of a 32-bit addition
+> multiply-energy         3.7 pJ  energy of a 32-bit multiplication
+> sram-energy               5 pJ  energy of a 32-bit access to memory on the chip
+> dram-energy             125 pJ  energy of a 32-bit access to the device's memory
+> 0, without effect: reduction-length, output-length, unaligned-efficiency,
+> stream-efficiency, product-efficiency, row-efficiency, column-efficiency,
+> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> reduction-time, column-time, summed-time, vector-rate, eager-launch,
+> compiled-launch, comm-latency, copy-bandwidth
 > From: NVIDIA Tesla V100 data sheet: NVLink 300 GB/s both ways; one 100 Gb/s card
 > a node as in AWS p3dn.24xlarge; energy: Horowitz ISSCC'14, O'Connor MICRO'17;
 > efficiency, latency and link energy assumed
@@ -276,7 +324,8 @@ $ hypar machines cluster:1x2,device=h200,efficiency=0.5+cluster:1x2,device=t4 | 
 > * as given, not as in the table of devices
 > From: NVIDIA H200 data sheet: fp64 tensor core, NVLink 900 GB/s both ways; a 400
 > t4
-> efficiency               0.5  share of the peak that large products reach
+> efficiency                0.5  share of the peak that large products reach
+> stream-efficiency, product-efficiency, row-efficiency, column-efficiency,
 > From: NVIDIA T4 data sheet, PCIe 3.0 x16; fp64 a 32nd of fp32 (Turing
 
 No line of a report ends in blanks, and none is longer than 96 characters.

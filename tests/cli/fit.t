@@ -34,17 +34,35 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > H1        2  31.5 GB/s  20.4 us
 > H2        2  15.8 GB/s  20.4 us
 >
-> energy of a bit on a link: 10 pJ
+> links
+> intra             15.8 GB/s  cluster: of each device into its node's switch
+> inter             6.25 GB/s  cluster: of each network card of a node
+> nics                      1  cluster: network cards of a node
+> intra-efficiency          1  cluster: the same of links inside a node
+> inter-efficiency          1  cluster: the same of network cards
+> latency             4.98 us  of each link
+> inter-latency          4 us  cluster: of each link between nodes
+> energy                10 pJ  of each bit on each link
 >
 > mine
-> fp64             254 GFLOP/s  peak of 64-bit arithmetic
-> tf32             8.1 TFLOP/s  peak of 32-bit arithmetic by matrix units
-> efficiency               0.5  share of the peak that large products reach
-> add-energy            0.9 pJ  energy of a 32-bit addition
-> multiply-energy       3.7 pJ  energy of a 32-bit multiplication
-> sram-energy             5 pJ  energy of a 32-bit access to memory on the chip
-> dram-energy           448 pJ  energy of a 32-bit access to the device's memory
-> comm-latency         10.4 us  of every comm, besides its messages
+> fp32              8.1 TFLOP/s  peak of 32-bit arithmetic
+> fp64              254 GFLOP/s  peak of 64-bit arithmetic
+> bf16              8.1 TFLOP/s  peak in bfloat16
+> fp16               65 TFLOP/s  peak of 16-bit arithmetic
+> tf32              8.1 TFLOP/s  peak of 32-bit arithmetic by matrix units
+> efficiency                0.5  share of the peak that large products reach
+> memory                  16 GB  memory of a device
+> memory-bandwidth     320 GB/s  between a device and its memory
+> add-energy             0.9 pJ  energy of a 32-bit addition
+> multiply-energy        3.7 pJ  energy of a 32-bit multiplication
+> sram-energy              5 pJ  energy of a 32-bit access to memory on the chip
+> dram-energy            448 pJ  energy of a 32-bit access to the device's memory
+> comm-latency          10.4 us  of every comm, besides its messages
+> 0, without effect: reduction-length, output-length, unaligned-efficiency,
+> stream-efficiency, product-efficiency, row-efficiency, column-efficiency,
+> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
+> reduction-time, column-time, summed-time, vector-rate, eager-launch,
+> compiled-launch, copy-bandwidth
 > From: measured: all-reduce.csv, 13 rows, median error 1.58 %; begun from t4
 $ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | grep '^H'
 > H1        2  31.5 GB/s  12.4 us
