@@ -401,6 +401,8 @@ static void the_examples_can_be_read(void **state)
     (void)state;
     static const char *const paths[] = {
         "examples/machines/dgx1-v100.json",
+        "examples/machines/dragonfly.json",
+        "examples/machines/fat-tree.json",
         "examples/machines/hypar-array.json",
         "examples/machines/mixed.json",
         "examples/machines/own-device.json",
