@@ -4,7 +4,9 @@
 #include <unistd.h>
 
 static const struct argp_option options[] = {
-    { "on", OPT_ON, "MACHINE", 0, "machine to explore: a word such as htree:16, or a file", 0 },
+    { "on", OPT_ON, "MACHINE", 0,
+      "machine to explore: a word such as htree:16, or a file; given again, others beside it",
+      0 },
     { "levels", OPT_LEVELS, "LIST", 0, "every choice of all layers at these levels: H1,H4", 0 },
     { "layers", OPT_LAYERS, "LIST", 0, "every choice of these layers at all levels: conv1,fc1",
       0 },
@@ -98,9 +100,9 @@ static enum hypar_status read_options(const struct args *args,
     if (!args->machine)
         return opt_usage(err, "explore: missing --on MACHINE; see 'hypar explore --help'");
     if (!args->levels && !args->layers && !args->devices && !args->topology &&
-        !args->bandwidth && !args->sweep.n)
+        !args->bandwidth && !args->sweep.n && !args->other_machines.n)
         return opt_usage(err, "explore: nothing to vary, expected --levels, --layers, "
-                              "--devices, --topology, --bandwidth or --sweep");
+                              "--devices, --topology, --bandwidth, --sweep or a second --on");
     return HYPAR_OK;
 }
 
@@ -161,6 +163,34 @@ static enum hypar_status report(const struct told *t, const struct args *args,
     return status;
 }
 
+/* Machines -------------------------------------------------------------------------------- */
+
+/* All that --on names, the first apart. */
+struct machines {
+    struct hypar_machine *first, *other[MAX_FIXES];
+    int n_others;
+};
+
+static enum hypar_status read_machines(const struct args *args, struct machines *machines,
+                                       struct hypar_error *err)
+{
+    const struct text_list *others = &args->other_machines;
+    enum hypar_status status = hypar_machine_read(&machines->first, args->machine, err);
+    while (status == HYPAR_OK && machines->n_others < others->n) {
+        int i = machines->n_others;
+        status = hypar_machine_read(&machines->other[i], others->text[i], err);
+        machines->n_others += status == HYPAR_OK;
+    }
+    return status;
+}
+
+static void free_machines(struct machines *machines)
+{
+    hypar_machine_free(machines->first);
+    for (int i = 0; i < machines->n_others; i++)
+        hypar_machine_free(machines->other[i]);
+}
+
 /* Choices of one batch ------------------------------------------------------------------- */
 
 static const char *option_of_simulation(const struct args *args)
@@ -186,13 +216,16 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     struct hypar_sim_options simulation;
     struct hypar_profile *profile = NULL;
     struct hypar_graph *graph = NULL;
-    struct hypar_machine *machine = NULL;
+    struct machines machines = { 0 };
     struct hypar_exploration *found = NULL;
     enum hypar_status status = read_options(args, &how, err);
     if (status == HYPAR_OK)
-        status = hypar_machine_read(&machine, args->machine, err);
+        status = read_machines(args, &machines, err);
+    how.others = (const struct hypar_machine *const *)machines.other;
+    how.other_names = args->other_machines.text;
+    how.n_others = machines.n_others;
     if (status == HYPAR_OK)
-        status = resolve_cost(args, machine, &how, err);
+        status = resolve_cost(args, machines.first, &how, err);
     if (status == HYPAR_OK && how.cost == HYPAR_COST_SIMULATED) {
         status = opt_simulation(args, &simulation, &profile, err);
         how.simulation = &simulation;
@@ -200,11 +233,11 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     if (status == HYPAR_OK)
         status = opt_import(args, &graph, err);
     if (status == HYPAR_OK) {
-        opt_note_precision(args, machine, how.precision);
+        opt_note_precision(args, machines.first, how.precision);
         how.stop = opt_stop_on_signals();
     }
     if (status == HYPAR_OK)
-        status = hypar_explore(&found, graph, machine, &how, err);
+        status = hypar_explore(&found, graph, machines.first, &how, err);
     opt_end_on_signals();
     if (status == HYPAR_OK && hypar_exploration_interrupted(found))
         opt_note_interrupted(args, "only the machines that were done by then are told");
@@ -212,7 +245,7 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
         status =
             report(&(struct told){ .choices = found, .format = opt_format(args) }, args, err);
     hypar_exploration_free(found);
-    hypar_machine_free(machine);
+    free_machines(&machines);
     hypar_graph_free(graph);
     hypar_profile_free(profile);
     return status;
@@ -318,7 +351,7 @@ static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
                                        .planners = args->planner };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile = NULL;
-    struct hypar_machine *machine = NULL;
+    struct machines machines = { 0 };
     how.search.machine = args->machine;
     how.search.memory_bytes = args->memory_bytes;
     how.search.micro_batches = args->micro_batches;
@@ -333,12 +366,15 @@ static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
     how.search.simulation = &simulation;
     how.search.profile = profile;
     if (status == HYPAR_OK)
-        status = hypar_machine_read(&machine, args->machine, err);
+        status = read_machines(args, &machines, err);
+    how.others = (const struct hypar_machine *const *)machines.other;
+    how.other_names = args->other_machines.text;
+    how.n_others = machines.n_others;
     if (status == HYPAR_OK) {
-        opt_note_precision(args, machine, how.search.precision);
-        status = search_plans(args, machine, &how, err);
+        opt_note_precision(args, machines.first, how.search.precision);
+        status = search_plans(args, machines.first, &how, err);
     }
-    hypar_machine_free(machine);
+    free_machines(&machines);
     hypar_profile_free(profile);
     return status;
 }
@@ -398,5 +434,6 @@ const struct command cmd_explore = {
            "machine, simulate it, and tell which batch on how many devices does most.",
     .options = options,
     .takes_batches = true,
+    .takes_machines = true,
     .run = run,
 };

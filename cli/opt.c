@@ -256,6 +256,8 @@ static error_t set_value(const struct value *value, char *text, struct parse *pa
     case TEXT:
     case READ:
     case WRITE:
+        if (value->key == OPT_ON && parse->command->takes_machines && *(const char **)at)
+            return add_text(value, &parse->args->other_machines, text, parse);
         *(const char **)at = text;
         return 0;
     case TEXTS:

@@ -147,7 +147,7 @@ struct args {
     struct text_list {
         int n;
         const char *text[MAX_FIXES];
-    } fix, sweep, planner_options;
+    } fix, sweep, planner_options, other_machines;
     int64_t batch, seed, check_delta, operators, proposals, stages, micro_batches, minibatches;
     int64_t replicas, tensor, pipeline, chunks, max_tensor, max_pipeline;
     int64_t steps, ranks, threads, warm_up, every, test_every;
@@ -175,6 +175,7 @@ struct command {
     bool output_is_plan;                /* -o is not for what --json reports */
     bool takes_largest;                 /* --batch max */
     bool takes_batches;                 /* --batch 64..4096, 64,96 */
+    bool takes_machines;                /* --on again: others beside the first */
     enum hypar_status (*run)(const struct args *args, struct hypar_error *err);
 };
 

@@ -18,8 +18,8 @@
 extern "C" {
 #endif
 
-/* Something that machines differ in: topology, bandwidth and other options of their words,
- * devices; in this order, the last varying fastest. */
+/* Something that machines differ in: the machine itself, topology, bandwidth and other options
+ * of their words, devices; in this order, the last varying fastest. */
 struct hypar_explore_axis {
     const char *name;
     int n_values;
@@ -36,8 +36,8 @@ struct hypar_explore_value {
 
 /* Where the time of a step comes from. */
 enum hypar_explore_cost {
-    HYPAR_COST_AUTO,   /* paper where the devices are HyPar's accelerators, or where choices of
-                          levels or layers are enumerated; else simulated */
+    HYPAR_COST_AUTO,   /* paper where the devices (of all machines) are HyPar's accelerators, or
+                          where choices of levels or layers are enumerated; else simulated */
     HYPAR_COST_PAPER,  /* array where the devices are HyPar's accelerators, else levels */
     HYPAR_COST_ARRAY,  /* HyPar's evaluation: all bytes one after another, times their hops */
     HYPAR_COST_LEVELS, /* as hypar_search() predicts: the machine's levels in turn */
@@ -57,7 +57,12 @@ struct hypar_explore_options {
     const char *const *sweeps; /* "latency=1us,2us": any option of a word that is a number;
                                   values as of bandwidths */
     int n_sweeps;
-    const char *machine;  /* what it is called in reports; NULL: by its word */
+    const char *machine; /* what it is called in reports; NULL: by its word */
+    /* Machines that are told beside it, each varied likewise, and what they are called; they
+     * must outlive the result. Then there are no `devices` and `topologies`. */
+    const struct hypar_machine *const *others;
+    const char *const *other_names;
+    int n_others;
     const char *planners; /* what is compared, the first fills in; NULL: "hypar,dp" */
     bool joint;           /* hypar and accpar with all levels at once, too */
     enum hypar_explore_cost cost;
@@ -181,6 +186,9 @@ struct hypar_sweep_options {
     const char *bandwidths;    /* ... */
     const char *const *sweeps; /* ... */
     int n_sweeps;
+    const struct hypar_machine *const *others; /* ... */
+    const char *const *other_names;
+    int n_others;
     const char *planners; /* "3d,dp": the best plan of theirs that fits; NULL: "auto" */
     /* How plans are searched for, simulated and compared (`objective`); `planner` and `model`
      * are not looked at, `machine` is what it is called in reports. `threads` are those of the

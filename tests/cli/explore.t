@@ -432,7 +432,7 @@ $ hypar explore lenet-c --levels H1
 > hypar: explore: missing --on MACHINE; see 'hypar explore --help'
 ? 2
 $ hypar explore lenet-c --on htree:16
-> hypar: explore: nothing to vary, expected --levels, --layers, --devices, --topology, --bandwidth or --sweep
+> hypar: explore: nothing to vary, expected --levels, --layers, --devices, --topology, --bandwidth, --sweep or a second --on
 ? 2
 $ hypar explore lenet-c --on htree:16 --levels H5
 > hypar: levels: 'H5' is no level of htree:16, expected H1 to H4
@@ -656,6 +656,52 @@ $ for m in ring:15,device=a100 $TMP/ring.json; do hypar plan vgg16 --on $m --bat
 > "step_s": 0.1721845499
 > "step_s": 0.1721244347
 > "step_s": 0.1721844347
+
+Several machines in one table.
+$ hypar explore vgg16 --on ring:16 --on torus:4x4 --on examples/machines/fat-tree.json --batch 256 --planner hypar,dp | sed '/^Topologies/,$d'
+> vgg16, batch 256: 3 machines like ring:16 or torus:4x4 or
+> examples/machines/fat-tree.json
+>
+> machine                         choice   step  gain speedup exchange energy
+> ring:16                         hypar  197 ms     1    15.9  2.22 GB  238 J
+> ring:16                         dp     198 ms     1    15.8  16.6 GB  242 J
+> torus:4x4                       hypar  197 ms* 1.01    15.9  2.22 GB  238 J
+> torus:4x4                       dp     198 ms     1    15.8  16.6 GB  242 J
+> examples/machines/fat-tree.json hypar  198 ms     1    15.9  2.22 GB  239 J
+> examples/machines/fat-tree.json dp     198 ms     1    15.8  16.6 GB  243 J
+>
+> Gain over data parallel, speedup over one device; *: the least time of a step.
+> Times and energy of simulated steps, as 'hypar plan' and 'hypar simulate' tell
+> them.
+$ hypar explore vgg16 --on ring:16 --on torus:4x4,bandwidth=50GB/s --on examples/machines/fat-tree.json --batch 256 --planner dp,optcnn --sweep links=0.01,1 | sed -n '1,/^Most/p'
+> vgg16, batch 256, on 6 machines like ring:16 or torus:4x4,bandwidth=50GB/s or
+> examples/machines/fat-tree.json: plans of dp or optcnn
+>
+> machine                          links    step    rate      MFU     sent  energy   memory
+>     plan
+> ring:16                           0.01  410 ms     624   23.1 %  1.81 GB   238 J  2.14 GB
+>     optcnn, by layer
+> ring:16                              1  198 ms   1.3 k   47.9 %  2.68 GB   238 J  1.22 GB
+>     optcnn, by layer
+> torus:4x4,bandwidth=50GB/s        0.01  255 ms     1 k   37.0 %  2.54 GB   238 J  1.36 GB
+>     optcnn, by layer
+> torus:4x4,bandwidth=50GB/s           1  197 ms   1.3 k*  48.1 %  2.79 GB   239 J   1.2 GB
+>     optcnn, by layer
+> examples/machines/fat-tree.json   0.01  721 ms     355   13.1 %  1.81 GB   239 J  2.14 GB
+>     optcnn, by layer
+> examples/machines/fat-tree.json      1  198 ms  1.29 k   47.7 %  16.6 GB   243 J  2.11 GB
+>     dp 16x1x1
+>
+> Most samples/s (*): 1.3 k of batch 256 on torus:4x4,bandwidth=50GB/s, links 1.
+$ hypar explore vgg16 --on ring:16 --on examples/machines/fat-tree.json --batch 256 --planner optcnn --svg $TMP/machines.svg --json | grep -o '"machine": "[^"]*"'; grep -c fat-tree.json $TMP/machines.svg
+> "machine": "ring:16"
+> "machine": "examples/machines/fat-tree.json"
+> 2
+$ hypar explore vgg16 --on ring:8 --on torus:4x4 --planner dp --devices 8,16
+> hypar: devices: 2 machines have their own, expected one machine, or figures of all (--bandwidth, --sweep)
+? 2
+$ hypar explore lenet-c --on htree:4 --on ring:4 --planner dp --json | grep -o '"cost": "[a-z]*"'
+> "cost": "simulated"
 
 Machines of links one by one are swept, too: figures of their devices, and how fast their links are.
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp --sweep links=0.05,1 --sweep memory=1GB,16GB

@@ -400,12 +400,9 @@ static void the_examples_can_be_read(void **state)
 {
     (void)state;
     static const char *const paths[] = {
-        "examples/machines/dgx1-v100.json",
-        "examples/machines/dragonfly.json",
-        "examples/machines/fat-tree.json",
-        "examples/machines/hypar-array.json",
-        "examples/machines/mixed.json",
-        "examples/machines/own-device.json",
+        "examples/machines/dgx1-v100.json", "examples/machines/dragonfly.json",
+        "examples/machines/fat-tree.json",  "examples/machines/hypar-array.json",
+        "examples/machines/mixed.json",     "examples/machines/own-device.json",
     };
     for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
         struct hypar_machine *machine = machine_of(paths[i]);

@@ -287,13 +287,20 @@ static enum hypar_status explore_site(struct hypar_exploration *e, struct site *
     return HYPAR_OK;
 }
 
+static bool has_array_devices(const struct hypar_machine *machine)
+{
+    return strcmp(hypar_machine_device(machine, 0)->name, "eyeriss-hmc") == 0;
+}
+
 /* HyPar's own accelerators are timed as HyPar did. On others the few choices of planners are
  * simulated, as the paper's model may rank them the other way round; enumerations, of up to a
  * million, are not. */
 enum hypar_explore_cost hypar_explore_cost(const struct hypar_explore_options *options,
                                            const struct hypar_machine *machine)
 {
-    bool own = strcmp(hypar_machine_device(machine, 0)->name, "eyeriss-hmc") == 0;
+    bool own = has_array_devices(machine);
+    for (int i = 0; i < options->n_others; i++)
+        own = own && has_array_devices(options->others[i]);
     bool enumerated = options->levels || options->layers;
     if (options->cost == HYPAR_COST_AUTO && !own && !enumerated)
         return HYPAR_COST_SIMULATED;
@@ -315,8 +322,9 @@ static enum hypar_status make_sites(struct hypar_exploration *e,
                                     struct hypar_error *err)
 {
     const struct hypar_explore_options *o = &e->options;
-    struct machine_lists lists = { o->machine,    o->devices, o->topologies,
-                                   o->bandwidths, o->sweeps,  o->n_sweeps };
+    struct machine_lists lists = { o->machine,    o->devices,     o->topologies,
+                                   o->bandwidths, o->sweeps,      o->n_sweeps,
+                                   o->others,     o->other_names, o->n_others };
     TRY(hp_explore_machines(&e->arena, machine, &lists, &e->machines, err));
     e->n_sites = e->machines.n;
     e->site = NEW(&e->arena, struct site, e->n_sites);

@@ -99,6 +99,9 @@ struct machine_lists {
     const char *devices, *topologies, *bandwidths;
     const char *const *sweeps; /* "latency=1us,2us" */
     int n_sweeps;
+    const struct hypar_machine *const *others; /* as in struct hypar_explore_options */
+    const char *const *other_names;
+    int n_others;
 };
 
 /* `machine` with all values of the lists, or as it is; to be released, also where that fails.

@@ -7,7 +7,7 @@
 #include "search/explore/explore.h"
 
 /* One thing that varies, and its values. */
-enum kind { VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_LINKS, VARIES_OPTION };
+enum kind { VARIES_MACHINE, VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_LINKS, VARIES_OPTION };
 
 struct list {
     enum kind kind;
@@ -20,8 +20,9 @@ struct list {
 /* All that varies; the last varies fastest. */
 struct variation {
     struct arena *arena;
-    const struct hypar_machine *machine;
-    const char *name; /* of it */
+    const struct hypar_machine **machine; /* one, or by the values of VARIES_MACHINE */
+    const char **name;                    /* of them */
+    int n_machines;
     int n_lists, capacity;
     struct list *list;
 };
@@ -77,6 +78,23 @@ static struct list *add_list(struct variation *v, enum kind kind, enum option op
     *list = (struct list){ .kind = kind, .option = option, .n = n, .capacity = n };
     list->value = NEW(v->arena, struct hypar_explore_value, n);
     return list;
+}
+
+/* Several machines have shapes of their own. */
+static enum hypar_status list_machines(struct variation *v, const struct machine_lists *lists,
+                                       struct hypar_error *err)
+{
+    if (v->n_machines == 1)
+        return HYPAR_OK;
+    if (lists->devices || lists->topologies)
+        return hp_fail(err, HYPAR_USAGE,
+                       "%s: %d machines have their own, expected one machine, or figures of "
+                       "all (--bandwidth, --sweep)",
+                       lists->devices ? "devices" : "topologies", v->n_machines);
+    struct list *list = add_list(v, VARIES_MACHINE, OPTION_COUNT, v->n_machines);
+    for (int i = 0; i < v->n_machines; i++)
+        list->value[i] = (struct hypar_explore_value){ v->name[i], i };
+    return HYPAR_OK;
 }
 
 static enum hypar_status read_topologies(struct variation *v, const char *text,
@@ -227,6 +245,7 @@ static enum hypar_status read_sizes(struct variation *v, const char *text,
 static enum hypar_status read_lists(struct variation *v, const struct machine_lists *lists,
                                     struct hypar_error *err)
 {
+    TRY(list_machines(v, lists, err));
     TRY(read_topologies(v, lists->topologies, err));
     TRY(read_values(v, "bandwidths", VARIES_OPTION, OPTION_BANDWIDTH, lists->bandwidths, err));
     for (int i = 0; i < lists->n_sweeps; i++)
@@ -235,9 +254,10 @@ static enum hypar_status read_lists(struct variation *v, const struct machine_li
 }
 
 /* Can the machine be varied so? */
-static enum hypar_status check_machine(const struct variation *v, struct hypar_error *err)
+static enum hypar_status check_machine(const struct variation *v,
+                                       const struct hypar_machine *machine,
+                                       struct hypar_error *err)
 {
-    const struct hypar_machine *machine = v->machine;
     if (machine->n_parts > 0 && !machine->topology->default_device)
         return hp_fail(err, HYPAR_INVALID,
                        "%s is this computer's own, expected a topology such as torus:4x4",
@@ -385,8 +405,15 @@ static double links_of(const struct variation *v, const int *at)
     return times;
 }
 
+/* Which machine it is that varies. */
+static int machine_of(const struct variation *v, const int *at)
+{
+    return v->n_machines > 1 ? at[0] : 0;
+}
+
 /* Devices and links one by one, with other figures. */
-static enum hypar_status change_network(const struct variation *v, const int *at,
+static enum hypar_status change_network(const struct variation *v,
+                                        const struct hypar_machine *machine, const int *at,
                                         struct hypar_machine **out, struct hypar_error *err)
 {
     double value[OPTION_COUNT];
@@ -395,7 +422,7 @@ static enum hypar_status change_network(const struct variation *v, const int *at
     for (int l = 0; l < v->n_lists; l++)
         if (v->list[l].kind == VARIES_OPTION)
             value[v->list[l].option] = v->list[l].value[at[l]].number;
-    return hp_in(err, hp_network_with(out, v->machine, value, links_of(v, at), err), "sweep");
+    return hp_in(err, hp_network_with(out, machine, value, links_of(v, at), err), "sweep");
 }
 
 /* Topology and size first, as figures depend on them. */
@@ -450,9 +477,11 @@ static void add_axes(const struct variation *v, struct explored_machines *all)
             all->axis[l].name = "links";
             all->axis[l].unit = HYPAR_UNIT_COUNT;
         } else {
-            all->axis[l].name = list->kind == VARIES_TOPOLOGY ? "topology" : "devices";
+            all->axis[l].name = list->kind == VARIES_MACHINE    ? "machine"
+                                : list->kind == VARIES_TOPOLOGY ? "topology"
+                                                                : "devices";
             all->axis[l].shapes = true;
-            all->axis[l].words = list->kind == VARIES_TOPOLOGY;
+            all->axis[l].words = list->kind != VARIES_DEVICES;
         }
     }
 }
@@ -462,21 +491,25 @@ static enum hypar_status make_machine(const struct variation *v, int i,
 {
     int *at = NEW(v->arena, int, v->n_lists);
     struct hypar_explore_value *value = NEW(v->arena, struct hypar_explore_value, v->n_lists);
-    struct part *parts = NEW(v->arena, struct part, v->machine->n_parts);
     find_values(v, i, at);
-    for (int p = 0; p < v->machine->n_parts; p++) {
-        parts[p] = v->machine->parts[p];
+    const struct hypar_machine *machine = v->machine[machine_of(v, at)];
+    const char *name = v->name[machine_of(v, at)];
+    struct part *parts = NEW(v->arena, struct part, machine->n_parts);
+    for (int p = 0; p < machine->n_parts; p++) {
+        parts[p] = machine->parts[p];
         TRY(change(v, at, &parts[p], err));
     }
     for (int l = 0; l < v->n_lists; l++)
         value[l] = v->list[l].value[at[l]];
-    TRY(v->machine->n_parts ? hp_machine_from_parts(&out->own, parts, v->machine->n_parts, err)
-                            : change_network(v, at, &out->own, err));
+    TRY(machine->n_parts ? hp_machine_from_parts(&out->own, parts, machine->n_parts, err)
+                         : change_network(v, machine, at, &out->own, err));
     out->machine = out->own;
     out->shape = shape_text(v->arena, out->own);
-    out->word = out->shape ? hp_machine_full_word(v->arena, out->own) : v->name;
+    out->word = out->shape ? hp_machine_full_word(v->arena, out->own) : name;
     if (!out->word) /* it would be too long */
         out->word = out->shape;
+    if (v->n_machines > 1)
+        out->shape = name; /* shapes may be the same */
     out->value = value;
     return HYPAR_OK;
 }
@@ -497,19 +530,36 @@ static enum hypar_status vary(const struct variation *v, struct explored_machine
     return HYPAR_OK;
 }
 
+/* Together they are called "ring:16 or torus:4x4". */
+static void add_machine(struct variation *v, struct explored_machines *all, int others,
+                        const struct hypar_machine *machine, const char *name)
+{
+    if (!v->n_machines) {
+        v->machine = NEW(v->arena, const struct hypar_machine *, others + 1);
+        v->name = NEW(v->arena, const char *, others + 1);
+    }
+    name = name ? name : hypar_machine_word(machine);
+    name = hp_arena_strdup(v->arena, name ? name : "the machine");
+    all->name = *all->name ? hp_arena_printf(v->arena, "%s or %s", all->name, name) : name;
+    v->machine[v->n_machines] = machine;
+    v->name[v->n_machines++] = name;
+}
+
 enum hypar_status hp_explore_machines(struct arena *arena, const struct hypar_machine *machine,
                                       const struct machine_lists *lists,
                                       struct explored_machines *all, struct hypar_error *err)
 {
-    struct variation v = { .arena = arena, .machine = machine };
-    const char *name = lists->machine ? lists->machine : hypar_machine_word(machine);
-    *all = (struct explored_machines){ .name = hp_arena_strdup(arena,
-                                                               name ? name : "the machine") };
-    v.name = all->name;
+    struct variation v = { .arena = arena };
+    *all = (struct explored_machines){ .name = "" };
+    add_machine(&v, all, lists->n_others, machine, lists->machine);
+    for (int i = 0; i < lists->n_others; i++)
+        add_machine(&v, all, lists->n_others, lists->others[i],
+                    lists->other_names ? lists->other_names[i] : NULL);
     TRY(read_lists(&v, lists, err));
     add_axes(&v, all);
     if (v.n_lists) {
-        TRY(check_machine(&v, err));
+        for (int i = 0; i < v.n_machines; i++)
+            TRY(check_machine(&v, v.machine[i], err));
         return vary(&v, all, err);
     }
     all->at = NEW(arena, struct explored_machine, 1);

@@ -303,8 +303,9 @@ static enum hypar_status sweep(struct hypar_sweep *s, const struct hypar_machine
                                const struct hypar_batches *batches, struct hypar_error *err)
 {
     const struct hypar_sweep_options *o = &s->options;
-    struct machine_lists lists = { o->search.machine, o->devices, o->topologies,
-                                   o->bandwidths,     o->sweeps,  o->n_sweeps };
+    struct machine_lists lists = { o->search.machine, o->devices,     o->topologies,
+                                   o->bandwidths,     o->sweeps,      o->n_sweeps,
+                                   o->others,         o->other_names, o->n_others };
     TRY(read_planners(s, err));
     TRY(hp_explore_machines(&s->arena, machine, &lists, &s->machines, err));
     TRY(read_graphs(s, batches, err));
