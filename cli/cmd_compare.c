@@ -27,6 +27,8 @@ static const struct argp_option options[] = {
     OPT_NUMBERS_ROWS,
     OPT_RECOMPUTE_ROW,
     OPT_DROPOUT_MASKS_ROW,
+    OPT_SHARD_ROW,
+    OPT_SHARD_OVER_ROW,
     { "seed", OPT_SEED, "N", 0, "of planners that draw random numbers (0)", 0 },
     { "budget", OPT_BUDGET, "TIME", 0,
       "flexflow, auto, own planners that take it: search no longer than that, as 30s or 2m",
@@ -478,6 +480,7 @@ static enum hypar_status check_for_plans(const struct args *args, struct hypar_e
                              : args->precision           ? "precision"
                              : args->optimizer           ? "optimizer"
                              : args->recompute           ? "recompute"
+                             : args->shard               ? "shard"
                              : args->dropout_masks       ? "dropout-masks"
                              : args->gradient_precision  ? "gradient-precision"
                              : args->framework_bytes > 0 ? "framework-memory"

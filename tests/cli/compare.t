@@ -324,3 +324,11 @@ $ hypar compare vgg16 --on cluster:4x4,inter=1.25GB/s --planner dp,pipedream --b
 A plan that does not fit is left out for that, whether or not its updates are delayed.
 $ hypar compare vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --batch 512 --planner dp,pipedream | sed -n '/^The fastest/,/peak/p'
 > The fastest that fits is dp: 795 ms a step, 644 samples/s, 23.8 % of peak.
+
+What replicas divide among them is an option of all planners, as in a search; a plan says it itself.
+$ hypar compare gpt2 --on full:4 --planner dp,hypar --shard parameters | sed -n '4,5s/ J.*/ J/p'
+> dp       951 ms*   1.00 x*  4.47 GB*  8.44 GB*   289 J
+> hypar    951 ms*   1.00 x*  4.47 GB*  8.44 GB*   289 J
+$ hypar compare examples/plans/pipeline.json --shard optimizer
+> hypar: compare: --shard needs a model; 'examples/plans/pipeline.json' is a plan, which says it
+? 2
