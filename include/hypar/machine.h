@@ -56,6 +56,7 @@ struct hypar_device {
     int64_t memory_bytes;
     double memory_bytes_per_s;
     double add_j, multiply_j, sram_access_j, dram_access_j;
+    double idle_w; /* taken all the time, computing or waiting; 0: not counted */
     struct hypar_kernel_figures kernels;
 };
 

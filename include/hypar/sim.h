@@ -71,6 +71,7 @@ HYPAR_API void hypar_sim_hidden_moves(const struct hypar_sim *sim,
 /* Joules of a step, by what spends them. */
 struct hypar_energy {
     double arithmetic_j, sram_j, dram_j, link_j;
+    double idle_j; /* the idle power of all devices, over the step */
 };
 HYPAR_API double hypar_energy_total_j(const struct hypar_energy *energy);
 

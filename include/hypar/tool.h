@@ -74,6 +74,7 @@ enum hypar_unit {
     HYPAR_UNIT_RATE,      /* operations per second: G, T, GFLOP/s, TFLOP/s, GOPS ... */
     HYPAR_UNIT_JOULES,    /* J mJ uJ nJ pJ */
     HYPAR_UNIT_DURATION,  /* s ms, and m min h: of what people wait for */
+    HYPAR_UNIT_WATTS,     /* W mW kW */
 };
 
 /* Parse the whole of `text`; false unless it is a finite, non-negative number of that unit. */

@@ -46,6 +46,7 @@ static const struct dimension {
                                  { "flop/s", 1, 1 }, { "OP/s", 1, 1 }, { "OPS", 1, 1 },
                                  { "op/s", 1, 1 }, { "", 1, 1 } } },
     [HYPAR_UNIT_JOULES]    = { "an energy such as 3.7pJ or 1mJ", true,  true,  { { "J", 1, 1 } } },
+    [HYPAR_UNIT_WATTS]     = { "a power such as 75W", true,  true,  { { "W", 1, 1 } } },
 };
 /* clang-format on */
 

@@ -8,7 +8,7 @@
 
 static bool is_constant(const struct option_row *row)
 {
-    return !row->whole && row->unit != HYPAR_UNIT_JOULES &&
+    return !row->whole && row->unit != HYPAR_UNIT_JOULES && row->unit != HYPAR_UNIT_WATTS &&
            (row->low <= 0 || row->unit == HYPAR_UNIT_COUNT);
 }
 

@@ -222,7 +222,7 @@ bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b
            a->efficiency == b->efficiency && a->memory_bytes == b->memory_bytes &&
            a->memory_bytes_per_s == b->memory_bytes_per_s && a->add_j == b->add_j &&
            a->multiply_j == b->multiply_j && a->sram_access_j == b->sram_access_j &&
-           a->dram_access_j == b->dram_access_j &&
+           a->dram_access_j == b->dram_access_j && a->idle_w == b->idle_w &&
            memcmp(&a->kernels, &b->kernels, sizeof a->kernels) == 0;
 }
 
@@ -282,4 +282,14 @@ int hp_prime_factors(int n, int *factors)
     if (n > 1)
         factors[count++] = n;
     return count;
+}
+
+double hp_idle_w(const struct hypar_machine *machine)
+{
+    double sum = 0;
+    for (int r = 0; r < machine->n_runs; r++) {
+        int next = r + 1 < machine->n_runs ? machine->runs[r + 1].first : machine->n_devices;
+        sum += (next - machine->runs[r].first) * machine->runs[r].device.idle_w;
+    }
+    return sum;
 }

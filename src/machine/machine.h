@@ -35,6 +35,7 @@ enum option {
     OPTION_MULTIPLY,
     OPTION_SRAM,
     OPTION_DRAM,
+    OPTION_IDLE,
     OPTION_REDUCTION_LENGTH,
     OPTION_OUTPUT_LENGTH,
     OPTION_UNALIGNED,
@@ -183,6 +184,7 @@ bool hp_machine_may_be_path(const char *word);
 enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
                                         int n_parts, struct hypar_error *err);
 bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b);
+double hp_idle_w(const struct hypar_machine *machine); /* of all devices */
 struct hypar_machine *hp_machine_new(const struct topology *topology);
 /* The same machine with other figures: of each part whose device is called `device`, options
  * that apply have the values that are not NAN. HYPAR_UNSUPPORTED for explicit nodes and links.

@@ -30,6 +30,8 @@ const struct option_row hp_machine_options[OPTION_COUNT] = {
         "sram_access_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
     [OPTION_DRAM] = { { "dram-energy", "640pJ", "energy of a 32-bit access to the device's memory" },
         "dram_access_j", HYPAR_UNIT_JOULES, SCOPE_DEVICE, 0, 1, false },
+    [OPTION_IDLE] = { { "idle-power", "75W", "that a device takes all the time, computing or waiting, besides (0: not counted)" },
+        "idle_w", HYPAR_UNIT_WATTS, SCOPE_DEVICE, 0, 1e9, false },
     [OPTION_REDUCTION_LENGTH] = { { "reduction-length", "100", "of products: summed over so many, they run at half that share" },
         "reduction_length", HYPAR_UNIT_COUNT, SCOPE_DEVICE, 0, 1e9, false },
     [OPTION_OUTPUT_LENGTH] = { { "output-length", "50", "likewise for results of so many rows or columns" },
@@ -152,6 +154,8 @@ static double *device_figure(struct hypar_device *device, enum option option)
         return &device->sram_access_j;
     case OPTION_DRAM:
         return &device->dram_access_j;
+    case OPTION_IDLE:
+        return &device->idle_w;
     case OPTION_REDUCTION_LENGTH:
         return &kernels->reduction_length;
     case OPTION_OUTPUT_LENGTH:

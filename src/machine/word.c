@@ -196,6 +196,7 @@ static const char *quantity_text(struct arena *arena, double value, enum hypar_u
         [HYPAR_UNIT_COUNT] = "",      [HYPAR_UNIT_BYTES] = "B",
         [HYPAR_UNIT_SECONDS] = "s",   [HYPAR_UNIT_BANDWIDTH] = "B/s",
         [HYPAR_UNIT_RATE] = "FLOP/s", [HYPAR_UNIT_JOULES] = "J",
+        [HYPAR_UNIT_WATTS] = "W",
     };
     char number[NUMBER_TEXT_BYTES];
     const char *best = hp_arena_strdup(arena, hp_number_text(number, value));

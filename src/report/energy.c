@@ -11,6 +11,7 @@ static const struct {
     { "sram_j", offsetof(struct hypar_energy, sram_j) },
     { "dram_j", offsetof(struct hypar_energy, dram_j) },
     { "link_j", offsetof(struct hypar_energy, link_j) },
+    { "idle_j", offsetof(struct hypar_energy, idle_j) },
 };
 
 enum { N_PARTS = sizeof parts / sizeof parts[0] };

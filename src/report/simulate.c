@@ -427,7 +427,7 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
 static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                    const struct hypar_sim_summary *s, const struct hypar_plan *plan)
 {
-    char a[32], b[32], c[32], d[32], e[32];
+    char a[32], b[32], c[32], d[32], e[32], f[32];
     enum { INDENT = 10 };
     fputs("\nSent      ", to);
     hp_wrap(to,
@@ -441,12 +441,16 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     fputs("Energy    ", to);
     hp_wrap(to,
             hp_arena_printf(
-                arena, "%s: arithmetic %s, SRAM %s, DRAM %s, links %s",
+                arena, "%s: arithmetic %s, SRAM %s, DRAM %s, links %s%s%s",
                 hypar_format_quantity(a, hypar_energy_total_j(&s->energy), HYPAR_UNIT_JOULES),
                 hypar_format_quantity(b, s->energy.arithmetic_j, HYPAR_UNIT_JOULES),
                 hypar_format_quantity(c, s->energy.sram_j, HYPAR_UNIT_JOULES),
                 hypar_format_quantity(d, s->energy.dram_j, HYPAR_UNIT_JOULES),
-                hypar_format_quantity(e, s->energy.link_j, HYPAR_UNIT_JOULES)),
+                hypar_format_quantity(e, s->energy.link_j, HYPAR_UNIT_JOULES),
+                s->energy.idle_j > 0 ? ", idle power " : "",
+                s->energy.idle_j > 0
+                    ? hypar_format_quantity(f, s->energy.idle_j, HYPAR_UNIT_JOULES)
+                    : ""),
             INDENT);
     if (s->kernels > 0)
         fprintf(to, "Kernels   %s\n", hp_kernels_text(arena, s));

@@ -169,7 +169,8 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
                                      (work->peak_op_per_s * out->step_s)
                                : 0;
     out->comm_bytes = 2 * bytes * partition->total_elements;
-    out->energy_j = energy(problem, work, p, partition);
+    out->energy_j =
+        energy(problem, work, p, partition) + hp_idle_w(problem->machine) * out->step_s;
 }
 
 /* The busiest device --------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/stop.h"
+#include "machine/machine.h"
 #include "search/fit.h"
 #include "sim/sim.h"
 #include "sim/subset.h"
@@ -205,6 +206,7 @@ static enum hypar_status simulate_lowered(struct reducing *r, const struct probl
     r->out->totals = hp_step_totals(r->timing, NULL);
     hp_count_kernels(r->timing, &launch_s);
     r->out->step_s = fmax(r->out->step_s, launch_s);
+    r->out->totals.energy.idle_j = hp_idle_w(r->plan->machine) * r->out->step_s;
     return HYPAR_OK;
 }
 

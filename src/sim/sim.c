@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "machine/machine.h"
 #include "sim/step_totals.h"
 #include "sim/tally.h"
 
@@ -280,6 +281,7 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     sim->summary.comm_bytes = totals.comm_bytes;
     sim->summary.link_bytes = totals.link_bytes;
     sim->summary.energy = totals.energy;
+    sim->summary.energy.idle_j = hp_idle_w(sim->program->plan->machine) * sim->summary.step_s;
     hp_arena_free(&c.arena);
     return hp_check_length(length, err);
 }
@@ -357,7 +359,7 @@ void hypar_sim_free(struct hypar_sim *sim)
 
 double hypar_energy_total_j(const struct hypar_energy *e)
 {
-    return e->arithmetic_j + e->sram_j + e->dram_j + e->link_j;
+    return e->arithmetic_j + e->sram_j + e->dram_j + e->link_j + e->idle_j;
 }
 
 struct hypar_sim_summary hypar_sim_summary(const struct hypar_sim *sim)

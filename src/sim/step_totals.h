@@ -7,7 +7,7 @@
 
 struct step_totals {
     double comm_bytes, link_bytes; /* as in struct hypar_sim_summary */
-    struct hypar_energy energy;
+    struct hypar_energy energy;    /* but for idle power, which depends on the step */
 };
 
 /* Adds what each directed link carries to link[].bytes, unless `link` is NULL. */

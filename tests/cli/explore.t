@@ -148,12 +148,12 @@ $ hypar explore mlp:64-32-10 --on htree:2 --levels H1 --json
 > }
 $ hypar explore lenet-c --on htree:4 --levels H1,H2 --csv $TMP/points.csv --svg $TMP/points.svg -o $TMP/out
 $ head -n 6 $TMP/points.csv
-> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j
-> "htree:4",4,best,0000/0011,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,
-> "htree:4",4,hypar,0011/0000,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,
-> "htree:4",4,dp,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,
-> "htree:4",4,0,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,
-> "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,1,array,,,,
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,idle_j
+> "htree:4",4,best,0000/0011,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,,
+> "htree:4",4,hypar,0011/0000,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,,
+> "htree:4",4,dp,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,,
+> "htree:4",4,0,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,,
+> "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,1,array,,,,,
 $ wc -l < $TMP/points.csv
 > 260
 $ grep -c '<rect' $TMP/points.svg
@@ -178,11 +178,11 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 > them.
 > Levels of the choices: --json, --csv.
 $ cut -d, -f1-3,15- $TMP/own.csv
-> machine,devices,choice,arithmetic_j,sram_j,dram_j,link_j,bandwidth
-> "torus:4x4,device=npu.json",16,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.026229735423999975,12500000000
-> "torus:4x4,device=npu.json",16,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.045686972416,12500000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.030015881215999973,50000000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.04809030860800001,50000000000
+> machine,devices,choice,arithmetic_j,sram_j,dram_j,link_j,idle_j,bandwidth
+> "torus:4x4,device=npu.json",16,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.026229735423999975,0,12500000000
+> "torus:4x4,device=npu.json",16,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.045686972416,0,12500000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.030015881215999973,0,50000000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.04809030860800001,0,50000000000
 $ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep '^hypar'
 > hypar   2.34 ms  1.23     7.27    326 MB  1.92 J
 $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
@@ -228,8 +228,8 @@ $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-ene
 >     1us       640pJ dp     15.9 us*    1    1.12  1.48 MB 3.81 mJ 00000/00000
 >   100us       160pJ dp      220 us     1  0.0815  1.48 MB 1.59 mJ 00000/00000
 >   100us       640pJ dp      220 us     1  0.0815  1.48 MB 3.83 mJ 00000/00000
-> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,latency,dram-energy
-> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,0.00016999967840000007,0.0005470431599999995,0.0007474976000000003,0.00010179993599999998,1e-06,1.6e-10
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,idle_j,latency,dram-energy
+> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,0.00016999967840000007,0.0005470431599999995,0.0007474976000000003,0.00010179993599999998,0,1e-06,1.6e-10
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
 > lenet5, on torus:2x2: plans of dp or 1f1b
 >
@@ -500,9 +500,9 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner
 > Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
 > which has 16 GB. Plans: data x tensor x pipeline / micro-batches.
 $ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
-> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,recomputed,sharded
-> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924,13.642135554224016,44.47527600504003,1.6220083615948797,0.14167812607999988,0,none
-> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646,27.282998219043236,88.94640128376003,2.966331396403206,0.14167812607999988,0,none
+> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded
+> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924,13.642135554224016,44.47527600504003,1.6220083615948797,0.14167812607999988,0,0,none
+> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646,27.282998219043236,88.94640128376003,2.966331396403206,0.14167812607999988,0,0,none
 > 16
 > 5
 $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp --json
@@ -510,8 +510,8 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp 
 >   "model": "vgg16",
 >   "planners": "dp",
 >   "points": [
->     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "recomputed": 0, "sharded": "none", "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "comm_bytes": 7748022520, "energy_j": 61.79015922445059, "energy": {"arithmetic_j": 13.645954222438405, "sram_j": 44.48772818400002, "dram_j": 2.6633311872921683, "link_j": 0.9931456307199995, "total_j": 61.79015922445059}, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
->     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "recomputed": 0, "sharded": "none", "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "comm_bytes": 7748022520, "energy_j": 3807.537750860336, "energy": {"arithmetic_j": 873.0203021060497, "sram_j": 2846.1686207433504, "dram_j": 87.35568238021594, "link_j": 0.9931456307199995, "total_j": 3807.537750860336}, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 64, "verdict": "fits", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "recomputed": 0, "sharded": "none", "simulated": true, "step_s": 0.100821389052, "samples_per_s": 634.7859378032485, "samples_per_s_per_device": 79.34824222540607, "mfu": 0.46912290976601917, "comm_bytes": 7748022520, "energy_j": 61.79015922445059, "energy": {"arithmetic_j": 13.645954222438405, "sram_j": 44.48772818400002, "dram_j": 2.6633311872921683, "link_j": 0.9931456307199995, "idle_j": 0, "total_j": 61.79015922445059}, "memory_bytes": 1606211908, "limit_bytes": 16000000000, "best": true},
+>     {"machine": "cluster:1x8", "devices": 8, "batch": 4096, "verdict": "too large", "planner": "dp", "data": 8, "tensor": 1, "pipeline": 1, "micro_batches": 1, "recomputed": 0, "sharded": "none", "simulated": true, "step_s": 6.278557149033, "samples_per_s": 652.3791856590572, "samples_per_s_per_device": 81.54739820738214, "mfu": 0.4821247661948392, "comm_bytes": 7748022520, "energy_j": 3807.537750860336, "energy": {"arithmetic_j": 873.0203021060497, "sram_j": 2846.1686207433504, "dram_j": 87.35568238021594, "link_j": 0.9931456307199995, "idle_j": 0, "total_j": 3807.537750860336}, "memory_bytes": 33065359684, "limit_bytes": 16000000000, "best": false}
 >   ]
 > }
 $ hypar explore gpt2 --on full:8 --batch 64 --devices 4,8 --planner 3d --precision bf16 --shard optimizer --recompute full
@@ -605,8 +605,8 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective 
 > the step of a part of the devices, extrapolated; sent and energy are of all
 > devices.
 $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
-> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,recomputed,sharded
-> 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404,0,optimizer
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded
+> 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404,0,0,optimizer
 
 Where a plan is too large even for that they are not known: nothing is the best.
 $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
@@ -616,8 +616,8 @@ $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --plann
 > The best is not known: all plans are too large to be simulated, even in part
 > closed form; sent and energy with it, in closed form (-: there is none).
 $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
-> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,recomputed,sharded
-> 0,,,,,,,0,optimizer
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded
+> 0,,,,,,,,0,optimizer
 
 Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
 $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'
@@ -656,6 +656,15 @@ $ for m in ring:15,device=a100 $TMP/ring.json; do hypar plan vgg16 --on $m --bat
 > "step_s": 0.1721845499
 > "step_s": 0.1721244347
 > "step_s": 0.1721844347
+
+Idle power counts once, by whatever planner and model of cost: 4 devices of 100 W for the step.
+$ for o in '--planner dp' '--planner auto' '--planner 3d' '--planner optcnn' '--planner pipedream' '--planner dp --cost paper'; do for w in 0 100; do hypar explore vgg16 --on full:4,idle-power=${w}W --batch 64 $o --sweep latency=1us --json | tr -d ' ,' | grep -e '"step_s"' -e '"energy_j"' | tr '{' '\n' | grep -o '"\(step_s\|energy_j\)":[0-9.e-]*' | sed 's/.*://'; done | paste -s -d ' ' | awk '{printf "%.4f\n", ($4 - $2) / $3}'; done
+> 400.0000
+> 400.0000
+> 400.0000
+> 400.0000
+> 400.0000
+> 400.0000
 
 Several machines in one table.
 $ hypar explore vgg16 --on ring:16 --on torus:4x4 --on examples/machines/fat-tree.json --batch 256 --planner hypar,dp | sed '/^Topologies/,$d'
@@ -719,9 +728,9 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 > Levels, on all machines alike: dp
 > 0000000000000000/0000000000000000/0000000000000000.
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp,hybrid --sweep fp32=8TFLOP/s,16TFLOP/s --csv - | cut -d, -f 1-5,15-17,25-
-> machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,recomputed,sharded,fp32
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,0,optimizer,8000000000000
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,optimizer,16000000000000
+> machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,idle_j,recomputed,sharded,fp32
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,0,0,optimizer,8000000000000
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,0,optimizer,16000000000000
 
 The marks of a picture's axis stand at the values that were swept, those without room for their text are short lines.
 $ hypar explore lenet5 --on full:4 --planner dp --sweep memory-bandwidth=200GB/s,300GB/s,450GB/s,900GB/s,910GB/s --svg $TMP/marks.svg -o $TMP/out; grep -o '>[0-9]* GB/s<' $TMP/marks.svg; grep -c 'y2="434"' $TMP/marks.svg

@@ -58,11 +58,11 @@ $ hypar machines cluster:1x4,device=$TMP/mine.json
 > sram-energy              5 pJ  energy of a 32-bit access to memory on the chip
 > dram-energy            448 pJ  energy of a 32-bit access to the device's memory
 > comm-latency          10.4 us  of every comm, besides its messages
-> 0, without effect: reduction-length, output-length, unaligned-efficiency,
-> stream-efficiency, product-efficiency, row-efficiency, column-efficiency,
-> compiled-column-efficiency, window-efficiency, scatter-efficiency, kernel-time,
-> reduction-time, column-time, summed-time, vector-rate, eager-launch,
-> compiled-launch, copy-bandwidth
+> 0, without effect: idle-power, reduction-length, output-length,
+> unaligned-efficiency, stream-efficiency, product-efficiency, row-efficiency,
+> column-efficiency, compiled-column-efficiency, window-efficiency,
+> scatter-efficiency, kernel-time, reduction-time, column-time, summed-time,
+> vector-rate, eager-launch, compiled-launch, copy-bandwidth
 > From: measured: all-reduce.csv, 13 rows, median error 1.58 %; begun from t4
 $ hypar machines cluster:1x4,device=$TMP/mine.json,latency=1us | grep '^H'
 > H1        2  31.5 GB/s  12.4 us

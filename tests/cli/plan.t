@@ -106,7 +106,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >     "comm_bytes_paper": 17603040,
 >     "link_bytes": 80471288,
 >     "energy_j": 0.08163202408831957,
->     "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "total_j": 0.08163202408831957},
+>     "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "idle_j": 0, "total_j": 0.08163202408831957},
 >     "peak_memory_bytes": 2876020,
 >     "state_bytes": 614000,
 >     "fullest_device": 0,
@@ -129,7 +129,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar -q -o $TMP/plan.json; hypar s
 >   "step_s": 0.0085116511,
 >   "peak_memory_bytes": 2876020,
 >   "comm_bytes": 18729512,
->   "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "total_j": 0.08163202408831957}
+>   "energy": {"arithmetic_j": 0.007782685907200011, "sram_j": 0.025327859999999997, "dram_j": 0.04415671551999958, "link_j": 0.00436476266111999, "idle_j": 0, "total_j": 0.08163202408831957}
 
 Where plans of one micro-batch do not fit, one of several may.
 $ hypar plan mlp --on full:4 --optimizer momentum --precision bf16 --memory 1305000B | head -n 1

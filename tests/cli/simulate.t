@@ -138,7 +138,7 @@ $ hypar simulate tests/cli/plan.json --json
 >     {"from": 0, "to": 1, "busy_s": 3.36e-09, "bytes": 83.99999999999999},
 >     {"from": 1, "to": 0, "busy_s": 3.36e-09, "bytes": 83.99999999999999}
 >   ],
->   "energy": {"arithmetic_j": 1.6064000000000004e-09, "sram_j": 4.44e-09, "dram_j": 8.028159999999998e-08, "link_j": 1.0751999999999998e-08, "total_j": 9.707999999999998e-08}
+>   "energy": {"arithmetic_j": 1.6064000000000004e-09, "sram_j": 4.44e-09, "dram_j": 8.028159999999998e-08, "link_j": 1.0751999999999998e-08, "idle_j": 0, "total_j": 9.707999999999998e-08}
 > }
 
 Does it fit?

@@ -22,6 +22,7 @@ static const struct {
     { "full:16,bandwidth=1GB/s,device=v100", "full:16,bandwidth=1GB/s" },
     { "full:2,bandwidth=1e+9", "full:2,bandwidth=1GB/s" },
     { "full:2,bandwidth=1234567.890123", "full:2,bandwidth=1234567.890123B/s" },
+    { "full:2,idle-power=2000W", "full:2,idle-power=2kW" },
     { "cluster:4x8", NULL },
     { "cluster:4x8,device=h100,intra=450GB/s,inter=50GB/s,latency=2us,memory=80GB",
       "cluster:4x8,device=h100,latency=2us" },

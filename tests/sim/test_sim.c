@@ -445,6 +445,22 @@ static void energy(void **state)
     }
 }
 
+/* Of every device, all the step; nothing else changes. */
+static void idle_power(void **state)
+{
+    (void)state;
+    struct setting without = data_parallel("mlp:12-20-7", 8, "full:4"),
+                   with = data_parallel("mlp:12-20-7", 8, "full:4,idle-power=75W");
+    struct hypar_sim_summary a = summary_of(without.plan, NULL),
+                             b = summary_of(with.plan, NULL);
+    assert_true(a.energy.idle_j == 0 && a.step_s == b.step_s);
+    expect_near("idle", b.energy.idle_j, 4 * 75 * b.step_s, 1e-12);
+    expect_near("total", hypar_energy_total_j(&b.energy),
+                hypar_energy_total_j(&a.energy) + b.energy.idle_j, 1e-12);
+    release(&without);
+    release(&with);
+}
+
 /* A word sent is read from DRAM once and written once: the same layer here and elsewhere. */
 static void energy_of_dram(void **state)
 {
@@ -599,12 +615,19 @@ static void deterministic(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_device),      cmocka_unit_test(data_parallel_without_overlap),
-        cmocka_unit_test(equal_stages),    cmocka_unit_test(errors_go_first),
-        cmocka_unit_test(twice_as_fast),   cmocka_unit_test(bytes_are_the_programs),
-        cmocka_unit_test(energy),          cmocka_unit_test(energy_of_dram),
-        cmocka_unit_test(expanded_or_not), cmocka_unit_test(as_planned),
-        cmocka_unit_test(deterministic),   cmocka_unit_test(what_is_sent_is_in_memory),
+        cmocka_unit_test(one_device),
+        cmocka_unit_test(data_parallel_without_overlap),
+        cmocka_unit_test(equal_stages),
+        cmocka_unit_test(errors_go_first),
+        cmocka_unit_test(twice_as_fast),
+        cmocka_unit_test(bytes_are_the_programs),
+        cmocka_unit_test(energy),
+        cmocka_unit_test(idle_power),
+        cmocka_unit_test(energy_of_dram),
+        cmocka_unit_test(expanded_or_not),
+        cmocka_unit_test(as_planned),
+        cmocka_unit_test(deterministic),
+        cmocka_unit_test(what_is_sent_is_in_memory),
     };
     return cmocka_run_group_tests_name("sim/sim", tests, NULL, NULL);
 }

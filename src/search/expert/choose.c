@@ -9,6 +9,7 @@
 #include "base/divisor.h"
 #include "base/stop.h"
 #include "cost/array.h"
+#include "machine/machine.h"
 #include "search/expert/look.h"
 #include "search/fit.h"
 #include "search/judge.h"
@@ -366,7 +367,8 @@ static void predict(const struct choice *c, const struct looking *looking,
         .samples_per_s = w->step_s > 0 ? samples / w->step_s : 0,
         .comm_bytes = w->comm_bytes,
         .energy_j = hp_array_energy_j(&energy, &work.device, work.link_j_per_bit,
-                                      c->problem->options->precision),
+                                      c->problem->options->precision) +
+                    hp_idle_w(c->problem->machine) * w->step_s,
         .state_bytes = hp_plan_fullest(looking->plan, c->problem->limit_bytes).need,
     };
     if (w->step_s > 0)

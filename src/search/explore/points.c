@@ -3,6 +3,7 @@
 
 #include "base/stop.h"
 #include "cost/array.h"
+#include "machine/machine.h"
 #include "search/explore/explore.h"
 
 /* The links of HyPar's array, 1.6 Gb/s: those for which cost/array.h was fitted. */
@@ -56,6 +57,7 @@ static void paper_cost(const struct hypar_exploration *e, const struct site *sit
         array_time(e, site, partition,
                    partition->total_elements > 0 ? p.comm_bytes / partition->total_elements : 0,
                    out);
+    out->energy_j += hp_idle_w(site->text.machine) * (out->step_s - p.step_s);
 }
 
 /* The plan that the partition means, simulated. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cost/array.h"
+#include "machine/machine.h"
 #include "search/fit.h"
 #include "search/predict.h"
 
@@ -178,7 +179,8 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
         done.dram_words += dram_words(s, op);
     done.sent_words = out->comm_bytes / HP_WORD_BYTES;
     out->energy_j =
-        hp_array_energy_j(&done, &work.device, work.link_j_per_bit, p->options->precision);
+        hp_array_energy_j(&done, &work.device, work.link_j_per_bit, p->options->precision) +
+        hp_idle_w(p->machine) * out->step_s;
     out->state_bytes = hp_plan_fullest(found->plan, p->limit_bytes).need;
 }
 

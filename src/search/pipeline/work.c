@@ -6,6 +6,7 @@
 
 #include "cost/array.h"
 #include "cost/kernel.h"
+#include "machine/machine.h"
 #include "search/predict.h"
 
 /* Layers ------------------------------------------------------------------------------- */
@@ -258,7 +259,8 @@ static void predict(const struct problem *problem, struct hypar_found *found,
                                  (work.peak_op_per_s * p->step_s)
                            : 0;
     p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
-    p->energy_j = energy_j(problem, states, p->comm_bytes);
+    p->energy_j =
+        energy_j(problem, states, p->comm_bytes) + hp_idle_w(problem->machine) * p->step_s;
     p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
 }
 
