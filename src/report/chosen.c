@@ -117,6 +117,7 @@ static void table_text(FILE *to, struct arena *arena, const struct hypar_plan *p
         hp_cell(&table, arena, "%s", hp_shown(arena, s->other[i].how));
     }
     hp_columns_print(&table, to);
+    hp_mark_note(&table, to, "the plan that was chosen");
     if (shown > MOST_OTHERS)
         fprintf(to, "and %d more\n", shown - MOST_OTHERS);
 }

@@ -220,6 +220,7 @@ void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table 
     }
     if (shown)
         hp_columns_print(&table, to);
+    hp_mark_note(&table, to, "the fastest");
     if (shown > t->most)
         fprintf(to, "and %d more\n", shown - t->most);
     list_rest(to, arena, "No difference:", same, n_same);

@@ -101,18 +101,34 @@ static bool same_levels(const struct hypar_exploration *e)
     return n_sites > 1;
 }
 
-/* The best by the objective of the rows that fit. Where choices are enumerated rows tell how
- * many are better; one row is not compared with others. */
+/* The best by the objective of the choices with a name that fit, of all machines; INFINITY:
+ * none fits. */
 static double best_of(const struct hypar_exploration *e)
 {
     double best = INFINITY;
-    int n = 0;
     for (int s = 0; s < hypar_exploration_site_count(e); s++)
-        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++, n++) {
+        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
             if (!choice->why && choice->cost.fits)
                 best = fmin(best, hypar_exploration_merit(e, &choice->cost));
         }
+    return best;
+}
+
+static bool is_best(const struct hypar_exploration *e, const struct hypar_explored *cost,
+                    double best)
+{
+    return cost->fits && hypar_exploration_merit(e, cost) <= best;
+}
+
+/* What rows are marked by. Where choices are enumerated rows tell how many are better; one row
+ * is not compared with others. */
+static double marked_best(const struct hypar_exploration *e)
+{
+    double best = best_of(e);
+    int n = 0;
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        n += hypar_exploration_site(e, s).n_choices;
     bool compared = n > 1 && !hypar_exploration_site(e, 0).n_points && isfinite(best);
     return compared ? best : NAN;
 }
@@ -123,7 +139,7 @@ static struct shape shape_of(const struct hypar_exploration *e)
     struct shape shape = { .levels = true,
                            .fits = any_does_not_fit(e),
                            .objective = hypar_exploration_options(e).objective,
-                           .best = best_of(e) };
+                           .best = marked_best(e) };
     size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
     if (n_sites > 1)
         shape.axes = axes_of(e);
@@ -388,7 +404,7 @@ static const struct hypar_energy *energy_parts(const struct hypar_explored *cost
 /* JSON -------------------------------------------------------------------------------- */
 
 static void put_choice(struct json_writer *w, const struct hypar_explore_site *site,
-                       const struct hypar_explore_choice *c)
+                       const struct hypar_explore_choice *c, bool best)
 {
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "choice", c->name);
@@ -404,13 +420,15 @@ static void put_choice(struct json_writer *w, const struct hypar_explore_site *s
     hp_put_energy(w, energy_parts(&c->cost));
     hp_json_put_number(w, "state_bytes", c->cost.state_bytes);
     hp_json_put_bool(w, "fits", c->cost.fits);
+    hp_json_put_bool(w, "best", best);
     if (site->n_points)
         hp_json_put_int(w, "better", c->better);
     hp_json_put_string(w, "levels", c->levels);
     hp_json_end_object(w);
 }
 
-static void put_site(struct json_writer *w, const struct hypar_exploration *e, int s)
+static void put_site(struct json_writer *w, const struct hypar_exploration *e, int s,
+                     double best)
 {
     struct hypar_explore_site site = hypar_exploration_site(e, s);
     struct axes axes = axes_of(e);
@@ -425,7 +443,8 @@ static void put_site(struct json_writer *w, const struct hypar_exploration *e, i
     hp_json_put_int(w, "points", site.n_points);
     hp_json_begin_array(w, "choices", false);
     for (int c = 0; c < site.n_choices; c++)
-        put_choice(w, &site, hypar_exploration_choice(e, s, c));
+        put_choice(w, &site, hypar_exploration_choice(e, s, c),
+                   is_best(e, &hypar_exploration_choice(e, s, c)->cost, best));
     hp_json_end_array(w);
     hp_json_end_object(w);
 }
@@ -435,6 +454,7 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
     static const char *const objectives[] = { "time", "comm", "energy" };
     const struct hypar_graph *graph = hypar_exploration_graph(e);
     struct hypar_explore_options options = hypar_exploration_options(e);
+    double best = best_of(e);
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", graph->name);
@@ -445,7 +465,7 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
         hp_json_put_bool(&w, "interrupted", true);
     hp_json_begin_array(&w, "machines", false);
     for (int s = 0; s < hypar_exploration_site_count(e); s++)
-        put_site(&w, e, s);
+        put_site(&w, e, s, best);
     hp_json_end_array(&w);
     hp_json_end_object(&w);
 }
@@ -463,6 +483,8 @@ void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
 
 /* What all rows share. */
 struct explored_csv {
+    const struct hypar_exploration *of;
+    double best;
     struct csv_writer csv;
     struct axes axes;
     const char *cost; /* by what model their figures are */
@@ -489,18 +511,22 @@ static void csv_line(struct explored_csv *table, const struct hypar_explore_site
     hp_csv_number(csv, cost->fits);
     hp_csv_plain(csv, table->cost);
     hp_csv_energy(csv, energy_parts(cost));
+    hp_csv_number(csv, is_best(table->of, cost, table->best));
     hp_axes_csv(&table->axes, &(struct axes_place){ site->shape, site->value }, csv);
     hp_csv_end(csv);
 }
 
 void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
 {
-    struct explored_csv table = { .csv = { .file = to },
+    struct explored_csv table = { .of = e,
+                                  .best = best_of(e),
+                                  .csv = { .file = to },
                                   .axes = axes_of(e),
                                   .cost = costs[hypar_exploration_options(e).cost].word };
     hp_csv_words(&table.csv, "machine devices choice levels step_s compute_s comm_s gain "
                              "speedup comm_bytes energy_j state_bytes fits cost");
     hp_csv_energy_heading(&table.csv);
+    hp_csv_plain(&table.csv, "best");
     hp_axes_csv_heading(&table.axes, &table.csv);
     hp_csv_end(&table.csv);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {

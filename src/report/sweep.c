@@ -310,6 +310,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
 {
     const struct hypar_sweep_point *best = NULL, *most = NULL;
     bool part = false, closed = false, large = false, micro = false, again = false;
+    bool by_layer = false;
     double least = INFINITY, room = 0; /* of all points */
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
@@ -317,6 +318,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         part |= fits && !p->simulated;
         closed |= fits && !p->counted;
         micro |= p->micro_batches > 1;
+        by_layer |= p->planner && !p->data;
         again |= p->recomputed > 0;
         large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
         if (p->limit_bytes > 0) {
@@ -341,9 +343,10 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         hp_put_line(to, "All plans: %s.", shape->one_plan);
     else if (shape->one_saving && *shape->one_saving)
         hp_put_line(to, "All plans: %s.", shape->one_saving + strlen(", "));
-    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s.%s%s%s",
+    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s%s.%s%s%s",
                 shape->devices ? " of all devices; each: of one" : "",
                 room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
+                by_layer ? ", by layer: layers with weights are not divided alike" : "",
                 again ? ", recompute: so many operators" : "",
                 part ? " ~: as simulating takes long, the step of a part of the devices, "
                        "extrapolated"

@@ -200,6 +200,7 @@ $ cd $TMP && hypar compare dp.json owt.json --memory 100MB
 > fc1: n=4 -> k=4                        13.3 ms    -44 %  288 MB
 > fc2: n=4 -> k=4                        18.8 ms    -21 %  414 MB
 > fc3: n=4 -> k=4                        22.6 ms   -4.6 %  490 MB
+> * the fastest
 > hypar: none of these plans for alexnet fits
 ? 1
 

@@ -54,6 +54,7 @@ $ cd $TMP && hypar explain alex.json
 > devices' memory twice as fast      17.3 ms   -0.3 %   107 MB
 > links inside nodes twice as fast   17.3 ms   -0.2 %   107 MB
 > 2 micro-batches instead of 1       18.5 ms   +6.5 %  91.8 MB
+> * the fastest
 > No difference: twice the memory.
 > Left out: another schedule: the plan has no stages; no recomputation: nothing is
 > computed again.
@@ -96,6 +97,7 @@ $ hypar explain examples/plans/pipeline.json
 > schedule zb-h1 instead of 1f1b  180 us   -0.1 %  17.1 MB
 > schedule zb-h2 instead of 1f1b  180 us   -0.1 %  17.1 MB
 > 16 micro-batches instead of 8   236 us    +31 %    17 MB
+> * the fastest
 > No difference: arithmetic twice as fast, twice the memory, schedule gpipe
 > instead of 1f1b.
 > Left out: schedule pipedream instead of 1f1b: it delays updates, which is
@@ -154,6 +156,7 @@ $ cd $TMP && hypar explain gpt.json --operators 2
 > links between nodes twice as fast   189 ms   -0.9 %  2.26 GB
 > links inside nodes twice as fast    190 ms   -0.2 %  2.26 GB
 > 2 micro-batches instead of 1        195 ms   +2.3 %   1.4 GB
+> * the fastest
 > No difference: twice the memory.
 > Left out: another schedule: the plan has no stages.
 
@@ -184,6 +187,7 @@ $ hypar explain examples/plans/pipedream.json --operators 1
 > devices twice as fast          91.1 us    -21 %  26.2 MB
 > arithmetic twice as fast       93.6 us    -19 %  26.2 MB
 > devices' memory twice as fast   113 us   -2.1 %  26.2 MB
+> * the fastest
 > No difference: twice the memory.
 > Left out: other micro-batches: pipedream takes whole minibatches; another
 > schedule: replicas of its stages take minibatches in turn; no recomputation:
@@ -199,6 +203,7 @@ $ cd $TMP && hypar explain gpt.json --operators 1 --on cluster:2x2,device=a100,m
 > links between nodes twice as fast        189 ms   -0.9 %  2.26 GB
 > links inside nodes twice as fast         190 ms   -0.2 %  2.26 GB
 > 2 micro-batches instead of 1             195 ms   +2.3 %   1.4 GB
+> * the fastest
 > No difference: twice the memory.
 > Left out: another schedule: the plan has no stages; no recomputation: does not
 > fit: needs 3.02 GB of 2.5 GB (it would take 168 ms).
@@ -317,6 +322,7 @@ $ cd $TMP && hypar plan lenet5 --batch 64 --on cluster:2x2,inter=1GB/s --memory 
 >                                                 c=4 of 3
 > dp         270 us     14 x    9.58 us   260 us  n=4 of all operators
 > mp        2.03 ms    102 x    24.3 us  2.01 ms  r=4 of 8 operators, c=4 of 5
+> * the plan that was chosen
 > flexflow computes as long and exposes as much. dp computes 8.31 us less and
 > exposes 258 us more. Computing is that of the device that computes longest;
 > exposed is the rest of the step: exchanges, bubbles and launches that it does

@@ -139,21 +139,21 @@ $ hypar explore mlp:64-32-10 --on htree:2 --levels H1 --json
 >       "dp_s": 7.98262857142857e-05,
 >       "points": 4,
 >       "choices": [
->         {"choice": "best", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "energy": null, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
->         {"choice": "hypar", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "energy": null, "state_bytes": 9640, "fits": true, "better": 0, "levels": "11"},
->         {"choice": "dp", "step_s": 7.98262857142857e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 7.712e-05, "gain": 1, "speedup": 0.06780437521475204, "comm_bytes": 19280, "energy_j": 2.9404095999999998e-05, "energy": null, "state_bytes": 19280, "fits": true, "better": 2, "levels": "00"}
+>         {"choice": "best", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "energy": null, "state_bytes": 9640, "fits": true, "best": true, "better": 0, "levels": "11"},
+>         {"choice": "hypar", "step_s": 6.209828571428571e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 5.9392e-05, "gain": 1.2854829210836276, "speedup": 0.08716136631330977, "comm_bytes": 14848, "energy_j": 2.569874432e-05, "energy": null, "state_bytes": 9640, "fits": true, "best": true, "better": 0, "levels": "11"},
+>         {"choice": "dp", "step_s": 7.98262857142857e-05, "compute_s": 2.7062857142857143e-06, "comm_s": 7.712e-05, "gain": 1, "speedup": 0.06780437521475204, "comm_bytes": 19280, "energy_j": 2.9404095999999998e-05, "energy": null, "state_bytes": 19280, "fits": true, "best": false, "better": 2, "levels": "00"}
 >       ]
 >     }
 >   ]
 > }
 $ hypar explore lenet-c --on htree:4 --levels H1,H2 --csv $TMP/points.csv --svg $TMP/points.svg -o $TMP/out
 $ head -n 6 $TMP/points.csv
-> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,idle_j
-> "htree:4",4,best,0000/0011,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,,
-> "htree:4",4,hypar,0011/0000,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,,
-> "htree:4",4,dp,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,,
-> "htree:4",4,0,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,,
-> "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,1,array,,,,,
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,idle_j,best
+> "htree:4",4,best,0000/0011,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,,,1
+> "htree:4",4,hypar,0011/0000,0.04501129142857143,0.02010057142857143,0.02491072,1.364736924423789,1.7862692485034866,6227680,0.043347806643199996,1824000,1,array,,,,,,1
+> "htree:4",4,dp,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,,,0
+> "htree:4",4,0,0000/0000,0.06142857142857143,0.02010057142857143,0.041328,1,1.3088744186046513,10332000,0.046188332160000005,3444000,1,array,,,,,,0
+> "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,1,array,,,,,,0
 $ wc -l < $TMP/points.csv
 > 260
 $ grep -c '<rect' $TMP/points.svg
@@ -178,11 +178,11 @@ $ cd $TMP; hypar explore resnet18 --on own.json --bandwidth 12.5GB/s,50GB/s --pr
 > them.
 > Levels of the choices: --json, --csv.
 $ cut -d, -f1-3,15- $TMP/own.csv
-> machine,devices,choice,arithmetic_j,sram_j,dram_j,link_j,idle_j,bandwidth
-> "torus:4x4,device=npu.json",16,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.026229735423999975,0,12500000000
-> "torus:4x4,device=npu.json",16,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.045686972416,0,12500000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.030015881215999973,0,50000000000
-> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.04809030860800001,0,50000000000
+> machine,devices,choice,arithmetic_j,sram_j,dram_j,link_j,idle_j,best,bandwidth
+> "torus:4x4,device=npu.json",16,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.026229735423999975,0,0,12500000000
+> "torus:4x4,device=npu.json",16,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.045686972416,0,0,12500000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.39407869251360245,1.2800993576400108,0.22026513868800265,0.030015881215999973,0,1,50000000000
+> "torus:4x4,device=npu.json,bandwidth=50GB/s",1,simulated,0.396692165481602,1.2862259078400158,0.3639238661632084,0.04809030860800001,0,0,50000000000
 $ cd $TMP; word=$(grep -m 1 -o 'torus[^"]*' own.csv); hypar explore resnet18 --on "$word" --devices 16 --planner hypar --precision bf16 --optimizer adam | grep '^hypar'
 > hypar   2.34 ms  1.23     7.27    326 MB  1.92 J
 $ echo '{"format": "hypar-machine/1", "topology": "torus", "shape": [2, 2], "device": {"name": "die", "fp32_op_per_s": 10e12, "memory_bytes": 16000000000, "memory_bytes_per_s": 400e9}, "bytes_per_s": 12.5e9}' > $TMP/die.json
@@ -228,8 +228,8 @@ $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-ene
 >     1us       640pJ dp     15.9 us*    1    1.12  1.48 MB 3.81 mJ 00000/00000
 >   100us       160pJ dp      220 us     1  0.0815  1.48 MB 1.59 mJ 00000/00000
 >   100us       640pJ dp      220 us     1  0.0815  1.48 MB 3.83 mJ 00000/00000
-> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,idle_j,latency,dram-energy
-> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,0.00016999967840000007,0.0005470431599999995,0.0007474976000000003,0.00010179993599999998,0,1e-06,1.6e-10
+> machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,idle_j,best,latency,dram-energy
+> "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,0.00016999967840000007,0.0005470431599999995,0.0007474976000000003,0.00010179993599999998,0,1,1e-06,1.6e-10
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
 > lenet5, on torus:2x2: plans of dp or 1f1b
 >
@@ -544,7 +544,8 @@ $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topol
 >
 > Most samples/s (*): 3.63 k of batch 1,024 on full:2.
 > Rate: samples/s. Memory: of the fullest device, which has 2 GB. Plans: data x
-> tensor x pipeline / micro-batches. In brackets the plan that needs least.
+> tensor x pipeline / micro-batches, by layer: layers with weights are not divided
+> alike. In brackets the plan that needs least.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
 > on full:n (--all-reduce direct), and k times on a torus of k dimensions
@@ -622,17 +623,17 @@ $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --plann
 Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
 $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
-> tensor x pipeline.
+> tensor x pipeline, by layer: layers with weights are not divided alike.
 $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce ring | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
-> tensor x pipeline.
+> tensor x pipeline, by layer: layers with weights are not divided alike.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
 > on full:n (--all-reduce direct), and k times on a torus of k dimensions
 > (--all-reduce multi-ring).
 $ hypar explore lenet5 --on full:4 --planner auto --sweep memory=8GB..32GB | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 8 GB to 32 GB. Plans:
-> data x tensor x pipeline.
+> data x tensor x pipeline, by layer: layers with weights are not divided alike.
 
 Levels that are the same on all machines are told once.
 $ hypar explore vgg-a --on torus:2x4 --sweep bandwidth=1GB/s,2GB/s | grep -e '/s ' -e '000'
