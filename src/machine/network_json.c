@@ -7,9 +7,9 @@
 #include <string.h>
 
 /* The figures of a link. */
-static const enum option figures[] = { OPTION_BANDWIDTH, OPTION_LINK_EFFICIENCY, OPTION_LATENCY,
-                                       OPTION_ENERGY };
-enum { N_FIGURES = sizeof figures / sizeof figures[0] };
+enum { BANDWIDTH, EFFICIENCY, LATENCY, ENERGY, N_FIGURES };
+static const enum option figures[N_FIGURES] = { OPTION_BANDWIDTH, OPTION_LINK_EFFICIENCY,
+                                                OPTION_LATENCY, OPTION_ENERGY };
 
 /* What links have that say nothing else, as in a word: those at a device what any topology
  * gives its links, those between switches what a cluster gives those between its nodes. */
@@ -19,14 +19,14 @@ struct usual {
 
 static struct usual usual_of(const struct part *part)
 {
-    static const enum option between[] = { OPTION_BANDWIDTH, OPTION_INTER_EFFICIENCY,
-                                           OPTION_INTER_LATENCY, OPTION_ENERGY };
+    static const enum option between[N_FIGURES] = { OPTION_BANDWIDTH, OPTION_INTER_EFFICIENCY,
+                                                    OPTION_INTER_LATENCY, OPTION_ENERGY };
     struct usual usual;
     for (int f = 0; f < N_FIGURES; f++) {
         usual.at_device[f] = hp_option_default(part, figures[f]);
         usual.between_switches[f] = hp_option_default(part, between[f]);
     }
-    usual.at_device[0] = usual.between_switches[0] = NAN;
+    usual.at_device[BANDWIDTH] = usual.between_switches[BANDWIDTH] = NAN;
     return usual;
 }
 
@@ -136,8 +136,9 @@ static enum hypar_status read_link(struct hypar_link *link, double *efficiency,
         value[f] = isnan(l->all[f]) ? usual[f] : l->all[f];
         TRY(read_figure(at, f, &value[f], err));
     }
-    *link = (struct hypar_link){ (int)from, (int)to, value[0], value[2], value[3] };
-    *efficiency = value[1];
+    *link = (struct hypar_link){ (int)from, (int)to, value[BANDWIDTH], value[LATENCY],
+                                 value[ENERGY] };
+    *efficiency = value[EFFICIENCY];
     return HYPAR_OK;
 }
 
