@@ -174,16 +174,12 @@ static struct line hop_into(struct hybrid *h, int first, int n, bool reversed)
     return hp_hop_line(h, from < 0 ? 0 : from, first, n);
 }
 
-static double border_seconds(const struct line *hop, double bytes)
-{
-    return bytes > 0 ? hop->fixed_s + hop->s_per_byte * bytes : 0;
-}
-
 /* How long links are held by what comes in from both sides. */
-static double link_seconds(const struct line *hop, double bytes, int n_stages)
+static double link_seconds(const struct line *hop, const struct stage_choice *c, int n_stages)
 {
-    return n_stages > 2 && bytes > 0 ? 2 * hop->fixed_s + hop->both_s_per_byte * bytes
-                                     : border_seconds(hop, bytes);
+    return n_stages > 2 && c->border_bytes > 0
+               ? 2 * hop->fixed_s + hop->both_s_per_byte * c->border_bytes
+               : hp_border_seconds(hop, c->border_bytes, hp_stage_exchanges(c));
 }
 
 /* The step of the pipeline whose stages begin at the units that `cuts` has bits of. */
@@ -205,9 +201,10 @@ static double step_of(struct case_of *c, const struct pipeline_shape *shape, uns
             return INFINITY;
         struct line hop =
             hop_into(&c->h, (shape->groups - k) * shape->n_devices, shape->n_devices, false);
-        sum_s += choice.time_s + 2 * border_seconds(&hop, choice.border_bytes);
+        sum_s += choice.time_s +
+                 2 * hp_border_seconds(&hop, choice.border_bytes, hp_stage_exchanges(&choice));
         most_s = fmax(most_s, choice.time_s);
-        most_s = fmax(most_s, link_seconds(&hop, choice.border_bytes, shape->groups));
+        most_s = fmax(most_s, link_seconds(&hop, &choice, shape->groups));
         lo = hi;
         k--;
     }
@@ -323,8 +320,9 @@ static void try_stage(struct everything *e, const struct stage_place *place, int
                 hp_weigh_states(h, &e->step, place, lo, hi, list->submesh, state, &scratch);
             if (c.size && c.time_s < *time_s) {
                 *time_s = c.time_s;
-                out->border_s[out->n] = border_seconds(&hop, c.border_bytes);
-                out->link_s[out->n] = link_seconds(&hop, c.border_bytes, e->n_stages);
+                out->border_s[out->n] =
+                    hp_border_seconds(&hop, c.border_bytes, hp_stage_exchanges(&c));
+                out->link_s[out->n] = link_seconds(&hop, &c, e->n_stages);
             }
             hp_arena_release(&scratch, mark);
         } while (next_states(h, list->submesh, lo, hi, state));
@@ -553,6 +551,17 @@ static void beside_data_parallelism(void **unused)
     assert_true(hybrid_s <= planned_s("gpt2", 128, machine, how, NULL));
 }
 
+/* As many parts of an operator as there are devices, where links are slow. */
+static void divides_over_all_devices(void **unused)
+{
+    (void)unused;
+    struct hypar_search_options how = { .planner = "hybrid", .precision = HYPAR_FP16 };
+    const char *machine = "ring:64,bandwidth=5GB/s";
+    double hybrid_s = planned_s("vgg16", 256, machine, how, NULL);
+    how.planner = "owt";
+    assert_true(hybrid_s <= planned_s("vgg16", 256, machine, how, NULL));
+}
+
 /* An encoder and a decoder that share an embedding, every layer of the decoder reading what the
  * encoder wrote: planners of pipelines, which cut alone, are not ahead. */
 static void beside_pipelines(void **unused)
@@ -617,10 +626,11 @@ static void keeps_to_options(void **unused)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(everything_is_best), cmocka_unit_test(bounds_are_below),
-        cmocka_unit_test(splits_are_best),    cmocka_unit_test(cuts_are_best),
-        cmocka_unit_test(beside_experts),     cmocka_unit_test(beside_pipelines),
-        cmocka_unit_test(keeps_to_options),   cmocka_unit_test(beside_data_parallelism),
+        cmocka_unit_test(everything_is_best),       cmocka_unit_test(bounds_are_below),
+        cmocka_unit_test(splits_are_best),          cmocka_unit_test(cuts_are_best),
+        cmocka_unit_test(beside_experts),           cmocka_unit_test(beside_pipelines),
+        cmocka_unit_test(keeps_to_options),         cmocka_unit_test(beside_data_parallelism),
+        cmocka_unit_test(divides_over_all_devices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

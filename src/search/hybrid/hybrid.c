@@ -27,7 +27,7 @@
 
 enum {
     MOST_MICRO_BATCHES = 1 << 12, /* of candidates that are simulated */
-    MOST_LOOKED_AT = 32,          /* candidates that are simulated */
+    MOST_LOOKED_AT = 40,          /* candidates that are simulated */
     MOST_OF_A_KIND = 3,           /* ... of a kind, where that takes long */
     MOST_PARTS = 1 << 20,   /* of their operators, together: what it takes to lower them */
     MOST_TASKS = 3 << 21,   /* about so many instances, together, that are simulated */
@@ -74,13 +74,18 @@ struct looking {
 };
 
 /* Candidates on the same groups of devices, by the same schedule and chunks, in submeshes of
- * the same size and alike in whether parameters are sharded. Their closed forms are off alike.
- */
+ * the same size, with as many micro-batches and alike in whether parameters are sharded. Their
+ * closed forms are off alike. */
 static struct kind *kind_of(struct candidates *s, struct looking *l, const struct candidate *c)
 {
-    int key[] = { c->shape.n_devices,      c->shape.groups,
-                  (int)c->shape.schedule,  c->shape.chunks,
-                  c->stage[0].choice.size, c->shape.step.shard == HYPAR_SHARD_PARAMETERS };
+    const struct pipeline_shape *shape = &c->shape;
+    int key[] = { shape->n_devices,
+                  shape->groups,
+                  (int)shape->schedule,
+                  shape->chunks,
+                  c->stage[0].choice.size,
+                  (int)shape->step.micro_batches,
+                  shape->step.shard == HYPAR_SHARD_PARAMETERS };
     int known = hp_table_get(&l->kind_keys, key, sizeof key);
     if (known >= 0)
         return &l->kind[known];

@@ -72,11 +72,11 @@ static struct line hop_of(struct hybrid *h, int from, int to, int n)
     n = n < MOST_SENDERS ? n : MOST_SENDERS;
     int count = add_messages(h, from, to, n, message);
     if (count) {
-        struct comm_way one;
-        hp_messages_way(&scratch, h->problem->machine, message, 1, &one);
+        hp_messages_way(&scratch, h->problem->machine, message, 1, &way);
+        line.alone_s_per_byte = way.s_per_byte;
         hp_messages_way(&scratch, h->problem->machine, message, count, &way);
-        line = (struct line){ .fixed_s = way.fixed_s,
-                              .s_per_byte = (one.s_per_byte + way.s_per_byte) / 2 };
+        line.fixed_s = way.fixed_s;
+        line.s_per_byte = way.s_per_byte;
         count += add_messages(h, (other + all) % all, to, n, message + count);
         hp_messages_way(&scratch, h->problem->machine, message, count, &way);
         line.both_s_per_byte = way.s_per_byte;
@@ -117,4 +117,10 @@ struct line hp_hop_line(struct hybrid *h, int from, int to, int n)
     if (is_new)
         *line = hop_of(h, from, to, n);
     return *line;
+}
+
+double hp_border_seconds(const struct line *hop, double bytes, bool exchanges)
+{
+    double alone = exchanges ? hop->s_per_byte : hop->alone_s_per_byte;
+    return bytes > 0 ? hop->fixed_s + (alone + hop->s_per_byte) / 2 * bytes : 0;
 }

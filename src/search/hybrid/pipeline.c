@@ -113,7 +113,7 @@ struct cutting {
     int n_blocks, block[MOST_BLOCKS], size[MOST_BLOCKS];
     bool alike; /* all stages are on devices of one kind */
     struct stage_time {
-        bool known;
+        bool known, exchanges;
         double time_s, border_bytes, gradient_s;
     } * time;      /* [k][at][block][how it begins and ends, or lo][units] */
     double *sum_s; /* [k][at][lo]: least of the stages from unit lo on */
@@ -171,8 +171,9 @@ static void find_time(struct cutting *c, int k, int at, int b, int lo, int hi,
     struct stage_place place = place_of(c, k, at, b);
     struct stage_choice choice;
     bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
-    *out = (struct stage_time){ true, fits ? choice.time_s : INFINITY, choice.border_bytes,
-                                choice.gradient_s };
+    *out =
+        (struct stage_time){ true, hp_stage_exchanges(&choice), fits ? choice.time_s : INFINITY,
+                             choice.border_bytes, choice.gradient_s };
 }
 
 static const struct stage_time *stage_time(struct cutting *c, int k, int at, int b, int lo,
@@ -198,10 +199,9 @@ static const struct line *hop_into(struct cutting *c, int at, int b)
     return hop;
 }
 
-/* What comes into a stage, one way. */
 static double border_seconds(const struct line *hop, const struct stage_time *t)
 {
-    return t->border_bytes > 0 ? hop->fixed_s + hop->s_per_byte * t->border_bytes : 0;
+    return hp_border_seconds(hop, t->border_bytes, t->exchanges);
 }
 
 /* What comes in from both sides for a micro-batch, activations and errors, keeps the links. */

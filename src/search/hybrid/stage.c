@@ -405,9 +405,8 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
         *best = c;
 }
 
-/* Larger submeshes divide operators into crumbs; where a machine has few devices and there are
- * fewer samples than replicas otherwise, they are looked at. */
-enum { LARGE_SUBMESH = 16 };
+/* Beyond so many devices the whole machine is no submesh: it would take too long. */
+enum { LARGEST_SUBMESH = 256 };
 
 /* Parts of the operators of units lo .. hi - 1 that are to be divided so, at most; 0: none is.
  */
@@ -433,6 +432,9 @@ static bool may_have_size(const struct hybrid *h, const struct stage_place *plac
         return replicas == 1 && fixed <= size && size <= FEW_DEVICES;
     if (place->n_devices % size || replicas > samples || (most && size > most))
         return false;
+    if (size == hypar_machine_device_count(h->problem->machine) && size <= LARGEST_SUBMESH &&
+        samples >= size)
+        return true;
     return size <= LARGE_SUBMESH ||
            (place->n_devices <= FEW_DEVICES && place->n_devices / LARGE_SUBMESH > samples);
 }
@@ -551,7 +553,8 @@ static bool choose(struct hybrid *h, const struct step_shape *step,
         struct submesh_shape shape = { slowest_submesh(h, place, size), size,
                                        (int64_t)ceil(samples / replicas) };
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
-        covered = list->roomy && !h->small ? size : covered;
+        if (list->roomy && !h->small && size <= LARGE_SUBMESH)
+            covered = size;
         if (list->n > 0)
             (h->small && !h->exhausted ? choose_states : choose_splitting)(h, step, place, lo,
                                                                            hi, list, out);
@@ -712,4 +715,10 @@ enum hypar_status hp_hybrid_begin(struct hybrid *out, struct arena *arena,
 void hp_hybrid_end(struct hybrid *h)
 {
     hp_submesh_model_end(&h->model);
+}
+
+bool hp_stage_exchanges(const struct stage_choice *choice)
+{
+    const double little = 1.02;
+    return choice->own_s > little * choice->compute_s;
 }

@@ -100,7 +100,8 @@ struct line {
     double fixed_s, s_per_byte;
     double own_link_s_per_byte;    /* of a sum: how long a device's own link is held */
     const struct comm_model *comm; /* of a sum: for any size */
-    double both_s_per_byte; /* of a hop: with as much from the other side, at the same time */
+    /* Of a hop: with as much from the other side, at the same time; of one message alone. */
+    double both_s_per_byte, alone_s_per_byte;
 };
 
 /* Lines that were worked out. */
@@ -185,6 +186,13 @@ struct line hp_sum_line(struct hybrid *h, int first, int n, int parts);
 
 /* Each of `n` devices from `from` on sends to one of those from `to` on. */
 struct line hp_hop_line(struct hybrid *h, int from, int to, int n);
+
+/* What comes into a stage over a hop, one way. Messages that share links come one after the
+ * other: devices that exchange something wait for the last, others as long as the mean. */
+double hp_border_seconds(const struct line *hop, double bytes, bool exchanges);
+
+/* Do devices of the stage wait for each other, within a micro-batch? */
+bool hp_stage_exchanges(const struct stage_choice *choice);
 
 /* What the end of a step takes of an element of a parameter that is in so many parts: to sum
  * its gradient over its copies, to update it; what follows the last sum. */

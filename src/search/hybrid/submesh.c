@@ -52,7 +52,9 @@ static int list_states(const struct submesh_model *m, const struct submesh_var *
     }
     for (int by = 1; by <= shape->size; by++) {
         int degree = shape->size / by;
-        if (shape->size % by != 0 || by > shape->samples || (sample < 0 && by > 1))
+        bool mixed = by > 1 && degree > 1;
+        if (shape->size % by != 0 || by > shape->samples || (sample < 0 && by > 1) ||
+            (mixed && shape->size > LARGE_SUBMESH && shape->samples >= shape->size))
             continue;
         if (degree == 1) {
             if (out)

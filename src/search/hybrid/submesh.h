@@ -88,6 +88,11 @@ struct submesh_model {
     const bool *again[3]; /* [enum hypar_recompute] */
 };
 
+/* Larger submeshes divide operators into crumbs. They are looked at where a machine has few
+ * devices and there are fewer samples than replicas otherwise; and as all devices of a machine
+ * that has not more than samples, each operator being divided by samples or by another axis. */
+enum { LARGE_SUBMESH = 16 };
+
 /* Which submesh. */
 struct submesh_shape {
     int first;       /* its first device */
