@@ -447,11 +447,11 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
-> The others: hybrid 42.3 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
+> The others: flexflow 38.4 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
 >             63.4 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
-> The others: optcnn 539 MB, accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b
->             1.58 GB, gpipe 1.58 GB, zb-h1 1.58 GB, zb-h2 1.58 GB, 3d 1.65 GB, dp
+> The others: accpar 664 MB, hypar 1.08 GB, owt 1.37 GB, 1f1b 1.58 GB, gpipe
+>             1.58 GB, zb-h1 1.58 GB, zb-h2 1.58 GB, hybrid 1.58 GB, 3d 1.65 GB,
 
 What numbers take is the plan's: precisions, masks, and what the framework has of each device.
 $ hypar plan mlp --on full:2,device=a100 --planner dp --precision bf16 --gradient-precision fp32 --optimizer adam --framework-memory 2GB --dropout-masks kept -q -o $TMP/numbers.json; sed -n '/"precision"/,/"seed"/p' $TMP/numbers.json; hypar simulate $TMP/numbers.json --fits

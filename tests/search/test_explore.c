@@ -296,7 +296,8 @@ static const struct {
       "tests/data/one-device.json",
       { .sweeps = (const char *const[]){ "nics=1,2" }, .n_sweeps = 1 },
       HYPAR_INVALID,
-      "sweep: nics is no figure of links one by one, expected bandwidth, latency or energy" },
+      "sweep: nics is no figure of links one by one, expected bandwidth, "
+      "link-efficiency, latency or energy" },
     { "lenet-c",
       "tests/data/fast-link.json",
       { .sweeps = (const char *const[]){ "links=1,1000000" }, .n_sweeps = 1 },
