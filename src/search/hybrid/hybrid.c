@@ -307,6 +307,24 @@ static void look(struct candidates *s, struct looking *l)
         try_gpipe(s, &l->best, l);
 }
 
+/* Data parallelism over all devices, which everybody knows, is looked at where that takes
+ * little, however slow its closed form is: latencies of many sums may pass beside each other.
+ */
+static void look_at_replicas(struct candidates *s, struct looking *l)
+{
+    enum { MOST_REPLICATED = 4 };
+    int n = hypar_machine_device_count(s->problem->machine), looked = 0;
+    for (int i = 0; i < s->n && looked < MOST_REPLICATED && is_quick(s); i++) {
+        struct candidate *c = &s->candidate[i];
+        if (c->looked_at || c->shape.n_devices != n || c->shape.groups > 1 ||
+            c->stage[0].choice.size > 1 || hp_stopped(s->problem->options->stop))
+            continue;
+        c->looked_at = true;
+        look_at(s, c, l);
+        looked++;
+    }
+}
+
 /* The closed form of what was chosen. */
 static void predict(const struct candidates *s, const struct looking *l,
                     struct hypar_found *found)
@@ -375,6 +393,7 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
               self->info.name));
     hp_find_candidates(&s, false);
     look(&s, &l);
+    look_at_replicas(&s, &l);
     /* less that is fast may fit; where no closed form fits, all shapes were looked at */
     if (!l.plan && s.n_found > 0 && !hp_stopped(problem->options->stop)) {
         hp_find_candidates(&s, true);

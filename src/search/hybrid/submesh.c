@@ -284,7 +284,7 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
 }
 
 /* What parts of an operand have, in one state: of a writer all, by device of the submesh; of a
- * reader the first, the second and the last, which tell enough. */
+ * reader that reads all of it the first, the second and the last, which tell enough. */
 struct part_boxes {
     int n;
     struct box *box;
@@ -307,26 +307,6 @@ static struct part_boxes boxes_of(struct arena *scratch, const struct submesh *s
     return b;
 }
 
-static struct part_boxes boxes_read(struct arena *scratch, const struct submesh *submesh,
-                                    const struct part_layout *to, int o)
-{
-    int n = to->n_parts;
-    return boxes_of(scratch, submesh, to, o, (int[]){ 0, 1, n - 1 }, n > 2 ? 3 : n);
-}
-
-/* Of what part `i` of a reader reads, what the writer's part on the same device has not
- * written. */
-static double missing_elements(const struct part_boxes *from, const struct part_boxes *to,
-                               int i)
-{
-    for (int k = 0; k < from->n && to->elements[i] > 0; k++)
-        if (from->device[k] == to->device[i] && from->elements[k] > 0) {
-            struct box both = hp_box_intersect(&to->box[i], &from->box[k]);
-            return to->elements[i] - (double)hp_box_elements(&both);
-        }
-    return to->elements[i];
-}
-
 /* Are all elements of a dimension there, one for each index of its axis? */
 static bool is_plain(const struct nest *nest, int o, int d)
 {
@@ -343,6 +323,28 @@ static bool is_whole(const struct nest *nest, int o)
         if (!is_plain(nest, o, d))
             return false;
     return true;
+}
+
+static struct part_boxes boxes_read(struct arena *scratch, const struct submesh *submesh,
+                                    const struct part_layout *to, int o)
+{
+    int n = to->n_parts;
+    if (!is_whole(to->nest, o))
+        return boxes_of(scratch, submesh, to, o, NULL, n);
+    return boxes_of(scratch, submesh, to, o, (int[]){ 0, 1, n - 1 }, n > 2 ? 3 : n);
+}
+
+/* Of what part `i` of a reader reads, what the writer's part on the same device has not
+ * written. */
+static double missing_elements(const struct part_boxes *from, const struct part_boxes *to,
+                               int i)
+{
+    for (int k = 0; k < from->n && to->elements[i] > 0; k++)
+        if (from->device[k] == to->device[i] && from->elements[k] > 0) {
+            struct box both = hp_box_intersect(&to->box[i], &from->box[k]);
+            return to->elements[i] - (double)hp_box_elements(&both);
+        }
+    return to->elements[i];
 }
 
 /* Is what an exchange moves told by the parts of its ends? All is written, once, and read in
