@@ -317,7 +317,7 @@ static void look_at_replicas(struct candidates *s, struct looking *l)
     for (int i = 0; i < s->n && looked < MOST_REPLICATED && is_quick(s); i++) {
         struct candidate *c = &s->candidate[i];
         if (c->looked_at || c->shape.n_devices != n || c->shape.groups > 1 ||
-            c->stage[0].choice.size > 1 || hp_stopped(s->problem->options->stop))
+            hp_stage_exchanges(&c->stage[0].choice) || hp_stopped(s->problem->options->stop))
             continue;
         c->looked_at = true;
         look_at(s, c, l);
