@@ -313,7 +313,7 @@ static void auto_searches_at_random(void **state)
         int64_t proposals;
         bool found;
     } rows[] = {
-        { "mlp:784-1024-1024-10", "full:16", HYPAR_TIME, 0, true },
+        { "mlp:784-1024-1024-10", "full:12", HYPAR_TIME, 0, true },
         { "mlp:784-1024-1024-10", "full:16", HYPAR_COMM, 0, false },
         { "resnet18", "full:1", HYPAR_TIME, 0, false },             /* nothing to gain */
         { "mlp:784-1024-1024-10", "full:64", HYPAR_TIME, 0, true }, /* on a part of it */
