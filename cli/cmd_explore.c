@@ -282,8 +282,11 @@ static void note_unfinished(const struct args *args, const struct hypar_sweep *p
     if (done == all)
         return;
     if (opt_out_of_time())
-        opt_note(args, "out of time with %d of %d points; --budget gives more", done, all);
-    opt_note_interrupted(args, "only the points that were done by then have plans");
+        opt_note(args,
+                 "out of time: %d of %d points were searched to the end; --budget gives more",
+                 done, all);
+    opt_note_interrupted(
+        args, "points that were not done by then have the best plan so far, or none");
 }
 
 /* Nothing was done in time: what the library says of a search that was told to stop does not

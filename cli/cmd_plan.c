@@ -289,10 +289,22 @@ static enum hypar_status search_largest(const struct args *args, struct hypar_gr
 static void note_interrupted(const struct args *args, const struct hypar_found *found)
 {
     struct hypar_search_info info = hypar_found_info(found);
-    if (info.interrupted)
+    if (opt_out_of_time())
+        opt_note(args, "out of time: the plan is the best so far; --budget gives more");
+    else if (info.interrupted)
         opt_note_interrupted(args, "the plan is the best so far");
     else if (!hypar_found_simulated(found) && !(info.part.step_s > 0))
         opt_note_interrupted(args, "the plan is whole, but its step is not simulated");
+}
+
+/* A planner that asks others begins with none when its budget is over; one that is under way is
+ * stopped a little later than those that keep to a budget by themselves. */
+static const double LATER = 1.1;
+
+static bool tries_others(const char *planner)
+{
+    const struct hypar_planner_info *info = hypar_planner_find(planner ? planner : "auto");
+    return info && info->tries_others;
 }
 
 /* Without a graph with the largest batch. */
@@ -310,6 +322,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     how->who = (char[]){ "" };
     how->refusals = &refusals;
     how->stop = opt_stop_on_signals();
+    if (how->budget_s > 0 && tries_others(how->planner))
+        opt_stop_after(LATER * how->budget_s);
     enum hypar_status status = graph
                                    ? hypar_search(&found, graph, machine, how, err)
                                    : search_largest(args, &largest, machine, how, &found, err);

@@ -236,6 +236,7 @@ struct hypar_sweep_point {
     bool best; /* of all points that fit: the most samples a second for a device, or the least
                   bytes or energy a sample, as the objective has it */
     struct hypar_error why;
+    bool interrupted; /* the search was stopped: the best plan by then */
 };
 
 struct hypar_sweep; /* opaque */

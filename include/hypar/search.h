@@ -109,8 +109,10 @@ struct hypar_search_options {
     const struct hypar_plan *start; /* to be improved, of this graph and machine; may be NULL.
                                      * What is found has the settings above, not its own */
     int64_t proposals;              /* so many; 0: until it finds no more */
-    double budget_s; /* no more proposals after that; 0: never. The number made repeats it */
-    int threads;     /* at most; 0: as there are cores. The plan does not depend on it */
+    /* No more proposals after that; 0: never. The number made repeats it. auto asks no planner
+     * after that, if it has a plan; `stop` ends the one that is under way. */
+    double budget_s;
+    int threads; /* at most; 0: as there are cores. The plan does not depend on it */
     void (*progress)(void *who, const struct hypar_search_progress *progress); /* or NULL */
     void *who;
     struct hypar_refusals *refusals; /* auto: filled, also where the search fails; or NULL */

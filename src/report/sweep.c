@@ -366,24 +366,44 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         hp_wrap(to, hp_arena_printf(arena, "No effect on any row: %s.", names), 0);
 }
 
-/* Those that there was no time for, which have no rows. Points are searched side by side, so
- * that some of those between the first and the last may be done. */
-static void tell_not_tried(FILE *to, struct arena *arena, const struct hypar_sweep *s,
-                           const struct shape *shape)
+static bool was_not_tried(const struct hypar_sweep_point *p)
+{
+    return p->verdict == HYPAR_SWEPT_NOT_TRIED;
+}
+
+static bool was_interrupted(const struct hypar_sweep_point *p)
+{
+    return p->interrupted;
+}
+
+/* "what: a; b; and 3 more." of the points of a kind, if there are any. */
+static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                        const struct shape *shape, const char *what,
+                        bool (*is_so)(const struct hypar_sweep_point *))
 {
     enum { NAMED = 4 };
     const char *text = "";
     int n = 0;
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
-        if (p->verdict == HYPAR_SWEPT_NOT_TRIED && n++ < NAMED)
+        if (is_so(p) && n++ < NAMED)
             text = hp_arena_printf(arena, "%s%s%s", text, n > 1 ? "; " : "",
                                    place_text(arena, p, shape));
     }
     if (n > NAMED)
         text = hp_arena_printf(arena, "%s; and %d more", text, n - NAMED);
     if (n)
-        hp_wrap(to, hp_arena_printf(arena, "Not done in time: %s.", text), 0);
+        hp_wrap(to, hp_arena_printf(arena, "%s: %s.", what, text), 0);
+}
+
+/* Those that the search was stopped at, and those that there was no time for, which have no
+ * rows. Points are searched side by side, so that some of those between the first and the last
+ * may be done. */
+static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                            const struct shape *shape)
+{
+    tell_points(to, arena, s, shape, "Stopped at the best plan so far", was_interrupted);
+    tell_points(to, arena, s, shape, "Not done in time", was_not_tried);
 }
 
 /* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp or 3d". */
@@ -414,7 +434,7 @@ static void sweep_text(FILE *to, const struct hypar_sweep *s)
             row(&table, &arena, &shape, hypar_sweep_point(s, i));
     hp_columns_print(&table, to);
     explain(to, &arena, s, &shape);
-    tell_not_tried(to, &arena, s, &shape);
+    tell_unfinished(to, &arena, s, &shape);
     hp_arena_free(&arena);
 }
 
@@ -459,6 +479,8 @@ static void put_point(struct json_writer *w, const struct axes *axes,
         hp_json_put_known(w, "limit_bytes", p->limit_bytes > 0, p->limit_bytes);
         hp_json_put_bool(w, "best", p->best);
     }
+    if (p->interrupted)
+        hp_json_put_bool(w, "interrupted", true);
     hp_json_end_object(w);
 }
 
@@ -497,7 +519,7 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
                        "micro_batches simulated step_s samples_per_s samples_per_s_per_device "
                        "mfu memory_bytes limit_bytes best why comm_bytes energy_j");
     hp_csv_energy_heading(&csv);
-    hp_csv_words(&csv, "recomputed sharded");
+    hp_csv_words(&csv, "recomputed sharded interrupted");
     hp_axes_csv_heading(&axes, &csv);
     hp_csv_end(&csv);
     for (int i = 0; i < hypar_sweep_count(s); i++) {
@@ -527,6 +549,7 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
         hp_csv_energy(&csv, energy_parts(p));
         hp_csv_known(&csv, known, p->recomputed);
         hp_csv_plain(&csv, known ? hypar_shard_text(p->shard) : "");
+        hp_csv_known(&csv, known, p->interrupted);
         hp_axes_csv(&axes, &place, &csv);
         hp_csv_end(&csv);
     }

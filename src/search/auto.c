@@ -20,6 +20,13 @@ enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
  * than rounding. */
 static const double WORTH = 0.999;
 
+/* Those whose searches take longest, tried last: one that is told to stop has the others'
+ * plans.
+ */
+static const struct planner *const slow[] = { &hp_planner_optcnn, &hp_planner_hybrid };
+
+static const char NO_TIME[] = "not tried, there was no time left";
+
 /* Large plans are looked at in the order of their closed forms, which add up what may overlap,
  * level after level: they were seen to be 5.5 times what is simulated (nmt on 1,024 devices).
  * And what needs far more than there is by a bound does not fit. */
@@ -33,6 +40,7 @@ struct tried {
     int n;
     int rows;       /* of the machine, that the best is on */
     bool simulated; /* all of them, as a whole */
+    double best_s;  /* the least step of those that fit, so far */
     double began_s, began_process_s;
     struct hypar_refusals refusals;
     int64_t evaluated;
@@ -97,6 +105,43 @@ static struct problem share_out(const struct tried *t, const struct planner *pla
     return mine;
 }
 
+static bool fits(const struct tried *t, int i)
+{
+    return t->verdict[i].memory.part <= 1;
+}
+
+/* Simulate plan `i`, or a part of it. */
+static void judge(struct tried *t, int i)
+{
+    t->verdict[i] = hp_verdict(t->problem, t->found[i]);
+    if (fits(t, i))
+        t->best_s = fmin(t->best_s, t->verdict[i].step_s);
+}
+
+/* Where a planner stands in the table. */
+static int rank(const char *planner)
+{
+    int i = 0;
+    while (hp_planner_at(i) != hp_find_planner(planner))
+        i++;
+    return i;
+}
+
+/* In the order of the table, whenever they are tried: the first of equals is chosen. */
+static int add(struct tried *t, struct hypar_found *found)
+{
+    int i = t->n++;
+    for (; i > 0 && rank(t->found[i - 1]->info.planner) > rank(found->info.planner); i--) {
+        t->found[i] = t->found[i - 1];
+        t->verdict[i] = t->verdict[i - 1];
+    }
+    t->found[i] = found;
+    t->verdict[i] = (struct verdict){ .by = BY_NOTHING };
+    return i;
+}
+
+/* Small plans are judged as they are found, so that a search that is told to stop has the best
+ * of them; large ones when all are known (judge_all()). */
 static void try_planner(struct tried *t, const struct planner *planner)
 {
     struct hypar_error why;
@@ -115,7 +160,21 @@ static void try_planner(struct tried *t, const struct planner *planner)
         return;
     }
     t->evaluated += found->info.evaluated > 0 ? found->info.evaluated : 0; /* -1: not told */
-    t->found[t->n++] = found;
+    int i = add(t, found);
+    bool in_time = hp_is_judged(found) || !hp_stopped(t->problem->options->stop);
+    if (in_time && !hp_is_large(found->plan))
+        judge(t, i);
+}
+
+/* In the order of the table, too. */
+static void sort_refusals(struct hypar_refusals *r)
+{
+    struct hypar_refusals from = *r;
+    r->n = 0;
+    for (int i = 0; hp_planner_at(i); i++)
+        for (int k = 0; k < from.n; k++)
+            if (rank(from.by[k].planner) == i)
+                r->by[r->n++] = from.by[k];
 }
 
 /* Planners of one's own that are not for auto: told, as somebody made them known. */
@@ -126,10 +185,35 @@ static void refuse_own(struct tried *t)
             refuse(t, hp_own_planner(i)->info.name, "not tried, as it does not say in_auto");
 }
 
-/* Somebody asked to stop, and there is something to give. */
+/* Somebody asked to stop, or the time is over, and there is something to give. */
 static bool is_enough(const struct tried *t)
 {
-    return t->n > 0 && hp_stopped(t->problem->options->stop);
+    const struct hypar_search_options *o = t->problem->options;
+    bool over = o->budget_s > 0 && hp_now_s() - t->began_s >= o->budget_s;
+    return t->n > 0 && (over || hp_stopped(o->stop));
+}
+
+static bool is_slow(const struct planner *planner)
+{
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        if (slow[i] == planner)
+            return true;
+    return false;
+}
+
+/* All planners but the random search, as long as there is time. */
+static void try_planners(struct tried *t, bool slow_ones)
+{
+    for (int i = 0; hp_planner_at(i) && t->n < MAX_TRIED; i++) {
+        const struct planner *planner = hp_planner_at(i);
+        if (planner == t->random_search || is_slow(planner) != slow_ones ||
+            !hp_may_try(t->self, planner, t->given))
+            continue;
+        if (is_enough(t))
+            refuse(t, planner->info.name, NO_TIME);
+        else
+            try_planner(t, planner);
+    }
 }
 
 /* Plan `i` is not looked at, or does not fit. */
@@ -142,11 +226,6 @@ static void drop(struct tried *t, int i, const char *why)
         t->found[i] = t->found[i + 1];
         t->verdict[i] = t->verdict[i + 1];
     }
-}
-
-static bool fits(const struct tried *t, int i)
-{
-    return t->verdict[i].memory.part <= 1;
 }
 
 static enum hypar_status check_bound(struct tried *t, int i, const struct op_needs *needs,
@@ -165,7 +244,7 @@ static enum hypar_status check_bound(struct tried *t, int i, const struct op_nee
 }
 
 /* Would it take too long to look at a large plan, beside the best so far? */
-static enum hypar_status check_worth(const struct tried *t, int i, double best_s, double parts,
+static enum hypar_status check_worth(const struct tried *t, int i, double parts,
                                      struct hypar_error *why)
 {
     double closed_s = t->found[i]->prediction.step_s, budget_s = t->problem->options->budget_s;
@@ -174,12 +253,12 @@ static enum hypar_status check_worth(const struct tried *t, int i, double best_s
     bool over =
         !known && (budget_s > 0 ? hp_now_s() - t->began_s > budget_s : hp_are_many_parts(now));
     char step[32];
-    if (t->problem->options->objective == HYPAR_TIME && closed_s > OVERLAP * best_s)
+    if (t->problem->options->objective == HYPAR_TIME && closed_s > OVERLAP * t->best_s)
         return hp_fail(
             why, HYPAR_INFEASIBLE,
             "not simulated: %s in closed form is more than eight times the best step",
             hypar_format_quantity(step, closed_s, HYPAR_UNIT_SECONDS));
-    if (over && isfinite(best_s))
+    if (over && isfinite(t->best_s))
         return hp_fail(why, HYPAR_INFEASIBLE, "not simulated, a plan of %lld parts takes long",
                        (long long)hp_plan_parts(t->found[i]->plan));
     return HYPAR_OK;
@@ -201,29 +280,36 @@ static int next_to_judge(const struct tried *t)
     return next;
 }
 
+/* Has any of them a verdict? */
+static bool is_any_judged(const struct tried *t)
+{
+    for (int i = 0; i < t->n; i++)
+        if (t->verdict[i].by != BY_NOTHING)
+            return true;
+    return false;
+}
+
 /* Look at all of them that are worth it; what is left has a verdict. */
 static void judge_all(struct tried *t)
 {
     struct arena scratch = { 0 };
     const struct op_needs *needs = NULL;
-    double best_s = INFINITY, parts = 0;
+    double parts = 0;
     struct hypar_error why;
-    bool first = true;
-    for (int i; (i = next_to_judge(t)) >= 0; first = false) {
+    for (int i; (i = next_to_judge(t)) >= 0;) {
         bool large = hp_is_large(t->found[i]->plan);
         if (large && !needs)
             needs = hp_op_needs(t->problem, &scratch);
-        if (!first && hp_stopped(t->problem->options->stop)) {
+        if (is_any_judged(t) && hp_stopped(t->problem->options->stop)) {
             drop(t, i, "interrupted before its plan was simulated");
         } else if (large && (check_bound(t, i, needs, &why) != HYPAR_OK ||
-                             check_worth(t, i, best_s, parts, &why) != HYPAR_OK)) {
+                             check_worth(t, i, parts, &why) != HYPAR_OK)) {
             drop(t, i, why.text);
         } else {
-            bool known = hp_in_part(t->found[i]);
-            struct verdict v = t->verdict[i] = hp_verdict(t->problem, t->found[i]);
-            parts += large && !known ? (double)hp_plan_parts(t->found[i]->plan) : 0;
-            if (v.memory.part <= 1)
-                best_s = fmin(best_s, v.step_s);
+            parts += large && !hp_in_part(t->found[i])
+                         ? (double)hp_plan_parts(t->found[i]->plan)
+                         : 0;
+            judge(t, i);
         }
     }
     t->simulated = true;
@@ -294,7 +380,11 @@ static void search_at_random(struct tried *t, int *best)
     struct random_start start = { .rows = t->rows };
     struct hypar_error why = { "" };
     int i = t->n;
-    if (is_enough(t) || !may_search(t, *best))
+    if (is_enough(t)) {
+        refuse(t, t->random_search->info.name, NO_TIME);
+        return;
+    }
+    if (!may_search(t, *best))
         return;
     if (*best >= 0)
         start.like = t->found[*best]->plan;
@@ -454,13 +544,14 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     struct tried t = { .self = self,
                        .random_search = self->random_search,
                        .problem = problem,
+                       .best_s = INFINITY,
                        .began_s = hp_now_s(),
                        .began_process_s = hp_process_s(),
                        .given = hp_options_given(problem->options) };
     struct hypar_refusals *told = problem->options->refusals;
-    for (int i = 0; hp_planner_at(i) && t.n < MAX_TRIED && !is_enough(&t); i++)
-        if (hp_planner_at(i) != t.random_search && hp_may_try(self, hp_planner_at(i), t.given))
-            try_planner(&t, hp_planner_at(i));
+    try_planners(&t, false);
+    try_planners(&t, true);
+    sort_refusals(&t.refusals);
     refuse_own(&t);
     judge_all(&t);
     int best = choose(&t);

@@ -500,9 +500,9 @@ $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner
 > Rate: samples/s of all devices; each: of one. Memory: of the fullest device,
 > which has 16 GB. Plans: data x tensor x pipeline / micro-batches.
 $ head -3 $TMP/plans.csv; wc -l <$TMP/plans.csv; grep -c polyline $TMP/plans.svg
-> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded
-> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924,13.642135554224016,44.47527600504003,1.6220083615948797,0.14167812607999988,0,0,none
-> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646,27.282998219043236,88.94640128376003,2.966331396403206,0.14167812607999988,0,0,none
+> machine,devices,batch,verdict,planner,data,tensor,pipeline,micro_batches,simulated,step_s,samples_per_s,samples_per_s_per_device,mfu,memory_bytes,limit_bytes,best,why,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted
+> "cluster:1x2",2,64,fits,dp,2,1,1,1,1,0.394140951807,162.37845802772367,81.18922901386183,0.48000719724132057,3104266564,16000000000,0,"",1106860360,59.881098046938924,13.642135554224016,44.47527600504003,1.6220083615948797,0.14167812607999988,0,0,none,0
+> "cluster:1x2",2,128,fits,dp,2,1,1,1,1,0.786435098069,162.75977549105974,81.37988774552987,0.4811344103523348,5101672772,16000000000,0,"",1106860360,119.33740902528646,27.282998219043236,88.94640128376003,2.966331396403206,0.14167812607999988,0,0,none,0
 > 16
 > 5
 $ hypar explore vgg16 --on cluster:1x8 --batch 64,4096 --devices 8 --planner dp --json
@@ -606,8 +606,8 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective 
 > the step of a part of the devices, extrapolated; sent and energy are of all
 > devices.
 $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
-> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded
-> 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404,0,0,optimizer
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted
+> 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404,0,0,optimizer,0
 
 Where a plan is too large even for that they are not known: nothing is the best.
 $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy | sed -n '/energy/,/best/p'
@@ -617,8 +617,8 @@ $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --plann
 > The best is not known: all plans are too large to be simulated, even in part
 > closed form; sent and energy with it, in closed form (-: there is none).
 $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
-> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded
-> 0,,,,,,,,0,optimizer
+> simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted
+> 0,,,,,,,,0,optimizer,0
 
 Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
 $ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'
@@ -729,9 +729,9 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 > Levels, on all machines alike: dp
 > 0000000000000000/0000000000000000/0000000000000000.
 $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner dp,hybrid --sweep fp32=8TFLOP/s,16TFLOP/s --csv - | cut -d, -f 1-5,15-17,25-
-> machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,idle_j,recomputed,sharded,fp32
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,0,0,optimizer,8000000000000
-> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,0,optimizer,16000000000000
+> machine,devices,batch,verdict,planner,memory_bytes,limit_bytes,best,idle_j,recomputed,sharded,interrupted,fp32
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,0,0,0,optimizer,0,8000000000000
+> "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,0,optimizer,0,16000000000000
 
 The marks of a picture's axis stand at the values that were swept, those without room for their text are short lines.
 $ hypar explore lenet5 --on full:4 --planner dp --sweep memory-bandwidth=200GB/s,300GB/s,450GB/s,900GB/s,910GB/s --svg $TMP/marks.svg -o $TMP/out; grep -o '>[0-9]* GB/s<' $TMP/marks.svg; grep -c 'y2="434"' $TMP/marks.svg

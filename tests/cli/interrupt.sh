@@ -70,6 +70,18 @@ grep -q '"devices": 1, "batch": 16, "verdict": "fits"' "$dir/out" || wrong "the 
 grep -q '"devices": 1024, "batch": 512, "verdict": "not tried"' "$dir/out" || wrong "not the last"
 grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON of plans does not say so"
 
+# A budget ends all planners of auto, and what they have found by then is told.
+budget=$((3 * after))s
+large='--on ring:64,device=a100,bandwidth=20GB/s --batch 1024 --precision bf16 --planner auto'
+hypar explore resnet50 $large --budget $budget --json >"$dir/out" 2>"$dir/err" ||
+    wrong "explore: no plan in $budget"
+grep -q '"verdict": "fits".*"interrupted": true' "$dir/out" || wrong "explore: the best so far"
+grep -q 'out of time: 0 of 1 points were searched to the end' "$dir/err" || wrong "explore: why"
+timeout $((10 * after)) hypar plan resnet50 $large --budget $budget >"$dir/out" 2>"$dir/err" ||
+    wrong "plan: no plan, or not in time"
+tr -s '\n ' ' ' <"$dir/out" | grep -q 'flexflow: not tried, there was no time left' ||
+    wrong "plan: what was left out"
+
 # The first ends the search, and the plan waits for somebody to read the pipe; the second ends it.
 # Not under the thread sanitizer, which keeps a signal back until the pipe is open.
 [ "$SANITIZE" != thread ] || exit $fail

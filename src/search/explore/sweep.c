@@ -197,21 +197,23 @@ struct sweeping {
     struct hypar_error *err;
 };
 
-/* A point that was not done when it was told to stop is not told of. */
+/* A point that was under way when it was told to stop has the best plan by then; one that has
+ * none that fits yet is not told of. */
 static void search_point(void *arg, int i)
 {
     struct sweeping *w = arg;
     struct hypar_sweep *s = w->sweep;
     struct hypar_sweep_point p = s->point[i];
     const struct hypar_graph *graph = s->graph[i % s->n_batches];
-    for (int k = 0; k < s->n_planners && w->status[i] == HYPAR_OK; k++) {
-        if (hp_stopped(s->options.search.stop))
-            return;
+    const volatile sig_atomic_t *stop = s->options.search.stop;
+    for (int k = 0; k < s->n_planners && w->status[i] == HYPAR_OK && !hp_stopped(stop); k++)
         w->status[i] = try_planner(s, graph, s->planner[k], &p, &w->err[i]);
-    }
-    if (hp_stopped(s->options.search.stop))
+    p.interrupted = hp_stopped(stop);
+    if (p.interrupted && p.verdict != HYPAR_SWEPT_FITS)
         return;
     s->point[i] = p;
+    if (p.interrupted)
+        return;
     int done = atomic_fetch_add(&s->n_done, 1) + 1;
     if (s->options.progress)
         s->options.progress(s->options.who, done, s->n_points);
@@ -248,7 +250,10 @@ static enum hypar_status search_points(struct hypar_sweep *s, struct hypar_error
     for (int i = 0; i < s->n_points; i++)
         if (w.status[i] != HYPAR_OK)
             return hp_fail(err, w.status[i], "%s", w.err[i].text);
-    return atomic_load(&s->n_done) ? HYPAR_OK : hp_check_stop(s->options.search.stop, err);
+    for (int i = 0; i < s->n_points; i++)
+        if (s->point[i].verdict != HYPAR_SWEPT_NOT_TRIED)
+            return HYPAR_OK;
+    return hp_check_stop(s->options.search.stop, err);
 }
 
 static void find_best(struct hypar_sweep *s)
