@@ -73,8 +73,10 @@ enum hypar_status hp_part_scale_links(struct part *part, double factor, struct h
 static enum hypar_status check_parts(const struct hypar_machine *machine,
                                      struct hypar_error *err)
 {
-    if (machine->n_parts == 0 || !machine->topology->default_device)
-        return hp_fail(err, HYPAR_UNSUPPORTED, "a machine of explicit links, or this computer");
+    if (machine->n_parts == 0)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "a machine of explicit links");
+    if (!machine->topology->default_device)
+        return hp_fail(err, HYPAR_UNSUPPORTED, "this computer is as it is");
     return HYPAR_OK;
 }
 
@@ -97,32 +99,6 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
     }
     if (status == HYPAR_OK)
         status = hp_machine_from_parts(out, parts, n, err);
-    hp_arena_free(&arena);
-    return status;
-}
-
-enum hypar_status hp_machine_scaled(struct hypar_machine **out,
-                                    const struct hypar_machine *machine, const char *device,
-                                    const double factor[OPTION_COUNT], struct hypar_error *err)
-{
-    struct arena arena = { 0 };
-    *out = NULL;
-    TRY(check_parts(machine, err));
-    enum hypar_status status = HYPAR_OK;
-    struct part *parts = NEW(&arena, struct part, machine->n_parts);
-    for (int p = 0; p < machine->n_parts; p++) {
-        parts[p] = machine->parts[p];
-        if (device && strcmp(parts[p].type.device.name, device) != 0)
-            continue;
-        for (int o = 0; o < OPTION_COUNT && status == HYPAR_OK; o++) {
-            if (factor[o] == 1 || !hp_option_applies(&parts[p], (enum option)o))
-                continue;
-            parts[p].value[o] *= factor[o];
-            status = hp_option_check(&parts[p], (enum option)o, parts[p].value[o], err);
-        }
-    }
-    if (status == HYPAR_OK)
-        status = hp_machine_from_parts(out, parts, machine->n_parts, err);
     hp_arena_free(&arena);
     return status;
 }
@@ -191,44 +167,135 @@ static enum hypar_status set_network(struct device_run *runs, int n_runs,
     return HYPAR_OK;
 }
 
+/* What a machine of explicit links is made of, to be changed. */
+struct listed_machine {
+    int n_runs, n_links;
+    struct device_run *runs;
+    struct stated_link *link;
+};
+
+static struct listed_machine list_machine(struct arena *arena,
+                                          const struct hypar_machine *machine)
+{
+    struct listed_machine l = { machine->n_runs, machine->n_links,
+                                NEW(arena, struct device_run, machine->n_runs),
+                                NEW(arena, struct stated_link, machine->n_links) };
+    memcpy(l.runs, machine->runs, (size_t)l.n_runs * sizeof *l.runs);
+    for (int i = 0; i < l.n_links; i++) {
+        l.link[i] =
+            (struct stated_link){ machine->network->links[i], machine->network->efficiency[i] };
+        l.link[i].link.bytes_per_s = machine->network->stated[i];
+    }
+    return l;
+}
+
+static enum hypar_status speed_up_links(struct listed_machine *l, double times,
+                                        struct hypar_error *err)
+{
+    const struct part any = { .topology = &hp_explicit };
+    for (int i = 0; i < l->n_links; i++) {
+        double *bytes_per_s = &l->link[i].link.bytes_per_s;
+        *bytes_per_s *= times;
+        TRY(hp_in(err, hp_option_check(&any, OPTION_BANDWIDTH, *bytes_per_s, err), "links"));
+    }
+    return HYPAR_OK;
+}
+
+/* Of devices and links that were changed, on the nodes of `machine`. */
+static enum hypar_status make_listed(struct hypar_machine **out,
+                                     const struct hypar_machine *machine,
+                                     const struct listed_machine *l, struct hypar_error *err)
+{
+    struct hypar_link *to;
+    *out = hp_network_new(l->runs, l->n_runs, machine->n_devices, machine->n_switches,
+                          l->n_links, &to);
+    for (int i = 0; i < l->n_links; i++) {
+        to[i] = l->link[i].link;
+        (*out)->network->efficiency[i] = l->link[i].efficiency;
+    }
+    enum hypar_status status = hp_network_finish(*out, err);
+    if (status != HYPAR_OK) {
+        hypar_machine_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 enum hypar_status hp_network_with(struct hypar_machine **out,
                                   const struct hypar_machine *machine,
                                   const double value[OPTION_COUNT], double links,
                                   struct hypar_error *err)
 {
-    const struct part any = { .topology = &hp_explicit };
     struct arena arena = { 0 };
-    int n_runs = machine->n_runs, n_links = machine->n_links;
-    struct device_run *runs = NEW(&arena, struct device_run, n_runs);
-    struct stated_link *link = NEW(&arena, struct stated_link, n_links);
-    struct hypar_link *to;
-    memcpy(runs, machine->runs, (size_t)n_runs * sizeof *runs);
-    for (int i = 0; i < n_links; i++) {
-        link[i] =
-            (struct stated_link){ machine->network->links[i], machine->network->efficiency[i] };
-        link[i].link.bytes_per_s = machine->network->stated[i];
-    }
-    enum hypar_status status = set_network(runs, n_runs, link, n_links, value, err);
-    for (int i = 0; i < n_links && status == HYPAR_OK; i++) {
-        double *bytes_per_s = &link[i].link.bytes_per_s;
-        *bytes_per_s *= links;
-        status =
-            hp_in(err, hp_option_check(&any, OPTION_BANDWIDTH, *bytes_per_s, err), "links");
-    }
+    struct listed_machine l = list_machine(&arena, machine);
     *out = NULL;
-    if (status == HYPAR_OK) {
-        *out =
-            hp_network_new(runs, n_runs, machine->n_devices, machine->n_switches, n_links, &to);
-        for (int i = 0; i < n_links; i++) {
-            to[i] = link[i].link;
-            (*out)->network->efficiency[i] = link[i].efficiency;
+    enum hypar_status status = set_network(l.runs, l.n_runs, l.link, l.n_links, value, err);
+    if (status == HYPAR_OK)
+        status = speed_up_links(&l, links, err);
+    if (status == HYPAR_OK)
+        status = make_listed(out, machine, &l, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
+static enum hypar_status scale_runs(struct listed_machine *l, const char *device,
+                                    const double factor[OPTION_COUNT], struct hypar_error *err)
+{
+    const struct part any = { .topology = &hp_explicit };
+    for (int r = 0; r < l->n_runs; r++) {
+        if (device && strcmp(l->runs[r].device.name, device) != 0)
+            continue;
+        for (int o = 0; o < OPTION_COUNT; o++) {
+            if (factor[o] == 1 || hp_machine_options[o].scope != SCOPE_DEVICE)
+                continue;
+            double value = factor[o] * hp_device_get(&l->runs[r].device, (enum option)o);
+            TRY(hp_option_check(&any, (enum option)o, value, err));
+            hp_device_set(&l->runs[r].device, (enum option)o, value);
         }
-        status = hp_network_finish(*out, err);
     }
-    if (status != HYPAR_OK) {
-        hypar_machine_free(*out);
-        *out = NULL;
+    return HYPAR_OK;
+}
+
+static enum hypar_status scale_listed(struct hypar_machine **out,
+                                      const struct hypar_machine *machine, const char *device,
+                                      const double factor[OPTION_COUNT],
+                                      struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct listed_machine l = list_machine(&arena, machine);
+    enum hypar_status status = scale_runs(&l, device, factor, err);
+    if (status == HYPAR_OK)
+        status = speed_up_links(&l, factor[OPTION_BANDWIDTH], err);
+    if (status == HYPAR_OK)
+        status = make_listed(out, machine, &l, err);
+    hp_arena_free(&arena);
+    return status;
+}
+
+enum hypar_status hp_machine_scaled(struct hypar_machine **out,
+                                    const struct hypar_machine *machine, const char *device,
+                                    const double factor[OPTION_COUNT], struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    *out = NULL;
+    if (machine->n_parts == 0)
+        return scale_listed(out, machine, device, factor, err);
+    TRY(check_parts(machine, err));
+    enum hypar_status status = HYPAR_OK;
+    struct part *parts = NEW(&arena, struct part, machine->n_parts);
+    for (int p = 0; p < machine->n_parts; p++) {
+        parts[p] = machine->parts[p];
+        if (device && strcmp(parts[p].type.device.name, device) != 0)
+            continue;
+        for (int o = 0; o < OPTION_COUNT && status == HYPAR_OK; o++) {
+            if (factor[o] == 1 || !hp_option_applies(&parts[p], (enum option)o))
+                continue;
+            parts[p].value[o] *= factor[o];
+            status = hp_option_check(&parts[p], (enum option)o, parts[p].value[o], err);
+        }
     }
+    if (status == HYPAR_OK)
+        status = hp_machine_from_parts(out, parts, machine->n_parts, err);
     hp_arena_free(&arena);
     return status;
 }

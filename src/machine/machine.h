@@ -199,7 +199,8 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
                                   const struct hypar_machine *machine, int rows, double links,
                                   struct hypar_error *err);
 /* ... with figures that are factor[option] times as large, of the parts whose device is called
- * `device`; NULL: of all. HYPAR_UNSUPPORTED likewise. */
+ * `device`; NULL: of all. Of explicit links, with a bandwidth that is, all of them.
+ * HYPAR_UNSUPPORTED for this computer. */
 enum hypar_status hp_machine_scaled(struct hypar_machine **out,
                                     const struct hypar_machine *machine, const char *device,
                                     const double factor[OPTION_COUNT], struct hypar_error *err);
@@ -262,6 +263,7 @@ double hp_option_default(const struct part *part, enum option option);
 /* What an option is said to be; false: that is no such quantity, or it lacks its unit. */
 bool hp_option_read(enum option option, const char *text, double *value);
 /* A figure of a device, which is one of its own. */
+double hp_device_get(const struct hypar_device *device, enum option option);
 void hp_device_set(struct hypar_device *device, enum option option, double value);
 /* Is `value` one the option can have? Else say which. */
 enum hypar_status hp_option_check(const struct part *part, enum option option, double value,

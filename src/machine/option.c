@@ -320,6 +320,13 @@ enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
     return HYPAR_OK;
 }
 
+double hp_device_get(const struct hypar_device *device, enum option option)
+{
+    struct hypar_device copy = *device;
+    return option == OPTION_MEMORY ? (double)device->memory_bytes
+                                   : *device_figure(&copy, option);
+}
+
 void hp_device_set(struct hypar_device *device, enum option option, double value)
 {
     if (option == OPTION_MEMORY)
@@ -340,11 +347,9 @@ struct hypar_device hp_part_device(const struct part *part)
 
 const char *hypar_device_figure(const struct hypar_device *device, int i, double *value)
 {
-    struct hypar_device copy = *device;
     for (int o = 0; o < OPTION_COUNT; o++)
         if (hp_machine_options[o].scope == SCOPE_DEVICE && i-- == 0) {
-            *value = o == OPTION_MEMORY ? (double)device->memory_bytes
-                                        : *device_figure(&copy, (enum option)o);
+            *value = hp_device_get(device, (enum option)o);
             return hp_machine_options[o].key;
         }
     return NULL;

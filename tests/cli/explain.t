@@ -353,9 +353,20 @@ $ cd $TMP && sed 's/"asked": "auto"/"asked": 1/' auto.json > bad.json && hypar e
 > hypar: bad.json: search.asked: expected a string, not 1
 ? 3
 
+A machine of listed links may have faster ones, and faster devices.
+$ hypar plan alexnet --on examples/machines/dgx1-v100.json --planner dp -q -o $TMP/listed.json; hypar explain $TMP/listed.json --operators 1 | sed -n '/^what would help/,/^No diff/p'
+> what would help                   step   change  memory
+> links twice as fast            3.61 ms*   -36 %  502 MB
+> devices twice as fast          4.88 ms    -14 %  502 MB
+> devices' memory twice as fast  5.22 ms   -7.6 %  502 MB
+> arithmetic twice as fast       5.31 ms   -5.9 %  502 MB
+> 2 micro-batches instead of 1   7.09 ms    +25 %  495 MB
+> * the fastest
+> No difference: twice the memory.
+
 Of this computer nothing is faster.
 $ hypar explain examples/plans/data-parallel.json --on local:8 -q 2>&1 | grep -o 'a faster machine: [^;]*'
-> a faster machine: a machine of explicit links, or this computer
+> a faster machine: this computer is as it is
 
 Bad input.
 $ hypar explain
