@@ -128,7 +128,8 @@ HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *explo
 HYPAR_API struct hypar_explore_site
 hypar_exploration_site(const struct hypar_exploration *exploration, int site);
 
-/* What they differ in; and what the machine is called that they are variants of. */
+/* What they differ in; and what the machine is called that they are variants of ("": more than
+ * three). */
 HYPAR_API const struct hypar_explore_axis *
 hypar_exploration_axes(const struct hypar_exploration *exploration, int *n);
 HYPAR_API const char *hypar_exploration_machine(const struct hypar_exploration *exploration);
@@ -259,7 +260,8 @@ HYPAR_API int hypar_sweep_count(const struct hypar_sweep *sweep);
 HYPAR_API const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *sweep,
                                                             int i);
 
-/* What their machines differ in; and what the machine is called that they are variants of. */
+/* What their machines differ in; and what the machine is called that they are variants of ("":
+ * more than three). */
 HYPAR_API const struct hypar_explore_axis *hypar_sweep_axes(const struct hypar_sweep *sweep,
                                                             int *n);
 HYPAR_API const char *hypar_sweep_machine(const struct hypar_sweep *sweep);

@@ -150,12 +150,18 @@ static bool among_many(const char *all_reduce)
             strstr(all_reduce, "server"));
 }
 
+bool hp_has_many_links(const struct hypar_machine *machine)
+{
+    const char *topology = hypar_machine_topology(machine);
+    return strcmp(topology, "full") == 0 || strcmp(topology, "torus") == 0;
+}
+
 const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_sim_options *how)
 {
     if (how && among_many(how->all_reduce))
         return NULL;
     for (int i = 0; i < axes->n; i++)
-        if (axes->axis[i].words && axes->axis[i].n_values > 1)
+        if (axes->axis[i].words && axes->axis[i].n_values > 1 && axes->many_links)
             return "Topologies: in a collective a device sends to at most two others at a "
                    "time. Over all their links at once large all-reduces would be up to "
                    "(n-1)/2 times as fast on full:n (--all-reduce direct), and k times on a "
@@ -165,5 +171,7 @@ const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_si
 
 const char *hp_machines_text(struct arena *arena, const char *name, int n)
 {
-    return n == 1 ? name : hp_arena_printf(arena, "%d machines like %s", n, name);
+    return n == 1  ? name
+           : *name ? hp_arena_printf(arena, "%d machines like %s", n, name)
+                   : hp_arena_printf(arena, "%d machines", n);
 }

@@ -12,7 +12,8 @@
 struct axes {
     int n;
     const struct hypar_explore_axis *axis;
-    bool shape; /* the shape of each machine is told, in one column with its topology */
+    bool shape;      /* the shape of each machine is told, in one column with its topology */
+    bool many_links; /* of a device, which collectives may use at once: some machine has them */
 };
 
 /* One machine: its shape, and its values by axis. */
@@ -51,6 +52,9 @@ const char *hp_axes_without_effect(const struct axes *axes,
 
 /* Do pictures go along an energy, so that what they draw is energy, too? */
 bool hp_axes_of_energy(const struct axes *axes);
+
+/* Is it a machine with many links at each device? */
+bool hp_has_many_links(const struct hypar_machine *machine);
 
 /* What to know of steps on different topologies, simulated so (or NULL: plainly); NULL: there
  * is one, or nothing to know. */

@@ -44,6 +44,8 @@ static struct axes axes_of(const struct hypar_exploration *e)
     axes.axis = hypar_exploration_axes(e, &axes.n);
     for (int i = 0; i < axes.n; i++)
         axes.shape |= axes.axis[i].shapes;
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        axes.many_links |= hp_has_many_links(hypar_exploration_site(e, s).machine);
     return axes;
 }
 

@@ -56,7 +56,7 @@ void hp_put_opaque(struct json_writer *w, const struct hypar_sim_summary *summar
 /* How often what a plan sends is sent: "each byte once". NULL: a program file's. */
 const char *hp_sent_text(const struct hypar_plan *plan);
 
-/* "0 -> 1", "3 -> switch 0", or the name that a program file gives the link. */
+/* "0 -> 1", "3 -> switch 8", or the name that a program file gives the link. */
 char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n_devices);
 
 #endif /* REPORT_PUT_H */

@@ -17,10 +17,8 @@ char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n
     static const char *const kind[] = { "", "switch " };
     if (link->name)
         return hp_arena_strdup(arena, link->name);
-    bool from = link->from >= n_devices, to = link->to >= n_devices;
-    return hp_arena_printf(arena, "%s%d -> %s%d", kind[from],
-                           link->from - (from ? n_devices : 0), kind[to],
-                           link->to - (to ? n_devices : 0));
+    return hp_arena_printf(arena, "%s%d -> %s%d", kind[link->from >= n_devices], link->from,
+                           kind[link->to >= n_devices], link->to);
 }
 
 static bool carries(const struct hypar_sim_link *link)

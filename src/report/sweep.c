@@ -23,6 +23,8 @@ struct axes hp_sweep_axes_of(const struct hypar_sweep *s)
     axes.axis = hypar_sweep_axes(s, &axes.n);
     for (int i = 0; i < axes.n; i++)
         axes.shape |= axes.axis[i].words;
+    for (int i = 0; i < hypar_sweep_count(s); i++)
+        axes.many_links |= hp_has_many_links(hypar_sweep_point(s, i)->machine);
     return axes;
 }
 
@@ -52,6 +54,30 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
         list = last ? NULL : list + length + 1;
     }
     return *text ? text : "auto";
+}
+
+/* Which planners do not look at the objective, by which their plans are compared; NULL: none.
+ */
+static const char *objective_note(struct arena *arena, const struct hypar_sweep *s)
+{
+    static const char *const what[] = { "time", "what is sent", "energy" };
+    struct hypar_search_options how = { .objective = hypar_sweep_options(s).search.objective,
+                                        .objective_given = true };
+    const char *list = hypar_sweep_options(s).planners, *text = "";
+    if (how.objective == HYPAR_TIME)
+        return NULL;
+    while (list) {
+        const char *name = hp_arena_strndup(arena, list, strcspn(list, ","));
+        if (hypar_check_options(&how, &name, 1, NULL) != HYPAR_OK)
+            text = hp_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", name);
+        list += strlen(name);
+        list = *list ? list + 1 : NULL;
+    }
+    return *text ? hp_arena_printf(arena,
+                                   "Plans are compared by %s, which the search of %s does not "
+                                   "look at.",
+                                   what[how.objective], text)
+                 : NULL;
 }
 
 /* What a point's energy is made of; NULL: not known. */
@@ -357,6 +383,9 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                 : part ? "; sent and energy are of all devices."
                        : "",
                 large ? " In brackets the plan that needs least." : "");
+    const char *objective = objective_note(arena, s);
+    if (objective)
+        hp_wrap(to, objective, 0);
     const char *topologies =
         hp_axes_topology_note(&shape->axes, hypar_sweep_options(s).search.simulation);
     if (topologies)
@@ -406,19 +435,21 @@ static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sw
     tell_points(to, arena, s, shape, "Not done in time", was_not_tried);
 }
 
-/* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp or 3d". */
+/* "vgg16, batch 256, bf16, on 3 machines like full:8: the best plans of dp or 3d". */
 static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                   const struct shape *shape)
 {
     struct hypar_search_options how = hypar_sweep_options(s).search;
+    const char *planners = hypar_sweep_options(s).planners;
     char batch[32];
-    hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_graph(s)->name,
-                shape->batch ? "" : ", batch ",
-                shape->batch ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
-                hp_settings_text(arena, how.precision,
-                                 how.fp32_gradients ? HYPAR_FP32 : how.precision,
-                                 how.optimizer),
-                hp_sweep_machines(arena, s), hp_sweep_planners(arena, s));
+    hp_put_line(
+        to, "%s%s%s%s, on %s: %splans of %s", hypar_sweep_graph(s)->name,
+        shape->batch ? "" : ", batch ",
+        shape->batch ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
+        hp_settings_text(arena, how.precision, how.fp32_gradients ? HYPAR_FP32 : how.precision,
+                         how.optimizer),
+        hp_sweep_machines(arena, s), planners && strchr(planners, ',') ? "the best " : "",
+        hp_sweep_planners(arena, s));
     fputc('\n', to);
 }
 

@@ -192,7 +192,8 @@ $ cd $TMP; hypar explore lenet5 --on die.json --bandwidth 4GB/s --planner dp --c
 > dp      55.6 us     1    0.624   1.48 MB  1.4 mJ  00000/00000
 $ cd $TMP; hypar explore lenet5 --on torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ --topology torus,mesh,cluster --bandwidth 1GB/s,4GB/s --planner dp,1f1b --svg own.svg
 > lenet5, batch 32, on 6 machines like
-> torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ: plans of dp or 1f1b
+> torus:4x4,device=npu.json,latency=3us,dram-energy=200pJ: the best plans of dp or
+> 1f1b
 >
 > machine     bandwidth    step  rate    MFU    sent  energy memory plan
 > torus:4x4       1GB/s  205 us 156 k  0.2 % 1.56 MB 1.91 mJ 784 kB 1f1b 4x1x4/2
@@ -231,7 +232,7 @@ $ hypar explore lenet5 --on torus:2x2 --sweep latency=1us,100us --sweep dram-ene
 > machine,devices,choice,levels,step_s,compute_s,comm_s,gain,speedup,comm_bytes,energy_j,state_bytes,fits,cost,arithmetic_j,sram_j,dram_j,link_j,idle_j,best,latency,dram-energy
 > "torus:2x2,dram-energy=160pJ",4,dp,00000/00000,1.5941846e-05,5.595305e-06,1.3537214e-05,1,1.1219839283355264,1480968,0.0015663403743999998,493648,1,simulated,0.00016999967840000007,0.0005470431599999995,0.0007474976000000003,0.00010179993599999998,0,1,1e-06,1.6e-10
 $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objective energy
-> lenet5, on torus:2x2: plans of dp or 1f1b
+> lenet5, on torus:2x2: the best plans of dp or 1f1b
 >
 > batch     step    rate     MFU    sent   energy    memory
 >    32  16.1 us  1.99 M   7.9 %  524 kB  1.18 mJ   1.36 MB
@@ -241,8 +242,12 @@ $ hypar explore lenet5 --on torus:2x2 --batch 32,64 --planner dp,1f1b --objectiv
 > All plans: 1f1b 2x1x2.
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline.
+> Plans are compared by energy, which the search of dp, 1f1b does not look at.
 $ hypar explore lenet5 --on torus:2x2 --sweep frob=1
 > hypar: sweep: unknown option 'frob', expected one with a number that 'hypar machines' lists, such as memory-bandwidth, or links
+? 2
+$ hypar explore vgg16 --on full:4 --sweep bandwith=1GB/s
+> hypar: sweep: unknown option 'bandwith', did you mean bandwidth?
 ? 2
 $ hypar explore lenet5 --on torus:2x2 --sweep latency
 > hypar: sweep: 'latency', expected an option of a machine and its values such as latency=1us,2us
@@ -473,7 +478,7 @@ $ hypar explore lenet-c --on htree:16 --levels H1 --svg $TMP/none/picture.svg
 
 Plans: of every batch on every machine the best, or why there is none.
 $ hypar explore vgg16 --on cluster:1x8 --batch 64..1024 --devices 2..8 --planner dp,mp,1f1b --csv $TMP/plans.csv --svg $TMP/plans.svg
-> vgg16, on 3 machines like cluster:1x8: plans of dp, mp or 1f1b
+> vgg16, on 3 machines like cluster:1x8: the best plans of dp, mp or 1f1b
 >
 > devices batch   step rate each     MFU    sent energy  memory plan
 >       2    64 394 ms  162 81.2  48.0 % 1.11 GB 59.9 J  3.1 GB dp 2x1x1
@@ -551,7 +556,7 @@ $ hypar explore alexnet --on cluster:1x2 --batch 1024,4096 --planner owt --topol
 > on full:n (--all-reduce direct), and k times on a torus of k dimensions
 > (--all-reduce multi-ring).
 $ hypar explore vgg16 --on full:2,memory=100MB --batch 4,8 --planner dp,mp
-> vgg16, on full:2,memory=100MB: plans of dp or mp
+> vgg16, on full:2,memory=100MB: the best plans of dp or mp
 >
 > batch  step  rate  MFU  sent  energy  memory  plan
 >     4     -     -    -     -       -       -  no plan: dp: weights, gradients
@@ -605,6 +610,7 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective 
 > which has 16 GB. Plans: data x tensor x pipeline. ~: as simulating takes long,
 > the step of a part of the devices, extrapolated; sent and energy are of all
 > devices.
+> Plans are compared by energy, which the search of hybrid does not look at.
 $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
 > simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted
 > 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404,0,0,optimizer,0
@@ -616,6 +622,7 @@ $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --plann
 >
 > The best is not known: all plans are too large to be simulated, even in part
 > closed form; sent and energy with it, in closed form (-: there is none).
+> Plans are compared by energy, which the search of hybrid does not look at.
 $ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy --csv - | cut -d, -f 10,19-
 > simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted
 > 0,,,,,,,,0,optimizer,0
@@ -685,7 +692,7 @@ $ hypar explore vgg16 --on ring:16 --on torus:4x4 --on examples/machines/fat-tre
 > them.
 $ hypar explore vgg16 --on ring:16 --on torus:4x4,bandwidth=50GB/s --on examples/machines/fat-tree.json --batch 256 --planner dp,optcnn --sweep links=0.01,1 | sed -n '1,/^Most/p'
 > vgg16, batch 256, on 6 machines like ring:16 or torus:4x4,bandwidth=50GB/s or
-> examples/machines/fat-tree.json: plans of dp or optcnn
+> examples/machines/fat-tree.json: the best plans of dp or optcnn
 >
 > machine                          links    step    rate      MFU     sent  energy   memory
 >     plan
@@ -751,3 +758,15 @@ $ hypar explore lenet-c --on cluster:2x4 --topology cluster,full --sweep links=0
 > cluster:2x4     2 dp     131 us     1    4.44  24.1 MB 46.5 mJ 0000/0000/0000
 > full:8        0.5 dp     166 us     1     3.5  24.1 MB 44.5 mJ 0000/0000/0000
 > full:8          2 dp      81 us*    1    7.18  24.1 MB 44.5 mJ 0000/0000/0000
+
+More than three machines are counted, and of topologies there is nothing to know where none has many links.
+$ hypar explore lenet5 --on ring:4 --on mesh:2x2 --on examples/machines/dgx1-v100.json --on ring:8 --planner dp,mp --batch 64 | sed -n '1p; /^Topologies/p'
+> lenet5, batch 64: 4 machines
+$ hypar explore lenet5 --on examples/machines/fat-tree.json --on examples/machines/dragonfly.json --planner dp --batch 64 | sed -n '1p; /^Topologies/p'
+> lenet5, batch 64: 2 machines like examples/machines/fat-tree.json or
+$ hypar plan alexnet --on examples/machines/fat-tree.json --planner dp -q -o $TMP/tree.json && hypar simulate $TMP/tree.json | grep -m1 -o '^0 -> switch [0-9]*'
+> 0 -> switch 16
+
+What is compared by something else than what its planner looks at is told.
+$ hypar explore lenet5 --on full:4 --planner hybrid --batch 64,128 --objective energy | grep -A1 '^Plans are'
+> Plans are compared by energy, which the search of hybrid does not look at.

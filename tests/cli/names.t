@@ -101,6 +101,9 @@ $ hypar plan lenet5 --on full:2,bandwith=1GB/s
 $ hypar plan lente5 --on full:2
 > hypar: unknown model 'lente5', did you mean lenet5 or lenet-c?
 ? 3
+$ hypar plan gpt2-medium --on full:2
+> hypar: unknown model 'gpt2-medium', did you mean gpt2 or gpt2-xl?
+? 3
 $ hypar plan resnet18:imgae=64 --on full:2
 > hypar: resnet18:imgae=64: unknown option 'imgae', did you mean image?
 ? 3

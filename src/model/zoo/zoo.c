@@ -110,16 +110,44 @@ bool hypar_model_option(int model, int i, struct hypar_model_option *out)
     return true;
 }
 
+/* Does a name begin with the word's letters before its first hyphen: "gpt2" of "gpt2-medium"?
+ */
+static bool is_of_family(const char *name, const char *word)
+{
+    size_t stem = strcspn(word, "-");
+    return word[stem] && stem > 2 && strncmp(name, word, stem) == 0 &&
+           (!name[stem] || name[stem] == '-');
+}
+
+/* Those of a family, where one of them is named that there is not. */
+static bool family_text(const char *word, const char *near, char *text, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < MODEL_COUNT && used < size; i++) {
+        const char *name = models[i].name;
+        if (!is_of_family(name, word))
+            continue;
+        if (strstr(near, name)) /* nearer than the others */
+            return false;
+        used += (size_t)snprintf(text + used, size - used, "%s%s", used ? " or " : "", name);
+    }
+    return used > 0;
+}
+
 static enum hypar_status unknown_model(const char *word, const char *expected,
                                        struct hypar_error *err)
 {
     size_t length = strcspn(word, ":");
     const char *names[MODEL_COUNT];
-    char nearest[120], wrong[64];
+    char nearest[120], family[120], wrong[64];
     for (int i = 0; i < MODEL_COUNT; i++)
         names[i] = models[i].name;
     snprintf(wrong, sizeof wrong, "%.*s", (int)(length < 60 ? length : 60), word);
-    if (hp_nearest_text(wrong, names, MODEL_COUNT, nearest, sizeof nearest))
+    bool near = hp_nearest_text(wrong, names, MODEL_COUNT, nearest, sizeof nearest);
+    if (family_text(wrong, nearest, family, sizeof family))
+        return hp_fail(err, HYPAR_INVALID, "unknown model '%s', did you mean %s?", wrong,
+                       family);
+    if (near)
         return hp_fail(err, HYPAR_INVALID, "unknown model '%s', did you mean %s?", wrong,
                        nearest);
     return hp_fail(err, HYPAR_INVALID, "unknown model '%s', expected %s", wrong, expected);

@@ -115,7 +115,7 @@ function placeNodes(traffic, width) {
   return fits && traffic.topology !== "full" ? placeGrid(traffic.devices, sizes[sizes.length - 1], width) : placeCircle(traffic.devices, width);
 }
 
-const nodeName = node => node < data.traffic.devices ? "device " + node : "switch " + (node - data.traffic.devices);
+const nodeName = node => node < data.traffic.devices ? "device " + node : "switch " + node;
 
 function linkWords([from, to, bandwidth, there, thereBusy, back, backBusy]) {
   const way = (a, b, size, busy) => nodeName(a) + " to " + nodeName(b) + ": " + bytes(size) + ", busy " + percent(busy / data.headline.step_s);

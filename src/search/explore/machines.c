@@ -3,8 +3,11 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/word.h"
 #include "machine/machine.h"
 #include "search/explore/explore.h"
+
+enum { NAMED = 3 }; /* machines */
 
 /* One thing that varies, and its values. */
 enum kind { VARIES_MACHINE, VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_LINKS, VARIES_OPTION };
@@ -220,6 +223,13 @@ static enum hypar_status read_sweep(struct variation *v, const char *text,
             return read_named(v, name, VARIES_OPTION, (enum option)o, text + length + 1, err);
     if (strcmp(name, "links") == 0)
         return read_named(v, name, VARIES_LINKS, OPTION_COUNT, text + length + 1, err);
+    const char *names[OPTION_COUNT + 1] = { [OPTION_COUNT] = "links" };
+    char near[120];
+    for (int o = 0; o < OPTION_COUNT; o++)
+        names[o] = hp_machine_options[o].text.name;
+    if (hp_nearest_text(name, names, OPTION_COUNT + 1, near, sizeof near))
+        return hp_fail(err, HYPAR_USAGE, "sweep: unknown option '%.40s', did you mean %s?",
+                       name, near);
     return hp_fail(err, HYPAR_USAGE,
                    "sweep: unknown option '%.40s', expected one with a number that 'hypar "
                    "machines' lists, such as memory-bandwidth, or links",
@@ -530,7 +540,7 @@ static enum hypar_status vary(const struct variation *v, struct explored_machine
     return HYPAR_OK;
 }
 
-/* Together they are called "ring:16 or torus:4x4". */
+/* Together they are called "ring:16 or torus:4x4"; many are not named. */
 static void add_machine(struct variation *v, struct explored_machines *all, int others,
                         const struct hypar_machine *machine, const char *name)
 {
@@ -540,7 +550,9 @@ static void add_machine(struct variation *v, struct explored_machines *all, int 
     }
     name = name ? name : hypar_machine_word(machine);
     name = hp_arena_strdup(v->arena, name ? name : "the machine");
-    all->name = *all->name ? hp_arena_printf(v->arena, "%s or %s", all->name, name) : name;
+    all->name = others >= NAMED ? ""
+                : *all->name    ? hp_arena_printf(v->arena, "%s or %s", all->name, name)
+                                : name;
     v->machine[v->n_machines] = machine;
     v->name[v->n_machines++] = name;
 }
