@@ -281,7 +281,7 @@ const char *opt_topology_word(int i);
 /* clang-format off */
 #define OPT_ALL_REDUCE_ROW                                                                      \
     { "all-reduce", OPT_ALL_REDUCE, "HOW", 0,                                                   \
-      "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest)", 0 }
+      "sum by ring, tree, multi-ring, direct, server, ... (auto, the fastest that sends to two)", 0 }
 #define OPT_SIMULATION_ROWS                                                                     \
     { "expand-collectives", OPT_EXPAND, NULL, 0,                                                \
       "simulate every message of a collective, not the collective as one", 0 },                 \

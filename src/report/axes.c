@@ -150,14 +150,19 @@ static bool among_many(const char *all_reduce)
             strstr(all_reduce, "server"));
 }
 
-bool hp_has_many_links(const struct hypar_machine *machine)
+void hp_axes_add_machine(struct axes *axes, const char *shape)
 {
-    const char *topology = hypar_machine_topology(machine);
-    return strcmp(topology, "full") == 0 || strcmp(topology, "torus") == 0;
+    bool torus = shape && strncmp(shape, "torus:", 6) == 0;
+    axes->many_links |= torus || (shape && strncmp(shape, "full:", 5) == 0);
+    axes->no_torus |= !torus;
 }
 
 const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_sim_options *how)
 {
+    if (how && how->all_reduce && strcmp(how->all_reduce, "multi-ring") == 0 && axes->no_torus)
+        return "Topologies: several rings at a time are known of tori by word alone "
+               "(torus:4x4); "
+               "other machines sum by one ring.";
     if (how && among_many(how->all_reduce))
         return NULL;
     for (int i = 0; i < axes->n; i++)

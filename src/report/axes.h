@@ -14,6 +14,7 @@ struct axes {
     const struct hypar_explore_axis *axis;
     bool shape;      /* the shape of each machine is told, in one column with its topology */
     bool many_links; /* of a device, which collectives may use at once: some machine has them */
+    bool no_torus;   /* some machine is none */
 };
 
 /* One machine: its shape, and its values by axis. */
@@ -54,7 +55,8 @@ const char *hp_axes_without_effect(const struct axes *axes,
 bool hp_axes_of_energy(const struct axes *axes);
 
 /* Is it a machine with many links at each device? */
-bool hp_has_many_links(const struct hypar_machine *machine);
+/* `shape`: of a machine; NULL: of explicit nodes and links. */
+void hp_axes_add_machine(struct axes *axes, const char *shape);
 
 /* What to know of steps on different topologies, simulated so (or NULL: plainly); NULL: there
  * is one, or nothing to know. */

@@ -45,7 +45,7 @@ static struct axes axes_of(const struct hypar_exploration *e)
     for (int i = 0; i < axes.n; i++)
         axes.shape |= axes.axis[i].shapes;
     for (int s = 0; s < hypar_exploration_site_count(e); s++)
-        axes.many_links |= hp_has_many_links(hypar_exploration_site(e, s).machine);
+        hp_axes_add_machine(&axes, hypar_exploration_site(e, s).shape);
     return axes;
 }
 

@@ -24,7 +24,7 @@ struct axes hp_sweep_axes_of(const struct hypar_sweep *s)
     for (int i = 0; i < axes.n; i++)
         axes.shape |= axes.axis[i].words;
     for (int i = 0; i < hypar_sweep_count(s); i++)
-        axes.many_links |= hp_has_many_links(hypar_sweep_point(s, i)->machine);
+        hp_axes_add_machine(&axes, hypar_sweep_point(s, i)->shape);
     return axes;
 }
 

@@ -770,3 +770,8 @@ $ hypar plan alexnet --on examples/machines/fat-tree.json --planner dp -q -o $TM
 What is compared by something else than what its planner looks at is told.
 $ hypar explore lenet5 --on full:4 --planner hybrid --batch 64,128 --objective energy | grep -A1 '^Plans are'
 > Plans are compared by energy, which the search of hybrid does not look at.
+
+Several rings at a time are known of tori alone.
+$ hypar explore lenet-c --on torus:2x4 --on ring:8 --batch 64 --planner dp --all-reduce multi-ring | grep -A 1 '^Topologies'
+> Topologies: several rings at a time are known of tori by word alone (torus:4x4);
+> other machines sum by one ring.
