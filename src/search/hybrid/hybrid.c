@@ -29,7 +29,7 @@ enum {
     MOST_MICRO_BATCHES = 1 << 12, /* of candidates that are simulated */
     MOST_LOOKED_AT = 40,          /* candidates that are simulated */
     MOST_OF_A_KIND = 3,           /* ... of a kind, where that takes long */
-    MOST_PARTS = 1 << 20,   /* of their operators, together: what it takes to lower them */
+    MOST_PARTS = 1 << 19,   /* of their operators, together: what it takes to lower them */
     MOST_TASKS = 3 << 21,   /* about so many instances, together, that are simulated */
     FEW_TASKS = 1 << 17,    /* ... in no time */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
