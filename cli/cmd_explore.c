@@ -99,11 +99,17 @@ static enum hypar_status read_options(const struct args *args,
         return status;
     if (!args->machine)
         return opt_usage(err, "explore: missing --on MACHINE; see 'hypar explore --help'");
-    if (!args->levels && !args->layers && !args->devices && !args->topology &&
-        !args->bandwidth && !args->sweep.n && !args->other_machines.n)
-        return opt_usage(err, "explore: nothing to vary, expected --levels, --layers, "
-                              "--devices, --topology, --bandwidth, --sweep or a second --on");
     return HYPAR_OK;
+}
+
+/* To be asked of machines that were read: what is wrong with them comes first. */
+static enum hypar_status check_varies(const struct args *args, struct hypar_error *err)
+{
+    if (args->levels || args->layers || args->devices || args->topology || args->bandwidth ||
+        args->sweep.n || args->other_machines.n)
+        return HYPAR_OK;
+    return opt_usage(err, "explore: nothing to vary, expected --levels, --layers, --devices, "
+                          "--topology, --bandwidth, --sweep or a second --on");
 }
 
 /* What is to be told: choices of one batch, or plans of several; the other is NULL. */
@@ -221,6 +227,8 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     enum hypar_status status = read_options(args, &how, err);
     if (status == HYPAR_OK)
         status = read_machines(args, &machines, err);
+    if (status == HYPAR_OK)
+        status = check_varies(args, err);
     how.others = (const struct hypar_machine *const *)machines.other;
     how.other_names = args->other_machines.text;
     how.n_others = machines.n_others;

@@ -1,6 +1,8 @@
 /* Planners and plans side by side. */
 #include <hypar/report.h>
 
+#include <string.h>
+
 #include "base/json.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
@@ -188,6 +190,20 @@ static const char *ranked_text(struct arena *arena, const struct hypar_compariso
     return text;
 }
 
+/* What the others are over, where the row of dp does not say it. */
+static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison *c)
+{
+    char step[32];
+    for (int i = 0; i < c->n; i++)
+        if (c->row[i].why && !c->row[i].plan && strcmp(c->row[i].planner, "dp") == 0 &&
+            c->dp_step_s > 0)
+            hp_wrap(
+                to,
+                hp_arena_printf(arena, "Over dp: its step would take %s.",
+                                hypar_format_quantity(step, c->dp_step_s, HYPAR_UNIT_SECONDS)),
+                0);
+}
+
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
@@ -263,6 +279,7 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
     }
     hp_columns_print(&table, to);
     hp_mark_note(&table, to, "the best of its column");
+    dp_note(to, &arena, c);
     verdict(to, &arena, c);
     if (c->differences)
         differences_text(to, &arena, c);

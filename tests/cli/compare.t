@@ -333,3 +333,7 @@ $ hypar compare gpt2 --on full:4 --planner dp,hypar --shard parameters | sed -n 
 $ hypar compare examples/plans/pipeline.json --shard optimizer
 > hypar: compare: --shard needs a model; 'examples/plans/pipeline.json' is a plan, which says it
 ? 2
+
+What others are over is told where dp does not fit.
+$ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d | grep '^Over dp'
+> Over dp: its step would take 198 ms.

@@ -775,3 +775,9 @@ Several rings at a time are known of tori alone.
 $ hypar explore lenet-c --on torus:2x4 --on ring:8 --batch 64 --planner dp --all-reduce multi-ring | grep -A 1 '^Topologies'
 > Topologies: several rings at a time are known of tori by word alone (torus:4x4);
 > other machines sum by one ring.
+
+What is wrong with a machine comes before what is missing.
+$ hypar explore lenet5 --on full:4,devcie=a100 2>&1; hypar explore lenet5 --on full:4 2>&1
+> hypar: machine 'full:4,devcie=a100': unknown option 'devcie', did you mean device?
+> hypar: explore: nothing to vary, expected --levels, --layers, --devices, --topology, --bandwidth, --sweep or a second --on
+? 2
