@@ -102,18 +102,17 @@ static double *least_off_like(struct looking *l, const struct candidate *c)
     return &l->least_off[c->shape.groups > 1][c->shape.step.shard == HYPAR_SHARD_PARAMETERS];
 }
 
-/* A step that closed forms have is off by no less than others were that were simulated. */
+/* What a step takes at least whose closed form is off by so much; INFINITY: not known. */
 static double at_least(double step_s, double off)
 {
     return off < INFINITY ? step_s * fmax(off, 1) : step_s;
 }
 
 /* Is a candidate slower than the best by more than closed forms of its kind may be off? */
-static bool is_slow(struct candidates *s, struct looking *l, const struct candidate *c)
+static bool is_slow(const struct looking *l, const struct kind *kind, const struct candidate *c)
 {
     double most = l->tasks <= FEW_TASKS ? FAR_OFF : OFF;
-    return l->plan &&
-           at_least(c->step_s, kind_of(s, l, c)->off) > most * fmax(l->step_s, l->best.step_s);
+    return l->plan && at_least(c->step_s, kind->off) > most * fmax(l->step_s, l->best.step_s);
 }
 
 /* The candidate to look at next: the one that may be expected to be the fastest, a new kind
@@ -125,13 +124,13 @@ static struct candidate *next_candidate(struct candidates *s, struct looking *l)
     double least_s = INFINITY;
     for (int i = 0; i < s->n; i++) {
         struct candidate *c = &s->candidate[i];
-        if (c->looked_at || is_slow(s, l, c))
+        if (c->looked_at)
             continue;
-        double off = kind_of(s, l, c)->off;
-        if (off == INFINITY)
-            off = sqrt(*least_off_like(l, c));
-        if (at_least(c->step_s, off) < least_s) {
-            least_s = at_least(c->step_s, off);
+        const struct kind *kind = kind_of(s, l, c);
+        double off = kind->n > 0 ? kind->off : sqrt(*least_off_like(l, c));
+        double expected_s = at_least(c->step_s, off);
+        if (expected_s < least_s && !is_slow(l, kind, c)) {
+            least_s = expected_s;
             next = c;
         }
     }
@@ -307,9 +306,8 @@ static void look(struct candidates *s, struct looking *l)
         try_gpipe(s, &l->best, l);
 }
 
-/* Data parallelism over all devices, which everybody knows, is looked at where that takes
- * little, however slow its closed form is: latencies of many sums may pass beside each other.
- */
+/* Data parallelism over all devices is looked at where that takes little, however slow its
+ * closed form is: latencies of many sums may pass beside each other. */
 static void look_at_replicas(struct candidates *s, struct looking *l)
 {
     enum { MOST_REPLICATED = 4 };

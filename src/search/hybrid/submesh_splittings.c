@@ -1,0 +1,146 @@
+/* The splittings of a submesh that stages choose from: the fastest, those that need less
+ * memory, and those of experts. */
+#include "search/hybrid/stage.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "plan/expert/expert.h"
+#include "search/fit.h"
+
+/* What it takes to run all units, without parameters' sums. */
+static double all_seconds(const struct hybrid *h, const struct splitting *s)
+{
+    double sum = s->sums.time_s[h->units.n];
+    for (int u = 0; u < h->units.n; u++)
+        sum += s->entering_s[u];
+    return sum;
+}
+
+/* Is there one with the same states? */
+static bool is_known(const struct hybrid *h, const struct submesh_splittings *list,
+                     const struct splitting *s)
+{
+    size_t bytes = (size_t)h->model.n_vars * sizeof *s->state;
+    for (int i = 0; i < list->n; i++)
+        if (list->splitting[i].resend == s->resend &&
+            memcmp(list->splitting[i].state, s->state, bytes) == 0)
+            return true;
+    return false;
+}
+
+static void add_splitting(struct hybrid *h, struct submesh_splittings *list,
+                          struct splitting *s)
+{
+    if (is_known(h, list, s))
+        return;
+    hp_sum_up_splitting(&h->model, list->submesh, &h->units, 0, h->units.n, h->arena, s);
+    if (all_seconds(h, s) < INFINITY)
+        list->splitting[list->n++] = *s;
+}
+
+/* As an expert would do it: columns, then rows, heads, the sequence (plan/expert). */
+static bool expert_states(struct hybrid *h, const struct submesh_splittings *list,
+                          bool sequence_parallel, int *state)
+{
+    struct arena scratch = { 0 };
+    struct tensor_axes axes;
+    const struct submesh_model *m = &h->model;
+    int size = list->submesh->shape.size;
+    struct hypar_layout layout = { .tensor = size, .sequence_parallel = sequence_parallel };
+    bool found = hp_tensor_axes(&scratch, h->problem->graph, &layout, &axes, NULL) == HYPAR_OK;
+    for (int v = 0; v < m->n_vars && found; v++) {
+        const struct class_states *s = &list->submesh->states[m->var[v].class];
+        int op = m->var[v].op[0], copies = h->problem->graph->ops[op].nest->n_axes - 1;
+        int axis = axes.op[op].axis < 0 ? copies : axes.op[op].axis;
+        state[v] = -1;
+        for (int i = 0; i < s->n; i++)
+            if (s->state[i].fix || (s->state[i].samples == 1 && s->state[i].axis == axis))
+                state[v] = i;
+        found = state[v] >= 0;
+    }
+    hp_arena_free(&scratch);
+    return found;
+}
+
+static void solve_at(struct hybrid *h, struct submesh_splittings *list, double price,
+                     const double *sync_s, bool resend)
+{
+    const struct hypar_search_options *o = h->problem->options;
+    struct splitting s = { .state = NEW(h->arena, int, h->model.n_vars), .resend = resend };
+    struct submesh_problem problem = {
+        .hi = h->problem->graph->n_ops,
+        .price = price,
+        .sync_s = sync_s,
+        .state_bytes = hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer),
+        .in_flight = 4,
+    };
+    double least_s;
+    if (hp_submesh_solve(&h->model, list->submesh, &problem, s.state, &least_s, NULL) ==
+        HYPAR_OK)
+        add_splitting(h, list, &s);
+}
+
+/* Would all units fit on one submesh, with activations to spare? Then memory has no price. */
+static bool is_roomy(const struct hybrid *h, const struct splitting *s)
+{
+    const struct hypar_search_options *o = h->problem->options;
+    double held = 4 * s->sums.kept[0][h->units.n], elements = 0;
+    for (int i = 0; i < s->n_partitions; i++)
+        elements += s->sums.params[i][h->units.n];
+    held += elements * hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer);
+    return held <= hp_least_room(h->problem);
+}
+
+static void fill(struct hybrid *h, struct submesh_splittings *list)
+{
+    enum { MOST_SPLITTINGS = 8 };
+    const struct submesh_shape *shape = &list->submesh->shape;
+    const struct hypar_search_options *o = h->problem->options;
+    int n = hypar_machine_device_count(h->problem->machine);
+    double *sync_s = NEW(h->arena, double, shape->size + 1);
+    double gradient =
+        hp_precision_bytes(hp_gradient_precision(o->precision, o->fp32_gradients));
+    double m =
+        fmax(1, (double)h->problem->graph->batch * shape->size / n / (double)shape->samples);
+    list->splitting = NEW(h->arena, struct splitting, MOST_SPLITTINGS);
+    solve_at(h, list, 0, sync_s, false);
+    if (shape->size == 1)
+        return;
+    for (int parts = 1; parts <= shape->size; parts++)
+        if (shape->size % parts == 0)
+            sync_s[parts] =
+                gradient / m * hp_sum_line(h, 0, n - n % shape->size, parts).s_per_byte;
+    solve_at(h, list, 0, sync_s, false);
+    list->roomy = list->n > 0 && is_roomy(h, &list->splitting[0]);
+    if (list->n == 0 || list->roomy)
+        return;
+    double price = all_seconds(h, &list->splitting[0]) / hp_least_room(h->problem);
+    solve_at(h, list, 0.3 * price, sync_s, false);
+    solve_at(h, list, 10 * price, sync_s, true);
+    for (int sequence = 0; sequence < 2; sequence++) {
+        struct splitting s = { .state = NEW(h->arena, int, h->model.n_vars),
+                               .resend = sequence };
+        if (expert_states(h, list, sequence, s.state))
+            add_splitting(h, list, &s);
+    }
+}
+
+const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
+                                                       const struct submesh_shape *shape)
+{
+    const int64_t key[] = { shape->first, shape->size, shape->samples };
+    int known = hp_table_get(&h->submesh_keys, key, sizeof key);
+    if (known >= 0)
+        return &h->submesh[known];
+    int64_t *kept = NEW(h->arena, int64_t, 3);
+    memcpy(kept, key, sizeof key);
+    hp_table_put(&h->submesh_keys, h->arena, kept, sizeof key, h->n_submeshes);
+    h->submesh = GROW(h->arena, struct submesh_splittings, h->submesh, h->n_submeshes,
+                      &h->submesh_capacity);
+    struct submesh_splittings *list = &h->submesh[h->n_submeshes++];
+    *list = (struct submesh_splittings){ .submesh = hp_submesh(&h->model, shape) };
+    if (list->submesh)
+        fill(h, list);
+    return &h->submesh[h->n_submeshes - 1];
+}
