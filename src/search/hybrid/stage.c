@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cost/collective.h"
 #include "search/fit.h"
 #include "sim/task_costs.h"
 
