@@ -3,11 +3,11 @@
  */
 #include "cost/collective.h"
 
+#include "base/sort.h"
 #include "cost/collective_rounds.h"
 #include "machine/machine.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Pairs of so small a group are looked up again and again: their routes are kept. */
@@ -367,7 +367,7 @@ static int by_latest(const void *a, const void *b)
     const struct arrival *x = a, *y = b;
     if (x->latency_s != y->latency_s)
         return x->latency_s > y->latency_s ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* sums do not depend on qsort */
+    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* sums do not depend on the sort */
 }
 
 /* A link that is never idle while something for it has come is done when the messages with at
@@ -411,7 +411,7 @@ void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
         latest[i] = (struct arrival){ i, path.latency_s, message[i].bytes };
     }
     if (n)
-        qsort(latest, (size_t)n, sizeof *latest, by_latest);
+        hp_sort(latest, n, sizeof *latest, by_latest);
     find_longest(&t, message, latest, n, way);
     add_overhead(way, hp_messages_overhead(&t.scratch, machine, message, n));
     struct totals totals = take_totals(&t);

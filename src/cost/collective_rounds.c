@@ -1,9 +1,8 @@
 /* Rounds as they are written, in the order that the machine gives to a group's members. */
 #include "cost/collective_write.h"
 
+#include "base/sort.h"
 #include "machine/machine.h"
-
-#include <stdlib.h>
 
 void hp_begin_round(struct comm_rounds *r, int repeat)
 {
@@ -79,7 +78,7 @@ static int *ranked(struct arena *arena, const int *rank, const struct comm_group
     int *member = NEW(arena, int, group->n_devices);
     for (int i = 0; i < group->n_devices; i++)
         place[i] = (struct place){ rank[group->device[i]], i };
-    qsort(place, (size_t)group->n_devices, sizeof *place, by_rank);
+    hp_sort(place, group->n_devices, sizeof *place, by_rank);
     for (int i = 0; i < group->n_devices; i++)
         member[i] = place[i].member;
     return member;

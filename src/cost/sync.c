@@ -3,9 +3,9 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "cost/collective.h"
 
 /* The groups of a placement: a first part for each, and the others by what is to be added to
@@ -104,12 +104,6 @@ static void server_cost(const struct topology_view *f, const struct nest *nest,
 
 /* All-reduce ----------------------------------------------------------------------------- */
 
-static int ascending(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 static const struct comm_model *group_model(struct optcnn_model *m, const int *device, int n)
 {
     size_t bytes = (size_t)n * sizeof *device;
@@ -163,7 +157,7 @@ static int all_reduce_costs(struct optcnn_model *m, const struct nest *nest,
     for (int g = 0; g < groups.n_groups; g++) {
         for (int i = 0; i < groups.n_replicas; i++)
             device[i] = groups.first[g] + groups.offset[i];
-        qsort(device, (size_t)groups.n_replicas, sizeof *device, ascending);
+        hp_sort_ints(device, groups.n_replicas);
         model[g] = group_model(m, device, groups.n_replicas);
         n = model[g]->n_ways < n ? model[g]->n_ways : n;
     }

@@ -340,9 +340,12 @@ static bool by_products(const struct transfer *t, const struct placement *from,
 }
 
 /* Does what each group of devices needs decide? Of a tree the time on links; of pairs (their
- * devices are alike, as those of a tree are) what is copied. */
+ * devices are alike, as those of a tree are) what is copied. A machine of one device has no
+ * groups. */
 static bool uses_needs(const struct topology_view *f)
 {
+    if (f->n_groups == 0)
+        return false;
     return f->kind == TOPOLOGY_TREE || (f->kind == TOPOLOGY_PAIRS && f->copy_s_per_byte[0] > 0);
 }
 

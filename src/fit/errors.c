@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "fit/fit.h"
 
 static void add_to_group(struct hypar_fit *fit, const char *kind, int row)

@@ -2,8 +2,9 @@
 #include "fit/least_squares.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 static const double huber = 1.345;      /* 95 % efficient where errors are normal */
 static const double least_scale = 1e-3; /* residuals below that are as good as none */
@@ -27,20 +28,6 @@ static bool depends(const struct least_squares *p, int row, int k)
 }
 
 /* Order statistics ---------------------------------------------------------------------- */
-
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-double hp_median(double *v, int n)
-{
-    if (n == 0)
-        return 0;
-    qsort(v, (size_t)n, sizeof *v, ascending);
-    return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
 
 double hp_quantile(const double *v, int n, double share)
 {

@@ -35,9 +35,6 @@ struct least_squares_spread {
 void hp_least_squares(const struct least_squares *problem, double *x,
                       struct least_squares_spread *spread);
 
-/* The median of n numbers, which are put in order; 0 of none. */
-double hp_median(double *v, int n);
-
 /* The `share` quantile of n numbers in order: the least that so many are not above. */
 double hp_quantile(const double *v, int n, double share);
 

@@ -1,7 +1,7 @@
 /* The ways in which opaque operators were measured, as part of a graph. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "graph/graph.h"
 
 bool hp_has_choices(const struct hypar_graph *graph)
@@ -46,7 +46,7 @@ enum hypar_status hp_choices_copy(struct arena *arena, const struct op_choices *
         choice[i].out_sync_bytes =
             longer(arena, choice[i].out_sync_bytes, from->n_uses, from->n_uses);
     }
-    qsort(choice, (size_t)from->n, sizeof *choice, by_degree);
+    hp_sort(choice, from->n, sizeof *choice, by_degree);
     for (int i = 1; i < from->n; i++)
         if (by_degree(&choice[i - 1], &choice[i]) == 0)
             return hp_fail(err, HYPAR_INVALID, "degree %d %s recomputation is there twice",

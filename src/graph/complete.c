@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/sort.h"
 #include "base/word.h"
 #include "graph/binding.h"
 
@@ -192,7 +193,7 @@ enum hypar_status hp_attrs_complete(struct arena *arena, const struct op_traits 
         if (have || *item.fallback)
             TRY(complete_item(arena, row, &item, given, rank, &list[n++], err));
     }
-    qsort(list, (size_t)n, sizeof list[0], by_id);
+    hp_sort(list, n, sizeof list[0], by_id);
 
     struct attr *copy = NEW(arena, struct attr, n);
     struct attrs *attrs = NEW(arena, struct attrs, 1);

@@ -1,7 +1,7 @@
 /* The elements that several boxes cover, counted once. */
 #include "layout/cover.h"
 
-#include <stdlib.h>
+#include "base/sort.h"
 
 enum { LOOK_BACK = 4 };
 
@@ -99,7 +99,7 @@ static int64_t count(const struct box *const *box, int n, int dim, struct arena 
     const struct box **active = NEW(scratch, const struct box *, n);
     for (int i = 0; i < n; i++)
         edge[i] = (struct edge){ box[i]->dim[dim].lo, box[i] };
-    qsort(edge, (size_t)n, sizeof *edge, by_lo);
+    hp_sort(edge, n, sizeof *edge, by_lo);
     int64_t sum = 0, at = edge[0].lo;
     for (int used = 0, n_active = 0; used < n || n_active;) {
         int64_t next = drop_ended(active, &n_active, dim, at);

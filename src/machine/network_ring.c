@@ -4,11 +4,11 @@
  * depends on the busiest link alone. */
 #include "machine/network.h"
 
+#include "base/sort.h"
 #include "base/table.h"
 #include "machine/tour.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -300,7 +300,7 @@ bool hp_network_cycle(struct arena *scratch, const struct hypar_machine *machine
     int *rising = NEW(scratch, int, n);
     for (int i = 0; i < n; i++)
         place[i] = (struct place){ device[i], i };
-    qsort(place, (size_t)n, sizeof *place, by_device);
+    hp_sort(place, n, sizeof *place, by_device);
     for (int i = 0; i < n; i++)
         rising[i] = place[i].device;
 

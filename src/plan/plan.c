@@ -3,8 +3,9 @@
 #include "plan/slots.h"
 
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 struct hypar_plan *hp_plan_new(const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
@@ -54,12 +55,6 @@ void hypar_plan_free(struct hypar_plan *plan)
     hp_arena_free(&arena);
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 static int *copy_ints(struct arena *arena, const int *from, int n)
 {
     int *to = NEW(arena, int, n);
@@ -76,7 +71,7 @@ void hp_plan_add_stage(struct hypar_plan *plan, const struct hypar_stage *stage)
     struct hypar_stage copy = *stage;
     int *ops = copy_ints(arena, stage->op, stage->n_ops);
     if (stage->n_ops > 0)
-        qsort(ops, (size_t)stage->n_ops, sizeof *ops, by_number);
+        hp_sort_ints(ops, stage->n_ops);
     copy.op = ops;
     copy.device = copy_ints(arena, stage->device, stage->n_devices);
     plan->stages[plan->n_stages] = copy;

@@ -1,7 +1,7 @@
 /* What is measured besides passes: curves of seconds by size; and on what machine. */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "profile/profile.h"
 
 const struct curve *hp_profile_find_curve(const struct hypar_profile *profile,
@@ -99,12 +99,6 @@ const struct hypar_profile_machine *hypar_profile_machine(const struct hypar_pro
     return profile->machine.ranks ? &profile->machine : NULL;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double hypar_profile_spread(const struct hypar_profile *profile)
 {
     struct arena scratch = { 0 };
@@ -113,8 +107,7 @@ double hypar_profile_spread(const struct hypar_profile *profile)
     for (int i = 0; i < profile->n_passes; i++)
         if (profile->pass[i]->spread > 0)
             spread[n++] = profile->pass[i]->spread;
-    qsort(spread, (size_t)n, sizeof *spread, by_size);
-    double median = n ? spread[n / 2] : 0;
+    double median = hp_median(spread, n);
     hp_arena_free(&scratch);
     return median;
 }

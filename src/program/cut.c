@@ -2,8 +2,9 @@
 #include "program/cut.h"
 #include "base/csr.h"
 
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 /* Covered cells are kept one by one: 4,096 parts may read what 4,096 others wrote. */
 enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 25 };
@@ -209,7 +210,7 @@ static int sort_borders(const struct cutter *k, int d, int64_t *border)
             border[n++] = r.hi;
         }
     }
-    qsort(border, (size_t)n, sizeof *border, by_border);
+    hp_sort(border, n, sizeof *border, by_border);
     for (int i = 1; i < n; i++)
         if (border[i] != border[kept - 1])
             border[kept++] = border[i];

@@ -2,9 +2,9 @@
 #include "program/exchange.h"
 
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "program/cut.h"
 
 /* What is known of a device while a cell is settled. */
@@ -256,11 +256,6 @@ static const struct contribution *collect_contributions(struct finder *f)
     return out;
 }
 
-static int by_int(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
 void hp_sort_devices(int *device, int n)
 {
     enum { FEW = 16 };
@@ -269,7 +264,7 @@ void hp_sort_devices(int *device, int n)
         if (moved >= device[i - 1])
             continue;
         if (n > FEW) {
-            qsort(device, (size_t)n, sizeof *device, by_int);
+            hp_sort_ints(device, n);
             return;
         }
         for (; k > 0 && device[k - 1] > moved; k--)

@@ -3,8 +3,9 @@
 #include "report/bars.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 double hp_bar_tick_s(const struct hypar_sim *sim)
 {
@@ -88,7 +89,7 @@ static void choose_rows(struct bars *d)
     for (int i = 0; i < s.n_links; i++)
         links[i] = (struct busy_link){ i, hypar_sim_link(d->sim, i).busy_s };
     if (s.n_links)
-        qsort(links, (size_t)s.n_links, sizeof *links, by_busy);
+        hp_sort(links, s.n_links, sizeof *links, by_busy);
     for (int i = 0; i < s.n_links && i < SHOWN_LINKS && links[i].busy_s > 0; i++)
         shown[links[i].link] = true;
     for (int i = 0; i < n; i++) {
@@ -209,7 +210,7 @@ static void sort_row(struct bar_row *r)
 {
     int n = 0;
     if (r->n)
-        qsort(r->bar, (size_t)r->n, sizeof(struct bar), by_start);
+        hp_sort(r->bar, r->n, sizeof(struct bar), by_start);
     for (int i = 0; i < r->n; i++) {
         struct bar bar = r->bar[i];
         if (n && bar.start < r->bar[n - 1].end)

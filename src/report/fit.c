@@ -1,9 +1,8 @@
 /* A fitted device as text and as JSON. */
 #include <hypar/report.h>
 
-#include <stdlib.h>
-
 #include "base/json.h"
+#include "base/sort.h"
 #include "report/columns.h"
 
 enum { MAX_LISTED = 100 }; /* rows that are far off, as text */
@@ -191,7 +190,7 @@ static int find_far(struct arena *arena, const struct hypar_fit *fit,
     for (int i = 0; hypar_fit_row(fit, i, &row); i++)
         if (times_off(&row) > 2)
             (*out)[n++] = row;
-    qsort(*out, (size_t)n, sizeof **out, worst_first);
+    hp_sort(*out, n, sizeof **out, worst_first);
     return n;
 }
 

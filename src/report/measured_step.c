@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/sort.h"
 #include "plan/plan.h"
 #include "report/torch_trace.h"
 #include "report/trace.h"
@@ -197,7 +198,7 @@ static enum hypar_status read_events(struct hypar_measured_step *s, const struct
         return hp_json_fail(root, err,
                             "nothing measured, expected what 'hypar train --trace' or "
                             "PyTorch's profiler writes");
-    qsort(s->event, (size_t)s->n_events, sizeof *s->event, by_rank);
+    hp_sort(s->event, s->n_events, sizeof *s->event, by_rank);
     return HYPAR_OK;
 }
 
@@ -258,7 +259,7 @@ static int find_steps(struct hypar_measured_step *s, struct trace_step **out)
     struct trace_step *step = NEW(&s->arena, struct trace_step, s->n_events + 1);
     for (int64_t i = 0; i < s->n_events; i++)
         step[i].number = s->event[i].step;
-    qsort(step, (size_t)s->n_events, sizeof *step, by_number);
+    hp_sort(step, s->n_events, sizeof *step, by_number);
     for (int64_t i = 0; i < s->n_events; i++)
         if (n == 0 || step[n - 1].number != step[i].number)
             step[n++] = (struct trace_step){ .number = step[i].number, .start_s = HUGE_VAL };
@@ -307,7 +308,7 @@ static void average(struct hypar_measured_step *s)
                                                    e->end_s - at->start_s,
                                                    e->bytes };
     }
-    qsort(s->task, (size_t)n, sizeof *s->task, by_task);
+    hp_sort(s->task, n, sizeof *s->task, by_task);
     for (int64_t i = 0, k; i < n; i = k, s->n_tasks++) {
         struct measured_task *sum = &s->task[s->n_tasks];
         *sum = s->task[i];

@@ -2,9 +2,9 @@
 #include "report/path.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/table.h"
 #include "base/word.h"
 
@@ -106,7 +106,7 @@ static struct busy busy_of(const struct hypar_sim *sim, struct arena *arena, int
                 busy.has_stage[e.stage] = true;
         }
     if (busy.n)
-        qsort(busy.span, (size_t)busy.n, sizeof *busy.span, by_start);
+        hp_sort(busy.span, busy.n, sizeof *busy.span, by_start);
     return busy;
 }
 
@@ -220,6 +220,6 @@ struct path_sum hp_add_up_path(const struct hypar_sim *sim, struct arena *arena)
         if (a.member[i])
             sum.row[i].name = a.member[i];
     if (sum.n)
-        qsort(sum.row, (size_t)sum.n, sizeof *sum.row, by_time);
+        hp_sort(sum.row, sum.n, sizeof *sum.row, by_time);
     return sum;
 }

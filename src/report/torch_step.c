@@ -2,9 +2,9 @@
 #include "report/torch_step.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "graph/graph.h"
 #include "report/columns.h"
 #include "report/put.h"
@@ -130,7 +130,7 @@ static void keep_rows(struct beside *b)
     }
     b->n = n;
     if (n)
-        qsort(b->row, (size_t)n, sizeof *b->row, by_difference);
+        hp_sort(b->row, n, sizeof *b->row, by_difference);
     hp_torch_sort_others(b->other, b->n_others);
 }
 

@@ -4,9 +4,9 @@
 #include "report/torch_trace.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/table.h"
 #include "base/utf8.h"
 #include "graph/graph.h"
@@ -192,7 +192,7 @@ static void nest_frames(struct reading *r)
 {
     int top = -1;
     if (r->n)
-        qsort(r->frame, (size_t)r->n, sizeof *r->frame, by_place);
+        hp_sort(r->frame, r->n, sizeof *r->frame, by_place);
     for (int i = 0; i < r->n; i++) {
         struct frame *f = &r->frame[i];
         while (top >= 0 &&
@@ -290,7 +290,7 @@ static void find_steps(struct reading *r)
         r->steps = NEW(&r->arena, struct span_s, 1);
         r->steps[r->n_steps++] = all;
     }
-    qsort(r->steps, (size_t)r->n_steps, sizeof *r->steps, by_start);
+    hp_sort(r->steps, r->n_steps, sizeof *r->steps, by_start);
 }
 
 /* -1: none. */
@@ -392,18 +392,6 @@ static void add_device(struct reading *r)
     }
 }
 
-static int ascending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *value, int n)
-{
-    qsort(value, (size_t)n, sizeof *value, ascending);
-    return (value[n / 2] + value[(n - 1) / 2]) / 2;
-}
-
 static int longest_first(const void *a, const void *b)
 {
     const struct torch_other *x = a, *y = b;
@@ -414,7 +402,7 @@ static int longest_first(const void *a, const void *b)
 void hp_torch_sort_others(struct torch_other *other, int n)
 {
     if (n)
-        qsort(other, (size_t)n, sizeof *other, longest_first);
+        hp_sort(other, n, sizeof *other, longest_first);
 }
 
 static void add_up(struct reading *r)
@@ -427,14 +415,14 @@ static void add_up(struct reading *r)
     else
         add_host(r);
     for (int i = 0; i < t->n_rows; i++) {
-        t->row[i].forward_s = median(seconds_of(r, i, FORWARD), r->n_steps);
-        t->row[i].backward_s = median(seconds_of(r, i, BACKWARD), r->n_steps);
+        t->row[i].forward_s = hp_median(seconds_of(r, i, FORWARD), r->n_steps);
+        t->row[i].backward_s = hp_median(seconds_of(r, i, BACKWARD), r->n_steps);
     }
-    t->update_s = median(seconds_of(r, UPDATE, FORWARD), r->n_steps);
+    t->update_s = hp_median(seconds_of(r, UPDATE, FORWARD), r->n_steps);
     for (int i = 0; i < r->n_steps; i++)
         length[i] = r->steps[i].end_s - r->steps[i].start_s;
     r->step->n_steps = r->n_steps;
-    r->step->step_s = median(length, r->n_steps);
+    r->step->step_s = hp_median(length, r->n_steps);
     hp_torch_sort_others(t->other, t->n_others);
 }
 

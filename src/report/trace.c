@@ -5,10 +5,10 @@
 #include <hypar/report.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/sort.h"
 #include "plan/plan.h"
 #include "report/measured_step.h"
 #include "report/put.h"
@@ -236,12 +236,6 @@ static void put_bars(struct json_writer *w, struct view *v)
     }
 }
 
-static int by_time(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* If there are more bars than are to be shown: the time from which on they are left out.
  * Returns how many. */
 static int64_t cut(struct view *v)
@@ -259,7 +253,7 @@ static int64_t cut(struct view *v)
                 start_s[n++] = bar.start_s;
             }
     if (n > most) {
-        qsort(start_s, (size_t)n, sizeof *start_s, by_time);
+        hp_sort_doubles(start_s, n);
         double from_s = start_s[most];
         while (most > 0 && start_s[most - 1] == from_s)
             most--;
@@ -471,7 +465,7 @@ static int put_messages(struct json_writer *w, const struct trace_source *from, 
     double *busy_until = NEW(&arena, double, n + 1);
     struct hypar_trace_event e;
     int rows = 0;
-    qsort(posted, (size_t)n, sizeof *posted, by_start);
+    hp_sort(posted, n, sizeof *posted, by_start);
     for (int64_t i = 0; i < n; i++) {
         int row = 0;
         while (row < rows && busy_until[row] > posted[i].start_s)

@@ -1,10 +1,10 @@
 /* A measured step laid over the simulated one: what each task took, who waited, what differs.
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/sort.h"
 #include "base/table.h"
 #include "report/measured_step.h"
 
@@ -267,7 +267,7 @@ static int by_start(const void *a, const void *b)
 static void sort(struct spans *spans)
 {
     if (spans->n)
-        qsort(spans->at, (size_t)spans->n, sizeof *spans->at, by_start);
+        hp_sort(spans->at, spans->n, sizeof *spans->at, by_start);
 }
 
 /* What ranks compute; with `comms`, and what of theirs is under way. */
@@ -448,13 +448,13 @@ static int by_ratio(const void *a, const void *b)
 void hp_truth_by_difference(struct truth_rows *rows)
 {
     if (rows->n)
-        qsort(rows->row, (size_t)rows->n, sizeof *rows->row, by_difference);
+        hp_sort(rows->row, rows->n, sizeof *rows->row, by_difference);
 }
 
 void hp_truth_by_ratio(struct truth_rows *rows, int n)
 {
     if (!rows->n)
         return;
-    qsort(rows->row, (size_t)rows->n, sizeof *rows->row, by_size);
-    qsort(rows->row, (size_t)(n < rows->n ? n : rows->n), sizeof *rows->row, by_ratio);
+    hp_sort(rows->row, rows->n, sizeof *rows->row, by_size);
+    hp_sort(rows->row, (n < rows->n ? n : rows->n), sizeof *rows->row, by_ratio);
 }

@@ -1,10 +1,10 @@
 /* What messages between ranks take, and sums of what came: all ranks at once, as the executor
  * does it. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "base/sort.h"
 #include "kernel/kernel.h"
 #include "profile/profile.h"
 #include "run/exec/pieces.h"
@@ -137,15 +137,9 @@ static void gather_over_ranks(struct link_bench *b, size_t bytes)
         wait_for(b, b->request[i]);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* The middle one of several times. */
-static double middle(struct link_bench *b, void (*what)(struct link_bench *, size_t),
-                     size_t bytes, int times)
+/* The median of several times. */
+static double median_s(struct link_bench *b, void (*what)(struct link_bench *, size_t),
+                       size_t bytes, int times)
 {
     enum { WARM_UP = 3 };
     for (int i = -WARM_UP; i < times; i++) {
@@ -155,8 +149,7 @@ static double middle(struct link_bench *b, void (*what)(struct link_bench *, siz
         what(b, bytes);
         b->second[i < 0 ? 0 : i] = hp_now_s() - start;
     }
-    qsort(b->second, (size_t)times, sizeof *b->second, by_size);
-    return b->second[times / 2];
+    return hp_median(b->second, times);
 }
 
 /* The mean over the slowest eighth of ranks, which the others wait for; known to rank 0. */
@@ -171,7 +164,7 @@ static double slowest(struct link_bench *b, double mine)
         hp_receive_now(&b->transport, &of[r], sizeof *of, r, TAG);
     if (b->rank != 0)
         return 0;
-    qsort(of, (size_t)b->n, sizeof *of, by_size);
+    hp_sort_doubles(of, b->n);
     for (int i = b->n - n; i < b->n; i++)
         sum += of[i];
     return sum / n;
@@ -182,7 +175,7 @@ static double measure(struct link_bench *b, void (*what)(struct link_bench *, si
                       size_t bytes)
 {
     hypar_ranks_agree(b->ranks, HYPAR_OK, NULL); /* all begin */
-    return slowest(b, middle(b, what, bytes, bytes < CHUNK_BYTES ? TIMES : FEWER_TIMES));
+    return slowest(b, median_s(b, what, bytes, bytes < CHUNK_BYTES ? TIMES : FEWER_TIMES));
 }
 
 /* Two ranks send to each other while the others wait: one pair after another. */
@@ -194,7 +187,7 @@ static double measure_alone(struct link_bench *b, size_t bytes)
     for (int i = 0; i < b->n / 2; i++) {
         hypar_ranks_agree(b->ranks, HYPAR_OK, NULL);
         if (b->rank / 2 == i)
-            mine = middle(&pair, shift, bytes, FEWER_TIMES);
+            mine = median_s(&pair, shift, bytes, FEWER_TIMES);
     }
     return slowest(b, mine);
 }

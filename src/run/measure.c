@@ -3,9 +3,9 @@
 #include "run/measure.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/table.h"
 #include "kernel/blas.h"
 #include "profile/profile.h"
@@ -110,17 +110,11 @@ void hp_measure_work(void *who, const struct timed_work *work)
 
 /* The middle ---------------------------------------------------------------------------- */
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double hp_middle_mean(double *value, int64_t n, double *low, double *high)
 {
     int64_t from = n / 4, to = n - n / 4;
     double sum = 0;
-    qsort(value, (size_t)n, sizeof *value, by_size);
+    hp_sort_doubles(value, n);
     for (int64_t i = from; i < to; i++)
         sum += value[i];
     *low = value[from];
@@ -178,7 +172,7 @@ static double seconds_of(struct rank_times *r)
 {
     int from = r->n - (r->n + 7) / 8;
     double sum = 0;
-    qsort(r->seconds, (size_t)r->n, sizeof *r->seconds, by_size);
+    hp_sort_doubles(r->seconds, r->n);
     for (int i = from; i < r->n; i++)
         sum += r->seconds[i];
     return sum / (r->n - from);

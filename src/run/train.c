@@ -1,11 +1,11 @@
 /* Training: steps one after another, on all ranks alike. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/sort.h"
 #include "run/init.h"
 #include "run/measure.h"
 #include "run/running.h"
@@ -521,18 +521,6 @@ static enum hypar_status not_a_number(struct trainer *t, int64_t step, const dou
     return hypar_ranks_agree(t->ranks, HYPAR_INFEASIBLE, err);
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *value, int64_t n)
-{
-    qsort(value, (size_t)n, sizeof *value, by_size);
-    return n % 2 ? value[n / 2] : (value[n / 2 - 1] + value[n / 2]) / 2;
-}
-
 /* Of all but the first, if there are others. */
 static double mean(const double *value, int64_t n)
 {
@@ -585,7 +573,7 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
     result->first_step = t->first_step;
     result->stopped = word == WORD_STOP;
     if (used)
-        result->step_s = used > 1 ? median(seconds + 1, used - 1) : seconds[0];
+        result->step_s = used > 1 ? hp_median(seconds + 1, used - 1) : seconds[0];
     result->mean_step_s = mean(seconds, used);
     result->in_process = t->network && t->n_devices > 1;
     result->minibatches = at_once > 1 ? at_once : 0;

@@ -2,9 +2,9 @@
  * one begin. That is the task whose end made it ready, which the timeline knows; or the task
  * that held its queue until then, which is found among those that hold that queue. */
 #include <assert.h>
-#include <stdlib.h>
 
 #include "base/csr.h"
+#include "base/sort.h"
 #include "sim/links.h"
 #include "sim/sim.h"
 
@@ -130,7 +130,7 @@ static void sort_queue(struct walk *w, int queue)
             q->list[q->n++] = (struct holding){ hp_later(from, busy), busy, at, w->hold[i] };
         }
     }
-    qsort(q->list, (size_t)q->n, sizeof *q->list, by_end);
+    hp_sort(q->list, q->n, sizeof *q->list, by_end);
 }
 
 /* Is an instance, of those that take their queues together, served before another? */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "graph/repeated.h"
 #include "report/structure/names.h"
 #include "report/structure/runs.h"
@@ -18,17 +19,12 @@ struct builder {
 
 /* Devices ----------------------------------------------------------------------------- */
 
-static int by_number(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
 static struct device_list sorted(struct arena *arena, const int *device, int n)
 {
     int *list = NEW(arena, int, n + 1);
     if (n)
         memcpy(list, device, (size_t)n * sizeof *list);
-    qsort(list, (size_t)n, sizeof *list, by_number);
+    hp_sort_ints(list, n);
     return (struct device_list){ n, list };
 }
 
@@ -108,9 +104,9 @@ static void find_fillers(struct builder *b)
 /* The place of a device in its list. */
 static int place_of(const struct device_list *home, int device)
 {
-    const int *at =
-        home->n ? bsearch(&device, home->device, (size_t)home->n, sizeof device, by_number)
-                : NULL;
+    const int *at = home->n ? bsearch(&device, home->device, (size_t)home->n, sizeof device,
+                                      hp_compare_ints)
+                            : NULL;
     return at ? (int)(at - home->device) : -1;
 }
 

@@ -3,10 +3,10 @@
 #include <hypar/report.h>
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/sort.h"
 #include "graph/graph.h"
 #include "report/axes.h"
 #include "report/put.h"
@@ -220,7 +220,7 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
     double *height = NEW(&arena, double, site.n_points);
     for (int64_t i = 0; i < site.n_points; i++)
         height[i] = height_of(e, &site, hypar_exploration_point(e, 0, i));
-    qsort(height, (size_t)site.n_points, sizeof *height, descending);
+    hp_sort(height, site.n_points, sizeof *height, descending);
 
     int n = site.n_points < MOST_CURVE ? (int)site.n_points : MOST_CURVE;
     struct svg_series *series = NEW(&arena, struct svg_series, site.n_choices + 1);

@@ -1,9 +1,9 @@
 /* Reading a checkpoint: the header is checked whole before anything is believed, then boxes of
  * tensors are read from their places. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
+#include "base/sort.h"
 #include "base/table.h"
 #include "run/checkpoint/checkpoint.h"
 #include "run/input_file.h"
@@ -134,7 +134,7 @@ static enum hypar_status check_places(struct checkpoint *c, struct hypar_error *
     int64_t at = 0, bytes = c->file.bytes - c->data;
     if (c->n_tensors)
         memcpy(sorted, c->extent, (size_t)c->n_tensors * sizeof *sorted);
-    qsort(sorted, (size_t)c->n_tensors, sizeof *sorted, by_place);
+    hp_sort(sorted, c->n_tensors, sizeof *sorted, by_place);
     for (int i = 0; i < c->n_tensors; i++) {
         if (sorted[i].begin != at)
             return hp_fail(err, HYPAR_INVALID,

@@ -2,7 +2,8 @@
 #include "run/exec/layout.h"
 
 #include <limits.h>
-#include <stdlib.h>
+
+#include "base/sort.h"
 
 /* A buffer of a body: from when to when it is there. Pass p is time 2 p + 1; actions meet at
  * the even time between their passes. */
@@ -54,7 +55,7 @@ static int add_conflicts(const struct interval *i, const struct interval *from, 
 static size_t lowest(const struct interval *i, struct interval *busy, int n)
 {
     size_t at = 0;
-    qsort(busy, (size_t)n, sizeof *busy, by_offset);
+    hp_sort(busy, n, sizeof *busy, by_offset);
     for (int k = 0; k < n; k++) {
         if (at + i->bytes <= busy[k].offset)
             break;
@@ -124,13 +125,13 @@ static size_t pack_around_kept(struct packer *p, struct interval *other, int oth
                                struct interval *busy)
 {
     size_t lane = 0;
-    qsort(p->kept, (size_t)p->n_kept, sizeof *p->kept, by_begin);
+    hp_sort(p->kept, p->n_kept, sizeof *p->kept, by_begin);
     for (int i = 0; i < p->n_kept; i++) {
         p->kept[i].offset = lane;
         p->out->spot[p->kept[i].buffer] = (struct spot){ REGION_LANE, p->stage, lane };
         lane += p->kept[i].bytes;
     }
-    qsort(other, (size_t)others, sizeof *other, by_size);
+    hp_sort(other, others, sizeof *other, by_size);
     for (int i = 0; i < others; i++)
         place(p, &other[i], lane, busy);
     return lane;
@@ -141,7 +142,7 @@ static size_t pack_around_kept(struct packer *p, struct interval *other, int oth
 static bool pack_together(struct packer *p, struct interval *all, int n, size_t most,
                           struct interval *busy)
 {
-    qsort(all, (size_t)n, sizeof *all, by_size);
+    hp_sort(all, n, sizeof *all, by_size);
     for (int i = 0; i < n; i++) {
         int conflicts = add_conflicts(&all[i], all, i, busy);
         all[i].offset = lowest(&all[i], busy, conflicts);

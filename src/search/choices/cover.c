@@ -2,7 +2,8 @@
 #include "search/choices/cover.h"
 
 #include <math.h>
-#include <stdlib.h>
+
+#include "base/sort.h"
 
 enum { MAX_NODES = 50000, MAX_DEPTH = 4096 };
 
@@ -32,13 +33,13 @@ static int by_ratio(const void *a, const void *b)
 static void sort_items(struct cover *c)
 {
     int n_alike = 0;
-    qsort(c->item, (size_t)c->n, sizeof *c->item, by_saved);
+    hp_sort(c->item, c->n, sizeof *c->item, by_saved);
     for (int i = 0; i < c->n; i++) {
         n_alike += i > 0 && c->item[i].saved != c->item[i - 1].saved;
         c->item[i].alike = n_alike;
         c->left_out[n_alike] = 0;
     }
-    qsort(c->item, (size_t)c->n, sizeof *c->item, by_ratio);
+    hp_sort(c->item, c->n, sizeof *c->item, by_ratio);
 }
 
 /* What `need` takes at least with items from i on, if they could be taken in parts. */

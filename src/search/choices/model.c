@@ -2,15 +2,9 @@
 #include "search/choices/model.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/csr.h"
-
-static int compare_ints(const void *a, const void *b)
-{
-    const int *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
+#include "base/sort.h"
 
 /* All degrees that operators were measured with and that may be chosen, each once. */
 static void find_degrees(struct arena *arena, struct choice_model *m,
@@ -30,7 +24,7 @@ static void find_degrees(struct arena *arena, struct choice_model *m,
             all[n++] = degree;
         }
     if (n)
-        qsort(all, (size_t)n, sizeof *all, compare_ints);
+        hp_sort_ints(all, n);
     m->degree = all;
     m->n_degrees = n;
 }

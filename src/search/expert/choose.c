@@ -4,9 +4,9 @@
  * fit are simulated, and the best of these is changed step by step as long as that makes it
  * faster. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/divisor.h"
+#include "base/sort.h"
 #include "base/stop.h"
 #include "cost/array.h"
 #include "machine/machine.h"
@@ -184,10 +184,10 @@ static void sort(struct choice *c)
     int fit = 0;
     if (c->n == 0)
         return;
-    qsort(c->weighed, (size_t)c->n, sizeof *c->weighed, by_memory);
+    hp_sort(c->weighed, c->n, sizeof *c->weighed, by_memory);
     while (fit < c->n && c->weighed[fit].memory_bytes <= room)
         fit++;
-    qsort(c->weighed, (size_t)fit, sizeof *c->weighed, by_step);
+    hp_sort(c->weighed, fit, sizeof *c->weighed, by_step);
 }
 
 /* Changes --------------------------------------------------------------------------------- */

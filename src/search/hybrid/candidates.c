@@ -2,9 +2,9 @@
 #include "search/hybrid/candidates.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/divisor.h"
+#include "base/sort.h"
 #include "base/stop.h"
 #include "search/options.h"
 #include "search/runs.h"
@@ -291,7 +291,7 @@ static void refine(struct candidates *s)
 static void sort(struct candidates *s)
 {
     if (s->n > 0)
-        qsort(s->candidate, (size_t)s->n, sizeof *s->candidate, by_step);
+        hp_sort(s->candidate, s->n, sizeof *s->candidate, by_step);
 }
 
 void hp_find_candidates(struct candidates *s, bool all)
@@ -319,7 +319,7 @@ void hp_find_larger(struct candidates *s, double below_s)
     int n = s->n_tight;
     s->n = 0;
     if (n > 0)
-        qsort(s->tight, (size_t)n, sizeof *s->tight, by_bound);
+        hp_sort(s->tight, n, sizeof *s->tight, by_bound);
     for (int i = 0; i < n && i < MOST_CUT && s->tight[i].bound_s < below_s &&
                     !hp_stopped(s->problem->options->stop);
          i++) {

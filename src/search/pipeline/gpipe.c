@@ -3,9 +3,9 @@
  * the bubbles (zero bubble; Qi et al., ICLR 2024). Stages of equal size, each
  * on as many devices as any other, which split the samples of every micro-batch. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/divisor.h"
+#include "base/sort.h"
 #include "search/pipeline/flush.h"
 
 /* Devices of one component of the top level. */
@@ -211,7 +211,7 @@ static struct candidate *choose(const struct choosing *c, struct depth *depth, i
     struct candidate *best = NULL;
     for (int d = 0; d < n_depths; d++)
         order[d] = &depth[d];
-    qsort(order, (size_t)n_depths, sizeof(struct depth *), by_step);
+    hp_sort(order, n_depths, sizeof(struct depth *), by_step);
     for (int d = 0; d < n_depths && (!best || order[d]->least_s < best->step_s); d++) {
         struct candidate *k = fewest(c, order[d]);
         if (k && (!best || k->step_s < best->step_s))
@@ -244,7 +244,7 @@ static enum hypar_status refuse(const struct choosing *c, const struct depth *de
     for (int d = 0; d < n_depths; d++)
         for (int i = 0; i < depth[d].n; i++)
             all[n++] = &depth[d].candidate[i];
-    qsort(all, (size_t)n, sizeof(struct candidate *), by_least_part);
+    hp_sort(all, n, sizeof(struct candidate *), by_least_part);
     for (int i = 0; i < n && all[i]->least_part < near * nearest.part; i++) {
         struct fullest f = hp_flush_need(c, all[i]);
         nearest = f.part < nearest.part ? f : nearest;

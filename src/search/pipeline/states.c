@@ -2,9 +2,9 @@
  * too many. */
 #include "search/pipeline/states.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/table.h"
 
 enum { MAX_LAYERS = 8192 }; /* for antichains: ancestors take a bit for each pair */
@@ -254,7 +254,7 @@ static int sort_sets(struct walk *w, struct sized *sized)
             }
         n++;
     }
-    qsort(sized, (size_t)n, sizeof *sized, by_time);
+    hp_sort(sized, n, sizeof *sized, by_time);
     return n;
 }
 

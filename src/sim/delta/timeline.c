@@ -4,8 +4,9 @@
 
 #include <limits.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "base/sort.h"
 
 ticks hp_ticks(double seconds)
 {
@@ -185,16 +186,11 @@ static bool same_list(const struct id_list *list, const int *after, int n)
     return list->n == n && (n == 0 || memcmp(list->id, after, (size_t)n * sizeof *after) == 0);
 }
 
-static int by_id(const void *a, const void *b)
-{
-    return *(const int *)a - *(const int *)b;
-}
-
 static int drop_repeats(int *id, int n)
 {
     int kept = 0;
     if (n > 32)
-        qsort(id, (size_t)n, sizeof *id, by_id);
+        hp_sort_ints(id, n);
     for (int i = 1; i < n && n <= 32; i++)
         for (int k = i; k > 0 && id[k - 1] > id[k]; k--) {
             int swap = id[k];

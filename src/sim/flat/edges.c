@@ -1,6 +1,6 @@
 /* Reading a program file: what each task waits for, and the order of the numbers. */
-#include <stdlib.h>
 
+#include "base/sort.h"
 #include "sim/flat/read.h"
 #include "sim/heap.h"
 
@@ -31,7 +31,7 @@ static enum hypar_status sort_ids(struct waits *w, struct hypar_error *err)
     w->sorted = NEW(&r->scratch, struct id_place, r->n_tasks);
     for (int i = 0; i < r->n_tasks; i++)
         w->sorted[i] = (struct id_place){ r->task[i].id, i };
-    qsort(w->sorted, (size_t)r->n_tasks, sizeof *w->sorted, compare_ids);
+    hp_sort(w->sorted, r->n_tasks, sizeof *w->sorted, compare_ids);
     for (int i = 1; i < r->n_tasks; i++)
         if (w->sorted[i].id == w->sorted[i - 1].id &&
             (twice < 0 || w->sorted[i].place < w->sorted[twice].place))

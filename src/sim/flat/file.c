@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/sort.h"
 #include "base/word.h"
 #include "sim/flat/read.h"
 
@@ -80,19 +81,13 @@ static enum hypar_status read_link(struct flat_reader *r, const struct json *at,
     return HYPAR_OK;
 }
 
-static int compare_ints(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 static enum hypar_status check_distinct(struct flat_reader *r, const struct json *at,
                                         const int *devices, int n, struct hypar_error *err)
 {
     struct arena_mark mark = hp_arena_mark(&r->scratch);
     int *sorted = NEW(&r->scratch, int, n), twice = -1;
     memcpy(sorted, devices, (size_t)n * sizeof *sorted);
-    qsort(sorted, (size_t)n, sizeof *sorted, compare_ints);
+    hp_sort_ints(sorted, n);
     for (int i = 1; i < n && twice < 0; i++)
         if (sorted[i] == sorted[i - 1])
             twice = sorted[i];
