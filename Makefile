@@ -9,12 +9,14 @@ OOM_ALLOCATIONS ?= 2000
 KILLS ?= 200
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
-BUILD ?= build$(if $(SANITIZE),-sanitize)
+# CC=clang on the command line or in the environment: that compiler, in a build folder of its own.
+compiler = $(if $(filter-out default,$(origin CC)),$(CC))
+BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(filter clang%,$(notdir $(compiler))),-clang)
 # In quotes, for there may be blanks in it, shells do not expand a ~.
 prefix = $(subst ^,,$(subst ^~/,$(HOME)/,^$(PREFIX)))
 
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
-	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF)
+	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF) $(if $(compiler),-DCMAKE_C_COMPILER=$(compiler))
 
 .PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test install uninstall bench bench-speed bench-published bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 
@@ -31,8 +33,19 @@ tests: ## build the tests too; WERROR=1: a warning is an error
 demo: all ## set up, build, and show what there is to see
 	@PATH="$(abspath $(BUILD)):$$PATH" sh tools/demo.sh
 
-test: tests ## set up, build, run every test; SANITIZE=1: under the sanitizers
+test: tests ## set up, build, run every test; SANITIZE=1: under the sanitizers; CC=clang: built by clang
 	@ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
+
+.PHONY: sanitize sanitize-short
+sanitize: ## every test under the sanitizers, built by gcc and by clang, and every fuzz target for a minute: hours
+	@sh tools/setup.sh fuzz
+	@$(MAKE) test SANITIZE=1 CC=gcc
+	@$(MAKE) test SANITIZE=1 CC=clang
+	@$(MAKE) fuzz FUZZ_SECONDS=60
+
+sanitize-short: ## some tests under the sanitizers, built by clang: few devices, parsers, kernels; two minutes
+	@sh tools/setup.sh fuzz
+	@sh tools/sanitize-short.sh build-sanitize-short $(JOBS)
 
 install: all ## install under PREFIX (/usr/local); DESTDIR is honoured
 	@cmake --build $(BUILD) --target completion
@@ -133,7 +146,7 @@ valgrind: tests ## the unit tests under valgrind, or those of MODULES ("base run
 	@sh tools/valgrind.sh $(BUILD) $(MODULES)
 
 clean: ## remove every build folder
-	rm -rf build build-sanitize build-fuzz build-coverage build-tsan build-msan
+	rm -rf build build-clang build-sanitize build-sanitize-clang build-sanitize-short build-fuzz build-coverage build-tsan build-msan
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12

@@ -17,7 +17,7 @@ while IFS="$tab" read -r want part command; do
         continue
     fi
     rm -rf "$TMP" && mkdir "$TMP"
-    timeout 60 sh -c "$command" </dev/null >"$dir/out" 2>"$dir/err"
+    (ulimit -t 60 && exec timeout 600 sh -c "$command") </dev/null >"$dir/out" 2>"$dir/err"
     rc=$?
     why=
     [ "$rc" = "$want" ] || why="exit code $rc, expected $want"

@@ -51,7 +51,7 @@ export NAMESPACE="$name" OMPI_MCA_plm_rsh_agent="$dir/on" OMPI_MCA_btl=tcp,self 
 export OMPI_MCA_oob_tcp_if_include=eth
 "$dir/on" a true || { echo "skipped: no right to use them"; exit 77; }
 on() { # HOST COMMAND...: within a minute
-    timeout -k 1 60 "$dir/on" "$@" </dev/null
+    timeout -k 1 600 "$dir/on" "$@" </dev/null
 }
 received() { # HOST: bytes that came over its network
     ip netns exec "$name-$1" cat /sys/class/net/eth/statistics/rx_bytes 2>/dev/null ||

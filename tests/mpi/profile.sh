@@ -33,7 +33,7 @@ grep -q '"passes": \[$' "$dir/links.json" && grep -q '"kind"' "$dir/links.json" 
 
 # Ctrl-C: what was measured is kept.
 rm -f "$file"
-timeout -s INT 20 hypar profile lenet5 --on local:2 --batch 32 --steps 1000000 --planner dp \
+timeout -s INT 200 hypar profile lenet5 --on local:2 --batch 32 --steps 1000000 --planner dp \
     >"$dir/out" 2>&1 &
 sleep 4
 kill -INT $! 2>/dev/null

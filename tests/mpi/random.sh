@@ -14,7 +14,7 @@ for plan in "$dir"/pairs/*.plan.json; do
         last=$(tail -n 1 "$dir/err")
         continue
     fi
-    timeout 100 hypar train "$plan" --kernels reference --json --steps 2 --checkpoint "$dir/mpi" \
+    timeout 900 hypar train "$plan" --kernels reference --json --steps 2 --checkpoint "$dir/mpi" \
         >"$dir/mpi.out" 2>"$dir/err" || wrong "${plan##*/}: $(tail -n 1 "$dir/err")"
     losses "$dir/local.out" >"$dir/local.losses"
     losses "$dir/mpi.out" >"$dir/mpi.losses"
