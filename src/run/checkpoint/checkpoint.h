@@ -2,11 +2,14 @@
  *
  *     8 bytes      N, little-endian
  *     N bytes      {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
- *                   "__metadata__": {"step": "100", ...}}, padded with blanks
+ *                   "__metadata__": {"header_crc32": "0123abcd", "step": "100", ...,
+ *                                    "crc32.name": "4567cdef"}}, padded with blanks
  *     the rest     the tensors, row-major, little-endian, without holes
  *
  * Tensors are whole, so that a training can go on under another plan or on other devices. They
- * are written and read box by box: nobody has to hold all of one. */
+ * are written and read box by box: nobody has to hold all of one. Checksums, eight hexadecimal
+ * digits, are metadata, which other readers do not look at: one of each tensor's bytes, and one
+ * of length and header together, in which its own digits count as zeros. */
 #ifndef RUN_CHECKPOINT_CHECKPOINT_H
 #define RUN_CHECKPOINT_CHECKPOINT_H
 
@@ -26,6 +29,11 @@ struct checkpoint_tensor {
 struct checkpoint_pair {
     const char *key, *value;
 };
+
+#define HEADER_CHECKSUM "header_crc32"
+#define TENSOR_CHECKSUM "crc32." /* before the tensor's name */
+#define CHECKSUM_BLANK "00000000"
+enum { CHECKSUM_DIGITS = sizeof CHECKSUM_BLANK - 1 };
 
 /* Writing ------------------------------------------------------------------------------- */
 
@@ -53,11 +61,20 @@ enum hypar_status hp_checkpoint_finish(struct checkpoint_writer *writer, bool ke
 
 struct checkpoint;
 
-/* The header is read and checked whole: HYPAR_UNREADABLE, or HYPAR_INVALID (HYPAR_SYNTAX) with
- * what is wrong. */
+/* The header is read and checked whole, with its checksum if there is one: HYPAR_UNREADABLE, or
+ * HYPAR_INVALID (HYPAR_SYNTAX) with what is wrong. A file has all checksums or none. */
 enum hypar_status hp_checkpoint_open(struct checkpoint **out, const char *path,
                                      struct hypar_error *err);
 void hp_checkpoint_close(struct checkpoint *checkpoint);
+
+/* Does the file carry checksums? */
+bool hp_checkpoint_has_checksums(const struct checkpoint *checkpoint);
+
+/* Read tensors and compare their checksums: those that begin in part `share` of `n_shares` even
+ * parts of the data, so that several processes read the file once together. HYPAR_INVALID with
+ * the name of the first that is damaged; a file without checksums passes. */
+enum hypar_status hp_checkpoint_verify(const struct checkpoint *checkpoint, int share,
+                                       int n_shares, struct hypar_error *err);
 
 const char *hp_checkpoint_path(const struct checkpoint *checkpoint);
 int hp_checkpoint_count(const struct checkpoint *checkpoint);
