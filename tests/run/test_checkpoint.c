@@ -564,13 +564,12 @@ static void not_writable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),   cmocka_unit_test(bytes),
-        cmocka_unit_test(truncated),    cmocka_unit_test(flipped),
-        cmocka_unit_test(shared_out),
-        cmocka_unit_test(bad_headers),  cmocka_unit_test(foreign),
-        cmocka_unit_test(needs),        cmocka_unit_test(bad_states),
-        cmocka_unit_test(abandoned),    cmocka_unit_test(full_disk),
-        cmocka_unit_test(not_writable),
+        cmocka_unit_test(round_trip), cmocka_unit_test(bytes),
+        cmocka_unit_test(truncated),  cmocka_unit_test(flipped),
+        cmocka_unit_test(shared_out), cmocka_unit_test(bad_headers),
+        cmocka_unit_test(foreign),    cmocka_unit_test(needs),
+        cmocka_unit_test(bad_states), cmocka_unit_test(abandoned),
+        cmocka_unit_test(full_disk),  cmocka_unit_test(not_writable),
     };
     return cmocka_run_group_tests_name("run: checkpoints", tests, make_folder, remove_folder);
 }

@@ -32,7 +32,7 @@ struct checkpoint_pair {
 
 #define HEADER_CHECKSUM "header_crc32"
 #define TENSOR_CHECKSUM "crc32." /* before the tensor's name */
-#define CHECKSUM_BLANK "00000000"
+#define CHECKSUM_BLANK  "00000000"
 enum { CHECKSUM_DIGITS = sizeof CHECKSUM_BLANK - 1 };
 
 /* Writing ------------------------------------------------------------------------------- */
@@ -107,12 +107,13 @@ enum hypar_status hp_checkpoint_read_int(const struct checkpoint *checkpoint, in
 struct training_state {
     int64_t step;     /* steps done */
     int64_t position; /* samples of the data set that they took */
+    int64_t samples;  /* that the data set has; 0: an older version did not say */
     uint64_t seed;
     uint64_t graph_hash;
     enum hypar_optimizer optimizer;
 };
 
-enum { TRAINING_PAIRS = 7 };
+enum { TRAINING_PAIRS = 8 };
 
 /* As metadata: TRAINING_PAIRS pairs, texts in the arena. */
 void hp_training_metadata(const struct training_state *state, struct arena *arena,
@@ -121,6 +122,12 @@ void hp_training_metadata(const struct training_state *state, struct arena *aren
 /* And back. HYPAR_INVALID if something is missing, or is not what it should be. */
 enum hypar_status hp_training_state(const struct checkpoint *checkpoint,
                                     struct training_state *out, struct hypar_error *err);
+
+/* Did as many steps of `batch` samples take as many samples as it says? HYPAR_INVALID if not.
+ */
+enum hypar_status hp_training_position(const struct checkpoint *checkpoint,
+                                       const struct training_state *state, int64_t batch,
+                                       struct hypar_error *err);
 
 /* Parameters have their own names; array k of a parameter's optimizer state this:
  * "optimizer.0.fc1.w". (Running statistics: hp_running_name().) */

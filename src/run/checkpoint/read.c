@@ -212,12 +212,12 @@ static enum hypar_status find_checksums(struct checkpoint *c, struct hypar_error
         c->crc = NEW(&c->arena, uint32_t, c->n_tensors + 1);
     for (int t = 0; t < c->n_tensors && any && status == HYPAR_OK; t++) {
         const char *name = c->tensor[t].name;
-        const char *text = hp_checkpoint_metadata(
-            c, hp_arena_printf(&scratch, TENSOR_CHECKSUM "%s", name));
+        const char *text =
+            hp_checkpoint_metadata(c, hp_arena_printf(&scratch, TENSOR_CHECKSUM "%s", name));
         if (!text || strlen(text) != CHECKSUM_DIGITS || !read_checksum(text, &c->crc[t]))
-            status = hp_fail(err, HYPAR_INVALID,
-                             "tensor '%.80s' has no checksum, expected one as the header has",
-                             name);
+            status =
+                hp_fail(err, HYPAR_INVALID,
+                        "tensor '%.80s' has no checksum, expected one as the header has", name);
     }
     hp_arena_free(&scratch);
     return status;
