@@ -18,6 +18,7 @@
 
 #include "run/checkpoint/checkpoint.h"
 #include "run/data.h"
+#include "tests/onnx_text.h"
 #include "tests/scratch_file.h"
 
 static struct hypar_graph *graph;
@@ -197,6 +198,56 @@ static void what_it_says_must_be_true(void **state)
     unlink(path);
 }
 
+/* An ONNX file has values of all parameters, or is a network without any. */
+static void onnx_files(void **state)
+{
+    (void)state;
+#define MODEL(v, w)                                                 \
+    "in x float batch 2; init v float 2 2" v "; init w float 2 2" w \
+    "; node Gemm f x v -> h; node Gemm g h w -> y; out y float batch 2"
+    static const struct {
+        const char *model, *refused, *noted; /* noted: with partial_weights */
+    } rows[] = {
+        { MODEL(" = 1 2 3 4", " = 1 2 3 4"), NULL, "" },
+        { MODEL(" = 1 2 3 4", ""),
+          "1 of 2 tensors is missing, the first is 'w'; --partial-weights goes on without",
+          "1 of 2 tensors is missing: 1 parameter is drawn at random" },
+        { MODEL("", ""), NULL, "has no values: all 2 parameters are drawn at random" },
+    };
+#undef MODEL
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        for (int partial = 0; partial < 2; partial++) {
+            size_t n;
+            unsigned char *bytes = onnx_text(rows[i].model, &n);
+            assert_non_null(bytes);
+            const char *path = scratch_file(2, bytes, n);
+            struct hypar_import_options import = { .batch = 4 };
+            struct hypar_search_options search = { .planner = "dp" };
+            struct hypar_graph *net;
+            struct hypar_found *plan;
+            struct hypar_train_result result;
+            struct hypar_error err = { "" }, note = { "" };
+            struct hypar_train_options how = { .steps = 1,
+                                               .kernels = "reference",
+                                               .partial_weights = partial,
+                                               .note = keep_note,
+                                               .who = &note };
+            free(bytes);
+            if (hypar_import(&net, path, &import, &err) ||
+                hypar_search(&plan, net, machine, &search, &err))
+                fail_msg("%s", err.text);
+            const char *refused = partial ? NULL : rows[i].refused;
+            assert_int_equal(hypar_train(hypar_found_plan(plan), ranks, &how, &result, &err),
+                             refused ? HYPAR_INVALID : HYPAR_OK);
+            const char *said = refused ? err.text : note.text;
+            const char *expected = refused ? refused : rows[i].noted;
+            assert_string_equal(*expected ? said + strlen(path) + 2 : said, expected);
+            hypar_trace_free(result.trace);
+            hypar_found_free(plan);
+            hypar_graph_free(net);
+        }
+}
+
 /* The step that a large rate spoils writes nothing: what was there before stays. */
 static void nothing_infinite_is_written(void **state)
 {
@@ -225,6 +276,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_bit_may_flip),
         cmocka_unit_test(what_it_says_must_be_true),
+        cmocka_unit_test(onnx_files),
         cmocka_unit_test(nothing_infinite_is_written),
     };
     return cmocka_run_group_tests_name("run: going on", tests, make_checkpoint, release);
