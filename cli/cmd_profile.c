@@ -240,7 +240,9 @@ static enum hypar_status measure_plan(struct profiling *p, const char *text,
                                        .learning_rate = 1e-6,
                                        .report = count_step,
                                        .who = p,
-                                       .stop = first ? &p->enough : p->stop };
+                                       .stop = first ? &p->enough : p->stop,
+                                       /* times do not depend on values */
+                                       .partial_weights = true };
     enum hypar_status status = read_text(p->args, text, &plan, err);
     status = hypar_ranks_agree(p->ranks, status, err);
     if (status == HYPAR_OK)

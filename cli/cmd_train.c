@@ -35,6 +35,8 @@ static const struct argp_option options[] = {
     { "data", OPT_DATA, "WHAT", 0,
       "x.npy,y.npy, IDX files, cifar10:FILE, tokens:FILE (synthetic)", 0 },
     { "init", OPT_INIT, "HOW", 0, "first values: file (an ONNX file's) or random (file)", 0 },
+    { "partial-weights", OPT_PARTIAL_WEIGHTS, NULL, 0,
+      "draw at random what a file of values or a checkpoint lacks", 0 },
     { "test-data", OPT_TEST_DATA, "WHAT", 0, "held-out samples: test on them at the end", 0 },
     { "test-every", OPT_TEST_EVERY, "N", 0, "... and every N steps", 0 },
     { "learning-rate", OPT_LEARNING_RATE, "RATE", 0, "0.01; 0.001 of adam and adamw", 0 },
@@ -314,6 +316,12 @@ static void show_test(void *who, const struct hypar_train_test *test)
     fflush(stdout);
 }
 
+static void show_note(void *who, const char *text)
+{
+    const struct showing *s = who;
+    opt_note(s->args, "%s", text);
+}
+
 static enum hypar_status write_summary(const struct args *args, const struct hypar_plan *plan,
                                        const struct hypar_train_result *result,
                                        const struct hypar_sim *sim, struct hypar_error *err)
@@ -459,7 +467,9 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .report_test =
                                            args->quiet && !args->json ? NULL : show_test,
                                        .who = &showing,
-                                       .stop = stop };
+                                       .stop = stop,
+                                       .partial_weights = args->partial_weights,
+                                       .note = show_note };
     enum hypar_status status = first ? try_outputs(args, err) : HYPAR_OK;
     if (args->test_every && !args->test_data)
         status = opt_usage(err, "train: --test-every goes with --test-data");

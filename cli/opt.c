@@ -144,6 +144,8 @@ static const struct value {
     { OPT_LINKS, "--links", FLAG, offsetof(struct args, links), 0, 0 },
     { OPT_RANKS, "--ranks", COUNT, offsetof(struct args, ranks), 1, 1 << 16 },
     { OPT_RATE, "--rate", TEXT, offsetof(struct args, rate), 0, 0 },
+    { OPT_PARTIAL_WEIGHTS, "--partial-weights", FLAG, offsetof(struct args, partial_weights), 0,
+      0 },
     { OPT_RESUME, "--resume", READ, offsetof(struct args, resume), 0, 0 },
     { OPT_STEPS, "--steps", COUNT, offsetof(struct args, steps), 1, 1e12 },
     { OPT_TEST_DATA, "--test-data", TEXT, offsetof(struct args, test_data), 0, 0 },
@@ -562,7 +564,9 @@ static void note_unused_reading(const struct args *args)
         return;
     opt_note_unused(args, *args->dims, "--dim", why);
     opt_note_unused(args, *args->batch_dims, "--batch-dim", why);
-    opt_note_unused(args, args->follow_links, "--follow-links", why);
+    opt_note_unused(args,
+                    args->follow_links && !opt_is_of_format(args->operand[0], "hypar-graph/"),
+                    "--follow-links", "the model is no file");
 }
 
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,

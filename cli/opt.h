@@ -111,6 +111,7 @@ enum opt_key {
     OPT_LINKS,
     OPT_RANKS,
     OPT_RATE,
+    OPT_PARTIAL_WEIGHTS,
     OPT_RESUME,
     OPT_STEPS,
     OPT_TEST_DATA,
@@ -152,7 +153,7 @@ struct args {
     int64_t replicas, tensor, pipeline, chunks, max_tensor, max_pipeline;
     int64_t steps, ranks, threads, warm_up, every, test_every;
     double clip, learning_rate, weight_decay;
-    bool check, detail, in_process, links;
+    bool check, detail, in_process, links, partial_weights;
     const char *command;
     int argc; /* as the command was given them, its name first */
     char **argv;
@@ -271,10 +272,10 @@ const char *opt_topology_word(int i);
     }
 
 /* Of every command that reads a model. */
-#define OPT_FOLLOW_LINKS_ROW                                                   \
-    {                                                                          \
-        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                             \
-            "ONNX: weights may lie behind a link out of the model's folder", 0 \
+#define OPT_FOLLOW_LINKS_ROW                                             \
+    {                                                                    \
+        "follow-links", OPT_FOLLOW_LINKS, NULL, 0,                       \
+            "weights may lie behind a link out of the model's folder", 0 \
     }
 
 /* How a step is simulated: rows that commands share, of an argp table. */

@@ -90,6 +90,12 @@ struct hypar_train_options {
     void *who;
     /* Set on any rank, by a signal, it ends the run after a step; NULL: nothing does. */
     const volatile sig_atomic_t *stop;
+    /* Parameters that a checkpoint, or the model's file of values, lacks are drawn at random,
+     * other state begins as in a new run; false: such a file is HYPAR_INVALID. */
+    bool partial_weights;
+    /* Called on rank 0 before the first step, with one line for the user about the files that
+     * values come from; NULL: nobody is told. */
+    void (*note)(void *who, const char *text);
 };
 
 /* What a run came to, as rank 0 knows it. */
@@ -154,9 +160,10 @@ HYPAR_API void hypar_trace_free(struct hypar_trace *trace); /* NULL is allowed *
 
 /* Train by a plan. The plan's machine must have as many devices as there are ranks; a process
  * that is alone runs all of them in turn. HYPAR_UNSUPPORTED for what cannot be run (bf16, an
- * opaque operator), HYPAR_INFEASIBLE if ranks and devices are not as many, or the loss is not a
- * number, HYPAR_USAGE if there is nothing left to do, HYPAR_RUNTIME if something failed on the
- * way. *err is empty on ranks that failed because another did. */
+ * opaque operator), HYPAR_INVALID for files of values that are damaged or lack something,
+ * HYPAR_INFEASIBLE if ranks and devices are not as many, or a loss or what a checkpoint should
+ * have is not finite, HYPAR_USAGE if there is nothing left to do, HYPAR_RUNTIME if something
+ * failed on the way. *err is empty on ranks that failed because another did. */
 HYPAR_API enum hypar_status hypar_train(const struct hypar_plan *plan,
                                         struct hypar_ranks *ranks,
                                         const struct hypar_train_options *options,

@@ -1,4 +1,4 @@
-/* gzip's members, packed and unpacked by zlib. */
+/* gzip's members, packed and unpacked by zlib, and its checksum. */
 #define _GNU_SOURCE /* fopencookie */
 
 #include "base/gzip.h"
@@ -153,4 +153,27 @@ FILE *hypar_gzip(FILE *to)
                      Z_DEFAULT_STRATEGY) != Z_OK)
         hypar_out_of_memory(0);
     return hypar_or_out_of_memory(fopencookie(p, "w", functions));
+}
+
+/* Checksums ------------------------------------------------------------------------------ */
+
+static const uint32_t ONES = 0xffffffff;
+
+uint32_t hp_crc32(uint32_t crc, const void *bytes, size_t n)
+{
+    for (; n > UINT_MAX; n -= UINT_MAX, bytes = (const char *)bytes + UINT_MAX)
+        crc = (uint32_t)crc32(crc, bytes, UINT_MAX);
+    return (uint32_t)crc32(crc, bytes, (unsigned)n);
+}
+
+/* zlib inverts the register before and after: begun with ones it starts from zero, which is the
+ * linear part. Combined with the checksum 0, a register goes through `after` bytes of zeros. */
+uint32_t hp_crc32_share(const void *bytes, size_t n, int64_t after)
+{
+    return (uint32_t)crc32_combine(hp_crc32(ONES, bytes, n) ^ ONES, 0, (z_off_t)after);
+}
+
+uint32_t hp_crc32_of_shares(uint32_t shares, int64_t n)
+{
+    return shares ^ (uint32_t)crc32_combine(ONES, 0, (z_off_t)n) ^ ONES;
 }

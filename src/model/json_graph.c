@@ -3,10 +3,12 @@
  */
 #include <ctype.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "base/table.h"
 #include "graph/op_json.h"
+#include "model/beside.h"
 #include "model/json_choices.h"
 #include "model/model.h"
 #include "model/piper/piper.h"
@@ -450,6 +452,22 @@ enum hypar_status hp_graph_read_text(struct hypar_graph **out, const char *text,
     return read_document(out, document, batch, err);
 }
 
+/* Where the file of values is; planning does without it, so that it may be missing. */
+static enum hypar_status find_values(struct hypar_graph *graph, const char *path,
+                                     const struct hypar_import_options *options,
+                                     struct hypar_error *err)
+{
+    char beside[PATH_MAX];
+    bool missing = hp_path_beside(path, graph->values_name, beside) && access(beside, F_OK);
+    if (!missing)
+        TRY(hp_in(err,
+                  hp_file_beside(path, graph->values_name, "weights", options->follow_links,
+                                 beside, err),
+                  "%s", path));
+    graph->values_path = hp_arena_strdup(&graph->arena, beside);
+    return options->reads ? options->reads(options->who, beside, err) : HYPAR_OK;
+}
+
 static enum hypar_status read_path(struct hypar_graph **out, const char *path,
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
@@ -459,14 +477,8 @@ static enum hypar_status read_path(struct hypar_graph **out, const char *path,
     TRY(hp_json_read_file(&document, path, err));
     TRY(read_document(out, document, options->batch, err));
     struct hypar_graph *graph = *out;
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) + 1 : 0;
-    if (graph->values_name)
-        graph->values_path =
-            hp_arena_printf(&graph->arena, "%.*s%s", folder, path, graph->values_name);
-    enum hypar_status status = HYPAR_OK;
-    if (graph->values_path && options->reads)
-        status = options->reads(options->who, graph->values_path, err);
+    enum hypar_status status =
+        graph->values_name ? find_values(graph, path, options, err) : HYPAR_OK;
     if (status == HYPAR_OK)
         return HYPAR_OK;
     hypar_graph_free(graph);

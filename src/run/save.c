@@ -1,6 +1,7 @@
 /* A checkpoint of a training run: rank 0 gathers, piece by piece, and writes. */
 #include "run/trainer.h"
 
+#include <math.h>
 #include <stdalign.h>
 
 #include "base/error.h"
@@ -13,11 +14,20 @@ static int holder(const struct cell *cell)
     return cell->n_kept && cell->kept[0] < first ? cell->kept[0] : first;
 }
 
-/* What the file has: parameters, each with its state, and running statistics. */
-struct saved {
-    int tensor;
-    int state; /* -1: the value; of running statistics which of them */
-};
+/* The loss of a step is that before its update: what the update made of a parameter may not be
+ * finite though the loss is. */
+static enum hypar_status check_finite(const struct trainer *t, const struct saved *saved,
+                                      const void *dense, int64_t n, struct hypar_error *err)
+{
+    const struct tensor *info = &t->graph->tensors[saved->tensor];
+    for (int64_t i = 0; i < n && info->kind == TENSOR_PARAM && saved->state < 0; i++)
+        if (!isfinite(hp_get(dense, i, t->real)))
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "%s: not written, as '%.80s' has values that are not finite; a "
+                           "lower --learning-rate may help",
+                           t->options->checkpoint, info->name);
+    return HYPAR_OK;
+}
 
 /* One piece: from where it is held to rank 0, and as box `to` of a tensor into the file. */
 static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer *writer,
@@ -40,6 +50,8 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
     else if (!here)
         hp_receive_now(&t->control, dense, bytes, device, t->tag_save);
     if (t->rank == 0 && writer)
+        status = check_finite(t, saved, dense, hp_box_elements(box), err);
+    if (t->rank == 0 && writer && status == HYPAR_OK)
         status = hp_checkpoint_put(writer, number, to, dense, err);
     hp_arena_free(&scratch);
     return status;
@@ -179,8 +191,13 @@ static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer
     return status == HYPAR_OK ? save_unread(t, writer, number, saved, p, err) : status;
 }
 
-static int list_saved(const struct trainer *t, struct saved *saved,
-                      struct checkpoint_tensor *tensor, struct arena *arena)
+int hp_saved_most(const struct trainer *t)
+{
+    return t->graph->n_tensors * (1 + HP_MAX_STATE);
+}
+
+int hp_list_saved(const struct trainer *t, struct saved *saved,
+                  struct checkpoint_tensor *tensor, struct arena *arena)
 {
     int n = 0, states = hp_optimizer_states(t->optimizer.kind);
     for (int i = 0; i < t->graph->n_tensors; i++) {
@@ -209,14 +226,15 @@ enum hypar_status hp_trainer_save(struct trainer *t, const char *path, int64_t s
                                   struct hypar_error *err)
 {
     struct arena arena = { 0 };
-    int most = t->graph->n_tensors * (1 + HP_MAX_STATE);
+    int most = hp_saved_most(t);
     struct saved *saved = NEW(&arena, struct saved, most);
     struct checkpoint_tensor *tensor = NEW(&arena, struct checkpoint_tensor, most);
     struct checkpoint_pair pair[TRAINING_PAIRS];
     struct checkpoint_writer *writer = NULL;
-    int n = list_saved(t, saved, tensor, &arena);
+    int n = hp_list_saved(t, saved, tensor, &arena);
     struct training_state state = { .step = step,
                                     .position = step * t->graph->batch,
+                                    .samples = hp_data_samples(t->data, DATA_TRAIN),
                                     .seed = t->seed,
                                     .graph_hash = t->graph->hash,
                                     .optimizer = t->optimizer.kind };
@@ -241,5 +259,6 @@ enum hypar_status hp_trainer_save(struct trainer *t, const char *path, int64_t s
         }
     }
     hp_arena_free(&arena);
-    return status;
+    return status == HYPAR_INFEASIBLE ? hp_in(err, status, "after step %lld", (long long)step)
+                                      : status;
 }

@@ -13,23 +13,22 @@
 
 /* Filling ---------------------------------------------------------------------------- */
 
-/* A parameter, or its state, as another run left it; state that is not there, because the
- * parameter was frozen, stays zero. */
+/* A parameter, or its state, as another run left it. Where the checkpoint has none, which
+ * hp_trainer_check_values() allowed, state stays zero and a parameter is drawn at random. */
 static enum hypar_status fill_resumed(struct trainer *t, const struct fill_request *request,
                                       const struct view *to, struct hypar_error *err)
 {
     const struct tensor *info = &t->graph->tensors[request->tensor];
     struct arena scratch = { 0 };
     const char *name = info->name;
-    int at;
     enum hypar_status status = HYPAR_OK;
     if (request->state >= 0)
         name = hp_state_name(&scratch, request->state, name);
-    if (request->state < 0 || hp_checkpoint_find(t->resumed, name) >= 0) {
-        status = hp_checkpoint_need(t->resumed, name, &info->shape, &at, err);
-        if (status == HYPAR_OK)
-            status = hp_checkpoint_read(t->resumed, at, &to->box, t->real, to->data, err);
-    }
+    int at = hp_checkpoint_find(t->resumed, name);
+    if (at >= 0)
+        status = hp_checkpoint_read(t->resumed, at, &to->box, t->real, to->data, err);
+    else if (request->state < 0)
+        hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
     hp_arena_free(&scratch);
     return status;
 }
@@ -64,7 +63,6 @@ static enum hypar_status fill_value(struct trainer *t, int tensor, const struct 
     *found = at >= 0;
     if (!*found)
         return HYPAR_OK;
-    TRY(hp_checkpoint_need(t->values, info->name, &info->shape, &at, err));
     if (info->index)
         return fill_ids(t, tensor, at, to, err);
     return hp_checkpoint_read(t->values, at, &to->box, t->real, to->data, err);
@@ -141,10 +139,6 @@ static enum hypar_status fill(struct trainer *t, const struct fill_request *requ
         TRY(fill_value(t, request->tensor, to, &found, err));
     if (found)
         return HYPAR_OK;
-    if (constant && t->values) { /* a file that has values has those of every constant */
-        int at;
-        return hp_checkpoint_need(t->values, info->name, &info->shape, &at, err);
-    }
     if (!param) {
         struct data_request wanted = { .set = DATA_TRAIN,
                                        .tensor = request->tensor,
@@ -232,31 +226,6 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     } else {
         t->network = hp_local_new(t->n_devices);
     }
-    return HYPAR_OK;
-}
-
-static enum hypar_status resume(struct trainer *t, struct hypar_error *err)
-{
-    struct training_state state;
-    if (!t->options->resume)
-        return HYPAR_OK;
-    TRY(hp_checkpoint_open(&t->resumed, t->options->resume, err));
-    enum hypar_status status = HYPAR_OK;
-    TRY(hp_training_state(t->resumed, &state, err));
-    if (state.graph_hash != t->graph->hash)
-        status = hp_fail(err, HYPAR_INVALID,
-                         "it is of another model, or was made with another --batch");
-    if (status == HYPAR_OK && state.optimizer != t->optimizer.kind)
-        status = hp_fail(err, HYPAR_INVALID, "it was trained with %s, the plan has %s",
-                         hypar_optimizer_text(state.optimizer),
-                         hypar_optimizer_text(t->optimizer.kind));
-    if (status == HYPAR_OK && state.step >= t->options->steps)
-        status = hp_fail(err, HYPAR_USAGE, "it has %lld steps already, expected --steps above",
-                         (long long)state.step);
-    if (status != HYPAR_OK)
-        return hp_in(err, status, "%s", t->options->resume);
-    t->first_step = state.step;
-    t->seed = state.seed;
     return HYPAR_OK;
 }
 
@@ -365,17 +334,13 @@ static enum hypar_status make(struct trainer *t, struct hypar_error *err)
         t->optimizer.learning_rate = t->options->learning_rate;
     if (t->options->weight_decay > 0)
         t->optimizer.weight_decay = t->options->weight_decay;
-    TRY(resume(t, err));
-    if (t->graph->weights.path)
-        TRY(hp_weights_open(&t->weights, t->graph->weights.path, &t->graph->weights.options,
-                            err));
-    if (t->graph->values_path)
-        TRY(hp_checkpoint_open(&t->values, t->graph->values_path, err));
+    TRY(hp_trainer_open(t, err));
     struct data_options data = { .train = t->options->data,
                                  .test = t->options->test_data,
                                  .seed = t->seed };
     TRY(hp_data_open(&t->data, t->graph, &data, err));
     TRY(lower(t, err));
+    TRY(hp_trainer_check_values(t, err));
     t->loss_device = hp_loss_device(t, t->program);
     return make_executors(t, err);
 }
@@ -434,7 +399,7 @@ static void collect_losses(struct trainer *t, double *loss, int n)
 }
 
 /* What all ranks do after a step, as rank 0 says. */
-enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_A_NUMBER };
+enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_FINITE };
 
 /* What is due after a step. */
 struct due {
@@ -470,7 +435,7 @@ static enum word decide(struct trainer *t, int64_t step, const double *loss, int
     bool stop = is_to_stop(t);
     for (int i = 0; i < n && t->rank == 0; i++)
         if (!isfinite(loss[i]))
-            return WORD_NOT_A_NUMBER;
+            return WORD_NOT_FINITE;
     if (step >= t->options->steps)
         return WORD_END;
     return stop ? WORD_STOP : WORD_GO;
@@ -479,7 +444,7 @@ static enum word decide(struct trainer *t, int64_t step, const double *loss, int
 /* Every so many steps, and at the end. */
 static bool is_due(int64_t every, enum word word, int64_t before, int64_t step)
 {
-    if (word == WORD_NOT_A_NUMBER)
+    if (word == WORD_NOT_FINITE)
         return false;
     return word != WORD_GO || (every > 0 && before / every != step / every);
 }
@@ -508,16 +473,22 @@ static void report(const struct trainer *t, const struct hypar_train_step *step)
         t->options->report(t->options->who, step);
 }
 
-/* The first step of those before `step` whose loss is none. */
-static enum hypar_status not_a_number(struct trainer *t, int64_t step, const double *loss,
-                                      int n, struct hypar_error *err)
+static const char *not_finite_text(double x)
+{
+    return isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
+}
+
+/* The first step of those before `step` whose loss is not finite. */
+static enum hypar_status not_finite(struct trainer *t, int64_t step, const double *loss, int n,
+                                    struct hypar_error *err)
 {
     int i = 0, at_once = steps_at_once(t);
     while (t->rank == 0 && i < n - 1 && isfinite(loss[i]))
         i++;
     hp_fail(err, HYPAR_INFEASIBLE,
-            "the loss of step %lld is not a number; a lower --learning-rate may help",
-            (long long)(step - at_once + (i + 1) * at_once / n));
+            "the loss of step %lld is %s, expected a finite number; a lower --learning-rate "
+            "may help",
+            (long long)(step - at_once + (i + 1) * at_once / n), not_finite_text(loss[i]));
     return hypar_ranks_agree(t->ranks, HYPAR_INFEASIBLE, err);
 }
 
@@ -560,8 +531,8 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
         seconds[used++] = each;
         step += at_once;
         word = tell(t, word, &due);
-        if (word == WORD_NOT_A_NUMBER)
-            return not_a_number(t, step, loss, n, err);
+        if (word == WORD_NOT_FINITE)
+            return not_finite(t, step, loss, n, err);
         if (due.save) /* first: a test may fail */
             TRY(hypar_ranks_agree(t->ranks,
                                   hp_trainer_save(t, t->options->checkpoint, step, err), err));

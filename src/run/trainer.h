@@ -35,7 +35,8 @@ struct trainer {
     enum real real;
     struct optimizer optimizer;
     uint64_t seed;
-    int64_t first_step; /* done before this run */
+    int64_t first_step;      /* done before this run */
+    int64_t resumed_samples; /* of the data set before; 0: unknown */
     struct data_source *data;
     struct checkpoint *resumed; /* NULL: from the start */
     struct weights *weights;    /* of the model's file; NULL: it has none */
@@ -71,6 +72,24 @@ enum hypar_status hp_evaluate(struct trainer *t, int64_t step, struct hypar_trai
 /* What the executor asks for (train.c). */
 enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                                   const struct view *to, struct hypar_error *err);
+
+/* A tensor of a checkpoint: a parameter, its state, or running statistics. */
+struct saved {
+    int tensor;
+    int state; /* -1: the value; of running statistics which of them */
+};
+
+/* What a checkpoint of this training has, by tensor of the file; room for
+ * hp_saved_most() (save.c). */
+int hp_saved_most(const struct trainer *t);
+int hp_list_saved(const struct trainer *t, struct saved *saved,
+                  struct checkpoint_tensor *tensor, struct arena *arena);
+
+/* The files that values come from: a checkpoint, the model's weights (restore.c). They are
+ * opened and their checksums are compared before the plan is lowered, ... */
+enum hypar_status hp_trainer_open(struct trainer *t, struct hypar_error *err);
+/* ... and what they lack is told after it, when samples are known, too. */
+enum hypar_status hp_trainer_check_values(struct trainer *t, struct hypar_error *err);
 
 /* Write a checkpoint at `step`: rank 0 does, the others send what they have (save.c). */
 enum hypar_status hp_trainer_save(struct trainer *t, const char *path, int64_t step,

@@ -168,12 +168,30 @@ static void a_full_disk_is_told(void **state)
     fclose(full);
 }
 
+/* The check value of CRC-32, and any cut into parts, in any order. */
+static void checksums(void **state)
+{
+    (void)state;
+    static const char text[] = "123456789";
+    enum { N = sizeof text - 1 };
+    assert_int_equal(hp_crc32(0, text, N), 0xcbf43926);
+    assert_int_equal(hp_crc32(hp_crc32(0, text, 4), text + 4, N - 4), 0xcbf43926);
+    assert_int_equal(hp_crc32_of_shares(0, 0), hp_crc32(0, "", 0));
+    for (int a = 0; a <= N; a++)
+        for (int b = a; b <= N; b++) {
+            uint32_t shares = hp_crc32_share(text + b, (size_t)(N - b), 0);
+            shares ^= hp_crc32_share(text, (size_t)a, N - a);
+            shares ^= hp_crc32_share(text + a, (size_t)(b - a), N - b);
+            assert_int_equal(hp_crc32_of_shares(shares, N), 0xcbf43926);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(members_are_unpacked), cmocka_unit_test(damage_is_told),
         cmocka_unit_test(length_is_limited),    cmocka_unit_test(what_is_packed_is_unpacked),
-        cmocka_unit_test(a_full_disk_is_told),
+        cmocka_unit_test(a_full_disk_is_told),  cmocka_unit_test(checksums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

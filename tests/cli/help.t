@@ -38,8 +38,8 @@ $ hypar help import
 >                              (0)
 >   -b, --batch=N              samples in one training step (as the model says)
 >       --dim=NAME=N           ONNX: size of the symbolic dimension NAME
->       --follow-links         ONNX: weights may lie behind a link out of the
->                              model's folder
+>       --follow-links         weights may lie behind a link out of the model's
+>                              folder
 >       --json                 report as JSON, in SI units
 >   -o, --output=FILE          write the result to FILE (-: standard output)
 >   -q, --quiet                no progress, no notes; beside -o no summary
@@ -54,8 +54,8 @@ $ hypar check --help --frob
 >
 >       --detail               show the plan: its stages, and how operators are
 >                              split
->       --follow-links         ONNX: weights may lie behind a link out of the
->                              model's folder
+>       --follow-links         weights may lie behind a link out of the model's
+>                              folder
 >       --json                 report as JSON, in SI units
 >       --memory=BYTES         limit per device, such as 16GB (the device's own)
 >       --model=MODEL          check against MODEL instead of the plan's

@@ -16,7 +16,7 @@ $ hypar check $TMP/plan.json -q
 ... options that nothing looks at ...
 $ hypar plan lenet5 --on full:2 --planner dp --dim seq=8 --follow-links -o $TMP/dp.json >$TMP/out
 > hypar: note: --dim: not used, as the model is no ONNX file
-> hypar: note: --follow-links: not used, as the model is no ONNX file
+> hypar: note: --follow-links: not used, as the model is no file
 $ hypar simulate $TMP/dp.json --seed 3 -o $TMP/out
 > hypar: note: --seed: not used, as without --check-delta nothing is random
 $ hypar simulate $TMP/dp.json --fits --all-reduce ring --no-overlap -o $TMP/out

@@ -19,12 +19,46 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference --precision f
 >     4/5            2.18293
 >     5/5            2.38827
 $ hypar train tests/data/shared-norm.json --steps 2 -q --checkpoint $TMP/shared >/dev/null
-$ hypar train tests/data/shared-norm.json --steps 3 -q --json --resume $TMP/shared --checkpoint $TMP/shared | grep -c '"step": 3'; grep -a -o '"[a-z0-9.]*running_[a-z]*"' $TMP/shared
+$ hypar train tests/data/shared-norm.json --steps 3 -q --json --resume $TMP/shared --checkpoint $TMP/shared | grep -c '"step": 3'; grep -a -o '"norm[a-z0-9.]*running_[a-z]*"' $TMP/shared
 > 1
 > "norm.running_mean"
 > "norm.running_var"
 > "norm2.running_mean"
 > "norm2.running_var"
+
+A checkpoint is checked: its checksums, what it should have, its place in the data. Those of older versions carry no checksums.
+$ (head -c 2500 $TMP/c; printf 'x'; tail -c +2502 $TMP/c) > $TMP/flipped; hypar train mlp:20-16-10 --batch 6 --steps 9 --precision fp64 --resume $TMP/flipped 2> $TMP/err; echo $?; sed 's/ its .*//' $TMP/err
+> 3
+> hypar: $TMP/flipped: tensor 'fc1.w' is damaged:
+$ sed 's/"seed": "0"/"seed": "1"/' $TMP/c > $TMP/flipped; hypar train mlp:20-16-10 --batch 6 --steps 9 --precision fp64 --resume $TMP/flipped 2> $TMP/err; echo $?; sed 's/ its .*//' $TMP/err
+> 3
+> hypar: $TMP/flipped: the header is damaged:
+$ LC_ALL=C sed 's/"header_crc32"/"header_crc33"/' $TMP/c > $TMP/flipped; hypar train mlp:20-16-10 --batch 6 --steps 9 --precision fp64 --resume $TMP/flipped
+> hypar: $TMP/flipped: the header has no checksum, expected header_crc32 beside those of tensors
+? 3
+$ LC_ALL=C sed 's/"header_crc32"/"header_crc33"/; s/"crc32[.]/"crc33./g' $TMP/c > $TMP/old; hypar train mlp:20-16-10 --batch 6 --steps 6 --precision fp64 --resume $TMP/old --in-process --ranks 2 --planner dp 2>&1 | head -3
+> hypar: note: $TMP/old: carries no checksums, so damage to its
+>        values is not found
+>         step          loss       samples/s        left
+$ LC_ALL=C sed 's/"position": "30"/"position": "36"/' $TMP/old > $TMP/place; hypar train mlp:20-16-10 --batch 6 --steps 9 --precision fp64 --resume $TMP/place -q
+> hypar: $TMP/place: metadata position: '36', expected 5 steps of 6 samples
+? 3
+$ LC_ALL=C sed 's/"samples": "65536"/"samples": "65535"/' $TMP/old > $TMP/place; hypar train mlp:20-16-10 --batch 6 --steps 6 --precision fp64 --resume $TMP/place --in-process --ranks 2 --planner dp 2>&1 | head -5
+> hypar: note: $TMP/place: carries no checksums, so damage to its
+>        values is not found
+> hypar: note: $TMP/place: was trained on 65535 samples, and the
+>        data has 65536: it goes on in another order
+>         step          loss       samples/s        left
+$ LC_ALL=C sed 's/"fc1\.b": {/"fc1.c": {/' $TMP/old > $TMP/lacks; hypar train mlp:20-16-10 --batch 6 --steps 9 --precision fp64 --resume $TMP/lacks -q
+> hypar: $TMP/lacks: 1 of 4 tensors is missing, the first is 'fc1.b'; --partial-weights goes on without
+? 3
+$ hypar train mlp:20-16-10 --batch 6 --steps 6 --precision fp64 --resume $TMP/lacks --partial-weights --in-process --ranks 2 --planner dp 2>&1 | head -5
+> hypar: note: $TMP/lacks: carries no checksums, so damage to its
+>        values is not found
+> hypar: note: $TMP/lacks: 1 of 4 tensors is missing: 1 parameter
+>        is drawn at random
+>         step          loss       samples/s        left
+$ rm $TMP/err $TMP/flipped $TMP/old $TMP/place $TMP/lacks
 $ hypar train mlp:20-16-10 --batch 6 --steps 5 --precision fp64 --resume $TMP/c
 > hypar: $TMP/c: it has 5 steps already, expected --steps above
 ? 2
@@ -35,7 +69,7 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 9 --optimizer adam --resume $TMP/c
 > hypar: $TMP/c: it was trained with sgd, the plan has adam
 ? 3
 $ head -c 900 $TMP/c > $TMP/short; hypar train mlp:20-16-10 --batch 6 --steps 9 --resume $TMP/short
-> hypar: $TMP/short: fc1.w.data_offsets[1]: expected an integer in 0..420, not 2560
+> hypar: $TMP/short: fc1.w.data_offsets[1]: expected an integer in 0..268, not 2560
 ? 3
 $ echo '{"weights": []}' > $TMP/foreign; hypar train mlp:20-16-10 --batch 6 --steps 9 --resume $TMP/foreign
 > hypar: $TMP/foreign: the header does not begin with '{', expected a safetensors file
@@ -108,8 +142,14 @@ $ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x"
 $ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x","shape":[4,8]}],"ops":[{"name":"f","kind":"linear","inputs":["x"],"attrs":{"out":8}}]}' > $TMP/no-loss.json; hypar train $TMP/no-loss.json
 > hypar: net has no loss, expected a cross_entropy or mse_loss at its end
 ? 3
+$ hypar train examples/plans/pipedream.json --in-process --steps 3 --kernels reference -q --checkpoint $TMP/pd > /dev/null; cp $TMP/pd $TMP/before; hypar train examples/plans/pipedream.json --in-process --steps 20 --every 2 --kernels reference --learning-rate 1e38 -q --checkpoint $TMP/pd; echo $?; cmp $TMP/pd $TMP/before
+> hypar: the loss of step 3 is inf, expected a finite number; a lower --learning-rate may help
+> 1
+$ hypar train examples/plans/pipedream.json --in-process --steps 20 --every 1 --kernels reference --learning-rate 1e20 -q --checkpoint $TMP/pd
+> hypar: after step 3: $TMP/pd: not written, as 'fc2.b' has values that are not finite; a lower --learning-rate may help
+? 1
 $ hypar train mlp:20-16-10 --batch 6 --steps 9 --kernels reference --learning-rate 1e38 -q
-> hypar: the loss of step 2 is not a number; a lower --learning-rate may help
+> hypar: the loss of step 2 is nan, expected a finite number; a lower --learning-rate may help
 ? 1
 
 Words, and options of a model beside a plan.
@@ -261,11 +301,34 @@ $ sed 's/\[9, 6\]/[8, 6]/' $TMP/given.json > $TMP/other.json; hypar train $TMP/o
 > hypar: $TMP/v.safetensors: tensor 'table' has shape [9, 6], expected [8, 6]
 ? 3
 
+It must have all of them, lie in the model's folder, and be whole.
+$ sed 's/"w"/"u"/g' $TMP/given.json > $TMP/lacks.json; hypar train $TMP/lacks.json --steps 1 -q
+> hypar: $TMP/v.safetensors: 1 of 3 tensors is missing, the first is 'u'; --partial-weights goes on without
+? 3
+$ hypar train $TMP/lacks.json --steps 1 --precision fp64 --partial-weights 2>&1 | head -2
+> hypar: note: $TMP/v.safetensors: 1 of 3 tensors is missing: 1
+>        parameter is drawn at random
+$ sed 's/"table"/"p"/g; s/"b"/"q"/g; s/"w"/"r"/g' $TMP/given.json > $TMP/lacks.json; hypar train $TMP/lacks.json --steps 1 -q
+> hypar: $TMP/v.safetensors: 3 of 3 tensors are missing, the first is 'p'; --partial-weights goes on without
+? 3
+$ hypar train $TMP/lacks.json --steps 1 --init random -q | grep -c batch
+> 1
+$ (head -c -8 $TMP/v.safetensors; printf '12345678') > $TMP/bad.safetensors; sed 's/v.safetensors/bad.safetensors/' $TMP/given.json > $TMP/bad.json; hypar train $TMP/bad.json --steps 1 -q 2> $TMP/err; echo $?; sed 's/ its .*//' $TMP/err
+> 3
+> hypar: $TMP/bad.safetensors: tensor 'w' is damaged:
+$ mkdir $TMP/model; cp $TMP/given.json $TMP/model; ln -s ../v.safetensors $TMP/model; hypar train $TMP/model/given.json --steps 1 -q
+> hypar: $TMP/model/given.json: weights '$TMP/model/v.safetensors' is a link out of the model's folder, which --follow-links allows
+? 3
+$ hypar plan $TMP/model/given.json --on full:2 --planner dp -q; cd $TMP/model && hypar plan given.json --on full:2 --planner dp --precision fp64 --follow-links -q -o p.json && hypar train p.json --steps 1 --in-process -q; hypar train p.json --steps 1 --in-process --follow-links -q --json | grep -o '"first_loss": [0-9.]\{8\}'
+> hypar: $TMP/model/given.json: weights '$TMP/model/v.safetensors' is a link out of the model's folder, which --follow-links allows
+> hypar: p.json: model: ./given.json: weights './v.safetensors' is a link out of the model's folder, which --follow-links allows
+> "first_loss": 1.022994
+
 A file of values has those of every constant. None of them is NaN where every number is checked. A graph that is written elsewhere expects them there.
 $ sed 's/{"name": "l"/{"name": "c", "shape": [6], "sample_dim": -1}, &/; s/"row"\]/"c"]/' $TMP/given.json > $TMP/constant.json; hypar train $TMP/constant.json --steps 1 -q
-> hypar: $TMP/v.safetensors: has no tensor 'c', expected one of shape [6]
+> hypar: $TMP/v.safetensors: 1 of 4 tensors is missing, the first is 'c'; constants cannot be drawn
 ? 3
-$ (head -c -8 $TMP/v.safetensors; printf '\377\377\377\377\377\377\377\377') > $TMP/nan.safetensors; sed 's/v.safetensors/nan.safetensors/' $TMP/given.json > $TMP/nan.json; hypar train $TMP/nan.json --steps 1 --check -q
+$ (LC_ALL=C sed 's/header_crc32/header_crc33/; s/"crc32[.]/"crc33./g' $TMP/v.safetensors | head -c -8; printf '\377\377\377\377\377\377\377\377') > $TMP/nan.safetensors; sed 's/v.safetensors/nan.safetensors/' $TMP/given.json > $TMP/nan.json; hypar train $TMP/nan.json --steps 1 --check -q
 > hypar: 'w' starts with 1 NaN among 18 numbers, expected none in a run that is checked
 ? 3
 $ mkdir $TMP/sub; hypar import $TMP/given.json -o $TMP/sub/given.json > $TMP/out

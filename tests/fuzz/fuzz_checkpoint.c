@@ -1,4 +1,5 @@
-/* Any bytes: a checkpoint of which every tensor can be read, or one line. */
+/* Any bytes: a checkpoint of which every tensor can be read, or one line; and of one that
+ * carries checksums, whether they are right. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         read_tensor(c, t);
     if (c && hp_training_state(c, &state, &err) != HYPAR_OK)
         require(*err.text);
+    else if (c && hp_training_position(c, &state, 1 + (int64_t)(size % 8), &err) != HYPAR_OK)
+        require(*err.text);
+    if (c && hp_checkpoint_verify(c, 0, 1, &err) != HYPAR_OK)
+        require(hp_checkpoint_has_checksums(c) && *err.text && !strchr(err.text, '\n'));
     hp_checkpoint_close(c);
     return 0;
 }

@@ -109,11 +109,20 @@ else
     echo "not tried: a full disk of our own"
 fi
 
-# No number.
-fails 1 'the loss of step 3 is not a number; a lower --learning-rate may help' \
+# No number: the checkpoint of before stays. A flipped byte, found by whichever rank reads it.
+cp good before
+fails 1 'the loss of step 3 is nan, expected a finite number; a lower --learning-rate may help' \
     hypar train plan.json --learning-rate 1e38 -q --checkpoint good
-fails 1 'the loss of step 3 is not a number; a lower --learning-rate may help' \
+cmp -s good before || wrong "a loss that is not finite took the old checkpoint"
+fails 1 'the loss of step 3 is nan, expected a finite number; a lower --learning-rate may help' \
     $mpi -n 2 hypar train plan.json --learning-rate 1e38 -q
+fails 1 "after step 1: good: not written, as 'conv1.w' has values that are not finite; a lower --learning-rate may help" \
+    hypar train plan.json --learning-rate 1e39 -q --steps 1 --checkpoint good
+cmp -s good before || wrong "parameters that are not finite took the old checkpoint"
+for at in 3000 $(($(wc -c <good) - 1)); do
+    (head -c $at before && printf '\252' && tail -c +$((at + 2)) before) >flipped
+    fails 3 "@flipped: tensor '" hypar train plan.json --steps 6 --resume flipped
+done
 
 # Without mpirun.
 mkdir bin && ln -s "$(command -v hypar)" bin/hypar

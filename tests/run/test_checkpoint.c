@@ -61,7 +61,7 @@ static const struct checkpoint_tensor tensors[] = {
     { "steps", ELEMENT_I64, { 0, { 0 } } },
     { "empty", ELEMENT_F32, { 2, { 0, 7 } } },
 };
-enum { N_TENSORS = sizeof tensors / sizeof tensors[0] };
+enum { N_a9df1390ORS = sizeof tensors / sizeof tensors[0] };
 
 static const struct training_state trained = { .step = 12,
                                                .position = 768,
@@ -127,9 +127,9 @@ static void write_it(const char *to, struct random *random)
     struct arena arena = { 0 };
     struct hypar_error err = { "" };
     hp_training_metadata(&trained, &arena, pair);
-    if (hp_checkpoint_create(&w, to, tensors, N_TENSORS, pair, TRAINING_PAIRS, &err))
+    if (hp_checkpoint_create(&w, to, tensors, N_a9df1390ORS, pair, TRAINING_PAIRS, &err))
         fail_msg("%s", err.text);
-    for (int t = N_TENSORS - 1; t >= 0; t--)
+    for (int t = N_a9df1390ORS - 1; t >= 0; t--)
         put_pieces(w, t, hp_shape_box(&tensors[t].shape), random);
     assert_int_equal(hp_checkpoint_finish(w, true, &err), HYPAR_OK);
     hp_arena_free(&arena);
@@ -179,8 +179,8 @@ static void round_trip(void **state)
         write_it(path, &random);
         assert_int_equal(count_files(), 1);
         struct checkpoint *c = open_it(path);
-        assert_int_equal(hp_checkpoint_count(c), N_TENSORS);
-        for (int t = 0; t < N_TENSORS; t++) {
+        assert_int_equal(hp_checkpoint_count(c), N_a9df1390ORS);
+        for (int t = 0; t < N_a9df1390ORS; t++) {
             int found;
             assert_int_equal(
                 hp_checkpoint_need(c, tensors[t].name, &tensors[t].shape, &found, NULL),
@@ -211,11 +211,12 @@ static void bytes(void **state)
     (void)state;
     static const struct checkpoint_tensor one = { "w", ELEMENT_F32, { 1, { 2 } } };
     static const float values[] = { 1, -2 };
-    static const char expected[] =
-        "\x60\0\0\0\0\0\0\0"
-        "{\"__metadata__\": {\"a\": \"b\"}, "
-        "\"w\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 8]}}       "
-        "\0\0\x80\x3f\0\0\0\xc0";
+    static const char expected[] = "\x90\0\0\0\0\0\0\0"
+                                   "{\"__metadata__\": {\"header_crc32\": \"41567e3a\", "
+                                   "\"a\": \"b\", \"crc32.w\": \"c3872656\"}, "
+                                   "\"w\": {\"dtype\": \"F32\", \"shape\": [2], "
+                                   "\"data_offsets\": [0, 8]}}    "
+                                   "\0\0\x80\x3f\0\0\0\xc0"; /* checksums: Python's zlib */
     char text[256];
     struct checkpoint_writer *w;
     struct box box = hp_shape_box(&one.shape);
@@ -255,6 +256,8 @@ static enum hypar_status open_bytes(const void *from, size_t n, struct hypar_err
     assert_null(strchr(err->text, '\n'));
     if (c)
         hp_training_state(c, &found, NULL);
+    if (c)
+        status = hp_checkpoint_verify(c, 0, 1, err);
     hp_checkpoint_close(c);
     return status;
 }
@@ -273,7 +276,8 @@ static void truncated(void **state)
     assert_int_equal(open_bytes(text, n + 1, &err), HYPAR_INVALID); /* one too many */
 }
 
-/* A flipped bit of the header is seen, or changes a name or a text; never anything worse. */
+/* Any flipped bit is found, by the header's checksum or by that of a tensor, whose name the
+ * line has. */
 static void flipped(void **state)
 {
     (void)state;
@@ -284,13 +288,37 @@ static void flipped(void **state)
     size_t n = read_bytes(text, sizeof text),
            header = 8 + (unsigned char)text[0] + 256 * (size_t)(unsigned char)text[1];
     assert_true(header < n);
-    for (size_t bit = 0; bit < 8 * header; bit++) {
+    for (size_t bit = 0; bit < 8 * n; bit++) {
         text[bit / 8] = (char)(text[bit / 8] ^ 1 << bit % 8);
-        open_bytes(text, n, &err);
-        if (bit < 64)
-            assert_true(*err.text);
+        if (open_bytes(text, n, &err) == HYPAR_OK)
+            fail_msg("bit %zu of %zu was missed", bit, 8 * n);
+        if (bit / 8 >= header && !strstr(err.text, ": tensor '"))
+            fail_msg("bit %zu: %s", bit, err.text);
         text[bit / 8] = (char)(text[bit / 8] ^ 1 << bit % 8);
     }
+}
+
+/* The tensors are divided among processes: each is read by exactly one. */
+static void shared_out(void **state)
+{
+    (void)state;
+    static char text[4096];
+    struct random random = { 3 };
+    struct checkpoint *c;
+    struct hypar_error err;
+    write_it(path, &random);
+    size_t n = read_bytes(text, sizeof text);
+    text[n - 1] ^= 1; /* of "steps": the last is empty */
+    assert_int_equal(hp_checkpoint_open(&c, scratch_file(0, text, n), &err), HYPAR_OK);
+    assert_true(hp_checkpoint_has_checksums(c));
+    for (int shares = 1; shares < 9; shares++) {
+        int found = 0;
+        for (int i = 0; i < shares; i++)
+            found += hp_checkpoint_verify(c, i, shares, &err) != HYPAR_OK;
+        assert_int_equal(found, 1);
+        assert_non_null(strstr(err.text, ": tensor 'steps' is damaged: its checksum is "));
+    }
+    hp_checkpoint_close(c);
 }
 
 static void bad_headers(void **state)
@@ -339,6 +367,13 @@ static void bad_headers(void **state)
           "t: unknown member 'type', did you mean dtype?" },
         { "{\"t\": 1}", 0, "t: expected an object, not 1" },
         { "{\"__metadata__\": {\"a\": 1}}", 0, "__metadata__.a: expected a string, not 1" },
+        { "{\"__metadata__\": {\"crc32.t\": \"00000000\"}}", 0,
+          "the header has no checksum, expected header_crc32 beside those of tensors" },
+        { "{\"__metadata__\": {\"header_crc32\": \"00000000\"}}", 0,
+          "the header is damaged: its checksum is dd30dbdf, expected 00000000" },
+        { "{\"__metadata__\": {\"header_crc32\": \"a9df1390\"}, \"t\": {\"dtype\": \"F32\", "
+          "\"shape\": [0], \"data_offsets\": [0, 0]}}",
+          0, "tensor 't' has no checksum, expected one as the header has" },
         { "{\"__metadata__\": []}", 0, "__metadata__: expected an object, not an array" },
     };
     char text[512];
@@ -468,7 +503,7 @@ static void abandoned(void **state)
     struct checkpoint_writer *w;
     struct box box = hp_shape_box(&tensors[0].shape);
     unlink(path);
-    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_TENSORS, NULL, 0, NULL),
+    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_a9df1390ORS, NULL, 0, NULL),
                      HYPAR_OK);
     assert_int_equal(put(w, 0, &box, NULL), HYPAR_OK);
     assert_int_equal(hp_checkpoint_finish(w, false, NULL), HYPAR_OK);
@@ -492,7 +527,7 @@ static void full_disk(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = (struct rlimit){ 1024, before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_TENSORS, NULL, 0, &err),
+    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_a9df1390ORS, NULL, 0, &err),
                      HYPAR_OK);
     enum hypar_status putting = put(w, 1, &box, &err);
     enum hypar_status finishing = hp_checkpoint_finish(w, true, NULL);
@@ -504,7 +539,7 @@ static void full_disk(void **state)
     assert_int_equal(hypar_status_exit_code(putting), 4);
     assert_int_equal(count_files(), 1);
     struct checkpoint *c = open_it(path);
-    assert_int_equal(hp_checkpoint_count(c), N_TENSORS);
+    assert_int_equal(hp_checkpoint_count(c), N_a9df1390ORS);
     hp_checkpoint_close(c);
 }
 
@@ -514,13 +549,13 @@ static void not_writable(void **state)
     struct checkpoint_writer *w;
     struct hypar_error err = { "" };
     assert_int_equal(
-        hp_checkpoint_create(&w, "/not/there/file", tensors, N_TENSORS, NULL, 0, &err),
+        hp_checkpoint_create(&w, "/not/there/file", tensors, N_a9df1390ORS, NULL, 0, &err),
         HYPAR_RUNTIME);
     assert_null(w);
     assert_string_equal(err.text, "/not/there/file: cannot write: No such file or directory");
     if (access("/dev/full", W_OK) == 0) {
         assert_int_equal(
-            hp_checkpoint_create(&w, "/dev/full", tensors, N_TENSORS, NULL, 0, &err),
+            hp_checkpoint_create(&w, "/dev/full", tensors, N_a9df1390ORS, NULL, 0, &err),
             HYPAR_RUNTIME);
         assert_string_equal(err.text, "/dev/full: cannot write: No space left on device");
     }
@@ -529,12 +564,12 @@ static void not_writable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip),   cmocka_unit_test(bytes),
-        cmocka_unit_test(truncated),    cmocka_unit_test(flipped),
-        cmocka_unit_test(bad_headers),  cmocka_unit_test(foreign),
-        cmocka_unit_test(needs),        cmocka_unit_test(bad_states),
-        cmocka_unit_test(abandoned),    cmocka_unit_test(full_disk),
-        cmocka_unit_test(not_writable),
+        cmocka_unit_test(round_trip), cmocka_unit_test(bytes),
+        cmocka_unit_test(truncated),  cmocka_unit_test(flipped),
+        cmocka_unit_test(shared_out), cmocka_unit_test(bad_headers),
+        cmocka_unit_test(foreign),    cmocka_unit_test(needs),
+        cmocka_unit_test(bad_states), cmocka_unit_test(abandoned),
+        cmocka_unit_test(full_disk),  cmocka_unit_test(not_writable),
     };
     return cmocka_run_group_tests_name("run: checkpoints", tests, make_folder, remove_folder);
 }

@@ -228,6 +228,14 @@ class Forms(unittest.TestCase):
             self.assertEqual(about["params"], 4 * 8 + 8 + 8 * 3 + 3)
             steps = hypar.run("train", path, "--steps", 2, "-q")
             self.assertEqual(len(steps), 3)
+            with open(weights, "rb+") as file:  # the last byte: found by its checksum
+                file.seek(-1, os.SEEK_END)
+                last = file.read(1)[0]
+                file.seek(-1, os.SEEK_END)
+                file.write(bytes([last ^ 1]))
+            done = subprocess.run([os.environ["HYPAR"], "train", path, "--steps", "1"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 3, done.stderr)
+            self.assertIn("is damaged: its checksum is ", done.stderr)
             command[3] = "forms:nothing"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))

@@ -1,5 +1,4 @@
 /* Values of tensors, read from where they lie only when they are asked for. */
-#define _XOPEN_SOURCE 700 /* realpath */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -7,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "model/beside.h"
 #include "model/onnx/file.h"
 
 static const struct {
@@ -79,32 +79,13 @@ static int element_bytes(const struct onnx_tensor *t)
                                  : 0;
 }
 
-/* The file beside the model that holds the values. A model that somebody else made must not
- * lead to what lies elsewhere: a link out of its folder is followed only if that is asked for.
- */
+/* The file beside the model that holds the values. */
 static enum hypar_status external_path(const struct onnx_file *file,
                                        const struct onnx_tensor *t, char path[PATH_MAX],
                                        struct hypar_error *err)
 {
-    char beside[PATH_MAX], folder[PATH_MAX], whole[PATH_MAX];
-    const char *slash = strrchr(file->path, '/');
-    int n = slash ? (int)(slash - file->path + 1) : 0;
-    if (snprintf(path, PATH_MAX, "%.*s%s", n, file->path, t->location) >= PATH_MAX)
-        return hp_fail(err, HYPAR_UNREADABLE, "external data '%.80s...': %s", t->location,
-                       strerror(ENAMETOOLONG));
-    snprintf(beside, sizeof beside, "%.*s", n ? n : 1, n ? path : ".");
-    if (!hypar_or_out_of_memory(realpath(path, whole)) ||
-        !hypar_or_out_of_memory(realpath(beside, folder)))
-        return hp_fail(err, HYPAR_UNREADABLE, "external data '%.200s': %s", path,
-                       strerror(errno));
-    size_t length = strcmp(folder, "/") == 0 ? 0 : strlen(folder);
-    bool inside = strncmp(whole, folder, length) == 0 && whole[length] == '/';
-    if (!inside && !file->follow_links)
-        return hp_fail(err, HYPAR_INVALID,
-                       "external data '%.200s' is a link out of the model's folder, which "
-                       "--follow-links allows",
-                       path);
-    return HYPAR_OK;
+    return hp_file_beside(file->path, t->location, "external data", file->follow_links, path,
+                          err);
 }
 
 static enum hypar_status check_external(const struct onnx_file *file,
@@ -132,11 +113,8 @@ static enum hypar_status check_external(const struct onnx_file *file,
 bool hp_onnx_is_absent(const struct onnx_file *file, const struct onnx_tensor *t)
 {
     char path[PATH_MAX];
-    const char *slash = strrchr(file->path, '/');
-    int n = slash ? (int)(slash - file->path + 1) : 0;
     struct stat about;
-    return t->external &&
-           snprintf(path, sizeof path, "%.*s%s", n, file->path, t->location) < PATH_MAX &&
+    return t->external && hp_path_beside(file->path, t->location, path) &&
            lstat(path, &about) != 0 && errno == ENOENT;
 }
 

@@ -2,11 +2,14 @@
  *
  *     8 bytes      N, little-endian
  *     N bytes      {"name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...,
- *                   "__metadata__": {"step": "100", ...}}, padded with blanks
+ *                   "__metadata__": {"header_crc32": "0123abcd", "step": "100", ...,
+ *                                    "crc32.name": "4567cdef"}}, padded with blanks
  *     the rest     the tensors, row-major, little-endian, without holes
  *
  * Tensors are whole, so that a training can go on under another plan or on other devices. They
- * are written and read box by box: nobody has to hold all of one. */
+ * are written and read box by box: nobody has to hold all of one. Checksums, eight hexadecimal
+ * digits, are metadata, which other readers do not look at: one of each tensor's bytes, and one
+ * of length and header together, in which its own digits count as zeros. */
 #ifndef RUN_CHECKPOINT_CHECKPOINT_H
 #define RUN_CHECKPOINT_CHECKPOINT_H
 
@@ -26,6 +29,11 @@ struct checkpoint_tensor {
 struct checkpoint_pair {
     const char *key, *value;
 };
+
+#define HEADER_CHECKSUM "header_crc32"
+#define TENSOR_CHECKSUM "crc32." /* before the tensor's name */
+#define CHECKSUM_BLANK  "00000000"
+enum { CHECKSUM_DIGITS = sizeof CHECKSUM_BLANK - 1 };
 
 /* Writing ------------------------------------------------------------------------------- */
 
@@ -53,11 +61,20 @@ enum hypar_status hp_checkpoint_finish(struct checkpoint_writer *writer, bool ke
 
 struct checkpoint;
 
-/* The header is read and checked whole: HYPAR_UNREADABLE, or HYPAR_INVALID (HYPAR_SYNTAX) with
- * what is wrong. */
+/* The header is read and checked whole, with its checksum if there is one: HYPAR_UNREADABLE, or
+ * HYPAR_INVALID (HYPAR_SYNTAX) with what is wrong. A file has all checksums or none. */
 enum hypar_status hp_checkpoint_open(struct checkpoint **out, const char *path,
                                      struct hypar_error *err);
 void hp_checkpoint_close(struct checkpoint *checkpoint);
+
+/* Does the file carry checksums? */
+bool hp_checkpoint_has_checksums(const struct checkpoint *checkpoint);
+
+/* Read tensors and compare their checksums: those that begin in part `share` of `n_shares` even
+ * parts of the data, so that several processes read the file once together. HYPAR_INVALID with
+ * the name of the first that is damaged; a file without checksums passes. */
+enum hypar_status hp_checkpoint_verify(const struct checkpoint *checkpoint, int share,
+                                       int n_shares, struct hypar_error *err);
 
 const char *hp_checkpoint_path(const struct checkpoint *checkpoint);
 int hp_checkpoint_count(const struct checkpoint *checkpoint);
@@ -90,12 +107,13 @@ enum hypar_status hp_checkpoint_read_int(const struct checkpoint *checkpoint, in
 struct training_state {
     int64_t step;     /* steps done */
     int64_t position; /* samples of the data set that they took */
+    int64_t samples;  /* that the data set has; 0: an older version did not say */
     uint64_t seed;
     uint64_t graph_hash;
     enum hypar_optimizer optimizer;
 };
 
-enum { TRAINING_PAIRS = 7 };
+enum { TRAINING_PAIRS = 8 };
 
 /* As metadata: TRAINING_PAIRS pairs, texts in the arena. */
 void hp_training_metadata(const struct training_state *state, struct arena *arena,
@@ -104,6 +122,12 @@ void hp_training_metadata(const struct training_state *state, struct arena *aren
 /* And back. HYPAR_INVALID if something is missing, or is not what it should be. */
 enum hypar_status hp_training_state(const struct checkpoint *checkpoint,
                                     struct training_state *out, struct hypar_error *err);
+
+/* Did as many steps of `batch` samples take as many samples as it says? HYPAR_INVALID if not.
+ */
+enum hypar_status hp_training_position(const struct checkpoint *checkpoint,
+                                       const struct training_state *state, int64_t batch,
+                                       struct hypar_error *err);
 
 /* Parameters have their own names; array k of a parameter's optimizer state this:
  * "optimizer.0.fc1.w". (Running statistics: hp_running_name().) */

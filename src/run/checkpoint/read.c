@@ -1,7 +1,9 @@
 /* Reading a checkpoint: the header is checked whole before anything is believed, then boxes of
  * tensors are read from their places. */
+#include <inttypes.h>
 #include <string.h>
 
+#include "base/gzip.h"
 #include "base/json.h"
 #include "base/sort.h"
 #include "base/table.h"
@@ -26,7 +28,8 @@ struct checkpoint {
     struct checkpoint_tensor *tensor;
     struct extent *extent;
     struct checkpoint_pair *metadata;
-    struct table names;
+    uint32_t *crc; /* of each tensor; NULL: the file carries no checksums */
+    struct table names, keys;
 };
 
 /* Header ---------------------------------------------------------------------------------- */
@@ -41,9 +44,10 @@ static enum hypar_status read_metadata(struct checkpoint *c, const struct json *
         TRY(hp_json_string(&member, &value, err));
         c->metadata = GROW(&c->arena, struct checkpoint_pair, c->metadata, c->n_metadata,
                            &c->metadata_capacity);
-        c->metadata[c->n_metadata++] =
-            (struct checkpoint_pair){ hp_arena_strdup(&c->arena, member.key),
-                                      hp_arena_strdup(&c->arena, value) };
+        struct checkpoint_pair pair = { hp_arena_strdup(&c->arena, member.key),
+                                        hp_arena_strdup(&c->arena, value) };
+        hp_table_put(&c->keys, &c->arena, pair.key, strlen(pair.key), c->n_metadata);
+        c->metadata[c->n_metadata++] = pair;
     }
     return HYPAR_OK;
 }
@@ -151,6 +155,115 @@ static enum hypar_status check_places(struct checkpoint *c, struct hypar_error *
     return HYPAR_OK;
 }
 
+/* Checksums ------------------------------------------------------------------------------- */
+
+/* Eight hexadecimal digits, as they are written. */
+static bool read_checksum(const char *text, uint32_t *out)
+{
+    *out = 0;
+    for (int i = 0; i < CHECKSUM_DIGITS; i++) {
+        static const char digits[] = "0123456789abcdef";
+        const char *digit = memchr(digits, text[i], sizeof digits - 1);
+        if (!digit)
+            return false;
+        *out = *out << 4 | (uint32_t)(digit - digits);
+    }
+    return true;
+}
+
+/* That of length and header, before any of it is believed. No string of JSON has these quotes
+ * in it: what is found is a key and its value. */
+static enum hypar_status check_header(const struct checkpoint *c, const char *header, size_t n,
+                                      struct hypar_error *err)
+{
+    static const char key[] = "\"" HEADER_CHECKSUM "\": \"";
+    const char *at = header, *end = header + n;
+    uint32_t expected, crc;
+    while (at && (size_t)(end - at) >= sizeof key - 1 + CHECKSUM_DIGITS &&
+           memcmp(at, key, sizeof key - 1) != 0)
+        at = memchr(at + 1, '"', (size_t)(end - at - 1));
+    if (!at || (size_t)(end - at) < sizeof key - 1 + CHECKSUM_DIGITS)
+        return HYPAR_OK;
+    at += sizeof key - 1;
+    crc = hp_crc32(0, header, (size_t)(at - header));
+    crc = hp_crc32(crc, CHECKSUM_BLANK, CHECKSUM_DIGITS);
+    crc = hp_crc32(crc, at + CHECKSUM_DIGITS, (size_t)(end - at) - CHECKSUM_DIGITS);
+    if (read_checksum(at, &expected) && crc == expected)
+        return HYPAR_OK;
+    return hp_in(err,
+                 hp_fail(err, HYPAR_INVALID,
+                         "the header is damaged: its checksum is %08" PRIx32 ", expected %.*s",
+                         crc, CHECKSUM_DIGITS, at),
+                 "%s", c->file.path);
+}
+
+/* A file in which some are missing has been changed by somebody. */
+static enum hypar_status find_checksums(struct checkpoint *c, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    enum hypar_status status = HYPAR_OK;
+    bool any = hp_checkpoint_metadata(c, HEADER_CHECKSUM);
+    for (int i = 0; i < c->n_metadata && !any && status == HYPAR_OK; i++)
+        if (strncmp(c->metadata[i].key, TENSOR_CHECKSUM, strlen(TENSOR_CHECKSUM)) == 0)
+            status = hp_fail(err, HYPAR_INVALID,
+                             "the header has no checksum, expected " HEADER_CHECKSUM
+                             " beside those of tensors");
+    if (any)
+        c->crc = NEW(&c->arena, uint32_t, c->n_tensors + 1);
+    for (int t = 0; t < c->n_tensors && any && status == HYPAR_OK; t++) {
+        const char *name = c->tensor[t].name;
+        const char *text =
+            hp_checkpoint_metadata(c, hp_arena_printf(&scratch, TENSOR_CHECKSUM "%s", name));
+        if (!text || strlen(text) != CHECKSUM_DIGITS || !read_checksum(text, &c->crc[t]))
+            status =
+                hp_fail(err, HYPAR_INVALID,
+                        "tensor '%.80s' has no checksum, expected one as the header has", name);
+    }
+    hp_arena_free(&scratch);
+    return status;
+}
+
+bool hp_checkpoint_has_checksums(const struct checkpoint *c)
+{
+    return c->crc;
+}
+
+static enum hypar_status verify_tensor(const struct checkpoint *c, int t,
+                                       struct hypar_error *err)
+{
+    char bytes[1 << 16];
+    uint32_t crc = 0;
+    for (int64_t at = c->extent[t].begin, n; at < c->extent[t].end; at += n) {
+        n = c->extent[t].end - at;
+        n = n < (int64_t)sizeof bytes ? n : (int64_t)sizeof bytes;
+        TRY(hp_input_read(&c->file, c->data + at, n, bytes, err));
+        crc = hp_crc32(crc, bytes, (size_t)n);
+    }
+    if (crc == c->crc[t])
+        return HYPAR_OK;
+    return hp_in(err,
+                 hp_fail(err, HYPAR_INVALID,
+                         "tensor '%.80s' is damaged: its checksum is %08" PRIx32
+                         ", expected %08" PRIx32,
+                         c->tensor[t].name, crc, c->crc[t]),
+                 "%s", c->file.path);
+}
+
+enum hypar_status hp_checkpoint_verify(const struct checkpoint *c, int share, int n_shares,
+                                       struct hypar_error *err)
+{
+    double bytes = (double)(c->file.bytes - c->data);
+    for (int t = 0; c->crc && t < c->n_tensors; t++) {
+        double begin = (double)c->extent[t].begin; /* an empty tensor may begin at the end */
+        int of = begin < bytes ? (int)(begin / bytes * n_shares) : n_shares - 1;
+        if (of == share)
+            TRY(verify_tensor(c, t, err));
+    }
+    return HYPAR_OK;
+}
+
+/* Opening --------------------------------------------------------------------------------- */
+
 static enum hypar_status read_members(struct checkpoint *c, const struct json *root,
                                       struct hypar_error *err)
 {
@@ -159,7 +272,8 @@ static enum hypar_status read_members(struct checkpoint *c, const struct json *r
     for (void *iter = NULL; hp_json_next(root, &iter, &member);)
         TRY(strcmp(member.key, METADATA) == 0 ? read_metadata(c, &member, err)
                                               : read_tensor(c, &member, err));
-    return hp_in(err, check_places(c, err), "%s", c->file.path);
+    TRY(hp_in(err, check_places(c, err), "%s", c->file.path));
+    return hp_in(err, find_checksums(c, err), "%s", c->file.path);
 }
 
 static enum hypar_status not_one(const struct checkpoint *c, struct hypar_error *err,
@@ -202,10 +316,12 @@ static enum hypar_status read_header(struct checkpoint *c, struct hypar_error *e
     struct arena scratch = { 0 };
     TRY(read_length(c, &length, err));
     c->data = 8 + length;
-    char *text = NEW(&scratch, char, length);
-    enum hypar_status status = hp_input_read(&c->file, 8, length, text, err);
+    char *text = NEW(&scratch, char, c->data);
+    enum hypar_status status = hp_input_read(&c->file, 0, c->data, text, err);
     if (status == HYPAR_OK)
-        status = hp_json_read_text(&document, text, (size_t)length, c->file.path, err);
+        status = check_header(c, text, (size_t)c->data, err);
+    if (status == HYPAR_OK)
+        status = hp_json_read_text(&document, text + 8, (size_t)length, c->file.path, err);
     hp_arena_free(&scratch);
     if (status != HYPAR_OK)
         return status;
@@ -266,10 +382,8 @@ int hp_checkpoint_find(const struct checkpoint *c, const char *name)
 
 const char *hp_checkpoint_metadata(const struct checkpoint *c, const char *key)
 {
-    for (int i = 0; i < c->n_metadata; i++)
-        if (strcmp(c->metadata[i].key, key) == 0)
-            return c->metadata[i].value;
-    return NULL;
+    int i = hp_table_get(&c->keys, key, strlen(key));
+    return i < 0 ? NULL : c->metadata[i].value;
 }
 
 enum hypar_status hp_checkpoint_need(const struct checkpoint *c, const char *name,

@@ -25,6 +25,7 @@ void hp_training_metadata(const struct training_state *s, struct arena *arena,
         { "step", hp_arena_printf(arena, "%" PRId64, s->step) },
         { "position", hp_arena_printf(arena, "%" PRId64, s->position) },
         { "seed", hp_arena_printf(arena, "%" PRIu64, s->seed) },
+        { "samples", hp_arena_printf(arena, "%" PRId64, s->samples) },
     };
     memcpy(pair, all, sizeof all);
 }
@@ -63,7 +64,7 @@ enum hypar_status hp_training_state(const struct checkpoint *c, struct training_
 {
     const char *format = hp_checkpoint_metadata(c, "format");
     const char *optimizer = hp_checkpoint_metadata(c, "optimizer");
-    uint64_t step, position;
+    uint64_t step, position, samples = 0;
     if (!format || strcmp(format, FORMAT) != 0)
         return wrong(c, err, "format", format, FORMAT);
     if (!optimizer || !hypar_optimizer_find(optimizer, &out->optimizer))
@@ -72,7 +73,22 @@ enum hypar_status hp_training_state(const struct checkpoint *c, struct training_
     TRY(read_unsigned(c, "step", 10, INT64_MAX, &step, err));
     TRY(read_unsigned(c, "position", 10, INT64_MAX, &position, err));
     TRY(read_unsigned(c, "seed", 10, UINT64_MAX, &out->seed, err));
+    if (hp_checkpoint_metadata(c, "samples"))
+        TRY(read_unsigned(c, "samples", 10, INT64_MAX, &samples, err));
     out->step = (int64_t)step;
     out->position = (int64_t)position;
+    out->samples = (int64_t)samples;
     return HYPAR_OK;
+}
+
+enum hypar_status hp_training_position(const struct checkpoint *c,
+                                       const struct training_state *s, int64_t batch,
+                                       struct hypar_error *err)
+{
+    char expected[96];
+    if (s->position % batch == 0 && s->position / batch == s->step)
+        return HYPAR_OK;
+    snprintf(expected, sizeof expected, "%" PRId64 " steps of %" PRId64 " samples", s->step,
+             batch);
+    return wrong(c, err, "position", hp_checkpoint_metadata(c, "position"), expected);
 }

@@ -1,9 +1,12 @@
-/* Writing a checkpoint: the header first, then boxes of tensors at their places. */
+/* Writing a checkpoint: the header first, then boxes of tensors at their places, and the header
+ * again with the checksums of what was written. */
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/gzip.h"
 #include "base/json.h"
 #include "graph/graph.h"
 #include "run/checkpoint/checkpoint.h"
@@ -15,6 +18,10 @@ struct checkpoint_writer {
     struct checkpoint_tensor *tensor;
     int64_t *at;   /* where each tensor begins in the file */
     int64_t *left; /* its elements that nobody has put yet */
+    uint32_t *crc; /* the shares of its bytes that were put (base/gzip.h) */
+    char *header;  /* with the length in front */
+    size_t header_bytes;
+    size_t own_digits, *digits; /* where checksums are in it: the header's, the tensors' */
     bool failed;
 };
 
@@ -41,6 +48,13 @@ static void write_tensor(struct json_writer *json, const struct checkpoint_tenso
     hp_json_end_object(json);
 }
 
+/* A checksum that is filled in at the end: the place of its digits in the file. */
+static size_t write_checksum(struct json_writer *json, const char *key)
+{
+    hp_json_put_string(json, key, CHECKSUM_BLANK);
+    return (size_t)ftell(json->file) - CHECKSUM_DIGITS - 1; /* before the quote */
+}
+
 /* Places are those in the data, until the header's length is known. */
 static void write_header(struct checkpoint_writer *w, FILE *file,
                          const struct checkpoint_pair *metadata, int n_metadata)
@@ -48,12 +62,14 @@ static void write_header(struct checkpoint_writer *w, FILE *file,
     struct json_writer json = { .file = file };
     int64_t at = 0;
     hp_json_begin_object(&json, NULL, true);
-    if (n_metadata > 0) {
-        hp_json_begin_object(&json, "__metadata__", true);
-        for (int i = 0; i < n_metadata; i++)
-            hp_json_put_string(&json, metadata[i].key, metadata[i].value);
-        hp_json_end_object(&json);
-    }
+    hp_json_begin_object(&json, "__metadata__", true);
+    w->own_digits = write_checksum(&json, HEADER_CHECKSUM);
+    for (int i = 0; i < n_metadata; i++)
+        hp_json_put_string(&json, metadata[i].key, metadata[i].value);
+    for (int t = 0; t < w->n_tensors; t++)
+        w->digits[t] = write_checksum(
+            &json, hp_arena_printf(&w->arena, TENSOR_CHECKSUM "%s", w->tensor[t].name));
+    hp_json_end_object(&json);
     for (int t = 0; t < w->n_tensors; t++) {
         w->left[t] = hp_shape_elements(&w->tensor[t].shape);
         w->at[t] = at;
@@ -63,60 +79,40 @@ static void write_header(struct checkpoint_writer *w, FILE *file,
     hp_json_end_object(&json);
 }
 
-/* Length and header, which ends at a multiple of 8 bytes: the JSON writer's line end and what
- * fills up are blanks. */
-static enum hypar_status put_header(struct checkpoint_writer *w,
-                                    const struct checkpoint_pair *metadata, int n_metadata,
-                                    struct hypar_error *err)
+/* At least as many bytes as the header has: a byte of a text becomes six at most (\u0001), a
+ * tensor's name is written twice. */
+static size_t header_room(const struct checkpoint_writer *w,
+                          const struct checkpoint_pair *metadata, int n_metadata)
 {
-    FILE *file = w->output.file;
-    unsigned char length[8] = { 0 };
-    if (fseek(file, sizeof length, SEEK_SET) != 0)
-        return cannot_write(w, errno, err);
-    write_header(w, file, metadata, n_metadata);
-    long end = ftell(file), begin = (long)sizeof length;
-    if (end < 0 || fseek(file, end - 1, SEEK_SET) != 0)
-        return cannot_write(w, errno, err);
-    int blanks = 1 + (int)((8 - (end - begin) % 8) % 8);
-    fprintf(file, "%*s", blanks, "");
-    end += blanks - 1;
-    for (int i = 0; i < 8; i++)
-        length[i] = (unsigned char)((uint64_t)(end - begin) >> 8 * i);
-    errno = 0;
-    if (fseek(file, 0, SEEK_SET) != 0 || fwrite(length, 1, sizeof length, file) == 0 ||
-        fflush(file) != 0 || ferror(file))
-        return cannot_write(w, errno ? errno : EIO, err);
+    enum { ESCAPED = 6, WORDS = 160, DIGITS = 22 };
+    size_t room = WORDS;
+    for (int i = 0; i < n_metadata; i++)
+        room += ESCAPED * (strlen(metadata[i].key) + strlen(metadata[i].value)) + WORDS;
     for (int t = 0; t < w->n_tensors; t++)
-        w->at[t] += end;
-    return HYPAR_OK;
+        room += 2 * ESCAPED * strlen(w->tensor[t].name) + WORDS +
+                DIGITS * (size_t)(w->tensor[t].shape.n_dims + 2);
+    return room;
 }
 
-enum hypar_status hp_checkpoint_create(struct checkpoint_writer **out, const char *path,
-                                       const struct checkpoint_tensor *tensor, int n_tensors,
-                                       const struct checkpoint_pair *metadata, int n_metadata,
-                                       struct hypar_error *err)
+/* Length and header, which ends at a multiple of 8 bytes: the JSON writer's line end and what
+ * fills up are blanks. */
+static void make_header(struct checkpoint_writer *w, const struct checkpoint_pair *metadata,
+                        int n_metadata)
 {
-    struct arena arena = { 0 };
-    struct checkpoint_writer *w = NEW(&arena, struct checkpoint_writer, 1);
-    *out = NULL;
-    w->n_tensors = n_tensors;
-    w->tensor = NEW(&arena, struct checkpoint_tensor, n_tensors);
-    w->at = NEW(&arena, int64_t, n_tensors);
-    w->left = NEW(&arena, int64_t, n_tensors);
-    for (int t = 0; t < n_tensors; t++) {
-        w->tensor[t] = tensor[t];
-        w->tensor[t].name = hp_arena_strdup(&arena, tensor[t].name);
-    }
-    w->arena = arena;
-    enum hypar_status status = hypar_output_open(&w->output, path, err);
-    if (status == HYPAR_OK)
-        status = put_header(w, metadata, n_metadata, err);
-    if (status == HYPAR_OK) {
-        *out = w;
-        return HYPAR_OK;
-    }
-    hp_checkpoint_finish(w, false, NULL);
-    return status;
+    const size_t begin = 8, room = begin + header_room(w, metadata, n_metadata);
+    w->header = NEW(&w->arena, char, (int64_t)room);
+    FILE *file = hypar_or_out_of_memory(fmemopen(w->header, room, "w"));
+    fseek(file, (long)begin, SEEK_SET);
+    write_header(w, file, metadata, n_metadata);
+    size_t end = (size_t)ftell(file) - 1;
+    fclose(file);
+    w->header_bytes = (end + 7) / 8 * 8;
+    assert(w->header_bytes <= room);
+    memset(w->header + end, ' ', w->header_bytes - end);
+    for (int i = 0; i < 8; i++)
+        w->header[i] = (char)(unsigned char)((uint64_t)(w->header_bytes - begin) >> 8 * i);
+    for (int t = 0; t < w->n_tensors; t++)
+        w->at[t] += (int64_t)w->header_bytes;
 }
 
 static enum hypar_status write_at(struct checkpoint_writer *w, int64_t at, const void *bytes,
@@ -137,13 +133,64 @@ static enum hypar_status write_at(struct checkpoint_writer *w, int64_t at, const
     return HYPAR_OK;
 }
 
+static void put_digits(char *to, uint32_t checksum)
+{
+    char digits[CHECKSUM_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%08" PRIx32, checksum);
+    memcpy(to, digits, CHECKSUM_DIGITS);
+}
+
+/* Checksums of the tensors, then of the header that has these; its own is blank meanwhile. */
+static enum hypar_status put_checksums(struct checkpoint_writer *w, struct hypar_error *err)
+{
+    for (int t = 0; t < w->n_tensors; t++) {
+        int64_t bytes =
+            hp_shape_elements(&w->tensor[t].shape) * hp_element[w->tensor[t].type].bytes;
+        put_digits(w->header + w->digits[t], hp_crc32_of_shares(w->crc[t], bytes));
+    }
+    put_digits(w->header + w->own_digits, hp_crc32(0, w->header, w->header_bytes));
+    return write_at(w, 0, w->header, w->header_bytes, err);
+}
+
+enum hypar_status hp_checkpoint_create(struct checkpoint_writer **out, const char *path,
+                                       const struct checkpoint_tensor *tensor, int n_tensors,
+                                       const struct checkpoint_pair *metadata, int n_metadata,
+                                       struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    struct checkpoint_writer *w = NEW(&arena, struct checkpoint_writer, 1);
+    *out = NULL;
+    w->n_tensors = n_tensors;
+    w->tensor = NEW(&arena, struct checkpoint_tensor, n_tensors);
+    w->at = NEW(&arena, int64_t, n_tensors);
+    w->left = NEW(&arena, int64_t, n_tensors);
+    w->crc = NEW(&arena, uint32_t, n_tensors);
+    w->digits = NEW(&arena, size_t, n_tensors);
+    for (int t = 0; t < n_tensors; t++) {
+        w->tensor[t] = tensor[t];
+        w->tensor[t].name = hp_arena_strdup(&arena, tensor[t].name);
+    }
+    w->arena = arena;
+    make_header(w, metadata, n_metadata);
+    enum hypar_status status = hypar_output_open(&w->output, path, err);
+    if (status == HYPAR_OK)
+        status = write_at(w, 0, w->header, w->header_bytes, err);
+    if (status == HYPAR_OK) {
+        *out = w;
+        return HYPAR_OK;
+    }
+    hp_checkpoint_finish(w, false, NULL);
+    return status;
+}
+
 enum hypar_status hp_checkpoint_put(struct checkpoint_writer *w, int t, const struct box *box,
                                     const void *dense, struct hypar_error *err)
 {
     enum { CHUNK = 8192 };
     uint64_t chunk[CHUNK];
     const struct checkpoint_tensor *tensor = &w->tensor[t];
-    int64_t bytes = hp_element[tensor->type].bytes;
+    int64_t bytes = hp_element[tensor->type].bytes,
+            end = w->at[t] + hp_shape_elements(&tensor->shape) * bytes;
     struct runs r = hp_runs(&tensor->shape, box);
     w->left[t] -= hp_box_elements(box);
     assert(w->left[t] >= 0);
@@ -152,8 +199,9 @@ enum hypar_status hp_checkpoint_put(struct checkpoint_writer *w, int t, const st
             int64_t n = r.length - i < CHUNK ? r.length - i : CHUNK;
             hp_elements_to_file((const char *)dense + (r.in_box + i) * bytes, tensor->type, n,
                                 chunk);
-            TRY(write_at(w, w->at[t] + (r.in_array + i) * bytes, chunk, (size_t)(n * bytes),
-                         err));
+            int64_t at = w->at[t] + (r.in_array + i) * bytes;
+            w->crc[t] ^= hp_crc32_share(chunk, (size_t)(n * bytes), end - at - n * bytes);
+            TRY(write_at(w, at, chunk, (size_t)(n * bytes), err));
         }
     return HYPAR_OK;
 }
@@ -165,9 +213,12 @@ enum hypar_status hp_checkpoint_finish(struct checkpoint_writer *w, bool keep,
         return HYPAR_OK;
     for (int t = 0; t < w->n_tensors; t++)
         assert(!keep || w->failed || w->left[t] == 0);
-    enum hypar_status status = hypar_output_close(&w->output, keep && !w->failed, err);
-    if (keep && w->failed)
-        status = cannot_write(w, EIO, err);
+    enum hypar_status written = HYPAR_OK, status;
+    if (keep)
+        written = w->failed ? cannot_write(w, EIO, err) : put_checksums(w, err);
+    status = hypar_output_close(&w->output, keep && written == HYPAR_OK,
+                                written == HYPAR_OK ? err : NULL);
+    status = written == HYPAR_OK ? status : written;
     struct arena arena = w->arena; /* the writer lives in it */
     hp_arena_free(&arena);
     return status;
