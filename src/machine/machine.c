@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/word.h"
 
 struct hypar_machine *hp_machine_new(const struct topology *topology)
 {
@@ -166,7 +169,8 @@ enum hypar_status hp_machine_with(struct hypar_machine **out,
 /* Without opening it: a pipe can be opened once. */
 static bool can_open(const char *path)
 {
-    return access(path, R_OK) == 0;
+    struct stat status;
+    return access(path, R_OK) == 0 && stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
 static bool ends_in_json(const char *word)
@@ -194,19 +198,48 @@ static bool names_a_file(const char *word)
                                             strchr(word, '/') || can_open(word));
 }
 
-enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
-                                     struct hypar_error *err)
+static enum hypar_status read_file(struct hypar_machine **out, const char *path,
+                                   struct hypar_error *err)
 {
-    *out = NULL;
-    if (!names_a_file(word))
-        return hp_in(err, hp_machine_read_word(out, word, err), "machine '%.100s'", word);
-
     struct json_document *document;
-    TRY(hp_json_read_file(&document, word, err));
+    TRY(hp_json_read_file(&document, path, err));
     struct json root = hp_json_root(document);
     enum hypar_status status = hp_machine_read_json(out, &root, err);
     hp_json_free(document);
     return status;
+}
+
+/* Neither a topology nor a machine of the site; where the site has none, only topologies are
+ * told. */
+static enum hypar_status unknown_name(const char *name, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    const char *before[16], *const *names;
+    char known[400];
+    int n_topologies = 0, n;
+    for (; hp_topologies[n_topologies]; n_topologies++)
+        before[n_topologies] = hp_topologies[n_topologies]->text.name;
+    n = n_topologies;
+    names = hp_site_names(&scratch, HYPAR_SITE_MACHINES, before, &n);
+    hp_fail(err, HYPAR_SYNTAX, "unknown topology%s '%.40s', %s",
+            n > n_topologies ? " or machine" : "", name,
+            hp_expected(known, sizeof known, name, names, n));
+    hp_arena_free(&scratch);
+    return HYPAR_SYNTAX;
+}
+
+enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
+                                     struct hypar_error *err)
+{
+    char path[HYPAR_PLACE_BYTES];
+    *out = NULL;
+    if (names_a_file(word))
+        return read_file(out, word, err);
+    bool name = hp_machine_may_be_path(word) && strlen(word) <= MACHINE_MAX_WORD;
+    if (name && hp_site_find(HYPAR_SITE_MACHINES, word, path))
+        return read_file(out, path, err);
+    return hp_in(err, name ? unknown_name(word, err) : hp_machine_read_word(out, word, err),
+                 "machine '%.100s'", word);
 }
 
 void hypar_machine_write(const struct hypar_machine *machine, FILE *to)

@@ -11,6 +11,7 @@
 #include "base/json.h"
 
 #include <hypar/machine.h>
+#include <hypar/tool.h>
 
 enum {
     MACHINE_MAX_DEVICES = 1 << 20, /* of a structured machine */
@@ -322,6 +323,12 @@ const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine
 /* A word that reads back with the same figures, of any machine of parts: of devices that no row
  * describes it names their file, or else all figures that are not the assumed ones. */
 const char *hp_machine_full_word(struct arena *arena, const struct hypar_machine *machine);
+
+/* site.c: the path of the site's file of that name; false: there is none. */
+bool hp_site_find(enum hypar_site_kind kind, const char *name, char path[HYPAR_PLACE_BYTES]);
+/* The *n names of before[], then those of the site's files. */
+const char *const *hp_site_names(struct arena *arena, enum hypar_site_kind kind,
+                                 const char *const *before, int *n);
 
 /* device_file.c: a device that a file describes, "hypar-device/1". */
 bool hp_device_is_file(const char *name);

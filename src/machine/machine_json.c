@@ -175,10 +175,13 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
                                       struct hypar_error *err)
 {
     const char *name;
+    char path[HYPAR_PLACE_BYTES];
     if (hp_json_is_string(at)) {
         TRY(hp_json_string(at, &name, err));
         if (hp_device_is_file(name))
             return read_device_file(part, at, name, err);
+        if (!hp_device_type_find(name) && hp_site_find(HYPAR_SITE_DEVICES, name, path))
+            return read_device_file(part, at, path, err);
         return hp_part_choose_type(part, at, name, false, err);
     }
     TRY(hp_json_object(at, err));

@@ -68,6 +68,10 @@ static enum hypar_status set_device(struct part *part, const char *name,
     if (hp_device_is_file(name))
         return hp_part_read_device_file(part, name, err);
     const struct hypar_device_type *type;
+    char path[HYPAR_PLACE_BYTES];
+    if (hp_device_type_get(&type, name, NULL) != HYPAR_OK &&
+        hp_site_find(HYPAR_SITE_DEVICES, name, path))
+        return hp_part_read_device_file(part, path, err);
     TRY(hp_device_type_get(&type, name, err));
     part->type = *type;
     part->known = true;
