@@ -92,11 +92,12 @@ static void put_bash_command(FILE *to, const struct command *command)
                 row[i].key == OPT_PLANNER ? " files=slash"
                 : value.files             ? " files=1"
                                           : "",
-                row[i].key == OPT_ON ? " end=:" : "");
+                row[i].key == OPT_ON ? " end=: site=machines" : "");
     }
     fputs("        *) words=\"", to);
     put_words(to, command->operand_word, " ");
-    fprintf(to, "\"%s ;;\n        esac\n        ;;\n", takes_files(command) ? " files=1" : "");
+    fprintf(to, "\"%s%s ;;\n        esac\n        ;;\n", takes_files(command) ? " files=1" : "",
+            command->operand_word == opt_topology_word ? " site=machines" : "");
 }
 
 static void put_bash(FILE *to)
@@ -106,7 +107,7 @@ static void put_bash(FILE *to)
           "_hypar()\n"
           "{\n"
           "    local cur=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-          "    local options= words= files= value= end= small=\n"
+          "    local options= words= files= value= end= small= site=\n"
           "    COMPREPLY=()\n"
           "    # '=' is a word of its own: --planner=dp, torus:4x4,device=h100\n"
           "    if [ \"$cur\" = = ]; then\n"
@@ -131,35 +132,39 @@ static void put_bash(FILE *to)
     fputs("    esac\n"
           "    case $before in\n"
           "    # devices are found however they are written\n"
-          "    *,device) value=1 files=1 end= small=1 words=\"",
+          "    *,device) value=1 files=1 end= small=1 site=devices words=\"",
           to);
     put_words(to, opt_device_word, " ");
-    fputs("\" ;;\n"
-          "    esac\n"
-          "    fi\n"
-          "    if [ -z \"$value\" ] && [ \"${cur#-}\" != \"$cur\" ]; then\n"
-          "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
-          "        return\n"
-          "    fi\n"
-          "    # a list: what is before the last comma stays\n"
-          "    local last=${cur##*,}\n"
-          "    local before=${cur%\"$last\"} begun=${small:+${last,,}}\n"
-          "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -S \"$end\" -W \"$words\" "
-          "-- \"${begun:-$last}\")\n"
-          "    # a planner that is loaded has a '/' in its name\n"
-          "    if [ \"$files\" = slash ]; then\n"
-          "        case $last in */*)\n"
-          "            mapfile -t COMPREPLY < <(compgen -P \"$before\" -f -- \"$last\")\n"
-          "            compopt -o filenames 2>/dev/null ;;\n"
-          "        esac\n"
-          "    elif [ -n \"$files\" ]; then\n"
-          "        mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$cur\")\n"
-          "        compopt -o filenames 2>/dev/null\n"
-          "    fi\n"
-          "    [ -z \"$end\" ] || compopt -o nospace 2>/dev/null\n"
-          "}\n"
-          "complete -F _hypar hypar\n",
-          to);
+    fputs(
+        "\" ;;\n"
+        "    esac\n"
+        "    fi\n"
+        "    if [ -z \"$value\" ] && [ \"${cur#-}\" != \"$cur\" ]; then\n"
+        "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
+        "        return\n"
+        "    fi\n"
+        "    # a list: what is before the last comma stays\n"
+        "    local last=${cur##*,}\n"
+        "    local before=${cur%\"$last\"} begun=${small:+${last,,}}\n"
+        "    mapfile -t COMPREPLY < <(compgen -P \"$before\" -S \"$end\" -W \"$words\" "
+        "-- \"${begun:-$last}\")\n"
+        "    [ -z \"$site\" ] || mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < \\\n"
+        "        <(compgen -P \"$before\" -W \"$(hypar completion \"$site\" 2>/dev/null)\" -- "
+        "\"$last\")\n"
+        "    # a planner that is loaded has a '/' in its name\n"
+        "    if [ \"$files\" = slash ]; then\n"
+        "        case $last in */*)\n"
+        "            mapfile -t COMPREPLY < <(compgen -P \"$before\" -f -- \"$last\")\n"
+        "            compopt -o filenames 2>/dev/null ;;\n"
+        "        esac\n"
+        "    elif [ -n \"$files\" ]; then\n"
+        "        mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$cur\")\n"
+        "        compopt -o filenames 2>/dev/null\n"
+        "    fi\n"
+        "    [ -z \"$end\" ] || compopt -o nospace 2>/dev/null\n"
+        "}\n"
+        "complete -F _hypar hypar\n",
+        to);
 }
 
 /* zsh ------------------------------------------------------------------------------------- */
@@ -239,9 +244,12 @@ static void put_zsh(FILE *to)
           "        compadd -M 'm:{A-Z}={a-z}' -- ",
           to);
     put_words(to, opt_device_word, " ");
-    fputs("\n    else\n        compadd -S : -- ", to);
+    fputs("\n        compadd -- $(hypar completion devices 2>/dev/null)"
+          "\n    else\n        compadd -S : -- ",
+          to);
     put_words(to, opt_topology_word, " ");
-    fputs("\n    fi\n"
+    fputs("\n        compadd -- $(hypar completion machines 2>/dev/null)"
+          "\n    fi\n"
           "    _files\n"
           "}\n"
           "# a list; one that is loaded has a '/' in its name\n"
@@ -369,7 +377,8 @@ static void put_fish(FILE *to)
           "        for device in ",
           to);
     put_words(to, opt_device_word, " ");
-    fputs("\n            echo \"$before$device\"\n"
+    fputs(" (hypar completion devices 2>/dev/null)"
+          "\n            echo \"$before$device\"\n"
           "        end\n"
           "        return\n"
           "    end\n"
@@ -378,6 +387,7 @@ static void put_fish(FILE *to)
     put_words(to, opt_topology_word, " ");
     fputs("\n        echo $topology:\n"
           "    end\n"
+          "    hypar completion machines 2>/dev/null\n"
           "end\n"
           "complete -c hypar -f\n"
           "complete -c hypar -n __fish_use_subcommand -l help -d 'Print the commands'\n"
@@ -392,36 +402,61 @@ static void put_fish(FILE *to)
 
 /* ----------------------------------------------------------------------------------------- */
 
+/* Names of the site's files, which the completion of a shell asks for each time. */
+static void put_site_names(FILE *to, enum hypar_site_kind kind)
+{
+    struct hypar_site_files *files = hypar_site_files(kind);
+    const struct hypar_site_file *file;
+    for (int i = 0; (file = hypar_site_file(files, i)); i++)
+        fprintf(to, "%s\n", file->name);
+    hypar_site_files_free(files);
+}
+
+static void put_site_machines(FILE *to)
+{
+    put_site_names(to, HYPAR_SITE_MACHINES);
+}
+
+static void put_site_devices(FILE *to)
+{
+    put_site_names(to, HYPAR_SITE_DEVICES);
+}
+
 static const struct {
     const char *name;
     void (*put)(FILE *to);
-} shells[] = { { "bash", put_bash }, { "zsh", put_zsh }, { "fish", put_fish } };
+} printed[] = { { "bash", put_bash },
+                { "zsh", put_zsh },
+                { "fish", put_fish },
+                { "machines", put_site_machines },
+                { "devices", put_site_devices } };
 
-enum { N_SHELLS = sizeof shells / sizeof shells[0] };
+enum { N_PRINTED = sizeof printed / sizeof printed[0] };
 
 static const char *shell_word(int i)
 {
-    return i < N_SHELLS ? shells[i].name : NULL;
+    return i < N_PRINTED ? printed[i].name : NULL;
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct hypar_output out;
     int shell = 0;
-    while (shell < N_SHELLS && strcmp(shells[shell].name, args->operand[0]) != 0)
+    while (shell < N_PRINTED && strcmp(printed[shell].name, args->operand[0]) != 0)
         shell++;
-    if (shell == N_SHELLS)
-        return opt_usage(err, "completion: '%.40s' is not bash, zsh or fish", args->operand[0]);
+    if (shell == N_PRINTED)
+        return opt_usage(err, "completion: '%.40s' is not bash, zsh, fish, machines or devices",
+                         args->operand[0]);
     enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    shells[shell].put(out.file);
+    printed[shell].put(out.file);
     return opt_close(&out, HYPAR_OK, err);
 }
 
 const struct command cmd_completion = {
     .name = "completion",
-    .operands = "bash|zsh|fish",
+    .operands = "bash|zsh|fish|machines|devices",
     .min_operands = 1,
     .max_operands = 1,
     .operand_word = shell_word,
@@ -429,6 +464,7 @@ const struct command cmd_completion = {
     .summary = "what a shell completes, for bash, zsh or fish",
     .doc =
         "Print what makes a shell complete commands, options and their words. 'make install' "
-        "puts it where the shells look; otherwise, in bash: source <(hypar completion bash).",
+        "puts it where the shells look; otherwise, in bash: source <(hypar completion bash). "
+        "machines and devices print the names of this site's files, which the shells ask for.",
     .run = run,
 };

@@ -42,9 +42,9 @@ const struct command cmd_machines = {
     .max_operands = 1,
     .operand_word = opt_topology_word,
     .summary = "list topologies and devices, or describe one machine",
-    .doc =
-        "List the topologies and devices that a machine word may name. With MACHINE, a word "
-        "such as torus:4x4 or cluster:4x8,device=h100 or a JSON file, describe that machine; "
-        "then -o writes it as a JSON file, to be edited and read back.",
+    .doc = "List the topologies and devices that a machine word may name, and the machines and "
+           "devices of this site. With MACHINE, a word such as torus:4x4 or "
+           "cluster:4x8,device=h100, a name of the site or a JSON file, describe that machine; "
+           "then -o writes it as a JSON file, to be edited and read back.",
     .run = run,
 };

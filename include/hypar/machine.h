@@ -72,8 +72,9 @@ struct hypar_link {
 };
 
 /* Read the machine that `word` writes; one that ends in ".json", is "-", or has no colon and is
- * the path of a file, names a JSON file. On success *out is new, to be released with
- * hypar_machine_free(). On failure *out is NULL. */
+ * the path of a file, names a JSON file. A name without a colon that is neither a topology nor
+ * a file may be one of the site (hypar_site_files()). On success *out is new, to be released
+ * with hypar_machine_free(). On failure *out is NULL. */
 HYPAR_API enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
                                                struct hypar_error *err);
 
@@ -124,6 +125,28 @@ enum { HYPAR_MAX_LEVELS = 32 };
 /* Fill levels[HYPAR_MAX_LEVELS]; returns their number, 0 for one device. */
 HYPAR_API int hypar_machine_levels(const struct hypar_machine *machine,
                                    struct hypar_level *levels);
+
+/* Files of this site, which users name without path and ".json": machines ("--on NAME") and
+ * devices ("device=NAME"). NAME has letters, digits, '.', '_' and '-', and begins with a letter
+ * or a digit. Folders, in this order; of two files of one name the first counts:
+ *   $XDG_CONFIG_HOME/hypar/machines (default: ~/.config/hypar/machines)
+ *   FOLDER/hypar/machines, for each FOLDER of $XDG_CONFIG_DIRS (default: /etc/xdg)
+ *   /etc/hypar/machines
+ * and likewise hypar/devices. Names of topologies and of devices of the table go first. */
+enum hypar_site_kind { HYPAR_SITE_MACHINES, HYPAR_SITE_DEVICES };
+
+struct hypar_site_file {
+    const char *name, *path;
+};
+
+struct hypar_site_files; /* opaque */
+
+/* All of them, by name; to be released with hypar_site_files_free(). They are not read. */
+HYPAR_API struct hypar_site_files *hypar_site_files(enum hypar_site_kind kind);
+/* File `i`, owned by the list; NULL past the last. */
+HYPAR_API const struct hypar_site_file *hypar_site_file(const struct hypar_site_files *files,
+                                                        int i);
+HYPAR_API void hypar_site_files_free(struct hypar_site_files *files);
 
 /* What can be written: the kinds of device, of topology, and the options of a word. */
 struct hypar_device_type {

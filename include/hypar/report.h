@@ -50,7 +50,8 @@ HYPAR_API void hypar_report_ops(FILE *to, enum hypar_format format);
 HYPAR_API enum hypar_status hypar_report_op(FILE *to, const char *name,
                                             enum hypar_format format, struct hypar_error *err);
 
-/* Device and topology tables, with the source of each figure. */
+/* Device and topology tables, with the source of each figure; machines and devices of the site,
+ * whose bad files have a line that says what is wrong. */
 HYPAR_API void hypar_report_machines(FILE *to, enum hypar_format format);
 
 /* One machine: its devices, levels and links. */

@@ -33,51 +33,52 @@ static int cards_per_node(const struct part *part)
 
 static int node_count(const struct hypar_machine *machine)
 {
-    int n = 0;
-    for (int p = 0; p < machine->n_parts; p++)
-        n += nodes_of(&machine->parts[p]);
-    return n;
+    const struct part *last = &machine->parts[machine->n_parts - 1];
+    return last->first_node + nodes_of(last);
 }
 
 static void count(const struct hypar_machine *machine, int64_t *switches, int64_t *links,
                   int64_t *longest)
 {
+    const struct part *last = &machine->parts[machine->n_parts - 1];
     int nodes = node_count(machine);
     *switches = nodes + (nodes > 1);
-    *links = machine->n_devices;
-    for (int p = 0; p < machine->n_parts && nodes > 1; p++)
-        *links += (int64_t)nodes_of(&machine->parts[p]) * cards_per_node(&machine->parts[p]);
+    *links = nodes > 1 ? last->first_card + nodes_of(last) * cards_per_node(last)
+                       : machine->n_devices;
     *longest = nodes > 1 ? 4 : machine->n_devices > 1 ? 2 : 0;
 }
 
 /* A node's devices share its cards in order, each card by as many devices as can be. */
 static struct seat seat_of(const struct hypar_machine *machine, int device)
 {
-    int node = 0, card_link = machine->n_devices;
-    const struct part *part = machine->parts;
-    while (device >= part->n_devices) {
-        device -= part->n_devices;
-        node += nodes_of(part);
-        card_link += nodes_of(part) * cards_per_node(part);
-        part++;
-    }
+    const struct part *part = hp_part_of(machine, device);
+    device -= part->first_device;
     int in_part = device / devices_per_node(part), in_node = device % devices_per_node(part);
     int cards = cards_per_node(part);
     int card = (int)((int64_t)in_node * cards / devices_per_node(part));
-    return (struct seat){ part, node + in_part, card_link + in_part * cards + card };
+    return (struct seat){ part, part->first_node + in_part,
+                          part->first_card + in_part * cards + card };
+}
+
+static const struct part *part_of_card(const struct hypar_machine *machine, int link)
+{
+    int low = 0, high = machine->n_parts; /* parts[low].first_card <= link */
+    while (high - low > 1) {
+        int middle = low + (high - low) / 2;
+        if (machine->parts[middle].first_card <= link)
+            low = middle;
+        else
+            high = middle;
+    }
+    return &machine->parts[low];
 }
 
 static struct hypar_link card_link(const struct hypar_machine *machine, int index)
 {
-    int node = 0, card = index - machine->n_devices;
-    const struct part *part = machine->parts;
-    while (card >= nodes_of(part) * cards_per_node(part)) {
-        card -= nodes_of(part) * cards_per_node(part);
-        node += nodes_of(part);
-        part++;
-    }
+    const struct part *part = part_of_card(machine, index);
     return (struct hypar_link){
-        .from = machine->n_devices + node + card / cards_per_node(part),
+        .from = machine->n_devices + part->first_node +
+                (index - part->first_card) / cards_per_node(part),
         .to = machine->n_devices + machine->n_switches - 1,
         .bytes_per_s = hp_part_card_bytes_per_s(part),
         .latency_s = part->value[OPTION_INTER_LATENCY],
@@ -120,18 +121,14 @@ static double group_bytes_per_s(const struct hypar_machine *machine, int first, 
                                 bool within_node)
 {
     double intra = 0, inter = 0;
-    int device = first;
-    for (int p = 0, start = 0; p < machine->n_parts; p++) {
-        const struct part *part = &machine->parts[p];
-        int end = start + part->n_devices;
+    const struct part *part = hp_part_of(machine, first);
+    for (int device = first; device < first + size; part++) {
+        int end = part->first_device + part->n_devices;
         int here = (first + size < end ? first + size : end) - device;
-        if (here > 0 && device >= start) {
-            double cards = (double)cards_per_node(part) / devices_per_node(part);
-            intra += here * hp_part_link_bytes_per_s(part);
-            inter += within_node ? 0 : here * cards * hp_part_card_bytes_per_s(part);
-            device += here;
-        }
-        start = end;
+        double cards = (double)cards_per_node(part) / devices_per_node(part);
+        intra += here * hp_part_link_bytes_per_s(part);
+        inter += within_node ? 0 : here * cards * hp_part_card_bytes_per_s(part);
+        device += here;
     }
     return within_node ? intra : fmin(intra, inter);
 }

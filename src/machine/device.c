@@ -280,20 +280,26 @@ static const struct hypar_device_type *find_written(const char *word)
 enum hypar_status hp_device_type_get(const struct hypar_device_type **out, const char *name,
                                      struct hypar_error *err)
 {
-    const char *all[N_TYPES], *begin[N_TYPES];
-    char known[400];
-    int n = 0;
     *out = find_written(name);
-    if (*out)
-        return HYPAR_OK;
-    for (int i = 0; i < N_TYPES; i++) {
-        all[i] = types[i].device.name;
+    if (*out || !err)
+        return *out ? HYPAR_OK : HYPAR_INVALID;
+    struct arena scratch = { 0 };
+    const char *table[N_TYPES], *const *all;
+    char known[400];
+    int n = 0, n_all = N_TYPES;
+    for (int i = 0; i < N_TYPES; i++)
+        table[i] = types[i].device.name;
+    all = hp_site_names(&scratch, HYPAR_SITE_DEVICES, table, &n_all);
+    const char **begin = NEW(&scratch, const char *, n_all);
+    for (int i = 0; i < n_all; i++)
         if (*name && strncasecmp(all[i], name, strlen(name)) == 0)
             begin[n++] = all[i];
-    }
     if (n > 0)
-        return hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', did you mean %s?", name,
-                       hp_word_list(known, sizeof known, begin, n));
-    return hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', %s", name,
-                   hp_expected(known, sizeof known, name, all, N_TYPES));
+        hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', did you mean %s?", name,
+                hp_word_list(known, sizeof known, begin, n));
+    else
+        hp_fail(err, HYPAR_INVALID, "unknown device '%.40s', %s", name,
+                hp_expected(known, sizeof known, name, all, n_all));
+    hp_arena_free(&scratch);
+    return HYPAR_INVALID;
 }

@@ -15,18 +15,10 @@ static int rows_of(const struct part *part)
 
 int hp_machine_node(const struct hypar_machine *machine, int device)
 {
-    int first = 0, nodes = 0;
     if (machine->topology->shape != NETWORK_NODES)
         return 0;
-    for (int p = 0; p < machine->n_parts; p++) {
-        const struct part *part = &machine->parts[p];
-        int rows = rows_of(part);
-        if (device < first + part->n_devices)
-            return nodes + (device - first) / (part->n_devices / rows);
-        first += part->n_devices;
-        nodes += rows;
-    }
-    return nodes;
+    const struct part *part = hp_part_of(machine, device);
+    return part->first_node + (device - part->first_device) / (part->n_devices / rows_of(part));
 }
 
 int hp_machine_rows(const struct hypar_machine *machine)
@@ -40,8 +32,10 @@ int hp_machine_rows(const struct hypar_machine *machine)
 int hp_machine_fewer_rows(const struct hypar_machine *machine, int rows)
 {
     int before = 0, p = 0;
-    while (p + 1 < machine->n_parts && before + rows_of(&machine->parts[p]) < rows)
-        before += rows_of(&machine->parts[p++]);
+    struct part whole; /* nodes with figures of their own are nodes of their cluster */
+    while ((p = hp_part_whole(machine, p, &whole)) < machine->n_parts &&
+           before + rows_of(&whole) < rows)
+        before += rows_of(&whole);
     int power = rows - before > 1;
     while (2 * power < rows - before && power > 0)
         power *= 2;

@@ -4,7 +4,10 @@
 #include <assert.h>
 #include <math.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/word.h"
 
 struct hypar_machine *hp_machine_new(const struct topology *topology)
 {
@@ -25,14 +28,22 @@ void hypar_machine_free(struct hypar_machine *machine)
     hp_arena_free(&arena);
 }
 
+static enum hypar_status number_devices(struct hypar_machine *machine, struct hypar_error *err)
+{
+    int64_t devices = 0;
+    for (int p = 0; p < machine->n_parts; p++) {
+        machine->parts[p].first_device = (int)devices;
+        devices += machine->parts[p].n_devices;
+        if (devices > MACHINE_MAX_DEVICES)
+            return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d devices", MACHINE_MAX_DEVICES);
+    }
+    machine->n_devices = (int)devices;
+    return HYPAR_OK;
+}
+
 static enum hypar_status count_nodes(struct hypar_machine *machine, struct hypar_error *err)
 {
-    int64_t devices = 0, switches, links, longest;
-    for (int p = 0; p < machine->n_parts; p++)
-        devices += machine->parts[p].n_devices;
-    if (devices > MACHINE_MAX_DEVICES)
-        return hp_fail(err, HYPAR_UNSUPPORTED, "more than %d devices", MACHINE_MAX_DEVICES);
-    machine->n_devices = (int)devices;
+    int64_t switches, links, longest;
     machine->topology->count(machine, &switches, &links, &longest);
     if (links > MACHINE_MAX_LINKS)
         return hp_fail(err, HYPAR_UNSUPPORTED, "%lld links, expected at most %d",
@@ -43,24 +54,61 @@ static enum hypar_status count_nodes(struct hypar_machine *machine, struct hypar
     return HYPAR_OK;
 }
 
+/* Where each part begins, so that the part of a device, or of a card, is found by bisection. */
+static void number_nodes(struct hypar_machine *machine)
+{
+    int node = 0, card = machine->n_devices;
+    for (int p = 0; p < machine->n_parts; p++) {
+        struct part *part = &machine->parts[p];
+        bool cluster = part->topology->scope == SCOPE_CLUSTER && part->n_dims == 2;
+        int nodes = cluster ? part->dim[0] : 1;
+        part->first_node = node;
+        part->first_card = card;
+        node += nodes;
+        card += cluster ? nodes * (int)part->value[OPTION_NICS] : 0;
+    }
+}
+
+/* Nodes with figures of their own share the texts of their cluster: its devices have one name.
+ */
+static void keep_texts(struct arena *arena, struct part *part)
+{
+    if (part->continued) {
+        part->type = part[-1].type;
+        part->path = part[-1].path;
+        return;
+    }
+    part->type.device.name = hp_arena_strdup(arena, part->type.device.name);
+    if (part->type.source)
+        part->type.source = hp_arena_strdup(arena, part->type.source);
+    if (part->path)
+        part->path = hp_arena_strdup(arena, part->path);
+}
+
+/* Nodes of a cluster that differ in links alone are of the run before. */
+static void add_run(struct hypar_machine *machine, const struct part *part)
+{
+    struct device_run run = { part->first_device, hp_part_device(part),
+                              hp_part_own_source(part) ? part->type.source : NULL,
+                              part->assumed };
+    const struct device_run *before = &machine->runs[machine->n_runs - 1];
+    if (!part->continued || !hp_devices_equal(&before->device, &run.device) ||
+        before->assumed != run.assumed)
+        machine->runs[machine->n_runs++] = run;
+}
+
 static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error *err)
 {
     struct arena *arena = &machine->arena;
+    TRY(number_devices(machine, err));
     machine->runs = NEW(arena, struct device_run, machine->n_parts);
-    for (int p = 0, first = 0; p < machine->n_parts; p++) {
+    for (int p = 0; p < machine->n_parts; p++) {
         struct part *part = &machine->parts[p];
         TRY(hp_part_finish(part, err));
-        part->type.device.name = hp_arena_strdup(arena, part->type.device.name);
-        if (part->type.source)
-            part->type.source = hp_arena_strdup(arena, part->type.source);
-        if (part->path)
-            part->path = hp_arena_strdup(arena, part->path);
-        machine->runs[machine->n_runs++] =
-            (struct device_run){ first, hp_part_device(part),
-                                 hp_part_own_source(part) ? part->type.source : NULL,
-                                 part->assumed };
-        first += part->n_devices;
+        keep_texts(arena, part);
+        add_run(machine, part);
     }
+    number_nodes(machine);
     TRY(count_nodes(machine, err));
     machine->word = hp_machine_make_word(arena, machine);
     for (int p = 0; p < machine->n_parts; p++) {
@@ -84,10 +132,10 @@ enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct
                            parts[p].topology->text.name);
 
     struct hypar_machine *machine = hp_machine_new(parts[0].topology);
-    machine->n_parts = n_parts;
-    machine->parts = NEW(&machine->arena, struct part, n_parts);
-    memcpy(machine->parts, parts, (size_t)n_parts * sizeof *parts);
-    enum hypar_status status = fill(machine, err);
+    enum hypar_status status = hp_parts_expand(&machine->arena, parts, n_parts, &machine->parts,
+                                               &machine->n_parts, err);
+    if (status == HYPAR_OK)
+        status = fill(machine, err);
     if (status == HYPAR_OK)
         *out = machine;
     else
@@ -121,7 +169,8 @@ enum hypar_status hp_machine_with(struct hypar_machine **out,
 /* Without opening it: a pipe can be opened once. */
 static bool can_open(const char *path)
 {
-    return access(path, R_OK) == 0;
+    struct stat status;
+    return access(path, R_OK) == 0 && stat(path, &status) == 0 && !S_ISDIR(status.st_mode);
 }
 
 static bool ends_in_json(const char *word)
@@ -149,19 +198,48 @@ static bool names_a_file(const char *word)
                                             strchr(word, '/') || can_open(word));
 }
 
-enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
-                                     struct hypar_error *err)
+static enum hypar_status read_file(struct hypar_machine **out, const char *path,
+                                   struct hypar_error *err)
 {
-    *out = NULL;
-    if (!names_a_file(word))
-        return hp_in(err, hp_machine_read_word(out, word, err), "machine '%.100s'", word);
-
     struct json_document *document;
-    TRY(hp_json_read_file(&document, word, err));
+    TRY(hp_json_read_file(&document, path, err));
     struct json root = hp_json_root(document);
     enum hypar_status status = hp_machine_read_json(out, &root, err);
     hp_json_free(document);
     return status;
+}
+
+/* Neither a topology nor a machine of the site; where the site has none, only topologies are
+ * told. */
+static enum hypar_status unknown_name(const char *name, struct hypar_error *err)
+{
+    struct arena scratch = { 0 };
+    const char *before[16], *const *names;
+    char known[400];
+    int n_topologies = 0, n;
+    for (; hp_topologies[n_topologies]; n_topologies++)
+        before[n_topologies] = hp_topologies[n_topologies]->text.name;
+    n = n_topologies;
+    names = hp_site_names(&scratch, HYPAR_SITE_MACHINES, before, &n);
+    hp_fail(err, HYPAR_SYNTAX, "unknown topology%s '%.40s', %s",
+            n > n_topologies ? " or machine" : "", name,
+            hp_expected(known, sizeof known, name, names, n));
+    hp_arena_free(&scratch);
+    return HYPAR_SYNTAX;
+}
+
+enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
+                                     struct hypar_error *err)
+{
+    char path[HYPAR_PLACE_BYTES];
+    *out = NULL;
+    if (names_a_file(word))
+        return read_file(out, word, err);
+    bool name = hp_machine_may_be_path(word) && strlen(word) <= MACHINE_MAX_WORD;
+    if (name && hp_site_find(HYPAR_SITE_MACHINES, word, path))
+        return read_file(out, path, err);
+    return hp_in(err, name ? unknown_name(word, err) : hp_machine_read_word(out, word, err),
+                 "machine '%.100s'", word);
 }
 
 void hypar_machine_write(const struct hypar_machine *machine, FILE *to)

@@ -11,13 +11,16 @@
 #include "base/json.h"
 
 #include <hypar/machine.h>
+#include <hypar/tool.h>
 
 enum {
     MACHINE_MAX_DEVICES = 1 << 20, /* of a structured machine */
     MACHINE_MAX_LINKS = 1 << 24,   /* what `full` runs into first */
     MACHINE_MAX_NODES = 1 << 16,   /* explicit: devices and switches */
     MACHINE_MAX_DIMS = 6,
-    MACHINE_MAX_PARTS = 64,
+    MACHINE_MAX_PARTS = 64,         /* as written */
+    MACHINE_MAX_NODE_FIGURES = 256, /* of one part: nodes with figures of their own */
+    MACHINE_MAX_RUNS = 1024,        /* parts and runs of such nodes, together */
     MACHINE_MAX_WORD = 4096,
 };
 
@@ -90,7 +93,15 @@ struct option_row {
 
 extern const struct option_row hp_machine_options[OPTION_COUNT];
 
-/* One topology with one kind of device: a whole machine, or one of the joined clusters. */
+/* Figures of nodes first..last of a cluster, in place of the part's. */
+struct node_figures {
+    int first, last;
+    double value[OPTION_COUNT]; /* NAN: not set */
+    double times[OPTION_COUNT]; /* a factor of the part's figure; NAN: not set */
+};
+
+/* One topology with one kind of device: a whole machine, one of the joined clusters, or equal
+ * nodes in a row of a cluster in which some nodes have figures of their own. */
 struct part {
     const struct topology *topology;
     int n_dims, dim[MACHINE_MAX_DIMS];
@@ -105,6 +116,11 @@ struct part {
     /* Bits of options: figures of a device that no row describes, which nobody gave; and those
      * that its file left out. */
     uint64_t assumed, left_out;
+    struct node_figures *nodes; /* while the machine is read */
+    int n_nodes, node_capacity;
+    bool continued; /* its nodes follow those of the part before, in one cluster as written */
+    bool own;       /* its nodes have figures of their own in that cluster */
+    int first_device, first_node, first_card; /* of the part; cards as links */
 };
 
 /* Devices first..next run's first are equal. */
@@ -276,6 +292,29 @@ struct hypar_device hp_part_device(const struct part *part);
 double hp_part_link_bytes_per_s(const struct part *part);
 double hp_part_card_bytes_per_s(const struct part *part);
 
+/* node.c: the nodes of a cluster that have figures of their own ("node 17 is slow"). Such a
+ * cluster becomes several parts in a row, so that all that knows parts knows these nodes. */
+/* The figures of nodes first..last, to be set; fails where the part has no such nodes. */
+enum hypar_status hp_part_node_figures(struct part *part, int64_t first, int64_t last,
+                                       struct node_figures **out, struct hypar_error *err);
+/* Set one of them, once; as a factor or as a value. */
+enum hypar_status hp_node_set(const struct part *part, struct node_figures *figures,
+                              enum option option, bool times, double value,
+                              struct hypar_error *err);
+/* What `peak` sets, always as a factor: every peak, and the rate of element-wise arithmetic. */
+enum { N_PEAK_OPTIONS = 6 };
+extern const enum option hp_peak_options[N_PEAK_OPTIONS];
+/* The parts with a part for each run of equal nodes. */
+enum hypar_status hp_parts_expand(struct arena *arena, const struct part *parts, int n,
+                                  struct part **out, int *n_out, struct hypar_error *err);
+/* The cluster as written that begins with part `p`: its figures, with the number of all its
+ * nodes. Returns the part after its last one. */
+int hp_part_whole(const struct hypar_machine *machine, int p, struct part *whole);
+/* Do parts of one topology have the same figures? */
+bool hp_parts_alike(const struct part *a, const struct part *b);
+/* The part of a device. */
+const struct part *hp_part_of(const struct hypar_machine *machine, int device);
+
 /* word.c */
 enum hypar_status hp_machine_read_word(struct hypar_machine **out, const char *word,
                                        struct hypar_error *err);
@@ -284,6 +323,12 @@ const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine
 /* A word that reads back with the same figures, of any machine of parts: of devices that no row
  * describes it names their file, or else all figures that are not the assumed ones. */
 const char *hp_machine_full_word(struct arena *arena, const struct hypar_machine *machine);
+
+/* site.c: the path of the site's file of that name; false: there is none. */
+bool hp_site_find(enum hypar_site_kind kind, const char *name, char path[HYPAR_PLACE_BYTES]);
+/* The *n names of before[], then those of the site's files. */
+const char *const *hp_site_names(struct arena *arena, enum hypar_site_kind kind,
+                                 const char *const *before, int *n);
 
 /* device_file.c: a device that a file describes, "hypar-device/1". */
 bool hp_device_is_file(const char *name);

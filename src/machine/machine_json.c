@@ -40,20 +40,47 @@ static void write_part(struct json_writer *w, const struct part *part)
     put_options(w, part, false);
 }
 
+/* The figures in which runs of nodes, parts p..end-1, differ from their cluster. */
+static void write_nodes(struct json_writer *w, const struct hypar_machine *machine, int p,
+                        int end, const struct part *whole)
+{
+    if (p + 1 == end)
+        return;
+    hp_json_begin_array(w, "nodes", false);
+    for (int node = 0; p < end; node += machine->parts[p++].dim[0]) {
+        const struct part *run = &machine->parts[p];
+        if (hp_parts_alike(run, whole))
+            continue;
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_int(w, "node", node);
+        if (run->dim[0] > 1)
+            hp_json_put_int(w, "count", run->dim[0]);
+        for (int o = 0; o < OPTION_COUNT; o++)
+            if (hp_option_applies(run, (enum option)o) && run->value[o] != whole->value[o])
+                hp_json_put_number(w, hp_machine_options[o].key, run->value[o]);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
 void hp_machine_write_json(struct json_writer *w, const char *key,
                            const struct hypar_machine *machine)
 {
+    struct part whole;
     hp_json_begin_object(w, key, false);
     hp_json_put_string(w, "format", FORMAT);
     if (machine->network) {
         hp_network_write(w, machine);
-    } else if (machine->n_parts == 1) {
-        write_part(w, machine->parts);
+    } else if (hp_part_whole(machine, 0, &whole) == machine->n_parts) {
+        write_part(w, &whole);
+        write_nodes(w, machine, 0, machine->n_parts, &whole);
     } else {
         hp_json_begin_array(w, "parts", false);
-        for (int p = 0; p < machine->n_parts; p++) {
+        for (int p = 0, end; p < machine->n_parts; p = end) {
+            end = hp_part_whole(machine, p, &whole);
             hp_json_begin_object(w, NULL, false);
-            write_part(w, &machine->parts[p]);
+            write_part(w, &whole);
+            write_nodes(w, machine, p, end, &whole);
             hp_json_end_object(w);
         }
         hp_json_end_array(w);
@@ -148,10 +175,13 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
                                       struct hypar_error *err)
 {
     const char *name;
+    char path[HYPAR_PLACE_BYTES];
     if (hp_json_is_string(at)) {
         TRY(hp_json_string(at, &name, err));
         if (hp_device_is_file(name))
             return read_device_file(part, at, name, err);
+        if (!hp_device_type_find(name) && hp_site_find(HYPAR_SITE_DEVICES, name, path))
+            return read_device_file(part, at, path, err);
         return hp_part_choose_type(part, at, name, false, err);
     }
     TRY(hp_json_object(at, err));
@@ -188,6 +218,89 @@ static enum hypar_status read_shape(struct part *part, const struct json *object
     return blame(&shape, hp_part_set_shape(part, dim, n, &why), &why, err);
 }
 
+/* Keys of every figure that applies, and "peak" where factors are given. */
+static enum hypar_status check_node_keys(const struct part *part, const struct json *at,
+                                         const char *const *before, struct hypar_error *err)
+{
+    const char *keys[OPTION_COUNT + 5];
+    int n = 0;
+    for (; before[n]; n++)
+        keys[n] = before[n];
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (hp_option_applies(part, (enum option)o))
+            keys[n++] = hp_machine_options[o].key;
+    keys[n] = NULL;
+    return hp_json_only(at, keys, err);
+}
+
+static enum hypar_status read_factors(const struct part *part, struct node_figures *figures,
+                                      const struct json *at, struct hypar_error *err)
+{
+    double factor;
+    struct hypar_error why;
+    TRY(hp_json_object(at, err));
+    TRY(check_node_keys(part, at, (const char *const[]){ "peak", NULL }, err));
+    struct json peak = hp_json_member(at, "peak");
+    if (peak.value)
+        TRY(hp_json_number(&peak, 1e-9, 1e9, &factor, err));
+    for (int i = 0; peak.value && i < N_PEAK_OPTIONS; i++)
+        TRY(blame(&peak, hp_node_set(part, figures, hp_peak_options[i], true, factor, &why),
+                  &why, err));
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        struct json member = hp_json_member(at, hp_machine_options[o].key);
+        if (!member.value)
+            continue;
+        TRY(hp_json_number(&member, 1e-9, 1e9, &factor, err));
+        TRY(blame(&member, hp_node_set(part, figures, (enum option)o, true, factor, &why), &why,
+                  err));
+    }
+    return HYPAR_OK;
+}
+
+/* {"node": 17, "times": {"peak": 0.8}, "inter_bytes_per_s": 25e9} */
+static enum hypar_status read_node(struct part *part, const struct json *at,
+                                   struct hypar_error *err)
+{
+    int64_t first, count = 1;
+    double value;
+    struct hypar_error why;
+    struct node_figures *figures;
+    TRY(hp_json_object(at, err));
+    TRY(check_node_keys(part, at, (const char *const[]){ "node", "count", "times", NULL },
+                        err));
+    struct json node = hp_json_member(at, "node"), n = hp_json_member(at, "count"),
+                times = hp_json_member(at, "times");
+    TRY(hp_json_int(&node, 0, part->dim[0] - 1, &first, err));
+    if (n.value)
+        TRY(hp_json_int(&n, 1, part->dim[0] - first, &count, err));
+    TRY(blame(at, hp_part_node_figures(part, first, first + count - 1, &figures, &why), &why,
+              err));
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        struct json member = hp_json_member(at, row->key);
+        if (!member.value)
+            continue;
+        TRY(hp_json_number(&member, row->low, row->high, &value, err));
+        TRY(blame(&member, hp_node_set(part, figures, (enum option)o, false, value, &why), &why,
+                  err));
+    }
+    return times.value ? read_factors(part, figures, &times, err) : HYPAR_OK;
+}
+
+static enum hypar_status read_nodes(struct part *part, const struct json *object,
+                                    struct hypar_error *err)
+{
+    struct json list = hp_json_member(object, "nodes");
+    if (!list.value)
+        return HYPAR_OK;
+    TRY(hp_json_array(&list, MACHINE_MAX_NODE_FIGURES, err));
+    for (int i = 0; i < hp_json_length(&list); i++) {
+        struct json element = hp_json_element(&list, i);
+        TRY(read_node(part, &element, err));
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status read_part(struct part *part, const struct json *object,
                                    struct arena *arena, struct hypar_error *err)
 {
@@ -200,9 +313,11 @@ static enum hypar_status read_part(struct part *part, const struct json *object,
     TRY(blame(&name_member, hp_topology_get(&topology, name, strlen(name), &why), &why, err));
 
     hp_part_begin(part, topology, arena);
-    const char *keys[OPTION_COUNT + 5];
+    bool nodes = topology->scope == SCOPE_CLUSTER;
+    const char *keys[OPTION_COUNT + 6];
     list_keys(keys, part, false,
-              (const char *const[]){ "format", "topology", "shape", "device", NULL });
+              (const char *const[]){ "format", "topology", "shape", "device",
+                                     nodes ? "nodes" : NULL, NULL });
     TRY(hp_json_only(object, keys, err));
     TRY(read_shape(part, object, err));
     struct json device = hp_json_member(object, "device");
@@ -216,7 +331,7 @@ static enum hypar_status read_part(struct part *part, const struct json *object,
         if (hp_machine_options[o].scope != SCOPE_DEVICE &&
             hp_option_applies(part, (enum option)o))
             TRY(hp_part_read_option(part, object, (enum option)o, err));
-    return HYPAR_OK;
+    return read_nodes(part, object, err);
 }
 
 static enum hypar_status read_parts(struct hypar_machine **out, const struct json *at,

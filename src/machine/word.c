@@ -68,29 +68,18 @@ static enum hypar_status set_device(struct part *part, const char *name,
     if (hp_device_is_file(name))
         return hp_part_read_device_file(part, name, err);
     const struct hypar_device_type *type;
+    char path[HYPAR_PLACE_BYTES];
+    if (hp_device_type_get(&type, name, NULL) != HYPAR_OK &&
+        hp_site_find(HYPAR_SITE_DEVICES, name, path))
+        return hp_part_read_device_file(part, path, err);
     TRY(hp_device_type_get(&type, name, err));
     part->type = *type;
     part->known = true;
     return HYPAR_OK;
 }
 
-static enum hypar_status set_named(struct part *part, const char *name, const char *value,
-                                   struct hypar_error *err)
+static enum hypar_status unknown_option(const char *name, struct hypar_error *err)
 {
-    if (strcmp(name, "device") == 0)
-        return set_device(part, value, err);
-    for (int o = 0; o < OPTION_COUNT; o++) {
-        if (strcmp(name, hp_machine_options[o].text.name) != 0)
-            continue;
-        if (hp_option_applies(part, (enum option)o))
-            return set_option(part, (enum option)o, value, err);
-        if (hp_machine_options[o].scope != SCOPE_SIMPLE)
-            return hp_fail(err, HYPAR_INVALID, "%s is no option of %s", name,
-                           part->topology->text.name);
-        bool share = o == OPTION_LINK_EFFICIENCY; /* of a cluster: both kinds of link */
-        TRY(set_option(part, share ? OPTION_INTRA_EFFICIENCY : OPTION_INTRA, value, err));
-        return set_option(part, share ? OPTION_INTER_EFFICIENCY : OPTION_INTER, value, err);
-    }
     const char *known[OPTION_COUNT + 1];
     char near[128];
     for (int o = 0; o <= OPTION_COUNT; o++)
@@ -101,6 +90,109 @@ static enum hypar_status set_named(struct part *part, const char *name, const ch
                : hp_fail(err, HYPAR_SYNTAX,
                          "unknown option '%.40s', expected one that 'hypar machines' lists",
                          name);
+}
+
+/* The options of a part that `name` sets: one, or those of both kinds of link of a cluster. */
+static enum hypar_status find_options(const struct part *part, const char *name,
+                                      enum option option[2], int *n, struct hypar_error *err)
+{
+    int o = 0;
+    while (o < OPTION_COUNT && strcmp(name, hp_machine_options[o].text.name) != 0)
+        o++;
+    if (o == OPTION_COUNT)
+        return unknown_option(name, err);
+    bool applies = hp_option_applies(part, (enum option)o), share = o == OPTION_LINK_EFFICIENCY;
+    if (!applies && hp_machine_options[o].scope != SCOPE_SIMPLE)
+        return hp_fail(err, HYPAR_INVALID, "%s is no option of %s", name,
+                       part->topology->text.name);
+    option[0] = applies ? (enum option)o : share ? OPTION_INTRA_EFFICIENCY : OPTION_INTRA;
+    option[1] = share ? OPTION_INTER_EFFICIENCY : OPTION_INTER;
+    *n = applies ? 1 : 2;
+    return HYPAR_OK;
+}
+
+/* "0.8x": a factor. */
+static bool read_factor(const char *text, double *value)
+{
+    size_t n = hp_number_read(text, value);
+    return n > 0 && text[n] == 'x' && !text[n + 1] && *value > 0;
+}
+
+/* Of nodes, "fp32=50TFLOP/s", "fp32=0.8x", or "peak=0.8x". */
+static enum hypar_status set_node_option(const struct part *part, struct node_figures *figures,
+                                         const char *name, const char *text,
+                                         struct hypar_error *err)
+{
+    enum option list[2];
+    const enum option *option = list;
+    double value;
+    int n;
+    bool times = read_factor(text, &value), peak = strcmp(name, "peak") == 0;
+    if (strcmp(name, "device") == 0)
+        return hp_fail(err, HYPAR_INVALID,
+                       "device: nodes of another device are a cluster of their own, joined "
+                       "with '+'");
+    if (peak && !times)
+        return hp_fail(err, HYPAR_SYNTAX, "peak is '%.40s', expected a factor such as 0.8x",
+                       text);
+    if (peak) {
+        option = hp_peak_options;
+        n = N_PEAK_OPTIONS;
+    } else {
+        TRY(find_options(part, name, list, &n, err));
+    }
+    enum hypar_unit unit = hp_machine_options[option[0]].unit;
+    if (!times && !hp_option_read(option[0], text, &value))
+        return hp_fail(err, HYPAR_SYNTAX,
+                       "%s is '%.40s', expected %s, or a factor such as 0.8x", name, text,
+                       hypar_unit_text(unit));
+    for (int i = 0; i < n; i++)
+        TRY(hp_node_set(part, figures, option[i], times, value, err));
+    return HYPAR_OK;
+}
+
+static int64_t read_node(const char **at)
+{
+    int64_t n = 0;
+    for (; isdigit((unsigned char)**at); ++*at)
+        n = n <= MACHINE_MAX_DEVICES ? 10 * n + (**at - '0') : n;
+    return n;
+}
+
+/* "node17.fp32" or "node16-31.fp32". */
+static enum hypar_status set_nodes(struct part *part, const char *name, const char *text,
+                                   struct hypar_error *err)
+{
+    const char *at = name + strlen("node");
+    struct node_figures *figures;
+    int64_t first = read_node(&at), last = first;
+    if (at[0] == '-' && isdigit((unsigned char)at[1])) {
+        at++;
+        last = read_node(&at);
+    }
+    if (*at != '.')
+        return hp_fail(err, HYPAR_SYNTAX,
+                       "unknown option '%.40s', expected one such as node17.fp32 or "
+                       "node16-31.fp32",
+                       name);
+    TRY(hp_part_node_figures(part, first, last, &figures, err));
+    return hp_in(err, set_node_option(part, figures, at + 1, text, err), "%.*s",
+                 (int)(at - name), name);
+}
+
+static enum hypar_status set_named(struct part *part, const char *name, const char *value,
+                                   struct hypar_error *err)
+{
+    enum option option[2];
+    int n;
+    if (strcmp(name, "device") == 0)
+        return set_device(part, value, err);
+    if (strncmp(name, "node", 4) == 0 && isdigit((unsigned char)name[4]))
+        return set_nodes(part, name, value, err);
+    TRY(find_options(part, name, option, &n, err));
+    for (int i = 0; i < n; i++)
+        TRY(set_option(part, option[i], value, err));
+    return HYPAR_OK;
 }
 
 /* Is `at` where a word's next part begins? The '+' of "1e+9" is followed by no letter. */
@@ -265,6 +357,81 @@ static const char *part_text(struct arena *arena, const struct part *part)
     return text;
 }
 
+/* A factor that gives exactly `value`, as text; NULL: none of few digits does. */
+static const char *factor_text(struct arena *arena, double value, double whole)
+{
+    char text[NUMBER_TEXT_BYTES];
+    double factor;
+    if (whole == 0)
+        return NULL;
+    snprintf(text, sizeof text, "%.6g", value / whole);
+    size_t n = hp_number_read(text, &factor);
+    if (n == 0 || !(factor > 0) || factor * whole != value)
+        return NULL;
+    return hp_arena_printf(arena, "%sx", hp_number_text(text, factor));
+}
+
+/* The factor by which all peaks of a run differ; NULL: there is none. */
+static const char *peak_factor_text(struct arena *arena, const struct part *run,
+                                    const struct part *whole)
+{
+    const char *text = NULL;
+    for (int i = 0; i < N_PEAK_OPTIONS; i++) {
+        enum option o = hp_peak_options[i];
+        double factor;
+        if (!text)
+            text = factor_text(arena, run->value[o], whole->value[o]);
+        if (!text || hp_number_read(text, &factor) == 0 ||
+            factor * whole->value[o] != run->value[o])
+            return NULL;
+    }
+    return strcmp(text, "1x") == 0 ? NULL : text;
+}
+
+static bool is_peak(int option)
+{
+    for (int i = 0; i < N_PEAK_OPTIONS; i++)
+        if ((int)hp_peak_options[i] == option)
+            return true;
+    return false;
+}
+
+/* ",node17.peak=0.8x,node17.inter=25GB/s": in which a run of nodes differs from its cluster. */
+static const char *nodes_text(struct arena *arena, const struct part *run,
+                              const struct part *whole, int node)
+{
+    const char *name = run->dim[0] == 1
+                           ? hp_arena_printf(arena, "node%d", node)
+                           : hp_arena_printf(arena, "node%d-%d", node, node + run->dim[0] - 1);
+    const char *peak = peak_factor_text(arena, run, whole);
+    const char *text = peak ? hp_arena_printf(arena, ",%s.peak=%s", name, peak) : "";
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        const struct option_row *row = &hp_machine_options[o];
+        double value = run->value[o];
+        if (!hp_option_applies(run, (enum option)o) || value == whole->value[o] ||
+            (peak && is_peak(o)))
+            continue;
+        const char *factor = factor_text(arena, value, whole->value[o]);
+        const char *absolute = quantity_text(arena, value, row->unit);
+        text = hp_arena_printf(arena, "%s,%s.%s=%s", text, name, row->text.name,
+                               factor && strlen(factor) < strlen(absolute) ? factor : absolute);
+    }
+    return text;
+}
+
+/* The cluster as written that begins with part `p`, and the figures of its nodes. */
+static const char *whole_text(struct arena *arena, const struct hypar_machine *machine, int p,
+                              int *end)
+{
+    struct part whole;
+    *end = hp_part_whole(machine, p, &whole);
+    const char *text = part_text(arena, &whole);
+    for (int node = 0; p < *end; node += machine->parts[p++].dim[0])
+        text = hp_arena_printf(arena, "%s%s", text,
+                               nodes_text(arena, &machine->parts[p], &whole, node));
+    return text;
+}
+
 const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine *machine)
 {
     for (int p = 0; p < machine->n_parts; p++)
@@ -277,8 +444,8 @@ const char *hp_machine_full_word(struct arena *arena, const struct hypar_machine
 {
     struct arena scratch = { 0 };
     const char *text = NULL;
-    for (int p = 0; p < machine->n_parts; p++) {
-        const char *part = part_text(&scratch, &machine->parts[p]);
+    for (int p = 0; p < machine->n_parts;) {
+        const char *part = whole_text(&scratch, machine, p, &p);
         text = text ? hp_arena_printf(&scratch, "%s+%s", text, part) : part;
     }
     if (text && strlen(text) <= MACHINE_MAX_WORD)

@@ -4,6 +4,7 @@
 #include <float.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "machine/machine.h"
 
@@ -128,6 +129,11 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
         TRY(read_text(root, "machine", word, err));
         bool path = hp_machine_may_be_path(*word);
         from = path ? resolve(scratch, source->folder, *word) : *word;
+        char site[HYPAR_PLACE_BYTES];
+        if (path && access(from, F_OK) != 0 && hp_site_find(HYPAR_SITE_MACHINES, *word, site)) {
+            from = *word;
+            path = false;
+        }
         if (path && source->options->reads)
             status = source->options->reads(source->options->who, from, err);
     }

@@ -151,7 +151,8 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
         hp_wrap(to, hp_arena_printf(arena, "From: %s", hp_shown(arena, source)), 0);
 }
 
-/* Each kind of device once; of a machine of more than a few, the first. */
+/* Each kind of device once; of a machine of more than a few, the first. Nodes with figures of
+ * their own have a table of these. */
 static void all_figures(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
     enum { MOST = 16 };
@@ -160,6 +161,8 @@ static void all_figures(FILE *to, struct arena *arena, const struct hypar_machin
     for (int i = 0; n < MOST && i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         int same = 0;
         kind[n] = hypar_machine_device(m, i);
+        if (m->n_parts && hp_part_of(m, i)->own)
+            continue;
         while (memcmp(kind[same], kind[n], sizeof *kind[n]) != 0)
             same++;
         if (same < n)
@@ -247,10 +250,57 @@ static void all_link_rows(FILE *to, struct arena *arena, const struct hypar_mach
 {
     if (m->network)
         listed_link_rows(to, arena, m);
-    for (int p = 0; p < m->n_parts; p++)
-        part_link_rows(to, arena, &m->parts[p],
-                       m->n_parts == 1 ? "links"
-                                       : hp_arena_printf(arena, "links of part %d", p + 1));
+    struct part whole;
+    for (int p = 0, part = 1; p < m->n_parts; part++) {
+        bool only = p == 0 && hp_part_whole(m, p, &whole) == m->n_parts;
+        p = hp_part_whole(m, p, &whole);
+        part_link_rows(to, arena, &whole,
+                       only ? "links" : hp_arena_printf(arena, "links of part %d", part));
+    }
+}
+
+/* "17" or "16-31", as in a word; of one of several parts, "part 2: 17". */
+static const char *nodes_text(struct arena *arena, const struct part *run, int first, int part)
+{
+    const char *before = part ? hp_arena_printf(arena, "part %d: ", part) : "";
+    int node = run->first_node - first, n = run->dim[0];
+    return n == 1 ? hp_arena_printf(arena, "%s%d", before, node)
+                  : hp_arena_printf(arena, "%s%d-%d", before, node, node + n - 1);
+}
+
+/* The figures that nodes have of their own, beside those of their cluster. */
+static void node_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
+{
+    struct columns table = { .align = "llrr" };
+    static const char *const heading[] = { "node", "figure", "here", "other nodes" };
+    struct part whole;
+    for (int i = 0; i < 4; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    int rows = 0, first = 0, part = 0;
+    for (int p = 0, end = 0; p < m->n_parts; p++) {
+        const struct part *run = &m->parts[p];
+        if (p == end) {
+            end = hp_part_whole(m, p, &whole);
+            first = run->first_node;
+            part++;
+        }
+        const char *nodes =
+            nodes_text(arena, run, first, part == 1 && end == m->n_parts ? 0 : part);
+        for (int o = 0; o < OPTION_COUNT; o++) {
+            if (!hp_option_applies(run, (enum option)o) || run->value[o] == whole.value[o])
+                continue;
+            enum hypar_unit unit = hp_machine_options[o].unit;
+            hp_cell(&table, arena, "%s", nodes);
+            hp_cell(&table, arena, "%s", hp_machine_options[o].text.name);
+            hp_constant_cell(&table, arena, run->value[o], unit);
+            hp_constant_cell(&table, arena, whole.value[o], unit);
+            rows++;
+        }
+    }
+    if (rows == 0)
+        return;
+    fputc('\n', to);
+    hp_columns_print(&table, to);
 }
 
 /* Links one by one may be more than routes use: of several between the same two devices that
@@ -322,6 +372,7 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
         level_rows(to, &arena, level, n_levels, links_assumed);
     }
     all_link_rows(to, &arena, m);
+    node_rows(to, &arena, m);
     idle_links_line(to, &arena, m);
     all_figures(to, &arena, m);
     hp_arena_free(&arena);

@@ -1,7 +1,11 @@
 /* The topologies, options and devices that a machine can be made of. */
 #include <hypar/report.h>
 
+#include <string.h>
+
+#include "base/error.h"
 #include "base/json.h"
+#include "machine/machine.h"
 #include "report/columns.h"
 #include "report/put.h"
 
@@ -87,6 +91,103 @@ static void sources(FILE *to)
     }
 }
 
+/* Reads a machine of the site. Topologies have their names first: what is called like one is
+ * found by its path alone. */
+static enum hypar_status read_site_machine(struct hypar_machine **out,
+                                           const struct hypar_site_file *file,
+                                           struct hypar_error *err)
+{
+    const struct hypar_topology *topology;
+    *out = NULL;
+    for (int i = 0; (topology = hypar_topology(i)); i++)
+        if (strcmp(topology->name, file->name) == 0)
+            return hp_fail(err, HYPAR_INVALID,
+                           "%s: has the name of a topology, expected another name; --on takes "
+                           "its path",
+                           file->path);
+    return hypar_machine_read(out, file->path, err);
+}
+
+/* Machines and devices of the site, a line each; a bad file says what is wrong with it. */
+static void site_rows(FILE *to, struct arena *arena)
+{
+    struct columns machines = { .align = "lrw" }, devices = { .align = "lw" };
+    struct hypar_site_files *files = hypar_site_files(HYPAR_SITE_MACHINES);
+    const struct hypar_site_file *file;
+    for (int i = 0; (file = hypar_site_file(files, i)); i++) {
+        struct hypar_machine *machine;
+        struct hypar_error err;
+        char count[64];
+        if (i == 0) {
+            hp_cell(&machines, arena, "machine of this site");
+            hp_cell(&machines, arena, "%s", "");
+            hp_cell(&machines, arena, "%s", "");
+        }
+        bool good = read_site_machine(&machine, file, &err) == HYPAR_OK;
+        hp_cell(&machines, arena, "%s", file->name);
+        hp_cell(&machines, arena, "%s",
+                good ? hp_count(count, hypar_machine_device_count(machine), "device", "devices")
+                     : "-");
+        hp_cell(&machines, arena, "%s", hp_shown(arena, good ? file->path : err.text));
+        hypar_machine_free(machine);
+    }
+    if (hypar_site_file(files, 0)) {
+        hp_columns_print(&machines, to);
+        fputc('\n', to);
+    }
+    hypar_site_files_free(files);
+    files = hypar_site_files(HYPAR_SITE_DEVICES);
+    for (int i = 0; (file = hypar_site_file(files, i)); i++) {
+        if (i == 0) {
+            hp_cell(&devices, arena, "device of this site");
+            hp_cell(&devices, arena, "%s", "");
+        }
+        hp_cell(&devices, arena, "%s", file->name);
+        hp_cell(&devices, arena, "%s%s", hp_shown(arena, file->path),
+                hp_device_type_get(&(const struct hypar_device_type *){ NULL }, file->name,
+                                   NULL) == HYPAR_OK
+                    ? ": has the name of a device of the table, expected another name"
+                    : "");
+    }
+    if (hypar_site_file(files, 0)) {
+        hp_columns_print(&devices, to);
+        fputc('\n', to);
+    }
+    hypar_site_files_free(files);
+}
+
+static void site_json(struct json_writer *w)
+{
+    struct hypar_site_files *files = hypar_site_files(HYPAR_SITE_MACHINES);
+    const struct hypar_site_file *file;
+    hp_json_begin_array(w, "site_machines", false);
+    for (int i = 0; (file = hypar_site_file(files, i)); i++) {
+        struct hypar_machine *machine;
+        struct hypar_error err;
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "name", file->name);
+        hp_json_put_string(w, "path", file->path);
+        if (read_site_machine(&machine, file, &err) == HYPAR_OK)
+            hp_json_put_int(w, "devices", hypar_machine_device_count(machine));
+        else
+            hp_json_put_string(w, "error", err.text);
+        hypar_machine_free(machine);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+    hypar_site_files_free(files);
+    files = hypar_site_files(HYPAR_SITE_DEVICES);
+    hp_json_begin_array(w, "site_devices", false);
+    for (int i = 0; (file = hypar_site_file(files, i)); i++) {
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "name", file->name);
+        hp_json_put_string(w, "path", file->path);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+    hypar_site_files_free(files);
+}
+
 static void machines_text(FILE *to)
 {
     struct arena arena = { 0 };
@@ -107,6 +208,7 @@ static void machines_text(FILE *to)
     }
     hp_columns_print(&topologies, to);
     fputc('\n', to);
+    site_rows(to, &arena);
     hp_columns_print(&options, to);
     fputc('\n', to);
     device_rows(to, &arena);
@@ -152,6 +254,7 @@ static void machines_json(FILE *to)
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);
+    site_json(&w);
     hp_json_end_object(&w);
 }
 

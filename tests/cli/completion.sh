@@ -53,6 +53,13 @@ if command -v bash >/dev/null; then
     offers "examples/machines" hypar plan vgg16 --svg examples/mac
     offers "" hypar plan vgg16 --batch 3
     offers "zsh" hypar completion z
+    mkdir -p "$dir/site/hypar/machines" "$dir/site/hypar/devices"
+    touch "$dir/site/hypar/machines/prod.json" "$dir/site/hypar/devices/our-card.json"
+    export XDG_CONFIG_HOME="$dir/site"
+    offers "prod" hypar plan vgg16 --on pro
+    offers "prod" hypar machines pro
+    offers "our-card" hypar plan vgg16 --on cluster : 1x8,device = our
+    unset XDG_CONFIG_HOME
     offers "vgg16" hypar models vgg16
     for command in $(hypar --help | sed -n 's/^  \([a-z][a-z]*\)  *.*/\1/p'); do
         has "$command" hypar ""

@@ -77,8 +77,9 @@ $ hypar models -h
 
 $ hypar machines --help
 > Usage: hypar machines [OPTION...] [MACHINE]
-> List the topologies and devices that a machine word may name. With MACHINE, a
-> word such as torus:4x4 or cluster:4x8,device=h100 or a JSON file, describe that
+> List the topologies and devices that a machine word may name, and the machines
+> and devices of this site. With MACHINE, a word such as torus:4x4 or
+> cluster:4x8,device=h100, a name of the site or a JSON file, describe that
 > machine; then -o writes it as a JSON file, to be edited and read back.
 >
 >       --json                 report as JSON, in SI units

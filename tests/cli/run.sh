@@ -9,6 +9,7 @@ dir=$(mktemp -d /tmp/hypar.XXXXXX) && trap 'rm -rf "$dir"' EXIT
 pass=0 fail=0
 unset COLUMNS # lines are broken at 80 columns; names of files are as long everywhere
 XDG_CACHE_HOME=$dir/cache && export XDG_CACHE_HOME # no profile of this machine
+XDG_CONFIG_HOME=$dir/config XDG_CONFIG_DIRS=$dir/config && export XDG_CONFIG_HOME XDG_CONFIG_DIRS # no files of this site
 for t in "$@"; do
     TMP=$dir/tmp
     rm -rf "$TMP" && mkdir "$TMP" && export TMP

@@ -4,6 +4,7 @@
 command -v script >/dev/null || { echo "skipped: no script (Debian: bsdutils)"; exit 77; }
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 XDG_CACHE_HOME=$dir/cache && export XDG_CACHE_HOME
+XDG_CONFIG_HOME=$dir/config XDG_CONFIG_DIRS=$dir/config && export XDG_CONFIG_HOME XDG_CONFIG_DIRS # no files of this site
 plan() { # FILE ARGUMENT...: a plan that others look at
     file=$1 && shift
     hypar plan "$@" -q -o "$dir/$file.json" || exit 1

@@ -16,6 +16,7 @@ here=$root/tests/documents
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 HOME=$dir/home && mkdir "$HOME" && export HOME
 XDG_CACHE_HOME=$dir/cache && export XDG_CACHE_HOME # no profile of this machine
+XDG_CONFIG_HOME=$dir/config XDG_CONFIG_DIRS=$dir/config && export XDG_CONFIG_HOME XDG_CONFIG_DIRS # no files of this site
 fail=0
 run() { # NUMBER: its command; what it printed is compared with what is wanted
     item=$dir/items/$1

@@ -309,6 +309,10 @@ static void short_forms_are_read_like_words(void **state)
           "\"shape\":[1,2],\"device\":\"a100\"}]}",
           "cluster:1x2+cluster:1x2,device=a100" },
         { HEAD "\"topology\":\"local\",\"shape\":[2],\"device\":\"local\"}", "local:2" },
+        { HEAD "\"topology\":\"cluster\",\"shape\":[4,2],\"nodes\":[{\"node\":1,\"count\":2,"
+               "\"memory_bytes\":8e9},{\"node\":3,\"times\":{\"peak\":0.5,"
+               "\"inter_bytes_per_s\":0.25}}]}",
+          "cluster:4x2,node1-2.memory=8GB,node3.peak=0.5x,node3.inter=0.25x" },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct hypar_machine *machine = machine_of_json(rows[i].text);
@@ -316,6 +320,8 @@ static void short_forms_are_read_like_words(void **state)
         hypar_machine_free(machine);
     }
 }
+
+#define CLUSTER HEAD "\"topology\":\"cluster\",\"shape\":[4,2],\"nodes\":"
 
 static void bad_json_says_where(void **state)
 {
@@ -340,6 +346,19 @@ static void bad_json_says_where(void **state)
           "m.json: shape: more than 1048576 devices" },
         { HEAD "\"topology\":\"ring\",\"shape\":[1,1,1,1,1,1,1]}",
           "m.json: shape: has 7 elements, expected at most 6" },
+        { HEAD "\"topology\":\"ring\",\"shape\":[4],\"nodes\":[]}",
+          "m.json: unknown member 'nodes'" },
+        { CLUSTER "[{\"node\":4}]}", "m.json: nodes[0].node: expected an integer in 0..3" },
+        { CLUSTER "[{\"node\":3,\"count\":2}]}", "m.json: nodes[0].count: expected 1, not 2" },
+        { CLUSTER "[{\"count\":2}]}", "m.json: nodes[0].node: missing" },
+        { CLUSTER "[{\"node\":1,\"speed\":2}]}", "m.json: nodes[0]: unknown member 'speed'" },
+        { CLUSTER "[{\"node\":1,\"times\":{\"peak\":0}}]}",
+          "m.json: nodes[0].times.peak: expected a number in" },
+        { CLUSTER "[{\"node\":1,\"times\":{\"peak\":0.5,\"fp32_op_per_s\":1}}]}",
+          "m.json: nodes[0].times.fp32_op_per_s: fp32 is given twice" },
+        { CLUSTER "[{\"node\":1,\"memory_bytes\":8e9},{\"node\":0,\"count\":2,"
+                  "\"memory_bytes\":9e9}]}",
+          "m.json: node 1: memory is given twice" },
         { HEAD "\"topology\":\"ring\",\"shape\":[4],\"nics\":2}",
           "m.json: unknown member 'nics'" },
         { HEAD "\"topology\":\"ring\",\"shape\":[4],\"latency_s\":-1}",

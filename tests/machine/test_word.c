@@ -49,6 +49,19 @@ static const struct {
       "ring:4,device=p100,fp32=2TFLOP/s,fp64=1TFLOP/s,bf16=3TFLOP/s,fp16=4TFLOP/s,"
       "tf32=5TFLOP/s,memory-bandwidth=100GB/s,"
       "add-energy=1pJ,multiply-energy=2pJ,sram-energy=3pJ,dram-energy=4nJ,energy=0J" },
+    { "cluster:32x8,device=h100,node17.peak=0.8x", NULL },
+    { "cluster:32x8,node17.peak=0.8x,node17-18.inter=25GB/s",
+      "cluster:32x8,node17.peak=0.8x,node17.inter=2x,node18.inter=2x" },
+    { "cluster:4x8,node1.bandwidth=1GB/s,node2.memory=0.5x,node3.efficiency=0.45",
+      "cluster:4x8,node1.intra=1GB/s,node1.inter=1GB/"
+      "s,node2.memory=8GB,node3.efficiency=0.45" },
+    { "cluster:4x8,nics=8,node0.nics=7", "cluster:4x8,nics=8,node0.nics=7" },
+    { "cluster:4x8,node1.latency=3us", "cluster:4x8,node1.latency=3x" },
+    { "cluster:4x8,node1-2.memory=8GB,node3.memory=0.5x", "cluster:4x8,node1-3.memory=8GB" },
+    { "cluster:4x8,node2.memory=16GB,node1.peak=1x", "cluster:4x8" },
+    { "cluster:2x8,device=a100+cluster:2x8,device=h100,node1.fp32=0.7x,node0.idle-power=9W",
+      "cluster:2x8,device=a100+cluster:2x8,device=h100,idle-power=9W,node1.fp32=0.7x,"
+      "node1.idle-power=0W" },
     { "local:1", NULL },
     { "local:2,memory=1GB,bandwidth=3GB/s", NULL },
 };
@@ -218,6 +231,53 @@ static void joined_clusters_differ_by_device(void **state)
     hypar_machine_free(machine);
 }
 
+/* A cluster with a slow node is what joined clusters are, one of them the slow node. */
+static void slow_nodes_are_parts(void **state)
+{
+    (void)state;
+    struct hypar_machine *slow = machine_of(
+        "cluster:8x4,device=h100,node5.peak=0.5x,node5.memory=40GB,node5.inter=1GB/s,"
+        "node7.nics=2");
+    struct hypar_machine *parts = machine_of(
+        "cluster:5x4,device=h100+cluster:1x4,device=h100,fp32=33.5T,fp64=33.5T,tf32=247.25T,"
+        "fp16=494.5T,bf16=494.5T,vector-rate=2.75T,memory=40GB,inter=1GB/s+"
+        "cluster:1x4,device=h100+cluster:1x4,device=h100,nics=2");
+    struct hypar_level a[HYPAR_MAX_LEVELS], b[HYPAR_MAX_LEVELS];
+    assert_false(hypar_machine_is_uniform(slow));
+    assert_int_equal(hypar_machine_link_count(slow), hypar_machine_link_count(parts));
+    for (int d = 0; d < 32; d++)
+        assert_true(
+            hp_devices_equal(hypar_machine_device(slow, d), hypar_machine_device(parts, d)));
+    for (int l = 0; l < hypar_machine_link_count(slow); l++) {
+        struct hypar_link x = hypar_machine_link(slow, l), y = hypar_machine_link(parts, l);
+        assert_true(x.from == y.from && x.to == y.to && x.bytes_per_s == y.bytes_per_s &&
+                    x.latency_s == y.latency_s && x.energy_j_per_bit == y.energy_j_per_bit);
+    }
+    int n = hypar_machine_levels(slow, a);
+    assert_int_equal(hypar_machine_levels(parts, b), n);
+    for (int h = 0; h < n; h++)
+        assert_true(a[h].ways == b[h].ways && a[h].bytes_per_s == b[h].bytes_per_s);
+    assert_int_equal(hp_machine_node(slow, 23), 5);
+    assert_int_equal(hp_machine_fewer_rows(slow, 8), 4); /* as of eight equal nodes */
+    for (int from = 0; from < 32; from++)
+        for (int to = 0; to < 32; to++)
+            check_route(slow, from, to);
+    check_links(slow);
+    check_levels(slow);
+    hypar_machine_free(slow);
+    hypar_machine_free(parts);
+}
+
+/* Nodes that differ in links alone have devices of one kind. */
+static void nodes_with_slow_cards_are_uniform(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of("cluster:4x2,device=h100,node2.inter=0.5x");
+    assert_true(hypar_machine_is_uniform(machine));
+    assert_ptr_equal(hypar_machine_device(machine, 0), hypar_machine_device(machine, 7));
+    hypar_machine_free(machine);
+}
+
 #define TOPOLOGIES "htree, torus, mesh, ring, full, cluster, local"
 
 static const struct {
@@ -254,6 +314,27 @@ static const struct {
     { "ring:4,latency=",
       "machine 'ring:4,latency=': 'latency=' is no option, expected name=value" },
     { "ring:4,=2us", "machine 'ring:4,=2us': '=2us' is no option, expected name=value" },
+    { "cluster:4x8,node4.peak=0.5x",
+      "machine 'cluster:4x8,node4.peak=0.5x': node 4, expected one of 0 to 3" },
+    { "cluster:4x8,node2-1.peak=0.5x",
+      "machine 'cluster:4x8,node2-1.peak=0.5x': node 1, expected one of 2 to 3" },
+    { "cluster:4x8,node1.peak=1T", "machine 'cluster:4x8,node1.peak=1T': node1: peak is '1T', "
+                                   "expected a factor such as 0.8x" },
+    { "cluster:4x8,node1.memory=8", "machine 'cluster:4x8,node1.memory=8': node1: memory is "
+                                    "'8', expected a size such as 80GB or 80GiB, or a factor "
+                                    "such as 0.8x" },
+    { "cluster:4x8,node1-2.inter=0.5x,node2.inter=1GB/s",
+      "machine 'cluster:4x8,node1-2.inter=0.5x,node2.inter=1GB/s': node 2: inter is given "
+      "twice" },
+    { "cluster:4x8,node1.nics=0.5x", "machine 'cluster:4x8,node1.nics=0.5x': node 1: nics is "
+                                     "0.5, expected a whole number in 1..8" },
+    { "cluster:4x8,node1.device=k80",
+      "machine 'cluster:4x8,node1.device=k80': node1: device: nodes of another device are a "
+      "cluster of their own, joined with '+'" },
+    { "cluster:4x8,node1=3", "machine 'cluster:4x8,node1=3': unknown option 'node1', expected "
+                             "one such as node17.fp32 or node16-31.fp32" },
+    { "ring:4,node1.fp32=0.5x",
+      "machine 'ring:4,node1.fp32=0.5x': ring has no nodes, expected a cluster" },
     { "ring:4,speed=3", "machine 'ring:4,speed=3': unknown option 'speed', expected one that "
                         "'hypar machines' lists" },
     { "ring:4,latncy=3us",
@@ -383,6 +464,8 @@ int main(void)
         cmocka_unit_test(devices_as_people_write_them),
         cmocka_unit_test(hypar_s_array_is_the_paper_s),
         cmocka_unit_test(joined_clusters_differ_by_device),
+        cmocka_unit_test(slow_nodes_are_parts),
+        cmocka_unit_test(nodes_with_slow_cards_are_uniform),
         cmocka_unit_test(bad_words_say_what_is_wrong),
         cmocka_unit_test(too_long_words_are_refused),
         cmocka_unit_test(damaged_words_do_no_harm),

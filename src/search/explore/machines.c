@@ -463,12 +463,13 @@ static enum hypar_status change(const struct variation *v, const int *at, struct
 static const char *shape_text(struct arena *arena, const struct hypar_machine *machine)
 {
     const char *text = NULL;
-    for (int p = 0; p < machine->n_parts; p++) {
-        const struct part *part = &machine->parts[p];
+    struct part whole;
+    for (int p = 0; p < machine->n_parts;) {
+        p = hp_part_whole(machine, p, &whole);
         text = text ? hp_arena_printf(arena, "%s+", text) : "";
-        text = hp_arena_printf(arena, "%s%s:%d", text, part->topology->text.name, part->dim[0]);
-        for (int d = 1; d < part->n_dims; d++)
-            text = hp_arena_printf(arena, "%sx%d", text, part->dim[d]);
+        text = hp_arena_printf(arena, "%s%s:%d", text, whole.topology->text.name, whole.dim[0]);
+        for (int d = 1; d < whole.n_dims; d++)
+            text = hp_arena_printf(arena, "%sx%d", text, whole.dim[d]);
     }
     return text;
 }

@@ -1,0 +1,72 @@
+Nodes with figures of their own. A slow node is what a part of one node is in a machine that is
+split by hand: the step is the same, and longer than with equal nodes.
+$ hypar plan gpt2 --on cluster:4x2,device=h100,node2.peak=0.5x,node2.inter=10GB/s --batch 64 -p dp -q -o $TMP/slow.json
+$ grep '"machine"' $TMP/slow.json
+>   "machine": "cluster:4x2,device=h100,node2.peak=0.5x,node2.inter=0.2x",
+$ hypar simulate $TMP/slow.json | head -n 1
+> gpt2, batch 64, fp32, on 8 devices: a step takes 253 ms
+$ hypar plan gpt2 --on cluster:2x2,device=h100+cluster:1x2,device=h100,fp32=33.5T,fp64=33.5T,tf32=247.25T,fp16=494.5T,bf16=494.5T,vector-rate=2.75T,inter=10GB/s+cluster:1x2,device=h100 --batch 64 -p dp -q -o $TMP/parts.json
+$ hypar simulate $TMP/parts.json | head -n 1
+> gpt2, batch 64, fp32, on 8 devices: a step takes 253 ms
+$ hypar plan gpt2 --on cluster:4x2,device=h100 --batch 64 -p dp -q -o $TMP/equal.json
+$ hypar simulate $TMP/equal.json | head -n 1
+> gpt2, batch 64, fp32, on 8 devices: a step takes 169 ms
+A plan for equal nodes, on the machine whose node is slow.
+$ hypar simulate $TMP/equal.json --on cluster:4x2,device=h100,node2.peak=0.5x | head -n 1
+> gpt2, batch 64, fp32, on 8 devices: a step takes 321 ms
+
+One node has less memory: the plan that fits the others does not fit.
+$ hypar simulate $TMP/equal.json --on cluster:4x2,device=h100,node2.memory=4GB --fits
+> gpt2, batch 64, fp32, sgd, on 8 devices
+>
+> device  parameters  gradients  activations  buffers     peak     of
+> 0-3         498 MB     498 MB      6.54 GB  1.65 GB  9.18 GB  80 GB  fits
+> 4-5         498 MB     498 MB      6.54 GB  1.65 GB  9.18 GB   4 GB  too little
+> 6-7         498 MB     498 MB      6.54 GB  1.65 GB  9.18 GB  80 GB  fits
+>
+> It does not fit: device 4, the fullest, needs 9.18 GB of 4 GB (229.6 %).
+> Recomputing activations would save up to 6.54 GB there.
+> hypar: $TMP/equal.json: device 4 needs 9.18 GB of memory, has 4 GB
+? 1
+
+The machine as it is told, and as a file.
+$ hypar machines cluster:4x2,device=h100,node2.peak=0.5x,node2-3.inter=10GB/s | sed -n '1,6p; /^node/,/^$/p'
+> cluster:4x2,device=h100,node2.peak=0.5x,node2.inter=0.2x,node3.inter=0.2x: cluster, 8 devices, 5 switches, 16 links
+>
+> devices   fp32/s  fp16/s  bf16/s  memory    bytes/s
+> 4 x h100    67 T   989 T   989 T   80 GB  3.35 TB/s
+> 2 x h100  33.5 T   494 T   494 T   80 GB  3.35 TB/s
+> 2 x h100    67 T   989 T   989 T   80 GB  3.35 TB/s
+> node  figure               here  other nodes
+> 2     fp32         33.5 TFLOP/s   67 TFLOP/s
+> 2     fp64         33.5 TFLOP/s   67 TFLOP/s
+> 2     bf16          494 TFLOP/s  989 TFLOP/s
+> 2     fp16          494 TFLOP/s  989 TFLOP/s
+> 2     tf32          247 TFLOP/s  494 TFLOP/s
+> 2     vector-rate  2.75 TFLOP/s  5.5 TFLOP/s
+> 2     inter             10 GB/s      50 GB/s
+> 3     inter             10 GB/s      50 GB/s
+>
+$ hypar machines cluster:4x2,device=h100,node2.peak=0.5x,node2-3.inter=10GB/s -q -o $TMP/m.json
+$ sed -n '/"nodes"/,$p' $TMP/m.json
+>   "nodes": [
+>     {"node": 2, "fp32_op_per_s": 33500000000000, "fp64_op_per_s": 33500000000000, "bf16_op_per_s": 494500000000000, "fp16_op_per_s": 494500000000000, "tf32_op_per_s": 247250000000000, "vector_op_per_s": 2750000000000, "inter_bytes_per_s": 10000000000},
+>     {"node": 3, "inter_bytes_per_s": 10000000000}
+>   ]
+> }
+$ hypar machines $TMP/m.json | head -n 1
+> cluster:4x2,device=h100,node2.peak=0.5x,node2.inter=0.2x,node3.inter=0.2x: cluster, 8 devices, 5 switches, 16 links
+A machine without a word is written into plans whole.
+$ sed 's/"name": "h100"/"name": "ours"/' $TMP/m.json > $TMP/ours.json
+$ hypar plan gpt2 --on $TMP/ours.json --batch 64 -p dp -q -o $TMP/ours-plan.json
+$ grep -A 3 '"nodes": ' $TMP/ours-plan.json | cut -c-60
+>     "nodes": [
+>       {"node": 2, "fp32_op_per_s": 33500000000000, "fp64_op_
+>       {"node": 3, "inter_bytes_per_s": 10000000000}
+>     ]
+$ hypar simulate $TMP/ours-plan.json | head -n 1
+> gpt2, batch 64, fp32, on 8 devices: a step takes 253 ms
+
+$ hypar machines cluster:4x2,node4.peak=0.5x
+> hypar: machine 'cluster:4x2,node4.peak=0.5x': node 4, expected one of 0 to 3
+? 3
