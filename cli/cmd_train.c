@@ -379,6 +379,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     launch_note_cores(args);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
+    opt_note_statistics(args, plan);
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),
                  args->checkpoint ? "; to go on: --resume " : "",
                  args->checkpoint ? args->checkpoint : "");

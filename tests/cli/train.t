@@ -275,3 +275,9 @@ $ mkdir $TMP/sub; hypar import $TMP/given.json -o $TMP/sub/given.json > $TMP/out
 $ rm $TMP/v.safetensors; hypar train $TMP/given.json --steps 1 -q
 > hypar: $TMP/v.safetensors: cannot open: No such file or directory
 ? 3
+
+Batch norms under several micro-batches: the same note as by 'plan', once, and none where there is one.
+$ for n in 4 1; do hypar train examples/models/digits.json --batch 32 --ranks 2 --planner gpipe --micro-batches $n --steps 1 --in-process >$TMP/out; done
+> hypar: note: batch norms take the statistics of each micro-batch (of 8 samples
+>        or more, unless --micro-batches asks for less): losses are not those of
+>        the whole batch, which --micro-batches 1 keeps together
