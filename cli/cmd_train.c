@@ -57,6 +57,8 @@ static const struct argp_option options[] = {
     { "hostfile", OPT_HOSTFILE, "FILE", 0, "start ranks on the hosts that FILE lists", 0 },
     { "bind", OPT_BIND, "TO", 0,
       "bind ranks that are started here to cores of their own, or none (cores)", 0 },
+    { "wait-note", OPT_WAIT_NOTE, "TIME", 0,
+      "tell which rank is waited for after TIME without a message from it (30s)", 0 },
     { "in-process", OPT_IN_PROCESS, NULL, 0, "all ranks in this process, one after another",
       0 },
     { "check", OPT_CHECK, NULL, 0,
@@ -64,7 +66,7 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
-enum { STEPS = 10, TRACE_STEPS = 3 };
+enum { STEPS = 10, TRACE_STEPS = 3, WAIT_NOTE_S = 30 };
 
 /* The plan ----------------------------------------------------------------------------- */
 
@@ -385,6 +387,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     if (!result->stopped)
         note_calibration(args, plan, sim);
     launch_note_cores(args);
+    opt_note_statistics(args, plan);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",
                  (long long)result->steps, (long long)(args->steps ? args->steps : STEPS),
@@ -491,7 +494,25 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
     if (status == HYPAR_OK && first)
         status = tell(args, plan, &result, err);
     hypar_trace_free(result.trace);
-    return status;
+    return status == HYPAR_OK && result.stopped ? HYPAR_STOPPED : status;
+}
+
+/* Not a note: with -q a run that waits for ever would be silent. */
+static void tell_wait(void *who, int rank, const char *host, double waited_s)
+{
+    char text[32];
+    (void)who;
+    fprintf(stderr, "hypar: waiting for rank %d on %s: no message for %s\n", rank, host,
+            hypar_format_quantity(text, waited_s, HYPAR_UNIT_SECONDS));
+}
+
+/* A launcher ends all ranks when the first exits with a code that is not 0: before that, the
+ * files of rank 0 are in their places and its output is written. */
+static enum hypar_status stop_together(struct hypar_ranks *ranks, struct hypar_error *err)
+{
+    enum hypar_status status = opt_place_files(HYPAR_STOPPED, err);
+    fflush(stdout); /* main() tells of an error */
+    return hypar_ranks_agree(ranks, status, err);
 }
 
 /* The first SIGINT or SIGTERM, and SIGUSR1, which mpirun hands on, end a run after its step. */
@@ -504,12 +525,25 @@ static const volatile sig_atomic_t *stop_on_signals(void)
     return stop;
 }
 
+/* Was this process started by srun? A script of sbatch knows the number of tasks, too, and may
+ * start ranks of its own. */
+static bool in_step_of_slurm(void)
+{
+    return getenv("SLURM_STEP_ID") || getenv("SLURM_STEPID");
+}
+
 /* Start the ranks, which read the plan that was found here. */
 static enum hypar_status launch(const struct args *args, const struct planned *p,
                                 struct hypar_error *err)
 {
     int n = hypar_machine_device_count(hypar_plan_machine(p->plan));
     bool standard = strcmp(args->operand[0], "-") == 0;
+    char why[160];
+    if (in_step_of_slurm() && hypar_ranks_apart(why, sizeof why)) {
+        snprintf(err->text, sizeof err->text,
+                 "there is 1 rank, and the plan has %d devices: %s", n, why);
+        return HYPAR_INFEASIBLE;
+    }
     if (standard && !p->read)
         return opt_usage(err, "train: a plan cannot name a model read from standard input, "
                               "expected a file, or --in-process");
@@ -587,16 +621,22 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
     if (!launch_on_terminal()) /* but a pseudo-terminal of the launcher's */
         setenv("NO_COLOR", "1", 1);
     status = find_plan_together(args, ranks, &planned, err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
+        hypar_ranks_watch(ranks, args->wait_note_s > 0 ? args->wait_note_s : WAIT_NOTE_S,
+                          tell_wait, NULL);
         status = train(args, planned.plan, ranks, stop, err);
+    }
+    if (status == HYPAR_STOPPED)
+        status = stop_together(ranks, err);
     release(&planned);
     if (status != HYPAR_OK && err->text[0]) { /* before the launcher ends everybody */
         fflush(stdout);
         fprintf(stderr, "hypar: %s\n", hypar_clean_text(err->text));
         err->text[0] = '\0';
     }
+    enum hypar_status end = launch_end(status, hypar_ranks_rank(ranks) == 0);
     hypar_ranks_leave(ranks, status);
-    return status;
+    return end;
 }
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)

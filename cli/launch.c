@@ -24,15 +24,41 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char plan_variable[] = "HYPAR_TRAIN_PLAN";
-static const char terminal_variable[] = "HYPAR_TRAIN_TERMINAL";
-static const char bind_variable[] = "HYPAR_TRAIN_BIND";
-
 enum { NOTICE = 1, NO_MPIRUN = 127 };
+
+static const char stopped_notice[] = "stopped";
+
+/* The command line of a rank: "hypar =rank =PLAN =FLAGS =train =..." for "hypar train ...".
+ * Every word has a mark in front, so that mpirun takes none of them for its own: a word ":"
+ * begins another program, and options such as "--mca" are looked for everywhere. Nothing is
+ * told by the environment, which is the user's. */
+enum { MARK = '=' };
+static const char rank_word[] = "=rank";
+
+static struct {
+    const char *plan; /* NULL: this process was not started by a launching process */
+    bool terminal, bind;
+} told;
+
+void launch_read_words(int *argc, char ***argv)
+{
+    enum { OWN = 3 }; /* rank_word, plan, flags */
+    char **word = *argv;
+    if (*argc <= OWN || strcmp(word[1], rank_word) != 0 || !hypar_ranks_launched())
+        return;
+    for (int i = 1; i < *argc; i++)
+        word[i] += word[i][0] == MARK;
+    told.plan = word[2];
+    told.terminal = strchr(word[3], 't');
+    told.bind = strchr(word[3], 'b');
+    word[OWN] = word[0];
+    *argv += OWN;
+    *argc -= OWN;
+}
 
 const char *launch_plan(void)
 {
-    return getenv(plan_variable);
+    return told.plan;
 }
 
 bool launch_hands_on(void)
@@ -42,8 +68,7 @@ bool launch_hands_on(void)
 
 bool launch_on_terminal(void)
 {
-    const char *said = getenv(terminal_variable);
-    return said ? *said == '1' : !hypar_ranks_launched() && isatty(STDOUT_FILENO);
+    return told.plan ? told.terminal : !hypar_ranks_launched() && isatty(STDOUT_FILENO);
 }
 
 void launch_ready(void)
@@ -52,13 +77,28 @@ void launch_ready(void)
         fprintf(stderr, "%c%ld\n", NOTICE, (long)getpid());
 }
 
+enum hypar_status launch_end(enum hypar_status status, bool first)
+{
+    if (status != HYPAR_STOPPED || !launch_plan())
+        return status;
+    if (first)
+        fprintf(stderr, "%c%s\n", NOTICE, stopped_notice);
+    return HYPAR_OK;
+}
+
 /* Cores -------------------------------------------------------------------------------- */
 
-/* What mpirun, or the launching process, tells a rank; -1: nothing. */
+/* What mpirun tells a rank; -1: nothing. */
 static int own_number(const char *name)
 {
     const char *text = getenv(name);
     return text ? (int)strtol(text, NULL, 10) : -1;
+}
+
+/* How mpirun's variable has it bind ranks; NULL: it does not say. */
+static const char *policy_of_mpirun(void)
+{
+    return getenv("OMPI_MCA_hwloc_base_binding_policy");
 }
 
 /* Whoever has told mpirun by its variable how to bind means these ranks too. */
@@ -66,21 +106,33 @@ static bool wants_bound(const struct args *args)
 {
     if (args->bind)
         return strcmp(args->bind, "cores") == 0;
-    return !getenv("OMPI_MCA_hwloc_base_binding_policy");
+    return !policy_of_mpirun();
+}
+
+/* Cores that the ranks of this host share, counted before this rank is bound; 0: not counted.
+ */
+static int shared_cores;
+
+/* A process that mpirun has bound cannot see the cores of the other ranks. */
+static bool is_bound_by_mpirun(const struct args *args)
+{
+    const char *policy = policy_of_mpirun();
+    return !told.plan || (!args->bind && policy && strcmp(policy, "none") != 0);
 }
 
 void launch_bind(const struct args *args)
 {
     int rank = own_number("OMPI_COMM_WORLD_LOCAL_RANK"), threads = opt_threads(args);
     int ranks = own_number("OMPI_COMM_WORLD_LOCAL_SIZE");
-    if (own_number(bind_variable) == 1 && rank >= 0 && ranks * threads <= hypar_local_cores())
+    shared_cores = is_bound_by_mpirun(args) ? 0 : hypar_local_cores();
+    if (told.bind && rank >= 0 && ranks * threads <= shared_cores)
         hypar_local_bind(rank * threads, threads);
 }
 
 void launch_note_cores(const struct args *args)
 {
     int ranks = own_number("OMPI_COMM_WORLD_LOCAL_SIZE"), threads = opt_threads(args),
-        cores = hypar_local_cores();
+        cores = shared_cores ? shared_cores : hypar_local_all_cores();
     if (ranks * threads > cores)
         opt_note(args, "%d ranks of %d thread%s on %d core%s: they took turns", ranks, threads,
                  threads == 1 ? "" : "s", cores, cores == 1 ? "" : "s");
@@ -115,23 +167,24 @@ static void pass_on(int number)
         kill((pid_t)child, stopped == 2 ? SIGTERM : SIGUSR1);
 }
 
+static const int stopping[] = { SIGINT, SIGTERM, SIGUSR1 };
+
 static void watch_signals(void)
 {
-    static const int watched[] = { SIGINT, SIGTERM };
     struct sigaction was, action = { .sa_handler = pass_on, .sa_flags = SA_RESTART };
-    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
-        if (sigaction(watched[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
-            sigaction(watched[i], &action, NULL);
+    for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++)
+        if (sigaction(stopping[i], NULL, &was) == 0 && was.sa_handler != SIG_IGN)
+            sigaction(stopping[i], &action, NULL);
 }
 
 /* One that came before is passed on now. */
 static void become_ready(void)
 {
-    sigset_t both, before;
-    sigemptyset(&both);
-    sigaddset(&both, SIGINT);
-    sigaddset(&both, SIGTERM);
-    sigprocmask(SIG_BLOCK, &both, &before);
+    sigset_t watched, before;
+    sigemptyset(&watched);
+    for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++)
+        sigaddset(&watched, stopping[i]);
+    sigprocmask(SIG_BLOCK, &watched, &before);
     ready = 1;
     if (stopped == 1)
         kill((pid_t)child, SIGUSR1);
@@ -140,13 +193,45 @@ static void become_ready(void)
 
 /* mpirun ------------------------------------------------------------------------------- */
 
-/* Its arguments, those of this command at the end. */
-static char **mpirun_words(const struct args *args, int ranks, char *count, char *self)
+/* `before`, then `text`; never freed: the process becomes mpirun. */
+static char *joined(const char *before, const char *text)
+{
+    size_t bytes = strlen(before) + strlen(text) + 1;
+    char *all = hypar_or_out_of_memory(malloc(bytes));
+    snprintf(all, bytes, "%s%s", before, text);
+    return all;
+}
+
+static char *marked(const char *word)
+{
+    static const char mark[] = { MARK, '\0' };
+    return joined(mark, word);
+}
+
+/* The words of a rank, behind those of mpirun. */
+static void put_rank_words(char **w, const struct args *args, const char *plan)
+{
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[n > 0 ? n : 0] = '\0';
+    *w++ = joined("", self);
+    *w++ = joined("", rank_word);
+    *w++ = marked(plan);
+    *w++ = joined(marked(launch_on_terminal() ? "t" : ""), wants_bound(args) ? "b" : "");
+    *w++ = marked(args->command);
+    for (int i = 1; i < args->argc; i++)
+        *w++ = marked(args->argv[i]);
+}
+
+/* Its arguments, those of a rank at the end. */
+static char **mpirun_words(const struct args *args, int ranks, const char *plan)
 {
     enum { MOST_OWN = 24 };
+    static char count[16];
     bool enough = ranks * opt_threads(args) <= hypar_local_cores();
     char **word = hypar_or_out_of_memory(calloc((size_t)args->argc + MOST_OWN, sizeof *word)),
          **w = word;
+    snprintf(count, sizeof count, "%d", ranks);
     *w++ = "mpirun";
     *w++ = "-n";
     *w++ = count;
@@ -155,26 +240,17 @@ static char **mpirun_words(const struct args *args, int ranks, char *count, char
         *w++ = "--bind-to";
         *w++ = "none";
     }
-    *w++ = "-x"; /* other hosts do not have them */
-    *w++ = (char *)plan_variable;
-    *w++ = "-x";
-    *w++ = (char *)terminal_variable;
-    *w++ = "-x";
-    *w++ = (char *)bind_variable;
     if (geteuid() == 0)
         *w++ = "--allow-run-as-root";
     if (args->hostfile) {
         *w++ = "--hostfile";
-        *w++ = (char *)args->hostfile;
+        *w++ = joined(args->hostfile[0] == '/' ? "" : "./", args->hostfile);
     } else if (!enough) {
         *w++ = "--mca";
         *w++ = "mpi_yield_when_idle";
         *w++ = "1";
     }
-    *w++ = self;
-    *w++ = (char *)args->command;
-    for (int i = 1; i < args->argc; i++)
-        *w++ = args->argv[i];
+    put_rank_words(w, args, plan);
     return word;
 }
 
@@ -197,22 +273,17 @@ static void send_at_once(int ranks)
 /* Ctrl-C is for the launching process alone, and standard input, which it may have read: rank 0
  * gets what `input` has. Ranks write to a pseudo-terminal of mpirun's, whatever is behind it.
  */
-static void become_mpirun(const struct args *args, int ranks, char **word, const char *plan,
-                          int input, int errors, pid_t launcher)
+static void become_mpirun(const struct args *args, int ranks, const char *plan, int input,
+                          int errors, pid_t launcher)
 {
-    if (!plan)
-        plan = "-";
-    else
+    char **word = mpirun_words(args, ranks, plan ? plan : "-");
+    if (plan)
         input = open("/dev/null", O_RDONLY);
-    bool terminal = launch_on_terminal();
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (getppid() != launcher) /* killed before that */
         _exit(NO_MPIRUN);
-    setenv(plan_variable, plan, 1);
-    setenv(terminal_variable, terminal ? "1" : "0", 1);
-    setenv(bind_variable, wants_bound(args) ? "1" : "0", 1);
-    if (!terminal)
+    if (!launch_on_terminal())
         setenv("NO_COLOR", "1", 1);
     setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0); /* containers forbid it */
     send_at_once(ranks);
@@ -236,8 +307,9 @@ struct heard {
     bool unstarted;    /* it says that it could not start them all */
     /* where it was, or would have been; empty: not told */
     char host[HOST_BYTES];
-    long rank_0; /* its process; 0: not known */
-    bool hung;   /* mpirun did not end after its ranks */
+    long rank_0;  /* its process; 0: not known */
+    bool hung;    /* mpirun did not end after its ranks */
+    bool stopped; /* training ended before its last step, as a signal asked for */
 };
 
 /* A line that mpirun puts around what it says itself. */
@@ -247,16 +319,28 @@ static bool is_rule(const char *line)
     return n > 20 && (line[n] == '\n' || line[n] == '\0');
 }
 
-/* If rank 0 is ready, note it; somebody may have begun the line. Is anything left of it? */
+/* Rank 0 is ready, or was stopped; another rank may have begun the line. Is anything left of
+ * the line? */
 static bool hear_notice(struct heard *h, char *line)
 {
     char *notice = strchr(line, NOTICE);
     if (!notice)
         return *line;
-    h->rank_0 = strtol(notice + 1, NULL, 10);
-    become_ready();
+    if (strncmp(notice + 1, stopped_notice, strlen(stopped_notice)) == 0) {
+        h->stopped = true;
+    } else {
+        h->rank_0 = strtol(notice + 1, NULL, 10);
+        become_ready();
+    }
     *notice = '\0';
     return *line;
+}
+
+/* A line by mpirun itself, outside its rules: "[host:1] ...", "mpirun: Forwarding signal ...".
+ */
+static bool is_of_mpirun(const char *line)
+{
+    return *line == '[' || strncmp(line, "mpirun: ", strlen("mpirun: ")) == 0;
 }
 
 /* mpirun tells of a rank that died, "process rank 1 with PID 0 on node a exited on signal 9",
@@ -279,7 +363,7 @@ static void hear_line(struct heard *h, char *line)
         return;
     if (is_rule(line)) {
         h->inside = !h->inside;
-    } else if (h->inside || *line == '[') {
+    } else if (h->inside || is_of_mpirun(line)) {
         hear_of_rank(h, line);
         size_t n = strlen(h->mpirun);
         snprintf(h->mpirun + n, sizeof h->mpirun - n, "%s", line);
@@ -419,12 +503,20 @@ static enum hypar_status fail_to_start(const struct args *args, struct heard *h,
                                : "");
 }
 
+/* mpirun exits with 128 + n if signal n ended a rank, but also with statuses of its own, such
+ * as 243 where there is no ssh. */
+static bool died_by_signal(const struct heard *h, int number)
+{
+    return number <= SIGSYS && (h->died >= 0 || h->rank_0);
+}
+
 static enum hypar_status judge(const struct args *args, struct heard *h, int status,
                                struct hypar_error *err)
 {
     static const enum hypar_status by_code[] = { HYPAR_OK, HYPAR_INFEASIBLE, HYPAR_USAGE,
                                                  HYPAR_INVALID, HYPAR_RUNTIME };
     enum { N_CODES = sizeof by_code / sizeof *by_code, SIGNALS = 128 };
+    char why[32];
     int code = WIFEXITED(status) ? WEXITSTATUS(status) : SIGNALS + WTERMSIG(status);
     err->text[0] = '\0';
     if (code == NO_MPIRUN)
@@ -438,12 +530,15 @@ static enum hypar_status judge(const struct args *args, struct heard *h, int sta
         return fail(err, "mpirun died", strsignal(code - SIGNALS));
     if (code != 0 && !h->rank_0 && h->unstarted)
         return fail_to_start(args, h, err);
-    if (code > SIGNALS)
+    if (code > SIGNALS && died_by_signal(h, code - SIGNALS))
         return fail_of_rank(h, code - SIGNALS, err);
+    if (code == 0 && h->stopped)
+        return HYPAR_STOPPED;
     if (code == 0 || (code < N_CODES && h->last[0]))
         return by_code[code];
     fputs(h->mpirun, stderr);
-    return fail(err, "mpirun failed", "");
+    snprintf(why, sizeof why, "exit status %d", code);
+    return fail(err, "mpirun failed", why);
 }
 
 /* Processes by the thousand bring a machine down before the first of them trains. */
@@ -478,13 +573,8 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
     if (may != HYPAR_OK)
         return may;
     struct heard heard = { .died = -1 };
-    char count[16], self[4096];
     int errors[2], status = 0;
     pid_t launcher = getpid();
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    snprintf(count, sizeof count, "%d", ranks);
-    self[n > 0 ? n : 0] = '\0';
-    char **word = mpirun_words(args, ranks, count, self);
     if (args->hostfile)
         hosts_note_slots(args, ranks);
     fflush(stdout);
@@ -493,9 +583,8 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         return fail(err, "no process can be started", strerror(errno));
     if (child == 0) {
         close(errors[0]);
-        become_mpirun(args, ranks, word, plan, input, errors[1], launcher);
+        become_mpirun(args, ranks, plan, input, errors[1], launcher);
     }
-    free(word);
     close(errors[1]);
     hear(&heard, errors[0]);
     while (waitpid((pid_t)child, &status, 0) < 0 && errno == EINTR)
@@ -505,7 +594,7 @@ enum hypar_status launch_ranks(const struct args *args, int ranks, const char *p
         remove_parts(args, heard.rank_0);
     if (stopped == 2) {
         opt_end_on_signals();
-        raise(last_signal);
+        raise(last_signal == SIGUSR1 ? SIGTERM : last_signal);
     }
     return judge(args, &heard, status, err);
 }

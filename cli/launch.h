@@ -4,6 +4,10 @@
 
 #include "cli/opt.h"
 
+/* Of a rank that a launching process has started: takes what that process tells its ranks out
+ * of the command line, which is then as the user wrote it. */
+void launch_read_words(int *argc, char ***argv);
+
 /* The plan file for those that the launching process has started; NULL: nobody has. */
 const char *launch_plan(void);
 
@@ -23,6 +27,11 @@ void launch_note_cores(const struct args *args);
 
 /* Rank 0 tells the launching process, if there is one, that all ranks can take signals. */
 void launch_ready(void);
+
+/* How a rank ends. One that the launching process has started ends well where training was
+ * stopped by a signal, as mpirun would tell of any other end; the first rank lets the launching
+ * process know. */
+enum hypar_status launch_end(enum hypar_status status, bool first);
 
 /* HYPAR_USAGE: more than can be started here. To be asked before anything is planned for them.
  */

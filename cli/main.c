@@ -168,10 +168,11 @@ int main(int argc, char **argv)
     occupy_standard_streams();
     opt_catch_signals();
     hold_output();
+    launch_read_words(&argc, &argv);
     enum hypar_status status = opt_place_files(dispatch(argc, argv, &err), &err);
     errno = 0;
     bool unwritten = fflush(stdout) != 0 || ferror(stdout);
-    if (status == HYPAR_OK && unwritten) {
+    if ((status == HYPAR_OK || status == HYPAR_STOPPED) && unwritten) {
         status = HYPAR_RUNTIME;
         snprintf(err.text, sizeof err.text, "standard output: cannot write: %s",
                  strerror(errno ? errno : EIO));

@@ -151,6 +151,7 @@ static const struct value {
     { OPT_TEST_DATA, "--test-data", TEXT, offsetof(struct args, test_data), 0, 0 },
     { OPT_TEST_EVERY, "--test-every", COUNT, offsetof(struct args, test_every), 1, 1e12 },
     { OPT_THREADS, "--threads", COUNT, offsetof(struct args, threads), 1, 1024 },
+    { OPT_WAIT_NOTE, "--wait-note", DURATION, offsetof(struct args, wait_note_s), 0, 0 },
     { OPT_WARM_UP, "--warm-up", COUNT, offsetof(struct args, warm_up), 0, 1e12 },
     { OPT_WEIGHT_DECAY, "--weight-decay", NUMBER, offsetof(struct args, weight_decay), 0, 0 },
 };
@@ -542,11 +543,12 @@ enum hypar_status opt_write_plan(const struct hypar_plan *plan, const char *path
 enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err)
 {
     for (int i = 0; i < n_finished; i++) {
-        bool keep = status == HYPAR_OK || status == HYPAR_INFEASIBLE;
+        bool keep = status == HYPAR_OK || status == HYPAR_INFEASIBLE || status == HYPAR_STOPPED;
         enum hypar_status placed = hypar_output_close(&finished[i], keep, keep ? err : NULL);
         if (placed != HYPAR_OK)
             status = placed;
     }
+    n_finished = 0;
     return status;
 }
 

@@ -117,6 +117,7 @@ enum opt_key {
     OPT_TEST_DATA,
     OPT_TEST_EVERY,
     OPT_THREADS,
+    OPT_WAIT_NOTE,
     OPT_WARM_UP,
     OPT_WEIGHT_DECAY,
 };
@@ -157,7 +158,7 @@ struct args {
     const char *command;
     int argc; /* as the command was given them, its name first */
     char **argv;
-    double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s;
+    double memory_bytes, framework_bytes, bucket_bytes, measured_s, budget_s, wait_note_s;
     bool json, quiet, help, joint, local_bn, expand_collectives, no_overlap, half_duplex, fits;
     bool one_class, forward, straight, use_fewer, free_transfers, vertical_sync, follow_links,
         sequence_parallel, largest_batch;
@@ -463,8 +464,9 @@ enum hypar_status opt_close(struct hypar_output *out, enum hypar_status status,
 /* A plan as a file of its own. */
 enum hypar_status opt_write_plan(const struct hypar_plan *plan, const char *path,
                                  struct hypar_error *err);
-/* Put what opt_close() kept in its place if `status`, that of the whole command, is HYPAR_OK or
- * the answer HYPAR_INFEASIBLE; else remove it. Returns `status`, or what went wrong. */
+/* Put what opt_close() kept in its place if `status`, that of the whole command, is HYPAR_OK,
+ * HYPAR_STOPPED or the answer HYPAR_INFEASIBLE; else remove it. Returns `status`, or what went
+ * wrong. */
 enum hypar_status opt_place_files(enum hypar_status status, struct hypar_error *err);
 
 /* A trace to be written: of `what`, as the options say. */

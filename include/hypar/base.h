@@ -45,7 +45,8 @@ HYPAR_API const char *hypar_features(void);
     X(INVALID, 3, "input that contradicts itself")                \
     X(UNSUPPORTED, 3, "valid input this version does not handle") \
     X(UNREADABLE, 3, "cannot read a file")                        \
-    X(RUNTIME, 4, "the machine failed: a write, memory, a rank")
+    X(RUNTIME, 4, "the machine failed: a write, memory, a rank")  \
+    X(STOPPED, 5, "stopped by a signal before its end")
 
 enum hypar_status {
 #define X(name, exit_code, text) HYPAR_##name,

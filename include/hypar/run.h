@@ -24,6 +24,11 @@ struct hypar_ranks; /* opaque */
 /* Was this process started by an MPI launcher? */
 HYPAR_API bool hypar_ranks_launched(void);
 
+/* If the launcher of this process says that it has started several: true, with a line for a
+ * person that says so and how to start them so that MPI joins them. To be asked where MPI, or
+ * no launcher of MPI's, has given this process no others. */
+HYPAR_API bool hypar_ranks_apart(char *text, size_t size);
+
 /* Join the other processes that were started with this one; alone where it was not started by a
  * launcher. HYPAR_UNSUPPORTED if it was and the library was built without MPI. */
 HYPAR_API enum hypar_status hypar_ranks_join(struct hypar_ranks **out, struct hypar_error *err);
@@ -37,6 +42,15 @@ hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status, struct hy
 
 /* Rank 0's `text`, on all ranks, which all call this; it lives until they leave. */
 HYPAR_API const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text);
+
+/* From now on a rank that has waited for `after_s` without a message calls `tell`, with the
+ * rank that it waits for, that rank's host and how long it has waited; again after twice as
+ * long, four times as long, and so on. Ranks that wait for a rank which waits itself do not,
+ * and of several that wait for the same rank one does. All ranks call this. */
+HYPAR_API void hypar_ranks_watch(struct hypar_ranks *ranks, double after_s,
+                                 void (*tell)(void *who, int rank, const char *host,
+                                              double waited_s),
+                                 void *who);
 
 /* Leave. `status` is how it went on this rank: if it went wrong, and they did not agree that it
  * did, all others end, too. NULL is allowed. */

@@ -3,11 +3,14 @@
 
 #include <limits.h>
 #include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "run/stall.h"
 
 /* What launchers leave in the environment of the processes that they start. */
 static const char *const launched_by[] = { "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE",
@@ -18,6 +21,34 @@ bool hypar_ranks_launched(void)
     for (size_t i = 0; i < sizeof launched_by / sizeof *launched_by; i++)
         if (getenv(launched_by[i]))
             return true;
+    return false;
+}
+
+/* Launchers that say how many processes they have started, and what they need so that MPI knows
+ * of the others. The first variable that is set counts: mpirun may run inside of Slurm. */
+static const struct launcher {
+    const char *variable, *name, *expected;
+} launchers[] = {
+    { "OMPI_COMM_WORLD_SIZE", "mpirun", "the mpirun of the Open MPI that hypar loads" },
+    { "SLURM_STEP_NUM_TASKS", "srun", "srun --mpi=pmix" },
+    { "SLURM_NTASKS", "srun", "srun --mpi=pmix" },
+    { "PMI_SIZE", "a launcher by PMI", "mpirun of Open MPI, or srun --mpi=pmix" },
+    { "MPI_LOCALNRANKS", "mpirun of another MPI", "mpirun of Open MPI" },
+};
+
+bool hypar_ranks_apart(char *text, size_t size)
+{
+    for (size_t i = 0; i < sizeof launchers / sizeof *launchers; i++) {
+        const struct launcher *l = &launchers[i];
+        long n = getenv(l->variable) ? strtol(getenv(l->variable), NULL, 10) : 0;
+        if (n < 1)
+            continue;
+        if (n > 1)
+            snprintf(text, size,
+                     "%s started %ld processes, which MPI does not join: expected %s", l->name,
+                     n, l->expected);
+        return n > 1;
+    }
     return false;
 }
 
@@ -40,8 +71,10 @@ struct hypar_ranks {
     int rank, n;
     void *request; /* of MPI */
     int *unused;   /* the next request that is not used, by request; -1 */
-    int n_requests, capacity, unused_capacity, first_unused;
-    int most_tags;
+    int *peer;     /* the other rank of a request, -1: the request is not used */
+    int n_requests, capacity, unused_capacity, peer_capacity, first_unused;
+    int most_tags; /* above: those of enum own_tag */
+    struct stall stall;
     bool joined; /* MPI is at work */
     bool agreed; /* that something went wrong: they end one by one */
 };
@@ -86,17 +119,20 @@ static struct {
     int (*comm_rank)(MPI_Comm comm, int *rank);
     int (*comm_size)(MPI_Comm comm, int *size);
     int (*comm_get_attr)(MPI_Comm comm, int key, void *value, int *found);
-    int (*allreduce)(const void *from, void *to, int n, MPI_Datatype type, MPI_Op op,
-                     MPI_Comm comm);
+    int (*allgather)(const void *from, int n_from, MPI_Datatype type_from, void *to, int n_to,
+                     MPI_Datatype type_to, MPI_Comm comm);
     int (*bcast)(void *data, int n, MPI_Datatype type, int root, MPI_Comm comm);
     int (*isend)(const void *data, int n, MPI_Datatype type, int to, int tag, MPI_Comm comm,
                  MPI_Request *request);
     int (*irecv)(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
                  MPI_Request *request);
     int (*test)(MPI_Request *request, int *done, MPI_Status *status);
+    int (*request_free)(MPI_Request *request);
+    int (*iprobe)(int from, int tag, MPI_Comm comm, int *there, MPI_Status *status);
+    int (*recv)(void *data, int n, MPI_Datatype type, int from, int tag, MPI_Comm comm,
+                MPI_Status *status);
     MPI_Comm world;
     MPI_Datatype int32, byte;
-    MPI_Op min;
 } mpi;
 
 /* Handles of Open MPI are addresses of objects; those of MPICH and its kin are constants. */
@@ -107,16 +143,18 @@ static const struct library_symbol symbols[] = {
     { "MPI_Comm_rank", &mpi.comm_rank },
     { "MPI_Comm_size", &mpi.comm_size },
     { "MPI_Comm_get_attr", &mpi.comm_get_attr },
-    { "MPI_Allreduce", &mpi.allreduce },
+    { "MPI_Allgather", &mpi.allgather },
     { "MPI_Bcast", &mpi.bcast },
     { "MPI_Isend", &mpi.isend },
     { "MPI_Irecv", &mpi.irecv },
     { "MPI_Test", &mpi.test },
+    { "MPI_Request_free", &mpi.request_free },
+    { "MPI_Iprobe", &mpi.iprobe },
+    { "MPI_Recv", &mpi.recv },
 #ifdef OPEN_MPI
     { "ompi_mpi_comm_world", &mpi.world },
     { "ompi_mpi_int32_t", &mpi.int32 },
     { "ompi_mpi_byte", &mpi.byte },
-    { "ompi_mpi_op_min", &mpi.min },
 #endif
 };
 
@@ -129,10 +167,11 @@ static enum hypar_status load(struct hypar_error *err)
     mpi.world = MPI_COMM_WORLD;
     mpi.int32 = MPI_INT32_T;
     mpi.byte = MPI_BYTE;
-    mpi.min = MPI_MIN;
 #endif
     return hp_in(err, status, "MPI cannot be loaded");
 }
+
+enum own_tag { TAG_AGREE, TAG_STALL, N_OWN_TAGS = TAG_STALL + STALL_WORD_COUNT };
 
 /* MPI's errors end the program: the launcher then ends the other ranks. */
 static enum hypar_status join(struct hypar_ranks *ranks, struct hypar_error *err)
@@ -145,7 +184,7 @@ static enum hypar_status join(struct hypar_ranks *ranks, struct hypar_error *err
     mpi.comm_rank(mpi.world, &ranks->rank);
     mpi.comm_size(mpi.world, &ranks->n);
     mpi.comm_get_attr(mpi.world, MPI_TAG_UB, &most, &found);
-    ranks->most_tags = found ? *most : 32767;
+    ranks->most_tags = (found ? *most : 32767) - N_OWN_TAGS;
     return HYPAR_OK;
 }
 
@@ -173,20 +212,34 @@ void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status)
     free_ranks(ranks);
 }
 
+/* By way of rank 0 and by messages: where a collective waits for a rank, nobody sees for which.
+ */
 enum hypar_status hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status,
                                     struct hypar_error *err)
 {
-    int32_t first = status == HYPAR_OK ? ranks->n : ranks->rank, said = (int32_t)status;
+    struct said {
+        int32_t first, status; /* the first rank with a fault, `n` if there is none */
+    } said = { status == HYPAR_OK ? ranks->n : ranks->rank, (int32_t)status }, other;
     if (ranks->n == 1)
         return status;
-    mpi.allreduce(MPI_IN_PLACE, &first, 1, mpi.int32, mpi.min, mpi.world);
-    if (first == ranks->n)
+    struct transport t = hp_ranks_transport(ranks);
+    int tag = ranks->most_tags + TAG_AGREE;
+    for (int r = 1; ranks->rank == 0 && r < ranks->n; r++) {
+        hp_receive_now(&t, &other, sizeof other, r, tag);
+        said = other.first < said.first ? other : said;
+    }
+    for (int r = 1; ranks->rank == 0 && r < ranks->n; r++)
+        hp_send_now(&t, &said, sizeof said, r, tag);
+    if (ranks->rank != 0) {
+        hp_send_now(&t, &said, sizeof said, 0, tag);
+        hp_receive_now(&t, &said, sizeof said, 0, tag);
+    }
+    if (said.first == ranks->n)
         return HYPAR_OK;
-    mpi.bcast(&said, 1, mpi.int32, first, mpi.world);
-    if (err && ranks->rank != first)
+    if (err && ranks->rank != said.first)
         err->text[0] = '\0';
     ranks->agreed = true;
-    return (enum hypar_status)said;
+    return (enum hypar_status)said.status;
 }
 
 const char *hypar_ranks_share(struct hypar_ranks *ranks, const char *text)
@@ -211,6 +264,7 @@ static int new_request(struct hypar_ranks *r)
     }
     r->request = GROW(&r->arena, MPI_Request, r->request, r->n_requests, &r->capacity);
     r->unused = GROW(&r->arena, int, r->unused, r->n_requests, &r->unused_capacity);
+    r->peer = GROW(&r->arena, int, r->peer, r->n_requests, &r->peer_capacity);
     return r->n_requests++;
 }
 
@@ -225,6 +279,7 @@ static int mpi_send(void *who, const void *data, size_t bytes, int to, int tag)
     struct hypar_ranks *r = who;
     int i = new_request(r);
     mpi.isend(data, units(bytes), mpi.int32, to, tag, mpi.world, (MPI_Request *)r->request + i);
+    r->peer[i] = to;
     return i;
 }
 
@@ -234,6 +289,7 @@ static int mpi_receive(void *who, void *data, size_t bytes, int from, int tag)
     int i = new_request(r);
     mpi.irecv(data, units(bytes), mpi.int32, from, tag, mpi.world,
               (MPI_Request *)r->request + i);
+    r->peer[i] = from;
     return i;
 }
 
@@ -245,14 +301,77 @@ static bool mpi_done(void *who, int request)
     if (done) {
         r->unused[request] = r->first_unused;
         r->first_unused = request;
+        r->peer[request] = -1;
+        r->stall.since_s = 0;
     }
     return done;
 }
 
 static void mpi_yield(void *who)
 {
-    (void)who;
+    struct hypar_ranks *r = who;
+    if (r->stall.tell)
+        hp_stall_look(&r->stall);
     sched_yield();
+}
+
+/* Nobody waits until the word has gone: it lives as long as the ranks. */
+static void say(void *who, enum stall_word word, int to, int32_t number)
+{
+    struct hypar_ranks *r = who;
+    int tag = r->most_tags + TAG_STALL + (int)word;
+    int32_t *said = NEW(&r->arena, int32_t, 1);
+    MPI_Request request;
+    *said = number;
+    mpi.isend(said, 1, mpi.int32, to, tag, mpi.world, &request);
+    mpi.request_free(&request);
+}
+
+static bool hear(void *who, enum stall_word word, int *from, int32_t *number)
+{
+    struct hypar_ranks *r = who;
+    int tag = r->most_tags + TAG_STALL + (int)word, there;
+    MPI_Status about;
+    mpi.iprobe(MPI_ANY_SOURCE, tag, mpi.world, &there, &about);
+    if (!there)
+        return false;
+    *from = about.MPI_SOURCE;
+    mpi.recv(number, 1, mpi.int32, *from, tag, mpi.world, MPI_STATUS_IGNORE);
+    return true;
+}
+
+static void find_awaited(void *who, bool *awaited)
+{
+    const struct hypar_ranks *r = who;
+    for (int i = 0; i < r->n_requests; i++)
+        if (r->peer[i] >= 0)
+            awaited[r->peer[i]] = true;
+}
+
+void hypar_ranks_watch(struct hypar_ranks *ranks, double after_s,
+                       void (*tell)(void *who, int rank, const char *host, double waited_s),
+                       void *who)
+{
+    if (ranks->n == 1)
+        return;
+    char own[STALL_HOST_BYTES] = "";
+    gethostname(own, sizeof own - 1);
+    char *hosts = NEW(&ranks->arena, char, ranks->n *STALL_HOST_BYTES);
+    mpi.allgather(own, STALL_HOST_BYTES, mpi.byte, hosts, STALL_HOST_BYTES, mpi.byte,
+                  mpi.world);
+    ranks->stall = (struct stall){ .after_s = after_s,
+                                   .tell = tell,
+                                   .who = who,
+                                   .rank = ranks->rank,
+                                   .n = ranks->n,
+                                   .hosts = hosts,
+                                   .awaited = NEW(&ranks->arena, bool, ranks->n),
+                                   .answered = NEW(&ranks->arena, bool, ranks->n),
+                                   .told = NEW(&ranks->arena, bool, ranks->n),
+                                   .ranks = ranks,
+                                   .say = say,
+                                   .hear = hear,
+                                   .find_awaited = find_awaited };
 }
 
 struct transport hp_ranks_transport(struct hypar_ranks *ranks)
@@ -265,6 +384,16 @@ struct transport hp_ranks_transport(struct hypar_ranks *ranks)
                                .yield = mpi_yield };
 }
 #else
+void hypar_ranks_watch(struct hypar_ranks *ranks, double after_s,
+                       void (*tell)(void *who, int rank, const char *host, double waited_s),
+                       void *who)
+{
+    (void)ranks;
+    (void)after_s;
+    (void)tell;
+    (void)who;
+}
+
 enum hypar_status hypar_ranks_join(struct hypar_ranks **out, struct hypar_error *err)
 {
     *out = NULL;

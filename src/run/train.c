@@ -207,11 +207,14 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     t->n_devices = hypar_machine_device_count(hypar_plan_machine(t->plan));
     t->rank = hypar_ranks_rank(ranks);
     t->n_ranks = hypar_ranks_count(ranks);
-    if (hypar_ranks_launched() && t->n_ranks != t->n_devices)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "there %s %d %s, and the plan has %d devices: one for each",
+    if (hypar_ranks_launched() && t->n_ranks != t->n_devices) {
+        char why[160] = "one for each";
+        if (t->n_ranks == 1)
+            hypar_ranks_apart(why, sizeof why);
+        return hp_fail(err, HYPAR_INFEASIBLE, "there %s %d %s, and the plan has %d devices: %s",
                        t->n_ranks == 1 ? "is" : "are", t->n_ranks,
-                       t->n_ranks == 1 ? "rank" : "ranks", t->n_devices);
+                       t->n_ranks == 1 ? "rank" : "ranks", t->n_devices, why);
+    }
     t->first_device = t->n_ranks > 1 ? t->rank : 0;
     t->n_here = t->n_ranks > 1 ? 1 : t->n_devices;
     if (t->n_ranks > 1) {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-/* DESIGN: 0 done, 1 no, 2 usage, 3 bad input, 4 the machine. */
+/* 0 done, 1 no, 2 usage, 3 bad input, 4 the machine, 5 stopped. */
 static void every_status_has_a_text_and_an_exit_code(void **state)
 {
     (void)state;
@@ -17,7 +17,7 @@ static void every_status_has_a_text_and_an_exit_code(void **state)
     } rows[] = {
         { HYPAR_OK, 0 },         { HYPAR_INFEASIBLE, 1 }, { HYPAR_USAGE, 2 },
         { HYPAR_SYNTAX, 3 },     { HYPAR_INVALID, 3 },    { HYPAR_UNSUPPORTED, 3 },
-        { HYPAR_UNREADABLE, 3 }, { HYPAR_RUNTIME, 4 },
+        { HYPAR_UNREADABLE, 3 }, { HYPAR_RUNTIME, 4 },    { HYPAR_STOPPED, 5 },
     };
 #define X(name, exit_code, text) +1
     enum { N_STATUSES = 0 HYPAR_STATUS_MAP(X) };

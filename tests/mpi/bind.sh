@@ -26,17 +26,25 @@ look() { # COMMAND...
     done
     bound=$(for rank in $(pgrep -P "$(pgrep -P $pid)"); do allowed "$rank"; done | sort)
     kill -TERM $pid
-    wait $pid || wrong "$*: $(cat "$dir/err")"
+    wait $pid
+    [ $? = 5 ] || wrong "$*: $(cat "$dir/err")"
+}
+took_turns() {
+    grep -q 'they took turns' "$dir/err"
 }
 look hypar train lenet5 --ranks 2
 [ "$(echo "$bound" | sort -u)" = "$here" ] || wrong "mpirun's variable says none: $bound"
 unset OMPI_MCA_hwloc_base_binding_policy
 look hypar train lenet5 --ranks 2
 [ "$(echo "$bound" | sort -u | wc -l)" = 2 ] || wrong "two ranks: $bound"
+took_turns && wrong "two ranks on two cores: $(cat "$dir/err")"
 look hypar train lenet5 --ranks 2 --bind none
 [ "$(echo "$bound" | sort -u)" = "$here" ] || wrong "--bind none: $bound"
 look taskset -c "$first" hypar train lenet5 --ranks 2
 [ "$(echo "$bound" | sort -u)" = "$first" ] || wrong "two ranks on one core: $bound"
+took_turns || wrong "two ranks on one core: $(cat "$dir/err")"
+look env OMPI_MCA_hwloc_base_binding_policy=core hypar train lenet5 --ranks 2
+took_turns && wrong "two ranks that mpirun binds: $(cat "$dir/err")"
 look hypar train lenet5 --ranks 2 --threads $((cores / 2 + 1))
 [ "$(echo "$bound" | sort -u)" = "$here" ] || wrong "more threads than cores: $bound"
 [ "$cores" -lt 4 ] || {

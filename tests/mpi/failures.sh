@@ -45,11 +45,30 @@ fails 1 'there are 3 ranks, and the plan has 2 devices: one for each' \
 
 fails 2 'train: --ranks 2, but 3 were started' $mpi -n 3 hypar train plan.json --ranks 2
 
+# Processes that a launcher has started and MPI does not join: what they need instead.
+alone='there is 1 rank, and the plan has 2 devices'
+fails 1 "$alone: srun started 2 processes, which MPI does not join: expected srun --mpi=pmix" \
+    env SLURM_NTASKS=2 PMI_RANK=0 PMI_SIZE=2 hypar train plan.json
+fails 1 "$alone: srun started 4 processes, which MPI does not join: expected srun --mpi=pmix" \
+    env SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=4 SLURM_NTASKS=8 hypar train plan.json
+fails 1 "$alone: mpirun started 2 processes, which MPI does not join: expected the mpirun of the Open MPI that hypar loads" \
+    env OMPI_COMM_WORLD_SIZE=2 hypar train plan.json
+fails 1 "$alone: one for each" env SLURM_NTASKS=2 $mpi -n 1 hypar train plan.json
+
 # Standard input.
 fails 2 'train: standard input reaches one rank alone, expected a file' $mpi -n 2 hypar train -
 fails 2 'train: a plan cannot name a model read from standard input, expected a file, or --in-process' \
     sh -c 'hypar train - --ranks 2 <"$0"' "$root/examples/models/mlp.json"
 run - --steps 1 <plan.json || wrong "a plan from standard input"
+
+# Words that mpirun would take for its own, and a variable that says nothing.
+for word in : --mca -x; do
+    run plan.json --steps 1 --checkpoint $word && [ -s "./$word" ] || wrong "a checkpoint called $word"
+done
+echo 'localhost slots=2' >:
+run plan.json --steps 1 --hostfile : || wrong "a file of hosts called :"
+(export HYPAR_TRAIN_PLAN=nowhere && run plan.json --steps 1) || wrong "HYPAR_TRAIN_PLAN, and two ranks"
+(export HYPAR_TRAIN_PLAN=nowhere && run lenet5 --batch 8 --steps 1) || wrong "HYPAR_TRAIN_PLAN, and one rank"
 
 # A label that one rank alone reads, and in a test.
 digits=$root/examples/data/digits
@@ -129,6 +148,14 @@ mkdir bin && ln -s "$(command -v hypar)" bin/hypar
 fails 4 'mpirun cannot be started (Debian: openmpi-bin); --in-process does without it' \
     env PATH="$(pwd)/bin" hypar train plan.json
 env PATH="$(pwd)/bin" "$(command -v timeout)" 300 hypar train plan.json --in-process -q >/dev/null || wrong "in-process without mpirun"
+
+# Without ssh: mpirun says why, and its exit status is no signal.
+ln -s "$(command -v mpirun)" bin/mpirun
+echo nowhere >host
+env PATH="$(pwd)/bin" "$(command -v timeout)" 20 hypar train plan.json --hostfile host </dev/null >"$dir/out" 2>"$dir/err"
+rc=$?
+[ $rc = 4 ] && grep -q 'plm_rsh_agent: ssh : rsh' "$dir/err" && tail -n 1 "$dir/err" | grep -q '^hypar: mpirun failed: exit status [0-9]*$' ||
+    wrong "without ssh: exit code $rc, said '$(cat "$dir/err")'"
 
 # Hosts that cannot be entered, and one with fewer slots than ranks.
 printf 'nowhere slots=1\nelsewhere slots=1\n' >hosts
@@ -218,7 +245,7 @@ ends() { # EXIT-CODE WHAT LINE
     nothing_left "$2"
 }
 stops() { # WHAT
-    ends 0 "$1" 'note: interrupted: stopped after step [0-9]* of 1000000; to go on: --resume c$'
+    ends 5 "$1" 'note: interrupted: stopped after step [0-9]* of 1000000; to go on: --resume c$'
     tail -n 1 "$dir/out" | grep -q '"stopped": true' || wrong "$1: the summary does not say so"
     done=$(tail -n 1 "$dir/out" | sed 's/.*"steps": \([0-9]*\),.*/\1/')
     run plan.json --resume c --steps $((done + 1)) || wrong "$1: checkpoint"
@@ -226,6 +253,11 @@ stops() { # WHAT
 begin hypar train plan.json
 kill -TERM $pid
 stops "SIGTERM to the launcher"
+[ "$(wc -l <"$dir/err")" = 1 ] || wrong "SIGTERM to the launcher: mpirun said more: '$(cat "$dir/err")'"
+begin hypar train plan.json -q
+kill -USR1 $pid
+await "SIGUSR1 to the launcher, quiet"
+[ $rc = 5 ] && [ ! -s "$dir/err" ] || wrong "SIGUSR1 to the launcher, quiet: exit code $rc, said '$(cat "$dir/err")'"
 begin env --default-signal=INT hypar train plan.json
 kill -INT $pid
 stops "SIGINT to the launcher"
@@ -265,6 +297,29 @@ await "SIGKILL of the launcher"
 gone "SIGKILL of the launcher" "$mpirun" $ranks
 nothing_left "SIGKILL of the launcher"
 
+# A rank that is stopped: the others tell which one they wait for, again and again; not those that
+# wait for a rank which waits.
+hypar plan lenet5 --on local:3 --batch 9 --planner dp -q -o three.json || exit 1
+waits() { # NUMBER MPIRUN WHAT
+    line="^hypar: waiting for rank $1 on $(uname -n): no message for"
+    stopped=$(rank "$2" "$1")
+    kill -STOP "$stopped"
+    for try in $(seq 200); do
+        grep -q "$line 4 s$" "$dir/err" && break
+        sleep 0.1
+    done
+    kill -CONT "$stopped"
+    kill -USR1 $pid
+    await "$3"
+    [ $rc = 5 ] || wrong "$3: exit code $rc: $(cat "$dir/err")"
+    grep -q "$line 2 s$" "$dir/err" && grep "^hypar: waiting" "$dir/err" | tail -n 1 | grep -q "$line 4 s$" ||
+        wrong "$3: said '$(cat "$dir/err")'"
+}
+begin hypar train three.json -q --wait-note 2s
+waits 1 "$(pgrep -P $pid)" "rank 1 is stopped"
+begin $mpi -n 3 hypar train three.json -q --wait-note 2s
+waits 0 $pid "rank 0 is stopped, under mpirun"
+
 # A second signal ends it at once; one that comes before the first step is not lost.
 begin hypar train lenet5 --batch 8 --ranks 2 --planner dp
 mpirun=$(pgrep -P $pid)
@@ -281,7 +336,7 @@ for tenth in 0 1 2 3 4 5 6; do
     sleep 0.$tenth
     kill -TERM $pid
     await "a signal after 0.$tenth s"
-    [ $rc = 0 ] || [ $rc = 143 ] || wrong "a signal after 0.$tenth s: exit $rc: $(cat "$dir/err")"
+    [ $rc = 5 ] || [ $rc = 143 ] || wrong "a signal after 0.$tenth s: exit $rc: $(cat "$dir/err")"
     nothing_left "a signal after 0.$tenth s"
 done
 cd "$root" || exit 1

@@ -1,0 +1,47 @@
+/* run/stall.h - a rank that waits for long tells for which rank. Internal.
+ *
+ * Where rank 1 is stopped, rank 2 waits for rank 1, and rank 3 for rank 2. A rank that waits
+ * asks the ranks from which, or to which, its messages are under way. A rank that waits, too,
+ * answers: it is not the cause. A rank that does not answer is the one that is told of.
+ *
+ *     rank 3 ── ask ──> rank 2 ── ask ──> rank 1 (stopped, or computing, or not reached)
+ *            <─ answer ─        (none comes: rank 2 tells of rank 1)
+ *
+ * Of several ranks that wait for rank 1 the first tells of it, and says so to the others. */
+#ifndef RUN_STALL_H
+#define RUN_STALL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { STALL_HOST_BYTES = 64 };
+
+enum stall_word { STALL_ASK, STALL_ANSWER, STALL_TOLD, STALL_WORD_COUNT };
+
+struct stall {
+    double after_s; /* what is long; told of again after twice, four times, ... as long */
+    void (*tell)(void *who, int rank, const char *host, double waited_s); /* NULL: nothing is */
+    void *who;
+    int rank, n;       /* of this process, and of all */
+    const char *hosts; /* [n][STALL_HOST_BYTES] */
+
+    /* The messages of the ranks. `hear` takes a word that has come, if there is one;
+     * `number` is that of a question, with STALL_TOLD the rank that was told of.
+     * `find_awaited` marks the other ranks of all messages that are under way. */
+    void *ranks;
+    void (*say)(void *ranks, enum stall_word word, int to, int32_t number);
+    bool (*hear)(void *ranks, enum stall_word word, int *from, int32_t *number);
+    void (*find_awaited)(void *ranks, bool *awaited);
+
+    unsigned looks;
+    double since_s, seen_s; /* since when no message was done, 0: one was; the last look */
+    double next_s;          /* how long it will have waited when it tells */
+    bool asked;             /* for that */
+    int32_t number;         /* of the last question: an answer to another one counts nothing */
+    bool *awaited, *answered, *told; /* [n]: since the last question */
+};
+
+/* To be called whenever there is nothing to do but to wait. */
+void hp_stall_look(struct stall *s);
+
+#endif /* RUN_STALL_H */
