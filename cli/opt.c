@@ -650,7 +650,7 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
 
 bool opt_wants_summary(const struct args *args)
 {
-    return !args->output || (!args->quiet && strcmp(args->output, "-") != 0);
+    return !args->output || ((args->json || !args->quiet) && !opt_is_standard(args->output));
 }
 
 enum hypar_status

@@ -482,7 +482,8 @@ enum hypar_status opt_check_trace(const struct args *args, struct hypar_error *e
 enum hypar_status opt_write_trace(const struct args *args, const struct trace *trace,
                                   struct hypar_error *err);
 
-/* Is a summary to be printed beside the file that -o names? */
+/* Is a summary to be printed beside the file that -o names? -q leaves out one for people; what
+ * --json asks for is a result. */
 bool opt_wants_summary(const struct args *args);
 
 #endif /* CLI_OPT_H */

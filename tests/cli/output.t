@@ -177,3 +177,20 @@ $ hypar compare lenet5 --on full:2 --planner dp --csv - --json -o $TMP/json | cu
 > planner
 > dp
 > 1
+
+What --json asks for is a result: -q leaves out text, not that.
+$ cd $TMP && rm -rf * && hypar plan lenet5 --on full:2 --planner dp -q -o p.json && for c in 'plan lenet5 --on full:2 --planner dp -o x' 'import lenet5 -o x' 'machines full:2 -o x' 'lower p.json -o x' 'export p.json -o x' 'simulate p.json --measured 1ms -o x' 'simulate p.json --trace x' 'simulate p.json --csv x' 'train p.json --in-process --steps 1 -o x'; do hypar $c -q >text; hypar $c -q --json >json; echo "$(head -c 1 text)$(head -c 1 json) $c"; done
+> { plan lenet5 --on full:2 --planner dp -o x
+> { import lenet5 -o x
+> { machines full:2 -o x
+> { lower p.json -o x
+> { export p.json -o x
+> { simulate p.json --measured 1ms -o x
+> { simulate p.json --trace x
+> { simulate p.json --csv x
+> { train p.json --in-process --steps 1 -o x
+
+A text that a spreadsheet would run gets an apostrophe; a number stays one.
+$ cd $TMP && rm -rf * && hypar import mlp:4-4 -q -o g.json && sed -i 's/"fc1"/"=cmd()"/' g.json && hypar plan g.json --on full:2 --planner dp --csv - | sed 1d
+> "'=cmd()",linear,,n=2,2,0-1,0,none
+> "loss",cross_entropy,,n=2,2,0-1,0,none
