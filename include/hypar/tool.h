@@ -126,7 +126,8 @@ HYPAR_API bool hypar_divide_by_levels(const char *planners);
 /* The processor of this computer, as the system names it. */
 HYPAR_API const char *hypar_local_processor(void);
 
-/* All cores of this computer, at least 1. */
+/* All cores of this computer, at least 1. What this computer has is asked once in a process, by
+ * a child of it, which a crash of hwloc ends where memory is short. */
 HYPAR_API int hypar_local_all_cores(void);
 
 /* Cores of this computer that the process may run on (taskset, a cpuset), at least 1. */

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <hypar/tool.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 
@@ -138,6 +140,7 @@ static enum hypar_status load(struct hypar_error *err)
 static enum hypar_status join(struct hypar_ranks *ranks, struct hypar_error *err)
 {
     int *most, found;
+    hypar_local_all_cores(); /* its first call forks, which MPI's processes better do not */
     TRY(load(err));
     if (mpi.init(NULL, NULL) != MPI_SUCCESS)
         return hp_fail(err, HYPAR_RUNTIME, "MPI cannot be started");
