@@ -88,13 +88,11 @@ static enum hypar_status open_profile(struct profiling *p, struct hypar_error *e
         snprintf(p->path, sizeof p->path, "%s", p->args->output);
     else if (!opt_profile_path(n, here.threads, p->path, sizeof p->path))
         return opt_usage(err, "profile: HOME is not set, expected -o FILE");
-    struct hypar_output out; /* whether it can be written is told before all is measured */
     enum hypar_status status = p->args->output ? HYPAR_OK : make_folders(p->path, err);
     if (status == HYPAR_OK)
-        status = hypar_output_open(&out, p->path, err);
+        status = hypar_output_try(p->path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_output_close(&out, false, NULL);
     if (access(p->path, R_OK) == 0)
         status = hypar_profile_read(&p->profile, p->path, err);
     if (status != HYPAR_OK)

@@ -425,6 +425,17 @@ static enum hypar_status check_files(const struct args *args, const char *read,
     return opt_check_files(file, n, err);
 }
 
+enum hypar_status opt_try_outputs(const struct args *args, struct hypar_error *err)
+{
+    enum hypar_status status = HYPAR_OK;
+    for (size_t i = 0; status == HYPAR_OK && i < sizeof values / sizeof values[0]; i++) {
+        const char *const *path = (const void *)((const char *)args + values[i].offset);
+        if (values[i].kind == WRITE && *path)
+            status = hypar_output_try(*path, err);
+    }
+    return status;
+}
+
 /* A table or a picture on standard output stands there alone: where is the report to go? */
 static enum hypar_status check_json(const struct command *command, const struct args *args,
                                     struct hypar_error *err)

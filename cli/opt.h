@@ -335,6 +335,10 @@ struct named_file {
 enum hypar_status opt_check_files(const struct named_file *file, int n,
                                   struct hypar_error *err);
 
+/* Can every file that the command line names be written? HYPAR_RUNTIME if one cannot: to be
+ * asked before any work is done, where the files will be written. */
+enum hypar_status opt_try_outputs(const struct args *args, struct hypar_error *err);
+
 /* Before `path` is read, which a file of the command line names: a plan its model and its
  * machine, an ONNX file its weights. HYPAR_USAGE if it is to be written; `args` are a
  * const struct args. To be given to what reads as `reads` and `who`. */
