@@ -342,10 +342,11 @@ static void tell(const struct profiling *p)
         return;
     printf("%s: %d calls known", p->path, hypar_profile_pass_count(p->profile));
     if (hypar_profile_spread(p->profile) > 0)
-        printf(", their times spread by %.0f %% (median)",
-               100 * hypar_profile_spread(p->profile));
+        printf(", their times spread by %.0f %%", 100 * hypar_profile_spread(p->profile));
     printf("%s%s\n", hypar_profile_has_links(p->profile, device_name) ? ", and messages" : "",
            *p->stop ? "; interrupted: run it again to go on" : "");
+    fflush(stdout);
+    opt_note_spread(p->args, p->path, p->profile);
 }
 
 static enum hypar_status profile(struct profiling *p, struct hypar_error *err)

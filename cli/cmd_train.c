@@ -352,8 +352,8 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
     struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
     if (m.measured + m.interpolated == 0)
         opt_note(args,
-                 "the prediction is not calibrated: 'hypar profile MODEL --on local:%d' "
-                 "measures what this machine takes",
+                 "the prediction is not calibrated and may be off by 10 x or more: 'hypar "
+                 "profile MODEL --on local:%d' measures what this machine takes",
                  hypar_machine_device_count(machine));
 }
 

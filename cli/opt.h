@@ -410,6 +410,10 @@ enum { OPT_HOW_BYTES = 320 };
 bool opt_profile_is_of(const struct args *args, const struct hypar_profile *profile, int ranks,
                        char how[OPT_HOW_BYTES]);
 
+/* ... if a profile at `path` was measured while the machine was busy with something else. */
+void opt_note_spread(const struct args *args, const char *path,
+                     const struct hypar_profile *profile);
+
 /* If the machine is this one (local:N) and --profile names none, its profile, to be freed: how
  * steps are simulated. Tells where it was measured otherwise than here. */
 void opt_local_profile(const struct args *args, const struct hypar_machine *machine,

@@ -173,7 +173,7 @@ static void link_or_open(struct naming *n)
     if (n->fd >= 0)
         n->why = linkat(AT_FDCWD, self, AT_FDCWD, n->name, AT_SYMLINK_FOLLOW) ? errno : 0;
     else
-        n->why = (n->file = fopen(n->name, "wxe")) ? 0 : errno;
+        n->why = (n->file = fopen(n->name, "wx")) ? 0 : errno;
 }
 
 static void make_noted(struct naming *n)

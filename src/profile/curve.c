@@ -99,22 +99,15 @@ const struct hypar_profile_machine *hypar_profile_machine(const struct hypar_pro
     return profile->machine.ranks ? &profile->machine : NULL;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 double hypar_profile_spread(const struct hypar_profile *profile)
 {
-    struct arena scratch = { 0 };
-    double *spread = NEW(&scratch, double, profile->n_passes + 1);
-    int n = 0;
-    for (int i = 0; i < profile->n_passes; i++)
-        if (profile->pass[i]->spread > 0)
-            spread[n++] = profile->pass[i]->spread;
-    qsort(spread, (size_t)n, sizeof *spread, by_size);
-    double median = n ? spread[n / 2] : 0;
-    hp_arena_free(&scratch);
-    return median;
+    double seconds = 0, spread_s = 0;
+    for (int i = 0; i < profile->n_passes; i++) {
+        const struct measured *pass = profile->pass[i];
+        if (!(pass->spread > 0))
+            continue;
+        seconds += pass->seconds;
+        spread_s += pass->spread * pass->seconds;
+    }
+    return seconds > 0 ? spread_s / seconds : 0;
 }
