@@ -387,6 +387,29 @@ compare_rows(struct comparing *c,
     return status;
 }
 
+/* Every row was asked for by name, or all planners are there, of which some do not apply. */
+static enum hypar_status check_named(const struct comparing *c, struct hypar_error *err)
+{
+    int failed = 0, first = -1;
+    bool named = c->args->planner || c->n_plans;
+    for (int i = 0; i < c->n && named; i++) {
+        if (!c->row[i].why || c->row[i].interrupted)
+            continue;
+        first = first < 0 ? i : first;
+        failed++;
+    }
+    if (!failed)
+        return HYPAR_OK;
+    const struct hypar_compared *row = &c->row[first];
+    snprintf(err->text, sizeof err->text, "%.160s %s: %.240s",
+             row->plan ? row->plan : row->planner,
+             row->plan ? "cannot be simulated" : "has no plan", row->why);
+    size_t n = strlen(err->text);
+    if (failed > 1)
+        snprintf(err->text + n, sizeof err->text - n, "; %d more failed", failed - 1);
+    return HYPAR_INFEASIBLE;
+}
+
 static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
 {
     enum hypar_status failed;
@@ -395,7 +418,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
         return status;
     for (int i = 0; i < c->n; i++)
         if (c->row[i].fits)
-            return HYPAR_OK;
+            return check_named(c, err);
     if (failed == HYPAR_OK)
         snprintf(err->text, sizeof err->text,
                  c->n_plans == c->n ? "none of these plans for %s fits"

@@ -88,13 +88,11 @@ static enum hypar_status open_profile(struct profiling *p, struct hypar_error *e
         snprintf(p->path, sizeof p->path, "%s", p->args->output);
     else if (!opt_profile_path(n, here.threads, p->path, sizeof p->path))
         return opt_usage(err, "profile: HOME is not set, expected -o FILE");
-    struct hypar_output out; /* whether it can be written is told before all is measured */
     enum hypar_status status = p->args->output ? HYPAR_OK : make_folders(p->path, err);
     if (status == HYPAR_OK)
-        status = hypar_output_open(&out, p->path, err);
+        status = hypar_output_try(p->path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_output_close(&out, false, NULL);
     if (access(p->path, R_OK) == 0)
         status = hypar_profile_read(&p->profile, p->path, err);
     if (status != HYPAR_OK)
@@ -346,10 +344,11 @@ static void tell(const struct profiling *p)
         return;
     printf("%s: %d calls known", p->path, hypar_profile_pass_count(p->profile));
     if (hypar_profile_spread(p->profile) > 0)
-        printf(", their times spread by %.0f %% (median)",
-               100 * hypar_profile_spread(p->profile));
+        printf(", their times spread by %.0f %%", 100 * hypar_profile_spread(p->profile));
     printf("%s%s\n", hypar_profile_has_links(p->profile, device_name) ? ", and messages" : "",
            *p->stop ? "; interrupted: run it again to go on" : "");
+    fflush(stdout);
+    opt_note_spread(p->args, p->path, p->profile);
 }
 
 static enum hypar_status profile(struct profiling *p, struct hypar_error *err)

@@ -150,7 +150,8 @@ static enum hypar_status tell(const struct args *args, const struct hypar_sim *s
     bool alone = opt_is_standard(args->trace) || opt_is_standard(args->timeline) ||
                  opt_is_standard(args->svg) || opt_is_standard(args->csv);
     bool file = args->trace || args->timeline || args->svg || args->csv;
-    if (status != HYPAR_OK || ((alone || (args->quiet && file)) && !args->output))
+    bool silent = args->quiet && file && !args->json;
+    if (status != HYPAR_OK || ((alone || silent) && !args->output))
         return status;
     status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)

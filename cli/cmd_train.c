@@ -362,8 +362,8 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
     struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
     if (m.measured + m.interpolated == 0)
         opt_note(args,
-                 "the prediction is not calibrated: 'hypar profile MODEL --on local:%d' "
-                 "measures what this machine takes",
+                 "the prediction is not calibrated and may be off by 10 x or more: 'hypar "
+                 "profile MODEL --on local:%d' measures what this machine takes",
                  hypar_machine_device_count(machine));
 }
 
@@ -409,14 +409,6 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     return status;
 }
 
-static enum hypar_status try_file(const char *path, struct hypar_error *err)
-{
-    struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    return status == HYPAR_OK ? hypar_output_close(&out, false, err) : status;
-}
-
-/* -o and --trace are tried before the first step, by rank 0. */
 /* None of the files that samples are in, "x.npy,y.npy", is to be written. */
 static enum hypar_status check_data(const struct args *args, const char *data,
                                     struct hypar_error *err)
@@ -431,12 +423,6 @@ static enum hypar_status check_data(const struct args *args, const char *data,
         at += n + (at[n] == ',');
     }
     return HYPAR_OK;
-}
-
-static enum hypar_status try_outputs(const struct args *args, struct hypar_error *err)
-{
-    enum hypar_status status = try_file(opt_output(args), err);
-    return status == HYPAR_OK && args->trace ? try_file(args->trace, err) : status;
 }
 
 /* As one rank of several, or alone with all devices. */
@@ -473,7 +459,7 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .stop = stop,
                                        .partial_weights = args->partial_weights,
                                        .note = show_note };
-    enum hypar_status status = first ? try_outputs(args, err) : HYPAR_OK;
+    enum hypar_status status = first ? opt_try_outputs(args, err) : HYPAR_OK;
     if (args->test_every && !args->test_data)
         status = opt_usage(err, "train: --test-every goes with --test-data");
     if (args->every && !args->checkpoint)

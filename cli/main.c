@@ -107,7 +107,9 @@ static enum hypar_status run_command(const struct command *command, int argc, ch
         status = opt_load_planners(&args, err);
     if (status != HYPAR_OK || args.help)
         return status;
-    return command->run(&args, err);
+    if (!hypar_ranks_launched() && !args.hostfile) /* rank 0 writes, maybe on another host */
+        status = opt_try_outputs(&args, err);
+    return status == HYPAR_OK ? command->run(&args, err) : status;
 }
 
 static bool is_one_of(const char *word, const char *a, const char *b, const char *c)

@@ -428,6 +428,17 @@ static enum hypar_status check_files(const struct args *args, const char *read,
     return opt_check_files(file, n, err);
 }
 
+enum hypar_status opt_try_outputs(const struct args *args, struct hypar_error *err)
+{
+    enum hypar_status status = HYPAR_OK;
+    for (size_t i = 0; status == HYPAR_OK && i < sizeof values / sizeof values[0]; i++) {
+        const char *const *path = (const void *)((const char *)args + values[i].offset);
+        if (values[i].kind == WRITE && *path)
+            status = hypar_output_try(*path, err);
+    }
+    return status;
+}
+
 /* A table or a picture on standard output stands there alone: where is the report to go? */
 static enum hypar_status check_json(const struct command *command, const struct args *args,
                                     struct hypar_error *err)
@@ -656,7 +667,7 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
 
 bool opt_wants_summary(const struct args *args)
 {
-    return !args->output || (!args->quiet && strcmp(args->output, "-") != 0);
+    return !args->output || ((args->json || !args->quiet) && !opt_is_standard(args->output));
 }
 
 enum hypar_status

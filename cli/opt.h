@@ -337,6 +337,10 @@ struct named_file {
 enum hypar_status opt_check_files(const struct named_file *file, int n,
                                   struct hypar_error *err);
 
+/* Can every file that the command line names be written? HYPAR_RUNTIME if one cannot: to be
+ * asked before any work is done, where the files will be written. */
+enum hypar_status opt_try_outputs(const struct args *args, struct hypar_error *err);
+
 /* Before `path` is read, which a file of the command line names: a plan its model and its
  * machine, an ONNX file its weights. HYPAR_USAGE if it is to be written; `args` are a
  * const struct args. To be given to what reads as `reads` and `who`. */
@@ -407,6 +411,10 @@ bool opt_profile_path(int ranks, int threads, char *path, size_t size);
 enum { OPT_HOW_BYTES = 320 };
 bool opt_profile_is_of(const struct args *args, const struct hypar_profile *profile, int ranks,
                        char how[OPT_HOW_BYTES]);
+
+/* ... if a profile at `path` was measured while the machine was busy with something else. */
+void opt_note_spread(const struct args *args, const char *path,
+                     const struct hypar_profile *profile);
 
 /* If the machine is this one (local:N) and --profile names none, its profile, to be freed: how
  * steps are simulated. Tells where it was measured otherwise than here. */
@@ -485,7 +493,8 @@ enum hypar_status opt_check_trace(const struct args *args, struct hypar_error *e
 enum hypar_status opt_write_trace(const struct args *args, const struct trace *trace,
                                   struct hypar_error *err);
 
-/* Is a summary to be printed beside the file that -o names? */
+/* Is a summary to be printed beside the file that -o names? -q leaves out one for people; what
+ * --json asks for is a result. */
 bool opt_wants_summary(const struct args *args);
 
 #endif /* CLI_OPT_H */

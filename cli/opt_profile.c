@@ -40,12 +40,30 @@ bool opt_profile_is_of(const struct args *args, const struct hypar_profile *prof
     return false;
 }
 
+/* Of a quiet machine it is a tenth, or two. */
+static const double BUSY_SPREAD = 0.5;
+
+void opt_note_spread(const struct args *args, const char *path,
+                     const struct hypar_profile *profile)
+{
+    static bool told; /* a command may read it for a search and for a prediction */
+    double spread = hypar_profile_spread(profile);
+    if (spread > BUSY_SPREAD && !told)
+        opt_note(args,
+                 "%s: runs of the same call differ by %.0f %% of their time: the machine was "
+                 "busy, and predictions may be off by as much or more; measure again into "
+                 "another file when nothing else runs",
+                 path, 100 * spread);
+    told = told || spread > BUSY_SPREAD;
+}
+
 static void note_machine(const struct args *args, const char *path,
                          const struct hypar_profile *profile, int ranks)
 {
     char how[OPT_HOW_BYTES];
     if (!opt_profile_is_of(args, profile, ranks, how))
         opt_note(args, "%s: %s", path, how);
+    opt_note_spread(args, path, profile);
 }
 
 static bool is_local(const struct hypar_machine *machine)

@@ -68,7 +68,8 @@ hypar_profile_machine(const struct hypar_profile *profile);
 /* Does it know what messages between devices called `device` take? */
 HYPAR_API bool hypar_profile_has_links(const struct hypar_profile *profile, const char *device);
 
-/* The median over its passes of the spread between quartiles, as a share; 0: not known. */
+/* The spread between the quartiles of runs of the same call, as a share of their time: the mean
+ * of all passes whose spread is known, weighted by their time; 0: not known. */
 HYPAR_API double hypar_profile_spread(const struct hypar_profile *profile);
 
 #ifdef __cplusplus

@@ -37,7 +37,8 @@ HYPAR_API bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES
 
 /* A file that appears whole or not at all: written without a name, so that nothing stays of it
  * whatever ends the process, or on file systems that have no such files beside its place; then
- * given a name beside its place, and renamed.
+ * given a name beside its place, and renamed. What a process that was killed has left beside
+ * this place is removed.
  * "-" is standard output, and so is a file that it goes to already. */
 struct hypar_output {
     FILE *file; /* write here */
@@ -47,6 +48,10 @@ struct hypar_output {
 
 HYPAR_API enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
                                               struct hypar_error *err);
+
+/* Could it be opened, and the file put in its place? What is there stays as it is, and nothing
+ * is left. HYPAR_RUNTIME if it could not. */
+HYPAR_API enum hypar_status hypar_output_try(const char *path, struct hypar_error *err);
 
 /* Close and, if `keep` and every write succeeded, put the file in its place; else remove it.
  * It is on the disk before it has its name. HYPAR_RUNTIME if a write failed. */
@@ -126,7 +131,8 @@ HYPAR_API bool hypar_divide_by_levels(const char *planners);
 /* The processor of this computer, as the system names it. */
 HYPAR_API const char *hypar_local_processor(void);
 
-/* All cores of this computer, at least 1. */
+/* All cores of this computer, at least 1. What this computer has is asked once in a process, by
+ * a child of it, which a crash of hwloc ends where memory is short. */
 HYPAR_API int hypar_local_all_cores(void);
 
 /* Cores of this computer that the process may run on (taskset, a cpuset), at least 1. */

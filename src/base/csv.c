@@ -30,6 +30,12 @@ static const char *skip_blanks(const char *p)
     return p + strspn(p, " ");
 }
 
+bool hp_csv_is_formula(const char *text)
+{
+    text += strspn(text, "'");
+    return *text && strchr("=+-@\t\r", *text);
+}
+
 /* What stands between two quotes, which *p is behind; NULL: no second one. */
 static const char *quoted_field(struct arena *arena, const char **p)
 {
@@ -68,6 +74,8 @@ static enum hypar_status read_fields(struct reading *r, const char *p, const cha
         field[*n] = quoted ? quoted_field(r->arena, &p) : plain_field(r->arena, &p);
         if (!field[(*n)++])
             return fail_at(r, HYPAR_SYNTAX, "a quote has no end, expected '\"' in its line");
+        if (field[*n - 1][0] == '\'' && hp_csv_is_formula(field[*n - 1]))
+            field[*n - 1]++;
         p = skip_blanks(p);
         if (!*p)
             return HYPAR_OK;

@@ -2,7 +2,8 @@
  *
  * Fields are separated by commas; one in double quotes may hold commas, and quotes written
  * twice. Blanks around fields, empty lines and lines that begin with '#' count for nothing;
- * lines end with LF or CR LF. */
+ * lines end with LF or CR LF. The apostrophe in front of what would be a formula is taken away.
+ */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 
@@ -33,6 +34,10 @@ enum hypar_status hp_csv_read_file(struct csv *out, struct arena *arena, const c
 
 /* The column of this heading, whatever the case of its letters; -1: there is none. */
 int hp_csv_column(const struct csv *csv, const char *name);
+
+/* Would a spreadsheet take this text for a formula and run it? So it would without the
+ * apostrophes in front. */
+bool hp_csv_is_formula(const char *text);
 
 /* Raise HYPAR_INVALID with "file:line: " in front. */
 enum hypar_status hp_csv_fail(const struct csv *csv, int line, struct hypar_error *err,

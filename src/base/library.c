@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
 #include <link.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 static enum hypar_status cannot_load(struct hypar_error *err)
 {
     const char *why = dlerror();
+    if (why && strstr(why, strerror(ENOMEM)))
+        hypar_out_of_memory(0);
     return hp_fail(err, HYPAR_RUNTIME, "%s", why ? why : "cannot load a library");
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -10,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -94,20 +96,24 @@ bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES])
  * struct hypar_output, and nothing is locked. */
 static struct unfinished {
     atomic_bool taken, there; /* there: `name` is written and its file made */
+    int lock;                 /* what the file is locked by until it has left its name; -1 */
     char name[sizeof((struct hypar_output *)0)->temporary];
 } unfinished[32];
 enum { N_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
 
-static void note_unfinished(const char *name)
+static void note_unfinished(const char *name, int lock)
 {
     for (int i = 0; i < N_UNFINISHED; i++) {
         struct unfinished *u = &unfinished[i];
         if (atomic_exchange(&u->taken, true))
             continue;
         strcpy(u->name, name);
+        u->lock = lock;
         atomic_store(&u->there, true);
         return;
     }
+    if (lock >= 0)
+        close(lock);
 }
 
 static void forget_unfinished(const char *name)
@@ -116,8 +122,11 @@ static void forget_unfinished(const char *name)
         struct unfinished *u = &unfinished[i];
         if (!atomic_load(&u->there) || strcmp(u->name, name) != 0)
             continue;
+        int lock = u->lock;
         atomic_store(&u->there, false);
         atomic_store(&u->taken, false);
+        if (lock >= 0)
+            close(lock);
         return;
     }
 }
@@ -140,6 +149,23 @@ struct naming {
     int why;    /* errno; 0: done */
 };
 
+/* A lock on the file, which stays when its stream is closed; -1: the file system has none. It
+ * tells others that the file is not left over. EEXIST: another took the new file for one that
+ * is, before it was locked. */
+static int lock_file(int fd, int *why)
+{
+    struct stat about;
+    int lock = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    bool locked = lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0;
+    bool seized = lock >= 0 && !locked && errno == EWOULDBLOCK;
+    if (seized || (fstat(fd, &about) == 0 && about.st_nlink == 0))
+        *why = EEXIST;
+    if (locked || lock < 0)
+        return lock;
+    close(lock);
+    return -1;
+}
+
 static void link_or_open(struct naming *n)
 {
     char self[64];
@@ -152,12 +178,22 @@ static void link_or_open(struct naming *n)
 
 static void make_noted(struct naming *n)
 {
+    int lock = -1;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     link_or_open(n);
     if (!n->why)
-        note_unfinished(n->name);
+        lock = lock_file(n->fd >= 0 ? n->fd : fileno(n->file), &n->why);
+    if (!n->why) {
+        note_unfinished(n->name, lock);
+    } else {
+        if (lock >= 0)
+            close(lock);
+        if (n->file)
+            fclose(n->file);
+        n->file = NULL;
+    }
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = n->why;
     hypar_or_out_of_memory(n->why ? NULL : n);
@@ -170,6 +206,52 @@ static void folder_of(const char *path, char folder[HYPAR_PLACE_BYTES])
     strcpy(folder, ".");
     if (slash)
         snprintf(folder, HYPAR_PLACE_BYTES, "%.*s", (int)(slash + 1 - path), path);
+}
+
+/* Left over -------------------------------------------------------------------------------- */
+
+/* The process that a file of this name is of; 0: it is none of ours. */
+static long writer_of(const char *name)
+{
+    long process;
+    int number, n = 0;
+    char again[64];
+    if (sscanf(name, "hypar-%ld-%d.part%n", &process, &number, &n) != 2 || !n || name[n] ||
+        process < 1)
+        return 0;
+    snprintf(again, sizeof again, "hypar-%ld-%d.part", process, number);
+    return strcmp(again, name) == 0 ? process : 0;
+}
+
+/* A process that was killed leaves a file that has a name already. No live one's is touched:
+ * its process is here, or elsewhere and holds the lock. A name stays with its file while that
+ * is locked here. */
+static void remove_if_left(int folder, const char *name)
+{
+    struct stat open_one, named;
+    long process = writer_of(name);
+    if (!process || kill((pid_t)process, 0) == 0 || errno != ESRCH)
+        return;
+    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &open_one) == 0 &&
+        fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+        open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev &&
+        S_ISREG(named.st_mode) && named.st_uid == geteuid())
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+static void remove_left(const char *path)
+{
+    char folder[HYPAR_PLACE_BYTES];
+    folder_of(path, folder);
+    DIR *dir = hypar_or_out_of_memory(opendir(folder));
+    for (const struct dirent *entry; dir && (entry = readdir(dir));)
+        remove_if_left(dirfd(dir), entry->d_name);
+    if (dir)
+        closedir(dir);
 }
 
 /* A new name beside the place, for a file that is opened now, or open already. The name is
@@ -212,6 +294,7 @@ static bool open_nameless(struct hypar_output *out)
 
 static enum hypar_status open_beside(struct hypar_output *out, struct hypar_error *err)
 {
+    remove_left(out->path);
     if (open_nameless(out))
         return HYPAR_OK;
     out->nameless = false;
@@ -247,6 +330,8 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
     bool exists = stat(out->path, &there) == 0;
     if (exists && S_ISDIR(there.st_mode))
         return cannot_write(path, EISDIR, err);
+    if (!exists && errno == ENAMETOOLONG)
+        return cannot_write(path, errno, err);
     if (!exists)
         return open_beside(out, err);
     if (is_standard_output(&there)) { /* /dev/stdout, or a file that it leads to */
@@ -346,4 +431,16 @@ enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
     out->nameless = false;
     int why = out->temporary[0] ? leave_beside(out, keep) : 0;
     return why ? cannot_write(out->path, why, err) : HYPAR_OK;
+}
+
+/* What is there and no regular file is not opened: who reads a pipe would see its end. */
+enum hypar_status hypar_output_try(const char *path, struct hypar_error *err)
+{
+    struct hypar_output out;
+    struct stat there;
+    if (strcmp(path, "-") != 0 && stat(path, &there) == 0 && !S_ISREG(there.st_mode) &&
+        !S_ISDIR(there.st_mode))
+        return access(path, W_OK) == 0 ? HYPAR_OK : cannot_write(path, errno, err);
+    TRY(hypar_output_open(&out, path, err));
+    return hypar_output_close(&out, false, err);
 }

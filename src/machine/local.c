@@ -1,107 +1,62 @@
-/* This computer as a machine: cores and memory from hwloc, or from sysconf without it; and
- * processes bound to its cores. */
+/* This computer as a machine; and processes bound to its cores. */
+#define _GNU_SOURCE /* sched_setaffinity */
+
 #include "machine/machine.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#ifdef HYPAR_WITH_HWLOC
-#include <hwloc.h>
+#include "machine/computer.h"
 
-/* hwloc crashes where memory is short: there must be more than it takes. */
-static void make_sure_of_memory(void)
+enum { MASK_BITS = 8 * sizeof(unsigned long), MASK_WORDS = COMPUTER_MAX_CPUS / MASK_BITS };
+
+/* Processors, a bit for each. */
+struct cpus {
+    unsigned long mask[MASK_WORDS];
+};
+
+static bool has(const struct cpus *cpus, int cpu)
 {
-    enum { ENOUGH_BYTES = 8 << 20 };
-    struct arena arena = { 0 };
-    NEW(&arena, char, ENOUGH_BYTES);
-    hp_arena_free(&arena);
+    return cpus->mask[cpu / MASK_BITS] >> cpu % MASK_BITS & 1;
 }
 
-/* False: hwloc knows nothing of this computer. */
-static bool open_topology(hwloc_topology_t *out)
+/* Those that the process may run on; of another computer all. */
+static bool own_cpus(const struct computer *c, struct cpus *mine)
 {
-    make_sure_of_memory();
-    if (hwloc_topology_init(out) != 0)
-        return false;
-    if (hwloc_topology_load(*out) == 0)
-        return true;
-    hwloc_topology_destroy(*out);
-    return false;
-}
-
-static bool ask_hwloc(int *cores, double *memory_bytes)
-{
-    hwloc_topology_t topology;
-    if (!open_topology(&topology))
-        return false;
-    *cores = hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE);
-    *memory_bytes = (double)hwloc_get_root_obj(topology)->total_memory;
-    hwloc_topology_destroy(topology);
-    return true;
+    memset(mine, c->here ? 0 : 0xff, sizeof *mine);
+    return !c->here || sched_getaffinity(0, sizeof *mine, (cpu_set_t *)mine) == 0;
 }
 
 /* The cores that the process may run on are counted, and what it may use of cores first ..
- * first + n - 1 of them is put into `taken`. */
-static int walk_cores(hwloc_topology_t topology, int first, int n, hwloc_bitmap_t taken)
+ * first + n - 1 of them is put into `taken`. 0: not known. */
+static int walk_cores(int first, int n, struct cpus *taken)
 {
-    hwloc_bitmap_t mine = hwloc_bitmap_alloc(), of_core = hwloc_bitmap_alloc();
-    hwloc_obj_t core = NULL;
+    const struct computer *c = hp_computer();
+    struct cpus mine;
     int count = 0;
-    if (mine && of_core && hwloc_get_cpubind(topology, mine, HWLOC_CPUBIND_PROCESS) == 0)
-        core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, NULL);
-    for (; core; core = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_CORE, core)) {
-        hwloc_bitmap_and(of_core, core->cpuset, mine);
-        if (hwloc_bitmap_iszero(of_core))
-            continue;
-        if (count >= first && count < first + n)
-            hwloc_bitmap_or(taken, taken, of_core);
-        count++;
-    }
-    hwloc_bitmap_free(of_core);
-    hwloc_bitmap_free(mine);
-    return count;
-}
-
-/* Bound, where n > 0; returns how many cores there are to bind to, 0: not known. */
-static int bind_to(int first, int n, bool *bound)
-{
-    hwloc_topology_t topology;
-    *bound = false;
-    if (!open_topology(&topology))
+    memset(taken, 0, sizeof *taken);
+    if (!own_cpus(c, &mine))
         return 0;
-    hwloc_bitmap_t taken = hypar_or_out_of_memory(hwloc_bitmap_alloc());
-    int count = walk_cores(topology, first, n, taken);
-    if (n > 0 && first + n <= count)
-        *bound = hwloc_set_cpubind(topology, taken, HWLOC_CPUBIND_PROCESS) == 0;
-    hwloc_bitmap_free(taken);
-    hwloc_topology_destroy(topology);
+    for (int core = 0; core < c->cores; core++) {
+        bool usable = false;
+        for (int cpu = 0; cpu < COMPUTER_MAX_CPUS; cpu++) {
+            if (c->core_of_cpu[cpu] != core || !has(&mine, cpu))
+                continue;
+            usable = true;
+            if (count >= first && count < first + n)
+                taken->mask[cpu / MASK_BITS] |= 1UL << cpu % MASK_BITS;
+        }
+        count += usable;
+    }
     return count;
 }
-#else
-static bool ask_hwloc(int *cores, double *memory_bytes)
-{
-    (void)cores;
-    (void)memory_bytes;
-    return false;
-}
-
-static int bind_to(int first, int n, bool *bound)
-{
-    (void)first;
-    (void)n;
-    *bound = false;
-    return 0;
-}
-#endif
 
 int hypar_local_cores(void)
 {
-    bool bound;
-    int cores = bind_to(0, 0, &bound);
-    if (cores < 1)
-        cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores;
+    struct cpus taken;
+    int cores = walk_cores(0, 0, &taken);
+    return cores < 1 ? hp_computer()->cores : cores;
 }
 
 /* What follows the colon of the first line of /proc/cpuinfo that begins with `word`. */
@@ -139,33 +94,23 @@ const char *hypar_local_processor(void)
 
 int hypar_local_all_cores(void)
 {
-    int cores = 0;
-    double memory_bytes;
-    if (!ask_hwloc(&cores, &memory_bytes) || cores < 1)
-        cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    return cores < 1 ? 1 : cores;
+    return hp_computer()->cores;
 }
 
 bool hypar_local_bind(int first, int n)
 {
-    bool bound;
-    bind_to(first, n, &bound);
-    return bound;
+    struct cpus taken;
+    return n > 0 && first + n <= walk_cores(first, n, &taken) &&
+           sched_setaffinity(0, sizeof taken, (const cpu_set_t *)&taken) == 0;
 }
 
 struct hypar_device_type hp_local_device(int n)
 {
     struct hypar_device_type type = *hp_device_type_find("cpu-core");
-    int cores = 0;
-    double memory_bytes = 0;
-    ask_hwloc(&cores, &memory_bytes);
-    if (cores < 1)
-        cores = (int)sysconf(_SC_NPROCESSORS_ONLN);
-    if (memory_bytes < 1)
-        memory_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    const struct computer *c = hp_computer();
 
     /* A device is an equal share of the cores, of which it has at least a part of one. */
-    double share = (cores < 1 ? 1 : cores) / (double)n;
+    double share = c->cores / (double)n;
     struct hypar_device *device = &type.device;
     device->name = "local";
     device->fp64_op_per_s *= share;
@@ -174,7 +119,7 @@ struct hypar_device_type hp_local_device(int n)
     device->fp16_op_per_s *= share;
     device->bf16_op_per_s *= share;
     device->memory_bytes_per_s *= share;
-    if (memory_bytes >= n)
-        device->memory_bytes = (int64_t)(memory_bytes / n);
+    if (c->memory_bytes >= n)
+        device->memory_bytes = (int64_t)(c->memory_bytes / n);
     return type;
 }

@@ -1,7 +1,6 @@
 /* What is measured besides passes: curves of seconds by size; and on what machine. */
 #include <string.h>
 
-#include "base/sort.h"
 #include "profile/profile.h"
 
 const struct curve *hp_profile_find_curve(const struct hypar_profile *profile,
@@ -101,13 +100,13 @@ const struct hypar_profile_machine *hypar_profile_machine(const struct hypar_pro
 
 double hypar_profile_spread(const struct hypar_profile *profile)
 {
-    struct arena scratch = { 0 };
-    double *spread = NEW(&scratch, double, profile->n_passes + 1);
-    int n = 0;
-    for (int i = 0; i < profile->n_passes; i++)
-        if (profile->pass[i]->spread > 0)
-            spread[n++] = profile->pass[i]->spread;
-    double median = hp_median(spread, n);
-    hp_arena_free(&scratch);
-    return median;
+    double seconds = 0, spread_s = 0;
+    for (int i = 0; i < profile->n_passes; i++) {
+        const struct measured *pass = profile->pass[i];
+        if (!(pass->spread > 0))
+            continue;
+        seconds += pass->seconds;
+        spread_s += pass->spread * pass->seconds;
+    }
+    return seconds > 0 ? spread_s / seconds : 0;
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/csv.h"
 #include "base/number.h"
 #include "report/columns.h"
 
@@ -18,7 +19,7 @@ void hp_csv_text(struct csv_writer *csv, const char *text)
 {
     struct arena arena = { 0 };
     begin_field(csv);
-    fputc('"', csv->file);
+    fputs(hp_csv_is_formula(text) ? "\"'" : "\"", csv->file);
     for (text = hp_shown(&arena, text); *text; text++)
         fprintf(csv->file, "%s%c", *text == '"' ? "\"" : "", *text);
     fputc('"', csv->file);
@@ -40,6 +41,10 @@ void hp_csv_number(struct csv_writer *csv, double value)
 
 void hp_csv_plain(struct csv_writer *csv, const char *text)
 {
+    if (hp_csv_is_formula(text)) { /* planners that are loaded have any name */
+        hp_csv_text(csv, text);
+        return;
+    }
     begin_field(csv);
     fputs(text, csv->file);
 }

@@ -15,7 +15,8 @@ struct csv_writer {
 };
 
 /* The next field: a text, in quotes; a number that reads back the same, empty where it is not
- * known; what needs no quotes; or several words, a field each, as of a heading. */
+ * known; what needs no quotes; or several words, a field each, as of a heading. A text that a
+ * spreadsheet would take for a formula gets an apostrophe in front. */
 void hp_csv_text(struct csv_writer *csv, const char *text);
 void hp_csv_number(struct csv_writer *csv, double value);
 void hp_csv_known(struct csv_writer *csv, bool known, double value);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <hypar/tool.h>
+
 #include "base/arena.h"
 #include "base/error.h"
 #include "run/stall.h"
@@ -177,6 +179,7 @@ enum own_tag { TAG_AGREE, TAG_STALL, N_OWN_TAGS = TAG_STALL + STALL_WORD_COUNT }
 static enum hypar_status join(struct hypar_ranks *ranks, struct hypar_error *err)
 {
     int *most, found;
+    hypar_local_all_cores(); /* its first call forks, which MPI's processes better do not */
     TRY(load(err));
     if (mpi.init(NULL, NULL) != MPI_SUCCESS)
         return hp_fail(err, HYPAR_RUNTIME, "MPI cannot be started");

@@ -26,11 +26,12 @@ static void fields_are_read_as_written(void **state)
                        " Op ,shape,\"pass\"\r\n"
                        "linear,\"n=2, c=3\", y \r\n"
                        "  # another\n"
-                       ",\"a \"\"quoted\"\" word\"\t,";
+                       ",\"a \"\"quoted\"\" word\"\t,\n"
+                       "\"'=cmd()\",''-5,'no formula\n";
     if (read(&csv, &arena, text, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
     assert_int_equal(csv.n_columns, 3);
-    assert_int_equal(csv.n_rows, 2);
+    assert_int_equal(csv.n_rows, 3);
     assert_int_equal(csv.line, 3);
     assert_int_equal(hp_csv_column(&csv, "op"), 0);
     assert_int_equal(hp_csv_column(&csv, "PASS"), 2);
@@ -43,6 +44,9 @@ static void fields_are_read_as_written(void **state)
     assert_string_equal(csv.row[1].field[0], "");
     assert_string_equal(csv.row[1].field[1], "a \"quoted\" word");
     assert_string_equal(csv.row[1].field[2], "");
+    assert_string_equal(csv.row[2].field[0], "=cmd()");
+    assert_string_equal(csv.row[2].field[1], "'-5");
+    assert_string_equal(csv.row[2].field[2], "'no formula");
     hp_arena_free(&arena);
 }
 

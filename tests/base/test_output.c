@@ -8,7 +8,9 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -329,6 +331,76 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
+/* The number of a process that has ended. */
+static long ended_process(void)
+{
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    return (long)child;
+}
+
+/* What a killed process left is removed; what may belong to another that lives is not. */
+static void left_over_files(void **state)
+{
+    (void)state;
+    static const char *const format[] = { "hypar-%ld-0.part",  "hypar-%ld-1.part",
+                                          "hypar-%ld-2.part",  "hypar-%ld-0.part.txt",
+                                          "hypar-0%ld-0.part", "hypar-%ld-0.par" };
+    enum { LEFT, LOCKED, ALIVE, N = sizeof format / sizeof *format };
+    char name[64], path[N][128], written[128];
+    struct hypar_output out;
+    struct hypar_error err;
+    long process = ended_process();
+    for (int i = 0; i < N; i++) {
+        snprintf(name, sizeof name, format[i], i == ALIVE ? (long)getppid() : process);
+        write_file(in_folder(path[i], name), "");
+    }
+    int lock = open(path[LOCKED], O_RDWR);
+    assert_int_equal(flock(lock, LOCK_EX), 0);
+    assert_int_equal(hypar_output_open(&out, in_folder(written, "written"), &err), HYPAR_OK);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(access(path[i], F_OK) == 0, i != LEFT);
+    assert_int_equal(hypar_output_finish(&out, &err), HYPAR_OK);
+    int finished = open(out.temporary, O_RDWR); /* it waits for its place, and is locked */
+    assert_int_equal(flock(finished, LOCK_EX | LOCK_NB), -1);
+    assert_int_equal(hypar_output_close(&out, true, &err), HYPAR_OK);
+    assert_int_equal(flock(finished, LOCK_EX | LOCK_NB), 0);
+    close(finished);
+    close(lock);
+    assert_int_equal(hypar_output_try(written, &err), HYPAR_OK);
+    assert_int_equal(access(path[LOCKED], F_OK), -1);
+    unlink(written);
+    for (int i = 0; i < N; i++)
+        unlink(path[i]);
+    assert_int_equal(count_files(), 0);
+}
+
+/* What cannot be written is told, and nothing changes. */
+static void tried_files(void **state)
+{
+    (void)state;
+    char path[128], pipe_path[128], name[300];
+    struct hypar_error err;
+    write_file(in_folder(path, "old"), "old");
+    assert_int_equal(hypar_output_try(path, &err), HYPAR_OK);
+    assert_content(path, "old");
+    unlink(path);
+    assert_int_equal(hypar_output_try(path, &err), HYPAR_OK);
+    assert_int_equal(hypar_output_try("-", &err), HYPAR_OK);
+    assert_int_equal(mkfifo(in_folder(pipe_path, "pipe"), 0600), 0);
+    assert_int_equal(hypar_output_try(pipe_path, &err), HYPAR_OK); /* no reader: not opened */
+    unlink(pipe_path);
+    assert_int_equal(hypar_output_try(folder, &err), HYPAR_RUNTIME);
+    assert_int_equal(hypar_output_try(in_folder(path, "none/new"), &err), HYPAR_RUNTIME);
+    memset(name, 'x', sizeof name);
+    name[sizeof name - 1] = '\0';
+    assert_int_equal(hypar_output_try(name, &err), HYPAR_RUNTIME);
+    assert_non_null(strstr(err.text, "File name too long"));
+    assert_int_equal(count_files(), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -342,6 +414,8 @@ int main(void)
         cmocka_unit_test(the_mode_of_a_file_is_kept),
         cmocka_unit_test(a_name_may_be_as_long_as_the_system_takes),
         cmocka_unit_test(failures_say_why),
+        cmocka_unit_test(left_over_files),
+        cmocka_unit_test(tried_files),
         cmocka_unit_test(a_device_is_written_into),
         cmocka_unit_test(dash_is_standard_output),
         cmocka_unit_test(the_version_is_the_header_s),

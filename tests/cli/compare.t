@@ -336,4 +336,15 @@ $ hypar compare examples/plans/pipeline.json --shard optimizer
 
 What others are over is told where dp does not fit.
 $ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d | grep '^Over dp'
+> hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB
 > Over dp: its step would take 198 ms.
+
+A planner that was named and has no plan is a failure, beside plans that fit; the table is shown. One that does not apply is none where all are tried.
+$ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d -o $TMP/table; grep -c -e ^dp -e ^3d $TMP/table
+> hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB
+> 2
+$ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d -o $TMP/table
+> hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB
+? 1
+$ hypar compare mlp:1000-1000-10 --batch 8 --on full:2,memory=6MB --csv $TMP/all.csv -q -o $TMP/table && grep '^dp' $TMP/all.csv
+> dp,,,,,,,,"weights, gradients and sgd state need 8.09 MB on device 0, which has 6 MB",,,,,,,,

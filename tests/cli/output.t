@@ -177,3 +177,45 @@ $ hypar compare lenet5 --on full:2 --planner dp --csv - --json -o $TMP/json | cu
 > planner
 > dp
 > 1
+
+What --json asks for is a result: -q leaves out text, not that.
+$ cd $TMP && rm -rf * && hypar plan lenet5 --on full:2 --planner dp -q -o p.json && for c in 'plan lenet5 --on full:2 --planner dp -o x' 'import lenet5 -o x' 'machines full:2 -o x' 'lower p.json -o x' 'export p.json -o x' 'simulate p.json --measured 1ms -o x' 'simulate p.json --trace x' 'simulate p.json --csv x' 'train p.json --in-process --steps 1 -o x'; do hypar $c -q >text; hypar $c -q --json >json; echo "$(head -c 1 text)$(head -c 1 json) $c"; done
+> { plan lenet5 --on full:2 --planner dp -o x
+> { import lenet5 -o x
+> { machines full:2 -o x
+> { lower p.json -o x
+> { export p.json -o x
+> { simulate p.json --measured 1ms -o x
+> { simulate p.json --trace x
+> { simulate p.json --csv x
+> { train p.json --in-process --steps 1 -o x
+
+A text that a spreadsheet would run gets an apostrophe; a number stays one.
+$ cd $TMP && rm -rf * && hypar import mlp:4-4 -q -o g.json && sed -i 's/"fc1"/"=cmd()"/' g.json && hypar plan g.json --on full:2 --planner dp --csv - | sed 1d
+> "'=cmd()",linear,,n=2,2,0-1,0,none
+> "loss",cross_entropy,,n=2,2,0-1,0,none
+
+Files that cannot be written are told before any work, here before the model or the plan is even looked for.
+$ cd $TMP && rm -rf * && mkdir folder && long=$(printf %0300d 0) && for c in 'plan none --on full:2 -o' 'plan none --on full:2 --svg' 'plan none --on full:2 --csv' 'compare none --on full:2 -o' 'simulate none --trace' 'simulate none --timeline' 'simulate none --svg' 'export none --nearest' 'report none -o' 'explore none --csv' 'train none --checkpoint' 'train none --trace' 'profile none -o' 'import none -o' 'check none -o' 'lower none -o'; do for f in $long none/x folder; do hypar $c $f 2>&1 | sed "s/$long/LONG/; s/^.*cannot/cannot/" | tr '\n' ';'; done; echo " $c"; done; ls
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; plan none --on full:2 -o
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; plan none --on full:2 --svg
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; plan none --on full:2 --csv
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; compare none --on full:2 -o
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; simulate none --trace
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; simulate none --timeline
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; simulate none --svg
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; export none --nearest
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; report none -o
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; explore none --csv
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; train none --checkpoint
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; train none --trace
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; profile none -o
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; import none -o
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; check none -o
+> cannot write: File name too long;cannot write: No such file or directory;cannot write: Is a directory; lower none -o
+> folder
+$ cd $TMP && echo old > old && hypar import none -o old; cat old; ls
+> hypar: unknown model 'none', expected a built-in one or a path (with a '/', or ending in .json)
+> old
+> folder
+> old

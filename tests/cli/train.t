@@ -4,8 +4,8 @@ $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps
 > mlp:20-16-10, batch 6, fp32, on 2 ranks
 > sent in a step 4.06 kB 4.06 kB 1
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision fp64 --json | sed 's/"\([a-z_]*s\)": [0-9][0-9.e-]*/"\1": S/g'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on
->        local:1' measures what this machine takes
+> hypar: note: the prediction is not calibrated and may be off by 10 x or more:
+>        'hypar profile MODEL --on local:1' measures what this machine takes
 > {"step": 1, "loss": S, "seconds": S}
 > {"step": 2, "loss": S, "seconds": S}
 > {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
@@ -101,8 +101,8 @@ $ ls $TMP
 
 Tests on held-out samples: the same under other plans.
 $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels reference --precision fp64 --test-data synthetic --test-every 20 | grep test | sed 's/ ([^)]*)//'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on
->        local:1' measures what this machine takes
+> hypar: note: the prediction is not calibrated and may be off by 10 x or more:
+>        'hypar profile MODEL --on local:1' measures what this machine takes
 >    20/40      test on 1,024 samples: loss 1.35057, 77.25 % right
 >    40/40      test on 1,024 samples: loss 0.451433, 97.36 % right
 > test on 1,024 samples: loss 0.451433, 97.36 % right
@@ -113,8 +113,8 @@ $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels 
 $ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
 > 3
 $ hypar train gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12 --batch 8 --steps 2 --kernels reference --test-data synthetic | grep -o -e 'test on.*perplexity' -e '% of tokens' | sed 's/loss [^,]*/L/'
-> hypar: note: the prediction is not calibrated: 'hypar profile MODEL --on
->        local:1' measures what this machine takes
+> hypar: note: the prediction is not calibrated and may be off by 10 x or more:
+>        'hypar profile MODEL --on local:1' measures what this machine takes
 > test on 1,024 samples: L, perplexity
 > % of tokens
 > test on 1,024 samples: L, perplexity

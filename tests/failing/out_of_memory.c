@@ -51,6 +51,8 @@ static const struct {
       false },
     { "machines machine.json -o out", NULL, false },
     { "models --json -o out", NULL, false },
+    { "train mlp:8-4 --on local:1 --planner dp --batch 2 --steps 1 --kernels reference -q",
+      NULL, true },
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof commands[0], N_INPUTS = 5 };

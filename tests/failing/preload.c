@@ -8,9 +8,8 @@
  *
  * glibc has its allocation functions under a second name each, so that nothing is to be looked
  * up, which would itself allocate. */
-#define _GNU_SOURCE /* RTLD_NEXT, O_TMPFILE */
+#define _GNU_SOURCE /* O_TMPFILE */
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -30,7 +29,6 @@ static long first; /* 0: none fails */
 static bool on;
 static int fsync_error;
 static bool no_tmpfile;
-static _Thread_local bool spared;
 
 static long number(const char *name)
 {
@@ -60,8 +58,6 @@ __attribute__((destructor)) static void end(void)
 
 static bool fails(void)
 {
-    if (spared)
-        return false;
     long n = atomic_fetch_add(&count, 1) + 1;
     if (!first || n < first || (n > first && !on))
         return false;
@@ -96,31 +92,6 @@ int posix_memalign(void **out, size_t align, size_t bytes)
         return ENOMEM;
     *out = made;
     return 0;
-}
-
-/* hwloc does not survive a failed allocation: it asserts that there is none, or crashes. hypar
- * makes sure of memory before, so none fails inside. */
-static int call_spared(const char *name, void *arg)
-{
-    int (*real)(void *);
-    spared = true;
-    *(void **)&real = dlsym(RTLD_NEXT, name);
-    int status = real(arg);
-    spared = false;
-    return status;
-}
-
-int hwloc_topology_init(void **topology);
-int hwloc_topology_load(void *topology);
-
-int hwloc_topology_init(void **topology)
-{
-    return call_spared("hwloc_topology_init", topology);
-}
-
-int hwloc_topology_load(void *topology)
-{
-    return call_spared("hwloc_topology_load", topology);
 }
 
 /* The real one is not to be had by this name; what it does beyond this one does not matter. */

@@ -58,4 +58,16 @@ for signal in HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM X
     [ ! -s "$dir/err" ] || wrong "SIG$signal: $(cat "$dir/err")"
     only_old "SIG$signal"
 done
+
+# One that nothing can be done after: the next command removes what it left.
+FAIL_FSYNC=-1 LD_PRELOAD=$preload hypar import lenet5 -q -o "$out" &
+process=$!
+tries=0
+until being_written $process || [ $((tries += 1)) -gt 1000 ]; do
+    sleep 0.01
+done
+kill -KILL $process
+wait $process 2>/dev/null
+hypar import lenet5 -q -o "$out" || wrong "after SIGKILL: exit $?"
+[ "$(ls -A "$dir/folder")" = out ] || wrong "after SIGKILL: left $(ls -A "$dir/folder")"
 exit $fail
