@@ -607,6 +607,11 @@ static void add_notes(struct emitting *e, struct hypar_graph *graph)
     if (rw->n_dropped)
         hp_onnx_note(im, "dropout of attention weights is left out (%d time%s)", rw->n_dropped,
                      rw->n_dropped > 1 ? "s" : "");
+    if (im->n_paths)
+        hp_onnx_note(im,
+                     "a factor drawn for each sample (stochastic depth) is read as dropout (%d "
+                     "time%s)",
+                     im->n_paths, im->n_paths > 1 ? "s" : "");
     if (im->file->opset < ONNX_FIRST_OPSET || im->file->opset > ONNX_LAST_OPSET)
         hp_onnx_note(im, "opset %d is read as far as it is like %d to %d, which are tested",
                      im->file->opset, ONNX_FIRST_OPSET, ONNX_LAST_OPSET);

@@ -46,6 +46,20 @@ enum value_kind {
     VALUE_INDEX,    /* integers that a model input gives, perhaps shuffled */
     VALUE_NUMBERS,  /* a tensor of the first graph */
     VALUE_SEQUENCE, /* a list of values */
+    VALUE_DRAWN,    /* numbers that every step draws anew */
+};
+
+/* What is known about numbers that are drawn. */
+enum drawn_kind {
+    DRAWN_OTHERWISE, /* nothing */
+    DRAWN_EVENLY,    /* between `low` and `high` */
+    DRAWN_EITHER,    /* `on` with the probability `chance`, else `off` */
+};
+
+struct drawn {
+    enum drawn_kind kind;
+    double low, high;
+    double chance, on, off;
 };
 
 /* What stands behind a name of the file. */
@@ -61,7 +75,8 @@ struct value {
     const struct shuffle *shuffle;
     bool computed;     /* integers that follow from inputs: an input of their own, if need be */
     const char *label; /* what the model calls it, NULL */
-    int n_items;       /* of a sequence */
+    const struct drawn *drawn; /* of numbers that are; NULL: they are not */
+    int n_items;               /* of a sequence */
     struct value *item;
 };
 
@@ -112,6 +127,7 @@ struct importing {
     int n_norms, norm_capacity;
     struct table norm_names; /* of their operators in the first graph */
     int n_frozen;            /* batch norms of an export for inference */
+    int n_paths;             /* factors drawn for whole samples */
     const char **notes;      /* for the user */
     int n_notes, note_capacity;
 };
@@ -185,6 +201,15 @@ enum hypar_status hp_onnx_computed_input(struct importing *im, struct value *v, 
 /* Constant indices as an input in `shape`. */
 enum hypar_status hp_onnx_constant_index(struct importing *im, const struct value *v,
                                          const struct hypar_shape *shape, int *out);
+
+/* Numbers that are drawn: random.c ------------------------------------------------------- */
+
+/* Output `i` of the node at hand is 1 with the probability `chance`, else 0. */
+enum hypar_status hp_onnx_define_mask(struct importing *im, int i,
+                                      const struct hypar_shape *shape, double chance);
+
+/* The node at hand reads such numbers. Where not *done they are tensors afterwards. */
+enum hypar_status hp_onnx_read_drawn(struct importing *im, bool *done);
 
 /* Masks ----------------------------------------------------------------------------------- */
 
@@ -295,7 +320,8 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_control) X(hp_onnx_is_nan) X(hp_fold_gather_elements) X(hp_fold_gather_nd) \
     X(hp_onnx_gather_elements) X(hp_onnx_scatter_elements) X(hp_onnx_split_to_sequence) \
     X(hp_onnx_sequence_at) X(hp_onnx_cast_like) X(hp_fold_matmul) X(hp_fold_cumsum) \
-    X(hp_onnx_tile) X(hp_onnx_einsum) X(hp_fold_scatter_nd) X(hp_onnx_gather_nd) X(hp_onnx_rms_norm) X(hp_onnx_attention) X(hp_onnx_rotary)
+    X(hp_onnx_tile) X(hp_onnx_einsum) X(hp_fold_scatter_nd) X(hp_onnx_gather_nd) X(hp_onnx_rms_norm) X(hp_onnx_attention) X(hp_onnx_rotary) \
+    X(hp_onnx_random) X(hp_onnx_multinomial)
 /* clang-format on */
 #define X(name) enum hypar_status name(struct importing *im);
 ONNX_TRANSLATORS(X)
