@@ -436,6 +436,85 @@ static void test_batch(void **state)
     }
 }
 
+/* Each parameter is counted once, whatever the exporter made of it; constants are none. */
+static void test_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        int64_t params;
+        const char *note; /* a part of it; NULL: none */
+    } cases[] = {
+#define TOKENS "in x float 2 3 4; param cls; "
+#define JOIN   "node Concat c e x -> y axis=1; out y float*"
+#define HALVES "1 2 3 4 1 2 3 4"
+        /* repeated for each sample, in the file and in advance */
+        { TOKENS
+          "init cls float 1 1 4; node Constant s -> n value@int64:3=2,1,4; node Expand r "
+          "cls n -> e; " JOIN,
+          4, NULL },
+        { TOKENS "init cls float 1 1 4; node Constant s -> n value@int64:3=2,1,1; node Tile r "
+                 "cls n -> e; " JOIN,
+          4, NULL },
+        { TOKENS "init e float 2 1 4 = " HALVES "; folded e cls val_6; " JOIN, 4,
+          "1 initializer with 4 elements more repeats a parameter for each sample ('cls')" },
+        { TOKENS "init e float 2 1 4 = 0 0 0 0 0 0 0 0; folded e cls val_6; " JOIN, 4,
+          "repeats a parameter" },
+        { TOKENS "init e float 2 1 4 = 1 2 3 4 5 6 7 8; folded e cls val_6; " JOIN, 8, NULL },
+        { TOKENS "init e float 2 1 4; folded e cls val_6; " JOIN, 8, NULL },
+        { "in x float 2 3 4; init onnx::Concat_7 float 2 1 4 = " HALVES
+          "; node Concat c onnx::Concat_7 x -> y axis=1; out y float*",
+          4, "repeats a parameter" },
+        /* chosen by numbers: a relative position for each pair */
+        { "in x float 2 1 4 4; param t; param w; init w float 4 4; init b float 1 1 4 4 = 4 3 "
+          "2 1 "
+          "5 4 3 2 6 5 4 3 7 6 5 4; folded b t val_6; node Add a x b -> z; node MatMul m z w "
+          "-> "
+          "y; out y float*",
+          16, "1 initializer with 16 elements was computed from a parameter by the exporter" },
+        { "in x float 2 2 4; param t; init b float 1 2 4 = 1 2 3 4 5 6 7 8; folded b t val_6; "
+          "node Add a x b -> y; out y float*",
+          8, NULL },
+        { "in x float 2 2 4; param t; init b float 1 2 4 = 1 1 1 1 1 1 1 1; folded b t val_6; "
+          "node Mul a x b -> y; out y float*",
+          8, NULL },
+        /* an embedding that the older exporter transposed for the head */
+        { "in x int64 2 5; init w float 3 2 = 1 2 3 4 5 6; init onnx::MatMul_9 float 2 3 = 1 3 "
+          "5 2 "
+          "4 6; node Gather g w x -> z; node MatMul m z onnx::MatMul_9 -> y; out y float*",
+          6, "is tied to others" },
+        { "in x int64 2 5; init w float 3 2 = 1 2 3 4 5 6; init onnx::MatMul_9 float 2 3 = 1 3 "
+          "5 2 "
+          "4 7; node Gather g w x -> z; node MatMul m z onnx::MatMul_9 -> y; out y float*",
+          12, NULL },
+        { "in x int64 2 5; init w float 3 2 = 1 1 1 1 1 1; init onnx::MatMul_9 float 2 3 = 1 1 "
+          "1 1 "
+          "1 1; node Gather g w x -> z; node MatMul m z onnx::MatMul_9 -> y; out y float*",
+          12, NULL },
+        /* positions are integers */
+        { "in x float 2 3 4; init i int64 3 = 2 0 1; init w float 3 4; node Gather g w i -> z; "
+          "node Add a x z -> y; out y float*",
+          12, NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_graph *g =
+            read_text(cases[i].model, (struct hypar_import_options){ .batch = 2 });
+        if (hypar_graph_params(g) != cases[i].params ||
+            (cases[i].note ? notes_with(g, cases[i].note) != 1 : g->n_notes != 0))
+            fail_msg("%s: %lld parameters, %d notes (%s)", cases[i].model,
+                     (long long)hypar_graph_params(g), g->n_notes,
+                     g->n_notes ? g->notes[0] : "");
+        hypar_graph_free(g);
+    }
+    /* what is repeated follows another batch */
+    struct hypar_graph *g =
+        read_text(TOKENS "init e float 2 1 4 = " HALVES "; folded e cls val_6; " JOIN,
+                  (struct hypar_import_options){ .batch = 5 });
+    assert_int_equal(g->batch, 5);
+    assert_int_equal(hypar_graph_params(g), 4);
+    hypar_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -445,6 +524,7 @@ int main(void)
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_every_operator_is_tested),
         cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_parameters),
     };
     if (strstr(hypar_features(), "protobuf-c: no"))
         return 77; /* nothing to test */

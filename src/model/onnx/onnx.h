@@ -95,6 +95,13 @@ struct name_set {
 /* `name`, or with a number if that is taken; now it is. */
 const char *hp_unique_name(struct name_set *set, struct arena *arena, const char *name);
 
+/* What an exporter made of a parameter. */
+enum folded_as {
+    FOLDED_WHOLE,  /* it has each element once, as the parameter itself */
+    FOLDED_COPIES, /* it is there once for each sample */
+    FOLDED_TABLE,  /* elements of it chosen by numbers: a constant */
+};
+
 struct importing {
     struct arena arena;
     struct hypar_error *err;
@@ -112,6 +119,7 @@ struct importing {
     bool *absent;  /* by initializer: the file with its values is not there */
     int n_absent;
     int *copy_of; /* by initializer: it is this one, transposed, and trained with it; -1 */
+    enum folded_as *folded_as;    /* by initializer */
     const struct onnx_node *node; /* at hand */
     const struct onnx_row *row;   /* of its operator; NULL: unknown */
     struct table infos;           /* what the file says about shapes */
@@ -210,6 +218,21 @@ enum hypar_status hp_onnx_define_mask(struct importing *im, int i,
 
 /* The node at hand reads such numbers. Where not *done they are tensors afterwards. */
 enum hypar_status hp_onnx_read_drawn(struct importing *im, bool *done);
+
+/* What exporters computed from parameters: folded.c --------------------------------------- */
+
+/* Did the exporter make the name up? "onnx::Mul_12" of the older one, "val_12" of the newer. */
+bool hp_onnx_is_made_up(const char *name);
+
+/* Initializers that are others, transposed. */
+void hp_onnx_find_tied(struct importing *im);
+
+/* Find out what became of the parameters, by the values; `batch` samples are in the file, 0: it
+ * leaves them open. */
+enum hypar_status hp_onnx_look_at_folded(struct importing *im, int64_t batch);
+
+/* A parameter that is there once for each sample is one, and repeated. */
+enum hypar_status hp_onnx_make_copies(struct importing *im);
 
 /* Masks ----------------------------------------------------------------------------------- */
 
