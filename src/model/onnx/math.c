@@ -195,7 +195,9 @@ enum hypar_status hp_onnx_pow(struct importing *im)
 {
     const struct value *y = hp_onnx_input(im, 1);
     int t;
-    if (!y || y->kind != VALUE_CONSTANT || !y->uniform)
+    if (!y)
+        return hp_onnx_missing(im, "the exponent");
+    if (y->kind != VALUE_CONSTANT || !y->uniform)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "an exponent that is not one number");
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
     double exponent = hp_onnx_element(y, 0);

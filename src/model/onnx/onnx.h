@@ -319,6 +319,18 @@ enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
 /* What the file itself says about output `i`; false: nothing that is of use. */
 bool hp_onnx_told_shape(const struct importing *im, int i, struct hypar_shape *out);
 
+/* What follows for output `i` from the inputs: infer.c has the rules; false: none of them. */
+bool hp_onnx_inferred_shape(struct importing *im, int i, struct hypar_shape *out);
+
+/* The shape of what indices choose along a dimension. */
+enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypar_shape *x,
+                                         const struct hypar_shape *indices, int axis,
+                                         struct hypar_shape *out);
+
+/* The shape of what a Slice takes. */
+enum hypar_status hp_onnx_sliced_shape(struct importing *im, const struct hypar_shape *shape,
+                                       struct hypar_shape *out);
+
 /* What a transposed convolution writes; HYPAR_UNSUPPORTED in forms that are not known. */
 enum hypar_status hp_onnx_transposed_shape(struct importing *im, struct hypar_shape *out);
 
