@@ -478,6 +478,10 @@ static void test_parameters(void **state)
         { "in x float 2 2 4; param t; init b float 1 2 4 = 1 1 1 1 1 1 1 1; folded b t val_6; "
           "node Mul a x b -> y; out y float*",
           8, NULL },
+        { "in x float 2 2 4; param t; param w; buffer i; init w float 4; init b float 1 2 4 = "
+          "0 0 0 "
+          "0 0 0 0 0; folded b t i; node Add a x b -> z; node Mul m z w -> y; out y float*",
+          4, "was computed from a parameter" },
         /* an embedding that the older exporter transposed for the head */
         { "in x int64 2 5; init w float 3 2 = 1 2 3 4 5 6; init onnx::MatMul_9 float 2 3 = 1 3 "
           "5 2 "

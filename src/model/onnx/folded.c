@@ -103,14 +103,15 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Are elements there more than once, but not all alike, as parameters often begin? */
-static bool is_chosen_from(double *data, int64_t n)
+/* Are elements there more than once? Parameters often begin all alike: then only a buffer, the
+ * numbers to choose by, tells. */
+static bool is_chosen_from(double *data, int64_t n, bool buffered)
 {
     int64_t distinct = n > 0;
     qsort(data, (size_t)n, sizeof *data, by_value);
     for (int64_t i = 1; i < n; i++)
         distinct += data[i] != data[i - 1];
-    return distinct > 1 && distinct <= n / 2;
+    return (distinct > 1 || buffered) && distinct <= n / 2;
 }
 
 /* Of numbers of 16 bits many are the same by chance. */
@@ -133,7 +134,8 @@ static enum hypar_status look_at(struct importing *im, int i, int64_t batch)
     TRY(hp_onnx_read_data(im->file, t, 0, t->elements, data, im->err));
     for (int64_t k = n; k < t->elements && copies; k++)
         copies = data[k] == data[k - n];
-    if (t->mixed && is_fine(t->type) && is_chosen_from(data, copies ? n : t->elements)) {
+    if (t->mixed && is_fine(t->type) &&
+        is_chosen_from(data, copies ? n : t->elements, t->buffered)) {
         im->folded_as[i] = FOLDED_TABLE;
         im->trained[i] = false;
     } else if (copies) {

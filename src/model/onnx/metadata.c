@@ -117,6 +117,7 @@ static void tell_folded(struct signature *s, struct onnx_tensor *t, const char *
     int trained = 0, names = 0;
     for (const char *name; (name = next_quoted(&from, &n)); names++) {
         int i = find(s, name, n);
+        t->buffered |= i >= 0 && !s->told[i].trained;
         if (i < 0 || !s->told[i].trained)
             continue;
         s->told[i].found = true;
