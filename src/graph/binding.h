@@ -35,6 +35,7 @@ struct binding {
     struct pass pass[MAX_PASSES];
     int n_passes;
 
+    bool beyond;             /* the reason: other dimensions than the row has */
     struct hypar_error *err; /* written when a step returns false */
 };
 

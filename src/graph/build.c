@@ -303,7 +303,7 @@ static enum hypar_status find_nest(struct graph_builder *b, const struct op_requ
         return HYPAR_OK;
     }
     if (!hp_bind(binding))
-        return HYPAR_INVALID;
+        return binding->beyond ? HYPAR_UNSUPPORTED : HYPAR_INVALID;
     /* what the nest keeps must outlive the scratch it was made in */
     TRY(hp_attrs_complete(&b->graph->arena, binding->row, request->attrs,
                           binding->input[0]->shape.n_dims, &binding->attrs, binding->err));

@@ -169,7 +169,8 @@ static bool fit_rank(struct signature *s)
     for (int d = 0; d < first->n_dims; d++)
         optional += first->dim[d].optional > 0;
     int required = first->n_dims - optional;
-    if (rank < required || rank > first->n_dims)
+    s->b->beyond = rank < required || rank > first->n_dims;
+    if (s->b->beyond)
         return hp_bind_fail(s->b, "input '%c' has %d dimensions, expected %d%s%.0d",
                             first->name, rank, required, optional ? " to " : "",
                             optional ? first->n_dims : 0);

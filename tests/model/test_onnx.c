@@ -325,6 +325,17 @@ static const struct op_text {
     { "Resize", X4 "node Constant c -> s value@float:4=1,1,1.5,1.5; node Resize r x _ s -> y mode'cubic; out y float*", "opaque" },
     { "Upsample", X4 "node Constant c -> s value@float:4=1,1,2,2; node Upsample r x s -> y; out y float*; opset 9", "resize_nearest" },
     { "Frobnicate", X2 "node Frobnicate t x -> y; out y float batch 6", "opaque" },
+#define KEPT "node Constant k -> p value@float:=0.75; "
+    { "RandomUniformLike", X2 KEPT "node RandomUniformLike u x -> r; node Less l r p -> m; node Cast t m -> s to=1; node Div d s p -> q; node Mul w x q -> y; out y float batch 6", "dropout" },
+    { "RandomUniform", X2 KEPT "node RandomUniform u -> r shape=3,6; node Add a r p -> s; node Floor f s -> m; node Div d x p -> q; node Mul w q m -> y; out y float batch 6", "dropout" },
+    { "RandomUniform", X2 "node RandomUniform u -> r shape=3,6; node Add w x r -> y; out y float batch 6", "add" },
+    { "Bernoulli", X2 KEPT "node Shape t x -> n; node Expand e p n -> q; node Bernoulli b q -> m; node Div d m p -> s; node Mul w s x -> y; out y float batch 6", "dropout" },
+    { "Bernoulli", X2 "node Sigmoid s x -> p; node Bernoulli b p -> m; node Mul w x m -> y; out y float batch 6", "sigmoid opaque mul" },
+    { "RandomNormal", X2 "node RandomNormal n -> r shape=3,6; node Add w x r -> y; out y float batch 6", "add" },
+    { "RandomNormalLike", X2 "node RandomNormalLike n x -> r; node Mul w x r -> y; out y float batch 6", "mul" },
+    { "Multinomial", X2 "init w float 6 4; node Multinomial m x -> i sample_size=5; node Gather g w i -> y; out y float batch 5 4", "embedding" },
+    { "Dropout", X2 "node Constant c -> p value@float:=0.5; in on bool; node Dropout d x p on -> y; out y float batch 6", "dropout" },
+    { "Dropout", X2 "node Constant c -> p value@float:=0.5; node Constant e -> on value@bool:=1; node Dropout d x p on -> z m; node Cast t m -> n to=1; node Mul w z n -> y; out y float batch 6", "dropout dropout affine" },
 };
 /* clang-format on */
 
@@ -347,6 +358,14 @@ static struct hypar_graph *read_text(const char *text, struct hypar_import_optio
     return g;
 }
 
+static int notes_with(const struct hypar_graph *g, const char *text)
+{
+    int n = 0;
+    for (int i = 0; i < g->n_notes; i++)
+        n += strstr(g->notes[i], text) != NULL;
+    return n;
+}
+
 static void test_operators(void **state)
 {
     (void)state;
@@ -357,7 +376,7 @@ static void test_operators(void **state)
         kinds_text(g, kinds, sizeof kinds);
         if (strcmp(kinds, op_texts[i].kinds) != 0)
             fail_msg("%s\n    is %s, expected %s", op_texts[i].model, kinds, op_texts[i].kinds);
-        assert_int_equal(hypar_graph_note_count(g), count(g, OP_OPAQUE));
+        assert_int_equal(notes_with(g, "is opaque"), count(g, OP_OPAQUE));
         hypar_graph_free(g);
     }
 }
@@ -417,6 +436,89 @@ static void test_batch(void **state)
     }
 }
 
+/* Each parameter is counted once, whatever the exporter made of it; constants are none. */
+static void test_parameters(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *model;
+        int64_t params;
+        const char *note; /* a part of it; NULL: none */
+    } cases[] = {
+#define TOKENS "in x float 2 3 4; param cls; "
+#define JOIN   "node Concat c e x -> y axis=1; out y float*"
+#define HALVES "1 2 3 4 1 2 3 4"
+        /* repeated for each sample, in the file and in advance */
+        { TOKENS
+          "init cls float 1 1 4; node Constant s -> n value@int64:3=2,1,4; node Expand r "
+          "cls n -> e; " JOIN,
+          4, NULL },
+        { TOKENS "init cls float 1 1 4; node Constant s -> n value@int64:3=2,1,1; node Tile r "
+                 "cls n -> e; " JOIN,
+          4, NULL },
+        { TOKENS "init e float 2 1 4 = " HALVES "; folded e cls val_6; " JOIN, 4,
+          "1 initializer with 4 elements more repeats a parameter for each sample ('cls')" },
+        { TOKENS "init e float 2 1 4 = 0 0 0 0 0 0 0 0; folded e cls val_6; " JOIN, 4,
+          "repeats a parameter" },
+        { TOKENS "init e float 2 1 4 = 1 2 3 4 5 6 7 8; folded e cls val_6; " JOIN, 8, NULL },
+        { TOKENS "init e float 2 1 4; folded e cls val_6; " JOIN, 8, NULL },
+        { "in x float 2 3 4; init onnx::Concat_7 float 2 1 4 = " HALVES
+          "; node Concat c onnx::Concat_7 x -> y axis=1; out y float*",
+          4, "repeats a parameter" },
+        /* chosen by numbers: a relative position for each pair */
+        { "in x float 2 1 4 4; param t; param w; init w float 4 4; init b float 1 1 4 4 = 4 3 "
+          "2 1 "
+          "5 4 3 2 6 5 4 3 7 6 5 4; folded b t val_6; node Add a x b -> z; node MatMul m z w "
+          "-> "
+          "y; out y float*",
+          16, "1 initializer with 16 elements was computed from a parameter by the exporter" },
+        { "in x float 2 2 4; param t; init b float 1 2 4 = 1 2 3 4 5 6 7 8; folded b t val_6; "
+          "node Add a x b -> y; out y float*",
+          8, NULL },
+        { "in x float 2 2 4; param t; init b float 1 2 4 = 1 1 1 1 1 1 1 1; folded b t val_6; "
+          "node Mul a x b -> y; out y float*",
+          8, NULL },
+        { "in x float 2 2 4; param t; param w; buffer i; init w float 4; init b float 1 2 4 = "
+          "0 0 0 "
+          "0 0 0 0 0; folded b t i; node Add a x b -> z; node Mul m z w -> y; out y float*",
+          4, "was computed from a parameter" },
+        /* an embedding that the older exporter transposed for the head */
+        { "in x int64 2 5; init w float 3 2 = 1 2 3 4 5 6; init onnx::MatMul_9 float 2 3 = 1 3 "
+          "5 2 "
+          "4 6; node Gather g w x -> z; node MatMul m z onnx::MatMul_9 -> y; out y float*",
+          6, "is tied to others" },
+        { "in x int64 2 5; init w float 3 2 = 1 2 3 4 5 6; init onnx::MatMul_9 float 2 3 = 1 3 "
+          "5 2 "
+          "4 7; node Gather g w x -> z; node MatMul m z onnx::MatMul_9 -> y; out y float*",
+          12, NULL },
+        { "in x int64 2 5; init w float 3 2 = 1 1 1 1 1 1; init onnx::MatMul_9 float 2 3 = 1 1 "
+          "1 1 "
+          "1 1; node Gather g w x -> z; node MatMul m z onnx::MatMul_9 -> y; out y float*",
+          12, NULL },
+        /* positions are integers */
+        { "in x float 2 3 4; init i int64 3 = 2 0 1; init w float 3 4; node Gather g w i -> z; "
+          "node Add a x z -> y; out y float*",
+          12, NULL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct hypar_graph *g =
+            read_text(cases[i].model, (struct hypar_import_options){ .batch = 2 });
+        if (hypar_graph_params(g) != cases[i].params ||
+            (cases[i].note ? notes_with(g, cases[i].note) != 1 : g->n_notes != 0))
+            fail_msg("%s: %lld parameters, %d notes (%s)", cases[i].model,
+                     (long long)hypar_graph_params(g), g->n_notes,
+                     g->n_notes ? g->notes[0] : "");
+        hypar_graph_free(g);
+    }
+    /* what is repeated follows another batch */
+    struct hypar_graph *g =
+        read_text(TOKENS "init e float 2 1 4 = " HALVES "; folded e cls val_6; " JOIN,
+                  (struct hypar_import_options){ .batch = 5 });
+    assert_int_equal(g->batch, 5);
+    assert_int_equal(hypar_graph_params(g), 4);
+    hypar_graph_free(g);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +528,7 @@ int main(void)
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_every_operator_is_tested),
         cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_parameters),
     };
     if (strstr(hypar_features(), "protobuf-c: no"))
         return 77; /* nothing to test */

@@ -2,7 +2,8 @@
 """onnx_import.py [OPTIONS] [NAME...] - networks of PyTorch by ONNX, as its default exporter writes them, compared with PyTorch.
 
 Of each: operators that are opaque, attention, the elements of the file that are trained and those that are constants; of a
-file written with optimize=False the parameters, which are PyTorch's, and of those in small (models.py) the loss."""
+file written with optimize=False the parameters, which are PyTorch's, and of those in small (models.py) the loss. Those in TRAINED
+are exported in training mode, by both exporters: what is drawn at random must come in as dropout."""
 import argparse
 import contextlib
 import io
@@ -32,6 +33,55 @@ import models
 CLOSE = 2e-5
 FIRST = ("mlp", "resnet", "unet", "lstm", "bilstm", "gru", "transformer", "encoder", "bert", "roberta", "gpt2", "llama", "qwen3",
          "phi", "t5", "swin", "whisper")  # in CI
+
+
+def residual(depth):
+    """Blocks that are left out at random, as torchvision writes them, and dropout in place."""
+    class Dropped(torch.nn.Module):
+        def forward(self, x):
+            if not self.training:
+                return x
+            return x * torch.empty([x.shape[0], 1, 1, 1]).bernoulli_(0.8).div_(0.8)
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.blocks = torch.nn.ModuleList(
+                torch.nn.Sequential(torch.nn.Conv2d(8, 8, 3, padding=1, bias=False), torch.nn.BatchNorm2d(8), torch.nn.Hardswish(), Dropped())
+                for _ in range(depth))
+            self.head = torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Dropout(0.3, inplace=True), torch.nn.Linear(512, 7))
+
+        def forward(self, x):
+            for block in self.blocks:
+                x = x + block(x)
+            return self.head(x)
+    return Net(), (torch.randn(2, 8, 8, 8),), {}
+
+
+def hugging(config, model, image=0, target=False, **options):
+    """A model of Hugging Face's with its dropouts as they are."""
+    import transformers
+    c = getattr(transformers, config)(**options)
+    c.use_cache = False
+    kwargs = {"pixel_values": torch.randn(2, 3, image, image)} if image else {"input_ids": models.tokens(2, 16, 90)}
+    if target:
+        kwargs["decoder_input_ids"] = models.tokens(2, 16, 90)
+    return getattr(transformers, model)(c), (), kwargs
+
+
+TRAINED = {  # with how many dropouts outside attention
+    "residual": (3, lambda: residual(2)),
+    "vit": (5, lambda: hugging("ViTConfig", "ViTForImageClassification", 16, hidden_size=32, intermediate_size=64, num_hidden_layers=2,
+                               num_attention_heads=4, image_size=16, patch_size=4, hidden_dropout_prob=0.1)),
+    "swin": (3, lambda: hugging("SwinConfig", "SwinForImageClassification", 32, image_size=32, patch_size=2, embed_dim=8, depths=[2, 2],
+                                num_heads=[2, 4], window_size=4, drop_path_rate=0.2)),
+    "convnext": (2, lambda: hugging("ConvNextConfig", "ConvNextForImageClassification", 32, hidden_sizes=[8, 16], depths=[1, 2], num_stages=2,
+                                    drop_path_rate=0.2)),
+    "bert": (5, lambda: hugging("BertConfig", "BertForMaskedLM", **models.SIZES)),
+    "gpt2": (5, lambda: hugging("GPT2Config", "GPT2LMHeadModel", vocab_size=96, n_embd=32, n_layer=2, n_head=4, n_positions=32)),
+    "t5": (18, lambda: hugging("T5Config", "T5ForConditionalGeneration", target=True, vocab_size=96, d_model=32, d_kv=8, d_ff=64, num_layers=2,
+                               num_heads=4, decoder_start_token_id=0)),
+}
 
 
 def network(name):
@@ -135,6 +185,41 @@ def check(name, command):
     return good
 
 
+def check_trained(name, command):
+    """Exports in training mode: by the newer exporter plain and optimized, and by the older one."""
+    torch.manual_seed(1)
+    start = time.time()
+    dropouts, make = TRAINED[name]
+    model, args, kwargs = make()
+    wanted = sum(p.numel() for p in model.parameters())
+    for p in model.parameters():  # or the exporter makes one of those that begin alike
+        p.data.normal_()
+    mode = torch.onnx.TrainingMode.TRAINING
+    said, bad = [], False
+    with tempfile.TemporaryDirectory() as folder:
+        for form in ("plain", "optimized", "older"):
+            path = os.path.join(folder, form + ".onnx")
+            try:
+                with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                    if form == "older":
+                        torch.onnx.export(model.train(), args, path, kwargs=kwargs, dynamo=False, training=mode, do_constant_folding=False)
+                    else:
+                        torch.onnx.export(model.train(), args, kwargs=kwargs, dynamo=True, optimize=form == "optimized", training=mode,
+                                          verbose=False).save(path)
+            except torch.onnx.errors.UnsupportedOperatorError:
+                said.append(f"{form} not exported")
+                continue
+            graph, notes = imported(command, path)
+            trained = sum(math.prod(p["shape"]) for p in graph["params"])
+            kinds = [op["kind"] for op in graph["ops"]]
+            exact = trained <= wanted and not accounted(path, graph, notes) if form == "optimized" else trained == wanted
+            good = exact and "opaque" not in kinds and kinds.count("dropout") == dropouts
+            bad |= not good
+            said.append(f"{form} parameters {trained} dropout {kinds.count('dropout')} opaque {kinds.count('opaque')}{'' if good else ' WRONG'}")
+    print(f"{name:18} trained: {', '.join(said)}; of {wanted} and {dropouts}  {time.time() - start:.1f} s{'  FAILED' if bad else ''}", flush=True)
+    return not bad
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--hypar", default=os.path.join(ROOT, "build", "hypar"))
@@ -146,9 +231,11 @@ def main():
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     bad = []
-    for name in args.names or (models.ALL if args.all else FIRST):
+    jobs = [(check, name) for name in args.names or (models.ALL if args.all else FIRST) if name in models.ALL]
+    jobs += [(check_trained, name) for name in args.names or TRAINED if name in TRAINED]
+    for job, name in jobs:
         try:
-            if not check(name, args.hypar):
+            if not job(name, args.hypar):
                 bad.append(name)
         except ModuleNotFoundError as missing:
             known = missing.name in ("transformers", "torchvision")

@@ -535,7 +535,8 @@ static void note_constants(struct importing *im)
     int64_t elements = 0;
     for (int i = 0; i < file->n_initializers; i++) {
         const struct onnx_tensor *t = &file->initializer[i];
-        if (im->trained[i] || hp_onnx_family(t->type) != ONNX_NUMBERS || t->elements < 2)
+        if (im->trained[i] || hp_onnx_family(t->type) != ONNX_NUMBERS || t->elements < 2 ||
+            im->folded_as[i] == FOLDED_TABLE)
             continue;
         first = first ? first : t->label;
         elements += t->elements;
@@ -565,6 +566,36 @@ static void note_copies(struct importing *im)
     if (n)
         hp_onnx_note(im, "%d initializer%s with %lld elements %s tied to others ('%.60s'%s)", n,
                      n > 1 ? "s" : "", (long long)elements, n > 1 ? "are" : "is", first,
+                     n > 1 ? ", ..." : "");
+}
+
+/* What the exporter made of parameters that are not as they were. */
+static void note_folded(struct importing *im, enum folded_as as)
+{
+    const struct onnx_file *file = im->file;
+    const char *first = NULL;
+    int n = 0;
+    int64_t elements = 0;
+    for (int i = 0; i < file->n_initializers; i++) {
+        const struct onnx_tensor *t = &file->initializer[i];
+        if (im->folded_as[i] != as)
+            continue;
+        first = first ? first : t->label;
+        elements += t->elements - (as == FOLDED_COPIES ? t->elements / t->shape.dim[0] : 0);
+        n++;
+    }
+    if (n && as == FOLDED_COPIES)
+        hp_onnx_note(im,
+                     "%d initializer%s with %lld elements more repeat%s a parameter for each "
+                     "sample ('%.60s'%s): it is one",
+                     n, n > 1 ? "s" : "", (long long)elements, n > 1 ? "" : "s", first,
+                     n > 1 ? ", ..." : "");
+    else if (n)
+        hp_onnx_note(im,
+                     "%d initializer%s with %lld elements %s computed from a parameter by the "
+                     "exporter, and not trained ('%.60s'%s): torch.onnx.export(..., "
+                     "optimize=False) keeps the parameter",
+                     n, n > 1 ? "s" : "", (long long)elements, n > 1 ? "were" : "was", first,
                      n > 1 ? ", ..." : "");
 }
 
@@ -607,11 +638,18 @@ static void add_notes(struct emitting *e, struct hypar_graph *graph)
     if (rw->n_dropped)
         hp_onnx_note(im, "dropout of attention weights is left out (%d time%s)", rw->n_dropped,
                      rw->n_dropped > 1 ? "s" : "");
+    if (im->n_paths)
+        hp_onnx_note(im,
+                     "a factor drawn for each sample (stochastic depth) is read as dropout (%d "
+                     "time%s)",
+                     im->n_paths, im->n_paths > 1 ? "s" : "");
     if (im->file->opset < ONNX_FIRST_OPSET || im->file->opset > ONNX_LAST_OPSET)
         hp_onnx_note(im, "opset %d is read as far as it is like %d to %d, which are tested",
                      im->file->opset, ONNX_FIRST_OPSET, ONNX_LAST_OPSET);
     note_constants(im);
     note_copies(im);
+    note_folded(im, FOLDED_COPIES);
+    note_folded(im, FOLDED_TABLE);
     note_lost(im);
     graph->n_notes = im->n_notes;
     graph->notes = NEW(&graph->arena, const char *, im->n_notes);

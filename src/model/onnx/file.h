@@ -50,6 +50,8 @@ struct onnx_tensor {
     const char *name;  /* "" in an attribute */
     const char *label; /* what the model calls it, also where the exporter did not keep that */
     enum onnx_role role;
+    bool mixed;    /* the exporter computed it from a parameter, and from something else */
+    bool buffered; /* a buffer is among that */
     int type;
     struct hypar_shape shape; /* dimensions may be 0 here */
     int64_t elements;

@@ -4,9 +4,9 @@
 #include "model/onnx/onnx.h"
 
 /* The shape of the result: that of the indices in place of dimension `axis`. */
-static enum hypar_status gathered_shape(struct importing *im, const struct hypar_shape *x,
-                                        const struct hypar_shape *indices, int axis,
-                                        struct hypar_shape *out)
+enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypar_shape *x,
+                                         const struct hypar_shape *indices, int axis,
+                                         struct hypar_shape *out)
 {
     *out = (struct hypar_shape){ 0 };
     if (x->n_dims - 1 + indices->n_dims > MAX_DIMS)
@@ -39,7 +39,7 @@ static enum hypar_status gather_constant(struct importing *im, const struct valu
     struct hypar_shape shape;
     double *data;
     int64_t outer = 1, inner = 1, size = x->shape.dim[axis], to = 0, from;
-    TRY(gathered_shape(im, &x->shape, &indices->shape, axis, &shape));
+    TRY(hp_onnx_gathered_shape(im, &x->shape, &indices->shape, axis, &shape));
     for (int d = 0; d < x->shape.n_dims; d++)
         *(d < axis ? &outer : &inner) *= d == axis ? 1 : x->shape.dim[d];
     int64_t count = hp_onnx_elements(&indices->shape);
@@ -147,9 +147,9 @@ static enum hypar_status gather_known(struct importing *im, struct value *x,
     struct value once = without_copies(indices);
     int t;
     double dims[MAX_DIMS];
-    TRY(gathered_shape(im, &x->shape, &indices->shape, axis, &wide));
+    TRY(hp_onnx_gathered_shape(im, &x->shape, &indices->shape, axis, &wide));
     TRY(hp_onnx_check_dims(im, &wide));
-    TRY(gathered_shape(im, &x->shape, &once.shape, axis, &shape));
+    TRY(hp_onnx_gathered_shape(im, &x->shape, &once.shape, axis, &shape));
     TRY(look_at_indices(im, &once, x->shape.dim[axis], &choice, &first));
     if (choice == OTHER)
         TRY(gather_select(im, x, &once, &shape, axis, &t));

@@ -258,13 +258,6 @@ static enum hypar_status read_inputs(struct importing *im,
 /* Initializers
  * --------------------------------------------------------------------------------- */
 
-/* Did the exporter make the name up? "onnx::Mul_12" of the older one, "val_12" of the newer. */
-static bool is_made_up(const char *name)
-{
-    return strncmp(name, "onnx::", 6) == 0 || (strncmp(name, "val_", 4) == 0 && name[4] &&
-                                               !name[4 + strspn(name + 4, "0123456789")]);
-}
-
 /* Which initializers are read by element-wise nodes alone, or by those that have masks and
  * tables: that is what they are, where neither name nor file says that they are parameters. */
 static bool *find_unweighted(struct importing *im)
@@ -305,9 +298,9 @@ static bool is_trained(const struct onnx_file *file, const struct onnx_tensor *t
         return false;
     if (t->role == ROLE_TRAINED)
         return true;
-    if (t->elements == 1 && t->field && is_made_up(t->name))
+    if (t->elements == 1 && t->field && hp_onnx_is_made_up(t->name))
         return false;
-    bool own = file->signature != NULL || is_made_up(t->name);
+    bool own = file->signature != NULL || hp_onnx_is_made_up(t->name);
     return !(own && alone);
 }
 
@@ -351,48 +344,6 @@ static enum hypar_status read_initializer(struct importing *im, int i, bool alon
                                          .tensor = -1 });
 }
 
-/* Has matrix `a` the values of `b`, transposed? A few are compared; where there are none, the
- * file's word is enough. */
-static bool is_transposed(struct importing *im, const struct onnx_tensor *a,
-                          const struct onnx_tensor *b)
-{
-    enum { COMPARED = 32 };
-    int64_t rows = a->shape.dim[0], columns = a->shape.dim[1];
-    for (int64_t i = 0; i < COMPARED && i < a->elements; i++) {
-        int64_t at = a->elements / COMPARED ? i * (a->elements / COMPARED) : i;
-        double one, other;
-        if (hp_onnx_read_data(im->file, a, at, 1, &one, im->err) != HYPAR_OK ||
-            hp_onnx_read_data(im->file, b, at % columns * rows + at / columns, 1, &other,
-                              im->err) != HYPAR_OK)
-            return im->absent[a - im->file->initializer];
-        if (one != other)
-            return false;
-    }
-    return true;
-}
-
-/* Tied parameters, of which the exporter transposed one: the copy is the other again. */
-static void find_copies(struct importing *im)
-{
-    struct onnx_file *file = im->file;
-    struct table names = { 0 };
-    for (int i = 0; i < file->n_initializers; i++) {
-        const char *name = file->initializer[i].name;
-        hp_table_put(&names, &im->arena, name, strlen(name), i);
-    }
-    for (int i = 0; i < file->n_initializers; i++) {
-        const struct onnx_tensor *t = &file->initializer[i];
-        int j = t->label == t->name ? -1 : hp_table_get(&names, t->label, strlen(t->label));
-        const struct onnx_tensor *of = j < 0 ? t : &file->initializer[j];
-        bool turned = j >= 0 && j != i && im->trained[i] && im->trained[j] &&
-                      t->shape.n_dims == 2 && of->shape.n_dims == 2 && t->elements > 0 &&
-                      t->shape.dim[0] == of->shape.dim[1] &&
-                      t->shape.dim[1] == of->shape.dim[0] && of->label == of->name &&
-                      is_transposed(im, t, of);
-        im->copy_of[i] = turned ? j : -1;
-    }
-}
-
 static enum hypar_status read_initializers(struct importing *im)
 {
     int n = im->file->n_initializers;
@@ -401,13 +352,14 @@ static enum hypar_status read_initializers(struct importing *im)
     im->absent = NEW(&im->arena, bool, n);
     im->trained = NEW(&im->arena, bool, n);
     im->copy_of = NEW(&im->arena, int, n);
+    im->folded_as = NEW(&im->arena, enum folded_as, n);
     const bool *alone = find_unweighted(im);
     for (int i = 0; i < n; i++) {
         im->param[i] = -1;
         TRY(hp_in(im->err, read_initializer(im, i, alone[i]), "initializer '%.80s'",
                   im->file->initializer[i].name));
     }
-    find_copies(im);
+    hp_onnx_find_tied(im);
     return HYPAR_OK;
 }
 
@@ -471,7 +423,9 @@ static enum hypar_status build(struct importing *im, struct hypar_graph **out,
     int n_outputs, *outputs = NEW(&im->arena, int, im->file->n_outputs + 1);
     list_infos(im);
     im->b = hp_build("nodes", im->batch);
-    enum hypar_status status = read_nodes(im, options, batch, outputs, &n_outputs);
+    enum hypar_status status = hp_onnx_make_copies(im);
+    if (status == HYPAR_OK)
+        status = read_nodes(im, options, batch, outputs, &n_outputs);
     if (status != HYPAR_OK) {
         hp_build_abandon(im->b);
         return status;
@@ -495,6 +449,7 @@ static enum hypar_status network(struct importing *im, struct hypar_graph **out,
     im->file->batch = batch.told;
     im->batch = options->batch ? options->batch : batch.told ? batch.told : OPEN_BATCH;
     im->told = !batch.told || im->batch == batch.told;
+    TRY(hp_onnx_look_at_folded(im, batch.told));
     if (!batch.told && !options->batch)
         hp_onnx_note(im, "the file leaves the batch open: %d samples, --batch changes it",
                      OPEN_BATCH);

@@ -76,8 +76,10 @@ enum hypar_status hp_onnx_computed_input(struct importing *im, struct value *v, 
         v->tensor = hp_build_input(im->b, name, &v->shape, index, samples);
         if (v->tensor < 0)
             return hp_fail(im->err, HYPAR_INVALID, "'%.80s' is no tensor", name);
-        hp_onnx_note(im, "'%.80s' follows from integers that are inputs: it is an input itself",
-                     name);
+        hp_onnx_note(im, "'%.80s' %s: it is an input itself", name,
+                     v->drawn                    ? "is drawn at random"
+                     : v->kind == VALUE_CONSTANT ? "follows from constants, how is not known"
+                                                 : "follows from integers that are inputs");
     }
     *out = v->tensor;
     if (hp_build_graph(im->b)->tensors[*out].index != index)

@@ -195,7 +195,9 @@ enum hypar_status hp_onnx_pow(struct importing *im)
 {
     const struct value *y = hp_onnx_input(im, 1);
     int t;
-    if (!y || y->kind != VALUE_CONSTANT || !y->uniform)
+    if (!y)
+        return hp_onnx_missing(im, "the exponent");
+    if (y->kind != VALUE_CONSTANT || !y->uniform)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "an exponent that is not one number");
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
     double exponent = hp_onnx_element(y, 0);
@@ -263,16 +265,23 @@ enum hypar_status hp_onnx_dropout(struct importing *im)
                  *on = hp_onnx_input(im, 2);
     double rate = hp_onnx_float(im->node, "ratio", 0.5);
     int t;
-    if (ratio && ratio->kind == VALUE_CONSTANT && hp_onnx_elements(&ratio->shape) == 1)
+    bool known = !ratio || (ratio->kind == VALUE_CONSTANT && ratio->uniform);
+    if (ratio && known)
         rate = hp_onnx_element(ratio, 0);
     bool trains = im->file->opset < 12 ||
-                  (on && on->kind == VALUE_CONSTANT && hp_onnx_elements(&on->shape) == 1 &&
-                   hp_onnx_element(on, 0) != 0);
-    if (!trains || rate == 0)
-        return hp_onnx_define(im, 0, *x);
+                  (on && (on->kind != VALUE_CONSTANT ||
+                          (hp_onnx_elements(&on->shape) == 1 && hp_onnx_element(on, 0) != 0)));
+    struct hypar_shape shape = x->shape;
+    if (!trains || rate == 0) {
+        TRY(hp_onnx_define(im, 0, *x));
+        return hp_onnx_define_mask(im, 1, &shape, 1);
+    }
+    if (!known)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a rate that is not constant");
     TRY(hp_onnx_tensor(im, x, &t));
     TRY(hp_onnx_emit(im, OP_DROPOUT, NULL, 1, &t, ATTRS({ ATTR_RATE, 1, &rate }), &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    TRY(hp_onnx_define_tensor(im, 0, t));
+    return hp_onnx_define_mask(im, 1, &shape, 1 - rate);
 }
 
 /* Reductions ---------------------------------------------------------------------------- */

@@ -114,9 +114,10 @@ static int find(const struct signature *s, const char *name, size_t n)
 static void tell_folded(struct signature *s, struct onnx_tensor *t, const char *from)
 {
     size_t n;
-    int trained = 0;
-    for (const char *name; (name = next_quoted(&from, &n));) {
+    int trained = 0, names = 0;
+    for (const char *name; (name = next_quoted(&from, &n)); names++) {
         int i = find(s, name, n);
+        t->buffered |= i >= 0 && !s->told[i].trained;
         if (i < 0 || !s->told[i].trained)
             continue;
         s->told[i].found = true;
@@ -124,6 +125,7 @@ static void tell_folded(struct signature *s, struct onnx_tensor *t, const char *
         t->label = s->told[i].name;
     }
     t->role = trained ? ROLE_TRAINED : ROLE_CONSTANT;
+    t->mixed = trained && names > 1;
     if (trained != 1)
         t->label = t->name;
 }

@@ -100,6 +100,13 @@ static const struct onnx_row rows[] = {
     { "Shape", OP_OPAQUE, NULL, hp_onnx_shape_of, NULL },
     { "Size", OP_OPAQUE, NULL, hp_onnx_size_of, NULL },
     { "Range", OP_OPAQUE, NULL, hp_fold_range, NULL },
+    /* Drawn at random */
+    { "RandomUniform", OP_DROPOUT, NULL, hp_onnx_random, NULL },
+    { "RandomUniformLike", OP_DROPOUT, NULL, hp_onnx_random, NULL },
+    { "RandomNormal", OP_OPAQUE, NULL, hp_onnx_random, NULL },
+    { "RandomNormalLike", OP_OPAQUE, NULL, hp_onnx_random, NULL },
+    { "Bernoulli", OP_DROPOUT, NULL, hp_onnx_random, NULL },
+    { "Multinomial", OP_OPAQUE, NULL, hp_onnx_multinomial, NULL },
     /* Opaque, but of a shape that follows from the inputs */
     { "Trilu", OP_OPAQUE, NULL, hp_onnx_opaque_like, hp_fold_triangle },
     { "Not", OP_OPAQUE, NULL, hp_onnx_opaque_like, hp_fold_unary },
@@ -164,7 +171,8 @@ static bool keeps_integers(const struct onnx_row *row)
            row->translate == hp_onnx_transpose || row->translate == hp_onnx_alias ||
            row->translate == hp_onnx_gather || row->translate == hp_onnx_gather_elements ||
            row->translate == hp_onnx_is_nan || row->translate == hp_onnx_cast ||
-           row->translate == hp_onnx_cast_like;
+           row->translate == hp_onnx_cast_like || row->translate == hp_onnx_random ||
+           row->translate == hp_onnx_multinomial;
 }
 
 /* One node ------------------------------------------------------------------------------- */
@@ -192,6 +200,17 @@ static bool computes_integers(struct importing *im)
     return index && hp_onnx_follows_from_integers(im);
 }
 
+/* Does it read numbers that are drawn, and more of them than their shape? */
+static bool reads_drawn(struct importing *im, const struct onnx_row *row)
+{
+    bool any = false;
+    for (int i = 0; i < im->node->n_inputs; i++)
+        any |= hp_onnx_input(im, i) && hp_onnx_input(im, i)->kind == VALUE_DRAWN;
+    bool view = row && keeps_integers(row) && row->translate != hp_onnx_transpose &&
+                row->translate != hp_onnx_gather && row->translate != hp_onnx_gather_elements;
+    return any && !view;
+}
+
 static enum hypar_status translate(struct importing *im)
 {
     const struct onnx_node *node = im->node;
@@ -199,9 +218,15 @@ static enum hypar_status translate(struct importing *im)
     const struct onnx_row *row = im->row = ours ? hp_onnx_row(node->op) : NULL;
     bool constant;
     TRY(check_inputs(im, &constant));
+    bool done = false;
+    if (reads_drawn(im, row))
+        TRY(hp_onnx_read_drawn(im, &done));
+    if (done)
+        return HYPAR_OK;
     if (!row)
         return hp_onnx_opaque(im, "unknown operator");
-    bool source = row->translate == hp_onnx_constant_node || row->translate == hp_onnx_control;
+    bool source = row->translate == hp_onnx_constant_node ||
+                  row->translate == hp_onnx_control || row->translate == hp_onnx_random;
     if (!source && (!node->n_inputs || !hp_onnx_input(im, 0)))
         return hp_fail(im->err, HYPAR_INVALID, "its first input is missing");
     int before = im->n_values;

@@ -46,6 +46,20 @@ enum value_kind {
     VALUE_INDEX,    /* integers that a model input gives, perhaps shuffled */
     VALUE_NUMBERS,  /* a tensor of the first graph */
     VALUE_SEQUENCE, /* a list of values */
+    VALUE_DRAWN,    /* numbers that every step draws anew */
+};
+
+/* What is known about numbers that are drawn. */
+enum drawn_kind {
+    DRAWN_OTHERWISE, /* nothing */
+    DRAWN_EVENLY,    /* between `low` and `high` */
+    DRAWN_EITHER,    /* `on` with the probability `chance`, else `off` */
+};
+
+struct drawn {
+    enum drawn_kind kind;
+    double low, high;
+    double chance, on, off;
 };
 
 /* What stands behind a name of the file. */
@@ -61,7 +75,8 @@ struct value {
     const struct shuffle *shuffle;
     bool computed;     /* integers that follow from inputs: an input of their own, if need be */
     const char *label; /* what the model calls it, NULL */
-    int n_items;       /* of a sequence */
+    const struct drawn *drawn; /* of numbers that are; NULL: they are not */
+    int n_items;               /* of a sequence */
     struct value *item;
 };
 
@@ -80,6 +95,13 @@ struct name_set {
 /* `name`, or with a number if that is taken; now it is. */
 const char *hp_unique_name(struct name_set *set, struct arena *arena, const char *name);
 
+/* What an exporter made of a parameter. */
+enum folded_as {
+    FOLDED_WHOLE,  /* it has each element once, as the parameter itself */
+    FOLDED_COPIES, /* it is there once for each sample */
+    FOLDED_TABLE,  /* elements of it chosen by numbers: a constant */
+};
+
 struct importing {
     struct arena arena;
     struct hypar_error *err;
@@ -97,6 +119,7 @@ struct importing {
     bool *absent;  /* by initializer: the file with its values is not there */
     int n_absent;
     int *copy_of; /* by initializer: it is this one, transposed, and trained with it; -1 */
+    enum folded_as *folded_as;    /* by initializer */
     const struct onnx_node *node; /* at hand */
     const struct onnx_row *row;   /* of its operator; NULL: unknown */
     struct table infos;           /* what the file says about shapes */
@@ -112,6 +135,7 @@ struct importing {
     int n_norms, norm_capacity;
     struct table norm_names; /* of their operators in the first graph */
     int n_frozen;            /* batch norms of an export for inference */
+    int n_paths;             /* factors drawn for whole samples */
     const char **notes;      /* for the user */
     int n_notes, note_capacity;
 };
@@ -185,6 +209,30 @@ enum hypar_status hp_onnx_computed_input(struct importing *im, struct value *v, 
 /* Constant indices as an input in `shape`. */
 enum hypar_status hp_onnx_constant_index(struct importing *im, const struct value *v,
                                          const struct hypar_shape *shape, int *out);
+
+/* Numbers that are drawn: random.c ------------------------------------------------------- */
+
+/* Output `i` of the node at hand is 1 with the probability `chance`, else 0. */
+enum hypar_status hp_onnx_define_mask(struct importing *im, int i,
+                                      const struct hypar_shape *shape, double chance);
+
+/* The node at hand reads such numbers. Where not *done they are tensors afterwards. */
+enum hypar_status hp_onnx_read_drawn(struct importing *im, bool *done);
+
+/* What exporters computed from parameters: folded.c --------------------------------------- */
+
+/* Did the exporter make the name up? "onnx::Mul_12" of the older one, "val_12" of the newer. */
+bool hp_onnx_is_made_up(const char *name);
+
+/* Initializers that are others, transposed. */
+void hp_onnx_find_tied(struct importing *im);
+
+/* Find out what became of the parameters, by the values; `batch` samples are in the file, 0: it
+ * leaves them open. */
+enum hypar_status hp_onnx_look_at_folded(struct importing *im, int64_t batch);
+
+/* A parameter that is there once for each sample is one, and repeated. */
+enum hypar_status hp_onnx_make_copies(struct importing *im);
 
 /* Masks ----------------------------------------------------------------------------------- */
 
@@ -271,6 +319,18 @@ enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
 /* What the file itself says about output `i`; false: nothing that is of use. */
 bool hp_onnx_told_shape(const struct importing *im, int i, struct hypar_shape *out);
 
+/* What follows for output `i` from the inputs: infer.c has the rules; false: none of them. */
+bool hp_onnx_inferred_shape(struct importing *im, int i, struct hypar_shape *out);
+
+/* The shape of what indices choose along a dimension. */
+enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypar_shape *x,
+                                         const struct hypar_shape *indices, int axis,
+                                         struct hypar_shape *out);
+
+/* The shape of what a Slice takes. */
+enum hypar_status hp_onnx_sliced_shape(struct importing *im, const struct hypar_shape *shape,
+                                       struct hypar_shape *out);
+
 /* What a transposed convolution writes; HYPAR_UNSUPPORTED in forms that are not known. */
 enum hypar_status hp_onnx_transposed_shape(struct importing *im, struct hypar_shape *out);
 
@@ -295,7 +355,8 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_control) X(hp_onnx_is_nan) X(hp_fold_gather_elements) X(hp_fold_gather_nd) \
     X(hp_onnx_gather_elements) X(hp_onnx_scatter_elements) X(hp_onnx_split_to_sequence) \
     X(hp_onnx_sequence_at) X(hp_onnx_cast_like) X(hp_fold_matmul) X(hp_fold_cumsum) \
-    X(hp_onnx_tile) X(hp_onnx_einsum) X(hp_fold_scatter_nd) X(hp_onnx_gather_nd) X(hp_onnx_rms_norm) X(hp_onnx_attention) X(hp_onnx_rotary)
+    X(hp_onnx_tile) X(hp_onnx_einsum) X(hp_fold_scatter_nd) X(hp_onnx_gather_nd) X(hp_onnx_rms_norm) X(hp_onnx_attention) X(hp_onnx_rotary) \
+    X(hp_onnx_random) X(hp_onnx_multinomial)
 /* clang-format on */
 #define X(name) enum hypar_status name(struct importing *im);
 ONNX_TRANSLATORS(X)

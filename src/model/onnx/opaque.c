@@ -21,20 +21,49 @@ bool hp_onnx_told_shape(const struct importing *im, int i, struct hypar_shape *o
     return info->shaped && info->n_dims > 0;
 }
 
-/* The inputs that are tensors; numbers known while importing are no part of the work. */
+/* An input, if it is a tensor; numbers known while importing are no part of the work, and the
+ * order of integers does not matter. */
+static enum hypar_status opaque_input(struct importing *im, struct value *v, int *in, int *n)
+{
+    if (*n == MAX_OPERANDS - 2 || v->kind == VALUE_CONSTANT)
+        return HYPAR_OK;
+    if (v->kind == VALUE_SEQUENCE) {
+        for (int i = 0; i < v->n_items; i++)
+            TRY(opaque_input(im, &v->item[i], in, n));
+        return HYPAR_OK;
+    }
+    if (v->kind == VALUE_INDEX && v->tensor >= 0) {
+        in[(*n)++] = v->tensor;
+        return HYPAR_OK;
+    }
+    int t;
+    enum hypar_status status = hp_onnx_tensor(im, v, &t);
+    if (status == HYPAR_OK)
+        in[(*n)++] = t;
+    return status == HYPAR_UNSUPPORTED ? HYPAR_OK : status;
+}
+
 static enum hypar_status opaque_inputs(struct importing *im, int *in, int *n)
 {
     *n = 0;
-    for (int i = 0; i < im->node->n_inputs && *n < MAX_OPERANDS - 2; i++) {
-        struct value *v = hp_onnx_input(im, i);
-        if (!v || v->kind == VALUE_CONSTANT)
-            continue;
-        if (v->kind == VALUE_INDEX && !v->computed)
-            in[(*n)++] = v->tensor;
-        else
-            TRY(hp_onnx_tensor(im, v, &in[(*n)++]));
-    }
-    return *n ? HYPAR_OK : hp_fail(im->err, HYPAR_UNSUPPORTED, "it has no inputs");
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (hp_onnx_input(im, i))
+            TRY(opaque_input(im, hp_onnx_input(im, i), in, n));
+    return HYPAR_OK;
+}
+
+/* What follows from constants alone, in a way that is not known, is an input. */
+static enum hypar_status made_of_constants(struct importing *im, int i,
+                                           const struct hypar_shape *shape)
+{
+    struct value v = { .kind = VALUE_CONSTANT,
+                       .type = ONNX_FLOAT,
+                       .shape = *shape,
+                       .tensor = -1,
+                       .label = im->node->output[i] };
+    int t;
+    TRY(hp_onnx_computed_input(im, &v, false, &t));
+    return hp_onnx_define_tensor(im, i, t);
 }
 
 static enum hypar_status opaque_output(struct importing *im, int i,
@@ -44,6 +73,8 @@ static enum hypar_status opaque_output(struct importing *im, int i,
     double dims[MAX_DIMS];
     char suffix[16];
     TRY(opaque_inputs(im, in, &n));
+    if (!n)
+        return made_of_constants(im, i, shape);
     for (int d = 0; d < shape->n_dims; d++)
         dims[d] = (double)shape->dim[d];
     snprintf(suffix, sizeof suffix, "%d", i);
@@ -59,10 +90,11 @@ enum hypar_status hp_onnx_opaque(struct importing *im, const char *why)
     for (int i = 0; i < im->node->n_outputs; i++) {
         if (!*im->node->output[i])
             continue;
-        if (!hp_onnx_told_shape(im, i, &shape))
+        if (!hp_onnx_told_shape(im, i, &shape) && !hp_onnx_inferred_shape(im, i, &shape))
             return hp_fail(im->err, HYPAR_UNSUPPORTED,
-                           "%s, and the file does not tell the shape of '%.80s'", why,
-                           im->node->output[i]);
+                           "%s, and the file does not tell the shape of '%.80s': "
+                           "onnx.shape_inference.infer_shapes() may add it",
+                           why, im->node->output[i]);
         TRY(opaque_output(im, i, &shape));
     }
     return HYPAR_OK;

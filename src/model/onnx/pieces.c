@@ -47,6 +47,15 @@ static enum hypar_status read_window(struct importing *im, const struct hypar_sh
     return HYPAR_OK;
 }
 
+enum hypar_status hp_onnx_sliced_shape(struct importing *im, const struct hypar_shape *shape,
+                                       struct hypar_shape *out)
+{
+    struct window w;
+    TRY(read_window(im, shape, &w));
+    *out = w.shape;
+    return HYPAR_OK;
+}
+
 /* Rows of a weight stay a weight. */
 static bool takes_rows(const struct value *x, const struct window *w)
 {
