@@ -524,8 +524,8 @@ static void put_point(struct json_writer *w, const struct axes *axes,
     hp_axes_put(axes, &place, w);
     hp_json_put_int(w, "devices", p->devices);
     hp_json_put_int(w, "batch", p->batch);
-    hp_json_put_string(w, "planner", p->asked);
     hp_json_put_string(w, "verdict", verdicts[p->verdict]);
+    hp_json_put_string(w, "planner", p->asked);
     if (*p->why.text)
         hp_json_put_string(w, "why", p->why.text);
     if (p->planner) {
