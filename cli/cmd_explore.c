@@ -22,8 +22,8 @@ static const struct argp_option options[] = {
       "again",
       0 },
     { "planner", OPT_PLANNER, "LIST", 0,
-      "planners to compare; the first fills in what is not explored (hypar,dp); of several "
-      "batches whose plans (auto)",
+      "planners to compare, a row for each (hypar,dp; of several batches auto); of choices the "
+      "first fills in what is not explored",
       0 },
     { "joint", OPT_JOINT, NULL, 0, "hypar, accpar: with all levels chosen at once, too", 0 },
     { "batch", OPT_BATCH, "LIST", 0,
@@ -36,9 +36,9 @@ static const struct argp_option options[] = {
     { "dim", OPT_DIM, "NAME=N", 0, "ONNX: size of the symbolic dimension NAME", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "cost", OPT_COST, "WHAT", 0,
-      "choices: where time comes from: array (HyPar's accelerators), levels, paper (the one of "
-      "both that the device is for) or simulated (paper for HyPar's accelerators and with "
-      "--levels or --layers, else simulated)",
+      "choices level by level, and where their time comes from: array (HyPar's accelerators), "
+      "levels, paper (the one of both that the device is for) or simulated (paper for HyPar's "
+      "accelerators and with --levels or --layers, else simulated)",
       0 },
     { "objective", OPT_OBJECTIVE, "WHAT", 0, "time, comm or energy: what is best (time)", 0 },
     OPT_NUMBERS_ROWS,
@@ -51,7 +51,7 @@ static const struct argp_option options[] = {
     { "framework", OPT_FRAMEWORK, "HOW", 0,
       "plans: kernels are compiled, eager, or none: passes of the roofline (compiled)", 0 },
     { "budget", OPT_BUDGET, "TIME", 0, "plans: no longer than that, together (5m)", 0 },
-    { "csv", OPT_CSV, "FILE", 0, "write every choice to FILE", 0 },
+    { "csv", OPT_CSV, "FILE", 0, "write every choice or plan to FILE", 0 },
     { "svg", OPT_SVG, "FILE", 0, "write a picture to FILE", 0 },
     { 0 },
 };
@@ -105,11 +105,11 @@ static enum hypar_status read_options(const struct args *args,
 /* To be asked of machines that were read: what is wrong with them comes first. */
 static enum hypar_status check_varies(const struct args *args, struct hypar_error *err)
 {
-    if (args->levels || args->layers || args->devices || args->topology || args->bandwidth ||
-        args->sweep.n || args->other_machines.n)
+    if (args->batches || args->levels || args->layers || args->devices || args->topology ||
+        args->bandwidth || args->sweep.n || args->other_machines.n)
         return HYPAR_OK;
-    return opt_usage(err, "explore: nothing to vary, expected --levels, --layers, --devices, "
-                          "--topology, --bandwidth, --sweep or a second --on");
+    return opt_usage(err, "explore: nothing to vary, expected --planner, --levels, --layers, "
+                          "--devices, --topology, --bandwidth, --sweep or a second --on");
 }
 
 /* What is to be told: choices of one batch, or plans of several; the other is NULL. */
@@ -351,6 +351,12 @@ static enum hypar_status search_plans(const struct args *args,
     return status;
 }
 
+/* Whose plans: of several batches those of auto, as there is nothing else to compare. */
+static const char *planners_of(const struct args *args)
+{
+    return args->planner ? args->planner : args->batches ? "auto" : "hypar,dp";
+}
+
 static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
 {
     struct hypar_sweep_options how = { .batches = args->batches,
@@ -359,7 +365,7 @@ static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
                                        .bandwidths = args->bandwidth,
                                        .sweeps = args->sweep.text,
                                        .n_sweeps = args->sweep.n,
-                                       .planners = args->planner };
+                                       .planners = planners_of(args) };
     struct hypar_sim_options simulation;
     struct hypar_profile *profile = NULL;
     struct machines machines = { 0 };
@@ -378,6 +384,8 @@ static enum hypar_status sweep(const struct args *args, struct hypar_error *err)
     how.search.profile = profile;
     if (status == HYPAR_OK)
         status = read_machines(args, &machines, err);
+    if (status == HYPAR_OK && !args->planner)
+        status = check_varies(args, err);
     how.others = (const struct hypar_machine *const *)machines.other;
     how.other_names = args->other_machines.text;
     how.n_others = machines.n_others;
@@ -413,21 +421,19 @@ static const char *option_of_plans(const struct args *args)
                                   : NULL;
 }
 
-/* Several batches, or a planner that has no choices level by level, where none are asked for.
- */
+/* Options alone say whether choices or plans are explored, never the names of planners. */
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     const char *of_choices = option_of_choices(args), *of_plans = option_of_plans(args);
-    bool plans = args->batches || (!of_choices && !hypar_divide_by_levels(args->planner));
-    if (plans && of_choices)
+    if (of_choices && args->batches)
         return opt_usage(err, "explore: --%s is of choices level by level, expected one batch",
                          of_choices);
-    if (!plans && of_plans)
+    if (of_choices && of_plans)
         return opt_usage(err,
-                         "explore: --%s is of whole plans, expected several batches or a "
-                         "planner such as auto",
-                         of_plans);
-    return plans ? sweep(args, err) : explore(args, err);
+                         "explore: --%s is of whole plans and --%s of choices level by level, "
+                         "expected one of them",
+                         of_plans, of_choices);
+    return of_choices ? explore(args, err) : sweep(args, err);
 }
 
 const struct command cmd_explore = {
@@ -437,12 +443,12 @@ const struct command cmd_explore = {
     .max_operands = 1,
     .operand_word = opt_model_word,
     .summary = "sweep batches, devices, parallelisms, topologies, bandwidths",
-    .doc = "Evaluate every choice of some levels or layers of MODEL on MACHINE, and tell the "
-           "best and where the planners' own choices rank; or the planners on the machine in "
-           "other sizes, topologies and bandwidths. A choice is a digit for each weighted "
-           "layer at each level: 0 dp (type I), 1 mp (type II), 2 type III. Or, for several "
-           "batches or a planner such as auto, search for a plan for every batch on every "
-           "machine, simulate it, and tell which batch on how many devices does most.",
+    .doc = "Search for the plan of each planner for MODEL, for every batch on every machine, "
+           "simulate it, and tell which does most: MACHINE in other sizes, topologies and "
+           "bandwidths, with other figures, or beside others. Or, with --levels, --layers, "
+           "--fix, --mark, --joint or --cost, evaluate choices level by level, and tell the "
+           "best and where the planners' own choices rank. A choice is a digit for each "
+           "weighted layer at each level: 0 dp (type I), 1 mp (type II), 2 type III.",
     .options = options,
     .takes_batches = true,
     .takes_machines = true,

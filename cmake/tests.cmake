@@ -21,7 +21,8 @@ function(hypar_add_test name)
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT ${test_wall_seconds})
   set_property(TEST ${name} PROPERTY ENVIRONMENT
     "PATH=${PROJECT_BINARY_DIR}:$ENV{PATH}" "CC=${CMAKE_C_COMPILER}"
-    "BUILD=${PROJECT_BINARY_DIR}" "SANITIZE=${HYPAR_SANITIZE}" "UBSAN_OPTIONS=print_stacktrace=1" "LC_ALL=C" "COLUMNS=")
+    "BUILD=${PROJECT_BINARY_DIR}" "SANITIZE=${HYPAR_SANITIZE}" "UBSAN_OPTIONS=print_stacktrace=1"
+    "LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/lsan.supp:print_suppressions=0" "LC_ALL=C" "COLUMNS=")
 endfunction()
 
 function(hypar_add_program target source)

@@ -477,7 +477,7 @@ static enum hypar_status check_totals(const struct hypar_program *p, struct hypa
     for (int op = 0; op < p->plan->graph->n_ops; op++)
         by_op += op_bytes[op];
     hp_arena_free(&arena);
-    hypar_program_pair_bytes(p, pair);
+    hypar_program_pair_bytes(p, 1, pair);
     for (int i = 0; i < n * n; i++) {
         by_pair += pair[i];
         if (i % (n + 1) == 0 && pair[i] != 0)

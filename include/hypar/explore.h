@@ -6,8 +6,8 @@
  * how the planners' own choices rank among them; the same over sizes, topologies and bandwidths
  * of the machine. What is not explored stays as the first planner has it.
  *
- * A sweep searches for a plan, by any planner, for every batch on every size of the machine:
- * which batch, and how many devices? */
+ * A sweep searches for the plan of each planner, of any kind, for every batch on every machine:
+ * which batch, how many devices, which machine, which planner? */
 #ifndef HYPAR_EXPLORE_H
 #define HYPAR_EXPLORE_H
 
@@ -190,7 +190,7 @@ struct hypar_sweep_options {
     const struct hypar_machine *const *others; /* ... */
     const char *const *other_names;
     int n_others;
-    const char *planners; /* "3d,dp": the best plan of theirs that fits; NULL: "auto" */
+    const char *planners; /* "3d,dp": a point for each; NULL: "auto" */
     /* How plans are searched for, simulated and compared (`objective`); `planner` and `model`
      * are not looked at, `machine` is what it is called in reports. `threads` are those of the
      * sweep: each search has one. Once `stop` is set, points that are not done are
@@ -208,16 +208,17 @@ enum hypar_swept {
     HYPAR_SWEPT_NOT_TRIED, /* there was no time for it */
 };
 
-/* One batch on one machine. */
+/* One batch on one machine, by one planner. */
 struct hypar_sweep_point {
     int64_t batch;
+    const char *asked; /* the planner that was asked for the plan */
     const struct hypar_machine *machine;
     const char *word, *shape; /* these three as in struct hypar_explore_site */
     const struct hypar_explore_value *value;
     int devices;
     enum hypar_swept verdict;
     /* Of the plan, where there is one: */
-    const char *planner;
+    const char *planner; /* whose plan it is: of `asked`, or one that `asked` asked in turn */
     int data, tensor; /* parts by samples and otherwise of each layer that has weights; 0 where
                          layers differ */
     int pipeline;     /* groups of devices that stages lie on */
@@ -234,8 +235,9 @@ struct hypar_sweep_point {
                      they are in closed form */
     struct hypar_energy energy;       /* what energy_j is made of, if counted */
     double memory_bytes, limit_bytes; /* of the fullest device; 0: not known */
-    bool best; /* of all points that fit: the most samples a second for a device, or the least
-                  bytes or energy a sample, as the objective has it */
+    bool best; /* of all points that fit: the most samples a second (of several machines in all,
+                  of sizes of one machine for a device), or the least bytes or energy a sample,
+                  as the objective has it */
     struct hypar_error why;
     bool interrupted; /* the search was stopped: the best plan by then */
 };
@@ -244,10 +246,10 @@ struct hypar_sweep; /* opaque */
 
 enum { HYPAR_MAX_SWEPT = 4096 }; /* points */
 
-/* Search for a plan for every batch of a model on every machine. `machine` is the one that
- * sizes, topologies and bandwidths vary, and must outlive the result. Fails with the word that
- * is wrong: HYPAR_USAGE if it cannot be understood, HYPAR_INVALID if it does not fit the
- * machine; or as batches->graph() does. */
+/* Search for each planner's plan for every batch of a model on every machine. `machine` is the
+ * one that sizes, topologies and bandwidths vary, and must outlive the result. Fails with the
+ * word that is wrong: HYPAR_USAGE if it cannot be understood, HYPAR_INVALID if it does not fit
+ * the machine; or as batches->graph() does. */
 HYPAR_API enum hypar_status hypar_sweep(struct hypar_sweep **out,
                                         const struct hypar_batches *batches,
                                         const struct hypar_machine *machine,
@@ -255,7 +257,8 @@ HYPAR_API enum hypar_status hypar_sweep(struct hypar_sweep **out,
                                         struct hypar_error *err);
 HYPAR_API void hypar_sweep_free(struct hypar_sweep *sweep); /* or NULL */
 
-/* Its points: machine by machine, the batches of each in the order of the list. */
+/* Its points: machine by machine, the batches of each in the order of the list, the planners of
+ * each batch in the order of theirs. */
 HYPAR_API int hypar_sweep_count(const struct hypar_sweep *sweep);
 HYPAR_API const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *sweep,
                                                             int i);

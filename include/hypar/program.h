@@ -80,8 +80,10 @@ HYPAR_API struct hypar_program_totals hypar_program_totals(const struct hypar_pr
  * Fills bytes[op] for every operator of the graph. */
 HYPAR_API void hypar_program_op_bytes(const struct hypar_program *program, double *bytes);
 
-/* Bytes from device to device: fills bytes[from * n + to] for the n devices of the machine. */
-HYPAR_API void hypar_program_pair_bytes(const struct hypar_program *program, double *bytes);
+/* Bytes from device to device, summed over rows of `in_row` devices each (the last row may have
+ * fewer): fills bytes[from * rows + to] for all rows of the machine's devices. */
+HYPAR_API void hypar_program_pair_bytes(const struct hypar_program *program, int in_row,
+                                        double *bytes);
 
 /* What lies in a device's memory when it is fullest. */
 struct hypar_memory {

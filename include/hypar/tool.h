@@ -123,9 +123,6 @@ HYPAR_API size_t hypar_model_path_length(const char *model);
  */
 HYPAR_API enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *err);
 
-/* Does every planner of a list divide level by level, or is none of that name? */
-HYPAR_API bool hypar_divide_by_levels(const char *planners);
-
 /* This computer --------------------------------------------------------------------------- */
 
 /* The processor of this computer, as the system names it. */

@@ -271,9 +271,11 @@ static struct kernel_call part_at(const struct parallel_call *p, int i)
     const struct division *d = &p->division;
     struct kernel_call part;
     hp_division_part(d, i, &part);
-    if (part.workspace)
+    char *at = NULL; /* sums of the part, if it keeps some apart */
+    if (part.workspace) {
         part.workspace = (char *)part.workspace + (size_t)i * (p->row_bytes + p->sums_bytes);
-    char *at = (char *)part.workspace + p->row_bytes;
+        at = (char *)part.workspace + p->row_bytes;
+    }
     for (int o = 0; p->sums_bytes && o < part.nest->n_operands; o++)
         for (int grad = 0; grad < 2; grad++)
             if (hp_division_turn(d, i, o, grad) > 0)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/sort.h"
 
 const enum option hp_peak_options[N_PEAK_OPTIONS] = { OPTION_FP64, OPTION_FP32, OPTION_TF32,
                                                       OPTION_FP16, OPTION_BF16, OPTION_VECTOR };
@@ -79,12 +80,6 @@ enum hypar_status hp_node_set(const struct part *part, struct node_figures *figu
     return HYPAR_OK;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    int x = *(const int *)a, y = *(const int *)b;
-    return (x > y) - (x < y);
-}
-
 /* The nodes at which runs of equal nodes may begin, rising, and the number of nodes. */
 static int *find_borders(struct arena *arena, const struct part *part, int *n)
 {
@@ -95,7 +90,7 @@ static int *find_borders(struct arena *arena, const struct part *part, int *n)
         border[all++] = part->nodes[i].last + 1;
     }
     border[all++] = part->dim[0];
-    qsort(border, (size_t)all, sizeof *border, by_number);
+    hp_sort_ints(border, all);
     for (int i = 0; i < all; i++)
         if (kept == 0 || border[i] != border[kept - 1])
             border[kept++] = border[i];

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sort.h"
+
 enum { SITE_MAX_NAME = 100 };
 
 static const char *const kind_folder[] = {
@@ -129,7 +131,7 @@ struct hypar_site_files *hypar_site_files(enum hypar_site_kind kind)
     for (int i = 0; i < folders.n; i++)
         list_folder(files, folders.path[i]);
     if (files->n > 1)
-        qsort(files->file, (size_t)files->n, sizeof *files->file, by_name);
+        hp_sort(files->file, files->n, sizeof *files->file, by_name);
     return files;
 }
 

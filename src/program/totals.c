@@ -54,26 +54,29 @@ void hypar_program_op_bytes(const struct hypar_program *p, double *bytes)
                 hp_task_times(p, i) * hp_task_bytes(p, i);
 }
 
-/* Bytes of the cell at hand, added to those of each pair of devices. */
+/* Bytes of the current cell, which are added to each pair of rows of devices. */
 struct pairs {
     double *pair, bytes;
-    size_t n_devices;
+    int in_row, n_rows;
 };
 
 static void add_send(void *who, int round, int from, int to, int pieces)
 {
     struct pairs *p = who;
     (void)round;
-    p->pair[(size_t)from * p->n_devices + (size_t)to] += p->bytes / pieces;
+    p->pair[(size_t)(from / p->in_row) * (size_t)p->n_rows + (size_t)(to / p->in_row)] +=
+        p->bytes / pieces;
 }
 
-void hypar_program_pair_bytes(const struct hypar_program *p, double *bytes)
+void hypar_program_pair_bytes(const struct hypar_program *p, int in_row, double *bytes)
 {
     struct arena scratch = { 0 };
     int n = hypar_machine_device_count(p->plan->machine);
     bool *seen = NEW(&scratch, bool, n);
-    struct pairs pairs = { .pair = bytes, .n_devices = (size_t)n };
-    for (size_t i = 0; i < (size_t)n * (size_t)n; i++)
+    struct pairs pairs = { .pair = bytes,
+                           .in_row = in_row,
+                           .n_rows = (n + in_row - 1) / in_row };
+    for (size_t i = 0; i < (size_t)pairs.n_rows * (size_t)pairs.n_rows; i++)
         bytes[i] = 0;
     for (int i = 0; i < p->n_tasks; i++) {
         if (p->task[i].kind != TASK_COMM)

@@ -137,9 +137,11 @@ const char *hp_axes_without_effect(const struct axes *axes,
 
 bool hp_axes_of_energy(const struct axes *axes)
 {
-    int x = hp_axes_x(axes);
-    return x >= 0 &&
-           (axes->axis[x].unit == HYPAR_UNIT_JOULES || axes->axis[x].unit == HYPAR_UNIT_WATTS);
+    for (int i = 0; i < axes->n; i++)
+        if (axes->axis[i].n_values > 1 &&
+            (axes->axis[i].unit == HYPAR_UNIT_JOULES || axes->axis[i].unit == HYPAR_UNIT_WATTS))
+            return true;
+    return false;
 }
 
 /* An all-reduce in which a device sends to, or receives from, many at once. */

@@ -51,7 +51,7 @@ const char *hp_axes_without_effect(const struct axes *axes,
                                    bool (*same)(const void *who, int i, int j), const void *who,
                                    struct arena *arena);
 
-/* Do pictures go along an energy, so that what they draw is energy, too? */
+/* Do machines differ in an energy or a power, so that pictures draw energy? */
 bool hp_axes_of_energy(const struct axes *axes);
 
 /* Is it a machine with many links at each device? */

@@ -79,6 +79,7 @@ static bool any_does_not_fit(const struct hypar_exploration *e)
 struct shape {
     struct axes axes; /* none of one machine */
     bool better, levels, fits;
+    double batch;     /* > 0: several machines that somebody named are compared by samples/s */
     bool same_levels; /* of several machines: told once, below */
     enum hypar_objective objective;
     double best; /* by it, of all rows: those that have it are marked; NAN: none is */
@@ -142,6 +143,8 @@ static struct shape shape_of(const struct hypar_exploration *e)
                            .fits = any_does_not_fit(e),
                            .objective = hypar_exploration_options(e).objective,
                            .best = marked_best(e) };
+    if (hypar_exploration_options(e).n_others)
+        shape.batch = (double)hypar_exploration_graph(e)->batch;
     size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
     if (n_sites > 1)
         shape.axes = axes_of(e);
@@ -156,7 +159,8 @@ static struct shape shape_of(const struct hypar_exploration *e)
 
 static void heading(struct columns *table, struct arena *arena, const struct shape *shape)
 {
-    static const char *const figures[] = { "step", "gain", "speedup", "exchange", "energy" };
+    const char *const figures[] = { "step", "gain", shape->batch > 0 ? "rate" : "speedup",
+                                    "exchange", "energy" };
     hp_axes_heading(&shape->axes, table, arena);
     hp_cell(table, arena, "choice");
     for (int i = 0; i < 5; i++)
@@ -210,7 +214,10 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
         hp_cell(table, arena, "%.3g", gain_of(site, &c->cost));
     else
         hp_cell(table, arena, "-");
-    hp_cell(table, arena, "%.3g", site->one_device_s / c->cost.step_s);
+    if (shape->batch > 0)
+        hp_cell(table, arena, "%s", hp_metric(buffer, shape->batch / c->cost.step_s));
+    else
+        hp_cell(table, arena, "%.3g", site->one_device_s / c->cost.step_s);
     merit_cell(table, arena, shape, c, HYPAR_COMM);
     merit_cell(table, arena, shape, c, HYPAR_ENERGY);
     if (shape->better)
@@ -334,7 +341,8 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
     }
     hp_wrap(
         to,
-        hp_arena_printf(arena, "Gain over data parallel, speedup over one device%s%s%s.",
+        hp_arena_printf(arena, "Gain over data parallel, %s%s%s%s.",
+                        shape->batch > 0 ? "rate in samples/s" : "speedup over one device",
                         shape->better ? "; better: how many choices are strictly better" : "",
                         isnan(shape->best) ? "" : "; *: the least ",
                         isnan(shape->best) ? "" : least[shape->objective]),
@@ -406,7 +414,7 @@ static const struct hypar_energy *energy_parts(const struct hypar_explored *cost
 /* JSON -------------------------------------------------------------------------------- */
 
 static void put_choice(struct json_writer *w, const struct hypar_explore_site *site,
-                       const struct hypar_explore_choice *c, bool best)
+                       const struct hypar_explore_choice *c, double batch, bool best)
 {
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "choice", c->name);
@@ -417,6 +425,7 @@ static void put_choice(struct json_writer *w, const struct hypar_explore_site *s
     hp_json_put_number(w, "comm_s", c->cost.comm_s);
     hp_json_put_number(w, "gain", gain_of(site, &c->cost));
     hp_json_put_number(w, "speedup", site->one_device_s / c->cost.step_s);
+    hp_json_put_number(w, "samples_per_s", batch / c->cost.step_s);
     hp_json_put_number(w, "comm_bytes", c->cost.comm_bytes);
     hp_json_put_number(w, "energy_j", c->cost.energy_j);
     hp_put_energy(w, energy_parts(&c->cost));
@@ -446,6 +455,7 @@ static void put_site(struct json_writer *w, const struct hypar_exploration *e, i
     hp_json_begin_array(w, "choices", false);
     for (int c = 0; c < site.n_choices; c++)
         put_choice(w, &site, hypar_exploration_choice(e, s, c),
+                   (double)hypar_exploration_graph(e)->batch,
                    is_best(e, &hypar_exploration_choice(e, s, c)->cost, best));
     hp_json_end_array(w);
     hp_json_end_object(w);
@@ -507,7 +517,8 @@ static void csv_line(struct explored_csv *table, const struct hypar_explore_site
                          site->one_device_s / cost->step_s,
                          cost->comm_bytes,
                          cost->energy_j,
-                         cost->state_bytes };
+                         cost->state_bytes,
+                         (double)hypar_exploration_graph(table->of)->batch / cost->step_s };
     for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
         hp_csv_known(csv, !isnan(figures[i]), figures[i]);
     hp_csv_number(csv, cost->fits);
@@ -526,7 +537,7 @@ void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
                                   .axes = axes_of(e),
                                   .cost = costs[hypar_exploration_options(e).cost].word };
     hp_csv_words(&table.csv, "machine devices choice levels step_s compute_s comm_s gain "
-                             "speedup comm_bytes energy_j state_bytes fits cost");
+                             "speedup comm_bytes energy_j state_bytes samples_per_s fits cost");
     hp_csv_energy_heading(&table.csv);
     hp_csv_plain(&table.csv, "best");
     hp_axes_csv_heading(&table.axes, &table.csv);

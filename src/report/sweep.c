@@ -17,6 +17,24 @@ double hp_for_a_device(const struct hypar_sweep_point *p)
     return p->samples_per_s / p->devices;
 }
 
+bool hp_sweep_in_all(const struct hypar_sweep *s)
+{
+    return hypar_sweep_options(s).n_others > 0;
+}
+
+double hp_of_a_sample(const struct hypar_sweep_point *p, enum hypar_objective objective)
+{
+    return (objective == HYPAR_ENERGY ? p->energy_j : p->comm_bytes) / (double)p->batch;
+}
+
+int hp_sweep_machine_count(const struct hypar_sweep *s)
+{
+    int n = 1;
+    for (int i = 1; i < hypar_sweep_count(s); i++)
+        n += hypar_sweep_point(s, i)->machine != hypar_sweep_point(s, i - 1)->machine;
+    return n;
+}
+
 struct axes hp_sweep_axes_of(const struct hypar_sweep *s)
 {
     struct axes axes = { 0 };
@@ -35,9 +53,7 @@ struct axes_place hp_sweep_place(const struct hypar_sweep_point *p)
 
 const char *hp_sweep_machines(struct arena *arena, const struct hypar_sweep *s)
 {
-    int n = 1;
-    for (int i = 1; i < hypar_sweep_count(s); i++)
-        n += hypar_sweep_point(s, i)->machine != hypar_sweep_point(s, i - 1)->machine;
+    int n = hp_sweep_machine_count(s);
     return hp_machines_text(arena,
                             n > 1 ? hypar_sweep_machine(s) : hypar_sweep_point(s, 0)->word, n);
 }
@@ -48,7 +64,7 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
     while (list) {
         int length = (int)strcspn(list, ",");
         bool last = !list[length];
-        text = hp_arena_printf(arena, "%s%s%.*s", text, *text && last ? " or " : between,
+        text = hp_arena_printf(arena, "%s%s%.*s", text, *text && last ? " and " : between,
                                length, list);
         between = ", ";
         list = last ? NULL : list + length + 1;
@@ -56,8 +72,7 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
     return *text ? text : "auto";
 }
 
-/* Which planners do not look at the objective, by which their plans are compared; NULL: none.
- */
+/* Names the planners whose search does not look at the objective; NULL: there are none. */
 static const char *objective_note(struct arena *arena, const struct hypar_sweep *s)
 {
     static const char *const what[] = { "time", "what is sent", "energy" };
@@ -88,16 +103,29 @@ static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p
 
 /* Text -------------------------------------------------------------------------------- */
 
+/* The planner of a row: "dp"; "auto: hybrid" where several were asked and one of them took the
+ * plan of another. */
+static const char *planner_text(struct arena *arena, const struct hypar_sweep *s,
+                                const struct hypar_sweep_point *p)
+{
+    const char *asked = hypar_sweep_options(s).planners;
+    bool several = asked && strchr(asked, ',');
+    if (!p->planner || strcmp(p->planner, p->asked) == 0)
+        return p->asked;
+    return several ? hp_arena_printf(arena, "%s: %s", p->asked, p->planner) : p->planner;
+}
+
 /* "3d 8x4x2/16": of 16 micro-batches; "optcnn, by layer". */
-static const char *layout_text(struct arena *arena, const struct hypar_sweep_point *p)
+static const char *layout_text(struct arena *arena, const struct hypar_sweep *s,
+                               const struct hypar_sweep_point *p)
 {
     char count[64];
-    const char *text = hp_arena_printf(arena, "%s, by layer", p->planner);
+    const char *planner = planner_text(arena, s, p);
+    const char *text = hp_arena_printf(arena, "%s, by layer", planner);
     if (p->data)
-        text =
-            hp_arena_printf(arena, "%s %dx%dx%d", p->planner, p->data, p->tensor, p->pipeline);
+        text = hp_arena_printf(arena, "%s %dx%dx%d", planner, p->data, p->tensor, p->pipeline);
     else if (p->pipeline > 1)
-        text = hp_arena_printf(arena, "%s, %s, by layer", p->planner,
+        text = hp_arena_printf(arena, "%s, %s, by layer", planner,
                                hp_count(count, p->pipeline, "stage", "stages"));
     if (p->micro_batches > 1)
         text = hp_arena_printf(arena, "%s/%s", text, hp_thousands(count, p->micro_batches));
@@ -114,26 +142,31 @@ static const char *saving_text(struct arena *arena, const struct hypar_sweep_poi
                            shards ? hypar_shard_text(p->shard) : "");
 }
 
-static const char *plan_text(struct arena *arena, const struct hypar_sweep_point *p)
+static const char *plan_text(struct arena *arena, const struct hypar_sweep *s,
+                             const struct hypar_sweep_point *p)
 {
-    return hp_arena_printf(arena, "%s%s", layout_text(arena, p), saving_text(arena, p));
+    return hp_arena_printf(arena, "%s%s", layout_text(arena, s, p), saving_text(arena, p));
 }
 
 /* What stands in the place of a plan. */
 static const char *lack_text(struct arena *arena, const struct hypar_sweep_point *p,
                              const char *plan)
 {
+    size_t length = strlen(p->asked);
+    bool named = strncmp(p->why.text, p->asked, length) == 0; /* "dp splits ..." */
     if (p->verdict == HYPAR_SWEPT_NO_PLAN)
-        return hp_arena_printf(arena, "no plan: %s", p->why.text);
+        return hp_arena_printf(arena, "no plan: %s%s%s", named ? "" : p->asked,
+                               named ? "" : ": ", p->why.text);
     return hp_arena_printf(arena, "no plan fits (%s)", plan);
 }
 
 /* What the table shows. */
 struct shape {
     struct axes axes;
-    bool devices, batch;    /* several */
-    const char *one_plan;   /* of all rows, which is told below them; NULL: they differ */
-    const char *one_saving; /* of all plans, else; NULL: they differ */
+    bool devices, batch, planner; /* several */
+    bool in_all;                  /* rows are compared by the rate of all devices */
+    const char *one_plan;         /* of all rows, which is told below them; NULL: they differ */
+    const char *one_saving;       /* of all plans, else; NULL: they differ */
     enum hypar_objective objective;
 };
 
@@ -144,9 +177,10 @@ static const char *one_plan(struct arena *arena, const struct hypar_sweep *s)
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         if (p->verdict == HYPAR_SWEPT_NOT_TRIED)
             continue;
-        if (p->verdict != HYPAR_SWEPT_FITS || (plan && strcmp(plan, plan_text(arena, p)) != 0))
+        if (p->verdict != HYPAR_SWEPT_FITS ||
+            (plan && strcmp(plan, plan_text(arena, s, p)) != 0))
             return NULL;
-        plan = plan_text(arena, p);
+        plan = plan_text(arena, s, p);
     }
     return plan;
 }
@@ -169,11 +203,13 @@ static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
     struct shape shape = { .axes = hp_sweep_axes_of(s),
                            .one_plan = one_plan(arena, s),
                            .one_saving = one_saving(arena, s),
+                           .in_all = hp_sweep_in_all(s),
                            .objective = hypar_sweep_options(s).search.objective };
     const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
     for (int i = 1; i < hypar_sweep_count(s); i++) {
         shape.devices |= hypar_sweep_point(s, i)->devices != first->devices;
         shape.batch |= hypar_sweep_point(s, i)->batch != first->batch;
+        shape.planner |= strcmp(hypar_sweep_point(s, i)->asked, first->asked) != 0;
     }
     if (!shape.devices && !shape.batch &&
         !shape.axes.n) /* one point, which has its place too */
@@ -196,9 +232,9 @@ static const char *heading(struct columns *table, struct arena *arena,
         hp_cell(table, arena, "each");
     for (int i = 0; i < 5 - (shape->one_plan != NULL); i++)
         hp_cell(table, arena, "%s", names[i]);
-    return hp_arena_printf(arena, "%s%s%srrrrrr%s", hp_axes_align(&shape->axes, arena),
-                           shape->devices ? "rr" : "", shape->batch ? "r" : "",
-                           shape->one_plan ? "" : "w");
+    return hp_arena_printf(arena, "%s%s%srr%srrrr%s", hp_axes_align(&shape->axes, arena),
+                           shape->devices ? "r" : "", shape->batch ? "r" : "",
+                           shape->devices ? "r" : "", shape->one_plan ? "" : "w");
 }
 
 /* The best, where the column is the one that the objective looks at. */
@@ -229,9 +265,12 @@ static void figures(struct columns *table, struct arena *arena, const struct sha
     hp_cell(table, arena, "%s%s", about,
             hypar_format_quantity(text, p->step_s, HYPAR_UNIT_SECONDS));
     hp_cell(table, arena, "%s", hp_metric(text, p->samples_per_s));
+    if (shape->in_all)
+        mark(table, arena, shape, p, HYPAR_TIME);
     if (shape->devices)
         hp_cell(table, arena, "%s", hp_metric(text, hp_for_a_device(p)));
-    mark(table, arena, shape, p, HYPAR_TIME);
+    if (!shape->in_all)
+        mark(table, arena, shape, p, HYPAR_TIME);
     hp_cell(table, arena, "%.1f %%", 100 * p->mfu);
     total_cell(table, arena, p, p->comm_bytes, HYPAR_UNIT_BYTES);
     mark(table, arena, shape, p, HYPAR_COMM);
@@ -239,8 +278,8 @@ static void figures(struct columns *table, struct arena *arena, const struct sha
     mark(table, arena, shape, p, HYPAR_ENERGY);
 }
 
-static void row(struct columns *table, struct arena *arena, const struct shape *shape,
-                const struct hypar_sweep_point *p)
+static void row(struct columns *table, struct arena *arena, const struct hypar_sweep *s,
+                const struct shape *shape, const struct hypar_sweep_point *p)
 {
     char text[32];
     bool fits = p->verdict == HYPAR_SWEPT_FITS;
@@ -259,11 +298,11 @@ static void row(struct columns *table, struct arena *arena, const struct shape *
                                 : "-");
     if (shape->one_plan)
         return;
-    const char *plan = shape->one_saving ? layout_text(arena, p) : plan_text(arena, p);
+    const char *plan = shape->one_saving ? layout_text(arena, s, p) : plan_text(arena, s, p);
     hp_cell(table, arena, "%s", fits ? plan : lack_text(arena, p, plan));
 }
 
-/* "batch 1,024 on 8 devices" */
+/* "batch 1,024 on 8 devices, by dp" */
 static const char *place_text(struct arena *arena, const struct hypar_sweep_point *p,
                               const struct shape *shape)
 {
@@ -272,8 +311,9 @@ static const char *place_text(struct arena *arena, const struct hypar_sweep_poin
     const char *figures = hp_axes_text(&shape->axes, &place, arena);
     const char *on =
         shape->axes.shape ? "" : hp_count(devices, p->devices, "device", "devices");
-    return hp_arena_printf(arena, "batch %s on %s%s%s", hp_thousands(batch, p->batch), on,
-                           *on && *figures ? ", " : "", figures);
+    return hp_arena_printf(arena, "batch %s on %s%s%s%s%s", hp_thousands(batch, p->batch), on,
+                           *on && *figures ? ", " : "", figures, shape->planner ? ", by " : "",
+                           shape->planner ? p->asked : "");
 }
 
 /* What stands out by the objective. */
@@ -286,11 +326,10 @@ static const char *best_text(struct arena *arena, const struct shape *shape,
     if (shape->objective != HYPAR_TIME)
         return hp_arena_printf(
             arena, "Least %s a sample (*): %s of %s.", energy ? "energy" : "sent",
-            hypar_format_quantity(
-                a, (energy ? best->energy_j : best->comm_bytes) / (double)best->batch,
-                energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
+            hypar_format_quantity(a, hp_of_a_sample(best, shape->objective),
+                                  energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
             place_text(arena, best, shape));
-    if (!shape->devices)
+    if (!shape->devices || shape->in_all)
         return hp_arena_printf(arena, "Most samples/s (*): %s of %s.",
                                hp_metric(a, most->samples_per_s),
                                place_text(arena, best, shape));
@@ -435,21 +474,19 @@ static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sw
     tell_points(to, arena, s, shape, "Not done in time", was_not_tried);
 }
 
-/* "vgg16, batch 256, bf16, on 3 machines like full:8: the best plans of dp or 3d". */
+/* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp and 3d". */
 static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                   const struct shape *shape)
 {
     struct hypar_search_options how = hypar_sweep_options(s).search;
-    const char *planners = hypar_sweep_options(s).planners;
     char batch[32];
-    hp_put_line(
-        to, "%s%s%s%s, on %s: %splans of %s", hypar_sweep_graph(s)->name,
-        shape->batch ? "" : ", batch ",
-        shape->batch ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
-        hp_settings_text(arena, how.precision, how.fp32_gradients ? HYPAR_FP32 : how.precision,
-                         how.optimizer),
-        hp_sweep_machines(arena, s), planners && strchr(planners, ',') ? "the best " : "",
-        hp_sweep_planners(arena, s));
+    hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_graph(s)->name,
+                shape->batch ? "" : ", batch ",
+                shape->batch ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
+                hp_settings_text(arena, how.precision,
+                                 how.fp32_gradients ? HYPAR_FP32 : how.precision,
+                                 how.optimizer),
+                hp_sweep_machines(arena, s), hp_sweep_planners(arena, s));
     fputc('\n', to);
 }
 
@@ -462,7 +499,7 @@ static void sweep_text(FILE *to, const struct hypar_sweep *s)
     table.align = heading(&table, &arena, &shape);
     for (int i = 0; i < hypar_sweep_count(s); i++)
         if (hypar_sweep_point(s, i)->verdict != HYPAR_SWEPT_NOT_TRIED)
-            row(&table, &arena, &shape, hypar_sweep_point(s, i));
+            row(&table, &arena, s, &shape, hypar_sweep_point(s, i));
     hp_columns_print(&table, to);
     explain(to, &arena, s, &shape);
     tell_unfinished(to, &arena, s, &shape);
@@ -488,10 +525,11 @@ static void put_point(struct json_writer *w, const struct axes *axes,
     hp_json_put_int(w, "devices", p->devices);
     hp_json_put_int(w, "batch", p->batch);
     hp_json_put_string(w, "verdict", verdicts[p->verdict]);
+    hp_json_put_string(w, "planner", p->asked);
     if (*p->why.text)
         hp_json_put_string(w, "why", p->why.text);
     if (p->planner) {
-        hp_json_put_string(w, "planner", p->planner);
+        hp_json_put_string(w, "plan_of", p->planner);
         hp_json_put_known(w, "data", p->data > 0, p->data);
         hp_json_put_known(w, "tensor", p->tensor > 0, p->tensor);
         hp_json_put_int(w, "pipeline", p->pipeline);
@@ -550,7 +588,7 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
                        "micro_batches simulated step_s samples_per_s samples_per_s_per_device "
                        "mfu memory_bytes limit_bytes best why comm_bytes energy_j");
     hp_csv_energy_heading(&csv);
-    hp_csv_words(&csv, "recomputed sharded interrupted");
+    hp_csv_words(&csv, "recomputed sharded interrupted plan_of");
     hp_axes_csv_heading(&axes, &csv);
     hp_csv_end(&csv);
     for (int i = 0; i < hypar_sweep_count(s); i++) {
@@ -561,7 +599,7 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
         hp_csv_number(&csv, p->devices);
         hp_csv_number(&csv, (double)p->batch);
         hp_csv_plain(&csv, verdicts[p->verdict]);
-        hp_csv_plain(&csv, known ? p->planner : "");
+        hp_csv_plain(&csv, p->asked);
         hp_csv_known(&csv, p->data > 0, p->data);
         hp_csv_known(&csv, p->tensor > 0, p->tensor);
         hp_csv_known(&csv, known, p->pipeline);
@@ -581,6 +619,7 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
         hp_csv_known(&csv, known, p->recomputed);
         hp_csv_plain(&csv, known ? hypar_shard_text(p->shard) : "");
         hp_csv_known(&csv, known, p->interrupted);
+        hp_csv_plain(&csv, known ? p->planner : "");
         hp_axes_csv(&axes, &place, &csv);
         hp_csv_end(&csv);
     }

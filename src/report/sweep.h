@@ -10,11 +10,20 @@
 /* Samples a second of one device. */
 double hp_for_a_device(const struct hypar_sweep_point *point);
 
+/* Are points compared by the samples per second of all devices, not of one? So are machines
+ * that somebody named. */
+bool hp_sweep_in_all(const struct hypar_sweep *sweep);
+
+/* What the objective (energy or comm) looks at, for each sample. */
+double hp_of_a_sample(const struct hypar_sweep_point *point, enum hypar_objective objective);
+
+int hp_sweep_machine_count(const struct hypar_sweep *sweep);
+
 /* What machines differ in; their number is told of itself. */
 struct axes hp_sweep_axes_of(const struct hypar_sweep *sweep);
 struct axes_place hp_sweep_place(const struct hypar_sweep_point *point);
 
-/* "3 machines like cluster:1x8"; "dp or 3d". */
+/* "3 machines like cluster:1x8"; "dp and 3d". */
 const char *hp_sweep_machines(struct arena *arena, const struct hypar_sweep *sweep);
 const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *sweep);
 

@@ -103,7 +103,7 @@ static ticks start_in_line(const struct queues *q, const struct hold *hold, tick
 static void count(const struct queues *q, const struct hold *hold)
 {
     if (q->left)
-        q->left[hold->queue] -= hold->busy;
+        q->left[hold->queue] = hp_less(q->left[hold->queue], hold->busy);
 }
 
 /* A message has been given a link. */

@@ -26,6 +26,12 @@ static inline ticks hp_later(ticks time, ticks by)
     return time < HP_MAX_TICKS - by ? time + by : HP_MAX_TICKS;
 }
 
+/* `by` (at most HP_MAX_TICKS) less than `time`, at least -HP_MAX_TICKS. */
+static inline ticks hp_less(ticks time, ticks by)
+{
+    return time > by - HP_MAX_TICKS ? time - by : -HP_MAX_TICKS;
+}
+
 static inline ticks hp_latest(ticks a, ticks b)
 {
     return a > b ? a : b;

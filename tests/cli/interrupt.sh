@@ -64,10 +64,10 @@ tr -s '\n ' ' ' <"$dir/err" | # however it is broken into lines
 stop 0 INT hypar explore resnet152 --on htree:1024 -p accpar --joint --devices 4,1024 --json
 grep -q '"machine": "htree:4' "$dir/out" || wrong "explore: the first machine was done"
 grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON does not say so"
-stop 0 INT hypar explore resnet152 --on cluster:1x8,device=a100 --devices 1,1024 --batch 16..512 \
+stop 0 INT hypar explore resnet152 --on cluster:1x8,device=a100 --devices 1,512,1024 --batch 16..65536 \
     -p hybrid --json
 grep -q '"devices": 1, "batch": 16, "verdict": "fits"' "$dir/out" || wrong "the first was done"
-grep -q '"devices": 1024, "batch": 512, "verdict": "not tried"' "$dir/out" || wrong "not the last"
+grep -q '"devices": 1024, "batch": 65536, "verdict": "not tried"' "$dir/out" || wrong "not the last"
 grep -q '"interrupted": true' "$dir/out" || wrong "explore: JSON of plans does not say so"
 
 # A budget ends all planners of auto, and what they have found by then is told.

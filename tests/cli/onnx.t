@@ -112,7 +112,7 @@ $ cd $TMP/x && for c in 'lower -o /dev/null' simulate compare; do hypar $c p.jso
 > read
 $ cd $TMP/x && for l in '' --follow-links; do hypar explore external.onnx $l -q --on htree:4 --devices 2,4 | head -n 1; done
 > hypar: external.onnx: initializer 'w': external data 'w.bin' is a link out of the model's folder, which --follow-links allows
-> external, batch 32: 2 machines like htree:4
+> external, batch 32, on 2 machines like htree:4: plans of hypar and dp
 
 Names beyond ASCII stay.
 $ LC_ALL=C sed 's|/norm/|/n\xc3\xb6m/|g' tests/data/onnx/small/convolutions.onnx > $TMP/c.onnx; hypar import $TMP/c.onnx -q -o $TMP/c.json; grep -o '"/nöm/[^"]*"' $TMP/c.json | head -1

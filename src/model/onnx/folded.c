@@ -2,9 +2,9 @@
  * them for each sample, choose elements by numbers that never change. What is trained is the
  * parameter, once. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "model/onnx/onnx.h"
 
 bool hp_onnx_is_made_up(const char *name)
@@ -97,18 +97,12 @@ void hp_onnx_find_tied(struct importing *im)
 /* Repeated, and chosen from -----------------------------------------------------------------
  */
 
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* Are elements there more than once? Parameters often begin all alike: then only a buffer, the
  * numbers to choose by, tells. */
 static bool is_chosen_from(double *data, int64_t n, bool buffered)
 {
     int64_t distinct = n > 0;
-    qsort(data, (size_t)n, sizeof *data, by_value);
+    hp_sort_doubles(data, n);
     for (int64_t i = 1; i < n; i++)
         distinct += data[i] != data[i - 1];
     return (distinct > 1 || buffered) && distinct <= n / 2;

@@ -158,8 +158,9 @@ enum hypar_status hp_onnx_rotary(struct importing *im)
         positions = x->shape.dim[1];
     if (tables && heads > 0 && c->shape.dim[c->shape.n_dims - 2] == positions)
         theta = hp_rotary_theta(c->data, s->data, positions, half, half);
-    int64_t width = rank == 4 ? x->shape.dim[3]
-                              : (int64_t)((double)x->shape.dim[rank - 1] / fmax(heads, 1));
+    int64_t width = rank == 4   ? x->shape.dim[3]
+                    : rank == 3 ? (int64_t)((double)x->shape.dim[2] / fmax(heads, 1))
+                                : 0;
     if (!(theta > 0) || width != 2 * half || hp_onnx_int(im->node, "interleaved", 0) ||
         hp_onnx_int(im->node, "rotary_embedding_dim", 0))
         return hp_onnx_opaque_like(im);

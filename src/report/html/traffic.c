@@ -25,12 +25,9 @@ static void put_matrix(struct json_writer *w, const struct hypar_sim *sim)
         rows = (n + together - 1) / together;
     if (hypar_lower(&program, hypar_sim_plan(sim), &how, NULL) != HYPAR_OK)
         return;
-    double *pair = NEW(&arena, double, (int64_t)n *n), *sum = NEW(&arena, double, rows *rows);
-    hypar_program_pair_bytes(program, pair);
+    double *sum = NEW(&arena, double, rows *rows);
+    hypar_program_pair_bytes(program, together, sum);
     hypar_program_free(program);
-    for (int from = 0; from < n; from++)
-        for (int to = 0; to < n; to++)
-            sum[from / together * rows + to / together] += pair[(int64_t)from * n + to];
     hp_json_put_int(w, "devices_in_row", together);
     hp_json_begin_array(w, "matrix", true);
     for (int i = 0; i < rows * rows; i++)

@@ -40,6 +40,27 @@ static const char *height_text(const struct hypar_exploration *e)
     return texts[hypar_exploration_options(e).objective];
 }
 
+/* The figure that the objective looks at, as pictures over machines and curves draw it: samples
+ * per second, bytes of a step, joules of a sample. */
+static double figure_of(const struct hypar_exploration *e, enum hypar_objective objective,
+                        const struct hypar_explored *cost)
+{
+    double batch = (double)hypar_exploration_graph(e)->batch;
+    return objective == HYPAR_TIME   ? batch / cost->step_s
+           : objective == HYPAR_COMM ? cost->comm_bytes
+                                     : cost->energy_j / batch;
+}
+
+static void label_figure(struct svg_plot *plot, enum hypar_objective objective)
+{
+    static const char *const labels[] = { "samples/s", "bytes exchanged in a step",
+                                          "joules of a sample" };
+    static const enum hypar_unit units[] = { HYPAR_UNIT_COUNT, HYPAR_UNIT_BYTES,
+                                             HYPAR_UNIT_JOULES };
+    plot->y_label = labels[objective];
+    plot->y_unit = units[objective];
+}
+
 /* A map ------------------------------------------------------------------------------- */
 
 struct map {
@@ -48,6 +69,7 @@ struct map {
     struct hypar_explore_site site;
     struct hypar_explore_group across, down;
     double left, top, cell, low, high;
+    double digits; /* how far the turned digits of columns reach down */
     char *text[2]; /* room for the digits of a value */
 };
 
@@ -89,8 +111,8 @@ static void map_axes(const struct map *m)
     for (int64_t i = 0; i < m->down.n_values; i++)
         hp_svg_text(m->to, m->left - 6, m->top + m->cell * ((double)i + 0.5) + size / 3.0,
                     SVG_END, size, hypar_exploration_value(m->e, 0, 1, i, text));
-    hp_svg_text(m->to, m->left + m->cell * (double)m->across.n_values / 2, bottom + 62,
-                SVG_MIDDLE, 13, m->across.name);
+    hp_svg_text(m->to, m->left + m->cell * (double)m->across.n_values / 2,
+                bottom + 34 + m->digits, SVG_MIDDLE, 13, m->across.name);
     hp_svg_turned_text(m->to, 20, m->top + m->cell * (double)m->down.n_values / 2, -90,
                        SVG_MIDDLE, 13, m->down.name);
 }
@@ -177,6 +199,8 @@ static void draw_map(FILE *to, const struct hypar_exploration *e)
     hypar_exploration_value(e, 0, 1, 0, m.text[0]);
     m.left = 48 + 7 * (double)strlen(m.text[0]);
     m.cell = fmin(30, 560.0 / (double)most);
+    hypar_exploration_value(e, 0, 0, 0, m.text[0]);
+    m.digits = fmax(28, 6 * (double)strlen(m.text[0]));
     for (int64_t i = 0; i < m.site.n_points; i++) {
         double v = height_of(e, &m.site, hypar_exploration_point(e, 0, i));
         m.low = fmin(m.low, v);
@@ -184,7 +208,7 @@ static void draw_map(FILE *to, const struct hypar_exploration *e)
     }
     double right = m.left + m.cell * (double)m.across.n_values + 30;
     double bottom = m.top + fmax(m.cell * (double)m.down.n_values, 200 + 20 * m.site.n_choices);
-    hp_svg_begin(to, (int)right + 210, (int)bottom + 84, title_of(&arena, e),
+    hp_svg_begin(to, (int)right + 210, (int)(bottom + m.digits) + 56, title_of(&arena, e),
                  hp_arena_printf(&arena, "%lld choices on %s: %s", (long long)m.site.n_points,
                                  m.site.word, height_text(e)));
     map_cells(&m);
@@ -197,12 +221,6 @@ static void draw_map(FILE *to, const struct hypar_exploration *e)
 
 /* A curve ----------------------------------------------------------------------------- */
 
-static int descending(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x < y) - (x > y);
-}
-
 static struct svg_series one_point(struct arena *arena, const char *name, double x, double y)
 {
     struct svg_series series = { .name = name, .n = 1 };
@@ -213,37 +231,62 @@ static struct svg_series one_point(struct arena *arena, const char *name, double
     return series;
 }
 
+/* Of time how many times as fast as data parallel, else the figure itself. */
+static double curve_height(const struct hypar_exploration *e,
+                           const struct hypar_explore_site *site, double merit)
+{
+    enum hypar_objective objective = hypar_exploration_options(e).objective;
+    double batch = (double)hypar_exploration_graph(e)->batch;
+    return objective == HYPAR_TIME   ? site->dp.step_s / merit
+           : objective == HYPAR_COMM ? merit
+                                     : merit / batch;
+}
+
+/* All choices, the best first. */
+static struct svg_series every_choice(struct arena *arena, const struct hypar_exploration *e,
+                                      const struct hypar_explore_site *site)
+{
+    int n = site->n_points < MOST_CURVE ? (int)site->n_points : MOST_CURVE;
+    double *merit = NEW(arena, double, site->n_points);
+    for (int64_t i = 0; i < site->n_points; i++)
+        merit[i] = hypar_exploration_merit(e, hypar_exploration_point(e, 0, i));
+    hp_sort_doubles(merit, site->n_points);
+    struct svg_series series = { "every choice", n, NEW(arena, double, n),
+                                 NEW(arena, double, n) };
+    for (int i = 0; i < n; i++) {
+        int64_t at = n > 1 ? (site->n_points - 1) * i / (n - 1) : 0;
+        series.x[i] = (double)at;
+        series.y[i] = curve_height(e, site, merit[at]);
+    }
+    return series;
+}
+
 static void draw_curve(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
     struct hypar_explore_site site = hypar_exploration_site(e, 0);
-    double *height = NEW(&arena, double, site.n_points);
-    for (int64_t i = 0; i < site.n_points; i++)
-        height[i] = height_of(e, &site, hypar_exploration_point(e, 0, i));
-    hp_sort(height, site.n_points, sizeof *height, descending);
-
-    int n = site.n_points < MOST_CURVE ? (int)site.n_points : MOST_CURVE;
-    struct svg_series *series = NEW(&arena, struct svg_series, site.n_choices + 1);
-    series[0] = (struct svg_series){ "every choice", n, NEW(&arena, double, n),
-                                     NEW(&arena, double, n) };
-    for (int i = 0; i < n; i++) {
-        int64_t at = n > 1 ? (site.n_points - 1) * i / (n - 1) : 0;
-        series[0].x[i] = (double)at;
-        series[0].y[i] = height[at];
-    }
-    for (int c = 0; c < site.n_choices; c++) {
-        const struct hypar_explore_choice *choice = hypar_exploration_choice(e, 0, c);
-        double y = height_of(e, &site, &choice->cost);
-        series[c + 1] = one_point(&arena, hp_arena_printf(&arena, "%s: %.3f", choice->name, y),
-                                  fmin((double)choice->better, (double)site.n_points - 1), y);
-    }
+    enum hypar_objective objective = hypar_exploration_options(e).objective;
     struct svg_plot plot = { .title = title_of(&arena, e),
                              .subtitle = hp_arena_printf(&arena, "%lld choices on %s",
                                                          (long long)site.n_points, site.word),
                              .x_label = "choices that are better",
-                             .y_label = height_text(e),
-                             .n_series = site.n_choices + 1,
-                             .series = series };
+                             .n_series = site.n_choices + 1 };
+    label_figure(&plot, objective);
+    if (objective == HYPAR_TIME)
+        plot.y_label = height_text(e);
+    plot.series = NEW(&arena, struct svg_series, plot.n_series);
+    plot.series[0] = every_choice(&arena, e, &site);
+    for (int c = 0; c < site.n_choices; c++) {
+        const struct hypar_explore_choice *choice = hypar_exploration_choice(e, 0, c);
+        double y = curve_height(e, &site, hypar_exploration_merit(e, &choice->cost));
+        char text[32];
+        snprintf(text, sizeof text, "%.3f", y);
+        if (objective != HYPAR_TIME)
+            hypar_format_quantity(text, y, plot.y_unit);
+        plot.series[c + 1] =
+            one_point(&arena, hp_arena_printf(&arena, "%s: %s", choice->name, text),
+                      fmin((double)choice->better, (double)site.n_points - 1), y);
+    }
     hp_svg_plot(to, &plot);
     hp_arena_free(&arena);
 }
@@ -257,13 +300,14 @@ static struct axes axes_of(const struct hypar_exploration *e)
     return axes;
 }
 
-/* Does more vary than links and sizes, so that one device is not always as fast? */
-static bool figures_vary(const struct axes *axes)
+/* Is performance over one device comparable? It is not where machines are several that somebody
+ * named, or differ in more than links and sizes: their single devices are not equally fast. */
+static bool is_over_one_device(const struct hypar_exploration *e, const struct axes *axes)
 {
     for (int i = 0; i < axes->n; i++)
         if (!axes->axis[i].shapes && strcmp(axes->axis[i].name, "bandwidth") != 0)
-            return true;
-    return false;
+            return false;
+    return !hypar_exploration_options(e).n_others;
 }
 
 /* What is drawn over machines: what the objective looks at, or what an energy changes. */
@@ -276,27 +320,20 @@ static enum hypar_objective drawn(const struct hypar_exploration *e, const struc
 static void label_y(const struct hypar_exploration *e, const struct axes *axes,
                     struct svg_plot *plot)
 {
-    static const char *const labels[] = { "performance over one device",
-                                          "bytes exchanged in a step", "joules a sample" };
     enum hypar_objective objective = drawn(e, axes);
-    plot->y_label =
-        objective == HYPAR_TIME && figures_vary(axes) ? "samples/s" : labels[objective];
+    label_figure(plot, objective);
+    if (objective == HYPAR_TIME && is_over_one_device(e, axes))
+        plot->y_label = "performance over one device";
 }
 
 static double height_over(const struct hypar_exploration *e, const struct axes *axes,
                           const struct hypar_explore_site *site,
                           const struct hypar_explored *cost)
 {
-    switch (drawn(e, axes)) {
-    case HYPAR_COMM:
-        return cost->comm_bytes;
-    case HYPAR_ENERGY:
-        return cost->energy_j / (double)hypar_exploration_graph(e)->batch;
-    default:
-        break;
-    }
-    return figures_vary(axes) ? (double)hypar_exploration_graph(e)->batch / cost->step_s
-                              : site->one_device_s / cost->step_s;
+    enum hypar_objective objective = drawn(e, axes);
+    return objective == HYPAR_TIME && is_over_one_device(e, axes)
+               ? site->one_device_s / cost->step_s
+               : figure_of(e, objective, cost);
 }
 
 /* Lines along `x`; without one, bars for each machine. */

@@ -177,7 +177,10 @@ const char *hp_svg_colour(int i)
 
 /* Plots ------------------------------------------------------------------------------- */
 
-enum { WIDTH = 860, TOP = 82, LEFT = 78, RIGHT = 620, BOTTOM = 430, LEGEND = 640, ROW = 19 };
+enum { WIDTH = 860, TOP = 82, LEFT = 96, RIGHT = 620, BOTTOM = 430, LEGEND = 640, ROW = 19 };
+
+/* Pixels of a character of 12 pixels, wide letters included, and between two texts. */
+enum { CHARACTER = 7, BETWEEN = 8 };
 
 /* One axis: its range in the units of the plot, on paper from..to. */
 struct axis {
@@ -200,7 +203,7 @@ static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
                          vertical ? BOTTOM : LEFT,
                          vertical ? TOP : RIGHT,
                          log_base,
-                         vertical ? HYPAR_UNIT_COUNT : plot->x_unit };
+                         vertical ? plot->y_unit : plot->x_unit };
     if (!vertical && plot->n_categories) {
         axis.low = -0.5;
         axis.high = plot->n_categories - 0.5;
@@ -294,7 +297,6 @@ static double next_x(const struct svg_plot *plot, double x)
  * short line. */
 static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struct axis *axis)
 {
-    enum { CHARACTER = 7, BETWEEN = 8 };
     double end = -INFINITY;
     double first = axis->log ? next_x(plot, -INFINITY) : axis->low; /* which is 0 */
     for (double x = first; isfinite(x); x = next_x(plot, x)) {
@@ -344,6 +346,8 @@ static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct
         hp_svg_attribute(to, "fill-opacity", strength(plot, s));
         fprintf(to, " fill=\"%s\"><title>", line_colour(plot, s, buffer));
         hp_svg_escape(to, series->name);
+        fputs(" on ", to);
+        hp_svg_escape(to, plot->category[(int)series->x[i]]);
         fprintf(to, ": %.4g</title></rect>\n", series->y[i]);
     }
 }
@@ -380,16 +384,16 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
     }
 }
 
-/* As wide as its longest line needs. */
-static int width_with_legend(const struct svg_plot *plot)
+/* As wide as the title and the longest line of the legend need. */
+static int width_of(const struct svg_plot *plot)
 {
-    enum { CHARACTER = 7 }; /* wide letters included */
-    int width = WIDTH;
+    enum { TITLE_CHARACTER = 11 };
+    int width = WIDTH, title = 40 + (int)strlen(plot->title) * TITLE_CHARACTER;
     for (int s = 0; s < plot->n_series; s++) {
         int end = LEGEND + 24 + (int)strlen(plot->series[s].name) * CHARACTER + 20;
         width = end > width ? end : width;
     }
-    return width;
+    return title > width ? title : width;
 }
 
 static void draw_legend(FILE *to, const struct svg_plot *plot)
@@ -443,16 +447,69 @@ void hp_svg_swept_x(struct svg_plot *plot, int base)
     plot->x_chosen = true;
 }
 
+/* Names of categories ----------------------------------------------------------------- */
+
+/* Names that have no room side by side are turned, and cut to so many characters. */
+enum { LONGEST_NAME = 26, TURNED = 60 };
+
+static double longest_name(const struct svg_plot *plot)
+{
+    size_t longest = 0;
+    for (int i = 0; i < plot->n_categories; i++) {
+        size_t length = strlen(plot->category[i]);
+        longest = length > longest ? length : longest;
+    }
+    return (double)longest;
+}
+
+static bool turns_names(const struct svg_plot *plot)
+{
+    double room = (double)(RIGHT - LEFT) / plot->n_categories;
+    return CHARACTER * longest_name(plot) + BETWEEN > room;
+}
+
+/* How much lower the picture is by turned names. */
+static int names_height(const struct svg_plot *plot)
+{
+    if (!plot->n_categories || !turns_names(plot))
+        return 0;
+    return (int)(0.87 * CHARACTER * fmin(longest_name(plot), LONGEST_NAME));
+}
+
+/* The beginning and the end of a long name: a word begins with its topology, a path ends in its
+ * file. A bar's title has the whole name. */
+static const char *short_name(char text[LONGEST_NAME + 1], const char *name)
+{
+    enum { BEGIN = 10, END = LONGEST_NAME - BEGIN - 3 };
+    size_t length = strlen(name);
+    if (length <= LONGEST_NAME)
+        return name;
+    snprintf(text, LONGEST_NAME + 1, "%.*s...%s", BEGIN, name, name + length - END);
+    return text;
+}
+
 static void draw_categories(FILE *to, const struct svg_plot *plot, const struct axis *x)
 {
-    for (int i = 0; i < plot->n_categories; i++)
-        hp_svg_text(to, place(x, i), BOTTOM + 18, SVG_MIDDLE, 12, plot->category[i]);
+    bool turned = turns_names(plot);
+    double room = (double)(RIGHT - LEFT) / plot->n_categories;
+    int every = turned ? (int)ceil(2 * BETWEEN / room) : 1; /* as many as have room */
+    for (int i = 0; i < plot->n_categories; i += every) {
+        char text[LONGEST_NAME + 1];
+        if (turned)
+            hp_svg_turned_text(to, place(x, i) + 4, BOTTOM + 16, -TURNED, SVG_END, 12,
+                               short_name(text, plot->category[i]));
+        else
+            hp_svg_text(to, place(x, i), BOTTOM + 18, SVG_MIDDLE, 12, plot->category[i]);
+    }
 }
+
+/* ------------------------------------------------------------------------------------- */
 
 void hp_svg_plot(FILE *to, const struct svg_plot *plot)
 {
     struct axis x = span(plot, 0, plot->log_x), y = span(plot, 1, plot->log_y);
-    hp_svg_begin(to, width_with_legend(plot), BOTTOM + 62, plot->title, plot->subtitle);
+    hp_svg_begin(to, width_of(plot), BOTTOM + 62 + names_height(plot), plot->title,
+                 plot->subtitle);
     if (plot->n_categories)
         draw_categories(to, plot, &x);
     else if (plot->x_chosen)

@@ -54,7 +54,7 @@ struct svg_plot {
     const char *title, *subtitle, *x_label, *y_label;
     int log_x, log_y; /* the base of a logarithmic axis; 0: linear */
     bool x_chosen;    /* the marks of the x axis stand at the points, as somebody chose them */
-    enum hypar_unit x_unit;
+    enum hypar_unit x_unit, y_unit;
     int n_categories; /* bars over so many words, and x is their number; 0: lines */
     const char *const *category;
     int shaded;            /* lines are in an order, and their colours shades of one ramp */

@@ -1,5 +1,6 @@
-/* A picture of a sweep: what one device does a second, over what machines differ in, a line for
- * each batch; or over batches, where machines differ in nothing that is a number. */
+/* A picture of a sweep: samples per second, bytes or energy over the figure that machines
+ * differ in, a line for each planner and batch; or over batches, where machines differ in no
+ * figure; or as bars, where there is one batch, too. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -16,16 +17,22 @@ struct along {
     struct axes axes;
     int x;                          /* axis of machines; -1: none */
     bool several;                   /* batches */
+    bool planners;                  /* several */
     bool over_batches;              /* there is no such axis, and there are several */
+    bool in_all;                    /* the rate of all devices, not of one */
     enum hypar_objective objective; /* what is drawn: the sweep's, or what an energy changes */
 };
 
 static struct along along(const struct hypar_sweep *s)
 {
     struct along a = { .axes = hp_sweep_axes_of(s),
+                       .in_all = hp_sweep_in_all(s),
                        .objective = hypar_sweep_options(s).search.objective };
-    for (int i = 1; i < hypar_sweep_count(s); i++)
-        a.several |= hypar_sweep_point(s, i)->batch != hypar_sweep_point(s, 0)->batch;
+    const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
+    for (int i = 1; i < hypar_sweep_count(s); i++) {
+        a.several |= hypar_sweep_point(s, i)->batch != first->batch;
+        a.planners |= strcmp(hypar_sweep_point(s, i)->asked, first->asked) != 0;
+    }
     a.x = hp_axes_x(&a.axes);
     if (a.objective == HYPAR_TIME && hp_axes_of_energy(&a.axes))
         a.objective = HYPAR_ENERGY;
@@ -33,27 +40,27 @@ static struct along along(const struct hypar_sweep *s)
     return a;
 }
 
-/* "batch 64, torus, latency 2us": all that tells a line from the others. */
+/* "dp, batch 64, torus, latency 2us": all that tells a line from the others. */
 static const char *line_name(struct arena *arena, const struct along *a,
                              const struct hypar_sweep_point *p)
 {
     char count[32];
     struct axes_place place = hp_sweep_place(p);
-    const char *batch = a->several && !a->over_batches
-                            ? hp_arena_printf(arena, "batch %s", hp_thousands(count, p->batch))
-                            : NULL;
+    const char *name = a->planners ? p->asked : NULL;
     if (a->x < 0 && !a->over_batches)
-        return p->planner;
-    const char *name = hp_axes_line(&a->axes, a->x, &place, batch, arena);
-    return *name ? name : a->several ? "all batches" : "best plan";
+        return p->asked;
+    if (a->several && !a->over_batches)
+        name = hp_arena_printf(arena, "%s%sbatch %s", name ? name : "", name ? ", " : "",
+                               hp_thousands(count, p->batch));
+    name = hp_axes_line(&a->axes, a->x, &place, name, arena);
+    return *name ? name : p->asked;
 }
 
 static double height_of(const struct along *a, const struct hypar_sweep_point *p)
 {
-    double batch = (double)p->batch;
-    return a->objective == HYPAR_ENERGY ? p->energy_j / batch
-           : a->objective == HYPAR_COMM ? p->comm_bytes / batch
-                                        : hp_for_a_device(p);
+    return a->objective != HYPAR_TIME ? hp_of_a_sample(p, a->objective)
+           : a->in_all                ? p->samples_per_s
+                                      : hp_for_a_device(p);
 }
 
 /* Lines along what varies; without that, a bar for each machine. Those of batches that fit
@@ -61,61 +68,80 @@ static double height_of(const struct along *a, const struct hypar_sweep_point *p
 static void collect(struct arena *arena, const struct hypar_sweep *s, const struct along *a,
                     struct svg_plot *plot)
 {
-    int n = hypar_sweep_count(s);
-    const char **category = NEW(arena, const char *, n);
+    int n = hypar_sweep_count(s), n_machines = hp_sweep_machine_count(s);
+    const char **category = NEW(arena, const char *, n_machines);
     bool bars = a->x < 0 && !a->over_batches;
     plot->series = NEW(arena, struct svg_series, n);
     plot->category = category;
-    plot->n_categories = bars ? n : 0;
+    plot->n_categories = bars ? n_machines : 0;
     for (int i = 0; i < n; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
-        double x = bars ? i : a->over_batches ? (double)p->batch : p->value[a->x].number;
-        category[i] = a->axes.n ? p->shape : p->word;
+        int machine = i / (n / n_machines);
+        double x = bars ? machine : a->over_batches ? (double)p->batch : p->value[a->x].number;
+        category[machine] = a->axes.n ? p->shape : p->word;
         if (p->verdict != HYPAR_SWEPT_FITS || !isfinite(height_of(a, p)))
             continue;
         hp_svg_add(hp_svg_series(arena, plot, line_name(arena, a, p), n), x, height_of(a, p));
-        if (p->best) {
+        if (p->best && a->objective == hypar_sweep_options(s).search.objective) {
             plot->mark_x = x;
             plot->mark_y = height_of(a, p);
         }
     }
 }
 
-/* The best point in words, as the picture has little room. */
-static const char *best_text(struct arena *arena, const struct hypar_sweep *s)
+static const enum hypar_unit units[] = { HYPAR_UNIT_COUNT, HYPAR_UNIT_BYTES,
+                                         HYPAR_UNIT_JOULES };
+
+/* "3.2k samples/s each"; "1.5 J a sample". */
+static const char *height_text(struct arena *arena, const struct along *a,
+                               const struct hypar_sweep_point *p)
 {
-    char batch[32], devices[64], rate[32];
-    struct axes axes = hp_sweep_axes_of(s);
+    char text[32];
+    return a->objective == HYPAR_TIME
+               ? hp_arena_printf(arena, "%s samples/s%s", hp_metric(text, height_of(a, p)),
+                                 a->in_all ? "" : " each")
+               : hp_arena_printf(
+                     arena, "%s a sample",
+                     hypar_format_quantity(text, height_of(a, p), units[a->objective]));
+}
+
+/* The best point in words, as the picture has little room. */
+static const char *best_text(struct arena *arena, const struct hypar_sweep *s,
+                             const struct along *a)
+{
+    char batch[32], devices[64];
+    struct along by = *a; /* which may not be what is drawn */
+    by.objective = hypar_sweep_options(s).search.objective;
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         struct axes_place place = hp_sweep_place(p);
-        const char *where = hp_axes_text(&axes, &place, arena);
+        const char *where = hp_axes_text(&a->axes, &place, arena);
         if (p->best)
-            return hp_arena_printf(arena, "best: batch %s on %s%s%s, %s samples/s each (%s)",
-                                   hp_thousands(batch, p->batch),
-                                   hp_count(devices, p->devices, "device", "devices"),
-                                   *where ? ", " : "", where,
-                                   hp_metric(rate, hp_for_a_device(p)), p->planner);
+            return hp_arena_printf(
+                arena, "best: batch %s on %s%s%s, %s (%s)", hp_thousands(batch, p->batch),
+                hp_count(devices, p->devices, "device", "devices"), *where ? ", " : "", where,
+                height_text(arena, &by, p), p->planner);
     }
     return "no plan fits";
 }
 
 void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *s)
 {
-    static const char *const heights[] = { "samples/s of each device", "bytes sent a sample",
-                                           "joules a sample" };
     struct arena arena = { 0 };
     struct along a = along(s);
+    const char *heights[] = { a.in_all ? "samples/s" : "samples/s of each device",
+                              "bytes sent for a sample", "joules of a sample" };
     struct svg_plot plot = {
         .title =
             hp_arena_printf(&arena, "%s: %s", hypar_sweep_graph(s)->name, heights[a.objective]),
-        .subtitle = hp_arena_printf(&arena, "%s; plans of %s on %s", best_text(&arena, s),
+        .subtitle = hp_arena_printf(&arena, "%s; plans of %s on %s", best_text(&arena, s, &a),
                                     hp_sweep_planners(&arena, s), hp_sweep_machines(&arena, s)),
         .x_label = a.over_batches ? "batch, samples"
                    : a.x < 0      ? ""
                                   : a.axes.axis[a.x].name,
         .y_label = heights[a.objective],
-        .shaded = a.several && !a.over_batches,
+        .y_unit = units[a.objective],
+        .shaded = a.several && !a.over_batches && !a.planners,
     };
     if (a.x >= 0)
         plot.x_unit = a.axes.axis[a.x].unit;

@@ -26,21 +26,6 @@ static enum hypar_status read_planners(struct hypar_exploration *e, struct hypar
     return HYPAR_OK;
 }
 
-bool hypar_divide_by_levels(const char *planners)
-{
-    struct arena scratch = { 0 };
-    char **name;
-    int n;
-    bool all = true;
-    hp_explore_list(&scratch, "planners", planners, &name, &n, NULL);
-    for (int i = 0; i < n; i++) {
-        const struct planner *planner = hp_find_planner(name[i]);
-        all &= !planner || planner->rules;
-    }
-    hp_arena_free(&scratch);
-    return all;
-}
-
 /* "H2=0010": nothing else is allowed there. */
 static enum hypar_status apply_fix(struct hypar_exploration *e, const struct site *site,
                                    unsigned *allowed, struct hypar_error *err)

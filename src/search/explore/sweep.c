@@ -1,5 +1,5 @@
-/* A sweep: a plan for every batch on every machine, as hypar_search() finds it, and what it
- * does. Points are independent of each other and are searched on all cores. */
+/* A sweep: each planner's plan for every batch on every machine, as hypar_search() finds it.
+ * Points are independent of each other and are searched on all cores. */
 #include <math.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -23,8 +23,9 @@ struct hypar_sweep {
     int64_t *batch;
     struct hypar_graph **graph; /* of each batch */
     int n_points;
-    struct hypar_sweep_point *point; /* [machine * n_batches + batch] */
-    int best;                        /* point, -1: none */
+    struct hypar_sweep_point
+        *point; /* [(machine * n_batches + batch) * n_planners + planner] */
+    int best;   /* point, -1: none */
     atomic_int n_done;
 };
 
@@ -126,67 +127,46 @@ static void weigh(const struct hypar_found *found, double limit_bytes,
     describe(found->plan, p);
 }
 
-/* What the objective looks at: of a step, or (a step on all its devices) of a sample. */
-static double merit(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
+/* What the objective compares points by: of time, machines that somebody named (--on) by all
+ * samples per second, sizes of one machine by the samples per second of a device. */
+static double merit_of_sample(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
 {
     switch (s->options.search.objective) {
     case HYPAR_COMM:
-        return p->comm_bytes;
+        return p->comm_bytes / (double)p->batch;
     case HYPAR_ENERGY:
-        return p->energy_j;
+        return p->energy_j / (double)p->batch;
     default:
-        return p->step_s;
+        return (s->options.n_others ? 1 : p->devices) / p->samples_per_s;
     }
 }
 
-static double merit_of_sample(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
-{
-    bool time = s->options.search.objective == HYPAR_TIME;
-    return time ? p->devices / p->samples_per_s : merit(s, p) / (double)p->batch;
-}
-
-/* Is a point better than another one of the same batch and machine: does it fit, is it better
- * by the objective, or if neither fits, does it need less? */
-static bool is_better(const struct hypar_sweep *s, const struct hypar_sweep_point *a,
-                      const struct hypar_sweep_point *b)
-{
-    if (a->verdict != b->verdict)
-        return a->verdict < b->verdict;
-    return a->verdict == HYPAR_SWEPT_FITS ? merit(s, a) < merit(s, b)
-                                          : a->memory_bytes < b->memory_bytes;
-}
-
-/* A planner's plan, if it is better than what *best has. Only wrong use fails: where a planner
- * has no plan, the point tells why. */
-static enum hypar_status try_planner(const struct hypar_sweep *s,
-                                     const struct hypar_graph *graph, const char *planner,
-                                     struct hypar_sweep_point *best, struct hypar_error *err)
+/* The plan of the point's planner. Only wrong use fails: where the planner has no plan, the
+ * point tells why. */
+static enum hypar_status search_plan(const struct hypar_sweep *s,
+                                     const struct hypar_graph *graph,
+                                     struct hypar_sweep_point *p, struct hypar_error *err)
 {
     static const struct hypar_sim_options by_default;
     struct hypar_search_options how = s->options.search;
-    struct hypar_sweep_point p = *best;
     struct hypar_found *found;
-    struct hypar_error why;
-    how.planner = planner;
-    how.machine = hypar_machine_word(p.machine);
-    if (!(hp_find_planner(planner)->takes & TAKES_OBJECTIVE)) {
+    how.planner = p->asked;
+    how.machine = hypar_machine_word(p->machine);
+    if (!(hp_find_planner(p->asked)->takes & TAKES_OBJECTIVE)) {
         how.objective = HYPAR_TIME;
         how.objective_given = false;
     }
     how.simulation = how.simulation ? how.simulation : &by_default;
     how.threads = 1;
-    enum hypar_status status = hypar_search(&found, graph, p.machine, &how, &why);
+    enum hypar_status status = hypar_search(&found, graph, p->machine, &how, &p->why);
     if (status == HYPAR_USAGE)
-        return hp_fail(err, status, "%s", why.text);
+        return hp_fail(err, status, "%s", p->why.text);
     if (status == HYPAR_OK) {
-        weigh(found, how.memory_bytes, &p);
+        weigh(found, how.memory_bytes, p);
         hypar_found_free(found);
     } else {
-        p.verdict = HYPAR_SWEPT_NO_PLAN;
-        p.why = why;
+        p->verdict = HYPAR_SWEPT_NO_PLAN;
     }
-    if (is_better(s, &p, best))
-        *best = p;
     return HYPAR_OK;
 }
 
@@ -204,10 +184,10 @@ static void search_point(void *arg, int i)
     struct sweeping *w = arg;
     struct hypar_sweep *s = w->sweep;
     struct hypar_sweep_point p = s->point[i];
-    const struct hypar_graph *graph = s->graph[i % s->n_batches];
+    const struct hypar_graph *graph = s->graph[i / s->n_planners % s->n_batches];
     const volatile sig_atomic_t *stop = s->options.search.stop;
-    for (int k = 0; k < s->n_planners && w->status[i] == HYPAR_OK && !hp_stopped(stop); k++)
-        w->status[i] = try_planner(s, graph, s->planner[k], &p, &w->err[i]);
+    if (!hp_stopped(stop))
+        w->status[i] = search_plan(s, graph, &p, &w->err[i]);
     p.interrupted = hp_stopped(stop);
     if (p.interrupted && p.verdict != HYPAR_SWEPT_FITS)
         return;
@@ -219,15 +199,17 @@ static void search_point(void *arg, int i)
         s->options.progress(s->options.who, done, s->n_points);
 }
 
-/* By machine, the smallest batch first. */
+/* By machine, the batches in the order of their list, then the planners. */
 static void make_points(struct hypar_sweep *s)
 {
-    s->n_points = s->machines.n * s->n_batches;
+    s->n_points = s->machines.n * s->n_batches * s->n_planners;
     s->point = NEW(&s->arena, struct hypar_sweep_point, s->n_points);
     for (int i = 0; i < s->n_points; i++) {
-        const struct explored_machine *machine = &s->machines.at[i / s->n_batches];
+        int place = i / s->n_planners;
+        const struct explored_machine *machine = &s->machines.at[place / s->n_batches];
         s->point[i] = (struct hypar_sweep_point){
-            .batch = hypar_graph_batch(s->graph[i % s->n_batches]),
+            .batch = hypar_graph_batch(s->graph[place % s->n_batches]),
+            .asked = s->planner[i % s->n_planners],
             .machine = machine->machine,
             .word = machine->word,
             .shape = machine->shape,
@@ -282,10 +264,10 @@ static enum hypar_status read_graphs(struct hypar_sweep *s, const struct hypar_b
         s->batch = NEW(&s->arena, int64_t, 1);
         s->n_batches = 1;
     }
-    if ((double)s->n_batches * s->machines.n > HYPAR_MAX_SWEPT)
+    if ((double)s->n_batches * s->machines.n * s->n_planners > HYPAR_MAX_SWEPT)
         return hp_fail(err, HYPAR_UNSUPPORTED,
-                       "%d batches on %d machines, expected at most %d together", s->n_batches,
-                       s->machines.n, HYPAR_MAX_SWEPT);
+                       "%d batches on %d machines by %d planners, expected at most %d together",
+                       s->n_batches, s->machines.n, s->n_planners, HYPAR_MAX_SWEPT);
     s->graph = NEW(&s->arena, struct hypar_graph *, s->n_batches);
     for (int i = 0; i < s->n_batches; i++)
         TRY(batches->graph(batches->who, s->batch[i], &s->graph[i], err));

@@ -172,8 +172,10 @@ static void count_given(struct replay *r, const struct sim_task *task)
 {
     struct hold whole;
     const struct hold *hold = holds_of(task, &whole);
-    for (int i = 0; i < task->n_holds; i++)
-        r->p->queues.left[hold[i].queue] -= hold[i].busy;
+    for (int i = 0; i < task->n_holds; i++) {
+        ticks *left = &r->p->queues.left[hold[i].queue];
+        *left = hp_less(*left, hold[i].busy);
+    }
 }
 
 static void emit(struct replay *r, int entry, ticks end)
