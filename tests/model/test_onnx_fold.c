@@ -155,8 +155,8 @@ static const struct fold {
     { A("float:2x2=1,2,3,4") ONE("ReduceMean") " keepdims=0", "FLOAT : 2.5" },
     { A("int64:4=1,-2,3,0") ONE("ReduceMax") " keepdims=0", "INT64 : 3" },
     { A("int64:4=1,-2,3,0") ONE("ReduceMin") " axes=0, keepdims=0", "INT64 : -2" },
-    { A("int64:2x2=1,2,3,4") ONE("ReduceSum") " axes=0,", "!over some dimensions of a constant" },
-    { A("int64:0=") ONE("ReduceSum"), "!over some dimensions of a constant" },
+    { A("int64:2x2=1,2,3,4") ONE("ReduceSum") " axes=0,", "an input" },
+    { A("int64:0=") ONE("ReduceSum"), "an input" },
     { A("int64:3x3=1,2,3,4,5,6,7,8,9") ONE("Trilu"), "INT64 3x3: 1 2 3 0 5 6 0 0 9" },
     { A("int64:3x3=1,2,3,4,5,6,7,8,9") ONE("Trilu") " upper=0", "INT64 3x3: 1 0 0 4 5 0 7 8 9" },
     { A("int64:2x2=1,2,3,4") B("int64:=1") TWO("Trilu"), "INT64 2x2: 0 2 0 0" },
@@ -189,7 +189,9 @@ static void fold(const char *nodes, char *text, size_t size)
         im.node = &file->node[i];
         status = hp_onnx_node(&im);
     }
-    if (status == HYPAR_OK) {
+    if (status == HYPAR_OK && hp_onnx_find(&im, "c")->kind == VALUE_NUMBERS) {
+        snprintf(text, size, "an input"); /* it is not computed, but its shape is known */
+    } else if (status == HYPAR_OK) {
         assert_int_equal(hp_onnx_find(&im, "c")->kind, VALUE_CONSTANT);
         show(hp_onnx_find(&im, "c"), text, size);
     } else {

@@ -199,16 +199,14 @@ def check_trained(name, command):
     with tempfile.TemporaryDirectory() as folder:
         for form in ("plain", "optimized", "older"):
             path = os.path.join(folder, form + ".onnx")
-            try:
-                with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                    if form == "older":
-                        torch.onnx.export(model.train(), args, path, kwargs=kwargs, dynamo=False, training=mode, do_constant_folding=False)
-                    else:
-                        torch.onnx.export(model.train(), args, kwargs=kwargs, dynamo=True, optimize=form == "optimized", training=mode,
-                                          verbose=False).save(path)
-            except torch.onnx.errors.UnsupportedOperatorError:
-                said.append(f"{form} not exported")
-                continue
+            if form == "older" and name == "gpt2":
+                continue  # that exporter does not know aten::diff
+            with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+                if form == "older":
+                    torch.onnx.export(model.train(), args, path, kwargs=kwargs, dynamo=False, training=mode, do_constant_folding=False)
+                else:
+                    torch.onnx.export(model.train(), args, kwargs=kwargs, dynamo=True, optimize=form == "optimized", training=mode,
+                                      verbose=False).save(path)
             graph, notes = imported(command, path)
             trained = sum(math.prod(p["shape"]) for p in graph["params"])
             kinds = [op["kind"] for op in graph["ops"]]
