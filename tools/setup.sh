@@ -16,6 +16,10 @@ compiles() { # COMMAND LANGUAGE
     echo '#include <stdio.h>' | $1 -x "$2" -fsyntax-only -
 }
 
+sanitizes() {
+    echo 'int main(void) { return 0; }' | clang -fsanitize=address,undefined -x c -o /dev/null -
+}
+
 mpi_tools() {
     has mpicc && has mpirun
 }
@@ -41,7 +45,7 @@ if [ "$1" != build ]; then
     need clang-format has clang-format
 fi
 if [ "$1" = fuzz ]; then
-    need "clang libclang-rt-dev" has clang
+    need "clang libclang-rt-dev" sanitizes
 fi
 [ -n "$missing" ] || exit 0
 
