@@ -10,13 +10,14 @@ KILLS ?= 200
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 # CC=clang on the command line or in the environment: that compiler, in a build folder of its own.
+# Several words ("ccache gcc") are left to cmake, which reads them from the environment.
 compiler = $(if $(filter-out default,$(origin CC)),$(CC))
 BUILD ?= build$(if $(SANITIZE),-sanitize)$(if $(filter clang%,$(notdir $(compiler))),-clang)
 # In quotes, for there may be blanks in it, shells do not expand a ~.
 prefix = $(subst ^,,$(subst ^~/,$(HOME)/,^$(PREFIX)))
 
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
-	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF) $(if $(compiler),-DCMAKE_C_COMPILER=$(compiler))
+	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF) $(if $(filter 1,$(words $(compiler))),-DCMAKE_C_COMPILER=$(compiler))
 
 .PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test install uninstall bench bench-speed bench-published bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 

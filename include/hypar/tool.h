@@ -38,7 +38,7 @@ HYPAR_API bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES
 /* A file that appears whole or not at all: written without a name, so that nothing stays of it
  * whatever ends the process, or on file systems that have no such files beside its place; then
  * given a name beside its place, and renamed. What a process that was killed has left beside
- * this place is removed.
+ * this place is removed; where files always have names, an hour after it was written.
  * "-" is standard output, and so is a file that it goes to already. */
 struct hypar_output {
     FILE *file; /* write here */

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 unsigned hypar_abi_version(void)
@@ -223,10 +224,20 @@ static long writer_of(const char *name)
     return strcmp(again, name) == 0 ? process : 0;
 }
 
-/* A process that was killed leaves a file that has a name already. No live one's is touched:
- * its process is here, or elsewhere and holds the lock. A name stays with its file while that
- * is locked here. */
-static void remove_if_left(int folder, const char *name)
+/* Locks of another host may not be seen here (NFS with nolock, Lustre with localflock). File
+ * systems that hosts share have no files without a name as a rule: without these, only a file
+ * that nobody has written for an hour is left over. */
+static bool may_be_left(const struct stat *file, bool shared)
+{
+    enum { LONG_S = 3600 };
+    return S_ISREG(file->st_mode) && file->st_uid == geteuid() &&
+           (!shared || file->st_mtime < time(NULL) - LONG_S);
+}
+
+/* A process that was killed leaves a file that has a name already. The file of a live process
+ * is not touched: that process is here, or elsewhere and holds the lock. A name stays with its
+ * file while that is locked here. */
+static void remove_if_left(int folder, const char *name, bool shared)
 {
     struct stat open_one, named;
     long process = writer_of(name);
@@ -235,21 +246,21 @@ static void remove_if_left(int folder, const char *name)
     int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
         return;
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &open_one) == 0 &&
+    if (fstat(fd, &open_one) == 0 && may_be_left(&open_one, shared) &&
+        flock(fd, LOCK_EX | LOCK_NB) == 0 &&
         fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev &&
-        S_ISREG(named.st_mode) && named.st_uid == geteuid())
+        open_one.st_ino == named.st_ino && open_one.st_dev == named.st_dev)
         unlinkat(folder, name, 0);
     close(fd);
 }
 
-static void remove_left(const char *path)
+static void remove_left(const char *path, bool shared)
 {
     char folder[HYPAR_PLACE_BYTES];
     folder_of(path, folder);
     DIR *dir = hypar_or_out_of_memory(opendir(folder));
     for (const struct dirent *entry; dir && (entry = readdir(dir));)
-        remove_if_left(dirfd(dir), entry->d_name);
+        remove_if_left(dirfd(dir), entry->d_name, shared);
     if (dir)
         closedir(dir);
 }
@@ -285,8 +296,7 @@ static bool open_nameless(struct hypar_output *out)
     if (fd < 0)
         return false;
     snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    out->nameless = access(self, F_OK) == 0;
-    out->file = out->nameless ? hypar_or_out_of_memory(fdopen(fd, "w")) : NULL;
+    out->file = access(self, F_OK) == 0 ? hypar_or_out_of_memory(fdopen(fd, "w")) : NULL;
     if (!out->file)
         close(fd);
     return out->file;
@@ -294,10 +304,10 @@ static bool open_nameless(struct hypar_output *out)
 
 static enum hypar_status open_beside(struct hypar_output *out, struct hypar_error *err)
 {
-    remove_left(out->path);
-    if (open_nameless(out))
+    out->nameless = open_nameless(out);
+    remove_left(out->path, !out->nameless);
+    if (out->nameless)
         return HYPAR_OK;
-    out->nameless = false;
     int why = take_name(out, -1);
     return why ? cannot_write(out->path, why, err) : HYPAR_OK;
 }

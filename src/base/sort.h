@@ -1,7 +1,9 @@
-/* Sorting arrays in place. All callers use these functions instead of qsort(): qsort() must not
+/* base/sort.h - sorting arrays in place. Internal.
+ *
+ * All callers use these functions instead of qsort(): qsort() must not
  * be called with a null pointer, which an empty array may be. */
-#ifndef HYPAR_BASE_SORT_H
-#define HYPAR_BASE_SORT_H
+#ifndef BASE_SORT_H
+#define BASE_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,4 +21,4 @@ void hp_sort_doubles(double *value, int64_t n);
  */
 double hp_median(double *value, int64_t n);
 
-#endif
+#endif /* BASE_SORT_H */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/clock.h"
-
 static void begin(struct stall *s, double now)
 {
     s->since_s = now;
@@ -53,14 +51,11 @@ static void tell(struct stall *s)
     s->asked = false;
 }
 
-/* The clock is read in one of several calls. A process that has not looked for long has
- * computed, or was stopped itself: its wait begins anew. */
-void hp_stall_look(struct stall *s)
+/* A process that has not looked for long has computed, or was stopped itself: its wait begins
+ * anew. */
+void hp_stall_look(struct stall *s, double now)
 {
-    enum { CALLS = 16 };
-    if (++s->looks % CALLS != 0)
-        return;
-    double now = hp_now_s(), slow_s = s->after_s / 4;
+    double slow_s = s->after_s / 4;
     if (s->since_s == 0 || now - s->seen_s > slow_s)
         begin(s, now);
     s->seen_s = now;

@@ -33,7 +33,6 @@ struct stall {
     bool (*hear)(void *ranks, enum stall_word word, int *from, int32_t *number);
     void (*find_awaited)(void *ranks, bool *awaited);
 
-    unsigned looks;
     double since_s, seen_s; /* since when no message was done, 0: one was; the last look */
     double next_s;          /* how long it will have waited when it tells */
     bool asked;             /* for that */
@@ -41,7 +40,8 @@ struct stall {
     bool *awaited, *answered, *told; /* [n]: since the last question */
 };
 
-/* To be called whenever there is nothing to do but to wait. */
-void hp_stall_look(struct stall *s);
+/* To be called again and again while there is nothing to do but to wait; `now` is the time of a
+ * clock that only goes on, above 0. */
+void hp_stall_look(struct stall *s, double now);
 
 #endif /* RUN_STALL_H */

@@ -341,14 +341,22 @@ static long ended_process(void)
     return (long)child;
 }
 
-/* What a killed process left is removed; what may belong to another that lives is not. */
+static void make_old(const char *path)
+{
+    struct timespec times[2] = { { 0, 0 }, { 0, 0 } };
+    assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+/* What a killed process left is removed; what may belong to another that lives is not. Where
+ * unfinished files have names, that is also a file that was written a moment ago. */
 static void left_over_files(void **state)
 {
     (void)state;
     static const char *const format[] = { "hypar-%ld-0.part",  "hypar-%ld-1.part",
                                           "hypar-%ld-2.part",  "hypar-%ld-0.part.txt",
-                                          "hypar-0%ld-0.part", "hypar-%ld-0.par" };
-    enum { LEFT, LOCKED, ALIVE, N = sizeof format / sizeof *format };
+                                          "hypar-0%ld-0.part", "hypar-%ld-0.par",
+                                          "hypar-%ld-3.part" };
+    enum { LEFT, LOCKED, ALIVE, N = sizeof format / sizeof *format, YOUNG = N - 1 };
     char name[64], path[N][128], written[128];
     struct hypar_output out;
     struct hypar_error err;
@@ -356,12 +364,14 @@ static void left_over_files(void **state)
     for (int i = 0; i < N; i++) {
         snprintf(name, sizeof name, format[i], i == ALIVE ? (long)getppid() : process);
         write_file(in_folder(path[i], name), "");
+        if (i != YOUNG)
+            make_old(path[i]);
     }
     int lock = open(path[LOCKED], O_RDWR);
     assert_int_equal(flock(lock, LOCK_EX), 0);
     assert_int_equal(hypar_output_open(&out, in_folder(written, "written"), &err), HYPAR_OK);
     for (int i = 0; i < N; i++)
-        assert_int_equal(access(path[i], F_OK) == 0, i != LEFT);
+        assert_int_equal(access(path[i], F_OK) == 0, i == YOUNG ? named() : i != LEFT);
     assert_int_equal(hypar_output_finish(&out, &err), HYPAR_OK);
     int finished = open(out.temporary, O_RDWR); /* it waits for its place, and is locked */
     assert_int_equal(flock(finished, LOCK_EX | LOCK_NB), -1);

@@ -61,7 +61,7 @@ static const struct checkpoint_tensor tensors[] = {
     { "steps", ELEMENT_I64, { 0, { 0 } } },
     { "empty", ELEMENT_F32, { 2, { 0, 7 } } },
 };
-enum { N_a9df1390ORS = sizeof tensors / sizeof tensors[0] };
+enum { N_TENSORS = sizeof tensors / sizeof tensors[0] };
 
 static const struct training_state trained = { .step = 12,
                                                .position = 768,
@@ -127,9 +127,9 @@ static void write_it(const char *to, struct random *random)
     struct arena arena = { 0 };
     struct hypar_error err = { "" };
     hp_training_metadata(&trained, &arena, pair);
-    if (hp_checkpoint_create(&w, to, tensors, N_a9df1390ORS, pair, TRAINING_PAIRS, &err))
+    if (hp_checkpoint_create(&w, to, tensors, N_TENSORS, pair, TRAINING_PAIRS, &err))
         fail_msg("%s", err.text);
-    for (int t = N_a9df1390ORS - 1; t >= 0; t--)
+    for (int t = N_TENSORS - 1; t >= 0; t--)
         put_pieces(w, t, hp_shape_box(&tensors[t].shape), random);
     assert_int_equal(hp_checkpoint_finish(w, true, &err), HYPAR_OK);
     hp_arena_free(&arena);
@@ -179,8 +179,8 @@ static void round_trip(void **state)
         write_it(path, &random);
         assert_int_equal(count_files(), 1);
         struct checkpoint *c = open_it(path);
-        assert_int_equal(hp_checkpoint_count(c), N_a9df1390ORS);
-        for (int t = 0; t < N_a9df1390ORS; t++) {
+        assert_int_equal(hp_checkpoint_count(c), N_TENSORS);
+        for (int t = 0; t < N_TENSORS; t++) {
             int found;
             assert_int_equal(
                 hp_checkpoint_need(c, tensors[t].name, &tensors[t].shape, &found, NULL),
@@ -503,7 +503,7 @@ static void abandoned(void **state)
     struct checkpoint_writer *w;
     struct box box = hp_shape_box(&tensors[0].shape);
     unlink(path);
-    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_a9df1390ORS, NULL, 0, NULL),
+    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_TENSORS, NULL, 0, NULL),
                      HYPAR_OK);
     assert_int_equal(put(w, 0, &box, NULL), HYPAR_OK);
     assert_int_equal(hp_checkpoint_finish(w, false, NULL), HYPAR_OK);
@@ -527,7 +527,7 @@ static void full_disk(void **state)
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = (struct rlimit){ 1024, before.rlim_max };
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_a9df1390ORS, NULL, 0, &err),
+    assert_int_equal(hp_checkpoint_create(&w, path, tensors, N_TENSORS, NULL, 0, &err),
                      HYPAR_OK);
     enum hypar_status putting = put(w, 1, &box, &err);
     enum hypar_status finishing = hp_checkpoint_finish(w, true, NULL);
@@ -539,7 +539,7 @@ static void full_disk(void **state)
     assert_int_equal(hypar_status_exit_code(putting), 4);
     assert_int_equal(count_files(), 1);
     struct checkpoint *c = open_it(path);
-    assert_int_equal(hp_checkpoint_count(c), N_a9df1390ORS);
+    assert_int_equal(hp_checkpoint_count(c), N_TENSORS);
     hp_checkpoint_close(c);
 }
 
@@ -549,13 +549,13 @@ static void not_writable(void **state)
     struct checkpoint_writer *w;
     struct hypar_error err = { "" };
     assert_int_equal(
-        hp_checkpoint_create(&w, "/not/there/file", tensors, N_a9df1390ORS, NULL, 0, &err),
+        hp_checkpoint_create(&w, "/not/there/file", tensors, N_TENSORS, NULL, 0, &err),
         HYPAR_RUNTIME);
     assert_null(w);
     assert_string_equal(err.text, "/not/there/file: cannot write: No such file or directory");
     if (access("/dev/full", W_OK) == 0) {
         assert_int_equal(
-            hp_checkpoint_create(&w, "/dev/full", tensors, N_a9df1390ORS, NULL, 0, &err),
+            hp_checkpoint_create(&w, "/dev/full", tensors, N_TENSORS, NULL, 0, &err),
             HYPAR_RUNTIME);
         assert_string_equal(err.text, "/dev/full: cannot write: No space left on device");
     }
