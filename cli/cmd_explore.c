@@ -18,8 +18,9 @@ static const struct argp_option options[] = {
       "bandwidths of a link: 0.1GB/s,1.6Gb/s or, doubling, 1GB/s..64GB/s", 0 },
     { "sweep", OPT_SWEEP, "WORD=LIST", 0,
       "any figure of the machine's word: memory-bandwidth=1TB/s,3TB/s or, doubling, "
-      "memory-bandwidth=1TB/s..8TB/s; links=0.5,2: all so many times as fast; can be given "
-      "again",
+      "memory-bandwidth=1TB/s..8TB/s; links=0.5,2: all so many times as fast; "
+      "nvlink.latency=1us,2us or nvlink.latency=0.5x,2x: of a class of listed links; can be "
+      "given again",
       0 },
     { "planner", OPT_PLANNER, "LIST", 0,
       "planners to compare, a row for each (hypar,dp; of several batches auto); of choices the "

@@ -55,7 +55,8 @@ struct hypar_explore_options {
     const char *bandwidths; /* "0.1GB/s,1.6Gb/s", "1GB/s..8GB/s" (doubling): of a link and
                                direction */
     const char *const *sweeps; /* "latency=1us,2us": any option of a word that is a number;
-                                  values as of bandwidths */
+                                  values as of bandwidths; "nvlink.latency=0.5x,2x": of a
+                                  class of listed links, values or factors */
     int n_sweeps;
     const char *machine; /* what it is called in reports; NULL: by its word */
     /* Machines that are told beside it, each varied likewise, and what they are called; they

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/word.h"
 #include "machine/network.h"
 
 /* What a part can have fewer of with its devices keeping their numbers: nodes, rows of a grid,
@@ -97,20 +98,22 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
     return status;
 }
 
-/* A link, and what it is said to carry. */
-struct stated_link {
-    struct hypar_link link;
-    double efficiency;
+/* What a machine of explicit links is made of, to be changed. */
+struct listed_machine {
+    int n_runs, n_links;
+    struct device_run *runs;
+    struct listed_link *link;
 };
 
-/* The figure of a link that an option sets; NULL: none. */
-static double *link_figure(struct stated_link *stated, enum option option)
+static enum hypar_status check_link_figure(enum option option, struct hypar_error *err)
 {
-    return option == OPTION_BANDWIDTH         ? &stated->link.bytes_per_s
-           : option == OPTION_LINK_EFFICIENCY ? &stated->efficiency
-           : option == OPTION_LATENCY         ? &stated->link.latency_s
-           : option == OPTION_ENERGY          ? &stated->link.energy_j_per_bit
-                                              : NULL;
+    struct listed_link any; /* there may be none */
+    if (hp_link_figure(&any, option))
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_INVALID,
+                   "%s is no figure of links one by one, expected bandwidth, link-efficiency, "
+                   "latency or energy",
+                   hp_machine_options[option].text.name);
 }
 
 /* What links differ in by what they join, a word sets of all of them, too. */
@@ -119,30 +122,23 @@ static bool may_differ(enum option option)
     return option == OPTION_LINK_EFFICIENCY || option == OPTION_LATENCY;
 }
 
-static enum hypar_status set_links(struct stated_link *link, int n, enum option option,
-                                   double value, struct hypar_error *err)
+static enum hypar_status set_links(struct listed_machine *l, enum option option, double value,
+                                   struct hypar_error *err)
 {
-    const char *name = hp_machine_options[option].text.name;
-    struct stated_link any; /* there may be none */
-    if (!link_figure(&any, option))
-        return hp_fail(err, HYPAR_INVALID,
-                       "%s is no figure of links one by one, expected bandwidth, "
-                       "link-efficiency, latency or energy",
-                       name);
-    for (int i = 1; i < n && !may_differ(option); i++)
-        if (*link_figure(&link[i], option) != *link_figure(&link[0], option))
+    TRY(check_link_figure(option, err));
+    for (int i = 1; i < l->n_links && !may_differ(option); i++)
+        if (*hp_link_figure(&l->link[i], option) != *hp_link_figure(&l->link[0], option))
             return hp_fail(err, HYPAR_INVALID,
                            "%s: links 0 and %d differ in it, expected links that are alike, or "
                            "links=0.5,2: all so many times as fast",
-                           name, i);
-    for (int i = 0; i < n; i++)
-        *link_figure(&link[i], option) = value;
+                           hp_machine_options[option].text.name, i);
+    for (int i = 0; i < l->n_links; i++)
+        *hp_link_figure(&l->link[i], option) = value;
     return HYPAR_OK;
 }
 
-static enum hypar_status set_network(struct device_run *runs, int n_runs,
-                                     struct stated_link *link, int n_links,
-                                     const double value[OPTION_COUNT], struct hypar_error *err)
+static enum hypar_status set_network(struct listed_machine *l, const double value[OPTION_COUNT],
+                                     struct hypar_error *err)
 {
     struct part any = { .topology = &hp_explicit };
     for (int o = 0; o < OPTION_COUNT; o++) {
@@ -150,36 +146,27 @@ static enum hypar_status set_network(struct device_run *runs, int n_runs,
             continue;
         TRY(hp_option_check(&any, (enum option)o, value[o], err));
         if (hp_machine_options[o].scope != SCOPE_DEVICE) {
-            TRY(set_links(link, n_links, (enum option)o, value[o], err));
+            TRY(set_links(l, (enum option)o, value[o], err));
             continue;
         }
-        for (int r = 0; r < n_runs; r++) {
-            hp_device_set(&runs[r].device, (enum option)o, value[o]);
-            runs[r].assumed &= ~(UINT64_C(1) << o);
+        for (int r = 0; r < l->n_runs; r++) {
+            hp_device_set(&l->runs[r].device, (enum option)o, value[o]);
+            l->runs[r].assumed &= ~(UINT64_C(1) << o);
         }
     }
     return HYPAR_OK;
 }
 
-/* What a machine of explicit links is made of, to be changed. */
-struct listed_machine {
-    int n_runs, n_links;
-    struct device_run *runs;
-    struct stated_link *link;
-};
-
 static struct listed_machine list_machine(struct arena *arena,
                                           const struct hypar_machine *machine)
 {
-    struct listed_machine l = { machine->n_runs, machine->n_links,
+    int n_links = machine->network->n_listed;
+    struct listed_machine l = { machine->n_runs, n_links,
                                 NEW(arena, struct device_run, machine->n_runs),
-                                NEW(arena, struct stated_link, machine->n_links) };
+                                NEW(arena, struct listed_link, n_links) };
     memcpy(l.runs, machine->runs, (size_t)l.n_runs * sizeof *l.runs);
-    for (int i = 0; i < l.n_links; i++) {
-        l.link[i] =
-            (struct stated_link){ machine->network->links[i], machine->network->efficiency[i] };
-        l.link[i].link.bytes_per_s = machine->network->stated[i];
-    }
+    for (int i = 0; i < n_links; i++)
+        l.link[i] = machine->network->listed[i];
     return l;
 }
 
@@ -195,18 +182,52 @@ static enum hypar_status speed_up_links(struct listed_machine *l, double times,
     return HYPAR_OK;
 }
 
+static enum hypar_status find_class(const struct network *network, const char *name, int *class,
+                                    struct hypar_error *err)
+{
+    char names[200];
+    *class = hp_network_class(network, name);
+    if (*class >= 0)
+        return HYPAR_OK;
+    if (!network->n_classes)
+        return hp_fail(err, HYPAR_INVALID,
+                       "unknown class '%.40s': links of the machine have no classes, expected "
+                       "links with \"class\": \"%.40s\"",
+                       name, name);
+    return hp_fail(err, HYPAR_INVALID, "unknown class '%.40s', expected one of %s", name,
+                   hp_word_list(names, sizeof names, network->class, network->n_classes));
+}
+
+static enum hypar_status set_class(struct listed_machine *l, const struct network *network,
+                                   const struct class_figure *figure, struct hypar_error *err)
+{
+    const struct part any = { .topology = &hp_explicit };
+    int class;
+    TRY(find_class(network, figure->class, &class, err));
+    TRY(hp_in(err, check_link_figure(figure->option, err), "%s", figure->class));
+    for (int i = 0; i < l->n_links; i++) {
+        double *value = hp_link_figure(&l->link[i], figure->option);
+        if (l->link[i].class != class)
+            continue;
+        *value = figure->times ? *value * figure->value : figure->value;
+        TRY(hp_in(err, hp_option_check(&any, figure->option, *value, err), "%s",
+                  figure->class));
+    }
+    return HYPAR_OK;
+}
+
 /* Of devices and links that were changed, on the nodes of `machine`. */
 static enum hypar_status make_listed(struct hypar_machine **out,
                                      const struct hypar_machine *machine,
                                      const struct listed_machine *l, struct hypar_error *err)
 {
-    struct hypar_link *to;
+    struct listed_link *to;
     *out = hp_network_new(l->runs, l->n_runs, machine->n_devices, machine->n_switches,
                           l->n_links, &to);
-    for (int i = 0; i < l->n_links; i++) {
-        to[i] = l->link[i].link;
-        (*out)->network->efficiency[i] = l->link[i].efficiency;
-    }
+    for (int i = 0; i < l->n_links; i++)
+        to[i] = l->link[i];
+    for (int c = 0; c < machine->network->n_classes; c++) /* which so keep their numbers */
+        hp_network_add_class(*out, machine->network->class[c]);
     enum hypar_status status = hp_network_finish(*out, err);
     if (status != HYPAR_OK) {
         hypar_machine_free(*out);
@@ -217,15 +238,17 @@ static enum hypar_status make_listed(struct hypar_machine **out,
 
 enum hypar_status hp_network_with(struct hypar_machine **out,
                                   const struct hypar_machine *machine,
-                                  const double value[OPTION_COUNT], double links,
+                                  const struct network_changes *changes,
                                   struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct listed_machine l = list_machine(&arena, machine);
     *out = NULL;
-    enum hypar_status status = set_network(l.runs, l.n_runs, l.link, l.n_links, value, err);
+    enum hypar_status status = set_network(&l, changes->value, err);
+    for (int c = 0; c < changes->n_classes && status == HYPAR_OK; c++)
+        status = set_class(&l, machine->network, &changes->class[c], err);
     if (status == HYPAR_OK)
-        status = speed_up_links(&l, links, err);
+        status = speed_up_links(&l, changes->links, err);
     if (status == HYPAR_OK)
         status = make_listed(out, machine, &l, err);
     hp_arena_free(&arena);

@@ -22,6 +22,7 @@ enum {
     MACHINE_MAX_NODE_FIGURES = 256, /* of one part: nodes with figures of their own */
     MACHINE_MAX_RUNS = 1024,        /* parts and runs of such nodes, together */
     MACHINE_MAX_WORD = 4096,
+    MACHINE_MAX_NAME = 100, /* of a file of the site, of a class of links */
 };
 
 /* Everything a word or a JSON object can set; one row each in option.c. */
@@ -220,12 +221,25 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
 enum hypar_status hp_machine_scaled(struct hypar_machine **out,
                                     const struct hypar_machine *machine, const char *device,
                                     const double factor[OPTION_COUNT], struct hypar_error *err);
-/* ... of explicit nodes and links with the values that are not NAN, of all devices and links,
- * whose bandwidths are then `links` times as high. HYPAR_INVALID for a figure of links that
+/* A figure of the listed links of one class. */
+struct class_figure {
+    const char *class;
+    enum option option;
+    bool times; /* a factor of what each link has */
+    double value;
+};
+/* What changes of a machine of explicit nodes and links; one after the other. */
+struct network_changes {
+    double value[OPTION_COUNT];       /* of all devices and links; NAN: as they are */
+    const struct class_figure *class; /* then of some links */
+    int n_classes;
+    double links; /* then all bandwidths are so many times as high */
+};
+/* ... changed so. HYPAR_INVALID for a class that there is not, and for a figure of links that
  * they differ in, or that they do not have. */
 enum hypar_status hp_network_with(struct hypar_machine **out,
                                   const struct hypar_machine *machine,
-                                  const double value[OPTION_COUNT], double links,
+                                  const struct network_changes *changes,
                                   struct hypar_error *err);
 /* A part whose links are so many times as fast. */
 enum hypar_status hp_part_scale_links(struct part *part, double links, struct hypar_error *err);
@@ -276,6 +290,8 @@ void hp_part_begin(struct part *part, const struct topology *topology, struct ar
 bool hp_option_applies(const struct part *part, enum option option);
 /* The value the option has when nothing sets it; NAN when there is none. */
 double hp_option_default(const struct part *part, enum option option);
+/* "0.8x": a factor above 0. */
+bool hp_factor_read(const char *text, double *value);
 /* What an option is said to be; false: that is no such quantity, or it lacks its unit. */
 bool hp_option_read(enum option option, const char *text, double *value);
 /* A figure of a device, which is one of its own. */
@@ -324,7 +340,9 @@ const char *hp_machine_make_word(struct arena *arena, const struct hypar_machine
  * describes it names their file, or else all figures that are not the assumed ones. */
 const char *hp_machine_full_word(struct arena *arena, const struct hypar_machine *machine);
 
-/* site.c: the path of the site's file of that name; false: there is none. */
+/* site.c: letters, digits, '.', '_' and '-', a letter or a digit first? */
+bool hp_is_plain_name(const char *name, size_t length);
+/* The path of the site's file of that name; false: there is none. */
 bool hp_site_find(enum hypar_site_kind kind, const char *name, char path[HYPAR_PLACE_BYTES]);
 /* The *n names of before[], then those of the site's files. */
 const char *const *hp_site_names(struct arena *arena, enum hypar_site_kind kind,

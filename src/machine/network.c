@@ -281,8 +281,20 @@ const struct topology hp_explicit = {
     .rank = hp_network_rank,
 };
 
+const enum option hp_link_figures[N_LINK_FIGURES] = { OPTION_BANDWIDTH, OPTION_LINK_EFFICIENCY,
+                                                      OPTION_LATENCY, OPTION_ENERGY };
+
+double *hp_link_figure(struct listed_link *link, enum option option)
+{
+    return option == OPTION_BANDWIDTH         ? &link->link.bytes_per_s
+           : option == OPTION_LINK_EFFICIENCY ? &link->efficiency
+           : option == OPTION_LATENCY         ? &link->link.latency_s
+           : option == OPTION_ENERGY          ? &link->link.energy_j_per_bit
+                                              : NULL;
+}
+
 struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, int n_devices,
-                                     int n_switches, int n_links, struct hypar_link **links)
+                                     int n_switches, int n_links, struct listed_link **links)
 {
     struct hypar_machine *machine = hp_machine_new(&hp_explicit);
     struct arena *arena = &machine->arena;
@@ -299,16 +311,35 @@ struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, 
     }
     machine->network = NEW(arena, struct network, 1);
     machine->network->n_nodes = n_devices + n_switches;
-    *links = machine->network->links = NEW(arena, struct hypar_link, n_links);
-    machine->network->stated = NEW(arena, double, n_links);
-    machine->network->efficiency = NEW(arena, double, n_links);
+    machine->network->n_listed = n_links;
+    machine->network->links = NEW(arena, struct hypar_link, n_links);
+    *links = machine->network->listed = NEW(arena, struct listed_link, n_links);
     for (int l = 0; l < n_links; l++)
-        machine->network->efficiency[l] = 1;
+        (*links)[l] = (struct listed_link){ .efficiency = 1, .class = -1 };
     return machine;
 }
 
+int hp_network_class(const struct network *network, const char *name)
+{
+    for (int c = 0; c < network->n_classes; c++)
+        if (strcmp(network->class[c], name) == 0)
+            return c;
+    return -1;
+}
+
+int hp_network_add_class(struct hypar_machine *machine, const char *name)
+{
+    struct network *network = machine->network;
+    int known = hp_network_class(network, name);
+    if (known >= 0 || network->n_classes == NETWORK_MAX_CLASSES)
+        return known;
+    network->class[network->n_classes] = hp_arena_strdup(&machine->arena, name);
+    return network->n_classes++;
+}
+
 /* Several links of one latency between the same two devices are one: what these send each other
- * is divided over them. (Behind switches routes are, by destination.) */
+ * is divided over them. (Behind switches routes are, by destination.) What messages reach of
+ * a bandwidth is what the link has. */
 static void merge_links(struct hypar_machine *machine)
 {
     struct pair {
@@ -318,39 +349,37 @@ static void merge_links(struct hypar_machine *machine)
     struct arena scratch = { 0 };
     struct table known = { 0 };
     struct hypar_link *links = machine->network->links;
-    double *efficiency = machine->network->efficiency;
-    struct pair *pair = NEW(&scratch, struct pair, machine->n_links);
-    int n = 0;
-    for (int l = 0; l < machine->n_links; l++) {
-        const struct hypar_link *link = &links[l];
+    int n_listed = machine->network->n_listed, n = 0;
+    double *efficiency = NEW(&scratch, double, n_listed);
+    struct pair *pair = NEW(&scratch, struct pair, n_listed);
+    for (int l = 0; l < n_listed; l++) {
+        const struct listed_link *listed = &machine->network->listed[l];
+        const struct hypar_link *link = &listed->link;
         bool up = link->from < link->to,
              direct = (up ? link->to : link->from) < machine->n_devices;
         pair[l] = (struct pair){ up ? link->from : link->to, up ? link->to : link->from,
                                  link->latency_s + 0.0 }; /* no -0 */
         int at = direct ? hp_table_put(&known, &scratch, &pair[l], sizeof *pair, n) : n;
         if (at == n) {
-            efficiency[n] = efficiency[l];
+            efficiency[n] = listed->efficiency;
             links[n++] = *link;
             continue;
         }
         double sum = links[at].bytes_per_s + link->bytes_per_s, share = link->bytes_per_s / sum;
-        efficiency[at] += (efficiency[l] - efficiency[at]) * share;
+        efficiency[at] += (listed->efficiency - efficiency[at]) * share;
         links[at].energy_j_per_bit +=
             (link->energy_j_per_bit - links[at].energy_j_per_bit) * share;
         links[at].bytes_per_s = fmin(sum, hp_machine_options[OPTION_BANDWIDTH].high);
     }
+    for (int l = 0; l < n; l++)
+        links[l].bytes_per_s *= efficiency[l];
     machine->n_links = n;
     hp_arena_free(&scratch);
 }
 
 enum hypar_status hp_network_finish(struct hypar_machine *machine, struct hypar_error *err)
 {
-    struct network *network = machine->network;
     merge_links(machine);
-    for (int l = 0; l < machine->n_links; l++) {
-        network->stated[l] = network->links[l].bytes_per_s;
-        network->links[l].bytes_per_s *= network->efficiency[l];
-    }
-    index_links(&machine->arena, network, machine->n_links);
+    index_links(&machine->arena, machine->network, machine->n_links);
     return find_routes(machine, err);
 }

@@ -8,8 +8,21 @@
 
 enum {
     NETWORK_MAX_LINKS = 1 << 20,
+    NETWORK_MAX_CLASSES = 64,
     NETWORK_RING_SLOTS = 1 << 10,
 };
+
+/* A link as a file lists it. */
+struct listed_link {
+    struct hypar_link link; /* with the bandwidth that the link is said to have */
+    double efficiency;      /* share of that bandwidth that messages reach */
+    int class;              /* -1: none */
+};
+
+/* Options that set a figure of such a link; and where it is, NULL: the option sets none. */
+enum { N_LINK_FIGURES = 4 };
+extern const enum option hp_link_figures[N_LINK_FIGURES];
+double *hp_link_figure(struct listed_link *link, enum option option);
 
 /* The order of a ring through some devices, once found; freed with the machine. */
 struct kept_ring {
@@ -19,9 +32,10 @@ struct kept_ring {
 };
 
 struct network {
-    int n_nodes;
-    struct hypar_link *links;
-    double *stated, *efficiency; /* by link: its bandwidth, and the share that messages reach */
+    int n_nodes, n_listed, n_classes;
+    struct listed_link *listed;
+    const char *class[NETWORK_MAX_CLASSES]; /* names of classes of listed links */
+    struct hypar_link *links; /* made of the listed ones: parallel ones of devices are one */
     int *first_out; /* node v's links out are out[first_out[v]..first_out[v+1]-1], rising */
     int *out;       /* directed links */
     int *next;      /* [destination device][node]: directed link towards it; NULL: too large */
@@ -41,11 +55,15 @@ static inline int hp_network_head(const struct network *network, int directed)
 
 extern const struct topology hp_explicit;
 
-/* A machine whose links, all valid, the caller still writes into *links, with the bandwidths
- * that they are said to have; and into its network's efficiency[], where that is not 1. Names
- * are copied. */
+/* A machine whose links, all valid, the caller still writes into *links; their efficiency is 1
+ * and they have no class. Names are copied. */
 struct hypar_machine *hp_network_new(const struct device_run *runs, int n_runs, int n_devices,
-                                     int n_switches, int n_links, struct hypar_link **links);
+                                     int n_switches, int n_links, struct listed_link **links);
+
+/* The class of that name; -1: there is none. */
+int hp_network_class(const struct network *network, const char *name);
+/* ... which is a new one, if need be; -1: there are too many. */
+int hp_network_add_class(struct hypar_machine *machine, const char *name);
 
 /* Make parallel links between devices one, let links carry their share, find the routes; fails
  * where a device cannot be reached. */

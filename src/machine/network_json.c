@@ -6,27 +6,25 @@
 #include <math.h>
 #include <string.h>
 
-/* The figures of a link. */
-enum { BANDWIDTH, EFFICIENCY, LATENCY, ENERGY, N_FIGURES };
-static const enum option figures[N_FIGURES] = { OPTION_BANDWIDTH, OPTION_LINK_EFFICIENCY,
-                                                OPTION_LATENCY, OPTION_ENERGY };
-
 /* What links have that say nothing else, as in a word: those at a device what any topology
  * gives its links, those between switches what a cluster gives those between its nodes. */
 struct usual {
-    double at_device[N_FIGURES], between_switches[N_FIGURES]; /* NAN: must be given */
+    /* By figure of a link; NAN: must be given. */
+    double at_device[N_LINK_FIGURES], between_switches[N_LINK_FIGURES];
 };
 
 static struct usual usual_of(const struct part *part)
 {
-    static const enum option between[N_FIGURES] = { OPTION_BANDWIDTH, OPTION_INTER_EFFICIENCY,
-                                                    OPTION_INTER_LATENCY, OPTION_ENERGY };
     struct usual usual;
-    for (int f = 0; f < N_FIGURES; f++) {
-        usual.at_device[f] = hp_option_default(part, figures[f]);
-        usual.between_switches[f] = hp_option_default(part, between[f]);
+    for (int f = 0; f < N_LINK_FIGURES; f++) {
+        enum option at_device = hp_link_figures[f],
+                    between = at_device == OPTION_LINK_EFFICIENCY ? OPTION_INTER_EFFICIENCY
+                              : at_device == OPTION_LATENCY       ? OPTION_INTER_LATENCY
+                                                                  : at_device;
+        bool given = at_device == OPTION_BANDWIDTH;
+        usual.at_device[f] = given ? NAN : hp_option_default(part, at_device);
+        usual.between_switches[f] = given ? NAN : hp_option_default(part, between);
     }
-    usual.at_device[BANDWIDTH] = usual.between_switches[BANDWIDTH] = NAN;
     return usual;
 }
 
@@ -66,9 +64,9 @@ static bool same_run(const struct device_run *a, const struct device_run *b)
 struct listed {
     struct device_run *runs; /* equal devices with numbers that follow each other */
     int n_runs, n_devices, n_nodes;
-    struct usual *usual;   /* by element of "devices" */
-    int *element;          /* by device */
-    double all[N_FIGURES]; /* of all links that do not say it themselves; NAN: not given */
+    struct usual *usual;        /* by element of "devices" */
+    int *element;               /* by device */
+    double all[N_LINK_FIGURES]; /* of all links that do not say it themselves; NAN: not given */
 };
 
 static enum hypar_status read_runs(struct arena *arena, const struct json *list,
@@ -98,7 +96,7 @@ static enum hypar_status read_runs(struct arena *arena, const struct json *list,
 static enum hypar_status read_figure(const struct json *at, int figure, double *value,
                                      struct hypar_error *err)
 {
-    const struct option_row *row = &hp_machine_options[figures[figure]];
+    const struct option_row *row = &hp_machine_options[hp_link_figures[figure]];
     struct json member = hp_json_member(at, row->key);
     if (!member.value && !isnan(*value))
         return HYPAR_OK;
@@ -114,13 +112,30 @@ static const double *usual_figures(const struct listed *l, int from, int to)
                                  : l->usual[l->element[0]].between_switches;
 }
 
-static enum hypar_status read_link(struct hypar_link *link, double *efficiency,
+/* A name that an option of the command can hold: "nvlink" of "nvlink.latency=1us". */
+static enum hypar_status read_class(struct hypar_machine *machine, const struct json *at,
+                                    int *class, struct hypar_error *err)
+{
+    const char *name;
+    TRY(hp_json_string(at, &name, err));
+    if (!hp_is_plain_name(name, strlen(name)))
+        return hp_json_fail(at, err,
+                            "expected at most %d letters, digits, '.', '_' and '-', a letter "
+                            "or a digit first",
+                            MACHINE_MAX_NAME);
+    *class = hp_network_add_class(machine, name);
+    return *class >= 0 ? HYPAR_OK
+                       : hp_json_fail(at, err, "more than %d classes", NETWORK_MAX_CLASSES);
+}
+
+static enum hypar_status read_link(struct hypar_machine *machine, struct listed_link *link,
                                    const struct json *at, const struct listed *l,
                                    struct hypar_error *err)
 {
-    static const char *const keys[] = {
-        "from", "to", "bytes_per_s", "link_efficiency", "latency_s", "energy_j_per_bit", NULL
-    };
+    static const char *const keys[] = { "from",        "to",
+                                        "bytes_per_s", "link_efficiency",
+                                        "latency_s",   "energy_j_per_bit",
+                                        "class",       NULL };
     int64_t from, to;
     TRY(hp_json_object(at, err));
     TRY(hp_json_only(at, keys, err));
@@ -131,15 +146,15 @@ static enum hypar_status read_link(struct hypar_link *link, double *efficiency,
     if (from == to)
         return hp_json_fail(at, err, "joins node %lld to itself", (long long)from);
     const double *usual = usual_figures(l, (int)from, (int)to);
-    double value[N_FIGURES];
-    for (int f = 0; f < N_FIGURES; f++) {
-        value[f] = isnan(l->all[f]) ? usual[f] : l->all[f];
-        TRY(read_figure(at, f, &value[f], err));
+    link->link.from = (int)from;
+    link->link.to = (int)to;
+    for (int f = 0; f < N_LINK_FIGURES; f++) {
+        double *value = hp_link_figure(link, hp_link_figures[f]);
+        *value = isnan(l->all[f]) ? usual[f] : l->all[f];
+        TRY(read_figure(at, f, value, err));
     }
-    *link = (struct hypar_link){ (int)from, (int)to, value[BANDWIDTH], value[LATENCY],
-                                 value[ENERGY] };
-    *efficiency = value[EFFICIENCY];
-    return HYPAR_OK;
+    member = hp_json_member(at, "class");
+    return member.value ? read_class(machine, &member, &link->class, err) : HYPAR_OK;
 }
 
 static enum hypar_status read_all(struct arena *arena, const struct json *at, struct listed *l,
@@ -150,9 +165,9 @@ static enum hypar_status read_all(struct arena *arena, const struct json *at, st
     if (switches.value)
         TRY(hp_json_int(&switches, 0, MACHINE_MAX_NODES - l->n_devices, n_switches, err));
     l->n_nodes = l->n_devices + (int)*n_switches;
-    for (int f = 0; f < N_FIGURES; f++) {
+    for (int f = 0; f < N_LINK_FIGURES; f++) {
         l->all[f] = NAN;
-        if (hp_json_member(at, hp_machine_options[figures[f]].key).value)
+        if (hp_json_member(at, hp_machine_options[hp_link_figures[f]].key).value)
             TRY(read_figure(at, f, &l->all[f], err));
     }
     return HYPAR_OK;
@@ -165,7 +180,7 @@ static enum hypar_status read_network(struct hypar_machine **out, const struct j
                                         "links",     "bytes_per_s",      "link_efficiency",
                                         "latency_s", "energy_j_per_bit", NULL };
     struct listed l = { 0 };
-    struct hypar_link *links;
+    struct listed_link *links;
     int64_t n_switches = 0;
     TRY(hp_json_only(at, keys, err));
     TRY(read_all(arena, at, &l, &n_switches, err));
@@ -176,7 +191,7 @@ static enum hypar_status read_network(struct hypar_machine **out, const struct j
     *out = hp_network_new(l.runs, l.n_runs, l.n_devices, (int)n_switches, n_links, &links);
     for (int i = 0; i < n_links; i++) {
         struct json element = hp_json_element(&list, i);
-        TRY(read_link(&links[i], &(*out)->network->efficiency[i], &element, &l, err));
+        TRY(read_link(*out, &links[i], &element, &l, err));
     }
     struct hypar_error why;
     if (hp_network_finish(*out, &why) != HYPAR_OK)
@@ -223,15 +238,16 @@ void hp_network_write(struct json_writer *w, const struct hypar_machine *machine
     hp_json_end_array(w);
     hp_json_put_int(w, "switches", machine->n_switches);
     hp_json_begin_array(w, "links", false);
-    for (int l = 0; l < machine->n_links; l++) {
-        struct hypar_link link = machine->network->links[l];
+    for (int l = 0; l < machine->network->n_listed; l++) {
+        struct listed_link link = machine->network->listed[l];
         hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "from", link.from);
-        hp_json_put_int(w, "to", link.to);
-        hp_json_put_number(w, "bytes_per_s", machine->network->stated[l]);
-        hp_json_put_number(w, "link_efficiency", machine->network->efficiency[l]);
-        hp_json_put_number(w, "latency_s", link.latency_s);
-        hp_json_put_number(w, "energy_j_per_bit", link.energy_j_per_bit);
+        hp_json_put_int(w, "from", link.link.from);
+        hp_json_put_int(w, "to", link.link.to);
+        for (int f = 0; f < N_LINK_FIGURES; f++)
+            hp_json_put_number(w, hp_machine_options[hp_link_figures[f]].key,
+                               *hp_link_figure(&link, hp_link_figures[f]));
+        if (link.class >= 0)
+            hp_json_put_string(w, "class", machine->network->class[link.class]);
         hp_json_end_object(w);
     }
     hp_json_end_array(w);

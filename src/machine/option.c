@@ -3,6 +3,8 @@
 
 #include <math.h>
 
+#include "base/number.h"
+
 /* clang-format off */
 const struct option_row hp_machine_options[OPTION_COUNT] = {
     /* { { name, example, summary }, JSON key, unit, scope, low, high, whole } */
@@ -279,6 +281,12 @@ double hp_option_default(const struct part *part, enum option option)
     default:
         return figure ? *figure : NAN;
     }
+}
+
+bool hp_factor_read(const char *text, double *value)
+{
+    size_t n = hp_number_read(text, value);
+    return n > 0 && text[n] == 'x' && !text[n + 1] && *value > 0;
 }
 
 bool hp_option_read(enum option option, const char *text, double *value)

@@ -9,8 +9,6 @@
 
 #include "base/sort.h"
 
-enum { SITE_MAX_NAME = 100 };
-
 static const char *const kind_folder[] = {
     [HYPAR_SITE_MACHINES] = "machines", [HYPAR_SITE_DEVICES] = "devices"
 };
@@ -60,12 +58,12 @@ static void find_folders(struct folders *f, struct arena *arena, enum hypar_site
     add_folder(f, "/etc", 4, "");
 }
 
-/* Letters, digits, '.', '_' and '-', a letter or a digit first: no name leaves its folder. */
-static bool is_name(const char *name, size_t length)
+/* No such name leaves its folder. */
+bool hp_is_plain_name(const char *name, size_t length)
 {
     static const char inside[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                  "0123456789._-";
-    return length > 0 && length <= SITE_MAX_NAME && !strchr("._-", name[0]) &&
+    return length > 0 && length <= MACHINE_MAX_NAME && !strchr("._-", name[0]) &&
            strspn(name, inside) >= length;
 }
 
@@ -74,7 +72,7 @@ bool hp_site_find(enum hypar_site_kind kind, const char *name, char path[HYPAR_P
     struct arena scratch = { 0 };
     struct folders folders;
     bool found = false;
-    if (!is_name(name, strlen(name)))
+    if (!hp_is_plain_name(name, strlen(name)))
         return false;
     find_folders(&folders, &scratch, kind);
     for (int i = 0; i < folders.n && !found; i++) {
@@ -103,7 +101,7 @@ static void list_folder(struct hypar_site_files *files, const char *folder)
         const char *name = entry->d_name;
         size_t length = strlen(name);
         if (length <= 5 || strcmp(name + length - 5, ".json") != 0 ||
-            !is_name(name, length - 5) || is_listed(files, name, length - 5))
+            !hp_is_plain_name(name, length - 5) || is_listed(files, name, length - 5))
             continue;
         files->file = GROW(&files->arena, struct hypar_site_file, files->file, files->n,
                            &files->capacity);

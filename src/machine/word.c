@@ -111,13 +111,6 @@ static enum hypar_status find_options(const struct part *part, const char *name,
     return HYPAR_OK;
 }
 
-/* "0.8x": a factor. */
-static bool read_factor(const char *text, double *value)
-{
-    size_t n = hp_number_read(text, value);
-    return n > 0 && text[n] == 'x' && !text[n + 1] && *value > 0;
-}
-
 /* Of nodes, "fp32=50TFLOP/s", "fp32=0.8x", or "peak=0.8x". */
 static enum hypar_status set_node_option(const struct part *part, struct node_figures *figures,
                                          const char *name, const char *text,
@@ -127,7 +120,7 @@ static enum hypar_status set_node_option(const struct part *part, struct node_fi
     const enum option *option = list;
     double value;
     int n;
-    bool times = read_factor(text, &value), peak = strcmp(name, "peak") == 0;
+    bool times = hp_factor_read(text, &value), peak = strcmp(name, "peak") == 0;
     if (strcmp(name, "device") == 0)
         return hp_fail(err, HYPAR_INVALID,
                        "device: nodes of another device are a cluster of their own, joined "

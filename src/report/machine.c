@@ -45,6 +45,45 @@ static const char *mark(uint64_t assumed, enum option option)
     return assumed >> option & 1 ? "~" : "";
 }
 
+/* Of links one by one, all (class -1) or those of a class: how many there are, and the least
+ * and the most of a figure. */
+struct range {
+    int n_links;
+    double least, most;
+};
+
+static struct range range_of(const struct network *network, int class, enum option figure)
+{
+    struct range range = { 0, INFINITY, 0 };
+    for (int l = 0; l < network->n_listed; l++) {
+        struct listed_link link = network->listed[l];
+        if (class >= 0 && link.class != class)
+            continue;
+        range.n_links++;
+        range.least = fmin(range.least, *hp_link_figure(&link, figure));
+        range.most = fmax(range.most, *hp_link_figure(&link, figure));
+    }
+    return range;
+}
+
+static void classes_json(struct json_writer *w, const struct network *network)
+{
+    hp_json_begin_array(w, "link_classes", false);
+    for (int c = 0; c < network->n_classes; c++) {
+        struct range bandwidth = range_of(network, c, OPTION_BANDWIDTH),
+                     latency = range_of(network, c, OPTION_LATENCY);
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "name", network->class[c]);
+        hp_json_put_int(w, "links", bandwidth.n_links);
+        hp_json_put_number(w, "least_bytes_per_s", bandwidth.least);
+        hp_json_put_number(w, "most_bytes_per_s", bandwidth.most);
+        hp_json_put_number(w, "least_latency_s", latency.least);
+        hp_json_put_number(w, "most_latency_s", latency.most);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
 static void machine_json(FILE *to, const struct hypar_machine *m)
 {
     struct json_writer w = { .file = to };
@@ -57,6 +96,8 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
     hp_json_put_int(&w, "devices", hypar_machine_device_count(m));
     hp_json_put_int(&w, "switches", hypar_machine_switch_count(m));
     hp_json_put_int(&w, "links", hypar_machine_link_count(m));
+    if (m->network && m->network->n_classes)
+        classes_json(&w, m->network);
     hp_json_begin_array(&w, "device_types", false);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         hp_json_begin_object(&w, NULL, true);
@@ -209,38 +250,52 @@ static void part_link_rows(FILE *to, struct arena *arena, const struct part *par
         fputs(AS_GIVEN, to);
 }
 
-/* Of links one by one: where they differ, the least and the most. */
-static void listed_link_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
+static void range_cell(struct columns *table, struct arena *arena, struct range range,
+                       enum hypar_unit unit)
 {
-    const struct network *network = m->network;
-    static const enum option figure[] = { OPTION_BANDWIDTH, OPTION_LINK_EFFICIENCY,
-                                          OPTION_LATENCY, OPTION_ENERGY };
+    char a[32], b[32];
+    bool plain = unit == HYPAR_UNIT_COUNT;
+    snprintf(a, sizeof a, "%.3g", range.least);
+    snprintf(b, sizeof b, "%.3g", range.most);
+    const char *low = plain ? a : hypar_format_quantity(a, range.least, unit),
+               *high = plain ? b : hypar_format_quantity(b, range.most, unit);
+    if (range.least == range.most)
+        hp_cell(table, arena, "%s", low);
+    else
+        hp_cell(table, arena, "%s to %s", low, high);
+}
+
+static void listed_link_rows(FILE *to, struct arena *arena, const struct network *network)
+{
     struct columns table = { .align = "lrw" };
-    if (m->n_links == 0)
+    if (network->n_listed == 0)
         return;
     link_heading(&table, arena, "links");
-    for (int f = 0; f < 4; f++) {
-        const struct option_row *row = &hp_machine_options[figure[f]];
-        double least = INFINITY, most = 0;
-        for (int l = 0; l < m->n_links; l++) {
-            double value[] = { network->stated[l], network->efficiency[l],
-                               network->links[l].latency_s,
-                               network->links[l].energy_j_per_bit };
-            least = fmin(least, value[f]);
-            most = fmax(most, value[f]);
-        }
-        char a[32], b[32];
-        bool plain = row->unit == HYPAR_UNIT_COUNT;
-        snprintf(a, sizeof a, "%.3g", least);
-        snprintf(b, sizeof b, "%.3g", most);
-        const char *low = plain ? a : hypar_format_quantity(a, least, row->unit),
-                   *high = plain ? b : hypar_format_quantity(b, most, row->unit);
+    for (int f = 0; f < N_LINK_FIGURES; f++) {
+        const struct option_row *row = &hp_machine_options[hp_link_figures[f]];
         hp_cell(&table, arena, "%s", row->text.name);
-        if (least == most)
-            hp_cell(&table, arena, "%s", low);
-        else
-            hp_cell(&table, arena, "%s to %s", low, high);
+        range_cell(&table, arena, range_of(network, -1, hp_link_figures[f]), row->unit);
         hp_cell(&table, arena, "%s", row->text.summary);
+    }
+    fputc('\n', to);
+    hp_columns_print(&table, to);
+}
+
+/* The names that a sweep may give to some of the links. */
+static void class_rows(FILE *to, struct arena *arena, const struct network *network)
+{
+    struct columns table = { .align = "lrrr" };
+    static const char *const heading[] = { "class", "links", "bandwidth", "latency" };
+    if (network->n_classes == 0)
+        return;
+    for (int i = 0; i < 4; i++)
+        hp_cell(&table, arena, "%s", heading[i]);
+    for (int c = 0; c < network->n_classes; c++) {
+        struct range bandwidth = range_of(network, c, OPTION_BANDWIDTH);
+        hp_cell(&table, arena, "%s", network->class[c]);
+        hp_cell(&table, arena, "%d", bandwidth.n_links);
+        range_cell(&table, arena, bandwidth, HYPAR_UNIT_BANDWIDTH);
+        range_cell(&table, arena, range_of(network, c, OPTION_LATENCY), HYPAR_UNIT_SECONDS);
     }
     fputc('\n', to);
     hp_columns_print(&table, to);
@@ -248,8 +303,10 @@ static void listed_link_rows(FILE *to, struct arena *arena, const struct hypar_m
 
 static void all_link_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
-    if (m->network)
-        listed_link_rows(to, arena, m);
+    if (m->network) {
+        listed_link_rows(to, arena, m->network);
+        class_rows(to, arena, m->network);
+    }
     struct part whole;
     for (int p = 0, part = 1; p < m->n_parts; part++) {
         bool only = p == 0 && hp_part_whole(m, p, &whole) == m->n_parts;

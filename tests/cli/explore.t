@@ -846,6 +846,55 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 > "examples/machines/dgx1-v100.json",8,64,fits,dp,1606211908,16000000000,0,0,0,none,0,dp,16000000000000
 > "examples/machines/dgx1-v100.json",8,64,fits,hybrid,740747588,16000000000,1,0,0,optimizer,0,hybrid,16000000000000
 
+One class of listed links is swept alone: values are figures or factors. Twice the bandwidth of a global link is 100 GB/s.
+$ hypar machines examples/machines/dragonfly.json | sed -n '/^class/,/^$/p'
+> class   links  bandwidth  latency
+> device     24    25 GB/s     1 us
+> group      12    25 GB/s     1 us
+> global      6    50 GB/s     2 us
+>
+$ hypar machines examples/machines/dragonfly.json --json | sed -n '/link_classes/,/^  .,/p'
+>   "link_classes": [
+>     {"name": "device", "links": 24, "least_bytes_per_s": 25000000000, "most_bytes_per_s": 25000000000, "least_latency_s": 1e-06, "most_latency_s": 1e-06},
+>     {"name": "group", "links": 12, "least_bytes_per_s": 25000000000, "most_bytes_per_s": 25000000000, "least_latency_s": 1e-06, "most_latency_s": 1e-06},
+>     {"name": "global", "links": 6, "least_bytes_per_s": 50000000000, "most_bytes_per_s": 50000000000, "least_latency_s": 2e-06, "most_latency_s": 2e-06}
+>   ],
+$ hypar explore vgg16 --on examples/machines/dragonfly.json --batch 192 --planner dp --sweep global.bandwidth=0.05x..0.1x,2x --sweep group.bandwidth=25GB/s,50GB/s
+> vgg16, batch 192, on 6 machines like examples/machines/dragonfly.json: plans of
+> dp
+>
+> global.bandwidth group.bandwidth   step   rate     MFU    sent energy  memory
+>            0.05x          25GB/s 245 ms    782  19.3 % 25.5 GB  187 J 1.61 GB
+>            0.05x          50GB/s 245 ms    782  19.3 % 25.5 GB  187 J 1.61 GB
+>             0.1x          25GB/s 139 ms 1.38 k  33.9 % 25.5 GB  187 J 1.61 GB
+>             0.1x          50GB/s 139 ms 1.38 k  33.9 % 25.5 GB  187 J 1.61 GB
+>               2x          25GB/s 101 ms  1.9 k  46.9 % 25.5 GB  187 J 1.61 GB
+>               2x          50GB/s 101 ms  1.9 k* 46.9 % 25.5 GB  187 J 1.61 GB
+>
+> Most samples/s (*): 1.9 k of batch 192 on 24 devices, global.bandwidth 2x,
+> group.bandwidth 50GB/s.
+> All plans: dp 24x1x1.
+> Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
+> tensor x pipeline.
+$ for s in global.bandwidth=2x global.bandwidth=100GB/s; do hypar explore lenet5 --on examples/machines/dragonfly.json --batch 192 --planner dp --sweep $s --json | grep -o -e '"global[^}]*' -e '"step_s": [^,]*'; done
+> "global.bandwidth": 2
+> "step_s": 9.6670806e-05
+> "global.bandwidth": 100000000000
+> "step_s": 9.6670806e-05
+$ hypar explore lenet5 --on examples/machines/dragonfly.json --batch 192 --planner dp --sweep global.latency=1us,2us --csv - | sed 's/.*,//'
+> global.latency
+> 1e-06
+> 2e-06
+$ hypar explore lenet5 --on examples/machines/dragonfly.json --sweep wan.latency=1us
+> hypar: sweep: unknown class 'wan', expected one of device, group, global
+? 3
+$ hypar machines examples/machines/dragonfly.json -o $TMP/again.json -q; hypar machines $TMP/again.json | sed -n '/^class/,/^$/p'
+> class   links  bandwidth  latency
+> device     24    25 GB/s     1 us
+> group      12    25 GB/s     1 us
+> global      6    50 GB/s     2 us
+>
+
 The marks of a picture's axis stand at the values that were swept, those without room for their text are short lines.
 $ hypar explore lenet5 --on full:4 --planner dp --sweep memory-bandwidth=200GB/s,300GB/s,450GB/s,900GB/s,910GB/s --svg $TMP/marks.svg -o $TMP/out; grep -o '>[0-9]* GB/s<' $TMP/marks.svg; grep -c 'y2="434"' $TMP/marks.svg
 > >200 GB/s<

@@ -20,7 +20,7 @@ static inline struct hypar_machine *
 list_links(struct random *random, const struct hypar_machine *machine, const int *number)
 {
     struct arena scratch = { 0 };
-    struct hypar_link *links;
+    struct listed_link *links;
     int n = machine->n_links, *order = NEW(&scratch, int, n);
     struct hypar_machine *listed = hp_network_new(
         machine->runs, machine->n_runs, machine->n_devices, machine->n_switches, n, &links);
@@ -31,7 +31,7 @@ list_links(struct random *random, const struct hypar_machine *machine, const int
         struct hypar_link link = hypar_machine_link(machine, order[l]);
         link.from = link.from < machine->n_devices ? number[link.from] : link.from;
         link.to = link.to < machine->n_devices ? number[link.to] : link.to;
-        links[l] = link;
+        links[l].link = link;
     }
     assert_int_equal(hp_network_finish(listed, NULL), HYPAR_OK);
     hp_arena_free(&scratch);

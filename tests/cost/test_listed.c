@@ -169,7 +169,7 @@ static void levels_are_those_of_words(void **state)
 static struct hypar_machine *random_network(struct random *random)
 {
     struct hypar_machine *like = machine_of("ring:4");
-    struct hypar_link *links;
+    struct listed_link *links;
     int n = 4 + (int)hp_random_below(random, 28), switches = (int)hp_random_below(random, 6);
     int nodes = n + switches, n_links = nodes - 1 + (int)hp_random_below(random, 2 * nodes);
     int *node = test_calloc((size_t)nodes, sizeof *node);
@@ -180,7 +180,7 @@ static struct hypar_machine *random_network(struct random *random)
         hp_network_new(like->runs, like->n_runs, n, switches, n_links, &links);
     for (int l = 0; l < n_links; l++) {
         int to = l < nodes - 1 ? l + 1 : 1 + (int)hp_random_below(random, nodes - 1);
-        links[l] =
+        links[l].link =
             (struct hypar_link){ .from = node[hp_random_below(random, to)],
                                  .to = node[to],
                                  .bytes_per_s = 1e9 * (1 + (double)hp_random_below(random, 3)),

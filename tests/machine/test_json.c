@@ -2,6 +2,8 @@
 
 #include <math.h>
 
+#include "machine/network.h"
+
 #define HEAD "{\"format\":\"hypar-machine/1\","
 
 /* Four devices on two switches, a slow and a fast way between the switches, a shortcut 0-3. */
@@ -226,10 +228,103 @@ static void figures_of_all_links_and_of_one(void **state)
     char *text = json_of(machine);
     struct hypar_machine *again = machine_of_json(text);
     assert_true(hypar_machine_link(again, 1).bytes_per_s == 6e9);
-    assert_non_null(strstr(text, "\"bytes_per_s\": 8000000000, \"link_efficiency\": 0.75"));
+    assert_null(strstr(text, "\"bytes_per_s\": 8000000000"));
+    assert_non_null(strstr(text, "\"bytes_per_s\": 4000000000, \"link_efficiency\": 1,"));
+    assert_non_null(strstr(text, "\"bytes_per_s\": 4000000000, \"link_efficiency\": 0.5,"));
     test_free(text);
     hypar_machine_free(again);
     hypar_machine_free(machine);
+}
+
+/* Two parallel links of two classes, which are one link of the machine, and one of none. */
+static const char classes[] =
+    HEAD "\"devices\":[{\"name\":\"v100\",\"count\":3}],\"latency_s\":1e-6,\"links\":["
+         "{\"from\":0,\"to\":1,\"bytes_per_s\":25e9,\"class\":\"nvlink\"},"
+         "{\"from\":1,\"to\":0,\"bytes_per_s\":10e9,\"class\":\"pcie-4.0\"},"
+         "{\"from\":1,\"to\":2,\"bytes_per_s\":50e9,\"class\":\"nvlink\"},"
+         "{\"from\":0,\"to\":2,\"bytes_per_s\":1e9}]}";
+
+static void check_classes(const struct hypar_machine *machine)
+{
+    static const int class[] = { 0, 1, 0, -1 };
+    const struct network *network = machine->network;
+    assert_int_equal(network->n_classes, 2);
+    assert_string_equal(network->class[0], "nvlink");
+    assert_string_equal(network->class[1], "pcie-4.0");
+    assert_int_equal(network->n_listed, 4);
+    for (int l = 0; l < 4; l++)
+        assert_int_equal(network->listed[l].class, class[l]);
+    assert_int_equal(machine->n_links, 3);
+}
+
+static void classes_of_links_are_written_back(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of_json(classes);
+    check_classes(machine);
+    char *text = json_of(machine);
+    struct hypar_machine *again = machine_of_json(text);
+    char *text_again = json_of(again);
+    check_classes(again);
+    assert_string_equal(text_again, text);
+    test_free(text);
+    test_free(text_again);
+    hypar_machine_free(machine);
+    hypar_machine_free(again);
+}
+
+/* Figures of all, then of a class, then all bandwidths; classes stay. */
+static void figures_of_a_class(void **state)
+{
+    (void)state;
+    static const struct class_figure figure[] = {
+        { "nvlink", OPTION_BANDWIDTH, true, 2 },
+        { "pcie-4.0", OPTION_BANDWIDTH, false, 20e9 },
+        { "nvlink", OPTION_LATENCY, true, 3 },
+    };
+    struct network_changes changes = { .class = figure, .n_classes = 2, .links = 0.5 };
+    struct hypar_machine *machine = machine_of_json(classes), *other;
+    struct hypar_error err;
+    for (int o = 0; o < OPTION_COUNT; o++)
+        changes.value[o] = o == OPTION_LATENCY ? 2e-6 : NAN;
+    assert_int_equal(hp_network_with(&other, machine, &changes, &err), HYPAR_OK);
+    check_classes(other);
+    assert_true(hypar_machine_link(other, 0).bytes_per_s == (50e9 + 20e9) / 2);
+    assert_true(hypar_machine_link(other, 1).bytes_per_s == 100e9 / 2);
+    assert_true(hypar_machine_link(other, 2).bytes_per_s == 1e9 / 2);
+    assert_true(hypar_machine_link(other, 1).latency_s == 2e-6);
+    hypar_machine_free(other);
+
+    changes.n_classes = 3; /* another latency: the parallel links are two */
+    assert_int_equal(hp_network_with(&other, machine, &changes, &err), HYPAR_OK);
+    assert_int_equal(other->n_links, 4);
+    assert_true(hypar_machine_link(other, 0).latency_s == 3 * 2e-6);
+    assert_true(hypar_machine_link(other, 1).latency_s == 2e-6);
+    hypar_machine_free(other);
+    hypar_machine_free(machine);
+}
+
+static void classes_are_not_too_many(void **state)
+{
+    (void)state;
+    for (int n = NETWORK_MAX_CLASSES; n <= NETWORK_MAX_CLASSES + 1; n++) {
+        char text[8192];
+        size_t used = (size_t)snprintf(text, sizeof text,
+                                       HEAD "\"devices\":[\"v100\",\"v100\"],"
+                                            "\"bytes_per_s\":1e9,\"links\":[");
+        for (int l = 0; l < n; l++)
+            used +=
+                (size_t)snprintf(text + used, sizeof text - used,
+                                 "%s{\"from\":0,\"to\":1,\"class\":\"c%d\"}", l ? "," : "", l);
+        snprintf(text + used, sizeof text - used, "]}");
+        struct hypar_machine *machine;
+        struct hypar_error err = { "" };
+        bool fits = n <= NETWORK_MAX_CLASSES;
+        assert_int_equal(read_json(&machine, text, &err), fits ? HYPAR_OK : HYPAR_INVALID);
+        assert_string_equal(err.text,
+                            fits ? "" : "m.json: links[64].class: more than 64 classes");
+        hypar_machine_free(machine);
+    }
 }
 
 /* Too many nodes for the table of next links: routes are searched for one by one. */
@@ -399,6 +494,12 @@ static void bad_json_says_where(void **state)
           "m.json: links[0]: joins node 0 to itself" },
         { HEAD "\"devices\":[\"v100\",\"v100\"],\"links\":[{\"from\":0,\"to\":1}]}",
           "m.json: links[0].bytes_per_s: missing, expected a number in 1..1e+18" },
+        { HEAD "\"devices\":[\"v100\",\"v100\"],\"links\":[{\"from\":0,\"to\":1,"
+               "\"bytes_per_s\":1,\"class\":7}]}",
+          "m.json: links[0].class: expected a string, not 7" },
+        { HEAD "\"devices\":[\"v100\",\"v100\"],\"links\":[{\"from\":0,\"to\":1,"
+               "\"bytes_per_s\":1,\"class\":\"a=b\"}]}",
+          "m.json: links[0].class: expected at most 100 letters, digits, '.', '_' and '-'" },
         { HEAD "\"devices\":[{\"name\":\"npu\"}],\"links\":[]}",
           "m.json: devices[0]: fp32_op_per_s" },
         { HEAD "\"devices\":[\"v100\"],\"links\":[],\"x\":1}", "m.json: unknown member 'x'" },
@@ -450,6 +551,9 @@ int main(void)
         cmocka_unit_test(explicit_agrees_with_structured),
         cmocka_unit_test(listed_links_have_figures_of_words),
         cmocka_unit_test(figures_of_all_links_and_of_one),
+        cmocka_unit_test(classes_of_links_are_written_back),
+        cmocka_unit_test(figures_of_a_class),
+        cmocka_unit_test(classes_are_not_too_many),
         cmocka_unit_test(large_explicit_machines_work_without_a_table),
         cmocka_unit_test(own_devices_need_their_figures_once),
         cmocka_unit_test(the_slowest_device_is_read_back),

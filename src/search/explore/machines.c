@@ -10,11 +10,21 @@
 enum { NAMED = 3 }; /* machines */
 
 /* One thing that varies, and its values. */
-enum kind { VARIES_MACHINE, VARIES_TOPOLOGY, VARIES_DEVICES, VARIES_LINKS, VARIES_OPTION };
+enum kind {
+    VARIES_MACHINE,
+    VARIES_TOPOLOGY,
+    VARIES_DEVICES,
+    VARIES_LINKS,
+    VARIES_CLASS, /* an option of some listed links */
+    VARIES_OPTION
+};
 
 struct list {
     enum kind kind;
-    enum option option; /* VARIES_OPTION */
+    enum option option; /* VARIES_OPTION, VARIES_CLASS */
+    const char *class;  /* VARIES_CLASS */
+    bool times;         /* VARIES_CLASS: values are factors of what links have */
+    const char *name;   /* of what varies */
     int n, capacity;
     struct hypar_explore_value *value;
     const struct topology **topology; /* VARIES_TOPOLOGY */
@@ -74,11 +84,12 @@ enum hypar_status hp_explore_counts(struct arena *arena, const char *what, const
     return HYPAR_OK;
 }
 
-static struct list *add_list(struct variation *v, enum kind kind, enum option option, int n)
+static struct list *add_list(struct variation *v, const struct list *like, int n)
 {
     v->list = GROW(v->arena, struct list, v->list, v->n_lists, &v->capacity);
     struct list *list = &v->list[v->n_lists++];
-    *list = (struct list){ .kind = kind, .option = option, .n = n, .capacity = n };
+    *list = *like;
+    list->n = list->capacity = n;
     list->value = NEW(v->arena, struct hypar_explore_value, n);
     return list;
 }
@@ -94,7 +105,8 @@ static enum hypar_status list_machines(struct variation *v, const struct machine
                        "%s: %d machines have their own, expected one machine, or figures of "
                        "all (--bandwidth, --sweep)",
                        lists->devices ? "devices" : "topologies", v->n_machines);
-    struct list *list = add_list(v, VARIES_MACHINE, OPTION_COUNT, v->n_machines);
+    struct list *list =
+        add_list(v, &(struct list){ .kind = VARIES_MACHINE, .name = "machine" }, v->n_machines);
     for (int i = 0; i < v->n_machines; i++)
         list->value[i] = (struct hypar_explore_value){ v->name[i], i };
     return HYPAR_OK;
@@ -108,7 +120,8 @@ static enum hypar_status read_topologies(struct variation *v, const char *text,
     TRY(hp_explore_list(v->arena, "topologies", text, &name, &n, err));
     if (!n)
         return HYPAR_OK;
-    struct list *list = add_list(v, VARIES_TOPOLOGY, OPTION_COUNT, n);
+    struct list *list =
+        add_list(v, &(struct list){ .kind = VARIES_TOPOLOGY, .name = "topology" }, n);
     list->topology = NEW(v->arena, const struct topology *, n);
     for (int i = 0; i < n; i++) {
         TRY(hp_in(err, hp_topology_get(&list->topology[i], name[i], strlen(name[i]), err),
@@ -137,11 +150,25 @@ static void add_value(struct variation *v, struct list *list, const char *text, 
     list->value[list->n++] = (struct hypar_explore_value){ text, number };
 }
 
-/* What an item of a list is: a figure of the option; of links, how many times as fast. */
+/* A list of a class has figures or factors: a picture draws them along one axis. */
+static enum hypar_status read_factor(const char *what, const char *text, double *out,
+                                     struct hypar_error *err)
+{
+    if (!hp_factor_read(text, out))
+        return hp_fail(err, HYPAR_INVALID,
+                       "%s: '%.40s' stands in a list with factors, expected one such as 0.5x",
+                       what, text);
+    return HYPAR_OK;
+}
+
+/* What an item of a list is: a figure of the option, or a factor of it; of links, how many
+ * times as fast. */
 static enum hypar_status read_item(const char *what, const char *text, const struct list *list,
                                    double *out, struct hypar_error *err)
 {
-    if (list->kind == VARIES_OPTION)
+    if (list->times)
+        return read_factor(what, text, out, err);
+    if (list->kind == VARIES_OPTION || list->kind == VARIES_CLASS)
         return read_value(what, text, list->option, out, err);
     if (!hypar_parse_quantity(text, HYPAR_UNIT_COUNT, out) || !(*out >= 1e-6 && *out <= 1e6))
         return hp_fail(err, HYPAR_INVALID,
@@ -171,8 +198,8 @@ static enum hypar_status read_range(struct variation *v, const char *what, const
     return HYPAR_OK;
 }
 
-static enum hypar_status read_values(struct variation *v, const char *what, enum kind kind,
-                                     enum option option, const char *text,
+static enum hypar_status read_values(struct variation *v, const char *what,
+                                     const struct list *like, const char *text,
                                      struct hypar_error *err)
 {
     char **item;
@@ -181,7 +208,8 @@ static enum hypar_status read_values(struct variation *v, const char *what, enum
     TRY(hp_explore_list(v->arena, what, text, &item, &n, err));
     if (!n)
         return HYPAR_OK;
-    struct list *list = add_list(v, kind, option, 0);
+    struct list *list = add_list(v, like, 0);
+    list->times = like->kind == VARIES_CLASS && text[strlen(text) - 1] == 'x';
     for (int i = 0; i < n; i++) {
         char *dots = strstr(item[i], "..");
         if (dots) {
@@ -195,19 +223,37 @@ static enum hypar_status read_values(struct variation *v, const char *what, enum
     return HYPAR_OK;
 }
 
-/* Options and links are varied once. */
-static enum hypar_status read_named(struct variation *v, const char *name, enum kind kind,
-                                    enum option option, const char *text,
-                                    struct hypar_error *err)
+/* What is swept: any option of a machine's word, "nvlink.latency" of a class of links, or
+ * "links". False: there is no such option. */
+static bool find_named(struct arena *arena, const char *name, struct list *out)
 {
-    for (int l = 0; l < v->n_lists; l++)
-        if (v->list[l].kind == kind && v->list[l].option == option)
-            return hp_fail(err, HYPAR_USAGE, "sweep: %s is given twice", name);
-    return read_values(v, hp_arena_printf(v->arena, "sweep: %s", name), kind, option, text,
-                       err);
+    const char *dot = strrchr(name, '.'), *option = dot ? dot + 1 : name;
+    *out = (struct list){
+        .kind = dot ? VARIES_CLASS : VARIES_LINKS,
+        .option = OPTION_COUNT,
+        .class = dot ? hp_arena_strndup(arena, name, (size_t)(dot - name)) : NULL,
+        .name = name,
+    };
+    for (int o = 0; o < OPTION_COUNT; o++)
+        if (strcmp(hp_machine_options[o].text.name, option) == 0) {
+            out->kind = dot ? VARIES_CLASS : VARIES_OPTION;
+            out->option = (enum option)o;
+            return true;
+        }
+    return strcmp(name, "links") == 0;
 }
 
-/* "latency=1us,2us": any option of a machine's word; or "links=0.5,2". */
+/* Each is varied once. */
+static enum hypar_status read_named(struct variation *v, const struct list *like,
+                                    const char *text, struct hypar_error *err)
+{
+    for (int l = 0; l < v->n_lists; l++)
+        if (strcmp(v->list[l].name, like->name) == 0)
+            return hp_fail(err, HYPAR_USAGE, "sweep: %s is given twice", like->name);
+    return read_values(v, hp_arena_printf(v->arena, "sweep: %s", like->name), like, text, err);
+}
+
+/* "latency=1us,2us", "nvlink.latency=0.5x,2x" or "links=0.5,2". */
 static enum hypar_status read_sweep(struct variation *v, const char *text,
                                     struct hypar_error *err)
 {
@@ -218,12 +264,11 @@ static enum hypar_status read_sweep(struct variation *v, const char *text,
                        "latency=1us,2us",
                        text);
     const char *name = hp_arena_strndup(v->arena, text, length);
-    for (int o = 0; o < OPTION_COUNT; o++)
-        if (strcmp(hp_machine_options[o].text.name, name) == 0)
-            return read_named(v, name, VARIES_OPTION, (enum option)o, text + length + 1, err);
-    if (strcmp(name, "links") == 0)
-        return read_named(v, name, VARIES_LINKS, OPTION_COUNT, text + length + 1, err);
+    struct list like;
+    if (find_named(v->arena, name, &like))
+        return read_named(v, &like, text + length + 1, err);
     const char *names[OPTION_COUNT + 1] = { [OPTION_COUNT] = "links" };
+    name += like.class ? strlen(like.class) + 1 : 0;
     char near[120];
     for (int o = 0; o < OPTION_COUNT; o++)
         names[o] = hp_machine_options[o].text.name;
@@ -244,7 +289,8 @@ static enum hypar_status read_sizes(struct variation *v, const char *text,
     TRY(hp_explore_counts(v->arena, "devices", text, MACHINE_MAX_DEVICES, &size, &n, err));
     if (!n)
         return HYPAR_OK;
-    struct list *list = add_list(v, VARIES_DEVICES, OPTION_COUNT, n);
+    struct list *list =
+        add_list(v, &(struct list){ .kind = VARIES_DEVICES, .name = "devices" }, n);
     for (int i = 0; i < n; i++)
         list->value[i] =
             (struct hypar_explore_value){ hp_arena_printf(v->arena, "%lld", (long long)size[i]),
@@ -255,9 +301,12 @@ static enum hypar_status read_sizes(struct variation *v, const char *text,
 static enum hypar_status read_lists(struct variation *v, const struct machine_lists *lists,
                                     struct hypar_error *err)
 {
+    const struct list bandwidth = { .kind = VARIES_OPTION,
+                                    .option = OPTION_BANDWIDTH,
+                                    .name = hp_machine_options[OPTION_BANDWIDTH].text.name };
     TRY(list_machines(v, lists, err));
     TRY(read_topologies(v, lists->topologies, err));
-    TRY(read_values(v, "bandwidths", VARIES_OPTION, OPTION_BANDWIDTH, lists->bandwidths, err));
+    TRY(read_values(v, "bandwidths", &bandwidth, lists->bandwidths, err));
     for (int i = 0; i < lists->n_sweeps; i++)
         TRY(read_sweep(v, lists->sweeps[i], err));
     return read_sizes(v, lists->devices, err);
@@ -272,6 +321,13 @@ static enum hypar_status check_machine(const struct variation *v,
         return hp_fail(err, HYPAR_INVALID,
                        "%s is this computer's own, expected a topology such as torus:4x4",
                        machine->topology->text.name);
+    for (int l = 0; l < v->n_lists; l++)
+        if (machine->n_parts && v->list[l].kind == VARIES_CLASS)
+            return hp_fail(err, HYPAR_INVALID,
+                           "sweep: %s: classes are of links one by one, expected a machine "
+                           "file with links of class '%.40s', or %s",
+                           v->list[l].name, v->list[l].class,
+                           hp_machine_options[v->list[l].option].text.name);
     for (int l = 0; l < v->n_lists; l++)
         if (machine->n_parts != 1 &&
             (v->list[l].kind == VARIES_TOPOLOGY || v->list[l].kind == VARIES_DEVICES))
@@ -426,13 +482,20 @@ static enum hypar_status change_network(const struct variation *v,
                                         const struct hypar_machine *machine, const int *at,
                                         struct hypar_machine **out, struct hypar_error *err)
 {
-    double value[OPTION_COUNT];
+    struct class_figure *class = NEW(v->arena, struct class_figure, v->n_lists);
+    struct network_changes changes = { .class = class, .links = links_of(v, at) };
     for (int o = 0; o < OPTION_COUNT; o++)
-        value[o] = NAN;
-    for (int l = 0; l < v->n_lists; l++)
-        if (v->list[l].kind == VARIES_OPTION)
-            value[v->list[l].option] = v->list[l].value[at[l]].number;
-    return hp_in(err, hp_network_with(out, machine, value, links_of(v, at), err), "sweep");
+        changes.value[o] = NAN;
+    for (int l = 0; l < v->n_lists; l++) {
+        const struct list *list = &v->list[l];
+        double value = list->value[at[l]].number;
+        if (list->kind == VARIES_OPTION)
+            changes.value[list->option] = value;
+        if (list->kind == VARIES_CLASS)
+            class[changes.n_classes++] =
+                (struct class_figure){ list->class, list->option, list->times, value };
+    }
+    return hp_in(err, hp_network_with(out, machine, &changes, err), "sweep");
 }
 
 /* Topology and size first, as figures depend on them. */
@@ -480,17 +543,14 @@ static void add_axes(const struct variation *v, struct explored_machines *all)
     all->axis = NEW(v->arena, struct hypar_explore_axis, v->n_lists);
     for (int l = 0; l < v->n_lists; l++) {
         const struct list *list = &v->list[l];
-        all->axis[l] = (struct hypar_explore_axis){ .n_values = list->n };
-        if (list->kind == VARIES_OPTION) {
-            all->axis[l].name = hp_machine_options[list->option].text.name;
+        bool figures =
+            list->kind == VARIES_OPTION || (list->kind == VARIES_CLASS && !list->times);
+        all->axis[l] = (struct hypar_explore_axis){ .name = list->name, .n_values = list->n };
+        if (figures) {
             all->axis[l].unit = hp_machine_options[list->option].unit;
-        } else if (list->kind == VARIES_LINKS) {
-            all->axis[l].name = "links";
+        } else if (list->kind == VARIES_LINKS || list->kind == VARIES_CLASS) {
             all->axis[l].unit = HYPAR_UNIT_COUNT;
         } else {
-            all->axis[l].name = list->kind == VARIES_MACHINE    ? "machine"
-                                : list->kind == VARIES_TOPOLOGY ? "topology"
-                                                                : "devices";
             all->axis[l].shapes = true;
             all->axis[l].words = list->kind != VARIES_DEVICES;
         }
