@@ -546,13 +546,13 @@ static enum hypar_status launch(const struct args *args, const struct planned *p
 }
 
 static enum hypar_status run_here(const struct args *args, const struct hypar_plan *plan,
-                                  struct hypar_error *err)
+                                  const volatile sig_atomic_t *stop, struct hypar_error *err)
 {
     struct hypar_ranks *ranks;
     enum hypar_status status = hypar_ranks_join(&ranks, err);
     if (status != HYPAR_OK)
         return status;
-    status = train(args, plan, ranks, stop_on_signals(), err);
+    status = train(args, plan, ranks, stop, err);
     hypar_ranks_leave(ranks, status);
     return status;
 }
@@ -571,7 +571,8 @@ static enum hypar_status check_hosts(const struct args *args, struct hypar_error
     return HYPAR_INVALID;
 }
 
-static enum hypar_status run_alone(const struct args *args, struct hypar_error *err)
+static enum hypar_status run_alone(const struct args *args, const volatile sig_atomic_t *stop,
+                                   struct hypar_error *err)
 {
     struct planned p = { NULL };
     enum hypar_status status = launch_check(args, (int)args->ranks, err);
@@ -580,6 +581,10 @@ static enum hypar_status run_alone(const struct args *args, struct hypar_error *
     int n = status == HYPAR_OK ? hypar_machine_device_count(hypar_plan_machine(p.plan)) : 0;
     if (status == HYPAR_OK && args->hostfile)
         status = check_hosts(args, err);
+    if (status == HYPAR_OK && *stop) {
+        opt_note_interrupted(args, "stopped before the first step");
+        status = HYPAR_STOPPED;
+    }
     if (status == HYPAR_OK && args->ranks && args->ranks != n) {
         snprintf(err->text, sizeof err->text,
                  "--ranks %d, but the plan has %d devices: one for each", (int)args->ranks, n);
@@ -587,17 +592,17 @@ static enum hypar_status run_alone(const struct args *args, struct hypar_error *
     } else if (status == HYPAR_OK && (n > 1 || args->hostfile) && !args->in_process) {
         status = launch(args, &p, err);
     } else if (status == HYPAR_OK) {
-        status = run_here(args, p.plan, err);
+        status = run_here(args, p.plan, stop, err);
     }
     release(&p);
     return status;
 }
 
-static enum hypar_status run_as_rank(const struct args *args, struct hypar_error *err)
+static enum hypar_status run_as_rank(const struct args *args, const volatile sig_atomic_t *stop,
+                                     struct hypar_error *err)
 {
     struct planned planned = { NULL };
     struct hypar_ranks *ranks;
-    const volatile sig_atomic_t *stop = stop_on_signals();
     launch_bind(args); /* before anybody starts threads */
     enum hypar_status status = hypar_ranks_join(&ranks, err);
     if (status != HYPAR_OK)
@@ -627,6 +632,9 @@ static enum hypar_status run_as_rank(const struct args *args, struct hypar_error
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
+    const volatile sig_atomic_t *stop = stop_on_signals();
+    if (args->checkpoint && strcmp(args->checkpoint, "-") == 0)
+        return opt_usage(err, "train: --checkpoint -: expected a file, not standard output");
     if (args->init && opt_find_word(OPT_INIT, args->init) < 0)
         return opt_unknown_word(OPT_INIT, args->init, err);
     if (args->bind && opt_find_word(OPT_BIND, args->bind) < 0)
@@ -639,7 +647,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         if (readable != HYPAR_OK)
             return readable;
     }
-    return hypar_ranks_launched() ? run_as_rank(args, err) : run_alone(args, err);
+    return hypar_ranks_launched() ? run_as_rank(args, stop, err) : run_alone(args, stop, err);
 }
 
 const struct command cmd_train = {

@@ -5,7 +5,7 @@
 #include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/sort.h"
 
@@ -67,6 +67,14 @@ bool hp_is_plain_name(const char *name, size_t length)
            strspn(name, inside) >= length;
 }
 
+/* Opening a pipe would wait for its writer. A link that leads nowhere counts as a file, so that
+ * whoever opens the link tells why. */
+static bool may_be_file(const char *path)
+{
+    struct stat about;
+    return stat(path, &about) == 0 ? S_ISREG(about.st_mode) : lstat(path, &about) == 0;
+}
+
 bool hp_site_find(enum hypar_site_kind kind, const char *name, char path[HYPAR_PLACE_BYTES])
 {
     struct arena scratch = { 0 };
@@ -77,7 +85,7 @@ bool hp_site_find(enum hypar_site_kind kind, const char *name, char path[HYPAR_P
     find_folders(&folders, &scratch, kind);
     for (int i = 0; i < folders.n && !found; i++) {
         int n = snprintf(path, HYPAR_PLACE_BYTES, "%s/%s.json", folders.path[i], name);
-        found = n < HYPAR_PLACE_BYTES && access(path, F_OK) == 0;
+        found = n < HYPAR_PLACE_BYTES && may_be_file(path);
     }
     hp_arena_free(&scratch);
     return found;
@@ -103,11 +111,14 @@ static void list_folder(struct hypar_site_files *files, const char *folder)
         if (length <= 5 || strcmp(name + length - 5, ".json") != 0 ||
             !hp_is_plain_name(name, length - 5) || is_listed(files, name, length - 5))
             continue;
+        const char *path = hp_arena_printf(&files->arena, "%s/%s", folder, name);
+        if (!may_be_file(path))
+            continue;
         files->file = GROW(&files->arena, struct hypar_site_file, files->file, files->n,
                            &files->capacity);
-        files->file[files->n++] =
-            (struct hypar_site_file){ hp_arena_strndup(&files->arena, name, length - 5),
-                                      hp_arena_printf(&files->arena, "%s/%s", folder, name) };
+        files->file[files->n++] = (struct hypar_site_file){
+            hp_arena_strndup(&files->arena, name, length - 5), path
+        };
     }
     if (open)
         closedir(open);

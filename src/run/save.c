@@ -20,12 +20,13 @@ static enum hypar_status check_finite(const struct trainer *t, const struct save
                                       const void *dense, int64_t n, struct hypar_error *err)
 {
     const struct tensor *info = &t->graph->tensors[saved->tensor];
-    for (int64_t i = 0; i < n && info->kind == TENSOR_PARAM && saved->state < 0; i++)
+    for (int64_t i = 0; i < n && info->kind == TENSOR_PARAM; i++)
         if (!isfinite(hp_get(dense, i, t->real)))
             return hp_fail(err, HYPAR_INFEASIBLE,
-                           "%s: not written, as '%.80s' has values that are not finite; a "
+                           "%s: not written, as '%.80s'%s has values that are not finite; a "
                            "lower --learning-rate may help",
-                           t->options->checkpoint, info->name);
+                           t->options->checkpoint, info->name,
+                           saved->state < 0 ? "" : ", or the optimizer's state of it,");
     return HYPAR_OK;
 }
 

@@ -13,6 +13,19 @@
 
 /* Filling ---------------------------------------------------------------------------- */
 
+/* Values that are not finite would spoil every later step. */
+static enum hypar_status check_read(const struct trainer *t, const struct checkpoint *file,
+                                    const char *name, const struct view *values,
+                                    struct hypar_error *err)
+{
+    int64_t n = hp_box_elements(&values->box);
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(hp_get(values->data, i, t->real)))
+            return hp_fail(err, HYPAR_INVALID, "%s: '%.80s' has %g, expected finite values",
+                           hp_checkpoint_path(file), name, hp_get(values->data, i, t->real));
+    return HYPAR_OK;
+}
+
 /* A parameter, or its state, as another run left it. Where the checkpoint has none, which
  * hp_trainer_check_values() allowed, state stays zero and a parameter is drawn at random. */
 static enum hypar_status fill_resumed(struct trainer *t, const struct fill_request *request,
@@ -27,7 +40,9 @@ static enum hypar_status fill_resumed(struct trainer *t, const struct fill_reque
     int at = hp_checkpoint_find(t->resumed, name);
     if (at >= 0)
         status = hp_checkpoint_read(t->resumed, at, &to->box, t->real, to->data, err);
-    else if (request->state < 0)
+    if (at >= 0 && status == HYPAR_OK)
+        status = check_read(t, t->resumed, name, to, err);
+    if (at < 0 && request->state < 0)
         hp_init_box(t->graph, request->tensor, &to->box, t->real, t->seed, to->data);
     hp_arena_free(&scratch);
     return status;
@@ -65,7 +80,10 @@ static enum hypar_status fill_value(struct trainer *t, int tensor, const struct 
         return HYPAR_OK;
     if (info->index)
         return fill_ids(t, tensor, at, to, err);
-    return hp_checkpoint_read(t->values, at, &to->box, t->real, to->data, err);
+    TRY(hp_checkpoint_read(t->values, at, &to->box, t->real, to->data, err));
+    /* a constant may be infinite: masks are */
+    return info->kind == TENSOR_PARAM ? check_read(t, t->values, info->name, to, err)
+                                      : HYPAR_OK;
 }
 
 /* Running means (or variances) of the channels [lo, hi) as another run, or the model's file,

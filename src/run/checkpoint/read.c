@@ -28,7 +28,8 @@ struct checkpoint {
     struct checkpoint_tensor *tensor;
     struct extent *extent;
     struct checkpoint_pair *metadata;
-    uint32_t *crc; /* of each tensor; NULL: the file carries no checksums */
+    bool header_checked; /* the header has a checksum, and the checksum is right */
+    uint32_t *crc;       /* of each tensor; NULL: the file carries no checksums */
     struct table names, keys;
 };
 
@@ -173,7 +174,7 @@ static bool read_checksum(const char *text, uint32_t *out)
 
 /* That of length and header, before any of it is believed. No string of JSON has these quotes
  * in it: what is found is a key and its value. */
-static enum hypar_status check_header(const struct checkpoint *c, const char *header, size_t n,
+static enum hypar_status check_header(struct checkpoint *c, const char *header, size_t n,
                                       struct hypar_error *err)
 {
     static const char key[] = "\"" HEADER_CHECKSUM "\": \"";
@@ -188,7 +189,8 @@ static enum hypar_status check_header(const struct checkpoint *c, const char *he
     crc = hp_crc32(0, header, (size_t)(at - header));
     crc = hp_crc32(crc, CHECKSUM_BLANK, CHECKSUM_DIGITS);
     crc = hp_crc32(crc, at + CHECKSUM_DIGITS, (size_t)(end - at) - CHECKSUM_DIGITS);
-    if (read_checksum(at, &expected) && crc == expected)
+    c->header_checked = read_checksum(at, &expected) && crc == expected;
+    if (c->header_checked)
         return HYPAR_OK;
     return hp_in(err,
                  hp_fail(err, HYPAR_INVALID,
@@ -203,6 +205,11 @@ static enum hypar_status find_checksums(struct checkpoint *c, struct hypar_error
     struct arena scratch = { 0 };
     enum hypar_status status = HYPAR_OK;
     bool any = hp_checkpoint_metadata(c, HEADER_CHECKSUM);
+    if (any && !c->header_checked)
+        status = hp_fail(err, HYPAR_INVALID,
+                       "the header was written anew, and " HEADER_CHECKSUM
+                       " cannot be checked, expected the header as hypar wrote it, or no "
+                       "checksums");
     for (int i = 0; i < c->n_metadata && !any && status == HYPAR_OK; i++)
         if (strncmp(c->metadata[i].key, TENSOR_CHECKSUM, strlen(TENSOR_CHECKSUM)) == 0)
             status = hp_fail(err, HYPAR_INVALID,
