@@ -300,6 +300,7 @@ static void become_mpirun(const struct args *args, int ranks, const char *plan, 
 
 struct heard {
     char last[4096];   /* what a rank said last */
+    bool explained;    /* a rank said why it failed */
     char before[4096]; /* what was said before rank 0 was ready, as by ssh */
     char mpirun[4096]; /* what mpirun has to say itself */
     bool inside;       /* between two of its rules */
@@ -311,6 +312,11 @@ struct heard {
     bool hung;    /* mpirun did not end after its ranks */
     bool stopped; /* training ended before its last step, as a signal asked for */
 };
+
+static bool begins(const char *line, const char *with)
+{
+    return strncmp(line, with, strlen(with)) == 0;
+}
 
 /* A line that mpirun puts around what it says itself. */
 static bool is_rule(const char *line)
@@ -326,7 +332,7 @@ static bool hear_notice(struct heard *h, char *line)
     char *notice = strchr(line, NOTICE);
     if (!notice)
         return *line;
-    if (strncmp(notice + 1, stopped_notice, strlen(stopped_notice)) == 0) {
+    if (begins(notice + 1, stopped_notice)) {
         h->stopped = true;
     } else {
         h->rank_0 = strtol(notice + 1, NULL, 10);
@@ -340,7 +346,7 @@ static bool hear_notice(struct heard *h, char *line)
  */
 static bool is_of_mpirun(const char *line)
 {
-    return *line == '[' || strncmp(line, "mpirun: ", strlen("mpirun: ")) == 0;
+    return *line == '[' || begins(line, "mpirun: ");
 }
 
 /* mpirun tells of a rank that died, "process rank 1 with PID 0 on node a exited on signal 9",
@@ -354,6 +360,13 @@ static void hear_of_rank(struct heard *h, const char *line)
         sscanf(process, "process rank %d with PID %*d on node %255s", &h->died, h->host) == 2;
     h->unstarted |=
         !died && (sscanf(line, "Node: %255s", h->host) == 1 || strstr(line, "daemon"));
+}
+
+/* A rank says why it fails. After a note, or a line about a wait, mpirun may fail by itself. */
+static bool is_failure(const char *line)
+{
+    return begins(line, "hypar: ") && !begins(line, "hypar: note: ") &&
+           !begins(line, "hypar: waiting for ");
 }
 
 /* Ranks that fail alike say it once; mpirun, how one of them ended, only if none has. */
@@ -372,6 +385,7 @@ static void hear_line(struct heard *h, char *line)
             fputs("\r\033[K", stderr); /* a line of progress may stand there */
         fputs(line, stderr);
         snprintf(h->last, sizeof h->last, "%s", line);
+        h->explained |= is_failure(line);
         size_t n = strlen(h->before);
         if (!h->rank_0)
             snprintf(h->before + n, sizeof h->before - n, "%s", line);
@@ -534,7 +548,7 @@ static enum hypar_status judge(const struct args *args, struct heard *h, int sta
         return fail_of_rank(h, code - SIGNALS, err);
     if (code == 0 && h->stopped)
         return HYPAR_STOPPED;
-    if (code == 0 || (code < N_CODES && h->last[0]))
+    if (code == 0 || (code < N_CODES && h->explained))
         return by_code[code];
     fputs(h->mpirun, stderr);
     snprintf(why, sizeof why, "exit status %d", code);

@@ -24,9 +24,8 @@ struct hypar_ranks; /* opaque */
 /* Was this process started by an MPI launcher? */
 HYPAR_API bool hypar_ranks_launched(void);
 
-/* If the launcher of this process says that it has started several: true, with a line for a
- * person that says so and how to start them so that MPI joins them. To be asked where MPI, or
- * no launcher of MPI's, has given this process no others. */
+/* For a process that is alone. True if its launcher says that it has started several processes:
+ * MPI does not join them. `text` then says so, and how to start them so that MPI does. */
 HYPAR_API bool hypar_ranks_apart(char *text, size_t size);
 
 /* Join the other processes that were started with this one; alone where it was not started by a

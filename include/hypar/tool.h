@@ -128,8 +128,8 @@ HYPAR_API enum hypar_status hypar_check_all_reduce(const char *word, struct hypa
 /* The processor of this computer, as the system names it. */
 HYPAR_API const char *hypar_local_processor(void);
 
-/* All cores of this computer, at least 1. What this computer has is asked once in a process, by
- * a child of it, which a crash of hwloc ends where memory is short. */
+/* All cores of this computer, at least 1. The first call starts a child process that asks
+ * hwloc: hwloc may crash where memory is short, and then ends the child alone. */
 HYPAR_API int hypar_local_all_cores(void);
 
 /* Cores of this computer that the process may run on (taskset, a cpuset), at least 1. */

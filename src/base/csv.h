@@ -2,8 +2,7 @@
  *
  * Fields are separated by commas; one in double quotes may hold commas, and quotes written
  * twice. Blanks around fields, empty lines and lines that begin with '#' count for nothing;
- * lines end with LF or CR LF. The apostrophe in front of what would be a formula is taken away.
- */
+ * lines end with LF or CR LF. One apostrophe in front of a formula is taken away. */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 
@@ -35,8 +34,8 @@ enum hypar_status hp_csv_read_file(struct csv *out, struct arena *arena, const c
 /* The column of this heading, whatever the case of its letters; -1: there is none. */
 int hp_csv_column(const struct csv *csv, const char *name);
 
-/* Would a spreadsheet take this text for a formula and run it? So it would without the
- * apostrophes in front. */
+/* Would a spreadsheet take this text for a formula, and run it? Apostrophes in front of the
+ * text do not count, so that a text which begins with one is read back as it was. */
 bool hp_csv_is_formula(const char *text);
 
 /* Raise HYPAR_INVALID with "file:line: " in front. */

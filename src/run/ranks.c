@@ -181,7 +181,7 @@ enum own_tag { TAG_AGREE, TAG_STALL, N_OWN_TAGS = TAG_STALL + STALL_WORD_COUNT }
 static enum hypar_status join(struct hypar_ranks *ranks, struct hypar_error *err)
 {
     int *most, found;
-    hypar_local_all_cores(); /* its first call forks, which MPI's processes better do not */
+    hypar_local_all_cores(); /* the first call forks: before MPI is at work */
     TRY(load(err));
     if (mpi.init(NULL, NULL) != MPI_SUCCESS)
         return hp_fail(err, HYPAR_RUNTIME, "MPI cannot be started");
@@ -217,8 +217,8 @@ void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status)
     free_ranks(ranks);
 }
 
-/* By way of rank 0 and by messages: where a collective waits for a rank, nobody sees for which.
- */
+/* By messages to and from rank 0, not by a collective of MPI: a rank that waits in a collective
+ * cannot tell for which rank. */
 enum hypar_status hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status,
                                     struct hypar_error *err)
 {
@@ -362,7 +362,8 @@ void hypar_ranks_watch(struct hypar_ranks *ranks, double after_s,
         return;
     char own[STALL_HOST_BYTES] = "";
     gethostname(own, sizeof own - 1);
-    char *hosts = NEW(&ranks->arena, char, ranks->n *STALL_HOST_BYTES);
+    int bytes = ranks->n * STALL_HOST_BYTES;
+    char *hosts = NEW(&ranks->arena, char, bytes);
     mpi.allgather(own, STALL_HOST_BYTES, mpi.byte, hosts, STALL_HOST_BYTES, mpi.byte,
                   mpi.world);
     ranks->stall = (struct stall){ .after_s = after_s,

@@ -1,5 +1,5 @@
 /* The files that the values of a training come from: a checkpoint that it goes on from, the
- * weights of its model. Nothing of them is believed that can be checked. */
+ * weights of its model. They are checked before the first step. */
 #include "run/trainer.h"
 
 #include <string.h>

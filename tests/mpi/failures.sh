@@ -157,6 +157,19 @@ rc=$?
 [ $rc = 4 ] && grep -q 'plm_rsh_agent: ssh : rsh' "$dir/err" && tail -n 1 "$dir/err" | grep -q '^hypar: mpirun failed: exit status [0-9]*$' ||
     wrong "without ssh: exit code $rc, said '$(cat "$dir/err")'"
 
+# Without a word of a rank but that it waits: mpirun says why, and its status is not that of a rank.
+mkdir lost && cat >lost/mpirun <<'END' && chmod +x lost/mpirun
+#!/bin/sh
+rule=$(printf %040d 0 | tr 0 -)
+echo 'hypar: waiting for rank 1 on b: no message for 30 s' >&2
+printf '%s\nlost b\n%s\n' "$rule" "$rule" >&2
+exit 1
+END
+PATH=$(pwd)/lost:$PATH timeout 200 hypar train plan.json </dev/null >"$dir/out" 2>"$dir/err"
+rc=$?
+[ $rc = 4 ] && grep -q '^lost b$' "$dir/err" && [ "$(tail -n 1 "$dir/err")" = 'hypar: mpirun failed: exit status 1' ] ||
+    wrong "mpirun lost a host: exit code $rc, said '$(cat "$dir/err")'"
+
 # Hosts that cannot be entered, and one with fewer slots than ranks.
 printf 'nowhere slots=1\nelsewhere slots=1\n' >hosts
 unreached=': expected that ssh enters without a password, and that Open MPI and hypar are there under the same paths'
