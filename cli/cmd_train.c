@@ -426,6 +426,19 @@ static enum hypar_status check_data(const struct args *args, const char *data,
 }
 
 /* As one rank of several, or alone with all devices. */
+/* Parts of a checkpoint are written in any order, which a pipe or a terminal cannot take. */
+static enum hypar_status check_checkpoint(const char *path, struct hypar_error *err)
+{
+    struct stat about;
+    if (stat(path, &about) != 0 || S_ISREG(about.st_mode))
+        return HYPAR_OK;
+    snprintf(err->text, sizeof err->text,
+             "%.400s: is not a regular file, expected one for a "
+             "checkpoint",
+             path);
+    return HYPAR_RUNTIME;
+}
+
 static enum hypar_status train(const struct args *args, const struct hypar_plan *plan,
                                struct hypar_ranks *ranks, const volatile sig_atomic_t *stop,
                                struct hypar_error *err)
@@ -460,6 +473,8 @@ static enum hypar_status train(const struct args *args, const struct hypar_plan 
                                        .partial_weights = args->partial_weights,
                                        .note = show_note };
     enum hypar_status status = first ? opt_try_outputs(args, err) : HYPAR_OK;
+    if (status == HYPAR_OK && first && args->checkpoint)
+        status = check_checkpoint(args->checkpoint, err);
     if (args->test_every && !args->test_data)
         status = opt_usage(err, "train: --test-every goes with --test-data");
     if (args->every && !args->checkpoint)
@@ -565,9 +580,11 @@ static enum hypar_status check_hosts(const struct args *args, struct hypar_error
         return opt_usage(err, "train: --hostfile does not go with --in-process");
     if (stat(args->hostfile, &about) == 0 && S_ISREG(about.st_mode) && about.st_size > 0)
         return hosts_check(args->hostfile, err);
+    const char *why = access(args->hostfile, R_OK) != 0 ? "cannot be read"
+                      : S_ISREG(about.st_mode)          ? "is empty"
+                                                        : "is not a regular file";
     snprintf(err->text, sizeof err->text, "%.200s: %s, expected a file that lists hosts",
-             args->hostfile,
-             access(args->hostfile, R_OK) ? "cannot be read" : "is no such file");
+             args->hostfile, why);
     return HYPAR_INVALID;
 }
 

@@ -116,9 +116,8 @@ static void list_folder(struct hypar_site_files *files, const char *folder)
             continue;
         files->file = GROW(&files->arena, struct hypar_site_file, files->file, files->n,
                            &files->capacity);
-        files->file[files->n++] = (struct hypar_site_file){
-            hp_arena_strndup(&files->arena, name, length - 5), path
-        };
+        files->file[files->n++] =
+            (struct hypar_site_file){ hp_arena_strndup(&files->arena, name, length - 5), path };
     }
     if (open)
         closedir(open);

@@ -218,6 +218,19 @@ if why=$(broken BLAS); then
         wrong "reference kernels without OpenBLAS"
 fi
 
+# A signal before the first step: the command has read a part of its plan, more than a pipe holds, and waits for the rest.
+mkfifo in
+hypar train - --in-process --steps 3 -q <in >/dev/null 2>"$dir/err" &
+pid=$!
+exec 3>in
+head -c 200000 /dev/zero | tr '\0' ' ' >&3
+kill -USR1 $pid
+cat plan.json >&3
+exec 3>&-
+wait $pid
+rc=$?
+[ $rc = 5 ] || wrong "a signal before the first step: exit code $rc, expected 5: $(cat "$dir/err")"
+
 # Signals. A run that would take long, in the background; its first steps are awaited.
 begin() { # COMMAND...
     rm -f c "$dir/out"

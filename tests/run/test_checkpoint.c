@@ -298,6 +298,24 @@ static void flipped(void **state)
     }
 }
 
+/* A header that says the same in other bytes has a checksum that cannot be checked. */
+static void written_anew(void **state)
+{
+    (void)state;
+    static char text[4096];
+    static const char key[] = "\"header_crc32\": ";
+    struct random random = { 3 };
+    struct hypar_error err;
+    write_it(path, &random);
+    size_t n = read_bytes(text, sizeof text), at = 8;
+    while (memcmp(text + at, key, sizeof key - 1) != 0)
+        assert_true(++at < n - sizeof key);
+    memcpy(text + at + strlen("\"header_crc32\""), " :", 2);
+    assert_true(open_bytes(text, n, &err) == HYPAR_INVALID);
+    assert_non_null(strstr(err.text, "the header was written anew"));
+    assert_non_null(strstr(err.text, path));
+}
+
 /* The tensors are divided among processes: each is read by exactly one. */
 static void shared_out(void **state)
 {
@@ -564,12 +582,13 @@ static void not_writable(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(round_trip), cmocka_unit_test(bytes),
-        cmocka_unit_test(truncated),  cmocka_unit_test(flipped),
-        cmocka_unit_test(shared_out), cmocka_unit_test(bad_headers),
-        cmocka_unit_test(foreign),    cmocka_unit_test(needs),
-        cmocka_unit_test(bad_states), cmocka_unit_test(abandoned),
-        cmocka_unit_test(full_disk),  cmocka_unit_test(not_writable),
+        cmocka_unit_test(round_trip),   cmocka_unit_test(bytes),
+        cmocka_unit_test(truncated),    cmocka_unit_test(flipped),
+        cmocka_unit_test(written_anew), cmocka_unit_test(shared_out),
+        cmocka_unit_test(bad_headers),  cmocka_unit_test(foreign),
+        cmocka_unit_test(needs),        cmocka_unit_test(bad_states),
+        cmocka_unit_test(abandoned),    cmocka_unit_test(full_disk),
+        cmocka_unit_test(not_writable),
     };
     return cmocka_run_group_tests_name("run: checkpoints", tests, make_folder, remove_folder);
 }

@@ -1,5 +1,6 @@
 /* What a training goes on from: no damaged checkpoint is taken, whichever bit it is that has
  * changed; none that lacks something, or that lies about its place in the data. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -98,11 +99,12 @@ static void no_bit_may_flip(void **state)
 }
 
 /* The checkpoint again, but for tensors whose names have `without` in them, with another
- * position, and tensor 0 transposed. */
+ * position, tensor 0 transposed, and an infinite value. */
 struct change {
     const char *without;
     int64_t position;
     bool transpose;
+    const char *infinite; /* a tensor whose first value is */
 };
 
 static const char *changed(struct change change, const char *path)
@@ -136,6 +138,8 @@ static const char *changed(struct change change, const char *path)
         struct box to = hp_shape_box(&tensor[i].shape);
         assert_int_equal(hp_checkpoint_read(c, kept[i], &from, REAL_F32, values, NULL),
                          HYPAR_OK);
+        if (change.infinite && strcmp(tensor[i].name, change.infinite) == 0)
+            values[0] = INFINITY;
         assert_int_equal(hp_checkpoint_put(w, i, &to, values, NULL), HYPAR_OK);
     }
     assert_int_equal(hp_checkpoint_finish(w, true, NULL), HYPAR_OK);
@@ -156,24 +160,28 @@ static void what_it_says_must_be_true(void **state)
         struct change change;
         const char *refused, *noted; /* after the path; noted: with partial_weights */
     } rows[] = {
-        { { NULL, 0, false }, NULL, NULL },
-        { { "optimizer.1.fc2.b", 0, false },
+        { { NULL }, NULL, NULL },
+        { { .without = "optimizer.1.fc2.b" },
           "1 of 12 tensors is missing, the first is 'optimizer.1.fc2.b'; --partial-weights "
           "goes on without",
           "1 of 12 tensors is missing: 0 parameters are drawn at random, other state begins as "
           "in a new run" },
-        { { "fc1.w", 0, false },
+        { { .without = "fc1.w" },
           "3 of 12 tensors are missing, the first is 'fc1.w'; --partial-weights goes on "
           "without",
           "3 of 12 tensors are missing: 1 parameter is drawn at random, other state begins as "
           "in a new run" },
-        { { NULL, 999, false },
+        { { .position = 999 },
           "metadata position: '999', expected 3 steps of 8 samples",
           NULL },
-        { { NULL, INT64_MAX, false },
+        { { .position = INT64_MAX },
           "metadata position: '9223372036854775807', expected 3 steps of 8 samples",
           NULL },
-        { { NULL, 0, true }, "tensor 'fc1.w' has shape [6, 8], expected [8, 6]", NULL },
+        { { .infinite = "fc1.w" }, "'fc1.w' has inf, expected finite values", NULL },
+        { { .infinite = "optimizer.1.fc2.b" },
+          "'optimizer.1.fc2.b' has inf, expected finite values",
+          NULL },
+        { { .transpose = true }, "tensor 'fc1.w' has shape [6, 8], expected [8, 6]", NULL },
     };
     char path[] = "/tmp/hypar-resume-XXXXXX";
     int fd = mkstemp(path);

@@ -207,9 +207,9 @@ static enum hypar_status find_checksums(struct checkpoint *c, struct hypar_error
     bool any = hp_checkpoint_metadata(c, HEADER_CHECKSUM);
     if (any && !c->header_checked)
         status = hp_fail(err, HYPAR_INVALID,
-                       "the header was written anew, and " HEADER_CHECKSUM
-                       " cannot be checked, expected the header as hypar wrote it, or no "
-                       "checksums");
+                         "the header was written anew, and " HEADER_CHECKSUM
+                         " cannot be checked, expected the header as hypar wrote it, or no "
+                         "checksums");
     for (int i = 0; i < c->n_metadata && !any && status == HYPAR_OK; i++)
         if (strncmp(c->metadata[i].key, TENSOR_CHECKSUM, strlen(TENSOR_CHECKSUM)) == 0)
             status = hp_fail(err, HYPAR_INVALID,
