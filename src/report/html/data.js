@@ -19,7 +19,7 @@ function readBars(numbers) {
 function readRows(timeline) {
   for (const row of timeline.rows) {
     row.bars = row.as === undefined ? readBars(row.bars) : timeline.rows[row.as].bars;
-    row.label = row.device === undefined ? row.link : "device " + row.device + (row.measured ? " measured" : "");
+    row.label = row.device === undefined ? row.link : row.name + (row.measured ? " measured" : "");
   }
   for (const linkClass of timeline.classes) linkClass.label = classLabel(timeline.classes, linkClass);
 }

@@ -63,6 +63,8 @@ static void put_row(struct json_writer *w, struct bars *d, int row)
     if (r->device >= 0) {
         struct hypar_sim_device device = hypar_sim_device(d->sim, r->device);
         hp_json_put_int(w, "device", r->device);
+        hp_json_put_string(w, "name",
+                           hp_device_name(&d->arena, hypar_sim_plan(d->sim), r->device));
         if (r->measured)
             hp_json_put_bool(w, "measured", true);
         hp_json_put_number(w, "busy_s", r->measured ? busy_s(d, r) : device.busy_s);
