@@ -76,6 +76,19 @@ bench-optcnn: all ## OptCNN's published results beside ours
 bench-flexflow: all ## FlexFlow's published results beside ours
 	@cmake --build $(BUILD) --target bench-flexflow
 
+.PHONY: figure-hypar figure-optcnn figure-flexflow figure-pipedream
+figure-hypar: all ## HyPar's Figure 6 (performance over data parallelism), the paper's bars beside ours: BUILD/figures
+	@cmake --build $(BUILD) --target figure-hypar
+
+figure-optcnn: all ## OptCNN's Figure 8 (bytes of AlexNet), the paper's bars beside ours: BUILD/figures
+	@cmake --build $(BUILD) --target figure-optcnn
+
+figure-flexflow: all ## FlexFlow's Figure 6 (speed-ups), the paper's bars beside ours: BUILD/figures; half a minute
+	@cmake --build $(BUILD) --target figure-flexflow
+
+figure-pipedream: all ## PipeDream's Table 1 (speed-ups) as bars, the paper's beside ours: BUILD/figures; no profiles needed
+	@cmake --build $(BUILD) --target figure-pipedream
+
 bench-grid: all ## auto beside all other planners and a sweep of 3-D plans: hours
 	@cmake --build $(BUILD) --target bench-grid
 

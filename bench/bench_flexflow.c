@@ -3,7 +3,8 @@
  *     make bench-flexflow              build/bench_flexflow [SECONDS a search, 5] [NETWORK]
  *                                      0 seconds: what a proposal takes, alone;
  *                                      less than 5: that on 4 and 16 devices only;
- *                                      --csv FOLDER, --svg FOLDER: its figures
+ *     make figure-flexflow             --csv FOLDER, --svg FOLDER: its figures;
+ *                                      --figure NAME: these alone
  *
  * First the speed-ups of its Figure 6 over data parallelism and over an expert's plan, on its
  * two clusters, under several assumptions about how gradients are summed. Ours are simulated.
@@ -244,7 +245,10 @@ enum { VARIANTS = sizeof variants / sizeof variants[0] };
 static void figure_6(struct figures *f, double budget_s, const char *only)
 {
     for (int v = 0; v < VARIANTS; v++) {
+        if (!figure_wanted(f, variants[v].figure))
+            continue;
         figure(f, variants[v].figure, "speed-up", "");
+        figure_bars(f);
         for (size_t c = 0; c < 2; c++) {
             printf("\n%s, %s\n", clusters[c].word, variants[v].text);
             printf("%-13s %8s %35s  %17s  %11s  %20s\n", "", "compute,", "step, ms", "over dp",
@@ -458,9 +462,13 @@ int main(int argc, char **argv)
         return 0;
     }
     figure_6(&f, budget_s, only);
-    found_strategies(budget_s, only);
-    table_5(&f, only, budget_s < 5 ? 2 : 3);
+    if (!f.only)
+        found_strategies(budget_s, only);
+    if (figure_wanted(&f, "Table 5"))
+        table_5(&f, only, budget_s < 5 ? 2 : 3);
     figures_end(&f);
+    if (f.only)
+        return 0;
     puts("\nWhy the paper gains more. Its steps are measured, ours simulated. An even\n"
          "share of the computing (compute) is below every plan: none gains more over dp\n"
          "than `most`. With 36 s a search on 16 cores:\n"

@@ -1,6 +1,7 @@
 /* HyPar's evaluation (Song et al., HPCA 2019), the paper's figures beside ours. No input:
  *
- *     make bench-hypar                 build/bench_hypar [--csv FOLDER] [--svg FOLDER] [quick]
+ *     make bench-hypar                 build/bench_hypar [--csv FOLDER] [--svg FOLDER]
+ *     make figure-hypar                    [--figure NAME] [quick]
  *                                      quick: without all levels at once, for the whole zoo
  *
  * Ours come from the model as published (cost/partition.h) and from the array's fitted time and
@@ -174,6 +175,7 @@ static void performance(struct figures *f, struct study *study)
     double worst = 0;
     heading("Figure 6: performance over data parallel");
     figure(f, "Figure 6", "performance over dp", "");
+    figure_bars(f);
     printf("%-10s %38s   %38s\n", "", "mp: paper, printed bytes, our bytes",
            "hypar: paper, printed bytes, our bytes");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
@@ -206,6 +208,7 @@ static void energy(struct figures *f, struct study *study)
 {
     struct means ours = { 0 };
     figure(f, "Figure 7", "energy efficiency over dp", "");
+    figure_bars(f);
     heading("Figure 7: energy efficiency over data parallel, paper | ours (deviation)");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
         const struct hypar_printed *p = &hypar_printed[i];
@@ -445,6 +448,23 @@ static void joint_table(void)
             joint_row(hypar_model_at(i).name, LEVELS);
 }
 
+/* The figures of the ten networks on 16 accelerators, and those that explore by themselves. */
+static const struct {
+    const char *name;
+    void (*make)(struct figures *f, struct study *study);
+} of_study[] = { { "Figure 5", maps },
+                 { "Figure 6", performance },
+                 { "Figure 7", energy },
+                 { "Figure 8", communication } };
+
+static const struct {
+    const char *name;
+    void (*make)(struct figures *f);
+} alone[] = { { "Figures 9 and 10", exploration },
+              { "Figure 11", scaling },
+              { "Torus", torus },
+              { "Comparison", one_weird_trick } };
+
 int main(int argc, char **argv)
 {
     struct study study[HYPAR_NETWORKS];
@@ -455,18 +475,16 @@ int main(int argc, char **argv)
         study[i] = explore(
             hypar_printed[i].model, "htree:16",
             &(struct hypar_explore_options){ .planners = "hypar,dp,mp", .devices = "16" });
-    maps(&f, study);
-    performance(&f, study);
-    energy(&f, study);
-    communication(&f, study);
+    for (size_t i = 0; i < sizeof of_study / sizeof *of_study; i++)
+        if (figure_wanted(&f, of_study[i].name))
+            of_study[i].make(&f, study);
     for (int i = 0; i < HYPAR_NETWORKS; i++)
         release(&study[i]);
-    exploration(&f);
-    scaling(&f);
-    torus(&f);
-    one_weird_trick(&f);
+    for (size_t i = 0; i < sizeof alone / sizeof *alone; i++)
+        if (figure_wanted(&f, alone[i].name))
+            alone[i].make(&f);
     figures_end(&f);
-    if (argc < 2)
+    if (argc < 2 && !f.only)
         joint_table();
     return 0;
 }

@@ -1,6 +1,7 @@
 /* OptCNN's evaluation (Jia et al., ICML 2018), the paper's figures beside ours. No input:
  *
  *     make bench-optcnn                build/bench_optcnn [--csv FOLDER] [--svg FOLDER]
+ *     make figure-optcnn                   [--figure NAME]
  *
  * The paper measured on 4 nodes of 4 P100; ours are predictions for that machine: searches by
  * its cost model, steps by the simulator. One number for each network is taken from the paper,
@@ -192,6 +193,7 @@ static double counted(const struct study *s, const char *planner)
 static void communication(struct figures *f)
 {
     figure(f, "Fig. 8", "AlexNet's bytes of a step", "MB");
+    figure_bars(f);
     heading("Fig. 8: AlexNet, bytes of a step as the paper counts them, in MB (paper | ours)");
     printf("%4s %21s %21s %21s %13s\n", "GPUs", "data parallel", "one weird trick",
            "layer-wise", "with servers");
@@ -336,10 +338,15 @@ int main(int argc, char **argv)
     struct figures f;
     figures_begin(&f, "OptCNN", &argc, argv);
     take_words(argc, argv, 0, FIGURES_USAGE);
-    search_times(&f);
-    communication(&f);
-    speeds(&f);
+    if (figure_wanted(&f, "Search time"))
+        search_times(&f);
+    if (figure_wanted(&f, "Fig. 8"))
+        communication(&f);
+    if (figure_wanted(&f, "Throughput"))
+        speeds(&f);
     figures_end(&f);
+    if (f.only)
+        return 0;
     strategies();
     large_searches();
     return 0;

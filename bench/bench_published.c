@@ -280,8 +280,10 @@ int main(int argc, char **argv)
     take_words(argc, argv, 3, FIGURES_USAGE " [OPTIONS [FIRST STRIDE]]");
     if (argc > 1 && *argv[1])
         snprintf(options, sizeof options, ",%s", argv[1]);
-    collectives(&f, options);
-    steps(&f, options, argc > 2 ? atoi(argv[2]) : 0, argc > 3 ? atoi(argv[3]) : 1);
+    if (figure_wanted(&f, "NCCL"))
+        collectives(&f, options);
+    if (figure_wanted(&f, "Megatron-LM"))
+        steps(&f, options, argc > 2 ? atoi(argv[2]) : 0, argc > 3 ? atoi(argv[3]) : 1);
     figures_end(&f);
     return 0;
 }

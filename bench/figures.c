@@ -1,5 +1,5 @@
-/* Writing figures: tables for programs, and pictures in which each line has the paper's point
- * and ours on a logarithmic axis. */
+/* Writing figures: tables for programs, and pictures. A picture has groups of bars where the
+ * paper has, else a line for each point, the paper's and ours on a logarithmic axis. */
 #include "bench/figures.h"
 
 #include <ctype.h>
@@ -17,21 +17,29 @@ void figures_begin(struct figures *f, const char *paper, int *argc, char **argv)
     int kept = 1;
     *f = (struct figures){ .paper = paper };
     for (int i = 1; i < *argc; i++) {
-        const char **folder = strcmp(argv[i], "--csv") == 0   ? &f->csv
-                              : strcmp(argv[i], "--svg") == 0 ? &f->svg
-                                                              : NULL;
-        if (!folder) {
+        const char **value = strcmp(argv[i], "--csv") == 0      ? &f->csv
+                             : strcmp(argv[i], "--svg") == 0    ? &f->svg
+                             : strcmp(argv[i], "--figure") == 0 ? &f->only
+                                                                : NULL;
+        if (!value) {
             argv[kept++] = argv[i];
         } else if (i + 1 < *argc) {
-            *folder = argv[++i];
-            mkdir(*folder, 0777); /* it may be there; opening files tells */
+            *value = argv[++i];
+            if (value != &f->only)
+                mkdir(*value, 0777); /* it may be there; opening files tells */
         } else {
-            fprintf(stderr, "%s: %s takes a folder\n", argv[0], argv[i]);
+            fprintf(stderr, "%s: %s takes a %s\n", argv[0], argv[i],
+                    value == &f->only ? "name" : "folder");
             exit(2);
         }
     }
     *argc = kept;
     argv[kept] = NULL;
+}
+
+bool figure_wanted(const struct figures *f, const char *name)
+{
+    return !f->only || strncmp(name, f->only, strlen(f->only)) == 0;
 }
 
 /* "FOLDER/hypar-figure-6-a.csv" of HyPar's "Figure 6 (a)". */
@@ -52,6 +60,8 @@ static FILE *open_figure(const struct figures *f, const char *folder, const char
         perror(path);
         exit(4);
     }
+    if (f->only)
+        printf("%s\n", path);
     return to;
 }
 
@@ -173,7 +183,72 @@ static int series_number(const struct figures *f, int point)
     return number;
 }
 
-static void write_svg(const struct figures *f)
+/* Bars ---------------------------------------------------------------------------------- */
+
+/* The number of a row's word among the categories, to which it is added. */
+static int category_of(struct svg_plot *plot, const char **category, const char *row)
+{
+    for (int i = 0; i < plot->n_categories; i++)
+        if (strcmp(category[i], row) == 0)
+            return i;
+    category[plot->n_categories] = row;
+    return plot->n_categories++;
+}
+
+/* Does the paper print one number for all series of a row? */
+static bool printed_once(const struct figures *f)
+{
+    for (int i = 0; i < f->n; i++)
+        for (int k = 0; k < i; k++)
+            if (strcmp(f->point[k].row, f->point[i].row) == 0 &&
+                f->point[k].printed != f->point[i].printed)
+                return false;
+    return true;
+}
+
+/* "mp, ours"; of figures without series, and of what the paper prints for all, one word. */
+static struct svg_series *bars_of(struct arena *arena, struct svg_plot *plot,
+                                  const char *series, const char *whose)
+{
+    return hp_svg_series(arena, plot,
+                         hp_arena_printf(arena, "%s%s%s", series, *series ? ", " : "", whose),
+                         FIGURE_POINTS);
+}
+
+static void write_bars(const struct figures *f)
+{
+    struct arena arena = { 0 };
+    const char **category = NEW(&arena, const char *, f->n);
+    bool once = printed_once(f);
+    struct scale s = scale_of(f);
+    struct svg_plot plot = {
+        .title = hp_arena_printf(&arena, "%s, %s: %s", f->paper, f->name, f->what),
+        .subtitle = "the paper's bars beside ours",
+        .y_label = hp_arena_printf(&arena, "%s%s%s", f->what, *f->unit ? ", " : "", f->unit),
+        .x_label = "",
+        .log_y = s.high > 20 * s.low ? 10 : 0,
+        .x_unit = HYPAR_UNIT_COUNT,
+        .y_unit = HYPAR_UNIT_COUNT,
+        .category = category,
+        .series = NEW(&arena, struct svg_series, 2 * f->n),
+    };
+    for (int i = 0; i < f->n; i++) {
+        const struct figure_point *p = &f->point[i];
+        int at = category_of(&plot, category, p->row);
+        struct svg_series *printed = bars_of(&arena, &plot, once ? "" : p->series, "paper");
+        if (!printed->n || (int)printed->x[printed->n - 1] != at)
+            hp_svg_add(printed, at, p->printed);
+        hp_svg_add(bars_of(&arena, &plot, p->series, "ours"), at, p->ours);
+    }
+    FILE *to = open_figure(f, f->svg, "svg");
+    hp_svg_plot(to, &plot);
+    close_figure(to);
+    hp_arena_free(&arena);
+}
+
+/* Points and lines ---------------------------------------------------------------------- */
+
+static void write_points(const struct figures *f)
 {
     FILE *to = open_figure(f, f->svg, "svg");
     struct scale s = scale_of(f);
@@ -208,8 +283,10 @@ static void write_figure(struct figures *f)
     if (f->n && f->csv)
         write_csv(f);
     if (f->n && f->svg)
-        write_svg(f);
+        (f->bars ? write_bars : write_points)(f);
+    f->n_written += f->n > 0;
     f->n = 0;
+    f->bars = false;
 }
 
 void figure(struct figures *f, const char *name, const char *what, const char *unit)
@@ -218,6 +295,11 @@ void figure(struct figures *f, const char *name, const char *what, const char *u
     snprintf(f->name, sizeof f->name, "%s", name);
     snprintf(f->what, sizeof f->what, "%s", what);
     snprintf(f->unit, sizeof f->unit, "%s", unit);
+}
+
+void figure_bars(struct figures *f)
+{
+    f->bars = true;
 }
 
 void figure_point(struct figures *f, const char *row, const char *series, double printed,
@@ -235,4 +317,8 @@ void figure_point(struct figures *f, const char *row, const char *series, double
 void figures_end(struct figures *f)
 {
     write_figure(f);
+    if (f->only && !f->n_written) {
+        fprintf(stderr, "bench: no figure of %s is called '%s...'\n", f->paper, f->only);
+        exit(2);
+    }
 }

@@ -1,13 +1,19 @@
 /* figures.h - a paper's figures beside ours. A benchmark of a paper adds each point that it
  * prints; --csv FOLDER and --svg FOLDER write every figure as a table and as a picture, and
- * bench/summary.awk sums the tables up at the end of `make bench`. */
+ * bench/summary.awk sums the tables up at the end of `make bench`. --figure NAME makes the
+ * figures alone whose names begin so. */
 #ifndef BENCH_FIGURES_H
 #define BENCH_FIGURES_H
+
+#include <stdbool.h>
 
 enum { FIGURE_POINTS = 512, FIGURE_TEXT = 64 };
 
 struct figures {
     const char *paper, *csv, *svg; /* folders; NULL: not asked for */
+    const char *only;              /* how names begin that are asked for; NULL: all are */
+    int n_written;
+    bool bars; /* the paper draws the figure at hand as bars */
     char name[FIGURE_TEXT], what[FIGURE_TEXT], unit[FIGURE_TEXT]; /* of the figure at hand */
     int n;
     struct figure_point {
@@ -16,19 +22,26 @@ struct figures {
     } point[FIGURE_POINTS];
 };
 
-#define FIGURES_USAGE "[--csv FOLDER] [--svg FOLDER]"
+#define FIGURES_USAGE "[--csv FOLDER] [--svg FOLDER] [--figure NAME]"
 
-/* Takes its two options out of the program's. */
+/* Takes its three options out of the program's. */
 void figures_begin(struct figures *f, const char *paper, int *argc, char **argv);
+
+/* Is this figure asked for? A benchmark computes no other. */
+bool figure_wanted(const struct figures *f, const char *name);
 
 /* From here on points belong to figure `name`, which shows `what`; the one before is written.
  */
 void figure(struct figures *f, const char *name, const char *what, const char *unit);
 
+/* The paper draws the figure at hand as groups of bars: so do we. */
+void figure_bars(struct figures *f);
+
 /* A bar or a point of it: what the paper prints, and ours. Only what both have is compared. */
 void figure_point(struct figures *f, const char *row, const char *series, double printed,
                   double ours);
 
+/* Writes the last one. No figure of the name that is asked for: exit code 2. */
 void figures_end(struct figures *f);
 
 #endif /* BENCH_FIGURES_H */

@@ -19,7 +19,7 @@ static const struct argp_option options[] = {
     { "trace-to", OPT_TRACE_TO, "TIME", 0, "--trace: up to then (the end)", 0 },
     { "trace-bars", OPT_TRACE_BARS, "N", 0, "--trace: at most the first N bars (200,000)", 0 },
     { "trace-names", OPT_TRACE_NAMES, "WHAT", 0,
-      "--trace: bars are named, and so coloured, by kind or by task (kind)", 0 },
+      "--trace: bars are named, and so coloured, by kind or by task (task)", 0 },
     { "trace-arrows", OPT_TRACE_ARROWS, NULL, 0,
       "--trace: an arrow to each task from what it waited for last", 0 },
     { "timeline", OPT_TIMELINE, "FILE", 0,

@@ -108,7 +108,7 @@ enum hypar_status opt_write_trace(const struct args *args, const struct trace *t
         .from_s = args->trace_from_s,
         .to_s = args->trace_to_s,
         .most = args->trace_bars,
-        .tasks = args->trace_names && opt_find_word(OPT_TRACE_NAMES, args->trace_names) == 1,
+        .tasks = !args->trace_names || opt_find_word(OPT_TRACE_NAMES, args->trace_names) == 1,
         .arrows = args->trace_arrows,
     };
     bool *device = NULL;

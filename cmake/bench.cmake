@@ -53,6 +53,16 @@ foreach(paper ${papers})
 endforeach()
 hypar_in_turn(bench-summary ${runs})
 
+# One figure of each paper, drawn as the paper draws it, in less than a minute.
+set(figure_of_hypar "Figure 6")
+set(figure_of_optcnn "Fig. 8")
+set(figure_of_flexflow "Figure 6 (servers of nodes)" 1)
+set(figure_of_pipedream "Table 1")
+foreach(paper hypar optcnn flexflow pipedream)
+  add_custom_target(figure-${paper} COMMAND bench_${paper} --svg ${figures} --figure ${figure_of_${paper}} VERBATIM
+                    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} USES_TERMINAL COMMENT "figures in ${figures}")
+endforeach()
+
 add_custom_target(bench-speed)
 set(runs)
 foreach(source ${bench_sources})

@@ -52,16 +52,24 @@ int hp_shown_devices(const struct hypar_sim *sim, int device[SHOWN_DEVICES])
 }
 
 struct busy_link {
-    int link;
+    int link, class, rank; /* rank: 0 is the busiest link of its class */
     double busy_s;
 };
 
-static int by_busy(const void *a, const void *b)
+static int by_class_and_busy(const void *a, const void *b)
 {
     const struct busy_link *x = a, *y = b;
+    if (x->class != y->class)
+        return x->class - y->class;
     if (x->busy_s != y->busy_s)
         return x->busy_s > y->busy_s ? -1 : 1;
     return x->link - y->link;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const struct busy_link *x = a, *y = b;
+    return x->rank != y->rank ? x->rank - y->rank : x->class - y->class;
 }
 
 static void add_row(struct bars *d, int device, int link)
@@ -74,33 +82,47 @@ static void add_row(struct bars *d, int device, int link)
     d->n_rows++;
 }
 
-/* Devices, then the busiest links, both in the order of their numbers. */
+/* Rows of links, class by class. Each class has as many rows as another one, of its busiest
+ * links, so that a class of many busy links leaves rows to the others. */
+static void choose_links(struct bars *d)
+{
+    int n = 0, n_links = hypar_sim_summary(d->sim).n_links;
+    struct busy_link *links = NEW(&d->arena, struct busy_link, n_links + 1);
+    d->classes = hp_link_classes(&d->arena, d->sim);
+    for (int i = 0; i < n_links; i++)
+        if (d->classes.of_link[i] >= 0)
+            links[n++] = (struct busy_link){ i, d->classes.of_link[i], 0,
+                                             hypar_sim_link(d->sim, i).busy_s };
+    if (!n)
+        return;
+    hp_sort(links, n, sizeof *links, by_class_and_busy);
+    for (int i = 1; i < n; i++)
+        links[i].rank = links[i].class == links[i - 1].class ? links[i - 1].rank + 1 : 0;
+    hp_sort(links, n, sizeof *links, by_rank);
+    if (n > SHOWN_LINKS)
+        n = SHOWN_LINKS;
+    hp_sort(links, n, sizeof *links, by_class_and_busy);
+    for (int i = 0; i < n; i++)
+        add_row(d, -1, links[i].link);
+}
+
+/* Devices in the order of their numbers, then links. */
 static void choose_rows(struct bars *d)
 {
     struct hypar_sim_summary s = hypar_sim_summary(d->sim);
     int device[SHOWN_DEVICES], n = hp_shown_devices(d->sim, device);
-    struct busy_link *links = NEW(&d->arena, struct busy_link, s.n_links + 1);
-    bool *shown = NEW(&d->arena, bool, s.n_links + 1);
     d->row = NEW(&d->arena, struct bar_row, 2 * SHOWN_DEVICES + SHOWN_LINKS);
     d->row_of_device = NEW(&d->arena, int, s.n_devices + 1);
     d->row_of_link = NEW(&d->arena, int, s.n_links + 1);
     memset(d->row_of_device, -1, sizeof(int) * (size_t)s.n_devices);
     memset(d->row_of_link, -1, sizeof(int) * (size_t)s.n_links);
-    for (int i = 0; i < s.n_links; i++)
-        links[i] = (struct busy_link){ i, hypar_sim_link(d->sim, i).busy_s };
-    if (s.n_links)
-        hp_sort(links, s.n_links, sizeof *links, by_busy);
-    for (int i = 0; i < s.n_links && i < SHOWN_LINKS && links[i].busy_s > 0; i++)
-        shown[links[i].link] = true;
     for (int i = 0; i < n; i++) {
         add_row(d, device[i], -1);
         if (d->measured && device[i] < d->measured->n_ranks)
             d->row[d->n_rows++] =
                 (struct bar_row){ .device = device[i], .link = -1, .measured = true };
     }
-    for (int i = 0; i < s.n_links; i++)
-        if (shown[i])
-            add_row(d, -1, i);
+    choose_links(d);
 }
 
 /* Names -------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@
 #include <hypar/report.h>
 
 #include "base/table.h"
+#include "report/link_class.h"
 #include "report/measured_step.h"
 
 /* No more devices, nor links, have rows of their own. */
@@ -46,8 +47,10 @@ struct bars {
     double tick_s;
     double end_s;                             /* of all that is shown */
     int n_rows, *row_of_device, *row_of_link; /* -1: it is not shown */
-    struct bar_row *row;                      /* devices, then links */
-    int64_t window;                           /* bars within it are merged, in ticks; 0: none */
+    struct bar_row *row;                      /* devices, then links by class, the busiest of
+                                                 a class first */
+    struct link_classes classes;
+    int64_t window; /* bars within it are merged, in ticks; 0: none */
     struct table names;
     int n_names, name_capacity;
     struct task_name *name;

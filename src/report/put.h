@@ -59,4 +59,8 @@ const char *hp_sent_text(const struct hypar_plan *plan);
 /* "0 -> 1", "3 -> switch 8", or the name that a program file gives the link. */
 char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n_devices);
 
+/* "device 3"; in a pipeline with replicated stages "device 3: stage 0, 1 of 12 replicas". The
+ * plan may be NULL. */
+char *hp_device_name(struct arena *arena, const struct hypar_plan *plan, int device);
+
 #endif /* REPORT_PUT_H */

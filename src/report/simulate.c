@@ -21,6 +21,31 @@ char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n
                            kind[link->to >= n_devices], link->to);
 }
 
+/* The stage of a device, or -1: it has none, or no stage of the plan is replicated. */
+static int replicated_stage_of(const struct hypar_plan *plan, int device)
+{
+    bool replicated = false;
+    int found = -1;
+    for (int s = 0; plan && s < hypar_plan_stage_count(plan); s++) {
+        struct hypar_stage stage = hypar_plan_stage(plan, s);
+        replicated |= stage.share == HYPAR_SHARE_MINIBATCH && stage.replicas > 1;
+        for (int i = 0; i < stage.n_devices; i++)
+            found = stage.device[i] == device ? s : found;
+    }
+    return replicated ? found : -1;
+}
+
+char *hp_device_name(struct arena *arena, const struct hypar_plan *plan, int device)
+{
+    int s = replicated_stage_of(plan, device);
+    if (s < 0)
+        return hp_arena_printf(arena, "device %d", device);
+    int replicas = hypar_plan_stage(plan, s).replicas;
+    if (replicas == 1)
+        return hp_arena_printf(arena, "device %d: stage %d", device, s);
+    return hp_arena_printf(arena, "device %d: stage %d, 1 of %d replicas", device, s, replicas);
+}
+
 static bool carries(const struct hypar_sim_link *link)
 {
     return link->busy_s > 0 || link->bytes > 0;

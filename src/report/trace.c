@@ -318,21 +318,17 @@ static void put_row(struct json_writer *w, enum process process, int row, const 
     hp_json_end_object(w);
 }
 
-static void put_device(struct json_writer *w, enum process process, int device)
-{
-    char name[32];
-    snprintf(name, sizeof name, "device %d", device);
-    put_row(w, process, device, name);
-}
-
 static void put_rows(struct json_writer *w, const struct view *v, struct arena *arena,
                      int n_links)
 {
     for (int d = 0; d < v->n_devices; d++) {
+        struct arena_mark mark = hp_arena_mark(arena);
+        const char *name = hp_device_name(arena, hypar_sim_plan(v->sim), d);
         if (shows_device(v, d))
-            put_device(w, DEVICES, d);
+            put_row(w, DEVICES, d, name);
         if (v->memory[d])
-            put_device(w, MEMORY, d);
+            put_row(w, MEMORY, d, name);
+        hp_arena_release(arena, mark);
     }
     for (int i = 0; i < n_links; i++) {
         struct hypar_sim_link l = hypar_sim_link(v->sim, i);

@@ -102,8 +102,9 @@ static void headline(FILE *to, const struct hypar_train_result *r,
     char ranks[64], rate[32];
     int64_t batch = hypar_graph_batch(hypar_plan_graph(plan));
     hp_count(ranks, r->ranks, "rank", "ranks");
-    hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s", hp_model_words(&arena, plan),
-                (long long)batch, hypar_precision_text(hypar_plan_precision(plan)), ranks,
+    hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, the median",
+                hp_model_words(&arena, plan), (long long)batch,
+                hypar_precision_text(hypar_plan_precision(plan)), ranks,
                 hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS));
     fprintf(to, "%s samples/s, loss %.6g in step %lld, %.6g in step %lld\n",
             hp_metric(rate, (double)batch / r->step_s), r->first_loss,
@@ -130,7 +131,7 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
     hp_cell(&table, &arena, "predicted");
     hp_cell(&table, &arena, "measured");
     hp_cell(&table, &arena, "ratio");
-    row(&table, &arena, "step", s ? s->step_s : 0, r->step_s, HYPAR_UNIT_SECONDS);
+    row(&table, &arena, "step, mean", s ? s->step_s : 0, r->mean_step_s, HYPAR_UNIT_SECONDS);
     if (truth)
         hp_phase_rows(&table, &arena, truth);
     row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step,
@@ -173,15 +174,16 @@ static void write_json(FILE *to, const struct hypar_train_result *r,
     fprintf(to,
             "{\"ranks\": %d, \"steps\": %lld, \"first_step\": %lld, \"stopped\": %s, "
             "\"first_loss\": %.17g, \"last_loss\": %.17g, \"step_s\": %.9g, "
+            "\"mean_step_s\": %.9g, "
             "%s\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, "
             "\"memory\": {\"array\": %.17g, \"staging\": %.17g, \"workspace\": %.17g, "
             "\"process\": %.17g}, \"predicted\": "
             "{\"step_s\": %.9g, \"comm_bytes\": %.17g, \"peak_memory_bytes\": %.17g}",
             r->ranks, (long long)r->steps, (long long)r->first_step,
             r->stopped ? "true" : "false", r->first_loss, r->last_loss, r->step_s,
-            tests_text(&arena, r), r->comm_bytes_per_step, r->peak_bytes, r->memory_bytes,
-            r->staging_bytes, r->workspace_bytes, r->process_bytes, s ? s->step_s : 0,
-            r->program_bytes, memory);
+            r->mean_step_s, tests_text(&arena, r), r->comm_bytes_per_step, r->peak_bytes,
+            r->memory_bytes, r->staging_bytes, r->workspace_bytes, r->process_bytes,
+            s ? s->step_s : 0, r->program_bytes, memory);
     if (truth)
         hp_put_truth(&(struct json_writer){ .file = to, .depth = 1, .flat = { false, true } },
                      truth);

@@ -250,15 +250,19 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     return HYPAR_OK;
 }
 
-/* Steps of one window: under pipedream the pipeline is empty before and after it. */
+/* Steps of one window: under pipedream the pipeline is empty before and after it. Windows are
+ * of equal length, as far as saving and testing let them be; the last one may be shorter. */
 static int64_t window_of(const struct trainer *t)
 {
     enum { MOST = 64 };
     int64_t every[] = { t->options->checkpoint_every, t->options->test_every };
-    int64_t window = t->options->steps - t->first_step;
+    int64_t left = t->options->steps - t->first_step, most = MOST;
     for (int i = 0; i < 2; i++)
-        window = every[i] > 0 && every[i] < window ? every[i] : window;
-    return window < 1 ? 1 : window > MOST ? MOST : window;
+        most = every[i] > 0 && every[i] < most ? every[i] : most;
+    if (left <= most)
+        return left < 1 ? 1 : left;
+    int64_t windows = (left + most - 1) / most;
+    return every[0] > 0 || every[1] > 0 ? most : (left + windows - 1) / windows;
 }
 
 /* Opaque operators are simulated, but nothing computes them. */
@@ -389,6 +393,48 @@ static int steps_at_once(const struct trainer *t)
     return t->program->iteration->delayed ? t->program->iteration->n_micro : 1;
 }
 
+/* So many steps in whole update periods of every stage. */
+static int64_t whole_periods(const struct trainer *t, int64_t steps)
+{
+    int64_t each = t->program->iteration->delayed ? t->program->iteration->n_bodies : 1;
+    return (steps + each - 1) / each * each;
+}
+
+/* The last step of the run. */
+static int64_t last_step(const struct trainer *t)
+{
+    return t->first_step + whole_periods(t, t->options->steps - t->first_step);
+}
+
+/* Steps of the next window; the executors know of a shorter one. */
+static int begin_window(struct trainer *t, int64_t step)
+{
+    int at_once = steps_at_once(t);
+    int64_t left = last_step(t) - step;
+    if (left >= at_once)
+        return at_once;
+    for (int i = 0; i < t->n_here; i++)
+        hp_executor_shorten(t->x[i], (int)left);
+    return (int)left;
+}
+
+/* Replicas of a stage update once for a minibatch of each, so that the steps asked for may end
+ * within an update period. */
+static void note_steps(const struct trainer *t)
+{
+    struct arena arena = { 0 };
+    int64_t asked = t->options->steps, last = last_step(t);
+    if (asked > t->first_step && last > asked && t->rank == 0 && t->options->note)
+        t->options->note(
+            t->options->who,
+            hp_arena_printf(&arena,
+                            "%lld steps become %lld: replicas of stages update together, once "
+                            "for %d minibatches",
+                            (long long)asked, (long long)last,
+                            t->program->iteration->n_bodies));
+    hp_arena_free(&arena);
+}
+
 /* Each update of the loss's stage has one. */
 int hp_loss_count(const struct trainer *t, const struct hypar_program *program)
 {
@@ -411,12 +457,12 @@ void hp_collect_losses(struct trainer *t, struct executor **x, int device, doubl
         hp_receive_now(&t->control, loss, bytes, device, t->tag_loss);
 }
 
-/* Those of training steps, of a period's minibatches the mean. */
-static void collect_losses(struct trainer *t, double *loss, int n)
+/* Those of `steps` training steps, of a period's minibatches the mean. */
+static void collect_losses(struct trainer *t, double *loss, int n, int steps)
 {
     hp_collect_losses(t, t->x, t->loss_device, loss, n);
     for (int i = 0; i < n; i++)
-        loss[i] *= (double)n / steps_at_once(t);
+        loss[i] *= (double)n / steps;
 }
 
 /* What all ranks do after a step, as rank 0 says. */
@@ -499,11 +545,11 @@ static const char *not_finite_text(double x)
     return isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
 }
 
-/* The first step of those before `step` whose loss is not finite. */
-static enum hypar_status not_finite(struct trainer *t, int64_t step, const double *loss, int n,
-                                    struct hypar_error *err)
+/* The first of the `at_once` steps before `step` whose loss is not finite. */
+static enum hypar_status not_finite(struct trainer *t, int64_t step, int at_once,
+                                    const double *loss, int n, struct hypar_error *err)
 {
-    int i = 0, at_once = steps_at_once(t);
+    int i = 0;
     while (t->rank == 0 && i < n - 1 && isfinite(loss[i]))
         i++;
     hp_fail(err, HYPAR_INFEASIBLE,
@@ -522,46 +568,70 @@ static double mean(const double *value, int64_t n)
     return sum;
 }
 
+/* What is done after a window: told, saved, tested. */
+struct window {
+    int64_t before; /* steps done before it */
+    int steps, n_losses;
+    const double *loss;
+    double seconds; /* of each step */
+};
+
+static void report_steps(const struct trainer *t, const struct window *w)
+{
+    for (int i = 0; i < w->n_losses && isfinite(w->loss[i]); i++)
+        report(t, &(struct hypar_train_step){ w->before + (i + 1) * w->steps / w->n_losses,
+                                              t->first_step + 1, last_step(t), w->loss[i],
+                                              w->seconds });
+}
+
+static enum hypar_status end_window(struct trainer *t, const struct window *w, enum word *word,
+                                    struct hypar_train_result *result, struct hypar_error *err)
+{
+    int64_t step = w->before + w->steps;
+    *word = decide(t, step, w->loss, w->n_losses);
+    struct due due = {
+        .save = t->options->checkpoint &&
+                is_due(t->options->checkpoint_every, *word, w->before, step),
+        .test = t->test.program && is_due(t->options->test_every, *word, w->before, step),
+    };
+    report_steps(t, w);
+    *word = tell(t, *word, &due);
+    if (*word == WORD_NOT_FINITE)
+        return not_finite(t, step, w->steps, w->loss, w->n_losses, err);
+    if (due.save) /* first: a test may fail */
+        TRY(hypar_ranks_agree(t->ranks, hp_trainer_save(t, t->options->checkpoint, step, err),
+                              err));
+    return due.test ? test(t, step, result, err) /* as a step: others may wait for this rank */
+                    : HYPAR_OK;
+}
+
 static enum hypar_status train(struct trainer *t, struct hypar_train_result *result,
                                struct hypar_error *err)
 {
     int at_once = steps_at_once(t), n = hp_loss_count(t, t->program), capacity = 0, used = 0;
     double *loss = NEW(&t->arena, double, n), *seconds = NULL;
-    int64_t step = t->first_step;
-    enum word word = step < t->options->steps ? WORD_GO : WORD_END;
+    struct window w = { .before = t->first_step, .loss = loss };
+    enum word word = w.before < t->options->steps ? WORD_GO : WORD_END;
+    note_steps(t);
     while (word == WORD_GO) {
         double start = hp_now_s();
+        w.steps = begin_window(t, w.before);
+        w.n_losses = (int)((int64_t)n * w.steps / at_once);
         TRY(t->network ? hp_executors_step(t->x, t->n_here, err)
                        : hp_executor_step(t->x[0], err));
-        collect_losses(t, loss, n);
-        double each = (hp_now_s() - start) / at_once;
-        if (step == t->first_step)
+        collect_losses(t, loss, w.n_losses, w.steps);
+        w.seconds = (hp_now_s() - start) / w.steps;
+        if (w.before == t->first_step)
             result->first_loss = loss[0];
-        word = decide(t, step + at_once, loss, n);
-        struct due due = {
-            .save = t->options->checkpoint &&
-                    is_due(t->options->checkpoint_every, word, step, step + at_once),
-            .test =
-                t->test.program && is_due(t->options->test_every, word, step, step + at_once),
-        };
-        for (int i = 0; i < n && isfinite(loss[i]); i++)
-            report(t,
-                   &(struct hypar_train_step){ step + (i + 1) * at_once / n, t->first_step + 1,
-                                               t->options->steps, loss[i], each });
-        seconds = GROW(&t->arena, double, seconds, used, &capacity);
-        seconds[used++] = each;
-        step += at_once;
-        word = tell(t, word, &due);
-        if (word == WORD_NOT_FINITE)
-            return not_finite(t, step, loss, n, err);
-        if (due.save) /* first: a test may fail */
-            TRY(hypar_ranks_agree(t->ranks,
-                                  hp_trainer_save(t, t->options->checkpoint, step, err), err));
-        if (due.test)
-            TRY(test(t, step, result, err)); /* as a step: others may wait for this rank */
+        if (w.steps == at_once) { /* a shorter window fills and drains for fewer steps */
+            seconds = GROW(&t->arena, double, seconds, used, &capacity);
+            seconds[used++] = w.seconds;
+        }
+        TRY(end_window(t, &w, &word, result, err));
+        w.before += w.steps;
     }
-    result->last_loss = loss[n - 1];
-    result->steps = step;
+    result->last_loss = loss[w.n_losses ? w.n_losses - 1 : 0];
+    result->steps = w.before;
     result->first_step = t->first_step;
     result->stopped = word == WORD_STOP;
     if (used)

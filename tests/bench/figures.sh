@@ -11,15 +11,36 @@ for program in "$BUILD"/bench_*; do
         fail=1
     fi
 done
+for program in bench_hypar bench_optcnn bench_flexflow bench_pipedream; do
+    "$BUILD/$program" --figure 'No such' >/dev/null 2>"$dir/err" && echo "$program makes any figure" && fail=1
+    grep -q "no figure of .* is called 'No such" "$dir/err" || { echo "$program --figure 'No such': $(cat "$dir/err")" && fail=1; }
+done
+# One figure of each paper, as bars: the paper's beside ours. PipeDream's needs no profiles of its authors.
+bars() { # FILE SERIES...
+    file=$dir/one/$1 && shift
+    for series in "$@"; do
+        grep -q "<title>$series on " "$file" || { echo "$file: no bars of '$series'" && fail=1; }
+    done
+}
+"$BUILD/bench_hypar" --svg "$dir/one" --figure 'Figure 6' >"$dir/out" || fail=1
+bars hypar-figure-6.svg 'mp, paper' 'mp, ours' 'hypar, paper' 'hypar, ours'
+"$BUILD/bench_optcnn" --svg "$dir/one" --figure 'Fig. 8' >"$dir/out" || fail=1
+bars optcnn-fig-8.svg 'data parallel, paper' 'layer-wise, ours'
+HYPAR_PIPEDREAM_PROFILES=$dir/none "$BUILD/bench_pipedream" --svg "$dir/one" --figure 'Table 1' >"$dir/out" || fail=1
+bars pipedream-table-1.svg paper "code's recurrence, ours" "paper's recurrence, ours"
+grep -q '^VGG-16 .* 5.28x .*vgg16, stand-in$' "$dir/out" || { echo "Table 1 has no stand-in for vgg16" && cat "$dir/out" && fail=1; }
+grep -q "the zoo's gnmt8, minibatch 64" "$dir/out" || { echo "what stands in is not told" && fail=1; }
+[ "$(find "$dir/one" -type f | wc -l)" = 3 ] || { echo "other figures than asked for" && ls "$dir/one" && fail=1; }
 for program in bench_hypar bench_sim bench_flexflow; do
     "$BUILD/$program" quikc >/dev/null 2>&1
     [ $? = 2 ] || { echo "$program takes any word" && fail=1; }
 done
-"$BUILD/bench_hypar" --svg "$dir/figures" quick >"$dir/out" || exit 1
+"$BUILD/bench_hypar" quick --csv "$dir/figures" --svg "$dir/figures" >"$dir/out" || exit 1
 grep -w nan "$dir/out" && echo "bench_hypar: a figure that there is not, expected -" && fail=1
 for figure in "$dir"/figures/*.svg; do
-    ticks=$(grep -c 'text-anchor="middle"' "$figure")
+    ticks=$(grep -c -E 'text-anchor="(middle|end)"[^>]*>[0-9.]+<' "$figure")
     [ "$ticks" -ge 4 ] || { echo "$(basename "$figure"): $ticks numbers on its scale" && fail=1; }
+    [ -s "${figure%.svg}.csv" ] || { echo "$(basename "$figure"): no table beside it" && fail=1; }
 done
 grep -q '>0.0517<' "$dir/figures/hypar-figure-8.svg" || { echo "figure 8 has no values" && fail=1; }
 exit $fail

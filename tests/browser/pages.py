@@ -85,6 +85,36 @@ def check_timeline_mouse(browser):
     check("the button shows the whole step", view(browser) == whole)
 
 
+def open_levels(browser):
+    """The section is folded until it is asked for."""
+    check("levels are folded", not browser.run("return document.getElementById('levels-folded').open"))
+    browser.click("#levels-folded > summary")
+    check("a click opens them", browser.run("return document.getElementById('levels-folded').open"))
+
+
+def check_title(browser, *words):
+    """What the page is of: model, machine, planner and step."""
+    for title in [browser.text("h1"), browser.run("return document.title")]:
+        check("the title says all", all(word in title for word in words), title, words)
+
+
+def check_folded(browser):
+    """Links of a class have one row, network cards first; a box shows each link; labels stand whole."""
+    labels = "return timelineState.rows.map(shown => shown.label)"
+    folded = [label for label in browser.run(labels) if not label.startswith("device ") or "->" in label]
+    check("a row for each class of links", len(folded) == 4 == browser.run("return data.timeline.classes.length"), folded)
+    check("network cards first", folded and folded[0] == "network cards out: busiest of 2", folded)
+    check("the busiest link stands for its class", browser.run("""return timelineState.rows.filter(shown => shown.row.class !== undefined).every(shown =>
+        shown.row.busy_s === Math.max(...data.timeline.rows.filter(row => row.class === shown.row.class).map(row => row.busy_s)))"""))
+    browser.click("#timeline-each")
+    each = browser.run(labels)
+    check("the box shows each link", len(each) == browser.run("return data.timeline.rows.length") > 8 + 4, len(each))
+    browser.click("#timeline-each")
+    widest = browser.run("""const context = document.createElement("canvas").getContext("2d"); context.font = plotFont;
+        return Math.max(...timelineState.rows.map(shown => context.measureText(shown.label).width))""")
+    check("labels stand whole, left of the bars", 6 + widest < browser.run("return plot.left"), widest)
+
+
 def check_choices(browser, devices):
     rows = "return timelineState.rows.length"
     everything = browser.run(rows)
@@ -95,6 +125,7 @@ def check_choices(browser, devices):
     browser.choose("#timeline-rows", "all")
     browser.choose("#memory-device", "1")
     check("memory of another device", browser.text("#memory-detail").startswith("Device 1 "), browser.text("#memory-detail"))
+    open_levels(browser)
     check("a cell for each level", browser.run("return document.querySelectorAll('#levels-table td.choice').length") > 0)
     browser.choose("#levels-mode", "device")
     browser.choose("#levels-device", "1")
@@ -132,10 +163,10 @@ def check_tab(browser, page):
         reached.append(name)
         if outline == "none":
             hidden.append(name)
-    for name in ["theme", "timeline-rows", "timeline-colour", "zoom-in", "timeline-canvas", "memory-device", "levels-mode", "matrix-canvas"]:
+    for name in ["theme", "timeline-rows", "timeline-colour", "timeline-each", "zoom-in", "timeline-canvas", "memory-device", "By level, by device", "matrix-canvas"]:
         check("Tab reaches " + name, name in reached, reached)
     check("the focus is seen", not hidden, hidden)
-    order = [reached.index(name) for name in ["theme", "timeline-rows", "timeline-canvas", "memory-device", "levels-mode", "matrix-canvas"] if name in reached]
+    order = [reached.index(name) for name in ["theme", "timeline-rows", "timeline-canvas", "memory-device", "By level, by device", "matrix-canvas"] if name in reached]
     check("in order", order == sorted(order), reached)
 
 
@@ -162,7 +193,9 @@ def whole_page(folder):
     hypar("report", plan, "-q", "-o", page)
     with Browser() as browser:
         browser.open(page)
+        check_title(browser, "alexnet", "cluster:2x4", "planner hypar", browser.run("return seconds(data.headline.step_s)"))
         check_numbers(browser, plan)
+        check_folded(browser)
         check_timeline_keys(browser)
         check_timeline_mouse(browser)
         check_choices(browser, 8)
@@ -191,6 +224,7 @@ def odd_names(folder):
     with Browser() as browser:
         browser.open(page)
         check("the script has not ended early", browser.run("return document.documentElement.dataset.loaded") is not None)
+        open_levels(browser)
         check("the name is shown as it is", name[:-1] in browser.text("#levels-table"), browser.text("#levels-table")[:300])
         check("and was not run", "hypar report" in browser.run("return document.title"))
         check("the browser has nothing to complain of", not (told := browser.errors()), told)
@@ -246,6 +280,7 @@ def stages(folder):
     hypar("report", plan, "-q", "-o", page)
     with Browser() as browser:
         browser.open(page)
+        open_levels(browser)
         browser.choose("#levels-mode", "device")
         for device, numbers in enumerate(["0-1, 4-5", "0-1, 4-5", "2-3, 6-7", "2-3, 6-7"]):
             rows = [row for row in on_device(browser, device) if row[0].startswith("h.0 .. h.7")]

@@ -285,9 +285,9 @@ $ cd $TMP && zcat torch.json.gz | hypar compare --measured - one.json --json --t
 >   "rank": 0,
 >   "others": [
 $ cd $TMP && grep '"pid": 4' both.json | grep -o '"name": "[^"]*", "ph": "X".*"dur": [0-9.]*' | tail -n 3
-> "name": "backward", "ph": "X", "ts": 90, "pid": 4, "tid": 0, "dur": 6
-> "name": "backward", "ph": "X", "ts": 100, "pid": 4, "tid": 0, "dur": 30
-> "name": "backward", "ph": "X", "ts": 131, "pid": 4, "tid": 0, "dur": 2
+> "name": "relu1 + fc2 backward", "ph": "X", "ts": 90, "pid": 4, "tid": 0, "dur": 6
+> "name": "fc1 backward", "ph": "X", "ts": 100, "pid": 4, "tid": 0, "dur": 30
+> "name": "fc1 backward", "ph": "X", "ts": 131, "pid": 4, "tid": 0, "dur": 2
 Of rank 1 alone, kernel by kernel.
 $ cd $TMP && cp $OLDPWD/tests/fuzz/corpus/trace/torch-device device.json; hypar compare --measured device.json mlp.json
 > mlp:4-3-2, batch 2: a step of rank 1 takes 161 us in PyTorch, predicted 1 us

@@ -19,8 +19,16 @@ $ cd $TMP && hypar simulate plan.json --json | grep -E '"(step_s|mfu|batch)": '
 >   "batch": 32,
 >   "mfu": 0.07988014328297735,
 
+Links by class, network cards first; each class keeps its busiest link.
+$ hypar plan lenet5 --batch 64 --on cluster:2x4 --planner hypar -q -o $TMP/cards.json; hypar report $TMP/cards.json --json -q | grep -o -e '"name": "[a-z ]*\( -> [a-z]*\)\?", "bytes_per_s": [0-9e.+]*, "links": [0-9]*'
+> "name": "network cards out", "bytes_per_s": 12500000000, "links": 2
+> "name": "network cards in", "bytes_per_s": 12500000000, "links": 2
+> "name": "device -> switch", "bytes_per_s": 150000000000, "links": 8
+> "name": "switch -> device", "bytes_per_s": 150000000000, "links": 8
+
 Beside it what planners find, and what was measured.
 $ cd $TMP && hypar report plan.json --planner dp,hypar --json | grep -E '"(plan|planner)": "'
+>     "planner": "dp",
 >       "plan": "plan.json",
 >       "planner": "dp",
 >       "planner": "hypar",

@@ -3,7 +3,7 @@ $ hypar plan mlp:64-64-64-10 --on ring:2 --batch 32 --planner gpipe --micro-batc
 $ cd $TMP && hypar simulate plan.json --trace whole.json -q -o out && hypar simulate plan.json --trace whole.json.gz -q -o out && gzip -dc whole.json.gz | cmp - whole.json && hypar simulate plan.json --trace - | cmp - whole.json
 $ cd $TMP && grep -c '"ph": "X"' whole.json
 > 38
-$ cd $TMP && hypar simulate plan.json --trace part.json --trace-devices 1 --trace-from 1us --trace-to 2us -q -o out && grep -o '"name": "[a-z-]* *[01]*", "ph": "[XC]".*"tid": [0-9]*' part.json
+$ cd $TMP && hypar simulate plan.json --trace part.json --trace-names kind --trace-devices 1 --trace-from 1us --trace-to 2us -q -o out && grep -o '"name": "[a-z-]* *[01]*", "ph": "[XC]".*"tid": [0-9]*' part.json
 > "name": "forward 0", "ph": "X", "ts": 1.200533, "pid": 1, "tid": 1
 > "name": "forward 0", "ph": "X", "ts": 1.237226, "pid": 1, "tid": 1
 > "name": "backward 0", "ph": "X", "ts": 1.410999, "pid": 1, "tid": 1
@@ -61,8 +61,12 @@ $ cd $TMP && grep -o '"args": {"name": "[^"]*"' part.json
 > "args": {"name": "device 1"
 > "args": {"name": "1 -> 0"
 
-Names of tasks in the place of kinds; arrows.
-$ cd $TMP && hypar simulate plan.json --trace names.json --trace-names task --trace-arrows -q -o out && grep -m 3 -o '"name": "[^"]*", "ph": "X"' names.json; grep -m 2 '"cat": "arrow"' names.json; grep -c '"ph": "s"' names.json; grep -c '"ph": "f"' names.json
+Names of kinds in the place of tasks; arrows.
+$ cd $TMP && hypar simulate plan.json --trace names.json --trace-names kind -q -o out && grep -m 3 -o '"name": "[^"]*", "ph": "X"' names.json
+> "name": "forward 0", "ph": "X"
+> "name": "send 0", "ph": "X"
+> "name": "forward 0", "ph": "X"
+$ cd $TMP && hypar simulate plan.json --trace names.json --trace-arrows -q -o out && grep -m 3 -o '"name": "[^"]*", "ph": "X"' names.json; grep -m 2 '"cat": "arrow"' names.json; grep -c '"ph": "s"' names.json; grep -c '"ph": "f"' names.json
 > "name": "fc1+relu1 forward part 0 micro 0", "ph": "X"
 > "name": "send relu1 micro 0", "ph": "X"
 > "name": "fc2+relu2 forward part 0 micro 0", "ph": "X"
@@ -98,3 +102,16 @@ $ cd $TMP && hypar simulate plan.json --trace none/t.json.gz; hypar simulate pla
 > hypar: none/t.json.gz: cannot write: No such file or directory
 > hypar: /dev/full: cannot write: No space left on device
 > nothing
+
+Rows of devices say of which stage they are a replica; so do pictures.
+$ hypar simulate examples/plans/pipedream.json --trace $TMP/replicas.json --svg $TMP/replicas.svg -q -o $TMP/out && grep -o '"thread_name", "ph": "M", "ts": 0, "pid": 1, .*"name": "device[^"]*"' $TMP/replicas.json | sed 's/.*"name": //'; grep -o 'device [0-9]*: stage[^<]*' $TMP/replicas.svg
+> "device 0: stage 0, 1 of 3 replicas"
+> "device 1: stage 0, 1 of 3 replicas"
+> "device 2: stage 0, 1 of 3 replicas"
+> "device 3: stage 1"
+> device 0: stage 0, 1 of 3 replicas
+> device 1: stage 0, 1 of 3 replicas
+> device 2: stage 0, 1 of 3 replicas
+> device 3: stage 1
+$ hypar plan vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --planner pipedream -q -o $TMP/out --svg $TMP/stages.svg && grep -o 'devices 0[^<]*' $TMP/stages.svg
+> devices 0-11: 12 replicas

@@ -8,9 +8,32 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision f
 >        'hypar profile MODEL --on local:1' measures what this machine takes
 > {"step": 1, "loss": S, "seconds": S}
 > {"step": 2, "loss": S, "seconds": S}
-> {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
+> {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "mean_step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 -q -o $TMP/summary.json && grep -o '"ranks": 1, "steps": 2, "first_step": 0, "stopped": false' $TMP/summary.json
 > "ranks": 1, "steps": 2, "first_step": 0, "stopped": false
+
+A step is told as the median, and as the mean, to which what a rank does in it adds up.
+$ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference 2>/dev/null | sed -n -e 's/takes [0-9.]* [mun]*s/takes T/p' -e '/^step,/s/  .*//p'
+> mlp:20-16-10, batch 6, fp32, on 1 rank: a step takes T, the median
+> step, mean
+$ hypar train mlp:20-16-10 --batch 6 --steps 5 --kernels reference -q --json 2>/dev/null | sed -n 's/.*"mean_step_s": \([^,]*\).*"phases": \[\([^]]*\).*/\1 \2/p' | sed 's/"measured_s": / M /g' | awk '{ for (i = 2; i < NF; i++) if ($i == "M") s += $(i + 1); print (s / $1 > 0.999 && s / $1 < 1.001) }'
+> 1
+
+PipeDream trains as many minibatches as it is asked for. The last window may be shorter: it computes what a run of its own does.
+$ hypar plan mlp:20-16-12-10 --batch 6 --on full:3 --planner pipedream --straight -q -o $TMP/straight.json
+$ hypar train $TMP/straight.json --in-process --steps 65 --kernels reference -q --json | grep -c '"step"'
+> 65
+$ hypar train $TMP/straight.json --in-process --steps 200 --kernels reference -q --json | grep -o '"steps": 200'
+> "steps": 200
+$ hypar train $TMP/straight.json --in-process --steps 20 --every 12 --kernels reference -q --checkpoint $TMP/once >/dev/null
+$ hypar train $TMP/straight.json --in-process --steps 12 --kernels reference -q --checkpoint $TMP/twice >/dev/null; hypar train $TMP/straight.json --in-process --steps 20 --kernels reference -q --resume $TMP/twice --checkpoint $TMP/twice >/dev/null; cmp $TMP/once $TMP/twice && echo the same
+> the same
+$ hypar train examples/plans/pipedream.json --in-process --steps 11 --every 9 --kernels reference --checkpoint $TMP/once | grep -o '12/12'
+> hypar: note: 11 steps become 12: replicas of stages update together, once for 3
+>        minibatches
+> 12/12
+$ hypar train examples/plans/pipedream.json --in-process --steps 9 -q --kernels reference --checkpoint $TMP/twice >/dev/null; hypar train examples/plans/pipedream.json --in-process --steps 12 --kernels reference -q --resume $TMP/twice --checkpoint $TMP/twice >/dev/null; cmp $TMP/once $TMP/twice && echo the same
+> the same
 
 Checkpoints: written, gone on from, also under another plan.
 $ hypar train mlp:20-16-10 --batch 6 --steps 3 --kernels reference --precision fp64 -q --checkpoint $TMP/c >/dev/null
@@ -95,9 +118,12 @@ $ hypar train examples/models/mlp.json --checkpoint examples/models/mlp.json
 $ ls $TMP
 > c
 > foreign
+> once
 > shared
 > short
+> straight.json
 > summary.json
+> twice
 
 Tests on held-out samples: the same under other plans.
 $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels reference --precision fp64 --test-data synthetic --test-every 20 | grep test | sed 's/ ([^)]*)//'
@@ -111,6 +137,8 @@ $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels 
 > "test_after": 40, "samples": 1024, L, "accuracy": 0.9736328125
 > "best_test": {"after": 40, "samples": 1024, L, "accuracy": 0.9736328125
 $ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
+> hypar: note: 20 steps become 21: replicas of stages update together, once for 3
+>        minibatches
 > 3
 $ hypar train gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12 --batch 8 --steps 2 --kernels reference --test-data synthetic | grep -o -e 'test on.*perplexity' -e '% of tokens' | sed 's/loss [^,]*/L/'
 > hypar: note: the prediction is not calibrated and may be off by 10 x or more:

@@ -4,8 +4,7 @@
 . tests/mpi/common.sh
 
 bars() { # FILE FIRST-PROCESS LAST-PROCESS: "process row start length task step name"
-    sed -n 's/^ *{"name": ".*", "ph": "X", "ts": \([^,]*\), "pid": \([0-9]*\), "tid": \([0-9]*\), "dur": \([^,]*\), .*"task": \([0-9]*\)\(.*\), "name": "\(.*\)".*$/\2 \3 \1 \4 \5 \6|\7/p' "$1" |
-        sed 's/|\([^"]*\)".*/|\1/' |
+    sed -n 's/^ *{"name": "\(.*\)", "ph": "X", "ts": \([^,]*\), "pid": \([0-9]*\), "tid": \([0-9]*\), "dur": \([^,]*\), .*"task": \([0-9]*\)\(.*\)$/\3 \4 \2 \5 \6 \7|\1/p' "$1" |
         awk -v lo="$2" -v hi="$3" -F'|' '{ split($1, f, " "); step = 0
             if (match($1, /"step": [0-9]*/)) step = substr($1, RSTART + 8, RLENGTH - 8) }
             f[1] >= lo && f[1] <= hi { print f[1], f[2], f[3], f[4], f[5], step, $2 }'

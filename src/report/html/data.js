@@ -19,8 +19,15 @@ function readBars(numbers) {
 function readRows(timeline) {
   for (const row of timeline.rows) {
     row.bars = row.as === undefined ? readBars(row.bars) : timeline.rows[row.as].bars;
-    row.label = row.device === undefined ? row.link : "device " + row.device + (row.measured ? " measured" : "");
+    row.label = row.device === undefined ? row.link : row.name + (row.measured ? " measured" : "");
   }
+  for (const linkClass of timeline.classes) linkClass.label = classLabel(timeline.classes, linkClass);
+}
+
+/* "network cards out: busiest of 32"; the bandwidth is in it where another class has the same name. */
+function classLabel(classes, { name, bytes_per_s, links }) {
+  const alike = classes.filter(other => other.name === name).length;
+  return name + (alike > 1 && bytes_per_s ? ", " + quantity(bytes_per_s, "B/s") : "") + ": busiest of " + links;
 }
 
 /* Segments { row, start, end, name, micro } of the critical path. */

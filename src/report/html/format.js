@@ -58,16 +58,14 @@ function legendItem(colour, text) {
   return make("span", {}, make("i", { class: "swatch", style: "background:" + colour }), text);
 }
 
-/* Shares of a whole, one behind the other: { name, value, text, colour }. */
+/* Shares of a whole, one behind the other: { name, value, text, colour }. One whose words do not fit has none. */
 function fillShareBar(bar, parts) {
   const whole = parts.reduce((sum, part) => sum + part.value, 0);
   bar.setAttribute("role", "img");
   bar.setAttribute("aria-label", parts.map(part => part.name + " " + part.text).join(", "));
   bar.replaceChildren(...parts.map(part => {
-    const share = part.value / whole;
-    const words = part.name + " " + part.text;
-    return make("span", { style: "flex:" + share + ";background:" + part.colour, title: words, class: share < 0.06 ? "narrow" : null },
-      share < 0.06 ? "" : words);
+    const share = part.value / whole, words = part.name + " " + part.text, narrow = share * bar.clientWidth < 14 + 7.2 * words.length;
+    return make("span", { style: "flex:" + share + ";background:" + part.colour, title: words, class: narrow ? "narrow" : null }, narrow ? "" : words);
   }));
 }
 
@@ -86,6 +84,8 @@ function heatColour(share) {
   return "color-mix(in srgb, " + styleColour("path") + " " + Math.round(100 * Math.min(1, share)) + "%, " + styleColour("shade") + ")";
 }
 
+const plotFont = "11px system-ui, sans-serif";
+
 /* A canvas in pixels of the screen, to be drawn on in pixels of the style. */
 function beginDrawing(canvas, width, height) {
   const ratio = window.devicePixelRatio || 1;
@@ -95,6 +95,6 @@ function beginDrawing(canvas, width, height) {
   canvas.style.height = height + "px";
   const context = canvas.getContext("2d");
   context.setTransform(ratio, 0, 0, ratio, 0, 0);
-  context.font = "11px system-ui, sans-serif";
+  context.font = plotFont;
   return context;
 }

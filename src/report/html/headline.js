@@ -1,7 +1,12 @@
 /* What stands at the top, and what bounds the step. */
 
+/* "gpt2 on cluster:4x8,device=a100, planner 3d: a step of 93.5 ms" */
+function titleWords(h) {
+  return h.model + " on " + h.machine + (h.planner ? ", planner " + h.planner : "") + ": a " + (h.forward ? "forward pass" : "step") + " of " + seconds(h.step_s);
+}
+
 function describe(h) {
-  const parts = ["batch " + h.batch, h.precision, h.optimizer, "on " + h.devices + (h.devices === 1 ? " device: " : " devices: ") + h.machine];
+  const parts = ["batch " + h.batch, h.precision, h.optimizer, "on " + h.devices + (h.devices === 1 ? " device" : " devices")];
   if (h.stages > 1) parts.push(h.stages + " stages, schedule " + h.schedule);
   if (h.micro_batches > 1) parts.push(h.micro_batches + " micro-batches");
   if (h.forward) parts.push("forward phases alone");
@@ -23,8 +28,8 @@ function headlineItems(h) {
 
 function showHeadline() {
   const h = data.headline;
-  document.title = h.model + " on " + h.devices + " devices - hypar report";
-  byId("model").textContent = h.model;
+  document.title = titleWords(h) + " - hypar report";
+  byId("title").textContent = titleWords(h);
   byId("about").textContent = describe(h);
   byId("headline").replaceChildren(...headlineItems(h).map(item =>
     make("div", { class: item.first ? "first" : null },

@@ -1,12 +1,26 @@
 /* A report as one page of HTML, which nothing has to be fetched for. */
 #include "report/html/page.h"
 
+#include <string.h>
+
 #include "plan/plan.h"
 #include "report/compare.h"
 #include "report/explain.h"
 #include "report/measured_step.h"
 #include "report/put.h"
 #include "report/torch_step.h"
+
+/* Who found the plan: "hypar", "auto: hybrid", "hypar, changed since"; "": nobody says. */
+static const char *planner_words(struct arena *arena, const struct hypar_plan *plan)
+{
+    const struct hypar_plan_search *search = hypar_plan_search(plan);
+    if (!search || !search->self.planner)
+        return "";
+    bool other = search->asked && strcmp(search->asked, search->self.planner) != 0;
+    return hp_arena_printf(arena, "%s%s%s%s", other ? search->asked : "", other ? ": " : "",
+                           search->self.planner,
+                           hypar_plan_is_as_found(plan) ? "" : ", changed since");
+}
 
 /* What stands at the top. */
 static void put_headline(struct json_writer *w, struct arena *arena,
@@ -20,6 +34,7 @@ static void put_headline(struct json_writer *w, struct arena *arena,
     const char *machine = hypar_machine_word(plan->machine);
     hp_json_begin_object(w, "headline", false);
     hp_json_put_string(w, "model", hypar_plan_model(plan));
+    hp_json_put_string(w, "planner", planner_words(arena, plan));
     hp_json_put_string(w, "figures", hp_graph_figures(arena, plan->graph));
     hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
     hp_json_put_string(

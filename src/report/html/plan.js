@@ -150,6 +150,9 @@ function showLevels() {
 }
 
 function startLevels() {
+  const open = () => byId("levels-folded").setAttribute("open", ""); /* a link to the section opens it */
+  document.querySelector('nav a[href="#levels"]').addEventListener("click", open);
+  if (location.hash === "#levels") open();
   byId("levels-device").max = data.headline.devices - 1;
   byId("levels-mode").addEventListener("change", showLevels);
   byId("levels-device").addEventListener("input", showLevels);

@@ -63,6 +63,8 @@ static void put_row(struct json_writer *w, struct bars *d, int row)
     if (r->device >= 0) {
         struct hypar_sim_device device = hypar_sim_device(d->sim, r->device);
         hp_json_put_int(w, "device", r->device);
+        hp_json_put_string(w, "name",
+                           hp_device_name(&d->arena, hypar_sim_plan(d->sim), r->device));
         if (r->measured)
             hp_json_put_bool(w, "measured", true);
         hp_json_put_number(w, "busy_s", r->measured ? busy_s(d, r) : device.busy_s);
@@ -70,6 +72,7 @@ static void put_row(struct json_writer *w, struct bars *d, int row)
         struct hypar_sim_link link = hypar_sim_link(d->sim, r->link);
         int n_devices = hypar_sim_summary(d->sim).n_devices;
         hp_json_put_string(w, "link", hp_link_name(&d->arena, &link, n_devices));
+        hp_json_put_int(w, "class", d->classes.of_link[r->link]);
         hp_json_put_int(w, "from", link.from);
         hp_json_put_int(w, "to", link.to);
         hp_json_put_number(w, "busy_s", link.busy_s);
@@ -121,6 +124,21 @@ static void put_path(struct json_writer *w, struct bars *d)
     hp_json_end_array(w);
 }
 
+/* The classes of links, by number. */
+static void put_classes(struct json_writer *w, const struct link_classes *c)
+{
+    hp_json_begin_array(w, "classes", false);
+    for (int i = 0; i < c->n; i++) {
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "name", c->class[i].name);
+        hp_json_put_known(w, "bytes_per_s", c->class[i].bytes_per_s > 0,
+                          c->class[i].bytes_per_s);
+        hp_json_put_int(w, "links", c->class[i].n_links);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
 void hp_put_page_timeline(struct json_writer *w, const struct hypar_sim *sim,
                           const struct hypar_measured_step *measured)
 {
@@ -141,6 +159,7 @@ void hp_put_page_timeline(struct json_writer *w, const struct hypar_sim *sim,
     for (int i = 0; i < d.n_rows; i++)
         put_row(w, &d, i);
     hp_json_end_array(w);
+    put_classes(w, &d.classes);
     put_path(w, &d);
     put_names(w, &d);
     hp_json_end_object(w);

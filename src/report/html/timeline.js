@@ -13,8 +13,11 @@ const tickSeconds = ticks => seconds(ticks * data.timeline.tick_s);
 const plot = { left: 0, width: 0, right: 0, rowHeight: 18, paper: false, colourBy: "phase" };
 const paperWidth = 690, paperHeight = 800;
 
+/* The labels stand whole: bars begin right of the widest one. */
 function measurePlot(rows) {
-  plot.left = window.innerWidth < 760 && !plot.paper ? 76 : 128;
+  const context = byId("timeline-canvas").getContext("2d");
+  context.font = plotFont;
+  plot.left = 14 + Math.ceil(Math.max(...["critical path", ...timelineState.rows.map(({ label }) => label)].map(text => context.measureText(text).width)));
   plot.right = plot.paper ? paperWidth : byId("timeline-box").clientWidth;
   plot.width = plot.right - plot.left;
   plot.rowHeight = plot.paper ? Math.max(4, Math.min(18, paperHeight / rows)) : 18;
@@ -103,9 +106,23 @@ function isShown(row, index, which, onPath) {
   return row.device === device || (row.link !== undefined && (row.from === device || row.to === device));
 }
 
+/* Links of one class are near copies of each other: one row shows the busiest of them, unless each link is asked for. */
+function foldLinks(rows) {
+  const folded = new Map();
+  for (const shown of rows) {
+    const linkClass = shown.row.class, known = linkClass === undefined ? undefined : folded.get(linkClass);
+    if (known) known.all.push(shown.index);
+    else folded.set(linkClass === undefined ? shown : linkClass, shown);
+    if (!known && linkClass !== undefined && data.timeline.classes[linkClass].links > 1) shown.label = data.timeline.classes[linkClass].label;
+  }
+  return [...folded.values()];
+}
+
+/* Rows as { row, index, label, all: the indices of the rows that it stands for }. */
 function visibleRows() {
   const which = byId("timeline-rows").value, onPath = new Set(data.timeline.path.map(segment => segment.row));
-  return data.timeline.rows.map((row, index) => ({ row, index })).filter(({ row, index }) => isShown(row, index, which, onPath));
+  const rows = data.timeline.rows.map((row, index) => ({ row, index, label: row.label, all: [index] })).filter(({ row, index }) => isShown(row, index, which, onPath));
+  return byId("timeline-each").checked || !["all", "links"].includes(which) ? rows : foldLinks(rows);
 }
 
 /* Steps of the axis: 1, 2 or 5 times a power of ten. */
@@ -155,15 +172,16 @@ function drawBars(context, bars, top) {
     if (end <= drawn) continue; /* under what is drawn already */
     context.fillStyle = barColour(bars.name[i], bars.micro[i]);
     context.fillRect(x, top + 2, end - x - (end - x > 8 ? 1 : 0), height);
-    if (end - x > 46 && plot.rowHeight > 12) drawBarName(context, data.timeline.names[bars.name[i]][0], x, end, top);
+    if (end - x > 24 && plot.rowHeight > 12) drawBarName(context, data.timeline.names[bars.name[i]][0], x, end, top);
     drawn = end;
   }
 }
 
+/* The whole name, or the operators alone, or nothing: a name that is cut might be another one's. */
 function drawBarName(context, text, left, right, top) {
+  const fitting = [text, text.split(" ")[0]].find(words => context.measureText(words).width <= right - left - 6);
   context.fillStyle = "#10151c";
-  const most = Math.floor((right - left - 6) / 5.6);
-  context.fillText(text.length > most ? text.slice(0, most - 1) + "\u2026" : text, left + 3, top + plot.rowHeight / 2);
+  if (fitting) context.fillText(fitting, left + 3, top + plot.rowHeight / 2);
 }
 
 /* Where the critical path is: a line under its tasks, and thin ones from row to row. */
@@ -198,10 +216,10 @@ function drawPath(context, place) {
 function drawLabels(context) {
   const every = Math.ceil(11 / plot.rowHeight); /* on paper there may be no room for all */
   context.textAlign = "left";
-  timelineState.rows.forEach(({ row }, i) => {
+  timelineState.rows.forEach(({ label }, i) => {
     if (i % every) return;
     context.fillStyle = i === timelineState.row ? styleColour("accent") : styleColour("text");
-    context.fillText(row.label.length > 20 ? row.label.slice(0, 19) + "\u2026" : row.label, 6, i * plot.rowHeight + plot.rowHeight / 2, plot.left - 12);
+    context.fillText(label, 6, i * plot.rowHeight + plot.rowHeight / 2);
   });
 }
 
@@ -226,7 +244,7 @@ function drawTimeline() {
     context.fillRect(plot.left, i * plot.rowHeight, plot.width, plot.rowHeight);
     drawBars(context, row.bars, i * plot.rowHeight);
   });
-  if (byId("timeline-path").checked) drawPath(context, new Map(rows.map(({ index }, i) => [index, i])));
+  if (byId("timeline-path").checked) drawPath(context, new Map(rows.flatMap(({ all }, i) => all.map(index => [index, i]))));
   drawSelection(context);
   drawLabels(context);
   drawAxis();
@@ -243,7 +261,7 @@ function selectBar(rowPlace, bar) {
     byId("timeline-detail").textContent = barWords(chosen.row, bar).replace("\n", ": ");
     reveal(chosen.row.bars.start[bar], chosen.row.bars.end[bar]);
   } else if (chosen) {
-    byId("timeline-detail").textContent = chosen.row.label + ": busy " + seconds(chosen.row.busy_s);
+    byId("timeline-detail").textContent = chosen.label + (chosen.label === chosen.row.label ? "" : ", " + chosen.row.label) + ": busy " + seconds(chosen.row.busy_s);
   }
   const box = byId("timeline-box"), top = rowPlace * plot.rowHeight;
   if (top < box.scrollTop) box.scrollTop = top;
@@ -357,7 +375,7 @@ function showTimelineLegend() {
 function timelineNote() {
   const t = data.timeline, devices = t.rows.filter(row => row.device !== undefined && !row.measured).length, links = t.rows.filter(row => row.link !== undefined).length, notes = [];
   if (devices < t.devices) notes.push(devices + " of " + t.devices + " devices are shown: those of the critical path and the first of each stage among them.");
-  if (links < t.links) notes.push("The " + links + " busiest of " + t.links + " links that carry something are shown.");
+  if (links < t.links) notes.push("Of " + t.links + " links that carry something the busiest of each class have rows: " + links + ".");
   if (t.merged_s > 0) notes.push("Tasks that lie within " + seconds(t.merged_s) + " are drawn as one bar.");
   if (t.minibatches) notes.push("A window of " + t.minibatches + " minibatches, from an empty pipeline to an empty one.");
   return notes.join(" ");
@@ -374,7 +392,7 @@ function startTimeline() {
   watchPointer(byId("timeline-canvas"));
   for (const [id, action] of [["zoom-in", timelineKeys["+"]], ["zoom-out", timelineKeys["-"]], ["pan-left", timelineKeys.ArrowLeft], ["pan-right", timelineKeys.ArrowRight], ["zoom-all", showWhole]])
     byId(id).addEventListener("click", action);
-  for (const id of ["timeline-rows", "timeline-colour", "timeline-path"])
+  for (const id of ["timeline-rows", "timeline-colour", "timeline-path", "timeline-each"])
     byId(id).addEventListener("change", () => {
       timelineState.bar = timelineState.segment = -1;
       showTimelineLegend();

@@ -110,12 +110,16 @@ static void put_bar(const struct picture *p, double y)
     put_box(p, BAR_LEFT, y, BAR_RIGHT - BAR_LEFT, 20, "#f6f6f6", "#ddd");
 }
 
-/* "8 replicas x 8" */
-static char *grid_text(struct arena *arena, const struct group_words *w)
+/* ": 8 replicas of 4 parts", ": 8 replicas", ": 4 parts"; "": neither, or it is not known. */
+static const char *grid_text(struct arena *arena, const struct group_words *w)
 {
-    if (strcmp(w->replicas, "-") == 0)
-        return hp_arena_strdup(arena, "");
-    return hp_arena_printf(arena, ": %s x %s", w->replicas, w->tensor);
+    bool replicas = strcmp(w->replicas, "1") != 0, parts = strcmp(w->tensor, "1") != 0;
+    if (strcmp(w->replicas, "-") == 0 || (!replicas && !parts))
+        return "";
+    if (replicas && parts)
+        return hp_arena_printf(arena, ": %s replicas of %s parts", w->replicas, w->tensor);
+    return hp_arena_printf(arena, ": %s %s", replicas ? w->replicas : w->tensor,
+                           replicas ? "replicas" : "parts");
 }
 
 static void put_group(struct picture *p, int group)
@@ -162,8 +166,7 @@ static void put_idle(struct picture *p)
 static void put_stages(struct picture *p)
 {
     if (p->s->n_groups) {
-        put_heading(p,
-                    "Stages, replicas x parts of each, and where they lie among all devices");
+        put_heading(p, "Stages, their replicas, and where they lie among all devices");
         for (int g = 0; g < p->s->n_groups; g++)
             put_group(p, g);
     }

@@ -219,6 +219,8 @@ static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
         axis.low = axis.high = 1;
     if (!log_base)
         axis.low = fmin(axis.low, 0);
+    else if (vertical && plot->n_categories)
+        axis.low /= 1.1; /* the shortest bar is seen */
     if (vertical)
         axis.high *= 1.05;
     else if (plot->shaded && log_base) { /* room for a ring */

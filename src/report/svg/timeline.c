@@ -9,7 +9,7 @@
 
 enum {
     WIDTH = 1100,
-    LEFT = 130,
+    LEFT = 210,
     RIGHT = 1080,
     TOP = 92,
     ROW = 14,
@@ -35,7 +35,7 @@ static void put_row(FILE *to, struct bars *b, int row)
     struct arena arena = { 0 };
     if (r->device >= 0) {
         hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10,
-                    hp_arena_printf(&arena, "device %d", r->device));
+                    hp_device_name(&arena, hypar_sim_plan(b->sim), r->device));
     } else {
         struct hypar_sim_link link = hypar_sim_link(b->sim, r->link);
         hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10,

@@ -14,6 +14,11 @@ void hp_executor_restart(struct executor *x, int64_t batch, int64_t counted)
     x->counted = counted;
 }
 
+void hp_executor_shorten(struct executor *x, int n)
+{
+    x->n_next = n;
+}
+
 void hp_executor_begin(struct executor *x)
 {
     if (x->settings.shares)
@@ -21,6 +26,7 @@ void hp_executor_begin(struct executor *x)
     if (x->step > 0)
         hp_first_versions(x);
     x->step++;
+    x->n_micro = x->n_next;
     x->slot = x->left = 0;
     x->list = NULL;
     x->over = x->begun = false;
@@ -145,6 +151,7 @@ static void make(struct executor *x)
 {
     const struct iteration *it = x->program->iteration;
     x->tag_turns = x->transport.most_tags / (x->rank->n_tags ? x->rank->n_tags : 1);
+    x->n_micro = x->n_next = it->n_micro;
     x->micro = NEW(&x->arena, struct micro_state *, it->n_micro);
     x->loss = NEW(&x->arena, double, it->n_micro + 1);
     x->micro_loss = NEW(&x->arena, double, it->n_micro + 1);

@@ -140,6 +140,10 @@ void hp_executor_free(struct executor *x); /* NULL is allowed */
  * for the loss. */
 void hp_executor_restart(struct executor *x, int64_t batch, int64_t counted);
 
+/* Pipedream: the next window, which is the last, has only the first `n` of the program's
+ * minibatches: whole update periods of every stage. */
+void hp_executor_shorten(struct executor *x, int n);
+
 /* Begin a training step (pipedream: a window of minibatches), and go on with it as far as it
  * gets. */
 void hp_executor_begin(struct executor *x);

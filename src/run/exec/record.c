@@ -54,13 +54,15 @@ void hp_make_records(struct executor *x)
     x->records.at = NEW(&x->arena, struct task_record, x->records.capacity);
 }
 
-/* The first step warms up: it counts where there is no other. Of many steps some will do, as
- * looking at the clock takes time, too. */
+/* The first step warms up: it counts where there is no other. A step that is shortened lacks
+ * tasks and does not count. Of many steps some will do, as looking at the clock takes time,
+ * too. */
 void hp_record_step(struct executor *x)
 {
     enum { ALL_UNTIL = 100, THEN_EVERY = 16 };
     struct task_sums *s = &x->sums;
-    s->now = s->at && (x->step <= ALL_UNTIL || x->step % THEN_EVERY == 0);
+    bool whole = x->n_micro == x->program->iteration->n_micro;
+    s->now = s->at && whole && (x->step <= ALL_UNTIL || x->step % THEN_EVERY == 0);
     if (!s->now)
         return;
     if (x->step == 2) {

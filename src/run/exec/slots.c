@@ -218,9 +218,22 @@ static void post_sums(struct executor *x)
 
 /* Slots ------------------------------------------------------------------------------ */
 
+/* Is the slot behind the last micro-batch, or update period, of a step that is shortened? The
+ * slots before it are those of a schedule with so many micro-batches: 1F1B begins with forward
+ * halves and then alternates, whatever their number. */
+static bool is_past_end(const struct executor *x, const struct slot *slot)
+{
+    const struct iteration *it = x->program->iteration;
+    bool update = slot->phase == PHASE_UPDATE;
+    int each = update ? it->period[hp_slot_group(it, slot->stage)] : 1;
+    return slot->micro >= x->n_micro / each;
+}
+
 /* Does the rank run this slot? It may have nothing to do in a body. */
 static bool is_mine(const struct executor *x, const struct slot *slot)
 {
+    if (is_past_end(x, slot))
+        return false;
     int b = hp_body_number(x->program->iteration, slot->micro);
     const struct rank_part *part = &x->rank->body[b];
     return slot->phase == PHASE_UPDATE || part->n_tasks > 0;

@@ -102,6 +102,7 @@ struct executor {
     int64_t counted; /* samples that count for the loss, from the step's first on */
 
     int step;                      /* 1, 2, ... */
+    int n_micro, n_next;           /* micro-batches of this step, and of the next one */
     int slot, left;                /* where it is; tasks of the slot that wait */
     const struct rank_part *part;  /* of the slot */
     const struct task_list *list;  /* NULL: before a slot */

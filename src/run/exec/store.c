@@ -397,7 +397,7 @@ int hp_newest_version(const struct executor *x, int buffer)
     if (x->step == 0 || !is_trained(x, tensor))
         return 0;
     int group = hp_slot_group(it, hp_param_stage(x->program, tensor));
-    return hp_period_count(it, group) % x->versions[buffer].n;
+    return x->n_micro / it->period[group] % x->versions[buffer].n;
 }
 
 void hp_first_versions(struct executor *x)
