@@ -131,7 +131,7 @@ soak: all ## delta against full simulation, SOAK_CHANGES (10,000) changes of eac
 	@sh tools/soak.sh $(BUILD)/hypar $(SOAK_CHANGES)
 
 oom: tests ## each of the first OOM_ALLOCATIONS (2,000) allocations of each command fails
-	@$(BUILD)/tests/out_of_memory $(BUILD)/tests/libfailing.so $(BUILD)/hypar $(OOM_ALLOCATIONS)
+	@$(BUILD)/tests/out_of_memory $(abspath $(BUILD)/tests/libfailing.so) $(abspath $(BUILD)/hypar) $(OOM_ALLOCATIONS)
 
 fuzz: ## fuzz every parser for FUZZ_SECONDS (600) each, with clang
 	@sh tools/setup.sh fuzz

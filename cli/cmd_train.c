@@ -426,15 +426,13 @@ static enum hypar_status check_data(const struct args *args, const char *data,
 }
 
 /* As one rank of several, or alone with all devices. */
-/* Parts of a checkpoint are written in any order, which a pipe or a terminal cannot take. */
+/* Parts of a checkpoint are written in any order, which a pipe cannot take. */
 static enum hypar_status check_checkpoint(const char *path, struct hypar_error *err)
 {
     struct stat about;
-    if (stat(path, &about) != 0 || S_ISREG(about.st_mode))
+    if (stat(path, &about) != 0 || !(S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode)))
         return HYPAR_OK;
-    snprintf(err->text, sizeof err->text,
-             "%.400s: is not a regular file, expected one for a "
-             "checkpoint",
+    snprintf(err->text, sizeof err->text, "%.400s: is a pipe, expected a file for a checkpoint",
              path);
     return HYPAR_RUNTIME;
 }

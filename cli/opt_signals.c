@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/time.h>
 #include <time.h>
 
@@ -53,7 +54,7 @@ enum { AT_ONCE_MS = 50 };
 
 static void stop_search(int number)
 {
-    static volatile sig_atomic_t first_ms;
+    static atomic_int first_ms; /* several threads may get a signal at the same time */
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     int now_ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000);

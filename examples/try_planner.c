@@ -36,7 +36,7 @@ static enum hypar_status time_proposals(const struct hypar_graph *graph,
                                         const char *planner, int64_t n, double *step_s,
                                         double *each_s, struct hypar_error *err)
 {
-    double once_s, twice_s, longer_s;
+    double once_s = 0, twice_s = 0, longer_s;
     enum hypar_status status = search(graph, machine, planner, n, step_s, &once_s, err);
     if (status == HYPAR_OK)
         status = search(graph, machine, planner, 2 * n, &longer_s, &twice_s, err);

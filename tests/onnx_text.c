@@ -1,5 +1,6 @@
 #include "tests/onnx_text.h"
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -87,7 +88,7 @@ static void put_value(struct bytes *raw, int type, const char *text)
 {
     double value = strtod(text, NULL);
     float f = (float)value;
-    int64_t whole = (int64_t)value;
+    int64_t whole = fabs(value) < 0x1p63 ? (int64_t)value : 0;
     if (type == 1)
         put_bytes(raw, &f, 4);
     else if (type == 11)

@@ -73,7 +73,7 @@ kill_one() { # NUMBER WHEN STEP SECONDS RANK
     wait $launcher
     rc=$?
     case $killed-$rc in
-    yes-4) grep -qx 'hypar: \(rank [0-9]* on [^ ]* died: Killed\|a rank died: Killed\|a rank died, and mpirun did not end\)' "$dir/err" && [ "$(wc -l <"$dir/err")" = 1 ] ||
+    yes-4) grep -qx 'hypar: \(rank [0-9]* on [^ ]* died: Killed\|a rank died: Killed\|a rank died, and mpirun did not end\)' "$dir/err" && [ "$(grep -vc '^hypar: note: \|^       ' "$dir/err")" = 1 ] ||
         wrong "kill $1: $(cat "$dir/err")" ;;
     *-0) finished=$((finished + 1)) ;; # too late, or too early
     *) wrong "kill $1: exit code $rc: $(cat "$dir/err")" ;;

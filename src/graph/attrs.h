@@ -97,7 +97,8 @@ double hp_attr(const struct attrs *attrs, enum attr_id id, int i, double otherwi
 static inline int64_t hp_attr_int(const struct attrs *attrs, enum attr_id id, int i,
                                   int64_t otherwise)
 {
-    return (int64_t)hp_attr(attrs, id, i, (double)otherwise);
+    double value = hp_attr(attrs, id, i, (double)otherwise);
+    return value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
 }
 
 /* Writing out attributes at a call:

@@ -392,10 +392,12 @@ struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *si
 
 /* What was measured ---------------------------------------------------------------------- */
 
-/* The clock has no finer ones. */
+/* The clock has no finer ones. Times beyond +-106 days, whose picoseconds are no int64_t, are
+ * cut off there. */
 static int64_t nanoseconds(double seconds)
 {
-    return (int64_t)llround(seconds * 1e9);
+    const double most = (double)(INT64_MAX / 1000 - 1000);
+    return (int64_t)llround(fmax(-most, fmin(seconds * 1e9, most)));
 }
 
 static void put_measured(struct json_writer *w, const struct hypar_trace_event *e, bool tasks,

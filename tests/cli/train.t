@@ -357,7 +357,7 @@ $ sed 's/{"name": "l"/{"name": "c", "shape": [6], "sample_dim": -1}, &/; s/"row"
 > hypar: $TMP/v.safetensors: 1 of 4 tensors is missing, the first is 'c'; constants cannot be drawn
 ? 3
 $ (LC_ALL=C sed 's/header_crc32/header_crc33/; s/"crc32[.]/"crc33./g' $TMP/v.safetensors | head -c -8; printf '\377\377\377\377\377\377\377\377') > $TMP/nan.safetensors; sed 's/v.safetensors/nan.safetensors/' $TMP/given.json > $TMP/nan.json; hypar train $TMP/nan.json --steps 1 --check -q
-> hypar: 'w' starts with 1 NaN among 18 numbers, expected none in a run that is checked
+> hypar: $TMP/nan.safetensors: 'w' has values that are not finite, expected none
 ? 3
 $ mkdir $TMP/sub; hypar import $TMP/given.json -o $TMP/sub/given.json > $TMP/out
 > hypar: note: $TMP/sub/given.json: its weights are expected in

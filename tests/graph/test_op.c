@@ -473,10 +473,10 @@ static void shared_parameters(void **state)
     static const char *const name[] = { "d", "b", "a", "c" };
     int x = hp_build_input(build, "x", &shape, false, 0), last[3] = { x, HP_MAKE, HP_MAKE };
     for (int op = 0; op < 4; op++) {
-        const struct op *b = &hp_build_graph(build)->ops[1], *a = b + 1;
         if (op == 3) {
-            last[1] = a->tensor[1];
-            last[2] = b->tensor[2];
+            const struct op *ops = hp_build_graph(build)->ops;
+            last[1] = ops[2].tensor[1];
+            last[2] = ops[1].tensor[2];
         }
         struct op_request request = { OP_LINEAR, name[op], 3, last, out8 };
         assert_int_equal(hp_build_op(build, &request, last, NULL), 0);

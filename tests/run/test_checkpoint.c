@@ -313,7 +313,6 @@ static void written_anew(void **state)
     memcpy(text + at + strlen("\"header_crc32\""), " :", 2);
     assert_true(open_bytes(text, n, &err) == HYPAR_INVALID);
     assert_non_null(strstr(err.text, "the header was written anew"));
-    assert_non_null(strstr(err.text, path));
 }
 
 /* The tensors are divided among processes: each is read by exactly one. */

@@ -177,9 +177,11 @@ static void what_it_says_must_be_true(void **state)
         { { .position = INT64_MAX },
           "metadata position: '9223372036854775807', expected 3 steps of 8 samples",
           NULL },
-        { { .infinite = "fc1.w" }, "'fc1.w' has inf, expected finite values", NULL },
+        { { .infinite = "fc1.w" },
+          "'fc1.w' has values that are not finite, expected none",
+          NULL },
         { { .infinite = "optimizer.1.fc2.b" },
-          "'optimizer.1.fc2.b' has inf, expected finite values",
+          "'optimizer.1.fc2.b' has values that are not finite, expected none",
           NULL },
         { { .transpose = true }, "tensor 'fc1.w' has shape [6, 8], expected [8, 6]", NULL },
     };

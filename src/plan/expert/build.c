@@ -138,8 +138,9 @@ static enum hypar_status build(struct hypar_plan *plan, const struct hypar_layou
                                struct hypar_error *err)
 {
     struct tensor_axes axes;
-    int *begin, each = layout->data * layout->tensor;
+    int *begin;
     TRY(check(plan, layout, err));
+    int each = layout->data * layout->tensor; /* checked: at most all devices */
     TRY(hp_tensor_axes(scratch, plan->graph, layout, &axes, err));
     hp_plan_set_recompute(plan, layout->recompute); /* stages are cut by what they take */
     if (layout->pipeline > 1) {

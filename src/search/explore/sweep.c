@@ -1,6 +1,7 @@
 /* A sweep: each planner's plan for every batch on every machine, as hypar_search() finds it.
  * Points are independent of each other and are searched on all cores. */
 #include <math.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -175,6 +176,7 @@ struct sweeping {
     struct hypar_sweep *sweep;
     enum hypar_status *status; /* by point */
     struct hypar_error *err;
+    pthread_mutex_t telling; /* held as the caller is told of progress */
 };
 
 /* A point that was under way when it was told to stop has the best plan by then; one that has
@@ -194,9 +196,11 @@ static void search_point(void *arg, int i)
     s->point[i] = p;
     if (p.interrupted)
         return;
+    pthread_mutex_lock(&w->telling);
     int done = atomic_fetch_add(&s->n_done, 1) + 1;
     if (s->options.progress)
         s->options.progress(s->options.who, done, s->n_points);
+    pthread_mutex_unlock(&w->telling);
 }
 
 /* By machine, the batches in the order of their list, then the planners. */
@@ -228,7 +232,9 @@ static enum hypar_status search_points(struct hypar_sweep *s, struct hypar_error
     int threads = s->options.search.threads;
     if (!threads)
         threads = hp_core_count() < MOST_THREADS ? hp_core_count() : MOST_THREADS;
+    pthread_mutex_init(&w.telling, NULL);
     hp_parallel(s->n_points, threads, search_point, &w);
+    pthread_mutex_destroy(&w.telling);
     for (int i = 0; i < s->n_points; i++)
         if (w.status[i] != HYPAR_OK)
             return hp_fail(err, w.status[i], "%s", w.err[i].text);
