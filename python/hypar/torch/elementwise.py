@@ -233,6 +233,9 @@ def rsub(call, x, y, alpha=1):
 
 @op("mul")
 def mul(call, x, y):
+    if call.node.meta["val"].is_complex():
+        from .shapes import Complex, turned
+        return turned(call, x, y) if isinstance(x, Complex) else turned(call, y, x)
     for pattern in (patterns.gelu_tanh, patterns.rms_norm, patterns.norm_weight, patterns.row_dropout):
         found = pattern(call, x, y)
         if found is not None:
