@@ -236,6 +236,16 @@ class Forms(unittest.TestCase):
         made = graph(nn.Sequential(nn.Embedding(11, 6), nn.Flatten(0, 1)), torch.randint(0, 11, (2, 5)), target=torch.randint(0, 6, (10,)))
         self.assertEqual(made.inputs["labels"]["shape"], [2, 5])
 
+        class Flat(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(11, 6)
+
+            def forward(self, x, labels):
+                return nn.functional.cross_entropy(self.embed(x).view(-1, 6), labels)
+        made = graph(Flat(), torch.randint(0, 11, (2, 5)), torch.randint(0, 6, (10,)))
+        self.assertEqual(made.inputs["labels"], {"name": "labels", "shape": [2, 5], "index": True})
+
     def test_own_loss(self):
         """The number that a model returns is its loss, wherever it stands, and whatever it is."""
         x, y = torch.randn(4, 6), torch.randint(0, 5, (4,))
@@ -347,7 +357,7 @@ class Forms(unittest.TestCase):
 
     def test_one_sample(self):
         """An example of one sample does not fix the batch."""
-        made = graph(network()[0], torch.randn(1, 4))
+        made = graph(network()[0], torch.randn(1, 4), target=torch.tensor([1]))
         self.assertEqual(made.inputs["input"]["shape"], [2, 4])
 
     def test_batch_dim(self):

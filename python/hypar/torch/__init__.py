@@ -38,12 +38,15 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
     checked, kinds, name = kinds is None, kinds or _kinds(), name or type(model).__name__
     with without_values(model) as unknown:
         with ending_in(model, function, target) as more:
-            program, batch, args, kwargs = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
+            program, batch, args, kwargs, times = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
+        target = target if target is None else torch.cat([target] * times)
 
         def attempt(whole):
             translation = Translation(program, model, batch, args, kwargs, name, kinds, told, whole)
             return translation.run(None if function else loss, target)
         result = translated(attempt, model, checked)
+    if function:
+        result.notes.append("a script of 'hypar export --to torch' does not have this loss: return it from the model, or write it there")
     if unknown:
         result.notes.append(f"buffers on meta have no values, zeros stand for those of {', '.join(unknown[:3])}; made on the CPU, the model has them")
     result.program, result.example = program, (args, kwargs)

@@ -77,7 +77,8 @@ def main():
     parser.add_argument("-o", "--output", metavar="FILE", help="the graph (-: standard output, unless there is a profile)")
     parser.add_argument("--weights", metavar="FILE", help="also write values of parameters and constants, as safetensors")
     parser.add_argument("--loss", metavar="NAME|MODULE:FUNCTION",
-                        help="cross_entropy or mse_loss of the first output, or a function of what the model returns and of the target (the model's own, or what fits)")
+                        help="cross_entropy or mse_loss of the first output, or a function of what the model returns and of the target "
+                             "(the model's own, or what fits)")
     parser.add_argument("--batch-dim", action="append", default=[], metavar="NAME=DIM", type=batch_dim,
                         help="where argument NAME has its samples (0); -1: nowhere")
     parser.add_argument("--profile", metavar="FILE", help="measure a training step, operator by operator, for 'hypar plan --profile'")

@@ -70,15 +70,15 @@ def export(model, args, kwargs, batch_dims, known):
     known: does an operator have a row of ours?
 
     batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said.
-    Returns the program and the batch of the example."""
+    Returns the program, the batch of its example, that example, and how often it has the one that was given."""
     leaves = torch.utils._pytree.tree_leaves
     names = _argument_names(model, args, kwargs)
     dims = {name: batch_dims.get(name, 0) for name in names}
-    sizes = {x.shape[dims[name]] for name, value in names.items() for x in leaves(value)
-             if isinstance(x, torch.Tensor) and dims[name] is not None and x.dim() > dims[name]}
-    if len(sizes) != 1:
-        raise Cannot(f"the inputs have {sorted(sizes)} samples, expected one number (batch_dims tells where they are)")
-    batch = sizes.pop()
+    given = [(x, dims[name]) for name, value in names.items() for x in leaves(value)
+             if isinstance(x, torch.Tensor) and dims[name] is not None and x.dim() > dims[name]]
+    batch = min((x.shape[d] for x, d in given), default=0)
+    if not batch or any(x.shape[d] != batch and (x.dim() > 1 or x.shape[d] % batch) for x, d in given):  # one dimension: labels, flattened
+        raise Cannot(f"the inputs have {sorted({x.shape[d] for x, d in given})} samples, expected one number (batch_dims tells where they are)")
     times = 2 if batch == 1 else 1  # a single sample would be taken for a fixed size
 
     def example(name, value):
@@ -105,7 +105,7 @@ def export(model, args, kwargs, batch_dims, known):
     if any(spec.kind.name == "TOKEN" for spec in program.graph_signature.input_specs):
         raise Cannot("an operator does more than it returns (a check of values, a print), which no operator of ours does")
     _inline(program.graph_module)
-    return _decomposed(program, args, kwargs, known), batch * times, args, kwargs
+    return _decomposed(program, args, kwargs, known), batch * times, args, kwargs, times
 
 
 def on_meta(model):

@@ -1,7 +1,7 @@
 """The loss: the one that the model computes, or one chosen for its first output."""
 import torch
 
-from .elementwise import binary, unary
+from .elementwise import binary, log_of_sum, unary
 from .export import Cannot, Host
 from .layers import along_last
 from .patterns import name_of, strip
@@ -126,7 +126,8 @@ def choose(call, name, x, loss, target):
     told = "" if target is None else f" and the target {list(shape)} of {str(target.dtype)[6:]}"
     call.graph.loss = f"{kind} of {about}{told or ' and a target that is not given'}"
     if target is not None and (kind == "cross_entropy") != integers:
-        raise Cannot(f"{kind} of {about}: the target is {str(target.dtype)[6:]}, expected {'integers (labels)' if kind == 'cross_entropy' else 'floating-point numbers'}")
+        wanted = "integers (labels)" if kind == "cross_entropy" else "floating-point numbers"
+        raise Cannot(f"{kind} of {about}: the target is {str(target.dtype)[6:]}, expected {wanted}")
     if kind == "mse_loss":
         if target is not None and shape != x.size:
             raise Cannot(f"mse_loss of {about}: the target is {list(shape)}, expected the same shape; --loss MODULE:FUNCTION gives another loss")
@@ -154,7 +155,8 @@ def classes_last(call, about, x, target):
         shape = list(target.shape)
         fits = [d for d in places if len(x.size) > 1 and shape == [n for i, n in enumerate(x.size) if i != d % len(x.size)]]
         if not fits:
-            raise Cannot(f"cross_entropy of {about}: the target is {shape}, expected one label for each row of classes; --loss MODULE:FUNCTION gives another loss")
+            raise Cannot(f"cross_entropy of {about}: the target is {shape}, expected one label for each row of classes; "
+                         "--loss MODULE:FUNCTION gives another loss")
         places = fits
         labels = target[target >= 0] if target.device.type != "meta" else target[:0]
         if labels.numel() and int(labels.max()) >= x.size[fits[0]]:
@@ -292,8 +294,8 @@ def mean_of(call, x, factor):
 
 
 def logits_entropy(call, x, target):
-    """softplus(x) - x t, which is 0 or more for t from 0 to 1."""
-    y = binary(call, "sub", unary(call, "softplus", x), binary(call, "mul", x, target))
+    """log(1 + exp(x)) - x t, which is 0 or more for t from 0 to 1."""
+    y = binary(call, "sub", log_of_sum(call, x), binary(call, "mul", x, target))
     call.graph.not_negative.add(y.base)
     return y
 
@@ -324,4 +326,4 @@ def not_negative(graph, name, sign=1):
     if op.kind in KEEP_SIGN:
         operands = op.inputs[:1] if op.kind == "gather_elements" else op.inputs
         return all(not_negative(graph, i, sign) for i in operands)
-    return op.kind in (("abs", "exp", "softplus", "relu", "sigmoid", "softmax", "sqrt") if sign > 0 else ("log_softmax",))
+    return op.kind in (("abs", "exp", "relu", "sigmoid", "softmax", "sqrt") if sign > 0 else ("log_softmax",))

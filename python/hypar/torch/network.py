@@ -139,7 +139,7 @@ class Graph:
 
     def samples_of(self, batch):
         """Inputs of the network that have a batch first."""
-        return [self.tensor(name) for name, shape in self.shapes.items() if name in self.inputs and self._samples[name] == 0 and shape[:1] == (batch,)]
+        return [self.tensor(name) for name in self.inputs if self._samples[name] == 0 and self.shapes[name][0] == batch]
 
     def read(self, name):
         return sum(op.inputs.count(name) for op in self.ops)
@@ -241,7 +241,7 @@ class Graph:
                 elif at:
                     name = list(self.inputs)[int(at[2])]
                     op = next(op for op in self.ops if name in op.inputs)
-                return op, text
+                return op, re.sub(r"^(ops|inputs)\[\d+\]\S*: ", "", text)
         return None
 
     def write(self, path, weights=None):

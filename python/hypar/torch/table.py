@@ -45,6 +45,9 @@ def known(target):
 def opaque(call, why):
     """An operator whose outputs' shapes alone are known: one of ours for each of them."""
     inputs = [x for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs))) if isinstance(x, Tensor)]
+    if not any(x.sample is not None for x in inputs):  # integers of the samples are what it depends on
+        inputs += [call.tensor(x) for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs)))
+                   if getattr(x, "data", None) is True]
     value = call.node.meta["val"]
 
     def one(i, v):
@@ -64,7 +67,7 @@ def opaque_of(call, inputs, shape, sample, why, flops=0):
     if shape == () and sampled:
         return call.add("reduce_mean", [opaque_of(call, inputs, (batch,), 0, why)], {"axes": [0], "keep": 0}, (), None)
     if not sampled and sample is not None:
-        sampled = [x for x in call.graph.samples_of(batch)]
+        sampled = call.graph.samples_of(batch)
     inputs = sampled[:1] + [x for x in inputs if x is not sampled[0]] if sampled and sample is not None else inputs
     if sample is None or shape[sample] % batch:
         declared, sample = shape or (1,), None

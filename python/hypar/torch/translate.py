@@ -265,7 +265,8 @@ class Translation:
                 at.operator = type(self.model.get_submodule(at.where.path)).__name__
                 value = node.meta["val"]
                 if not isinstance(value, torch.Tensor):
-                    raise Cannot(f"{at.where.path} ({at.where.line}): a module that is not known gives {type(value).__name__}, expected a tensor")
+                    raise Cannot(f"{at.where.path} ({at.where.line}): a module that is not known gives {type(value).__name__}, "
+                                 "expected a tensor")
                 self.env[node] = table.opaque_of(at, inputs, *at.out(), why, flops_of(nodes, self.host) if node is nodes[-1] else 0)
 
     def _call(self, node):
