@@ -23,6 +23,13 @@ def _kinds():
     return {row["name"] for row in hypar.run("ops")}
 
 
+def described(function):
+    """A function by its module and name, and the line of its source where it is Python."""
+    code = getattr(function, "__code__", None)
+    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__name__', type(function).__name__)}"
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+
+
 def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=None, name=None, kinds=None):
     """The graph of a model's training step.
 
@@ -34,7 +41,7 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
     kinds          the operators that may be used; None: those that the command `hypar` has"""
     args, kwargs, target = given_values((tuple(args), dict(kwargs or {}), target))
     function = loss if callable(loss) else None
-    told = function and f"{getattr(function, '__module__', '')}:{getattr(function, '__name__', type(function).__name__)}"
+    told = function and described(function)
     checked, kinds, name = kinds is None, kinds or _kinds(), name or type(model).__name__
     with without_values(model) as unknown:
         with ending_in(model, function, target) as more:

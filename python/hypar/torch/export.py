@@ -6,6 +6,7 @@ import operator
 import os
 import re
 import sys
+import warnings
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -19,11 +20,12 @@ class Cannot(Exception):
 
 QUIET = True  # what PyTorch tells of a model that it cannot export is screens long
 OWN = os.path.dirname(torch.__file__) + os.sep
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 def user_line(frames):
-    """The innermost of frames (file, line) that is not PyTorch's own."""
-    frames = [(file, line) for file, line in frames if not file.startswith("<")]
+    """The innermost of frames (file, line) that is neither PyTorch's nor ours."""
+    frames = [(file, line) for file, line in frames if not file.startswith(("<", HERE))]
     frames = [f for f in frames if not f[0].startswith(OWN)] or frames
     return f"{frames[-1][0]}:{frames[-1][1]}" if frames else "source not known"
 
@@ -32,7 +34,8 @@ def user_line(frames):
 def _quiet():
     """Without what PyTorch writes to standard error by itself."""
     before = logging.root.manager.disable
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere if QUIET else sys.stderr):
+    with (open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere if QUIET else sys.stderr), warnings.catch_warnings()):
+        warnings.simplefilter("ignore" if QUIET else "default")
         logging.disable(logging.CRITICAL if QUIET else before)
         try:
             yield
@@ -49,8 +52,6 @@ def _why(model, why):
         frames.append((code.co_filename, trace.tb_lineno))
         path = names.get(id(trace.tb_frame.f_locals.get("self")), "") or path
         trace = trace.tb_next
-    own = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    frames = [f for f in frames if not f[0].startswith((own, OWN, "<"))]
     told = re.findall(r'File "([^"]+)", line (\d+)', str(why))
     line = user_line([(f, n) for f, n in told if not f.startswith(OWN)] or frames)
     first = (str(why).strip().splitlines() or [""])[0].rstrip()
@@ -105,7 +106,9 @@ def export(model, args, kwargs, batch_dims, known):
     if any(spec.kind.name == "TOKEN" for spec in program.graph_signature.input_specs):
         raise Cannot("an operator does more than it returns (a check of values, a print), which no operator of ours does")
     _inline(program.graph_module)
-    return _decomposed(program, args, kwargs, known), batch * times, args, kwargs, times
+    with _quiet():
+        program = _decomposed(program, args, kwargs, known)
+    return program, batch * times, args, kwargs, times
 
 
 def on_meta(model):

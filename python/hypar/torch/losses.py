@@ -90,7 +90,7 @@ def finish(call, node, loss, target):
     if numbers and loss is None:
         name, x, value = next((row for row in numbers if row[0] == "loss"), numbers[0])
         end, how = own(call, x, value)
-        graph.loss = f"{t.loss_name or f'output {name!r} of the model'} ({type(call)(t, strip(x)).where.line}): {how}"
+        graph.loss = f"{t.loss_name or f'output {name!r} of the model ({type(call)(t, strip(x)).where.line})'}: {how}"
     elif not rest:
         raise Cannot(f"the model returns numbers alone, and {loss} needs an output of more dimensions; without it the model's own loss is taken")
     else:
