@@ -208,7 +208,7 @@ class Back(unittest.TestCase):
         paths = [self.path("command" + end) for end in (".json", ".profile.json", ".trace.json")]
         done = self.command("back:image", "-o", paths[0], "--profile", paths[1], "--trace", paths[2])
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stderr, f"^hypar.torch: {re.escape(paths[0])}: [0-9]+ operators, 0 of them opaque; [0-9]+ parameters of [0-9]+ numbers, batch [0-9]+\nhypar.torch: a step takes .*\n$")
+        self.assertRegex(done.stderr, f"^hypar.torch: loss: cross_entropy of .*\nhypar.torch: {re.escape(paths[0])}: [0-9]+ operators, 0 of them opaque; [0-9]+ parameters of [0-9]+ numbers, batch [0-9]+\nhypar.torch: a step takes .*\n$")
         self.assertEqual(done.stdout, "")
         hypar.run("plan", paths[0], "--on", "local:1", "--planner", "dp", "--profile", paths[1])
         for code, part, args in ((2, "--trace goes with --profile", ["back:image", "--trace", "t.json"]),

@@ -19,7 +19,7 @@ except ImportError as missing:
     sys.exit(77)
 import hypar.torch
 from hypar.torch import views
-from models import Chosen
+from models import Chosen, Compared
 from torch import nn
 
 
@@ -32,6 +32,24 @@ def graph(model, *args, **options):
 def network():
     """A function for the command."""
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), torch.randn(2, 4)
+
+
+def compared():
+    """With a target."""
+    return nn.Sequential(nn.Linear(4, 3)), torch.randn(2, 4), torch.randn(2, 3)
+
+
+def absolute(output, target):
+    """A loss for the command."""
+    return (output - target).abs().mean()
+
+
+def branching():
+    """What PyTorch cannot export, and tells at length."""
+    class Branching(nn.Module):
+        def forward(self, x):
+            return x if x.sum() > 0 else -x
+    return Branching(), torch.randn(2, 4)
 
 
 def identity():
@@ -50,6 +68,37 @@ class Tied(nn.Module):
 
     def forward(self, x):
         return self.head(self.norm(self.embed(x) + self.shift))
+
+
+class Returned(nn.Module):
+    """Outputs, and the loss behind them."""
+
+    def __init__(self, loss):
+        super().__init__()
+        self.layer, self.loss = nn.Linear(6, 5), loss
+
+    def forward(self, x, y):
+        z = self.layer(x)
+        return z, self.loss(z, y)
+
+
+def paired(z, y):
+    """Each sample beside all others."""
+    z = nn.functional.normalize(z, dim=-1)
+    return nn.functional.cross_entropy(z @ z.t() / 0.1, torch.arange(z.shape[0]))
+
+
+class DropPath(nn.Module):
+    """A factor drawn for each sample, in the two ways in which it is written."""
+
+    def __init__(self, rounded=False):
+        super().__init__()
+        self.rounded = rounded
+
+    def forward(self, x):
+        if self.rounded:
+            return x.div(0.9) * torch.floor(torch.rand(x.shape[0], 1) + 0.9)
+        return x * x.new_empty((x.shape[0], 1)).bernoulli_(0.9).div_(0.9)
 
 
 class Unknown(nn.Module):
@@ -168,15 +217,124 @@ class Forms(unittest.TestCase):
     def test_loss(self):
         made = graph(network()[0], torch.randn(2, 4), loss="mse_loss")
         self.assertEqual(made.ops[-1].kind, "mse_loss")
-        with self.assertRaisesRegex(hypar.torch.Cannot, "no cross entropy and no mean of squares"):
-            class Sum(nn.Module):
-                def __init__(self):
-                    super().__init__()
-                    self.layer = nn.Linear(4, 2)
 
-                def forward(self, x):
-                    return self.layer(x).sum()
-            graph(Sum(), torch.randn(2, 4))
+    def test_target(self):
+        """The target says which loss it is."""
+        x = torch.randn(2, 4)
+        for target, kind in ((torch.randn(2, 3), "mse_loss"), (torch.tensor([0, 2]), "cross_entropy")):
+            made = graph(network()[0], x, target=target)
+            self.assertEqual(made.ops[-1].kind, kind)
+            self.assertIn(f"{kind} of output 'output' [2, 3] and the target {list(target.shape)} of {str(target.dtype)[6:]}", made.loss)
+        for target, loss, why in ((torch.randn(2, 5), None, "expected the same shape"), (torch.tensor([0, 3]), None, "label 3 is no class"),
+                                  (torch.tensor([[0], [1]]), None, "one label for each row"), (torch.randn(2, 3), "cross_entropy", "expected integers"),
+                                  (torch.tensor([0, 1]), "mse_loss", "expected floating-point")):
+            with self.assertRaisesRegex(hypar.torch.Cannot, why):
+                graph(network()[0], x, target=target, loss=loss)
+
+    def test_flat_target(self):
+        """Samples and positions that are one dimension where the loss is."""
+        made = graph(nn.Sequential(nn.Embedding(11, 6), nn.Flatten(0, 1)), torch.randint(0, 11, (2, 5)), target=torch.randint(0, 6, (10,)))
+        self.assertEqual(made.inputs["labels"]["shape"], [2, 5])
+
+        class Flat(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.embed = nn.Embedding(11, 6)
+
+            def forward(self, x, labels):
+                return nn.functional.cross_entropy(self.embed(x).view(-1, 6), labels)
+        made = graph(Flat(), torch.randint(0, 11, (2, 5)), torch.randint(0, 6, (10,)))
+        self.assertEqual(made.inputs["labels"], {"name": "labels", "shape": [2, 5], "index": True})
+
+    def test_own_loss(self):
+        """The number that a model returns is its loss, wherever it stands, and whatever it is."""
+        x, y = torch.randn(4, 6), torch.randint(0, 5, (4,))
+        made = graph(Returned(lambda z, t: nn.functional.cross_entropy(z, t)), x, y)
+        self.assertEqual(([op.kind for op in made.ops], made.ops[-1].inputs), (["linear", "cross_entropy"], ["layer", "y"]))
+        self.assertRegex(made.loss, r"output '1' of the model \(.*forms.py:\d+\): cross_entropy")
+        with self.assertRaisesRegex(hypar.torch.Cannot, "numbers alone"):
+            graph(Compared(nn.functional.cross_entropy), x, y, loss="cross_entropy")
+        for loss, opaque in ((lambda z, t: z.mean(), True), (lambda z, t: z.abs().mean() / 2, False),
+                             (lambda z, t: z.logsumexp(1).sum() / z.shape[0], True)):
+            made = graph(Returned(loss), x, y)
+            self.assertEqual((made.end.kind, made.end.name, len(made.params)), ("mse_loss", "loss", 2))
+            self.assertEqual(made.loss.endswith(": opaque"), opaque, made.loss)
+        made = graph(Returned(paired), x, y)
+        self.assertEqual(([o["operator"] for o in made.opaque], made.end.kind), (["aten.matmul.default"], "cross_entropy"))
+
+    def test_loss_function(self):
+        """A function of what the model returns and of the target; the model is as it was afterwards."""
+        model, x = network()
+        made = graph(model, x, loss=nn.functional.binary_cross_entropy_with_logits, target=torch.rand(2, 3))
+        self.assertEqual((made.opaque, list(made.inputs)), ([], ["input", "target", "loss.zero"]))
+        self.assertIn("binary_cross_entropy_with_logits", made.loss)
+        self.assertEqual(model(x).shape, (2, 3))
+
+    def test_heads(self):
+        """A second head is no silent loss of parameters."""
+        class Heads(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(4, 3), nn.Linear(4, 2)
+
+            def forward(self, x):
+                return {"a": self.a(x), "b": self.b(x)}
+        with self.assertRaisesRegex(hypar.torch.Cannot, "output 'b' has 2 parameters that the loss does not reach"):
+            graph(Heads(), torch.randn(2, 4))
+        made = graph(Heads(), torch.randn(2, 4), loss="mse_loss")
+        self.assertIn("they are left out", made.notes[0])
+        made = graph(Heads(), torch.randn(2, 4), loss=lambda out: out["a"].square().mean() + out["b"].square().mean())
+        self.assertEqual(len(made.params), 4)
+
+    def test_whole_module(self):
+        """Elements that are chosen by what the network computes: the module is one opaque operator, told once."""
+        class Experts(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(3, 4, 4))
+
+            def forward(self, x):
+                best = x[:, :3].topk(1, -1)[1].flatten()
+                return torch.bmm(x[:, None], self.weight[best])[:, 0]
+        made = graph(nn.Sequential(nn.Linear(4, 4), Experts(), nn.Linear(4, 4), Experts()), torch.randn(2, 4))
+        self.assertEqual([op.kind for op in made.ops], ["linear", "opaque", "linear", "opaque", "cross_entropy"])
+        self.assertEqual([(o["operator"], o["module"]) for o in made.opaque], [("Experts", "1"), ("Experts", "3")])
+        self.assertEqual(made.ops[1].inputs, ["0", "1.weight"])
+        self.assertEqual(made.ops[1].attrs, {"shape": [0, 4], "flops": 2 * 2 * 4 * 4})
+
+    def test_branches(self):
+        """torch.cond is opaque; what depends on numbers is refused by the user's line."""
+        class Branches(nn.Module):
+            def __init__(self, plain):
+                super().__init__()
+                self.layer, self.plain = nn.Linear(4, 4), plain
+
+            def forward(self, x):
+                if not self.plain:
+                    return torch.cond(x.sum() > 0, self.layer, lambda y: y * 2, (x,))
+                y = self.layer(x)
+                return y if y.sum() > 0 else 2 * y
+        made = graph(Branches(False), torch.randn(2, 4))
+        self.assertEqual([o["operator"] for o in made.opaque], ["aten.gt.Scalar", "cond"])
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^the model \(.*forms.py:\d+\): torch.export: .*torch.where"):
+            graph(Branches(True), torch.randn(2, 4))
+
+    def test_drop_path(self):
+        """A factor for each sample is dropout, told once for all modules."""
+        made = graph(nn.Sequential(nn.Linear(4, 4), DropPath(), nn.Linear(4, 4), DropPath(True)), torch.randn(2, 4))
+        self.assertEqual([op.kind for op in made.ops], ["linear", "dropout", "linear", "dropout", "cross_entropy"])
+        self.assertEqual((made.opaque, made.notes), ([], ["1 and 1 more: a factor drawn for each sample is planned as dropout"]))
+
+    def test_meta(self):
+        """A model without values: parameters stay so, buffers that nothing makes are told."""
+        with torch.device("meta"):
+            model, x = Tied(), torch.randint(0, 11, (2, 5))
+        made = graph(model, x)
+        self.assertEqual([op.name for op in made.ops], ["embed", "add", "norm", "head", "loss"])
+        self.assertIn("Tied.shift", made.notes[0])
+        self.assertTrue(all(t.is_meta for t in (*model.parameters(), *model.buffers())))
+        with tempfile.TemporaryDirectory() as folder, self.assertRaisesRegex(hypar.Failed, "no values to write"):
+            made.write(os.path.join(folder, "m.json"), os.path.join(folder, "m.safetensors"))
 
     def test_chosen(self):
         made = graph(Chosen(), torch.randn(2, 6), torch.randint(0, 8, (2, 3)))
@@ -199,7 +357,7 @@ class Forms(unittest.TestCase):
 
     def test_one_sample(self):
         """An example of one sample does not fix the batch."""
-        made = graph(network()[0], torch.randn(1, 4))
+        made = graph(network()[0], torch.randn(1, 4), target=torch.tensor([1]))
         self.assertEqual(made.inputs["input"]["shape"], [2, 4])
 
     def test_batch_dim(self):
@@ -239,8 +397,14 @@ class Forms(unittest.TestCase):
             command[3] = "forms:nothing"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr), (3, "hypar.torch: forms:nothing: AttributeError: module 'forms' has no attribute 'nothing'\n"))
+            command[3] = "forms:branching"
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
+            command[3:] = ["forms:compared", "-o", path, "--loss", "absolute"]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertIn("hypar.torch: loss: forms:absolute (", done.stderr)
+            command[3:] = ["forms:identity", "-o", path, "--weights", weights]
             os.remove(path)
-            command[3] = "forms:identity"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr.count("\n"), os.listdir(folder)), (3, 1, ["m.safetensors"]), done.stderr)
             command[-1] = path

@@ -225,6 +225,81 @@ def padded():
     return Padded(), x
 
 
+class Compared(nn.Module):
+    """A network that returns its loss."""
+
+    def __init__(self, loss):
+        super().__init__()
+        self.net, self.loss = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 5)), loss
+
+    def forward(self, x, y):
+        return self.loss(self.net(x), y)
+
+
+def two_terms(x, y):
+    return nn.functional.cross_entropy(x, y) + 0.1 * x.pow(2).mean()
+
+
+def smoothed(x, y):
+    return nn.functional.cross_entropy(x, y, label_smoothing=0.2)
+
+
+def compared(loss, labels):
+    return lambda: (Compared(loss), (torch.randn(4, 6), torch.randint(0, 5, (4,)) if labels else torch.rand(4, 5)))
+
+
+class Bag(nn.Module):
+    """Sums of rows of a table."""
+
+    def __init__(self):
+        super().__init__()
+        self.bag, self.head = nn.EmbeddingBag(50, 8, mode="mean"), nn.Linear(8, 5)
+
+    def forward(self, x):
+        return self.head(self.bag(x))
+
+
+def bag():
+    return Bag(), tokens(4, 6)
+
+
+class Turned(nn.Module):
+    """Rotary embeddings as models write them: of complex numbers, of halves, of halves that are turned."""
+
+    def __init__(self, vocab=50, width=32, heads=4, length=12):
+        super().__init__()
+        self.embed, self.qkv, self.head = nn.Embedding(vocab, width), nn.Linear(width, 3 * width), nn.Linear(width, vocab)
+        self.heads, half = heads, width // heads // 2
+        angles = torch.outer(torch.arange(length).double(), 10000 ** (-torch.arange(half).double() / half)).to(torch.get_default_dtype())
+        self.register_buffer("turn", torch.polar(torch.ones_like(angles), angles), persistent=False)
+        self.register_buffer("cos", angles.cos()[None, :, None], persistent=False)
+        self.register_buffer("sin", angles.sin()[None, :, None], persistent=False)
+
+    def complex(self, x):
+        pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * self.turn[None, :, None]).flatten(3).type_as(x)
+
+    def halves(self, x):
+        a, b = x[..., :x.shape[-1] // 2], x[..., x.shape[-1] // 2:]
+        return torch.cat([a * self.cos - b * self.sin, b * self.cos + a * self.sin], -1)
+
+    def chunks(self, x):
+        a, b = x.chunk(2, -1)
+        return x * torch.cat([self.cos] * 2, -1) + torch.cat((-b, a), -1) * torch.cat([self.sin] * 2, -1)
+
+    def forward(self, x):
+        y = self.embed(x)
+        for turn in (self.complex, self.halves, self.chunks):
+            q, k, v = (z.unflatten(-1, (self.heads, -1)) for z in self.qkv(y).chunk(3, -1))
+            q, k, v = (z.transpose(1, 2) for z in (turn(q), turn(k), v))
+            y = y + nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).transpose(1, 2).flatten(2)
+        return self.head(y)
+
+
+def turned():
+    return Turned(), tokens()
+
+
 # Hugging Face ---------------------------------------------------------------------------------------------------------
 
 DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop", "dropout",
@@ -289,6 +364,7 @@ HUGGING = {
     "qwen3": hugging("Qwen3Config", "Qwen3ForCausalLM", head_dim=8, **LLAMA),
     "gemma": hugging("GemmaConfig", "GemmaForCausalLM", head_dim=8, **LLAMA),
     "olmo2": hugging("Olmo2Config", "Olmo2ForCausalLM", pad_token_id=0, **LLAMA),
+    "phi3": hugging("Phi3Config", "Phi3ForCausalLM", pad_token_id=0, bos_token_id=1, eos_token_id=2, **LLAMA),
     "phi": hugging("PhiConfig", "PhiForCausalLM", **SIZES),
     "t5": hugging("T5Config", "T5ForConditionalGeneration", vocab_size=96, d_model=32, d_kv=8, d_ff=64, num_layers=2, num_heads=4,
                   decoder_start_token_id=0),
@@ -300,7 +376,9 @@ HUGGING = {
     "whisper": whisper,
 }
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
-        "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen}
+        "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen,
+        "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True),
+        "binary": compared(nn.functional.binary_cross_entropy_with_logits, False)}
 SMALL = {**HERE, **HUGGING}
 
 
@@ -350,6 +428,6 @@ VISION = {
 }
 ALL = {**SMALL, **VISION}
 ATTENTION = {  # how many each has
-    "transformer": 6, "encoder": 2, "windows": 4, "padded": 1, "t5": 6, "bart": 6, "whisper": 6, "swin": 4, "vit_b_16": 12, "swin_t": 12, "swin_v2_t": 12, "maxvit_t": 22,
+    "transformer": 6, "encoder": 2, "windows": 4, "padded": 1, "turned": 3, "t5": 6, "bart": 6, "whisper": 6, "swin": 4, "vit_b_16": 12, "swin_t": 12, "swin_v2_t": 12, "maxvit_t": 22,
     **{name: 2 for name in HUGGING if name not in ("t5", "bart", "whisper", "swin")},
 }

@@ -10,10 +10,10 @@ import torch
 
 import hypar
 from . import table
-from .export import Cannot, Host, export
+from .export import Cannot, Host, ending_in, export, given_values, on_meta, without_values
 from .measure import annotate, machine_of, measure
 from .parallel import parallelize
-from .translate import Translation
+from .translate import Translation, translated
 
 __all__ = ["Cannot", "annotate", "graph", "machine_of", "parallelize", "profile", "samples"]
 
@@ -23,18 +23,39 @@ def _kinds():
     return {row["name"] for row in hypar.run("ops")}
 
 
-def graph(model, args=(), kwargs=None, *, loss=None, batch_dims=None, name=None, kinds=None):
+def described(function):
+    """A function by its module and name, and the line of its source where it is Python."""
+    code = getattr(function, "__code__", None)
+    name = f"{getattr(function, '__module__', '')}:{getattr(function, '__name__', type(function).__name__)}"
+    return f"{name} ({code.co_filename}:{code.co_firstlineno})" if code else name
+
+
+def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=None, name=None, kinds=None):
     """The graph of a model's training step.
 
     args, kwargs   an example of what the model is called with
-    loss           "cross_entropy" or "mse_loss" of the first output; None: the loss that the model returns (a number, as
-                   models of Hugging Face do that are given labels), else one that fits its first output
+    loss           "cross_entropy" or "mse_loss" of the first output; a function of what the model returns and of the target;
+                   None: the loss that the model returns (a number), else one that fits its first output and the target
+    target         what the loss compares the output with; None: labels or numbers that fit the output
     batch_dims     by name of an argument: the dimension of its samples, where it is not 0 (None: it has none)
     kinds          the operators that may be used; None: those that the command `hypar` has"""
-    program, batch, args, kwargs = export(model, tuple(args), dict(kwargs or {}), dict(batch_dims or {}),
-                                          table.known)
-    translation = Translation(program, model, batch, args, kwargs, name or type(model).__name__, kinds or _kinds())
-    result = translation.run(loss)
+    args, kwargs, target = given_values((tuple(args), dict(kwargs or {}), target))
+    function = loss if callable(loss) else None
+    told = function and described(function)
+    checked, kinds, name = kinds is None, kinds or _kinds(), name or type(model).__name__
+    with without_values(model) as unknown:
+        with ending_in(model, function, target) as more:
+            program, batch, args, kwargs, times = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
+        target = target if target is None else torch.cat([target] * times)
+
+        def attempt(whole):
+            translation = Translation(program, model, batch, args, kwargs, name, kinds, told, whole)
+            return translation.run(None if function else loss, target)
+        result = translated(attempt, model, checked)
+    if function:
+        result.notes.append("a script of 'hypar export --to torch' does not have this loss: return it from the model, or write it there")
+    if unknown:
+        result.notes.append(f"buffers on meta have no values, zeros stand for those of {', '.join(unknown[:3])}; made on the CPU, the model has them")
     result.program, result.example = program, (args, kwargs)
     return result
 
@@ -50,10 +71,12 @@ def profile(model, args=(), kwargs=None, *, on=None, precision=None, optimizer=N
     steps      so many are measured; None: as many as a second takes, 5 to 20
     halvings   the batch is halved so often, where the model leaves it open, and each half measured: parts of samples
     trace      a file for the profiler's trace of the whole batch (.json, .json.gz), for `hypar compare --measured`
-    how        loss, batch_dims, name, kinds: as of graph()
+    how        loss, target, batch_dims, name, kinds: as of graph()
 
     Views and steps that are part of one operator here count for it. Parts along other axes than samples are not measured:
     the command takes what a loop of the whole takes."""
+    if on_meta(model):
+        raise Cannot("the model is on meta, where nothing can be measured; expected one on the CPU or on CUDA")
     return measure(lambda: graph(model, args, kwargs, **how), model, on, precision, optimizer, steps, halvings,
                    trace)
 

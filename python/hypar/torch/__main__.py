@@ -6,6 +6,7 @@ import importlib
 import math
 import os
 import sys
+import traceback
 
 os.environ.setdefault("KINETO_LOG_LEVEL", "99")  # PyTorch's profiler tells on standard error that it begins
 
@@ -13,6 +14,7 @@ import torch  # noqa: E402
 
 import hypar  # noqa: E402
 from . import Cannot, graph, profile  # noqa: E402
+export = importlib.import_module("hypar.torch.export")  # the package has the function under this name
 
 BAD_INPUT, NOT_WRITTEN = 3, 4  # exit codes, as the command's
 
@@ -24,6 +26,15 @@ def fail(code, why):
     sys.exit(code)
 
 
+def refuse(function, why):
+    """Fail by what the user's module and function, PyTorch, or this package say of a model."""
+    if isinstance(why, SystemExit):
+        fail(BAD_INPUT, f"{function}: the function ends the program")
+    if isinstance(why, (Cannot, hypar.Failed)):
+        fail(BAD_INPUT, why)
+    fail(BAD_INPUT, f"{function}: {type(why).__name__}: {why}")
+
+
 def batch_dim(text):
     """NAME=DIM"""
     name, _, dim = text.partition("=")
@@ -32,14 +43,25 @@ def batch_dim(text):
     return name, None if dim == "-1" else int(dim)
 
 
+def loss_of(text, module):
+    """A loss by its name: one of ours, MODULE:FUNCTION, or a function of the network's module."""
+    if text in (None, "cross_entropy", "mse_loss"):
+        return text
+    where, _, name = text.rpartition(":")
+    found = getattr(importlib.import_module(where or module), name, None)
+    if not callable(found):
+        raise Cannot(f"--loss {text}: expected cross_entropy, mse_loss, or MODULE:FUNCTION, a function of what the model returns and of the target")
+    return found
+
+
 def translate(module, function, args):
     """The graph of what the function returns, and, if asked for, its profile."""
     made = getattr(importlib.import_module(module), function)()
     if not isinstance(made, tuple) or len(made) not in (2, 3) or not isinstance(made[0], torch.nn.Module):
         raise Cannot(f"{args.function}: returns {type(made).__name__}, expected a model and its arguments")
-    model, given = made[:2]  # a third is the target of a loss, for exported scripts
+    model, given = made[:2]
     positional = () if isinstance(given, dict) else given if isinstance(given, tuple) else (given,)
-    how = {"loss": args.loss, "batch_dims": dict(args.batch_dim), "name": function}
+    how = {"loss": loss_of(args.loss, module), "target": made[2] if len(made) > 2 else None, "batch_dims": dict(args.batch_dim), "name": function}
     keywords = given if isinstance(given, dict) else {}
     if not args.profile:
         return graph(model, positional, keywords, **how), None
@@ -54,7 +76,9 @@ def main():
     parser.add_argument("function", metavar="PACKAGE.MODULE:FUNCTION")
     parser.add_argument("-o", "--output", metavar="FILE", help="the graph (-: standard output, unless there is a profile)")
     parser.add_argument("--weights", metavar="FILE", help="also write values of parameters and constants, as safetensors")
-    parser.add_argument("--loss", choices=["cross_entropy", "mse_loss"], help="of the first output (the model's own, or what fits)")
+    parser.add_argument("--loss", metavar="NAME|MODULE:FUNCTION",
+                        help="cross_entropy or mse_loss of the first output, or a function of what the model returns and of the target "
+                             "(the model's own, or what fits)")
     parser.add_argument("--batch-dim", action="append", default=[], metavar="NAME=DIM", type=batch_dim,
                         help="where argument NAME has its samples (0); -1: nowhere")
     parser.add_argument("--profile", metavar="FILE", help="measure a training step, operator by operator, for 'hypar plan --profile'")
@@ -62,6 +86,7 @@ def main():
     parser.add_argument("--on", metavar="MACHINE", help="--profile: one device, whose times they are (this one)")
     parser.add_argument("--precision", choices=["fp32", "tf32", "bf16", "fp16", "fp64"], help="--profile: bf16 and fp16 by autocast (the parameters')")
     parser.add_argument("--optimizer", choices=["sgd", "momentum", "adam", "adamw"], help="--profile: its step, too")
+    parser.add_argument("--debug", action="store_true", help="show where Python fails")
     args = parser.parse_args()
     module, _, function = args.function.partition(":")
     if not module or not function:
@@ -72,18 +97,23 @@ def main():
     if args.weights and (args.output or "-") == "-":
         parser.error("--weights needs -o: the graph names the file")
     sys.path.insert(0, os.getcwd())
+    export.QUIET = not args.debug
     try:
         made, measured = translate(module, function, args)
-    except SystemExit:
-        fail(BAD_INPUT, f"{args.function}: the function ends the program")
-    except (Cannot, hypar.Failed) as why:
-        fail(BAD_INPUT, why)
-    except Exception as why:  # of the user's module and function, or of PyTorch about their model
-        fail(BAD_INPUT, f"{args.function}: {type(why).__name__}: {why}")
+    except (Exception, SystemExit) as why:
+        if args.debug:
+            traceback.print_exc()
+        refuse(args.function, why)
+    print(f"hypar.torch: loss: {made.loss}", file=sys.stderr)
     for note in dict.fromkeys(made.notes):
         print(f"hypar.torch: note: {note}", file=sys.stderr)
+    alike = {}
     for o in made.opaque:
-        print(f"hypar.torch: {o['name']} is opaque: {o['operator']} in module '{o['module']}' ({o['source']}): {o['why']}", file=sys.stderr)
+        alike.setdefault((o["operator"], o["source"], o["why"]), []).append(o)
+    for first, *others in alike.values():
+        more = f" and {len(others)} more" if others else ""
+        print(f"hypar.torch: {first['name']}{more} is opaque: {first['operator']} in module '{first['module']}' ({first['source']}): {first['why']}",
+              file=sys.stderr)
     try:
         if args.output == "-" or not (args.output or measured):
             sys.stdout.write(made.json())

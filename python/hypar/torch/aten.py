@@ -1,6 +1,6 @@
 """All rows of the table: importing this fills it. Here are attention and the losses."""
 from . import attention, elementwise, layers, losses, recurrent, shapes, windows  # noqa: F401
-from .table import Unknown, op
+from .table import Unknown, base_name, op
 from .views import Tensor
 
 
@@ -28,6 +28,16 @@ def cross_entropy(call, x, target, weight=None, reduction=1, ignore_index=-100, 
 def nll_loss(call, x, target, weight=None, reduction=1, ignore_index=-100):
     """Of log_softmax: the logarithm of its sum of exponentials is 0, so that cross entropy is the same."""
     return cross_entropy(call, x, target, weight, reduction, ignore_index)
+
+
+@op(*losses.BINARY)
+def binary_cross_entropy(call, x, target, weight=None, *rest):
+    named = losses.bound_of(call.node, call.t)
+    if named.get("weight") is not None or named.get("pos_weight") is not None:
+        raise Unknown("a binary cross entropy with weights")
+    y = losses.BINARY[base_name(call.node.target)](call, x, target)
+    kind = {1: "reduce_mean", 2: "reduce_sum"}.get(named["reduction"])
+    return windows.reduce(call, kind, y, None, False) if kind else y
 
 
 @op("mse_loss")

@@ -68,7 +68,7 @@ def emit(call, q, k, v, mask, rate, causal, scale):
 
 
 def note_dropout(call):
-    call.graph.notes.append(f"{call.where.path}: dropout of attention weights is left out")
+    call.graph.note("dropout of attention weights is left out", call.where.path)
 
 
 def fused(call, q, k, v, lead, scale, causal, biases):

@@ -92,6 +92,11 @@ def softplus(call, x, beta=1, threshold=20):
     return unary(call, "softplus", x)
 
 
+def log_of_sum(call, x):
+    """log(1 + exp(x))."""
+    return unary(call, "softplus", x)
+
+
 @op("mish")
 def mish(call, x):
     return binary(call, "mul", x, unary(call, "tanh", unary(call, "softplus", x)))
@@ -233,6 +238,9 @@ def rsub(call, x, y, alpha=1):
 
 @op("mul")
 def mul(call, x, y):
+    if call.node.meta["val"].is_complex():
+        from .shapes import Complex, turned
+        return turned(call, x, y) if isinstance(x, Complex) else turned(call, y, x)
     for pattern in (patterns.gelu_tanh, patterns.rms_norm, patterns.norm_weight, patterns.row_dropout):
         found = pattern(call, x, y)
         if found is not None:

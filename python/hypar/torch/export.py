@@ -1,13 +1,64 @@
 """torch.export, and the part of its graph that needs no network: constants, and integers made from the model's inputs."""
 import contextlib
+import inspect
+import logging
 import operator
+import os
+import re
+import sys
+import warnings
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export.graph_signature import InputKind
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 
 class Cannot(Exception):
     """A network that is no graph of ours; the text says where and why."""
+
+
+QUIET = True  # what PyTorch tells of a model that it cannot export is screens long
+OWN = os.path.dirname(torch.__file__) + os.sep
+HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+
+
+def user_line(frames):
+    """The innermost of frames (file, line) that is neither PyTorch's nor ours."""
+    frames = [(file, line) for file, line in frames if not file.startswith(("<", HERE))]
+    frames = [f for f in frames if not f[0].startswith(OWN)] or frames
+    return f"{frames[-1][0]}:{frames[-1][1]}" if frames else "source not known"
+
+
+@contextlib.contextmanager
+def _quiet():
+    """Without what PyTorch writes to standard error by itself."""
+    before = logging.root.manager.disable
+    with (open(os.devnull, "w") as nowhere, contextlib.redirect_stderr(nowhere if QUIET else sys.stderr), warnings.catch_warnings()):
+        warnings.simplefilter("ignore" if QUIET else "default")
+        logging.disable(logging.CRITICAL if QUIET else before)
+        try:
+            yield
+        finally:
+            logging.disable(before)
+
+
+def _why(model, why):
+    """One line of an exception of torch.export: the module and the user's line that it comes from, what it says, and the remedy."""
+    trace, path, frames = why.__traceback__, "", []
+    names = {id(module): name for name, module in model.named_modules()}
+    while trace:
+        code = trace.tb_frame.f_code
+        frames.append((code.co_filename, trace.tb_lineno))
+        path = names.get(id(trace.tb_frame.f_locals.get("self")), "") or path
+        trace = trace.tb_next
+    told = re.findall(r'File "([^"]+)", line (\d+)', str(why))
+    line = user_line([(f, n) for f, n in told if not f.startswith(OWN)] or frames)
+    first = (str(why).strip().splitlines() or [""])[0].rstrip()
+    text = f"{type(why).__name__}: {first}"
+    if "data-dependent" in first or "DataDependent" in type(why).__name__:
+        text = "what the model does here depends on numbers that it computes; torch.where, or torch.cond, leaves both ways in the graph"
+    return f"{path or 'the model'} ({line}): torch.export: {text}"
 
 
 def _batched(x, dim, times):
@@ -20,15 +71,15 @@ def export(model, args, kwargs, batch_dims, known):
     known: does an operator have a row of ours?
 
     batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said.
-    Returns the program and the batch of the example."""
+    Returns the program, the batch of its example, that example, and how often it has the one that was given."""
     leaves = torch.utils._pytree.tree_leaves
     names = _argument_names(model, args, kwargs)
     dims = {name: batch_dims.get(name, 0) for name in names}
-    sizes = {x.shape[dims[name]] for name, value in names.items() for x in leaves(value)
-             if isinstance(x, torch.Tensor) and dims[name] is not None and x.dim() > dims[name]}
-    if len(sizes) != 1:
-        raise Cannot(f"the inputs have {sorted(sizes)} samples, expected one number (batch_dims tells where they are)")
-    batch = sizes.pop()
+    given = [(x, dims[name]) for name, value in names.items() for x in leaves(value)
+             if isinstance(x, torch.Tensor) and dims[name] is not None and x.dim() > dims[name]]
+    batch = min((x.shape[d] for x, d in given), default=0)
+    if not batch or any(x.shape[d] != batch and (x.dim() > 1 or x.shape[d] % batch) for x, d in given):  # one dimension: labels, flattened
+        raise Cannot(f"the inputs have {sorted({x.shape[d] for x, d in given})} samples, expected one number (batch_dims tells where they are)")
     times = 2 if batch == 1 else 1  # a single sample would be taken for a fixed size
 
     def example(name, value):
@@ -44,19 +95,94 @@ def export(model, args, kwargs, batch_dims, known):
     args = tuple(example(name, names[name]) for name in positional)
     kwargs = {name: example(name, value) for name, value in kwargs.items()}
     shapes = {name: dynamic(name, value) for name, value in names.items()}
-    with _training(model):
+    with _training(model), _quiet():
         try:
             program = torch.export.export(model, args, kwargs, dynamic_shapes=shapes, strict=False)
         except Exception:  # of whatever kind: a model that fixes the batch is still a network
             try:
                 program = torch.export.export(model, args, kwargs, strict=False)
             except Exception as why:
-                first = (str(why).strip().splitlines() or [""])[0]
-                raise Cannot(f"torch.export: {type(why).__name__}: {first}") from why
+                raise Cannot(_why(model, why)) from why
     if any(spec.kind.name == "TOKEN" for spec in program.graph_signature.input_specs):
         raise Cannot("an operator does more than it returns (a check of values, a print), which no operator of ours does")
     _inline(program.graph_module)
-    return _decomposed(program, args, kwargs, known), batch * times, args, kwargs
+    with _quiet():
+        program = _decomposed(program, args, kwargs, known)
+    return program, batch * times, args, kwargs, times
+
+
+def on_meta(model):
+    return any(t.is_meta for t in (*model.parameters(), *model.buffers()))
+
+
+@contextlib.contextmanager
+def without_values(model):
+    """A model on "meta", for as long, with parameters that have no values but are on the CPU for all that PyTorch knows. Buffers are
+    made: masks and tables of positions are part of the network; yields the names of those that nothing gives values to."""
+    kept = [(m, dict(m._parameters), dict(m._buffers)) for m in model.modules()] if on_meta(model) else []
+    mode = FakeTensorMode(shape_env=ShapeEnv(), allow_non_fake_inputs=True)
+    made, unknown = {}, []
+
+    def fake(p):
+        if id(p) not in made:
+            with mode:
+                made[id(p)] = torch.nn.Parameter(torch.empty(p.shape, dtype=p.dtype), p.requires_grad)
+        return made[id(p)]
+    try:
+        for module, parameters, buffers in kept:
+            module._parameters.update({name: fake(p) for name, p in parameters.items() if p is not None and p.is_meta})
+            empty = {name: torch.zeros(b.shape, dtype=b.dtype) for name, b in buffers.items() if b is not None and b.is_meta}
+            module._buffers.update(empty)
+            if empty and not _begin(model, module):
+                unknown += [f"{type(module).__name__}.{name}" for name in empty]
+        yield list(dict.fromkeys(unknown))
+    finally:
+        for module, parameters, buffers in kept:
+            module._parameters.update(parameters)
+            module._buffers.update(buffers)
+
+
+def _begin(model, module):
+    """Give a module's buffers the values that they begin with: as models of Hugging Face do, or as batch norms do."""
+    begin = getattr(module, "reset_running_stats", None) or (hasattr(model, "_init_weights") and (lambda: model._init_weights(module)))
+    if begin:
+        with torch.no_grad():
+            begin()
+    return bool(begin)
+
+
+def given_values(x):
+    """Arguments; zeros in place of those on "meta"."""
+    return torch.utils._pytree.tree_map(
+        lambda t: torch.zeros(t.shape, dtype=t.dtype) if isinstance(t, torch.Tensor) and t.is_meta else t, x)
+
+
+@contextlib.contextmanager
+def ending_in(model, function, target):
+    """The model, for as long, with a function of what it returns and of the target at its end; yields the arguments that it then takes
+    besides its own."""
+    if function is None:
+        yield {}
+        return
+    forward, signature = model.forward, inspect.signature(model.forward)
+    name = "target"
+    while name in signature.parameters:
+        name += "_"
+
+    def with_loss(*args, **kwargs):
+        given = [kwargs.pop(name)] if target is not None else []
+        return function(forward(*args, **kwargs), *given)
+
+    parameters = list(signature.parameters.values())
+    if target is not None:
+        at = len(parameters) - (bool(parameters) and parameters[-1].kind is inspect.Parameter.VAR_KEYWORD)
+        parameters.insert(at, inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY))
+    with_loss.__signature__ = signature.replace(parameters=parameters)
+    model.forward = with_loss
+    try:
+        yield {} if target is None else {name: target}
+    finally:
+        del model.forward
 
 
 def _decomposed(program, args, kwargs, known):
@@ -75,7 +201,6 @@ def _decomposed(program, args, kwargs, known):
 
 def _argument_names(model, args, kwargs):
     """Arguments by the names that the model's forward gives them."""
-    import inspect
     signature = inspect.signature(model.forward)
     bound = signature.bind(*args, **kwargs)
     names = {}

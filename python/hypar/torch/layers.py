@@ -203,12 +203,28 @@ def rows(call, w, ids):
         if part is not None:
             wanted = list(shape) + [w.size[1]]
             return Tensor(part.base, part.shape, part.sample, part.view.expand(wanted), grows=call.t.batch)
-    i = call.settle(ids)
+    i = call.tensor(ids)
+    size = i.size
+    i = Tensor(i.base, i.shape, i.sample) if i.whole() and i.view.is_contiguous() else call.settle(i)  # ids in any shape
     table = call.settle(w)
-    lead = i.shape
-    if len(lead) not in (1, 2, 3):
-        raise Unknown(f"ids of {len(lead)} dimensions")
-    return call.add("embedding", [i, table], {}, lead + (table.shape[1],), i.sample)
+    if len(i.shape) not in (1, 2, 3):
+        raise Unknown(f"ids of {len(i.shape)} dimensions")
+    y = call.add("embedding", [i, table], {}, i.shape + (table.shape[1],), i.sample)
+    return y if i.shape == size else call.reshape(y, size + table.shape[1:])
+
+
+@op("embedding_bag", "_embedding_bag")
+def embedding_bag(call, w, ids, offsets, scale_grad_by_freq=False, mode=0, sparse=False, weights=None, last=False, padding_idx=None):
+    """Bags of one size: rows of a table, and their sum or mean."""
+    n = call.out(0)[0][0]
+    length = ids.value.numel() // n
+    starts = offsets.value[:n]
+    if mode == 2 or weights is not None or padding_idx not in (None, -1) or ids.value.numel() % n or offsets.data or not torch.equal(
+            starts.cpu(), torch.arange(0, n * length, length)):
+        raise Unknown("bags of ids of different sizes, with weights, or of which the largest is taken")
+    y = call.reshape(rows(call, call.tensor(w), ids), (n, length, -1))
+    from .windows import reduce
+    return (reduce(call, "reduce_mean" if mode == 1 else "reduce_sum", y, [1], False), None, None, None)
 
 
 @op("batch_norm", "_native_batch_norm_legit_functional", "native_batch_norm", "_native_batch_norm_legit")

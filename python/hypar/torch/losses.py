@@ -1,9 +1,13 @@
 """The loss: the one that the model computes, or one chosen for its first output."""
 import torch
 
+from .elementwise import binary, log_of_sum, unary
 from .export import Cannot, Host
-from .table import Unknown
+from .layers import along_last
+from .patterns import name_of, strip
+from .table import Unknown, opaque_of
 from .views import Tensor
+from .windows import reduce
 
 
 def ignored(call, target, ignore_index):
@@ -23,8 +27,7 @@ def _others(translation):
 def cross_entropy(call, x, target, ignore_index=-100):
     """x [..., classes]; target: as many labels, in any shape."""
     x = call.tensor(x)
-    in_order = x.whole() and not x.joined() and x.view.is_contiguous() and x.shape[-1] == x.size[-1]
-    lead = Tensor(x.base, x.shape, x.sample) if in_order else x  # before [n, t] was made one dimension
+    lead = in_order(x)
     labels = target.value.reshape(lead.size[:-1])
     made_up, any_ignored = ignored(call, target, ignore_index)
     made_up = made_up.reshape(labels.shape)
@@ -41,9 +44,8 @@ def cross_entropy(call, x, target, ignore_index=-100):
         call.graph.notes.append(f"{n} of {target.value.numel()} labels are {ignore_index}, which the model ignores; hypar refuses samples with "
                                 "such labels")
     lead = call.settle(lead)
-    dims = len(lead.shape)
-    if dims > 4:
-        lead = call.settle(call.reshape(lead, (lead.shape[0], -1, lead.shape[-1])))
+    if len(lead.shape) > 4 or lead.sample == 0 and lead.shape[0] != call.t.batch:
+        lead = call.settle(call.reshape(lead, (call.t.batch, -1, lead.shape[-1])))
     name = _source(target.node)
     ids = call.graph.add_input(name, lead.shape[:-1], lead.sample, True)
     call.graph.sources[ids.base] = target.node
@@ -62,36 +64,266 @@ def _source(node):
     return node.name
 
 
-def finish(call, outputs, loss):
-    """Name the outputs, and end the graph in a loss."""
-    graph = call.graph
-    outputs = [x for x in outputs if isinstance(x, Tensor)]
+# What a model ends in -------------------------------------------------------------------------------------------------
+
+LOSSES = ("cross_entropy", "mse_loss")
+
+
+def named_outputs(t, node):
+    """(name, node) of what the model returns: names are keys of a dict or numbers of a tuple."""
+    leaves = torch.utils._pytree.tree_leaves(node.args[0])
+    leaves = leaves[len(leaves) - t.program.call_spec.out_spec.num_leaves:]
+    order = torch.utils._pytree.tree_unflatten(range(len(leaves)), t.program.call_spec.out_spec)
+    paths = torch.utils._pytree.tree_flatten_with_path(order)[0]
+    names = {i: ".".join(str(getattr(key, "key", getattr(key, "idx", getattr(key, "name", key)))) for key in path) for path, i in paths}
+    return [(names.get(i) or "output", x) for i, x in enumerate(leaves) if isinstance(x, torch.fx.Node)]
+
+
+def finish(call, node, loss, target):
+    """Name the outputs, and end the graph in a loss: the model's own, unless `loss` is one of LOSSES."""
+    t, graph = call.t, call.graph
+    outputs = [(name, x, t.value(x)) for name, x in named_outputs(t, node)]
+    outputs = [row for row in outputs if isinstance(row[2], Tensor)]
     if not outputs:
         raise Cannot("the model returns no tensor that it computes")
-    losses = [op for op in graph.ops if op.kind in ("cross_entropy", "mse_loss")]
-    if outputs[0].size == () and loss is None:
-        writer = graph.writer(outputs[0])
-        if writer is None or writer.kind not in ("cross_entropy", "mse_loss"):
-            raise Cannot("the model's loss is no cross entropy and no mean of squares; give loss='cross_entropy' or 'mse_loss'")
-        rest = [x for x in outputs[1:] if x.size]
-        graph.ops = [op for op in graph.ops if op not in losses or op is writer]
+    numbers, rest = ([row for row in outputs if (row[2].size == ()) == scalar] for scalar in (True, False))
+    if numbers and loss is None:
+        name, x, value = next((row for row in numbers if row[0] == "loss"), numbers[0])
+        end, how = own(call, x, value)
+        graph.loss = f"{t.loss_name or f'output {name!r} of the model ({type(call)(t, strip(x)).where.line})'}: {how}"
+    elif not rest:
+        raise Cannot(f"the model returns numbers alone, and {loss} needs an output of more dimensions; without it the model's own loss is taken")
     else:
-        graph.ops = [op for op in graph.ops if op not in losses]
-        rest = [x for x in outputs if x.size]
-        choose(call, rest[0], loss)
+        name, _, x = rest[0]
+        end = choose(call, name, x, loss, target)
+    graph.end = end
     if rest:
-        graph.outputs = [call.settle(rest[0]).base]
+        graph.outputs = [call.settle(rest[0][2]).base]
+    left_out(call, rest, bool(numbers) or loss is not None)
 
 
-def choose(call, x, loss):
-    """A loss for an output: labels where its last dimension (of an image: the second) is classes, else numbers."""
+def left_out(call, rest, told):
+    """Heads whose parameters no loss reaches are not dropped in silence."""
+    graph = call.graph
+    reached = graph.reached([graph.end.name])
+    for name, _, x in rest:
+        own_params = sorted(p for p in graph.reached([x.base]) - reached if graph.params.get(p, {}).get("trained", p in graph.params))
+        if not own_params:
+            continue
+        text = f"output '{name}' has {len(own_params)} parameters that the loss does not reach ('{own_params[0]}')"
+        if not told:
+            raise Cannot(f"{text}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
+        graph.notes.append(f"{text}: they are left out")
+
+
+def choose(call, name, x, loss, target):
+    """A loss for an output, as its target is: labels of classes, or numbers. Without a target: labels where the last dimension (of an
+    image: the second) is classes, else numbers."""
     dims = len(x.size)
-    kind = loss or ("cross_entropy" if dims in (2, 3, 4) else "mse_loss")
+    shape, integers = (None, None) if target is None else (tuple(target.shape), not target.is_floating_point())
+    kind = loss or ("cross_entropy" if (dims in (2, 3, 4) if target is None else integers) else "mse_loss")
+    about = f"output '{name}' {list(x.size)}"
+    told = "" if target is None else f" and the target {list(shape)} of {str(target.dtype)[6:]}"
+    call.graph.loss = f"{kind} of {about}{told or ' and a target that is not given'}"
+    if target is not None and (kind == "cross_entropy") != integers:
+        wanted = "integers (labels)" if kind == "cross_entropy" else "floating-point numbers"
+        raise Cannot(f"{kind} of {about}: the target is {str(target.dtype)[6:]}, expected {wanted}")
     if kind == "mse_loss":
+        if target is not None and shape != x.size:
+            raise Cannot(f"mse_loss of {about}: the target is {list(shape)}, expected the same shape; --loss MODULE:FUNCTION gives another loss")
+        x = in_order(x)
         x = call.settle(x)
-        target = call.graph.add_input("target", x.shape, x.sample)
-        return call.add("mse_loss", [x, target], {}, (), None, name="loss")
-    x = call.settle(call.see(x, lambda v: v.movedim(1, -1)) if dims > 3 else x)
+        numbers = call.graph.add_input("target", x.shape, x.sample)
+        call.add("mse_loss", [x, numbers], {}, (), None, name="loss")
+        return call.graph.ops[-1]
+    x = call.settle(classes_last(call, about, x, target))
     labels = call.graph.add_input("labels", x.shape[:-1], x.sample, True)
-    return call.add("cross_entropy", [x, labels], {}, (), None, name="loss")
+    call.add("cross_entropy", [x, labels], {}, (), None, name="loss")
+    return call.graph.ops[-1]
 
+
+def in_order(x):
+    """A value before its samples and positions were made one dimension, or after nothing of the kind."""
+    same = x.whole() and not x.joined() and x.view.is_contiguous() and not x.view.storage_offset() and x.shape[-1] == x.size[-1]
+    return Tensor(x.base, x.shape, x.sample) if same else x
+
+
+def classes_last(call, about, x, target):
+    """An output with its classes in the last dimension: there, or in the second one, as PyTorch has them."""
+    places = (1, -1) if len(x.size) > 3 else (-1, 1)
+    if target is not None:
+        shape = list(target.shape)
+        fits = [d for d in places if len(x.size) > 1 and shape == [n for i, n in enumerate(x.size) if i != d % len(x.size)]]
+        if not fits:
+            raise Cannot(f"cross_entropy of {about}: the target is {shape}, expected one label for each row of classes; "
+                         "--loss MODULE:FUNCTION gives another loss")
+        places = fits
+        labels = target[target >= 0] if target.device.type != "meta" else target[:0]
+        if labels.numel() and int(labels.max()) >= x.size[fits[0]]:
+            raise Cannot(f"cross_entropy of {about}: label {int(labels.max())} is no class, expected less than {x.size[fits[0]]}")
+    if places[0] == 1 and len(x.size) > 2:
+        return call.see(x, lambda v: v.movedim(1, -1))
+    return in_order(x)
+
+
+# The model's own ------------------------------------------------------------------------------------------------------
+
+
+def own(call, node, value):
+    """The operator that ends the graph in the model's own loss, and how it does that."""
+    graph = call.graph
+    writer = graph.writer(value)
+    if writer is not None and writer.kind in LOSSES:
+        return writer, writer.kind
+    graph.forget([op for op in graph.ops if op.kind in LOSSES])
+    call = type(call)(call.t, strip(node))
+    try:
+        parts = per_sample(call, node, 1.0)
+    except (Unknown, Cannot, ValueError, TypeError, RuntimeError):
+        parts = None
+    total = None
+    for part in parts or []:
+        total = part if total is None else binary(call, "add", total, part)
+    if total is not None and not_negative(graph, total.base):
+        total = call.settle(call.reshape(total, (call.t.batch, 1)))
+        total = unary(call, "clip", total, min=1e-30, max=1e30)  # whose root has a gradient
+        root, how = unary(call, "sqrt", total), "written out"
+    else:
+        how = "opaque"
+        root = opaque_loss(call, [total] if total is not None else with_samples(call, node))
+    zero = graph.add_constant("loss.zero", torch.zeros(1, 1), False)
+    zero = Tensor(zero.base, (1, 1), None, zero.view.expand(root.shape), grows=call.t.batch)
+    call.add("mse_loss", [root, call.settle(zero)], {}, (), None, name="loss")
+    return graph.ops[-1], how
+
+
+def opaque_loss(call, inputs):
+    """The root of each sample's part of a loss that is not known, so that a mean of squares is that loss."""
+    why = "a loss that is no cross entropy, no mean of squares and no mean of what is 0 or more: plans have it, 'hypar train' does not"
+    return opaque_of(call, inputs, (call.t.batch, 1), 0, why)
+
+
+def with_samples(call, node):
+    """What the network computes, or is given, nearest to a loss, that still has its samples."""
+    found, left, seen = [], [node], set()
+    while left:
+        n = left.pop()
+        if n in seen:
+            continue
+        seen.add(n)
+        value = call.t.env.get(n)
+        tensors = [v for v in (value if isinstance(value, (tuple, list)) else [value]) if isinstance(v, Tensor)]
+        if tensors and all(v.size != () and v.sample is not None for v in tensors):
+            found += [call.settle(v) for v in tensors]
+        else:
+            left += n.all_input_nodes
+    if not found:
+        raise Cannot("the model's loss does not depend on its samples")
+    return found[::-1]
+
+
+def per_sample(call, node, factor):
+    """The parts of a loss, one number for each sample [n], whose sum has the loss as its mean."""
+    node = strip(node)
+    name = name_of(node)
+    call = type(call)(call.t, node)
+    args = node.args
+    numbers = [call.t.host.values.get(a) if isinstance(a, torch.fx.Node) else a for a in args[:2]]
+    numbers = [n.item() if isinstance(n, torch.Tensor) and n.numel() == 1 and not call.t.host.is_data(n) else n for n in numbers]
+    is_number = [isinstance(n, (int, float)) and not isinstance(n, bool) for n in numbers]
+    if name in ("add", "sub") and node.kwargs.get("alpha", 1) == 1 and not any(is_number):
+        return per_sample(call, args[0], factor) + per_sample(call, args[1], factor if name == "add" else -factor)
+    if name == "neg":
+        return per_sample(call, args[0], -factor)
+    if name in ("mul", "div") and any(is_number[:2]) and not (name == "div" and is_number[0]):
+        at = is_number.index(True)
+        return per_sample(call, args[1 - at], factor * (numbers[at] if name == "mul" else 1 / numbers[at]))
+    return [mean_of(call, values, factor * by) for values, by in elements(call, node, name)]
+
+
+def elements(call, node, name):
+    """[(values, factor)]: a mean over all elements of each, times its factor, and their sum are what a node is."""
+    bound = bound_of(node, call.t)
+    if name == "mean" and bound.get("dim") in (None, []) or name == "mean" and len(bound["dim"]) == len(call.tensor(bound["self"]).size):
+        return [(call.tensor(bound["self"]), 1.0)]
+    if bound.get("reduction", 1) != 1 or bound.get("weight") is not None or bound.get("pos_weight") is not None:
+        raise Unknown("a loss with weights, or that is no mean")
+    if name == "mse_loss":
+        apart = binary(call, "sub", bound["self"], bound["target"])
+        return [(binary(call, "mul", apart, apart), 1.0)]
+    if name in ("cross_entropy_loss", "nll_loss_nd", "nll_loss"):
+        return likelihood(call, bound, name == "cross_entropy_loss")
+    if name in BINARY:
+        return [(BINARY[name](call, bound["self"], bound["target"]), 1.0)]
+    raise Unknown(f"a loss by {name}")
+
+
+def bound_of(node, t):
+    """The arguments of a node by the names of its schema, with their values."""
+    schema = getattr(node.target, "_schema", None)
+    if schema is None:
+        raise Unknown("no operator")
+    named = {a.name: a.default_value for a in schema.arguments if a.has_default_value()}
+    named.update({a.name: value for a, value in zip(schema.arguments, t.value(node.args))})
+    return {**named, **t.value(node.kwargs)}
+
+
+def likelihood(call, bound, logits):
+    """Cross entropy written out: what its labels have of the logarithms, and of label smoothing the mean of all."""
+    x, target, smoothing = call.tensor(bound["self"]), bound["target"], bound.get("label_smoothing", 0.0)
+    if isinstance(target, Tensor) or bool((target.value == bound["ignore_index"]).any()):
+        raise Unknown("a cross entropy of probabilities, or that ignores labels")
+    x = call.see(x, lambda v: v.movedim(1, -1)) if len(x.size) > 2 else x
+    logs = along_last(call, "log_softmax", x, -1) if logits else x
+    rows = call.settle(in_order(logs))
+    ids = call.graph.add_input(_source(target.node), rows.shape[:-1] + (1,), rows.sample, True)
+    call.graph.sources[ids.base] = target.node
+    picked = call.add("gather_elements", [rows, ids], {"axis": len(rows.shape) - 1}, ids.shape, ids.sample)
+    parts = [(picked, smoothing - 1.0)]
+    return parts + [(logs, -smoothing)] if smoothing else parts
+
+
+def mean_of(call, x, factor):
+    """Of each sample, the mean over all else, times a factor."""
+    x = call.settle(x)
+    if x.sample is None or x.shape[x.sample] != call.t.batch:
+        raise Unknown("a part of a loss without samples")
+    if len(x.shape) > 1:
+        x = reduce(call, "reduce_mean", x, [d for d in range(len(x.shape)) if d != x.sample], False)
+    return x if factor == 1 else unary(call, "affine", x, alpha=factor)
+
+
+def logits_entropy(call, x, target):
+    """log(1 + exp(x)) - x t, which is 0 or more for t from 0 to 1."""
+    y = binary(call, "sub", log_of_sum(call, x), binary(call, "mul", x, target))
+    call.graph.not_negative.add(y.base)
+    return y
+
+
+def plain_entropy(call, x, target):
+    """-t log(x) - (1 - t) log(1 - x)."""
+    rest = [unary(call, "affine", v, alpha=-1, beta=1) for v in (x, target)]
+    y = binary(call, "add", binary(call, "mul", target, unary(call, "log", x)), binary(call, "mul", rest[1], unary(call, "log", rest[0])))
+    y = unary(call, "affine", y, alpha=-1)
+    call.graph.not_negative.add(y.base)
+    return y
+
+
+BINARY = {"binary_cross_entropy_with_logits": logits_entropy, "binary_cross_entropy": plain_entropy}
+KEEP_SIGN = ("reduce_mean", "reduce_sum", "reshape", "slice", "transpose", "expand", "gather_elements", "concat", "clip", "add")
+
+
+def not_negative(graph, name, sign=1):
+    """Is every element of a tensor times `sign` 0 or more, whatever the network is given?"""
+    op = graph.writer_of(name)
+    if op is None or name in graph.not_negative:
+        return op is not None and sign > 0
+    if op.kind == "mul":
+        return sign > 0 and op.inputs[0] == op.inputs[1]
+    if op.kind == "affine":
+        alpha, beta = op.attrs.get("alpha", 1) * sign, op.attrs.get("beta", 0) * sign
+        return beta >= 0 and not_negative(graph, op.inputs[0], 1 if alpha >= 0 else -1)
+    if op.kind in KEEP_SIGN:
+        operands = op.inputs[:1] if op.kind == "gather_elements" else op.inputs
+        return all(not_negative(graph, i, sign) for i in operands)
+    return op.kind in (("abs", "exp", "relu", "sigmoid", "softmax", "sqrt") if sign > 0 else ("log_softmax",))

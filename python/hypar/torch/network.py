@@ -1,6 +1,10 @@
 """The graph that is written: hypar-graph/1, operator by operator."""
 import json
 import os
+import re
+import tempfile
+
+from torch._subclasses.fake_tensor import FakeTensor
 
 import hypar
 
@@ -51,7 +55,10 @@ class Graph:
         self.given = {}  # by output of an operator on each element: its input as it was seen
         self._samples = {}  # by name of a tensor: the dimension that holds them, or None
         self.node = None  # of the exported graph, which operators are written for now
-        self._names, self._writer = set(), {}
+        self.end, self.loss = None, ""  # the operator that is the loss, and what to tell of it
+        self.chosen = {}  # by output of an operator that is not known and gives integers: where it is
+        self.not_negative = set()  # tensors whose elements are 0 or more
+        self._names, self._writer, self._noted = set(), {}, {}
 
     def unique(self, name):
         """`name`, with a number behind it if it is taken."""
@@ -113,21 +120,49 @@ class Graph:
         """A tensor by its name."""
         return Tensor(name, self.shapes[name], self._samples[name])
 
+    def forget(self, ops):
+        """Operators that are not to be there, and inputs that they alone read."""
+        self.ops = [op for op in self.ops if op not in ops]
+        for name in {name for op in ops for name in op.inputs if name in self.inputs and not self.read(name)}:
+            del self.inputs[name]
+            self._names.remove(name)
+
+    def reached(self, names):
+        """All that tensors depend on, by name."""
+        found, left = set(), list(names)
+        while left:
+            name = left.pop()
+            if name and name not in found:
+                found.add(name)
+                left += self._writer[name].inputs if name in self._writer else []
+        return found
+
+    def samples_of(self, batch):
+        """Inputs of the network that have a batch first."""
+        return [self.tensor(name) for name in self.inputs if self._samples[name] == 0 and self.shapes[name][0] == batch]
+
     def read(self, name):
         return sum(op.inputs.count(name) for op in self.ops)
+
+    def note(self, text, path):
+        """What a reader should know of a module: told once for all modules that are alike in this."""
+        self._noted.setdefault(text, {})[path] = True
 
     def finish(self):
         """Leave out what nobody reads, and cut tensors once where they were cut piece by piece."""
         self._sweep()
         self._join_slices()
         self._name()
+        for text, paths in self._noted.items():
+            first, *others = paths
+            self.notes.append(f"{first}{f' and {len(others)} more' if others else ''}: {text}")
         read = {name for op in self.ops for name in op.inputs}
         self.params = {name: p for name, p in self.params.items() if name in read}
         self.inputs = {name: p for name, p in self.inputs.items() if name in read}
         self.constants = {name: value for name, value in self.constants.items() if name in read}
 
     def _sweep(self):
-        needed = set(self.outputs) | {op.name for op in self.ops if op.kind in ("cross_entropy", "mse_loss")}
+        needed = {*self.outputs, self.end.name}
         kept = []
         for op in reversed(self.ops):
             if any(output in needed for output in op.outputs):
@@ -171,8 +206,8 @@ class Graph:
                 names[output] = op.outputs[i] = op.name + output[len(old):]
             self._names.update(op.outputs)
         self._rename(names)
-        for o in self.opaque:
-            o["name"] = names.get(o["name"], o["name"])
+        self.chosen = {names[name]: where for name, where in self.chosen.items() if name in names}
+        self.opaque = [{**o, "name": names[o["name"]]} for o in self.opaque if o["name"] in names]
 
     def json(self, weights=None):
         """The file's text: one input, parameter or operator per line, as hypar itself writes it."""
@@ -189,9 +224,31 @@ class Graph:
             members.append(("modules", json.dumps(self.modules)))
         return "{\n  " + ",\n  ".join(f'"{key}": {text}' for key, text in members) + "\n}\n"
 
+    def refused(self):
+        """(operator, why) where the command refuses this graph, else None; without an operator: what it says."""
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "graph.json")
+            with open(path, "w") as file:
+                file.write(self.json())
+            try:
+                hypar.run("import", path)
+            except hypar.Failed as why:
+                text = str(why).replace(f"hypar: {path}: ", "")
+                at = re.match(r"(ops|inputs)\[(\d+)\]", text)
+                op = None
+                if at and at[1] == "ops":
+                    op = self.ops[int(at[2])]
+                elif at:
+                    name = list(self.inputs)[int(at[2])]
+                    op = next(op for op in self.ops if name in op.inputs)
+                return op, re.sub(r"^(ops|inputs)\[\d+\]\S*: ", "", text)
+        return None
+
     def write(self, path, weights=None):
         """Write the graph to `path`, and to the file `weights` beside it, if given, values of parameters and constants. Each
         file is whole, or not there; a graph that the command refuses is not written."""
+        if weights and any(isinstance(value, FakeTensor) for value in self.weights.values()):
+            raise hypar.Failed(f"{weights}: the model is on meta, its parameters have no values to write")
         folder = os.path.dirname(os.path.abspath(path))
         beside = weights and os.path.relpath(weights, folder)
         if beside and (os.path.basename(beside) != beside or beside == os.path.basename(path)):

@@ -1,6 +1,7 @@
 """Operators that models write out in small steps: recognised where the last step is. The steps before it are left out in
 the end, as nobody reads them."""
 import math
+import operator
 
 import torch
 
@@ -10,25 +11,25 @@ from .views import Tensor
 CASTS = ("to", "_to_copy", "clone", "contiguous", "type_as", "float", "_assert_tensor_metadata")
 
 
-def _name(node):
+def name_of(node):
     return base_name(node.target) if isinstance(node, torch.fx.Node) and node.op == "call_function" else None
 
 
-def _strip(node):
+def strip(node):
     """What a node is but for its type of numbers."""
-    while _name(node) in CASTS:
+    while name_of(node) in CASTS:
         node = node.args[0]
     return node
 
 
 def _is(node, name):
-    node = _strip(node)
-    return node if _name(node) == name else None
+    node = strip(node)
+    return node if name_of(node) == name else None
 
 
 def _either(node, first, second):
     """The arguments of a node in the order in which `first` and `second` accept them, or None."""
-    a, b = (_strip(x) for x in node.args[:2])
+    a, b = (strip(x) for x in node.args[:2])
     for x, y in ((a, b), (b, a)):
         if first(x) and second(y):
             return x, y
@@ -37,7 +38,7 @@ def _either(node, first, second):
 
 def rms_norm(call, *_):
     """x rsqrt(mean(x^2) + eps)."""
-    pair = _either(call.node, lambda x: True, lambda r: _name(r) == "rsqrt")
+    pair = _either(call.node, lambda x: True, lambda r: name_of(r) == "rsqrt")
     if not pair:
         return None
     x, root = pair
@@ -45,11 +46,11 @@ def rms_norm(call, *_):
     mean = shifted and _is(shifted.args[0], "mean")
     if not mean or not isinstance(shifted.args[1], (int, float)) or list(mean.args[1]) not in ([-1], [len(call.out()[0]) - 1]):
         return None
-    square = _strip(mean.args[0])
-    if _name(square) == "pow" and square.args[1] == 2 or _name(square) == "square":
-        same = _strip(square.args[0]) is x
+    square = strip(mean.args[0])
+    if name_of(square) == "pow" and square.args[1] == 2 or name_of(square) == "square":
+        same = strip(square.args[0]) is x
     else:
-        same = _name(square) == "mul" and all(_strip(a) is x for a in square.args[:2])
+        same = name_of(square) == "mul" and all(strip(a) is x for a in square.args[:2])
     if not same:
         return None
     from .layers import norm
@@ -72,14 +73,14 @@ def norm_weight(call, x, y):
 
 def gelu_tanh(call, *_):
     """0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))."""
-    pair = _either(call.node, lambda h: _name(h) == "mul", lambda s: _name(s) == "add" and s.args[1] == 1)
+    pair = _either(call.node, lambda h: name_of(h) == "mul", lambda s: name_of(s) == "add" and s.args[1] == 1)
     half = pair and _either(pair[0], lambda x: isinstance(x, torch.fx.Node), lambda n: n == 0.5)
     tanh = half and _is(pair[1].args[0], "tanh")
     scaled = tanh and _is(tanh.args[0], "mul")
-    inner = scaled and _either(scaled, lambda s: _name(s) == "add", lambda n: isinstance(n, float) and abs(n - math.sqrt(2 / math.pi)) < 1e-6)
-    parts = inner and _either(inner[0], lambda x: x is half[0], lambda c: _name(c) == "mul")
-    cube = parts and _either(parts[1], lambda p: _name(p) == "pow", lambda n: n == 0.044715)
-    if not cube or cube[0].args[1] != 3 or _strip(cube[0].args[0]) is not half[0]:
+    inner = scaled and _either(scaled, lambda s: name_of(s) == "add", lambda n: isinstance(n, float) and abs(n - math.sqrt(2 / math.pi)) < 1e-6)
+    parts = inner and _either(inner[0], lambda x: x is half[0], lambda c: name_of(c) == "mul")
+    cube = parts and _either(parts[1], lambda p: name_of(p) == "pow", lambda n: n == 0.044715)
+    if not cube or cube[0].args[1] != 3 or strip(cube[0].args[0]) is not half[0]:
         return None
     from . import elementwise
     return elementwise.gelu_tanh(call, call.t.value(half[0]))
@@ -87,27 +88,46 @@ def gelu_tanh(call, *_):
 
 def row_dropout(call, x, y):
     """A factor drawn for each sample (stochastic depth): planned as dropout."""
+    if len(call.node.args) < 2:
+        return None
     for node, other in (call.node.args[:2], call.node.args[1::-1]):
-        at, kept = node, None
-        while _name(at) in ("div", "bernoulli", "expand", "empty", "mul", "clone", "to"):
-            if _name(at) == "bernoulli":
-                kept = at.args[1] if len(at.args) > 1 else None
-            if not at.args or not isinstance(at.args[0], torch.fx.Node):
-                break
-            at = at.args[0]
-        if isinstance(kept, float):
-            from .elementwise import unary
-            call.graph.notes.append(f"{call.where.path}: a factor drawn for each sample is planned as dropout")
-            return unary(call, "dropout", call.t.value(other), rate=1 - kept)
+        kept = _kept_share(node)
+        if kept is None:
+            continue
+        scaled = strip(other)
+        if name_of(scaled) == "div" and scaled.args[1] == kept:  # dropout divides by it, too
+            other = scaled.args[0]
+        from .elementwise import unary
+        call.graph.note("a factor drawn for each sample is planned as dropout", call.where.path)
+        return unary(call, "dropout", call.t.value(other), rate=1 - kept)
     return None
+
+
+def _kept_share(at):
+    """The share of samples for which a factor that is drawn is not 0: bernoulli(share), or floor(share + rand); else None."""
+    kept, rounded = None, False
+    while name_of(at) in ("div", "bernoulli", "expand", "empty", "mul", "clone", "to", "floor", "add", "rand"):
+        name = name_of(at)
+        nodes = [a for a in at.args if isinstance(a, torch.fx.Node)]
+        if name == "rand":
+            return kept if rounded else None
+        if name == "bernoulli" and len(at.args) > 1:
+            kept = at.args[1]
+        elif name == "add" and rounded:
+            kept = next((a for a in at.args[:2] if isinstance(a, float)), None)
+        rounded |= name == "floor"
+        if not nodes or name == "bernoulli":
+            break
+        at = nodes[0]
+    return kept if isinstance(kept, float) and not rounded else None
 
 
 def rope(call):
     """x cos + rotate(x) sin, where rotate is [-second half, first half], and the tables are those of one theta."""
-    if len(call.node.args) < 2 or not all(_name(_strip(a)) == "mul" for a in call.node.args[:2]):
+    if len(call.node.args) < 2 or not all(name_of(strip(a)) == "mul" for a in call.node.args[:2]):
         return None
     for first, second in (call.node.args[:2], call.node.args[1::-1]):
-        found = _rotated(call, _strip(first), _strip(second))
+        found = _rotated(call, strip(first), strip(second))
         if found:
             x, cos, sin = found
             return _emit_rope(call, call.tensor(call.t.value(x)), cos, sin)
@@ -116,7 +136,7 @@ def rope(call):
 
 def _table(call, node):
     """A table that is known, one for all samples."""
-    value = call.t.host.values.get(node)
+    value = call.t.host.values.get(strip(node))
     if not isinstance(value, torch.Tensor) or call.t.host.is_data(value):
         return None
     return value
@@ -126,18 +146,68 @@ def _rotated(call, plain, turned):
     """(x, cos, sin) of the two products."""
     for x, cos in (plain.args[:2], plain.args[1::-1]):
         for r, sin in (turned.args[:2], turned.args[1::-1]):
-            r, x = _strip(r), _strip(x)
+            r, x = strip(r), strip(x)
             tables = [_table(call, t) for t in (cos, sin)]
-            if _name(r) != "cat" or tables[0] is None or tables[1] is None or len(r.args[0]) != 2:
+            if name_of(r) != "cat" or tables[0] is None or tables[1] is None or len(r.args[0]) != 2:
                 continue
-            negated, kept = (_strip(a) for a in r.args[0])
-            if _name(negated) != "neg" or _name(kept) != "slice":
-                continue
-            moved = _strip(negated.args[0])
-            if _name(moved) == "slice" and _strip(moved.args[0]) is x and _strip(kept.args[0]) is x:
-                half = call.tensor(call.t.value(x)).size[-1] // 2
-                if list(kept.args[2:4]) == [0, half] and moved.args[2] == half:
-                    return x, tables[0], tables[1]
+            negated, kept = (strip(a) for a in r.args[0])
+            if name_of(negated) == "neg" and _half(call, kept) == (x, 0) and _half(call, negated.args[0]) == (x, 1):
+                return x, tables[0], tables[1]
+    return None
+
+
+def _half(call, node):
+    """(x, 0 or 1) of a node that is the first or the second half of x's last dimension, else None."""
+    node = strip(node)
+    if node.op != "call_function":
+        return None
+    if node.target is operator.getitem:
+        cut = node.args[0]
+        if name_of(cut) not in ("chunk", "split", "split_with_sizes", "tensor_split", "unbind") or len(cut.meta["val"]) != 2:
+            return None
+        whole, part = strip(cut.args[0]), [int(n) for n in map(call.t.host.number, node.meta["val"].shape)]
+        size = list(call.t.host.shape(whole))
+        return (whole, node.args[1]) if part == size[:-1] + [size[-1] // 2] and size[-1] % 2 == 0 else None
+    if name_of(node) != "slice":
+        return None
+    whole = strip(node.args[0])
+    size = call.t.host.shape(whole)
+    dim, start, stop, step = (list(node.args[1:]) + [0, 0, 2 ** 62, 1][len(node.args) - 1:])[:4]
+    start, stop, half = start or 0, min(2 ** 62 if stop is None else stop, size[-1]), size[-1] // 2
+    if dim % len(size) != len(size) - 1 or step != 1 or size[-1] % 2 or (start, stop) not in ((0, half), (half, size[-1])):
+        return None
+    return whole, int(start > 0)
+
+
+def rope_halves(call):
+    """[a cos - b sin, b cos + a sin] of the halves a and b of x: the same, with tables of half the width."""
+    parts = call.node.args[0]
+    if len(parts) != 2 or (call.node.args[1:] or [0])[0] not in (-1, len(call.out()[0]) - 1):
+        return None
+    first, second = (strip(p) for p in parts)
+    if name_of(first) != "sub" or name_of(second) != "add":
+        return None
+    products = [_product(call, strip(p)) for p in (*first.args[:2], *second.args[:2])]
+    if None in products:
+        return None
+    (a, cos), (b, sin), *others = products
+    if a is None or b is None or a[0] is not b[0] or (a[1], b[1]) != (0, 1):
+        return None
+    wanted = {(b[1], id(cos)), (a[1], id(sin))}
+    if {(h[1], id(table)) for h, table in others} != wanted or any(h[0] is not a[0] for h, _ in others):
+        return None
+    tables = [torch.cat([t, t], -1) for t in (_table(call, cos), _table(call, sin))]
+    return _emit_rope(call, call.tensor(call.t.value(a[0])), *tables)
+
+
+def _product(call, node):
+    """(half of x, table) of a product of both, else None."""
+    if name_of(node) != "mul":
+        return None
+    for half, table in (node.args[:2], node.args[1::-1]):
+        found = _half(call, half) if isinstance(half, torch.fx.Node) else None
+        if found and _table(call, table) is not None:
+            return found, strip(table)
     return None
 
 

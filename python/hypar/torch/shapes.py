@@ -1,5 +1,8 @@
 """Operators that move elements: views, which are nothing until someone needs them, and copies."""
-from .elementwise import number, unary
+import torch
+
+from . import patterns
+from .elementwise import binary, number, unary
 from .layers import each, rows
 from .table import TABLE, Unknown, base_name, op
 from .views import Tensor
@@ -41,11 +44,48 @@ def reshape(call, x, *args, **kwargs):
 
 @op("cat", "concat")
 def cat(call, parts, dim=0):
-    parts = [call.settle(p) for p in parts if not (isinstance(p, Tensor) and p.size == (0,))]
+    turned = patterns.rope_halves(call)
+    if turned is not None:
+        return turned
+    parts = [call.settle(p) for p in parts if 0 not in p.size]
     if len(parts) == 1:
         return parts[0]
     shape, sample = call.out()
     return call.add("concat", parts, {"axis": dim % len(shape)}, shape, sample)
+
+
+class Complex:
+    """Complex numbers: a Tensor of pairs, of which they are the last dimension."""
+
+    def __init__(self, pairs):
+        self.pairs = pairs
+
+
+@op("view_as_complex")
+def view_as_complex(call, x):
+    return Complex(call.tensor(x))
+
+
+@op("view_as_real")
+def view_as_real(call, x):
+    if not isinstance(x, Complex):
+        raise Unknown("complex numbers that are not made of pairs")
+    return x.pairs
+
+
+def turned(call, x, table):
+    """Complex numbers times known ones: pairs turned and scaled."""
+    if not isinstance(x, Complex) or isinstance(table, (Tensor, Complex)) or table.data:
+        raise Unknown("a product of complex numbers that the network computes")
+    size = x.pairs.size
+    a, b = (call.see(x.pairs, lambda v, i=i: v.select(-1, i)) for i in range(2))
+    value = table.value if torch.is_tensor(table.value) else torch.tensor(table.value)
+    parts = (value.real, value.imag) if value.is_complex() else (value, torch.zeros_like(value))
+    c, s = (call.graph.add_constant(call.name("constant"), v.to(torch.get_default_dtype()).contiguous(), False) for v in parts)
+    real = binary(call, "sub", binary(call, "mul", a, c), binary(call, "mul", b, s))
+    imaginary = binary(call, "add", binary(call, "mul", a, s), binary(call, "mul", b, c))
+    parts = [call.settle(call.see(v, lambda view: view.unsqueeze(-1))) for v in (real, imaginary)]
+    return Complex(call.add("concat", parts, {"axis": len(size) - 1}, size, parts[0].sample))
 
 
 @op("stack")

@@ -43,16 +43,46 @@ def known(target):
 
 
 def opaque(call, why):
-    """An operator whose output's shape alone is known."""
-    inputs = [call.settle(x) for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs)))
-              if isinstance(x, Tensor)]
+    """An operator whose outputs' shapes alone are known: one of ours for each of them."""
+    inputs = [x for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs))) if isinstance(x, Tensor)]
+    if not any(x.sample is not None for x in inputs):  # integers of the samples are what it depends on
+        inputs += [call.tensor(x) for x in torch.utils._pytree.tree_leaves(call.t.value((call.node.args, call.node.kwargs)))
+                   if getattr(x, "data", None) is True]
     value = call.node.meta["val"]
-    several = isinstance(value, (tuple, list))
-    shape, sample = call.out(0 if several else None)
-    written = list(shape)
-    if sample is not None:
-        written[sample] = 0
-    name = str(call.node.target)
-    y = call.add("opaque", inputs or [call.tensor(0.0)], {"shape": written}, shape, sample)
-    call.graph.opaque.append({"name": y.base, "operator": name, "module": call.where.path, "source": call.where.line, "why": why})
-    return (y,) + (None,) * (len(value) - 1) if several else y
+
+    def one(i, v):
+        y = opaque_of(call, inputs, *call.out(i), why)
+        if v.dtype in (torch.int64, torch.int32):
+            call.graph.chosen[y.base] = call.where
+        return y
+    if not isinstance(value, (tuple, list)):
+        return one(None, value)
+    return tuple(one(i, v) if isinstance(v, torch.Tensor) else None for i, v in enumerate(value))
+
+
+def opaque_of(call, inputs, shape, sample, why, flops=0):
+    """One with a given shape. Its samples come first, and are as many as the batch has; a number is the mean of one for each."""
+    batch, inputs = call.t.batch, [_whole(call, x) for x in inputs] or [call.tensor(0.0)]
+    sampled = [x for x in inputs if x.sample == 0 and x.shape[0] == batch]
+    if shape == () and sampled:
+        return call.add("reduce_mean", [opaque_of(call, inputs, (batch,), 0, why)], {"axes": [0], "keep": 0}, (), None)
+    if not sampled and sample is not None:
+        sampled = call.graph.samples_of(batch)
+    inputs = sampled[:1] + [x for x in inputs if x is not sampled[0]] if sampled and sample is not None else inputs
+    if sample is None or shape[sample] % batch:
+        declared, sample = shape or (1,), None
+    else:
+        several = (shape[sample] // batch,) if shape[sample] > batch else ()
+        declared = (batch, *shape[:sample], *several, *shape[sample + 1:])
+    written = list(declared) if sample is None else [0, *declared[1:]]
+    y = call.add("opaque", inputs, {"shape": written, **({"flops": flops} if flops else {})}, declared, None if sample is None else 0)
+    call.graph.opaque.append({"name": y.base, "operator": call.operator, "module": call.where.path, "source": call.where.line, "why": why})
+    if sample:
+        y = call.see(y, lambda v: v.movedim(0, sample))
+    return y if y.size == shape else call.reshape(y, shape)
+
+
+def _whole(call, x):
+    """What an unknown operator reads: a tensor in any order of its elements, but with its samples first."""
+    x = Tensor(x.base, x.shape, x.sample) if x.whole() else call.settle(x)
+    return call.settle(call.see(x, lambda v: v.movedim(x.sample, 0))) if x.sample else x

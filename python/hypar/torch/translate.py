@@ -1,4 +1,5 @@
 """The exported graph, node by node: the table says what each becomes."""
+import math
 import operator
 import re
 
@@ -6,8 +7,9 @@ import torch
 from torch.export.graph_signature import InputKind
 
 from . import aten, losses, shapes, table, views  # noqa: F401 (aten fills the table)
-from .export import Cannot, Host
+from .export import Cannot, Host, user_line
 from .network import Graph
+from .patterns import name_of
 from .views import Tensor
 
 
@@ -23,6 +25,11 @@ class Known:
         return tuple(self.value.shape)
 
 
+def one_line(why):
+    """What an exception says, in short."""
+    return (str(why).strip().splitlines() or [type(why).__name__])[0][:160]
+
+
 def module_path(call):
     """The path of the module that is called: of a second call "layer@1" that is "layer"."""
     return "" if call.startswith("_empty_nn_module") else re.sub(r"@\d+", "", call)
@@ -34,8 +41,15 @@ class Where:
     def __init__(self, node):
         self.calls = [path.replace("L['self'].", "") for path, _ in (node.meta.get("nn_module_stack") or {}).values()]
         self.path = module_path(self.calls[-1]) if self.calls else ""
-        lines = re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or "")
-        self.line = f"{lines[-1][0]}:{lines[-1][1]}" if lines else "source not known"
+        self.line = user_line(re.findall(r'File "([^"]+)", line (\d+)', node.meta.get("stack_trace") or ""))
+
+
+class Stuck(Exception):
+    """What is known of an operator does not suffice: the module that it is in is to be one opaque operator."""
+
+    def __init__(self, node, why):
+        super().__init__(why)
+        self.where = Where(node)
 
 
 class Call:
@@ -46,6 +60,7 @@ class Call:
         self.graph.node = node
         self.where = Where(node)
         self.leaf = self.where.path in translation.leaves
+        self.operator = str(node.target)
 
     def has(self, kind):
         return kind in self.graph.kinds
@@ -119,9 +134,11 @@ class Translation:
 
     env       by node: Tensors
     stale     by node: where a tensor was changed through a view of it
-    symbolic  is the batch open?"""
+    symbolic  is the batch open?
+    whole     by path of a module that is one opaque operator: why"""
 
-    def __init__(self, program, model, batch, args, kwargs, name, kinds):
+    def __init__(self, program, model, batch, args, kwargs, name, kinds, loss_name=None, whole=()):
+        self.loss_name, self.whole = loss_name, whole
         self.program, self.model, self.batch = program, model, batch
         self.example = args, kwargs
         self.host = Host(program, args, kwargs)
@@ -151,7 +168,7 @@ class Translation:
             raise Cannot(f"{where.path or 'the model'} ({where.line}): a view of a tensor that is still read is changed in place")
         if node in self.env:
             return self.env[node]
-        value = self.host.values[node]
+        value = self.host.values.get(node)  # of a function that an operator takes (torch.cond): none
         if isinstance(value, torch.Tensor):
             return Known(value, node, self.host.is_data(value))
         return value
@@ -165,12 +182,25 @@ class Translation:
         if known.data:
             shape, sample = tuple(value.shape), self.grows(known.node.meta["val"])
             wanted = name or (known.node.name if known.node.op == "placeholder" else f"ids.{known.node.name}")
-            tensor = self.graph.add_input(wanted, shape, sample, integers)
+            apart = sample is not None and shape[sample] != self.batch and shape[sample] % self.batch == 0
+            declared = shape[:sample] + (self.batch, shape[sample] // self.batch) + shape[sample + 1:] if apart else shape
+            if apart and not self._outermost(known, sample):
+                raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): integers of all samples are mixed, expected those of a sample side by side")
+            tensor = self.graph.add_input(wanted, declared, sample, integers)
             self.graph.sources[tensor.base] = known.node
+            tensor = tensor.reshaped(shape) if apart else tensor
         else:
             tensor = self._constant(call, known, integers, name)
         self._constants[known.node] = tensor
         return tensor
+
+    def _outermost(self, known, dim):
+        """Has a value that follows from the samples those of each side by side? With samples in another order, so are they."""
+        def turned(x):
+            return x.roll(1, 0) if isinstance(x, torch.Tensor) and x.dim() and x.shape[0] == self.batch else x
+        other = Host(self.program, *torch.utils._pytree.tree_map(turned, self.example)).values[known.node]
+        each = known.value.unflatten(dim, (self.batch, -1)).roll(1, dim)
+        return torch.equal(each.flatten(dim, dim + 1), other)
 
     def _constant(self, call, known, integers, name):
         """What is alike for every sample is kept once."""
@@ -189,7 +219,7 @@ class Translation:
 
     # Nodes ----------------------------------------------------------------------------------------------------------
 
-    def run(self, loss):
+    def run(self, loss, target=None):
         specs = {s.arg.name: s for s in self.program.graph_signature.input_specs}
         first = {}
         for name, parameter in self.model.named_parameters():
@@ -203,10 +233,11 @@ class Translation:
                 else:
                     shape = self.host.shape(node)
                     self.env[node] = self.graph.add_input(node.name, shape, self.grows(node.meta["val"]))
-            elif node.op == "call_function" and node not in self.host.values:
-                self._call(node)
+            elif node.op == "call_function" and node not in self.host.values and node not in self.env:
+                call = next((call for call in Where(node).calls if module_path(call) in self.whole), None)
+                self._whole_module(call) if call else self._call(node)
             elif node.op == "output":
-                self._output(node, loss)
+                losses.finish(Call(self, node), node, loss, target)
         calls = dict.fromkeys(call for node in self.program.graph.nodes for call in Where(node).calls)
         self.graph.modules = [path for path in map(module_path, calls) if path]
         self.graph.finish()
@@ -216,6 +247,27 @@ class Translation:
         if name not in self.params:
             self.params[name] = self.graph.add_param(name, parameter.detach(), parameter.requires_grad)
         return self.params[name]
+
+    def _whole_module(self, call):
+        """A module that is one opaque operator (one for each of its outputs): of all that is read inside."""
+        nodes = [n for n in self.program.graph.nodes if n.op == "call_function" and n not in self.host.values and call in Where(n).calls]
+        inside = set(nodes)
+        given = dict.fromkeys(a for n in nodes for a in n.all_input_nodes if a not in inside)
+        values = torch.utils._pytree.tree_leaves([self.env[a] for a in given if a in self.env])
+        inputs = list({x.base: x for x in values if isinstance(x, Tensor)}.values())
+        for node in nodes:
+            self.env[node] = None
+        for node in nodes:
+            if any(user not in inside for user in node.users):
+                at = Call(self, node)
+                at.where.path = module_path(call)
+                at.where.line, why = self.whole[at.where.path]
+                at.operator = type(self.model.get_submodule(at.where.path)).__name__
+                value = node.meta["val"]
+                if not isinstance(value, torch.Tensor):
+                    raise Cannot(f"{at.where.path} ({at.where.line}): a module that is not known gives {type(value).__name__}, "
+                                 "expected a tensor")
+                self.env[node] = table.opaque_of(at, inputs, *at.out(), why, flops_of(nodes, self.host) if node is nodes[-1] else 0)
 
     def _call(self, node):
         if node.target is operator.getitem:
@@ -228,6 +280,8 @@ class Translation:
             result = emit(call, *args, **kwargs) if emit else table.opaque(call, "has no operator of ours")
         except table.Unknown as why:
             result = table.opaque(call, str(why))
+        except (AssertionError, AttributeError, IndexError, KeyError, RuntimeError, StopIteration, TypeError, ValueError) as why:
+            raise Stuck(node, one_line(why)) from why
         self.env[node] = result
         if in_place:
             self._rebind(node.args[0], result)
@@ -250,7 +304,45 @@ class Translation:
             else:
                 return
 
-    def _output(self, node, loss):
-        outputs = [self.value(x) for x in torch.utils._pytree.tree_leaves(node.args[0]) if isinstance(x, torch.fx.Node)]
-        mutated = len(self.program.graph_signature.buffers_to_mutate)
-        losses.finish(Call(self, node), outputs[mutated:] if len(outputs) > mutated else outputs, loss)
+
+PRODUCTS = {"linear", "matmul", "mm", "bmm", "addmm", "baddbmm", "_grouped_mm", "grouped_mm"}
+
+
+def flops_of(nodes, host):
+    """Operations of the products among nodes: two for each element of the result and of the dimension that is summed over."""
+    total = 0
+    for n in nodes:
+        if name_of(n) in PRODUCTS:
+            first = n.args[1] if name_of(n) in ("addmm", "baddbmm") else n.args[0]
+            total += 2 * math.prod(host.shape(n)) * host.shape(first)[-1]
+    return total
+
+
+def translated(attempt, model, checked):
+    """The graph that attempt(whole) makes. Where it is stuck, or where the command refuses it (`checked`), modules of that class are one
+    opaque operator each, then those around them."""
+    modules, whole = dict(model.named_modules()), {}
+    while True:
+        try:
+            graph = attempt(whole)
+            refused = graph.refused() if checked else None
+            chosen = [where for where in graph.chosen.values() if where.path and where.path not in whole]
+            if refused is None and not chosen:
+                return graph
+            if refused is None:
+                where, why = chosen[0], "elements are chosen by what the network computes"
+            elif refused[0] is None:
+                raise Cannot(refused[1])
+            else:
+                where, why = Where(refused[0].node), refused[1]
+                where.path = refused[0].path
+        except Stuck as stuck:
+            where, why = stuck.where, str(stuck)
+        path = where.path
+        while path in whole:
+            path = path.rpartition(".")[0]
+        if path not in modules or not path:
+            raise Cannot(f"{where.path or 'the model'} ({where.line}): {why}; a module of its own for these lines becomes an opaque operator")
+        kind = type(modules[path])
+        alike = [p for p, m in modules.items() if p and (type(m) is kind if kind is not torch.nn.Sequential else p == path)]
+        whole.update({p: (where.line, f"the module is one operator: {why}") for p in alike})
