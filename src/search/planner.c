@@ -315,6 +315,14 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
 
     struct arena arena = { 0 };
     struct hypar_search_options with = *options;
+    struct hypar_sim_options simulation = { 0 };
+    if (options->simulation)
+        simulation = *options->simulation;
+    if (target && target->eager && !simulation.framework_given) {
+        simulation.framework = HYPAR_FRAMEWORK_EAGER;
+        simulation.framework_given = true;
+        with.simulation = &simulation;
+    }
     if (options->unlimited || hp_divided_later(planner, options))
         with.memory_bytes = HP_UNLIMITED_BYTES;
     struct problem problem = hp_problem(&arena, graph, machine, &with);
