@@ -35,8 +35,7 @@ static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_err
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "op '%s': Megatron-LM's flags have no word for '%s' at this place "
                            "of a layer, and would describe another network",
-                           graph->ops[t.unknown].name,
-                           hp_op[graph->ops[t.unknown].kind].name);
+                           graph->ops[t.unknown].name, hp_op[graph->ops[t.unknown].kind].name);
         return HYPAR_OK;
     }
     return hp_fail(err, HYPAR_INFEASIBLE,

@@ -105,9 +105,9 @@ static bool is_move(enum op_kind kind)
     }
 }
 
-/* The first operator between a linear layer and an operand of attention that is neither a rotary
- * embedding nor a move of elements; -1: none. A rotary embedding that was not recognised is
- * such an operator. */
+/* The first operator between a linear layer and an operand of attention that is neither a
+ * rotary embedding nor a move of elements; -1: none. A rotary embedding that was not recognised
+ * is such an operator. */
 static int between(const struct hypar_graph *graph, int tensor)
 {
     int at = tensor < 0 ? -1 : graph->tensors[tensor].producer;

@@ -438,7 +438,8 @@ static void left_out_text(FILE *to, struct arena *arena, const struct hypar_sear
                                 hp_shown(arena, info->left_out[i].planner));
     }
     if (strlen(text) > THREE_LINES && info->n_left_out > 0)
-        text = hp_arena_printf(arena, "%s; --planner NAME tells why, and so does --json", names);
+        text =
+            hp_arena_printf(arena, "%s; --planner NAME tells why, and so does --json", names);
     fputs("Left out: ", to);
     hp_wrap(to, text, 10);
 }

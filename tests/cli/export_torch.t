@@ -709,3 +709,9 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 > 0
 > "activations_bytes": 116292
 > "activations_bytes": 67140
+
+The Python package asks for the version of PyTorch that the documents name.
+$ grep -o 'torch>=[0-9.]*' python/pyproject.toml; grep -oh '[0-9.]* or later, tested with 2.13' docs/formats-export.md docs/formats-torch.md
+> torch>=2.11
+> 2.11 or later, tested with 2.13
+> 2.11 or later, tested with 2.13

@@ -229,7 +229,8 @@ def plain(name, how):
 SLOW = ",fp32=1GFLOP/s,memory-bandwidth=1GB/s"  # devices that are worth dividing such small networks over
 BF16 = {"precision": "bf16", "simulation": {"framework": "eager"}}
 MEMBERS = ("precision", "gradient_precision", "optimizer", "clip", "simulation")
-HYBRID = ["--planner", "hybrid", "--for", "torch"]
+FOR = ["--for", "torch", "--precision", "fp32"]
+HYBRID = ["--planner", "hybrid", *FOR]
 CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
@@ -252,7 +253,7 @@ CASES = [
     ("meta", "llama", 2, {"data": 2, "shard": "parameters", "begin": "state"}),
     ("meta-stages", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "begin": "state"}),
     ("meta-reset", "mlp", 2, {"tensor": 2, "begin": "reset"}),
-    ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", "--micro-batches", "4", "--for", "torch"]),  # modules are stages
+    ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", "--micro-batches", "4", *FOR]),  # modules are stages
     ("stages", "norms", 4, {"data": 2, "pipeline": 2, "micro_batches": 1, "schedule": "gpipe"}),
     ("mixed", "norms", 4, {"ops": [{"name": "*", "split": {"n": 4}}, {"name": "10", "split": {"n": 2, "k": 2}}]}),
     ("dp", "vit", 4, {"data": 4}),
@@ -276,6 +277,7 @@ RATIO, ADDED = (0.9, 1.1), 256
 RATIOS = {
     "norms-mixed-4": (1, 1.4),  # gradients are summed over each dimension of the mesh by itself
     "recurrent-1f1b-4": (1, 1.8),  # of all steps the last one is read: hypar sends it alone
+    "llama-3d-4": (0.85, 1),  # what hypar sends again PyTorch keeps
     "llama-bf16-stages-2": (1, 1.3),  # tables of rotations, in fp32, are sent from the first stage
     "packed-columns-3": (1, 2.5),  # inside of a module DTensor gathers as it likes
     "llama-hybrid-stages-4": (1, 1.4),  # gloo has no all-to-all, DTensor gathers in its place
@@ -515,6 +517,43 @@ def readme(command):
     return True
 
 
+OWN = """import torch
+from torch import nn
+
+class MyNet(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 8))
+
+def batches():
+    g = torch.Generator().manual_seed(1)
+    for _ in range(4):
+        yield torch.randn(8, 12, generator=g), torch.randint(0, 8, (8,), generator=g)
+
+def example():
+    return MyNet(), next(batches())[0]
+"""
+
+
+def own_loop(command):
+    """The loop of docs/formats-torch.md, as it stands, on two processes: with a checkpoint, and going on from it."""
+    with open(os.path.join(ROOT, "docs", "formats-torch.md")) as file:
+        loop = file.read().split("```python\n")[1].split("```")[0].replace("every, last = 100, None", "every, last = 2, LAST")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in ("net.py", OWN), ("loop.py", loop.replace("LAST", "None")), ("again.py", loop.replace("LAST", "'step-2'")):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+        paths = os.pathsep.join([os.path.dirname(os.path.abspath(command)), os.path.dirname(sys.executable), os.environ["PATH"]])
+        env = dict(os.environ, PATH=paths, PYTHONPATH=os.path.join(ROOT, "python"), OMP_NUM_THREADS="1", HYPAR=os.path.abspath(command))
+        plan = "python -m hypar.torch net:example -o net.json && hypar plan net.json --batch 8 --on full:2 --planner 3d --data 2 --shard parameters --precision bf16 --for torch -qo plan.json"
+        done = subprocess.run(["sh", "-ec", f"{plan}; for f in loop again; do torchrun --nproc-per-node 2 $f.py; done"], cwd=folder, env=env, capture_output=True, text=True)
+    losses = [line for line in done.stdout.splitlines() if line.startswith("step ")]
+    print(f"own loop: {'; '.join(losses[:1] + losses[-1:])}")
+    if done.returncode or len(losses) != 8:
+        print(done.stdout, done.stderr[-3000:])
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hypar", default="hypar")
@@ -542,6 +581,7 @@ def main():
             for c, (_, lowered), result in zip(mine, scripts, results + [None] * len(mine)):
                 failed += not report(c, lowered, result, wanted[c[1]][c[0], c[2]], args.detail)
     failed += not args.cases and not readme(args.hypar)
+    failed += (not args.cases or "own-loop" in args.cases) and not own_loop(args.hypar)
     print("failed" if failed else "ok")
     return 1 if failed else 0
 
