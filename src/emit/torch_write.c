@@ -330,11 +330,11 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
           to);
 }
 
-static void put_pipeline(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+/* The model is traced in the precision that it is run in: a trace has the types of what it
+ * casts. Master weights are put back into the stages. */
+static void put_trace(const struct torch_script *s, FILE *to)
 {
-    bool several = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED;
     bool is_short = s->plan->precision == HYPAR_BF16;
-    put_check(s, t, to);
     fputs(
         "    forward, device = model.forward, this_device(mesh)\n"
         "    names = inspect.signature(forward)\n"
@@ -353,7 +353,8 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
             "model.named_parameters(remove_duplicate=False)}\n"
             "    for name, p in model.named_parameters():  # traced in the precision that it "
             "is run in\n"
-            "        %sp.data = p.data.to(torch.bfloat16)\n",
+            "        %sp.data = torch.empty_like(p, dtype=torch.bfloat16) if blank else "
+            "p.data.to(torch.bfloat16)\n",
             s->fp32_norms ? "if name.rpartition(\".\")[0] not in norms:\n            " : "");
     fprintf(to,
             "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
@@ -369,6 +370,13 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
               "        for name, p in stage.module.named_parameters():\n"
               "            p.data = whole[name].clone()\n",
               to);
+}
+
+static void put_pipeline(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    bool several = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED;
+    put_check(s, t, to);
+    put_trace(s, to);
     if (t->tied[0])
         fputs("    add_up = tied_gradients(stages, mesh)\n", to);
     if (s->n_tensor || is_wrapped(s) || t->recomputed.n)

@@ -247,7 +247,7 @@ CASES = [
     ("bf16", "llama", 2, {"data": 2, **BF16}),
     ("bf16-zero3", "gpt2", 2, {"data": 2, "shard": "parameters", **BF16}),
     ("bf16-zero3-sums", "fixed", 2, {"data": 2, "shard": "parameters", "gradient_precision": "fp32", **BF16}),
-    ("bf16-stages", "llama", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5, **BF16}),
+    ("bf16-stages", "llama", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5, "begin": "state", **BF16}),
     ("bf16-norms", "norms", 2, {"data": 2, "unsaved": True, **BF16}),  # statistics of all replicas are written out, and saved
     ("clip", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5}),  # a parameter of both stages counts once
     ("meta", "llama", 2, {"data": 2, "shard": "parameters", "begin": "state"}),
