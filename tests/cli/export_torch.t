@@ -715,3 +715,8 @@ $ grep -o 'torch>=[0-9.]*' python/pyproject.toml; grep -oh '[0-9.]* or later, te
 > torch>=2.11
 > 2.11 or later, tested with 2.13
 > 2.11 or later, tested with 2.13
+
+PyTorch's 1f1b has at least as many micro-batches as stages: the planner chooses no fewer.
+$ hypar plan tests/cli/gpt2-torch.json --batch 8 --on cluster:1x8,device=h100 --planner 1f1b --for torch -qo $TMP/filled.json && grep -o '"micro_batches": [0-9]*' $TMP/filled.json; grep -c '"replicas"' $TMP/filled.json
+> "micro_batches": 2
+> 2

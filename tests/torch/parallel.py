@@ -253,7 +253,7 @@ CASES = [
     ("meta", "llama", 2, {"data": 2, "shard": "parameters", "begin": "state"}),
     ("meta-stages", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "begin": "state"}),
     ("meta-reset", "mlp", 2, {"tensor": 2, "begin": "reset"}),
-    ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", "--micro-batches", "4", *FOR]),  # modules are stages
+    ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", *FOR]),  # modules are stages
     ("stages", "norms", 4, {"data": 2, "pipeline": 2, "micro_batches": 1, "schedule": "gpipe"}),
     ("mixed", "norms", 4, {"ops": [{"name": "*", "split": {"n": 4}}, {"name": "10", "split": {"n": 2, "k": 2}}]}),
     ("dp", "vit", 4, {"data": 4}),
