@@ -26,6 +26,15 @@ HYPAR_API struct hypar_target hypar_target_at(int target);
 HYPAR_API enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,
                                               struct hypar_error *err);
 
+/* What plans for a target have where nothing else is asked for. */
+struct hypar_target_defaults {
+    enum hypar_precision precision; /* bf16 on devices that have units for it, else fp32 */
+    enum hypar_optimizer optimizer; /* adamw on such devices, else sgd */
+    bool fp32_gradients;            /* it keeps the gradients of short parameters in fp32 */
+};
+HYPAR_API struct hypar_target_defaults
+hypar_target_defaults(const char *target, const struct hypar_machine *machine);
+
 /* Write `plan` for `target`. HYPAR_USAGE if there is no such target; HYPAR_INFEASIBLE, with the
  * operator and its axis, if it cannot run the plan, and then nothing is written. Write errors
  * are left in the stream. */

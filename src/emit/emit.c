@@ -56,6 +56,19 @@ enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,
     return HYPAR_OK;
 }
 
+struct hypar_target_defaults hypar_target_defaults(const char *target,
+                                                   const struct hypar_machine *machine)
+{
+    const struct target *row;
+    const struct hypar_device *device = hypar_machine_device(machine, 0);
+    bool is_short = device->bf16_op_per_s > device->fp32_op_per_s;
+    if (hp_find_target(&row, target, NULL) != HYPAR_OK)
+        return (struct hypar_target_defaults){ HYPAR_FP32, HYPAR_SGD, false };
+    return (struct hypar_target_defaults){ is_short ? HYPAR_BF16 : HYPAR_FP32,
+                                           is_short ? HYPAR_ADAMW : HYPAR_SGD,
+                                           row->fp32_gradients };
+}
+
 /* "gpipe, 1f1b or interleaved": the schedules that a target has. */
 static const char *list_schedules(const struct target *target, char *text, size_t size)
 {

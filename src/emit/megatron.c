@@ -29,8 +29,15 @@ static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_err
 {
     struct transformer t;
     int op;
-    if (hp_transformer(graph, &t, &op))
-        return check_layer(&t, err);
+    if (hp_transformer(graph, &t, &op)) {
+        TRY(check_layer(&t, err));
+        if (t.unknown >= 0)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s': Megatron-LM's flags have no word for '%s' at this place "
+                           "of a layer, and would describe another network",
+                           graph->ops[t.unknown].name, hp_op[graph->ops[t.unknown].kind].name);
+        return HYPAR_OK;
+    }
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "%s%s%sMegatron-LM runs transformers, whose layers are alike and have one "
                    "attention each",
@@ -74,6 +81,8 @@ static void put_model(const struct transformer *t, FILE *to)
             (long long)t->sequence);
     if (t->rotary_base > 0)
         fprintf(to, "--position-embedding-type rope\n--rotary-base %.0f\n", t->rotary_base);
+    else if (!t->positions) /* its own default adds learned ones */
+        fputs("--position-embedding-type none\n", to);
     if (t->rms_norm)
         fputs("--normalization RMSNorm\n", to);
     if (t->epsilon > 0)
@@ -82,8 +91,6 @@ static void put_model(const struct transformer *t, FILE *to)
         fputs("--swiglu\n", to);
     if (!t->bias)
         fputs("--disable-bias-linear\n", to);
-    else if (t->no_bias)
-        fputs("# some linear layers have no bias here, there all have one\n", to);
     if (!t->tied)
         fputs("--untie-embeddings-and-output-weights\n", to);
     fputs("--attention-dropout 0.0\n", to); /* no operator has it */
@@ -151,13 +158,32 @@ static enum hypar_status write_flags(const struct hypar_plan *plan, FILE *to,
     fputs("# ", to);
     hp_put_command(&hp_target_megatron, plan, "this-file", to);
     fputs(" and your data\n", to);
-    if (!t.causal)
-        fputs("# attention is not causal: a model of the kind of BERT, not pretrain_gpt.py's\n",
-              to);
     put_layout(plan, &layout, &t, to);
     put_training(plan, to);
     put_model(&t, to);
     return HYPAR_OK;
+}
+
+/* What the flags describe otherwise than the network is. */
+static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
+{
+    struct transformer t;
+    int op;
+    if (!hp_transformer(plan->graph, &t, &op))
+        return false;
+    if (t.bias && t.no_bias && i-- == 0) {
+        snprintf(text, size,
+                 "not the same network: some linear layers of a layer have no bias, "
+                 "Megatron-LM gives each of them one");
+        return true;
+    }
+    if (!t.causal && i-- == 0) {
+        snprintf(text, size,
+                 "not the same network: attention is not causal, that of pretrain_gpt.py is; "
+                 "expected a script for models of the kind of BERT");
+        return true;
+    }
+    return false;
 }
 
 const struct target hp_target_megatron = {
@@ -170,6 +196,7 @@ const struct target hp_target_megatron = {
     .schedules =
         1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_1F1B | 1 << HYPAR_SCHEDULE_INTERLEAVED,
     .takes = takes,
+    .note = note,
     .check = hp_check_as_layout,
     .allows = allows,
     .write = write_flags,

@@ -14,7 +14,10 @@ struct target {
     /* The command line that runs what was written: FILE in place of it, RANKS of the number on
      * each node, NODES of theirs; what is in [] is for several nodes. */
     const char *command;
-    unsigned schedules; /* that it has (bit: enum hypar_schedule_kind) */
+    bool eager;          /* it runs operator by operator: its memory is counted so */
+    bool fills_1f1b;     /* its schedule '1f1b' has at least as many micro-batches as stages */
+    bool fp32_gradients; /* ... and keeps the gradients of short parameters in fp32 */
+    unsigned schedules;  /* that it has (bit: enum hypar_schedule_kind) */
     /* Can it run some plan of the graph? NULL: of any graph. HYPAR_INFEASIBLE. */
     enum hypar_status (*takes)(const struct hypar_graph *graph, struct hypar_error *err);
     /* As hypar_emit_note(); NULL: there is nothing to know. */

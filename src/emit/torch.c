@@ -82,10 +82,6 @@ static enum hypar_status check_settings(const struct torch_script *s, struct hyp
             err, HYPAR_INFEASIBLE,
             "precision 'fp16' needs a loss that is scaled, which the script has not; "
             "expected bf16");
-    if (s->plan->clip > 0 && s->stages)
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "clip: PyTorch's clip_grad_norm_() knows the gradients of one stage "
-                       "alone; expected a plan without stages, or without clip");
     return HYPAR_OK;
 }
 
@@ -116,6 +112,11 @@ static enum hypar_status check_backward(const struct torch_script *s, struct hyp
         uint32_t dims[MAX_AXES];
         hp_mesh_dims(&s->mesh, s->plan, op, dims);
         bool divided = sample >= 0 && dims[sample] & ~s->data;
+        if (nest->kind == OP_OPAQUE)
+            return hp_fail(err, HYPAR_INFEASIBLE,
+                           "op '%s' is opaque, and PyTorch's DTensor may have no rule for it; "
+                           "expected splits of samples alone in all operators",
+                           s->graph->ops[op].name);
         if (nest->kind == OP_AVG_POOL || (nest->kind == OP_GROUP_NORM && divided))
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "op '%s': PyTorch's DTensor has no backward half of it; expected "
@@ -207,8 +208,11 @@ enum hypar_status hp_emit_torch(const struct hypar_plan *plan, FILE *to,
     struct torch_tables t = { 0 };
     enum hypar_status status = prepare(&s, &t, err);
     if (status == HYPAR_OK) {
-        for (int op = 0; op < s.graph->n_ops; op++)
+        for (int op = 0; op < s.graph->n_ops; op++) {
             s.attention |= s.graph->ops[op].kind == OP_ATTENTION;
+            s.fp32_norms |=
+                s.graph->ops[op].kind == OP_BATCH_NORM && plan->precision == HYPAR_BF16;
+        }
         hp_torch_placements(&s, &t.placements);
         hp_torch_units(&s, &t.units);
         t.tied = tied_lines(&s);

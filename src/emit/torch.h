@@ -22,6 +22,7 @@ struct torch_script {
     enum hypar_shard shard;    /* of all parameters */
     bool sharded_vocabulary;   /* the loss is that of logits that are divided */
     bool attention;            /* there is one */
+    bool fp32_norms;           /* batch norms whose parameters are not cast to bf16 */
     bool norms;                /* batch norms have the statistics of all replicas' samples */
 };
 

@@ -84,11 +84,21 @@ static bool note_modules(const struct hypar_plan *plan, char *text, size_t size)
     return plan->graph->n_modules == 0;
 }
 
+/* fully_shard() keeps gradients in the precision of the parameters that it divides: fp32. */
+static bool note_gradients(const struct hypar_plan *plan, char *text, size_t size)
+{
+    snprintf(text, size,
+             "PyTorch keeps the gradients of bf16 parameters in fp32, the plan counts 2 bytes "
+             "for each: expected --gradient-precision fp32, or a plan made with --for torch");
+    return plan->precision == HYPAR_BF16 && !plan->fp32_gradients;
+}
+
 bool hp_torch_note(const struct hypar_plan *plan, int i, char *text, size_t size)
 {
     static bool (*const notes[])(const struct hypar_plan *, char *, size_t) = {
         note_modules,
         note_joint,
+        note_gradients,
     };
     for (size_t n = 0; n < sizeof notes / sizeof notes[0]; n++)
         if (notes[n](plan, text, size) && i-- == 0)

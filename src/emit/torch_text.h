@@ -37,7 +37,7 @@ static const char TEXT_PLACE[] =
 "    for module, row in rows:\n"
 "        for k, p in list(module.named_parameters(recurse=False)):\n"
 "            if p not in made:  # tied parameters stay tied: they lie as the first row with one of them says\n"
-"                made[p] = nn.Parameter(distribute_tensor(p.detach(), mesh, said.get(p, whole)), p.requires_grad)\n"
+"                made[p] = nn.Parameter(distribute_tensor(p.detach(), mesh, said.get(p, whole), src_data_rank=None), p.requires_grad)\n"
 "            module.register_parameter(k, made[p])\n"
 "        if \"input\" in row:\n"
 "            module.register_forward_pre_hook(lambda _, args, to=row[\"input\"]: (move(args[0], to), *args[1:]))\n"
@@ -61,11 +61,14 @@ static const char TEXT_MEAN[] =
 "        return Mean.apply(grad, ctx.group), None\n"
 "\n\n";
 
-static const char TEXT_NORMS[] =
+static const char TEXT_BATCH_NORMS[] =
 "def batch_norms(model):\n"
 "    \"\"\"What they are made with, which a trace of the model does not tell.\"\"\"\n"
-"    return {name: (m.eps, m.momentum) for name, m in model.named_modules() if isinstance(m, nn.modules.batchnorm._BatchNorm)}\n"
-"\n\n"
+"    kinds = nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d, nn.SyncBatchNorm\n"
+"    return {name: (m.eps, m.momentum) for name, m in model.named_modules() if isinstance(m, kinds)}\n"
+"\n\n";
+
+static const char TEXT_NORMS[] =
 "def synchronise(model, norms, group):\n"
 "    \"\"\"Batch norms have the statistics of all replicas' samples, also on the CPU, where SyncBatchNorm has not.\"\"\"\n"
 "    def of_all(x):\n"
@@ -102,19 +105,91 @@ static const char TEXT_RECOMPUTE[] =
 "            module.forward = partial(checkpoint, module.forward, use_reentrant=False)\n"
 "\n\n";
 
+/* Modules take bf16 also where the model hands them fp32: a mask, a table of positions. */
+static const char TEXT_NARROW[] =
+"def narrow(module, args):\n"
+"    \"\"\"A module with parameters computes in their precision.\"\"\"\n"
+"    return tree_map_only(torch.Tensor, lambda x: x.to(torch.bfloat16) if x.is_floating_point() else x, args)\n"
+"\n\n";
+
+static const char TEXT_FP32_NORMS[] =
+"    for name, module in model.named_modules():\n"
+"        if name in norms and any(True for _ in module.parameters()):  # running statistics are fp32, so are these\n"
+"            fully_shard(module, mesh=mesh, reshard_after_forward=%s)\n";
+
 static const char TEXT_UNITS[] =
-"def replicas(model, mesh, root):\n"
-"    \"\"\"%s\"\"\"\n"
-"    units = [m for name, m in model.named_modules() if key(UNITS, name) and any(True for _ in m.parameters())]\n"
+"    units = [m for name, m in model.named_modules() if key(UNITS, name)%s and any(True for _ in m.parameters())]\n"
 "    for module in [*units, root]:\n"
-"        %s\n"
+"        fully_shard(module, mesh=mesh, reshard_after_forward=%s%s)\n"
+"\n\n";
+
+static const char TEXT_FILL[] =
+"def empty(make):\n"
+"    \"\"\"The model that a function makes, its parameters on meta: they take no memory. Buffers have their values.\"\"\"\n"
+"    register = nn.Module.register_parameter\n"
+"\n"
+"    def on_meta(module, name, p):\n"
+"        register(module, name, p if p is None or p.is_meta else nn.Parameter(p.to(\"meta\"), p.requires_grad))\n"
+"\n"
+"    nn.Module.register_parameter = on_meta\n"
+"    try:\n"
+"        return make()\n"
+"    finally:\n"
+"        nn.Module.register_parameter = register\n"
+"\n\n"
+"def without_memory(model):\n"
+"    \"\"\"A copy of a model whose parameters are on meta, None if they are not; its own get addresses that nothing is\n"
+"    written to, for which the host has no memory yet.\"\"\"\n"
+"    if not any(p.is_meta for p in model.parameters()):\n"
+"        return None\n"
+"    blank, made = copy.deepcopy(model), {}\n"
+"    for module in model.modules():\n"
+"        for name, p in [*module.named_parameters(recurse=False)]:\n"
+"            if p.is_meta and p not in made:  # tied parameters stay tied\n"
+"                made[p] = nn.Parameter(torch.empty_like(p, device=\"cpu\"), p.requires_grad)\n"
+"            module.register_parameter(name, made.get(p, p))\n"
+"    return blank\n"
+"\n\n"
+"def fill(modules, blank, state):\n"
+"    \"\"\"Give this rank's shards the values of `state`, or those that modules begin with, one module after another.\"\"\"\n"
+"    mine = [stage.module for stage in modules] if isinstance(modules, nn.ModuleList) else [modules]\n"
+"    shards = {name: p for m in mine for name, p in m.named_parameters(remove_duplicate=False)}\n"
+"    for path, module in blank.named_modules() if blank else ():\n"
+"        names = {k: f\"{path}.{k}\" if path else k for k, p in module.named_parameters(recurse=False) if p.is_meta}\n"
+"        mine = {k: name for k, name in names.items() if name in shards}\n"
+"        values = {k: state[name] for k, name in mine.items()} if state else begin(module, path, blank) if mine else {}\n"
+"        for k, name in mine.items():\n"
+"            put(shards[name], values[k])\n"
+"\n\n"
+"def begin(module, path, model):\n"
+"    \"\"\"The values that a module begins with: the same on all ranks.\"\"\"\n"
+"    module = copy.deepcopy(module)\n"
+"    for name, p in [*module.named_parameters(recurse=False)]:\n"
+"        module.register_parameter(name, nn.Parameter(torch.empty_like(p, device=\"cpu\"), p.requires_grad))\n"
+"    reset = getattr(module, \"reset_parameters\", None)\n"
+"    if not reset and hasattr(model, \"_init_weights\"):  # of Hugging Face\n"
+"        reset = lambda: model._init_weights(module)\n"
+"    if not reset:\n"
+"        raise ValueError(f\"module '{path}' has parameters on meta and no reset_parameters(): expected their values in `state`\")\n"
+"    with torch.random.fork_rng(devices=[]):\n"
+"        torch.manual_seed(zlib.crc32(path.encode()))\n"
+"        reset()\n"
+"    return {name: p.detach() for name, p in module.named_parameters(recurse=False)}\n"
+"\n\n"
+"def put(p, value):\n"
+"    \"\"\"Copy this rank's shard of a value.\"\"\"\n"
+"    value = value.to(p.device)\n"
+"    if isinstance(p, DTensor):\n"
+"        value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()\n"
+"        p = p.to_local()\n"
+"    p.detach().copy_(value)\n"
 "\n\n";
 
 static const char TEXT_STAGE[] =
 "class Stage(nn.Module):\n"
 "    \"\"\"Takes what the stage before hands on, and the batch; hands on what later ones need.\"\"\"\n"
 "\n"
-"    def __init__(self, pipe, index, model):\n"
+"    def __init__(self, pipe, index, model, device):\n"
 "        super().__init__()\n"
 "        self.module, self.index, self.tried = pipe.get_stage_module(index), index, False\n"
 "        self.tie(dict(model.named_parameters(remove_duplicate=False)))\n"
@@ -125,6 +200,8 @@ static const char TEXT_STAGE[] =
 "        self.taken, self.handed = self.crossing(index), self.crossing(index + 1)\n"
 "        for m in self.module.modules():\n"
 "            for n in [*getattr(getattr(m, \"graph\", None), \"nodes\", ())]:\n"
+"                if \"device\" in n.kwargs:  # where it was traced\n"
+"                    n.kwargs = {**n.kwargs, \"device\": device}\n"
 "                if \"_assert_\" in str(n.target):  # which DTensor does not know\n"
 "                    m.graph.erase_node(n)\n"
 "                elif n.target is torch.ops.aten.view.default:  # the trace leaves out .contiguous() where it was idle\n"
@@ -194,6 +271,9 @@ static const char TEXT_TIED[] =
 "\n\n";
 
 static const char TEXT_MAIN[] =
+"def this_device(mesh):\n"
+"    return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == \"cuda\" else []))\n"
+"\n\n"
 "def device_mesh():\n"
 "    \"\"\"The mesh over all ranks of torchrun.\"\"\"\n"
 "    kind = \"cuda\" if torch.cuda.is_available() else \"cpu\"\n"
@@ -210,6 +290,7 @@ static const char TEXT_MAIN[] =
 "    module, _, name = function.partition(\":\")\n"
 "    model, given, *target = getattr(importlib.import_module(module), name)()\n"
 "    target = target[0] if target else None\n"
+"    model = model if isinstance(model, nn.Module) else empty(model)\n"
 "    args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})\n"
 "    args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))\n"
 "    modules, step = parallelize(model, mesh, *args, target=target, **kwargs)\n"

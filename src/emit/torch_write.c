@@ -7,13 +7,26 @@
 #include "emit/torch_limits.h"
 #include "emit/torch_text.h"
 
-/* "data", or of two the outer one "replica"; "tensor", "tensor_1", ... */
+/* Has the mesh a dimension "replica" beside "data"? Parameters are copied along "replica" and
+ * divided along "data", which has one index where nothing is divided. */
+static bool has_replicas(const struct torch_script *s)
+{
+    return s->data && (s->shard == HYPAR_SHARD_NONE || hp_torch_data_dims(s) > 1);
+}
+
+/* fully_shard() divides parameters and gradients, sums gradients, and computes in bf16 with
+ * parameters that stay fp32. */
+static bool is_wrapped(const struct torch_script *s)
+{
+    return s->data || s->plan->precision == HYPAR_BF16;
+}
+
+/* "replica", "data"; "tensor", "tensor_1", ... */
 static const char *dim_name(const struct torch_script *s, int dim)
 {
     if (s->data >> dim & 1)
-        return hp_torch_data_dims(s) > 1 && (s->data & (((uint32_t)1 << dim) - 1)) == 0
-                   ? "replica"
-                   : "data";
+        return has_replicas(s) && (s->data & (((uint32_t)1 << dim) - 1)) == 0 ? "replica"
+                                                                              : "data";
     int i = 0;
     while (s->tensor[i] != dim)
         i++;
@@ -22,7 +35,7 @@ static const char *dim_name(const struct torch_script *s, int dim)
 
 static bool has_tables(const struct torch_script *s, const struct torch_tables *t)
 {
-    return s->stages || s->n_tensor || s->data || t->recomputed.n > 0;
+    return s->stages || s->n_tensor || is_wrapped(s) || t->recomputed.n > 0;
 }
 
 static void put_imports(const struct torch_script *s, const struct torch_tables *t, FILE *to)
@@ -34,25 +47,23 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
         fputs("from fnmatch import fnmatchcase\n", to);
     if (recompute || s->norms)
         fputs("from functools import partial\n", to);
-    fputs("import importlib\n", to);
-    fprintf(to, "%simport os\n%simport sys\n\n", s->stages ? "import inspect\n" : "",
-            has_tables(s, t) ? "import re\n" : "");
+    fputs("import copy\nimport importlib\n", to);
+    fprintf(to, "%simport os\n%simport sys\nimport zlib\n\n",
+            s->stages ? "import inspect\n" : "", has_tables(s, t) ? "import re\n" : "");
     fputs("import torch\nimport torch.distributed as dist\nfrom torch import nn\n", to);
-    if (s->data && s->shard == HYPAR_SHARD_NONE)
-        fputs("from torch.distributed._composable.replicate_with_fsdp import replicate\n", to);
     fputs("from torch.distributed.device_mesh import init_device_mesh\n", to);
-    if (s->shard != HYPAR_SHARD_NONE)
-        fputs("from torch.distributed.fsdp import fully_shard\n", to);
+    if (is_wrapped(s))
+        fprintf(to, "from torch.distributed.fsdp import %sfully_shard\n",
+                s->plan->precision == HYPAR_BF16 ? "MixedPrecisionPolicy, " : "");
     if (s->stages)
         fprintf(to,
                 "from torch.distributed.pipelining import PipelineStage, %s, SplitPoint, "
                 "pipeline\n",
                 hp_torch_schedule(s->plan->schedule.kind));
+    fprintf(to, "from torch.distributed.tensor import DTensor, %sdistribute_tensor\n",
+            s->n_tensor ? "Replicate, Shard, " : "");
     if (s->n_tensor)
-        fputs("from torch.distributed.tensor import DTensor, Replicate, Shard, "
-              "distribute_tensor\n"
-              "from torch.distributed.tensor.experimental import implicit_replication\n",
-              to);
+        fputs("from torch.distributed.tensor.experimental import implicit_replication\n", to);
     if (s->sharded_vocabulary)
         fputs("from torch.distributed.tensor.parallel import loss_parallel\n", to);
     if (s->n_tensor && s->attention)
@@ -90,9 +101,17 @@ static void put_mesh(const struct torch_script *s, FILE *to)
         fprintf(to, "\"stage\": %d", s->groups);
         comma = ", ";
     }
-    for (int d = 0; d < s->mesh.n_dims; d++, comma = ", ")
+    bool is_first = !s->data && (is_wrapped(s) || s->stages + s->mesh.n_dims == 0);
+    if (is_first) {
+        fprintf(to, "%s\"data\": 1", comma);
+        comma = ", ";
+    }
+    for (int d = 0; d < s->mesh.n_dims; d++, comma = ", ") {
         fprintf(to, "%s\"%s\": %d", comma, dim_name(s, d), s->mesh.size[d]);
-    fputs(!comma[0] ? "\"data\": 1}\n" : "}\n", to);
+        if (s->data >> d & 1 && s->shard == HYPAR_SHARD_NONE)
+            fputs(", \"data\": 1", to);
+    }
+    fputs("}\n", to);
     fprintf(to, "MICRO_BATCHES = %" PRId64 "\n", s->plan->schedule.micro_batches);
 }
 
@@ -113,7 +132,7 @@ static void put_tables(const struct torch_script *s, const struct torch_tables *
     if (t->recomputed.n)
         put_names(s, "RECOMPUTED", "modules that are computed again in the backward half",
                   &t->recomputed, to);
-    if (s->data)
+    if (is_wrapped(s))
         put_names(s, "UNITS",
                   s->shard == HYPAR_SHARD_NONE
                       ? "modules whose gradients are summed together"
@@ -133,7 +152,15 @@ static const char *tensor_mesh(const struct torch_script *s)
 
 static const char *data_mesh(const struct torch_script *s)
 {
-    return hp_torch_data_dims(s) > 1 ? "mesh[\"replica\", \"data\"]" : "mesh[\"data\"]";
+    return has_replicas(s) ? "mesh[\"replica\", \"data\"]" : "mesh[\"data\"]";
+}
+
+/* The replicas of all samples, as one dimension. */
+static const char *samples_mesh(const struct torch_script *s)
+{
+    return hp_torch_data_dims(s) > 1 ? "mesh[\"replica\", \"data\"]._flatten()"
+           : has_replicas(s)         ? "mesh[\"replica\"]"
+                                     : "mesh[\"data\"]";
 }
 
 static void put_replicas(const struct torch_script *s, FILE *to)
@@ -146,11 +173,16 @@ static void put_replicas(const struct torch_script *s, FILE *to)
         [HYPAR_SHARD_PARAMETERS] =
             "Replicas divide parameters, gradients and the optimizer's state: ZeRO-3.",
     };
-    const char *call = s->shard == HYPAR_SHARD_NONE ? "replicate(module, mesh=mesh)"
-                       : s->shard == HYPAR_SHARD_PARAMETERS
-                           ? "fully_shard(module, mesh=mesh)"
-                           : "fully_shard(module, mesh=mesh, reshard_after_forward=False)";
-    fprintf(to, TEXT_UNITS, about[s->shard], call);
+    const char *reshard = s->shard == HYPAR_SHARD_PARAMETERS ? "True" : "False", *policy = "";
+    if (s->plan->precision == HYPAR_BF16)
+        policy =
+            hp_arena_printf(s->arena, ", mp_policy=MixedPrecisionPolicy(torch.bfloat16, %s)",
+                            s->plan->fp32_gradients ? "torch.float32" : "torch.bfloat16");
+    fprintf(to, "def replicas(model, mesh, root%s):\n    \"\"\"%s\"\"\"\n",
+            s->fp32_norms ? ", norms" : "", about[s->shard]);
+    if (s->fp32_norms)
+        fprintf(to, TEXT_FP32_NORMS, reshard);
+    fprintf(to, TEXT_UNITS, s->fp32_norms ? " and name not in norms" : "", reshard, policy);
 }
 
 /* Statistics of DTensors are whole on the tensor dimensions before they go over the replicas.
@@ -180,6 +212,9 @@ static void put_loss(const struct torch_script *s, FILE *to)
           "    if target is None:\n"
           "        return output[\"loss\"] if isinstance(output, dict) else output\n",
           to);
+    if (s->plan->precision == HYPAR_BF16)
+        fprintf(to, "    output%s = output.float()%s  # sums of many terms, in fp32\n",
+                squares ? ", target" : "", squares ? ", target.float()" : "");
     fputs(squares ? "    return nn.functional.mse_loss(output, target)\n\n\n"
                   : "    if output.dim() < 4:  # classes are last, of images second\n"
                     "        output, target = output.flatten(0, -2), target.flatten()\n"
@@ -195,18 +230,17 @@ static void put_steps(const struct torch_script *s, const struct torch_tables *t
     if (s->n_tensor)
         fprintf(to, "%splace(%s, %s)\n", indent, module, tensor_mesh(s));
     if (s->norms)
-        fprintf(to, "%ssynchronise(%s, norms, %s%s.get_group())\n", indent, module,
-                data_mesh(s), hp_torch_data_dims(s) > 1 ? "._flatten()" : "");
+        fprintf(to, "%ssynchronise(%s, norms, %s.get_group())\n", indent, module,
+                samples_mesh(s));
     if (t->recomputed.n)
         fprintf(to, "%srecompute(%s)\n", indent, module);
-    if (s->data)
-        fprintf(to, "%sreplicas(%s, %s, %s)\n", indent, module, data_mesh(s), root);
+    if (is_wrapped(s))
+        fprintf(to, "%sreplicas(%s, %s, %s%s)\n", indent, module, data_mesh(s), root,
+                s->fp32_norms ? ", norms" : "");
 }
 
 static void put_contexts(const struct torch_script *s, FILE *to)
 {
-    if (s->plan->precision == HYPAR_BF16)
-        fputs("    @torch.autocast(mesh.device_type, torch.bfloat16)\n", to);
     if (s->n_tensor)
         fputs(
             "    @implicit_replication()  # what the model makes itself (masks, positions) is "
@@ -237,7 +271,7 @@ static void put_check(const struct torch_script *s, const struct torch_tables *t
     if (has_tables(s, t))
         fprintf(to, "    check(model%s%s%s%s)\n", s->stages ? ", CUTS" : "",
                 s->n_tensor ? ", PLACEMENTS" : "", t->recomputed.n ? ", RECOMPUTED" : "",
-                s->data ? ", UNITS" : "");
+                is_wrapped(s) ? ", UNITS" : "");
     if (t->recomputed.n)
         fputs(
             "    for name, module in model.named_modules():\n"
@@ -246,8 +280,13 @@ static void put_check(const struct torch_script *s, const struct torch_tables *t
             "called "
             "by others: it cannot be computed again\")\n",
             to);
-    if (s->norms)
+    if (s->norms || s->fp32_norms)
         fputs("    norms = batch_norms(model)\n", to);
+    if (s->plan->precision == HYPAR_BF16)
+        fputs("    for module in model.modules():\n"
+              "        if any(True for _ in module.parameters(recurse=False)):\n"
+              "            module.register_forward_pre_hook(narrow)\n",
+              to);
     if (t->frozen[0])
         fputs("    for name, p in model.named_parameters():\n"
               "        if any(fnmatchcase(name, pattern) for pattern in FROZEN):\n"
@@ -258,10 +297,13 @@ static void put_check(const struct torch_script *s, const struct torch_tables *t
 static void put_step(const struct torch_script *s, const struct torch_tables *t, FILE *to)
 {
     const char *model = "model";
-    bool at_end = s->data && s->shard <= HYPAR_SHARD_OPTIMIZER;
+    bool at_end = is_wrapped(s) && s->shard <= HYPAR_SHARD_OPTIMIZER;
+    bool kept = is_wrapped(s) && s->shard != HYPAR_SHARD_PARAMETERS;
     put_check(s, t, to);
     put_steps(s, t, model, model, to);
-    fputs("\n", to);
+    if (!s->n_tensor && !is_wrapped(s))
+        fputs("    model.to(mesh.device_type)\n", to);
+    fputs("    fill(model, blank, state)\n\n", to);
     put_contexts(s, to);
     fputs("    def step(*args, target=None, **kwargs):\n"
           "        total = 0\n"
@@ -272,7 +314,7 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
           to);
     if (at_end)
         fputs("            model.set_requires_gradient_sync(i + 1 == MICRO_BATCHES)\n", to);
-    if (at_end && s->shard == HYPAR_SHARD_OPTIMIZER)
+    if (kept)
         fputs("            model.set_reshard_after_backward(i + 1 == MICRO_BATCHES)\n", to);
     fputs("            loss = loss_of(model(*a, **k), t) / MICRO_BATCHES\n"
           "            loss.backward()\n",
@@ -288,12 +330,13 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
           to);
 }
 
-static void put_pipeline(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+/* The model is traced in the precision that it is run in: a trace has the types of what it
+ * casts. Master weights are put back into the stages. */
+static void put_trace(const struct torch_script *s, FILE *to)
 {
-    bool several = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED;
-    put_check(s, t, to);
+    bool is_short = s->plan->precision == HYPAR_BF16;
     fputs(
-        "    forward, device = model.forward, next(model.parameters()).device\n"
+        "    forward, device = model.forward, this_device(mesh)\n"
         "    names = inspect.signature(forward)\n"
         "\n"
         "    def batch_of(args, kwargs, target):\n"
@@ -301,19 +344,45 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
         "{\"target_\": target})\n"
         "\n"
         "    model.forward = lambda target_=None, **batch: loss_of(forward(**batch), target_)\n"
-        "    batch = batch_of(args, kwargs, target)\n"
-        "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
-        "        pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: "
-        "x.chunk(MICRO_BATCHES)[0], batch), split_spec=CUTS)\n"
-        "    stages = {i: Stage(pipe, i, model) for i in range(mesh.get_local_rank(\"stage\"), "
-        "pipe.num_stages, MESH[\"stage\"])}\n"
-        "    modules = nn.ModuleList(stages.values())\n",
+        "    batch = batch_of(args, kwargs, target)\n",
         to);
+    if (is_short)
+        fprintf(
+            to,
+            "    whole = {name: p.detach() for name, p in "
+            "model.named_parameters(remove_duplicate=False)}\n"
+            "    for name, p in model.named_parameters():  # traced in the precision that it "
+            "is run in\n"
+            "        %sp.data = torch.empty_like(p, dtype=torch.bfloat16) if blank else "
+            "p.data.to(torch.bfloat16)\n",
+            s->fp32_norms ? "if name.rpartition(\".\")[0] not in norms:\n            " : "");
+    fprintf(to,
+            "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
+            "        pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: "
+            "x.cpu().chunk(MICRO_BATCHES)[0]%s, batch), split_spec=CUTS)\n"
+            "    stages = {i: Stage(pipe, i, model, device) for i in "
+            "range(mesh.get_local_rank(\"stage\"), "
+            "pipe.num_stages, MESH[\"stage\"])}\n"
+            "    modules = nn.ModuleList(stages.values())\n",
+            is_short ? ".to(torch.bfloat16 if x.is_floating_point() else x.dtype)" : "");
+    if (is_short)
+        fputs("    for stage in modules:\n"
+              "        for name, p in stage.module.named_parameters():\n"
+              "            p.data = whole[name].clone()\n",
+              to);
+}
+
+static void put_pipeline(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    bool several = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED;
+    put_check(s, t, to);
+    put_trace(s, to);
     if (t->tied[0])
         fputs("    add_up = tied_gradients(stages, mesh)\n", to);
-    if (s->n_tensor || s->data || t->recomputed.n)
+    if (s->n_tensor || is_wrapped(s) || t->recomputed.n)
         fputs("    for stage in modules:\n", to);
     put_steps(s, t, "stage.module", "stage", to);
+    fputs("    modules.to(device)\n    fill(modules, blank, state)\n", to);
     fprintf(to,
             "    runs = [PipelineStage(stage, i, pipe.num_stages, device, "
             "group=mesh.get_group(\"stage\")%s%s)\n"
@@ -349,13 +418,18 @@ static void put_parallelize(const struct torch_script *s, const struct torch_tab
               "SDPBackend.MATH],\n"
               "}\n\n\n",
               to);
-    fputs("def parallelize(model, mesh, *args, target=None, **kwargs):\n"
+    fputs("def parallelize(model, mesh, *args, target=None, state=None, **kwargs):\n"
           "    \"\"\"The modules of this rank, and a function of a batch of this replica that "
           "does "
           "forward and backward and\n"
-          "    returns the mean loss of all. args, kwargs, target: such a batch.\"\"\"\n"
-          "    model.to(mesh.device_type)\n",
+          "    returns the mean loss of all. args, kwargs, target: such a batch; state: the "
+          "values of parameters that are on meta.\"\"\"\n"
+          "    blank = without_memory(model)\n",
           to);
+    if (!s->stages)
+        fputs("    for b in model.buffers():\n"
+              "        b.data = b.data.to(mesh.device_type)\n",
+              to);
     if (s->stages)
         put_pipeline(s, t, to);
     else
@@ -370,13 +444,13 @@ static void put_own(const struct torch_script *s, FILE *to)
     if (s->data)
         fprintf(
             to,
-            "    data = %s%s\n"
+            "    data = %s\n"
             "    if len(x) %% data.size():  # else means of unequal parts would be averaged\n"
             "        raise ValueError(f\"{len(x)} samples, expected a multiple of "
             "{data.size()}\")\n"
             "    return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]"
             "\n\n\n",
-            data_mesh(s), hp_torch_data_dims(s) > 1 ? "._flatten()" : "");
+            samples_mesh(s));
     else
         fputs("    return x.to(mesh.device_type)\n\n\n", to);
 }
@@ -389,17 +463,46 @@ static void put_main(const struct torch_script *s, FILE *to)
         [HYPAR_ADAM] = "torch.optim.Adam(params, lr=0.001)",
         [HYPAR_ADAMW] = "torch.optim.AdamW(params, lr=0.001)",
     };
-    const char *clip = "";
-    if (s->plan->clip > 0)
-        clip = hp_arena_printf(
-            s->arena, "        nn.utils.clip_grad_norm_(modules.parameters(), %.17g)\n",
-            s->plan->clip);
     put_own(s, to);
     fprintf(to, TEXT_MAIN,
             s->plan->precision == HYPAR_TF32
                 ? "    torch.set_float32_matmul_precision(\"high\")\n"
                 : "",
-            optimizers[s->plan->optimizer], clip);
+            optimizers[s->plan->optimizer],
+            s->plan->clip > 0 ? "        clip(modules, mesh)\n" : "");
+}
+
+/* Gradients are clipped by their norm over all shards and stages. A parameter that several
+ * stages have counts once. */
+static void put_clip(const struct torch_script *s, const struct torch_tables *t, FILE *to)
+{
+    fprintf(
+        to,
+        "def clip(modules, mesh, most=%.17g):\n"
+        "    \"\"\"Scale the gradients of all ranks to a norm of at most `most`; returns the "
+        "norm before.\"\"\"\n",
+        s->plan->clip > 0 ? s->plan->clip : 1.0);
+    if (t->tied[0])
+        fputs("    again = {stage.module.get_parameter(row[stage.index]) for stage in modules "
+              "for "
+              "row in TIED\n"
+              "             if stage.index in row and stage.index != min(row)}\n",
+              to);
+    fprintf(
+        to,
+        "    params = [*modules.parameters()]\n"
+        "    norm = nn.utils.get_total_norm([p.grad for p in params if p.grad is not None%s])\n"
+        "    norm = norm.full_tensor() if isinstance(norm, DTensor) else "
+        "norm.to(mesh.device_type)\n",
+        t->tied[0] ? " and p not in again" : "");
+    if (s->stages)
+        fputs("    norm = norm.square()\n"
+              "    dist.all_reduce(norm, group=mesh.get_group(\"stage\"))\n"
+              "    norm = norm.sqrt()\n",
+              to);
+    fputs("    nn.utils.clip_grads_with_norm_(params, most, norm)\n"
+          "    return norm\n\n\n",
+          to);
 }
 
 static void put_about(const struct torch_script *s, FILE *to)
@@ -413,9 +516,11 @@ static void put_about(const struct torch_script *s, FILE *to)
     fputs(". Written by hypar; PyTorch alone is needed.\n\n    ", to);
     hp_put_command(&hp_target_torch, s->plan, "FILE", to);
     fputs(" [STEPS]\n\n"
-          "trains what the function returns: a model and its arguments (a tensor, a tuple or a "
-          "dict of keywords), and a\ntarget where the model does not return its "
-          "loss.\"\"\"\n",
+          "trains what the function returns: a model, or a function that makes one, its "
+          "arguments "
+          "(a tensor, a tuple or a dict\nof keywords), and a target where the model does not "
+          "return its loss. A function that makes the model leaves its parameters\nwithout "
+          "memory; each rank then fills its own shards.\"\"\"\n",
           to);
 }
 
@@ -431,16 +536,22 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     put_loss(s, to);
     if (s->n_tensor)
         fputs(TEXT_PLACE, to);
+    if (s->norms || s->fp32_norms)
+        fputs(TEXT_BATCH_NORMS, to);
     if (s->norms)
         put_norms(s, to);
+    if (s->plan->precision == HYPAR_BF16)
+        fputs(TEXT_NARROW, to);
     if (t->recomputed.n)
         fputs(TEXT_RECOMPUTE, to);
-    if (s->data)
+    if (is_wrapped(s))
         put_replicas(s, to);
     if (s->stages)
         fputs(TEXT_STAGE, to);
     if (t->tied[0])
         fputs(TEXT_TIED, to);
+    fputs(TEXT_FILL, to);
     put_parallelize(s, t, to);
+    put_clip(s, t, to);
     put_main(s, to);
 }

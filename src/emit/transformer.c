@@ -86,6 +86,86 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
     }
 }
 
+/* Operators that move elements, and leave their values as they are. */
+static bool is_move(enum op_kind kind)
+{
+    switch (kind) {
+    case OP_RESHAPE:
+    case OP_FLATTEN:
+    case OP_SQUEEZE:
+    case OP_UNSQUEEZE:
+    case OP_TRANSPOSE:
+    case OP_EXPAND:
+    case OP_SPLIT:
+    case OP_SLICE:
+    case OP_IDENTITY:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* The first operator between a linear layer and an operand of attention that is neither a
+ * rotary embedding nor a move of elements; -1: none. A rotary embedding that was not recognised
+ * is such an operator. */
+static int between(const struct hypar_graph *graph, int tensor)
+{
+    int at = tensor < 0 ? -1 : graph->tensors[tensor].producer;
+    while (at >= 0 && (is_move(graph->ops[at].kind) || graph->ops[at].kind == OP_ROPE)) {
+        tensor = graph->ops[at].tensor[0];
+        at = tensor < 0 ? -1 : graph->tensors[tensor].producer;
+    }
+    return at >= 0 && graph->ops[at].kind != OP_LINEAR ? at : -1;
+}
+
+/* What the members of struct transformer do not say of an operator of a layer. */
+static bool is_unknown(const struct hypar_graph *graph, int i, int *at)
+{
+    const struct op *op = &graph->ops[i];
+    *at = i;
+    switch (op->kind) {
+    case OP_ATTENTION:
+        if (op->tensor[3] >= 0) /* a bias of the scores */
+            return true;
+        for (int o = 0; o < 3; o++)
+            if (between(graph, op->tensor[o]) >= 0) {
+                *at = between(graph, op->tensor[o]);
+                return true;
+            }
+        return false;
+    case OP_MATMUL:
+    case OP_SOFTMAX:
+    case OP_RMS_NORM:
+    case OP_LAYER_NORM:
+    case OP_ROPE:
+    case OP_LINEAR:
+    case OP_ADD:
+    case OP_MUL:
+    case OP_DIV:
+    case OP_AFFINE:
+    case OP_SILU:
+    case OP_GELU:
+    case OP_GELU_TANH:
+    case OP_DROPOUT:
+        return false;
+    default:
+        return !is_move(op->kind);
+    }
+}
+
+static bool is_param(const struct hypar_graph *graph, int tensor)
+{
+    return tensor >= 0 && graph->tensors[tensor].kind == TENSOR_PARAM;
+}
+
+/* Does an operator outside of the layers add positions that are learned? */
+static bool adds_positions(const struct hypar_graph *graph, const struct op *op, int table)
+{
+    return (op->kind == OP_EMBEDDING && op->tensor[1] != table) ||
+           (op->kind == OP_ADD &&
+            (is_param(graph, op->tensor[0]) || is_param(graph, op->tensor[1])));
+}
+
 /* Tables outside the layers: of the vocabulary, and of positions that are learned. */
 static void read_tables(const struct hypar_graph *graph, struct transformer *out)
 {
@@ -97,6 +177,8 @@ static void read_tables(const struct hypar_graph *graph, struct transformer *out
             table = o->tensor[1];
         }
     }
+    for (int op = 0; op < graph->n_ops; op++)
+        out->positions |= adds_positions(graph, &graph->ops[op], table);
     for (int u = table < 0 ? 0 : graph->use_start[table];
          table >= 0 && u < graph->use_start[table + 1]; u++)
         out->tied |= graph->ops[graph->use[u].op].kind == OP_LINEAR;
@@ -106,12 +188,15 @@ bool hp_transformer(const struct hypar_graph *graph, struct transformer *out, in
 {
     struct repeated_layers layers = hp_repeated_layers(graph);
     int attentions = 0;
-    *out = (struct transformer){ 0 };
+    *out = (struct transformer){ .unknown = -1 };
     *op = -1;
     for (int i = 0; layers.count > 0 && i < layers.n_ops; i++) {
         const struct op *o = &graph->ops[layers.first + i];
         attentions += o->kind == OP_ATTENTION || o->kind == OP_SOFTMAX;
         read_layer_op(graph, o, out);
+        int at;
+        if (out->unknown < 0 && is_unknown(graph, layers.first + i, &at))
+            out->unknown = at;
     }
     if (attentions != 1 || out->heads < 1) {
         *op = layers.count > 0 ? layers.first : -1;

@@ -8,7 +8,9 @@
 struct transformer {
     int layers;
     int64_t hidden, ffn, heads, kv_heads, head, sequence, vocabulary;
-    double rotary_base; /* 0: positions are learned */
+    double rotary_base; /* 0: no rotary embedding */
+    bool positions;     /* learned, in a table or a parameter outside of the layers */
+    int unknown;        /* an operator of a layer that no description here has; -1: none */
     double epsilon;     /* of its norms */
     bool causal, rms_norm, gated;
     bool bias, no_bias; /* linear layers have one, have none; both: some */

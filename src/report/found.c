@@ -423,6 +423,27 @@ static const char *largest_text(struct arena *arena, const struct hypar_largest 
     return hp_arena_printf(arena, " (the largest that fits%s%s)", in, beyond_text(arena, l));
 }
 
+/* Planners that found nothing and why, or where that takes more than three lines, their names
+ * alone. */
+static void left_out_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
+{
+    enum { THREE_LINES = 195 };
+    const char *text = info->refused, *names = "";
+    for (int i = 0; i < info->n_left_out; i++) {
+        if (strlen(names) > THREE_LINES / 2) {
+            names = hp_arena_printf(arena, "%s and %d more", names, info->n_left_out - i);
+            break;
+        }
+        names = hp_arena_printf(arena, "%s%s%s", names, i ? ", " : "",
+                                hp_shown(arena, info->left_out[i].planner));
+    }
+    if (strlen(text) > THREE_LINES && info->n_left_out > 0)
+        text =
+            hp_arena_printf(arena, "%s; --planner NAME tells why, and so does --json", names);
+    fputs("Left out: ", to);
+    hp_wrap(to, text, 10);
+}
+
 static void found_text(FILE *to, const struct hypar_found *found,
                        const struct hypar_found *const *others, int n_others)
 {
@@ -475,10 +496,8 @@ static void found_text(FILE *to, const struct hypar_found *found,
         others_text(to, &arena, &info);
     if (info.restricted)
         hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
-    if (info.refused && *info.refused) {
-        fputs("Left out: ", to);
-        hp_wrap(to, info.refused, 10);
-    }
+    if (info.refused && *info.refused)
+        left_out_text(to, &arena, &info);
     hp_arena_free(&arena);
 }
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "program/memory/buffers.h"
 #include "program/memory/memory.h"
 #include "search/verdict.h"
 
@@ -133,8 +134,9 @@ static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int o
         bool shared_out = sampled && tensor->sample_dim >= 0 &&
                           hp_sample_dim(at->nest, o) == tensor->sample_dim;
         double *sum = shared_out ? &n->sampled : &n->whole;
-        *sum += hp_message_bytes(plan, (struct place){ .tensor = at->tensor[o] }) *
-                (double)hp_shape_elements(&tensor->shape);
+        int each = hp_message_bytes(plan, (struct place){ .tensor = at->tensor[o] }) +
+                   (o == 0 ? hp_saved_bytes(plan, at->kind) : 0);
+        *sum += each * (double)hp_shape_elements(&tensor->shape);
     }
 }
 

@@ -281,6 +281,20 @@ static void point_at_nearest(const struct target *target, struct hypar_error *er
              target->name);
 }
 
+/* Steps are simulated as the target runs them, unless the caller says how. */
+static struct hypar_sim_options simulation_for(const struct target *target,
+                                               const struct hypar_sim_options *given)
+{
+    struct hypar_sim_options out = { 0 };
+    if (given)
+        out = *given;
+    if (target && target->eager && !out.framework_given) {
+        out.framework = HYPAR_FRAMEWORK_EAGER;
+        out.framework_given = true;
+    }
+    return out;
+}
+
 enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_graph *graph,
                                const struct hypar_machine *machine,
                                const struct hypar_search_options *options,
@@ -315,6 +329,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
 
     struct arena arena = { 0 };
     struct hypar_search_options with = *options;
+    struct hypar_sim_options simulation = simulation_for(target, options->simulation);
+    with.simulation = options->simulation || target ? &simulation : NULL;
     if (options->unlimited || hp_divided_later(planner, options))
         with.memory_bytes = HP_UNLIMITED_BYTES;
     struct problem problem = hp_problem(&arena, graph, machine, &with);

@@ -29,6 +29,13 @@ bool hp_has_schedule(const struct problem *problem, enum hypar_schedule_kind kin
     return !problem->target || problem->target->schedules >> kind & 1;
 }
 
+int64_t hp_least_micro_batches(const struct problem *problem, enum hypar_schedule_kind kind,
+                               int stages)
+{
+    bool fills = problem->target && problem->target->fills_1f1b;
+    return fills && kind == HYPAR_SCHEDULE_1F1B ? stages : 1;
+}
+
 bool hp_equal_stages(const struct problem *problem)
 {
     return problem->target != NULL;

@@ -18,6 +18,10 @@ axis_set hp_allowed_axes(const struct problem *problem, const struct nest *nest)
 /* Does the framework have the schedule? */
 bool hp_has_schedule(const struct problem *problem, enum hypar_schedule_kind kind);
 
+/* The fewest micro-batches of a schedule with so many stages. */
+int64_t hp_least_micro_batches(const struct problem *problem, enum hypar_schedule_kind kind,
+                               int stages);
+
 /* Must stages have as many devices each? */
 bool hp_equal_stages(const struct problem *problem);
 

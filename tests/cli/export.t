@@ -164,12 +164,8 @@ $ hypar plan gpt2 --on full:4 --planner mp --for torch --batch 6 --micro-batches
 
 $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
 > lenet5, batch 32, on 4 devices, for deepspeed: planner hybrid
-> Left out: 1f1b: op 'conv1': axis 'n' is split 2 ways, expected 4 parts, as in
->           the nearest that DeepSpeed can run (data 4, tensor 1, pipeline 1);
->           gpipe: DeepSpeed has no schedule 'gpipe', expected 1f1b; zb-h1:
->           DeepSpeed has no schedule 'zb-h1', expected 1f1b; zb-h2: DeepSpeed has
->           no schedule 'zb-h2', expected 1f1b; flexflow: cannot be kept to what
->           can be run
+> Left out: 1f1b, gpipe, zb-h1, zb-h2, flexflow; --planner NAME tells why, and so
+>           does --json
 
 $ hypar plan lenet5 --on full:4 --for jax
 > hypar: 'jax': no such target, expected one of torch, megatron, deepspeed
@@ -186,3 +182,17 @@ $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer 
 > train.py:    torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 FILE package.module:function [STEPS]
 > train.py:    """The mesh over all ranks of torchrun."""
 > flags.txt:# torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 pretrain_gpt.py $(grep -v '^#' this-file) and your data
+
+A rotary embedding that was not recognised is an operator without a flag: the flags would describe another network.
+$ hypar import llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 -qo $TMP/known.json; sed 's/"kind": "rope"\(.*\), "attrs": {[^}]*}/"kind": "tanh"\1/' $TMP/known.json > $TMP/unknown.json; for g in known unknown; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/$g-plan.json; hypar export $TMP/$g-plan.json --to megatron -q | grep position-embedding-type; done; hypar plan $TMP/unknown.json --on full:2 --planner dp --for megatron
+> --position-embedding-type rope
+> hypar: $TMP/unknown-plan.json: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network
+> hypar: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network
+? 1
+
+Positions that are neither learned nor rotary are none; what else the flags describe otherwise is noted.
+$ sed 's/"kind": "rope"\(.*\), "attrs": {[^}]*}/"kind": "identity"\1/' $TMP/known.json > $TMP/none.json; hypar plan $TMP/none.json --on full:2 --planner dp -qo $TMP/none-plan.json; hypar export $TMP/none-plan.json --to megatron -q | grep position-embedding-type; sed 's/"causal": 1/"causal": 0/' $TMP/known.json > $TMP/bert.json; hypar plan $TMP/bert.json --on full:2 --planner dp -qo $TMP/bert-plan.json; hypar export $TMP/bert-plan.json --to megatron -o $TMP/bert.txt
+> --position-embedding-type none
+> hypar: note: not the same network: attention is not causal, that of
+>        pretrain_gpt.py is; expected a script for models of the kind of BERT
+> torchrun --nproc-per-node 2 pretrain_gpt.py $(grep -v '^#' $TMP/bert.txt)

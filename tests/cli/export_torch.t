@@ -8,14 +8,17 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
 >
-> trains what the function returns: a model and its arguments (a tensor, a tuple or a dict of keywords), and a
-> target where the model does not return its loss."""
+> trains what the function returns: a model, or a function that makes one, its arguments (a tensor, a tuple or a dict
+> of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
+> without memory; each rank then fills its own shards."""
 > from collections import Counter
+> import copy
 > import importlib
 > import inspect
 > import os
 > import re
 > import sys
+> import zlib
 >
 > import torch
 > import torch.distributed as dist
@@ -90,7 +93,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     for module, row in rows:
 >         for k, p in list(module.named_parameters(recurse=False)):
 >             if p not in made:  # tied parameters stay tied: they lie as the first row with one of them says
->                 made[p] = nn.Parameter(distribute_tensor(p.detach(), mesh, said.get(p, whole)), p.requires_grad)
+>                 made[p] = nn.Parameter(distribute_tensor(p.detach(), mesh, said.get(p, whole), src_data_rank=None), p.requires_grad)
 >             module.register_parameter(k, made[p])
 >         if "input" in row:
 >             module.register_forward_pre_hook(lambda _, args, to=row["input"]: (move(args[0], to), *args[1:]))
@@ -102,7 +105,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > class Stage(nn.Module):
 >     """Takes what the stage before hands on, and the batch; hands on what later ones need."""
 >
->     def __init__(self, pipe, index, model):
+>     def __init__(self, pipe, index, model, device):
 >         super().__init__()
 >         self.module, self.index, self.tried = pipe.get_stage_module(index), index, False
 >         self.tie(dict(model.named_parameters(remove_duplicate=False)))
@@ -113,6 +116,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         self.taken, self.handed = self.crossing(index), self.crossing(index + 1)
 >         for m in self.module.modules():
 >             for n in [*getattr(getattr(m, "graph", None), "nodes", ())]:
+>                 if "device" in n.kwargs:  # where it was traced
+>                     n.kwargs = {**n.kwargs, "device": device}
 >                 if "_assert_" in str(n.target):  # which DTensor does not know
 >                     m.graph.erase_node(n)
 >                 elif n.target is torch.ops.aten.view.default:  # the trace leaves out .contiguous() where it was idle
@@ -181,18 +186,83 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return add_up
 >
 >
+> def empty(make):
+>     """The model that a function makes, its parameters on meta: they take no memory. Buffers have their values."""
+>     register = nn.Module.register_parameter
+>
+>     def on_meta(module, name, p):
+>         register(module, name, p if p is None or p.is_meta else nn.Parameter(p.to("meta"), p.requires_grad))
+>
+>     nn.Module.register_parameter = on_meta
+>     try:
+>         return make()
+>     finally:
+>         nn.Module.register_parameter = register
+>
+>
+> def without_memory(model):
+>     """A copy of a model whose parameters are on meta, None if they are not; its own get addresses that nothing is
+>     written to, for which the host has no memory yet."""
+>     if not any(p.is_meta for p in model.parameters()):
+>         return None
+>     blank, made = copy.deepcopy(model), {}
+>     for module in model.modules():
+>         for name, p in [*module.named_parameters(recurse=False)]:
+>             if p.is_meta and p not in made:  # tied parameters stay tied
+>                 made[p] = nn.Parameter(torch.empty_like(p, device="cpu"), p.requires_grad)
+>             module.register_parameter(name, made.get(p, p))
+>     return blank
+>
+>
+> def fill(modules, blank, state):
+>     """Give this rank's shards the values of `state`, or those that modules begin with, one module after another."""
+>     mine = [stage.module for stage in modules] if isinstance(modules, nn.ModuleList) else [modules]
+>     shards = {name: p for m in mine for name, p in m.named_parameters(remove_duplicate=False)}
+>     for path, module in blank.named_modules() if blank else ():
+>         names = {k: f"{path}.{k}" if path else k for k, p in module.named_parameters(recurse=False) if p.is_meta}
+>         mine = {k: name for k, name in names.items() if name in shards}
+>         values = {k: state[name] for k, name in mine.items()} if state else begin(module, path, blank) if mine else {}
+>         for k, name in mine.items():
+>             put(shards[name], values[k])
+>
+>
+> def begin(module, path, model):
+>     """The values that a module begins with: the same on all ranks."""
+>     module = copy.deepcopy(module)
+>     for name, p in [*module.named_parameters(recurse=False)]:
+>         module.register_parameter(name, nn.Parameter(torch.empty_like(p, device="cpu"), p.requires_grad))
+>     reset = getattr(module, "reset_parameters", None)
+>     if not reset and hasattr(model, "_init_weights"):  # of Hugging Face
+>         reset = lambda: model._init_weights(module)
+>     if not reset:
+>         raise ValueError(f"module '{path}' has parameters on meta and no reset_parameters(): expected their values in `state`")
+>     with torch.random.fork_rng(devices=[]):
+>         torch.manual_seed(zlib.crc32(path.encode()))
+>         reset()
+>     return {name: p.detach() for name, p in module.named_parameters(recurse=False)}
+>
+>
+> def put(p, value):
+>     """Copy this rank's shard of a value."""
+>     value = value.to(p.device)
+>     if isinstance(p, DTensor):
+>         value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()
+>         p = p.to_local()
+>     p.detach().copy_(value)
+>
+>
 > ATTENTION = {  # that DTensor divides
 >     "cpu": [SDPBackend.MATH],
 >     "cuda": [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH],
 > }
 >
 >
-> def parallelize(model, mesh, *args, target=None, **kwargs):
+> def parallelize(model, mesh, *args, target=None, state=None, **kwargs):
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
->     returns the mean loss of all. args, kwargs, target: such a batch."""
->     model.to(mesh.device_type)
+>     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
+>     blank = without_memory(model)
 >     check(model, CUTS, PLACEMENTS)
->     forward, device = model.forward, next(model.parameters()).device
+>     forward, device = model.forward, this_device(mesh)
 >     names = inspect.signature(forward)
 >
 >     def batch_of(args, kwargs, target):
@@ -201,12 +271,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     model.forward = lambda target_=None, **batch: loss_of(forward(**batch), target_)
 >     batch = batch_of(args, kwargs, target)
 >     with torch.no_grad():  # blocks that are under it anyway stay in line
->         pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: x.chunk(MICRO_BATCHES)[0], batch), split_spec=CUTS)
->     stages = {i: Stage(pipe, i, model) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
+>         pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: x.cpu().chunk(MICRO_BATCHES)[0], batch), split_spec=CUTS)
+>     stages = {i: Stage(pipe, i, model, device) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
 >     modules = nn.ModuleList(stages.values())
 >     add_up = tied_gradients(stages, mesh)
 >     for stage in modules:
 >         place(stage.module, mesh["tensor"])
+>     modules.to(device)
+>     fill(modules, blank, state)
 >     runs = [PipelineStage(stage, i, pipe.num_stages, device, group=mesh.get_group("stage"), get_mesh=lambda *_: mesh["tensor"])
 >             for i, stage in stages.items()]
 >     schedule = Schedule1F1B(runs[0], MICRO_BATCHES, loss_fn=lambda loss, _: loss)
@@ -230,9 +302,27 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return modules, step
 >
 >
+> def clip(modules, mesh, most=1):
+>     """Scale the gradients of all ranks to a norm of at most `most`; returns the norm before."""
+>     again = {stage.module.get_parameter(row[stage.index]) for stage in modules for row in TIED
+>              if stage.index in row and stage.index != min(row)}
+>     params = [*modules.parameters()]
+>     norm = nn.utils.get_total_norm([p.grad for p in params if p.grad is not None and p not in again])
+>     norm = norm.full_tensor() if isinstance(norm, DTensor) else norm.to(mesh.device_type)
+>     norm = norm.square()
+>     dist.all_reduce(norm, group=mesh.get_group("stage"))
+>     norm = norm.sqrt()
+>     nn.utils.clip_grads_with_norm_(params, most, norm)
+>     return norm
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     return x.to(mesh.device_type)
+>
+>
+> def this_device(mesh):
+>     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
 >
 > def device_mesh():
@@ -251,6 +341,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     module, _, name = function.partition(":")
 >     model, given, *target = getattr(importlib.import_module(module), name)()
 >     target = target[0] if target else None
+>     model = model if isinstance(model, nn.Module) else empty(model)
 >     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
 >     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))
 >     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
@@ -270,24 +361,31 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 
 Replicas that divide parameters, and layers that are computed again.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 4 '"freeze": "transformer.w?e.*", "clip": 1, "optimizer": "adamw", "precision": "bf16", "layout": {"data": 4, "micro_batches": 2, "shard": "parameters", "recompute": "full"}' > $TMP/zero.json; hypar export $TMP/zero.json --to torch | sed '/^def key/,/^def replicas/d'
+> hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
+>        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
+>        made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices. Written by hypar; PyTorch alone is needed.
 >
 >     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
 >
-> trains what the function returns: a model and its arguments (a tensor, a tuple or a dict of keywords), and a
-> target where the model does not return its loss."""
+> trains what the function returns: a model, or a function that makes one, its arguments (a tensor, a tuple or a dict
+> of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
+> without memory; each rank then fills its own shards."""
 > from fnmatch import fnmatchcase
 > from functools import partial
+> import copy
 > import importlib
 > import os
 > import re
 > import sys
+> import zlib
 >
 > import torch
 > import torch.distributed as dist
 > from torch import nn
 > from torch.distributed.device_mesh import init_device_mesh
-> from torch.distributed.fsdp import fully_shard
+> from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+> from torch.distributed.tensor import DTensor, distribute_tensor
 > from torch.utils.checkpoint import checkpoint
 > from torch.utils._pytree import tree_map_only
 >
@@ -301,24 +399,94 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """Replicas divide parameters, gradients and the optimizer's state: ZeRO-3."""
 >     units = [m for name, m in model.named_modules() if key(UNITS, name) and any(True for _ in m.parameters())]
 >     for module in [*units, root]:
->         fully_shard(module, mesh=mesh)
+>         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
 >
 >
-> def parallelize(model, mesh, *args, target=None, **kwargs):
+> def empty(make):
+>     """The model that a function makes, its parameters on meta: they take no memory. Buffers have their values."""
+>     register = nn.Module.register_parameter
+>
+>     def on_meta(module, name, p):
+>         register(module, name, p if p is None or p.is_meta else nn.Parameter(p.to("meta"), p.requires_grad))
+>
+>     nn.Module.register_parameter = on_meta
+>     try:
+>         return make()
+>     finally:
+>         nn.Module.register_parameter = register
+>
+>
+> def without_memory(model):
+>     """A copy of a model whose parameters are on meta, None if they are not; its own get addresses that nothing is
+>     written to, for which the host has no memory yet."""
+>     if not any(p.is_meta for p in model.parameters()):
+>         return None
+>     blank, made = copy.deepcopy(model), {}
+>     for module in model.modules():
+>         for name, p in [*module.named_parameters(recurse=False)]:
+>             if p.is_meta and p not in made:  # tied parameters stay tied
+>                 made[p] = nn.Parameter(torch.empty_like(p, device="cpu"), p.requires_grad)
+>             module.register_parameter(name, made.get(p, p))
+>     return blank
+>
+>
+> def fill(modules, blank, state):
+>     """Give this rank's shards the values of `state`, or those that modules begin with, one module after another."""
+>     mine = [stage.module for stage in modules] if isinstance(modules, nn.ModuleList) else [modules]
+>     shards = {name: p for m in mine for name, p in m.named_parameters(remove_duplicate=False)}
+>     for path, module in blank.named_modules() if blank else ():
+>         names = {k: f"{path}.{k}" if path else k for k, p in module.named_parameters(recurse=False) if p.is_meta}
+>         mine = {k: name for k, name in names.items() if name in shards}
+>         values = {k: state[name] for k, name in mine.items()} if state else begin(module, path, blank) if mine else {}
+>         for k, name in mine.items():
+>             put(shards[name], values[k])
+>
+>
+> def begin(module, path, model):
+>     """The values that a module begins with: the same on all ranks."""
+>     module = copy.deepcopy(module)
+>     for name, p in [*module.named_parameters(recurse=False)]:
+>         module.register_parameter(name, nn.Parameter(torch.empty_like(p, device="cpu"), p.requires_grad))
+>     reset = getattr(module, "reset_parameters", None)
+>     if not reset and hasattr(model, "_init_weights"):  # of Hugging Face
+>         reset = lambda: model._init_weights(module)
+>     if not reset:
+>         raise ValueError(f"module '{path}' has parameters on meta and no reset_parameters(): expected their values in `state`")
+>     with torch.random.fork_rng(devices=[]):
+>         torch.manual_seed(zlib.crc32(path.encode()))
+>         reset()
+>     return {name: p.detach() for name, p in module.named_parameters(recurse=False)}
+>
+>
+> def put(p, value):
+>     """Copy this rank's shard of a value."""
+>     value = value.to(p.device)
+>     if isinstance(p, DTensor):
+>         value = distribute_tensor(value, p.device_mesh, p.placements, src_data_rank=None).to_local()
+>         p = p.to_local()
+>     p.detach().copy_(value)
+>
+>
+> def parallelize(model, mesh, *args, target=None, state=None, **kwargs):
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
->     returns the mean loss of all. args, kwargs, target: such a batch."""
->     model.to(mesh.device_type)
+>     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
+>     blank = without_memory(model)
+>     for b in model.buffers():
+>         b.data = b.data.to(mesh.device_type)
 >     check(model, RECOMPUTED, UNITS)
 >     for name, module in model.named_modules():
 >         if key(RECOMPUTED, name) and type(module).forward is nn.Module.forward:
 >             raise ValueError(f"module '{name}' is a list whose modules are called by others: it cannot be computed again")
+>     for module in model.modules():
+>         if any(True for _ in module.parameters(recurse=False)):
+>             module.register_forward_pre_hook(narrow)
 >     for name, p in model.named_parameters():
 >         if any(fnmatchcase(name, pattern) for pattern in FROZEN):
 >             p.requires_grad_(False)
 >     recompute(model)
 >     replicas(model, mesh["data"], model)
+>     fill(model, blank, state)
 >
->     @torch.autocast(mesh.device_type, torch.bfloat16)
 >     def step(*args, target=None, **kwargs):
 >         total = 0
 >         for i in range(MICRO_BATCHES):
@@ -333,12 +501,25 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return model, step
 >
 >
+> def clip(modules, mesh, most=1):
+>     """Scale the gradients of all ranks to a norm of at most `most`; returns the norm before."""
+>     params = [*modules.parameters()]
+>     norm = nn.utils.get_total_norm([p.grad for p in params if p.grad is not None])
+>     norm = norm.full_tensor() if isinstance(norm, DTensor) else norm.to(mesh.device_type)
+>     nn.utils.clip_grads_with_norm_(params, most, norm)
+>     return norm
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     data = mesh["data"]
 >     if len(x) % data.size():  # else means of unequal parts would be averaged
 >         raise ValueError(f"{len(x)} samples, expected a multiple of {data.size()}")
 >     return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]
+>
+>
+> def this_device(mesh):
+>     return torch.device(mesh.device_type, *([torch.cuda.current_device()] if mesh.device_type == "cuda" else []))
 >
 >
 > def device_mesh():
@@ -357,6 +538,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     module, _, name = function.partition(":")
 >     model, given, *target = getattr(importlib.import_module(module), name)()
 >     target = target[0] if target else None
+>     model = model if isinstance(model, nn.Module) else empty(model)
 >     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
 >     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))
 >     modules, step = parallelize(model, mesh, *args, target=target, **kwargs)
@@ -364,7 +546,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     optimizer = torch.optim.AdamW(params, lr=0.001)
 >     for i in range(int(steps)):
 >         loss = step(*args, target=target, **kwargs)
->         nn.utils.clip_grad_norm_(modules.parameters(), 1)
+>         clip(modules, mesh)
 >         optimizer.step()
 >         optimizer.zero_grad()
 >         if dist.get_rank() == 0:
@@ -382,10 +564,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > def loss_of(output, target):
-> def parallelize(model, mesh, *args, target=None, **kwargs):
+> def parallelize(model, mesh, *args, target=None, state=None, **kwargs):
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
->     returns the mean loss of all. args, kwargs, target: such a batch."""
+>     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
+>     blank = without_memory(model)
+>     for b in model.buffers():
+>         b.data = b.data.to(mesh.device_type)
 >     model.to(mesh.device_type)
+>     fill(model, blank, state)
 >
 >     def step(*args, target=None, **kwargs):
 >         total = 0
@@ -401,14 +587,22 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return model, step
 >
 >
+> def clip(modules, mesh, most=1):
+>     """Scale the gradients of all ranks to a norm of at most `most`; returns the norm before."""
+>     params = [*modules.parameters()]
+>     norm = nn.utils.get_total_norm([p.grad for p in params if p.grad is not None])
+>     norm = norm.full_tensor() if isinstance(norm, DTensor) else norm.to(mesh.device_type)
+>     nn.utils.clip_grads_with_norm_(params, most, norm)
+>     return norm
+>
+>
 > def own(x, mesh):
 
 What PyTorch cannot do: schedules by name, operators by name and axis.
-$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; t() { p 2 "$1" > $TMP/no.json; hypar export $TMP/no.json --to torch -q 2>&1 | sed "s|$TMP/||"; }; for s in zb-h1 zb-h2; do t '"layout": {"pipeline": 2, "micro_batches": 4, "schedule": "'$s'"}'; done; t '"precision": "fp16", "layout": {"data": 2}'; t '"clip": 1, "layout": {"pipeline": 2, "micro_batches": 2}'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.attn.attention", "split": {"n": 2}, "recompute": true}]'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.mlp.c_fc", "split": {"n": 2}, "shard": "optimizer"}]'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.attn.attention", "split": {"q": 2}}]'
+$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; t() { p 2 "$1" > $TMP/no.json; hypar export $TMP/no.json --to torch -q 2>&1 | sed "s|$TMP/||"; }; for s in zb-h1 zb-h2; do t '"layout": {"pipeline": 2, "micro_batches": 4, "schedule": "'$s'"}'; done; t '"precision": "fp16", "layout": {"data": 2}'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.attn.attention", "split": {"n": 2}, "recompute": true}]'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.mlp.c_fc", "split": {"n": 2}, "shard": "optimizer"}]'; t '"ops": [{"name": "*", "split": {"n": 2}}, {"name": "transformer.slice", "split": {"r": 2}}, {"name": "transformer.reshape", "split": {"r": 2}}, {"name": "transformer.h.0.attn.attention", "split": {"q": 2}}]'
 > hypar: no.json: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
 > hypar: no.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
 > hypar: no.json: precision 'fp16' needs a loss that is scaled, which the script has not; expected bf16
-> hypar: no.json: clip: PyTorch's clip_grad_norm_() knows the gradients of one stage alone; expected a plan without stages, or without clip
 > hypar: no.json: op 'transformer.h.0.attn.attention': recompute: PyTorch computes whole modules again; expected all operators of one that is called, but what others read (put layers into modules of their own, or plan with --recompute none)
 > hypar: no.json: parameter 'transformer.h.0.mlp.c_fc.weight' has shard 'optimizer', 'transformer.wte.weight' has 'none'; PyTorch's stage has one for all
 > hypar: no.json: op 'transformer.h.0.attn.attention': axis 'q' is split 2 ways, PyTorch's DTensor splits attention by samples and heads; expected one of n, a, r
@@ -419,7 +613,7 @@ $ for p in "hybrid --stages 2" "1f1b --stages 2" "3d --pipeline 2"; do hypar pla
 >     "layer2.0": SplitPoint.BEGINNING,
 > }
 > CUTS = {  # where the next stage begins
->     "layer1.1.conv2": SplitPoint.END,
+>     "layer2.1": SplitPoint.BEGINNING,
 > }
 > CUTS = {  # where the next stage begins
 >     "layer1.1": SplitPoint.BEGINNING,
@@ -469,3 +663,60 @@ $ hypar plan mlp:4-3-2 --batch 8 --on full:4 -p dp --for torch 2>&1 >/dev/null
 > hypar: note: the graph does not tell PyTorch's modules: the script is for a
 >        model whose modules are named like its operators (python -m hypar.torch
 >        makes the graph of a model)
+
+Gradients are clipped by their norm over all stages and shards; in bf16 parameters stay fp32, and messages are as planned.
+$ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 2 '"clip": 1, "layout": {"pipeline": 2, "micro_batches": 2}' > $TMP/clip.json; hypar export $TMP/clip.json --to torch | sed -n '/^def clip/,/^$/p'; for g in fp32 bf16; do p 2 '"precision": "bf16", "gradient_precision": "'$g'", "layout": {"data": 2, "shard": "gradients"}' > $TMP/short.json; hypar export $TMP/short.json --to torch | grep -e fully_shard -e '^MESH'; done
+> def clip(modules, mesh, most=1):
+>     """Scale the gradients of all ranks to a norm of at most `most`; returns the norm before."""
+>     again = {stage.module.get_parameter(row[stage.index]) for stage in modules for row in TIED
+>              if stage.index in row and stage.index != min(row)}
+>     params = [*modules.parameters()]
+>     norm = nn.utils.get_total_norm([p.grad for p in params if p.grad is not None and p not in again])
+>     norm = norm.full_tensor() if isinstance(norm, DTensor) else norm.to(mesh.device_type)
+>     norm = norm.square()
+>     dist.all_reduce(norm, group=mesh.get_group("stage"))
+>     norm = norm.sqrt()
+>     nn.utils.clip_grads_with_norm_(params, most, norm)
+>     return norm
+>
+> from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+> MESH = {"data": 2}
+>         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.float32))
+> hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
+>        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
+>        made with --for torch
+> from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+> MESH = {"data": 2}
+>         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
+
+An opaque operator may have no rule in DTensor: no tensor layout of its network is promised.
+$ sed 's/"kind": "gelu"/"kind": "opaque", "attrs": {"shape": [8, 8, 32]}/' tests/cli/packed-torch.json > $TMP/opaque.json; for l in "dp" "3d --tensor 2 --data 1"; do hypar plan $TMP/opaque.json --batch 8 --on full:2 --planner $l --for torch -qo $TMP/opaque-plan.json && hypar export $TMP/opaque-plan.json --to torch -qo $TMP/opaque.py; done
+> hypar: 3d: op 'gelu' is opaque, and PyTorch's DTensor may have no rule for it; expected splits of samples alone in all operators (or plan without --for, then 'hypar export --to torch --nearest FILE')
+? 1
+
+On devices with units for bf16 plans for a framework have bf16 and adamw, unless others are asked for; what PyTorch saves operator by operator is counted.
+$ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --precision bf16" "--framework compiled"; do hypar plan tests/cli/gpt2-torch.json --on full:2,device=h100 --planner dp --for torch $o -o $TMP/usual.json | head -1; grep -c eager $TMP/usual.json; done; for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp --framework $f --json | grep -m1 -o '"activations_bytes": [0-9]*'; done
+> GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
+> 1
+> GPT2LMHeadModel (gpt2-torch.json), batch 2, on 2 devices, for torch: planner dp
+> 1
+> hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
+>        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
+>        made with --for torch
+> GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
+> 1
+> GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
+> 0
+> "activations_bytes": 116292
+> "activations_bytes": 67140
+
+The Python package asks for the version of PyTorch that the documents name.
+$ grep -o 'torch>=[0-9.]*' python/pyproject.toml; grep -oh '[0-9.]* or later, tested with 2.13' docs/formats-export.md docs/formats-torch.md
+> torch>=2.11
+> 2.11 or later, tested with 2.13
+> 2.11 or later, tested with 2.13
+
+PyTorch's 1f1b has at least as many micro-batches as stages: the planner chooses no fewer.
+$ hypar plan tests/cli/gpt2-torch.json --batch 8 --on cluster:1x8,device=h100 --planner 1f1b --for torch -qo $TMP/filled.json && grep -o '"micro_batches": [0-9]*' $TMP/filled.json; grep -c '"replicas"' $TMP/filled.json
+> "micro_batches": 2
+> 2

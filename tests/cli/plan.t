@@ -443,7 +443,7 @@ $ hypar plan gpt3-175b --on full:4 -q
 Where devices have different memories a planner that looks at them, or flexflow, which moves what is too much, may have one that fits.
 $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*'
 > planner hybrid
-> Left out: dp: weights, gradients and sgd state need 494 kB on device 2, which
+> Left out: dp, mp, owt, hypar, accpar, optcnn, 3d; --planner NAME tells why, and
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'

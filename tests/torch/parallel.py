@@ -3,7 +3,8 @@
 
 Each case is a network and a plan; the plan is exported (`hypar export --to torch`), the file is loaded by each of 2 or 4
 processes, and the losses of 5 steps are compared with those of the plain model. Bytes that a step sends, counted by a
-dispatch mode, stand beside those of the plan (`hypar lower`)."""
+dispatch mode, stand beside those of the plan (`hypar lower`); bytes that the forward half saves for the backward half, counted
+by saved_tensors_hooks, stand beside the activations of the plan (`hypar simulate`) where a case asks for them."""
 import argparse
 import contextlib
 import importlib
@@ -17,6 +18,7 @@ import tempfile
 import time
 import traceback
 import warnings
+import zlib
 
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(ROOT, "python"), os.path.dirname(os.path.abspath(__file__))]
@@ -33,6 +35,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 context = torch.multiprocessing.get_context("fork")
 CLOSE, STEPS, BATCH, RATE = 1e-5, 5, 8, 0.1
+CLOSE_BF16 = 0.02  # 8 bits, against fp32
 
 # Networks -------------------------------------------------------------------------------------------------------------
 
@@ -200,24 +203,34 @@ def seeded(name):
     return NETS[name]()
 
 
-def plain(name):
+def plain(name, how):
     """Losses of the model on one process."""
     model, kwargs, target = seeded(name)
+    if how.get("begin") == "reset":
+        for path, module in model.named_modules():
+            torch.manual_seed(zlib.crc32(path.encode()))
+            getattr(module, "reset_parameters", lambda: None)()
     optimizer, losses = torch.optim.SGD(model.parameters(), lr=RATE), []
     for _ in range(STEPS):
         out = model(**kwargs)
         loss = out[0] if isinstance(out, tuple) else out.loss if target is None else nn.functional.cross_entropy(out.flatten(0, -2), target.flatten())
         loss.backward()
+        if "clip" in how:
+            nn.utils.clip_grad_norm_(model.parameters(), how["clip"])
         optimizer.step()
         optimizer.zero_grad()
         losses.append(loss.item())
     return losses
 
 
-# Cases: a name, the network, processes, and a layout, operators, options of `hypar plan`, or where the second stage begins
+# Cases: a name, the network, processes, and a layout, operators, options of `hypar plan`, or where the second stage begins;
+# beside a layout, members of the plan, and what is tried: "begin" with parameters on meta, from "state" or by "reset"
 
 SLOW = ",fp32=1GFLOP/s,memory-bandwidth=1GB/s"  # devices that are worth dividing such small networks over
-HYBRID = ["--planner", "hybrid", "--for", "torch"]
+BF16 = {"precision": "bf16", "simulation": {"framework": "eager"}}
+MEMBERS = ("precision", "gradient_precision", "optimizer", "clip", "simulation")
+FOR = ["--for", "torch", "--precision", "fp32"]
+HYBRID = ["--planner", "hybrid", *FOR]
 CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
@@ -231,7 +244,16 @@ CASES = [
     ("interleaved", "fixed", 2, {"pipeline": 2, "chunks": 2, "micro_batches": 2}),
     ("nearest", "resnet", 2, ["--on", "full:2" + SLOW, "--planner", "hybrid", "--stages", "2"]),
     ("zero3", "gpt2", 2, {"data": 2, "shard": "parameters", "recompute": "full"}),
-    ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", "--for", "torch"]),  # modules are stages
+    ("bf16", "llama", 2, {"data": 2, **BF16}),
+    ("bf16-zero3", "gpt2", 2, {"data": 2, "shard": "parameters", **BF16}),
+    ("bf16-zero3-sums", "fixed", 2, {"data": 2, "shard": "parameters", "gradient_precision": "fp32", **BF16}),
+    ("bf16-stages", "llama", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5, "begin": "state", **BF16}),
+    ("bf16-norms", "norms", 2, {"data": 2, "unsaved": True, **BF16}),  # statistics of all replicas are written out, and saved
+    ("clip", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5}),  # a parameter of both stages counts once
+    ("meta", "llama", 2, {"data": 2, "shard": "parameters", "begin": "state"}),
+    ("meta-stages", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "begin": "state"}),
+    ("meta-reset", "mlp", 2, {"tensor": 2, "begin": "reset"}),
+    ("1f1b", "recurrent", 4, ["--on", "full:4" + SLOW, "--planner", "1f1b", "--stages", "4", *FOR]),  # modules are stages
     ("stages", "norms", 4, {"data": 2, "pipeline": 2, "micro_batches": 1, "schedule": "gpipe"}),
     ("mixed", "norms", 4, {"ops": [{"name": "*", "split": {"n": 4}}, {"name": "10", "split": {"n": 2, "k": 2}}]}),
     ("dp", "vit", 4, {"data": 4}),
@@ -240,6 +262,8 @@ CASES = [
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
     ("3d", "fixed", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
     ("3d", "mlp", 4, {"tensor": 4}),
+    ("bf16-zero2", "llama", 4, {"data": 4, "shard": "gradients", **BF16}),
+    ("bf16-3d", "llama", 4, {"data": 2, "tensor": 2, "clip": 0.5, "begin": "state", **BF16}),
     ("hybrid", "gpt2", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2", "--recompute", "full", "--shard", "optimizer"]),
     ("hybrid", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID]),
     ("hybrid-stages", "llama", 4, ["--on", "full:4" + SLOW, *HYBRID, "--stages", "2"]),
@@ -253,9 +277,13 @@ RATIO, ADDED = (0.9, 1.1), 256
 RATIOS = {
     "norms-mixed-4": (1, 1.4),  # gradients are summed over each dimension of the mesh by itself
     "recurrent-1f1b-4": (1, 1.8),  # of all steps the last one is read: hypar sends it alone
+    "llama-3d-4": (0.85, 1),  # what hypar sends again PyTorch keeps
+    "llama-bf16-stages-2": (1, 1.3),  # tables of rotations, in fp32, are sent from the first stage
     "packed-columns-3": (1, 2.5),  # inside of a module DTensor gathers as it likes
     "llama-hybrid-stages-4": (1, 1.4),  # gloo has no all-to-all, DTensor gathers in its place
 }
+# Bytes that are saved, by those of the plan's activations; words and labels have 8 bytes in PyTorch
+SAVED = (0.9, 1.1)
 
 
 def cut_at(op, path):
@@ -274,7 +302,8 @@ def write_plan(case, folder, command):
     if isinstance(how, str):
         how = cut_at(how, os.path.join(folder, f"{net}.json"))
     if isinstance(how, dict):
-        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": how})}
+        plan = {"format": "hypar-plan/1", "model": f"{net}.json", "batch": BATCH, "machine": f"full:{ranks}", **(how if "ops" in how else {"layout": {k: v for k, v in how.items() if k not in (*MEMBERS, "begin", "unsaved")}}),
+                **{k: how[k] for k in MEMBERS if k in how}}
         with open(path + ".json", "w") as file:
             json.dump(plan, file)
     else:
@@ -286,7 +315,22 @@ def write_plan(case, folder, command):
         os.replace(path + ".near", path + ".json")
     subprocess.run(export, check=True)
     lowered = subprocess.run([command, "lower", path + ".json", "--json"], check=True, capture_output=True, text=True)
-    return path + ".py", json.loads(lowered.stdout)
+    lowered = json.loads(lowered.stdout)
+    if counts_saved(how):
+        with open(path + ".whole.json", "w") as file:  # a device is fullest when all is saved, if nothing is gathered after that
+            json.dump({**plan, "layout": {**plan["layout"], "shard": "none"}}, file)
+        simulated = subprocess.run([command, "simulate", path + ".whole.json", "--json"], check=True, capture_output=True, text=True)
+        lowered["saved"] = max(d["memory"]["activations_bytes"] for d in json.loads(simulated.stdout)["devices"])
+    return path + ".py", lowered
+
+
+def counts_saved(how):
+    """Is all that is saved of one micro-batch, and are activations plain tensors? (Of DTensors the CPU saves attention's scores.)"""
+    return settings(how).get("precision") == "bf16" and not {"tensor", "pipeline", "unsaved"} & {*how}
+
+
+def settings(how):
+    return how if isinstance(how, dict) else {}
 
 
 # One process of several -----------------------------------------------------------------------------------------------
@@ -335,6 +379,25 @@ class Bytes(TorchDispatchMode):
         self.sent[name] = self.sent.get(name, 0) + n
 
 
+class Saved:
+    """Counts what a forward half saves for the backward half, beside parameters."""
+
+    def __init__(self, modules):
+        self.modules, self.storages = modules, {}
+
+    def pack(self, x):
+        with torch.no_grad():
+            def storage(t):
+                return (t.to_local() if hasattr(t, "to_local") else t).untyped_storage()
+            held = {storage(t).data_ptr() for t in [*self.modules.parameters(), *self.modules.buffers()]}
+            if storage(x).data_ptr() not in held:
+                self.storages[storage(x).data_ptr()] = storage(x)  # which holds it: no other one gets its address
+        return x
+
+    def bytes(self):
+        return sum(s.nbytes() for s in self.storages.values())
+
+
 def load(path):
     spec = importlib.util.spec_from_file_location("script", path)
     script = importlib.util.module_from_spec(spec)
@@ -342,22 +405,31 @@ def load(path):
     return script
 
 
-def train(path, net):
-    """Losses of the exported script, and the bytes of its last step on all processes."""
+def train(path, net, how):
+    """Losses of the exported script, the bytes that its last step sends on all processes, and those that a process saves."""
     script = load(path)
     model, kwargs, target = seeded(net)
+    state = model.state_dict() if how.get("begin") == "state" else None
+    if "begin" in how:
+        model = script.empty(lambda: seeded(net)[0])
+        assert all(p.is_meta for p in model.parameters())
     mesh = script.device_mesh()
     kwargs, target = torch.utils._pytree.tree_map_only(torch.Tensor, lambda x: script.own(x, mesh), kwargs), None if target is None else script.own(target, mesh)
     if net in ("mlp", "pair"):  # the same, without a file
-        modules, step = hypar.torch.parallelize(model, path.replace(".py", ".json"), mesh, (), kwargs, target)
+        modules, step = hypar.torch.parallelize(model, path.replace(".py", ".json"), mesh, (), kwargs, target, state)
     else:
-        modules, step = script.parallelize(model, mesh, target=target, **kwargs)
+        modules, step = script.parallelize(model, mesh, target=target, state=state, **kwargs)
     optimizer, losses = torch.optim.SGD([*modules.parameters()] or [torch.zeros(())], lr=RATE), []
     for i in range(STEPS):
-        counter = Bytes()
-        with counter if i + 1 == STEPS else contextlib.nullcontext():
+        counter, saved = Bytes(), Saved(modules)
+        counts = counts_saved(how) and i + 2 == STEPS
+        with counter if i + 1 == STEPS else contextlib.nullcontext(), \
+                torch.autograd.graph.saved_tensors_hooks(saved.pack, lambda x: x) if counts else contextlib.nullcontext():
             losses.append(step(target=target, **kwargs).item())
+            if "clip" in how:
+                script.clip(modules, mesh)
             optimizer.step()
+        most = saved.bytes() if counts else most if i else 0
         optimizer.zero_grad()
     for name, b in modules.named_buffers():  # of batch norms
         assert not name.endswith("num_batches_tracked") or b == STEPS, f"{name}: {b} steps"
@@ -367,7 +439,7 @@ def train(path, net):
     for sent in every:
         for k, n in sent.items():
             total[k] = total.get(k, 0) + n
-    return losses, total
+    return losses, total, most
 
 
 def process(rank, ranks, port, cases, queue):
@@ -375,14 +447,14 @@ def process(rank, ranks, port, cases, queue):
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     torch.distributed.init_process_group("gloo")
-    for name, net, path in cases:
+    for name, net, path, how in cases:
         started = time.time()
         try:
-            losses, sent = train(path, net)
+            losses, sent, saved = train(path, net, how)
             if rank == 0:
-                queue.put((name, net, losses, sent, time.time() - started))
+                queue.put((name, net, losses, sent, time.time() - started, saved))
         except Exception:
-            queue.put((name, net, None, f"rank {rank}: {traceback.format_exc(limit=-3)}", 0))
+            queue.put((name, net, None, f"rank {rank}: {traceback.format_exc(limit=-3)}", 0, 0))
             queue.close()
             queue.join_thread()
             os._exit(1)  # the others wait for this one
@@ -412,11 +484,17 @@ def run_all(ranks, cases):
     return results
 
 
-def prepare(net, folder):
-    """Write the graph of a network; its losses."""
+def prepare(net, hows, folder):
+    """Write the graph of a network; its losses under the settings of each case."""
     model, kwargs, _ = seeded(net)
     hypar.torch.graph(model, (), kwargs, name=net).write(os.path.join(folder, f"{net}.json"))
-    return plain(net)
+    known = {}
+    for name, how in hows.items():
+        key = how.get("clip"), how.get("begin") == "reset"
+        known.setdefault(key, None)
+        known[key] = known[key] or plain(net, how)
+        hows[name] = known[key]
+    return hows
 
 
 def readme(command):
@@ -439,6 +517,43 @@ def readme(command):
     return True
 
 
+OWN = """import torch
+from torch import nn
+
+class MyNet(nn.Sequential):
+    def __init__(self):
+        super().__init__(nn.Linear(12, 20), nn.ReLU(), nn.Linear(20, 8))
+
+def batches():
+    g = torch.Generator().manual_seed(1)
+    for _ in range(4):
+        yield torch.randn(8, 12, generator=g), torch.randint(0, 8, (8,), generator=g)
+
+def example():
+    return MyNet(), next(batches())[0]
+"""
+
+
+def own_loop(command):
+    """The loop of docs/formats-torch.md, as it stands, on two processes: with a checkpoint, and going on from it."""
+    with open(os.path.join(ROOT, "docs", "formats-torch.md")) as file:
+        loop = file.read().split("```python\n")[1].split("```")[0].replace("every, last = 100, None", "every, last = 2, LAST")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in ("net.py", OWN), ("loop.py", loop.replace("LAST", "None")), ("again.py", loop.replace("LAST", "'step-2'")):
+            with open(os.path.join(folder, name), "w") as file:
+                file.write(text)
+        paths = os.pathsep.join([os.path.dirname(os.path.abspath(command)), os.path.dirname(sys.executable), os.environ["PATH"]])
+        env = dict(os.environ, PATH=paths, PYTHONPATH=os.path.join(ROOT, "python"), OMP_NUM_THREADS="1", HYPAR=os.path.abspath(command))
+        plan = "python -m hypar.torch net:example -o net.json && hypar plan net.json --batch 8 --on full:2 --planner 3d --data 2 --shard parameters --precision bf16 --for torch -qo plan.json"
+        done = subprocess.run(["sh", "-ec", f"{plan}; for f in loop again; do torchrun --nproc-per-node 2 $f.py; done"], cwd=folder, env=env, capture_output=True, text=True)
+    losses = [line for line in done.stdout.splitlines() if line.startswith("step ")]
+    print(f"own loop: {'; '.join(losses[:1] + losses[-1:])}")
+    if done.returncode or len(losses) != 8:
+        print(done.stdout, done.stderr[-3000:])
+        return False
+    return True
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--hypar", default="hypar")
@@ -448,7 +563,7 @@ def main():
     os.environ["HYPAR"] = args.hypar
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    for module in ("fsdp", "pipelining", "tensor.parallel", "_composable.replicate_with_fsdp"):  # once, not by each process
+    for module in ("fsdp", "pipelining", "tensor.parallel"):  # once, not by each process
         importlib.import_module(f"torch.distributed.{module}")
     transformers.GPT2LMHeadModel, transformers.LlamaForCausalLM, transformers.ViTForImageClassification
     chosen = [c for c in CASES if not args.cases or any(f"{c[1]}-{c[0]}-{c[2]}".startswith(p) for p in args.cases)]
@@ -457,14 +572,16 @@ def main():
         wanted = {}
         with context.Pool(1) as pool:  # in a process of its own: kernels' threads do not live on in processes that are forked
             for net in dict.fromkeys(c[1] for c in chosen):
-                wanted[net] = pool.apply(prepare, (net, folder))
+                hows = {(c[0], c[2]): settings(c[3]) for c in chosen if c[1] == net}
+                wanted[net] = pool.apply(prepare, (net, hows, folder))
         for ranks in sorted({c[2] for c in chosen}):
             mine = [c for c in chosen if c[2] == ranks]
             scripts = [write_plan(c, folder, args.hypar) for c in mine]
-            results = run_all(ranks, [(c[0], c[1], s[0]) for c, s in zip(mine, scripts)])
+            results = run_all(ranks, [(c[0], c[1], s[0], settings(c[3])) for c, s in zip(mine, scripts)])
             for c, (_, lowered), result in zip(mine, scripts, results + [None] * len(mine)):
-                failed += not report(c, lowered, result, wanted[c[1]], args.detail)
+                failed += not report(c, lowered, result, wanted[c[1]][c[0], c[2]], args.detail)
     failed += not args.cases and not readme(args.hypar)
+    failed += (not args.cases or "own-loop" in args.cases) and not own_loop(args.hypar)
     print("failed" if failed else "ok")
     return 1 if failed else 0
 
@@ -474,11 +591,12 @@ def report(case, lowered, result, wanted, detail):
     if result is None:
         print(f"{name}: not run")
         return False
-    _, _, losses, sent, seconds = result
+    _, _, losses, sent, seconds, saved = result
     if losses is None:
         print(f"{name}: {sent}")
         return False
-    close = len(losses) == STEPS and all(abs(a - b) <= CLOSE * abs(b) for a, b in zip(losses, wanted))  # NaN is not
+    bound = CLOSE_BF16 if settings(case[3]).get("precision") == "bf16" else CLOSE
+    close = len(losses) == STEPS and all(abs(a - b) <= bound * abs(b) for a, b in zip(losses, wanted))  # NaN is not
     error = max((abs(a - b) / abs(b) for a, b in zip(losses, wanted)), default=0)
     total, predicted = sum(sent.values()), lowered["comm_bytes"]
     least, most = RATIOS.get(name, RATIO)
@@ -486,6 +604,10 @@ def report(case, lowered, result, wanted, detail):
     print(f"{name:24} loss {losses[0]:.6f} -> {losses[-1]:.6f}, off by {error:.1e}; sends {total:.0f} B, hypar says {predicted:.0f} "
           f"({total / predicted if predicted else 0:.2f}); {seconds:.1f} s" + ("" if close else "  WRONG")
           + ("" if counted else f"  BYTES: expected {least} to {most} of them, and no operators that are not known"))
+    if "saved" in lowered:
+        fits = SAVED[0] * lowered["saved"] <= saved <= SAVED[1] * lowered["saved"]
+        print(f"{'':24} saves {saved:.0f} B, hypar says {lowered['saved']:.0f} ({saved / lowered['saved']:.2f})" + ("" if fits else "  SAVED"))
+        counted &= fits
     if detail or not counted:
         print("   ", {k: round(v) for k, v in sorted(sent.items())})
     return close and counted

@@ -12,10 +12,10 @@ import hypar
 from . import table
 from .export import Cannot, Host, ending_in, export, given_values, on_meta, without_values
 from .measure import annotate, machine_of, measure
-from .parallel import parallelize
+from .parallel import parallelize, script
 from .translate import Translation, translated
 
-__all__ = ["Cannot", "annotate", "graph", "machine_of", "parallelize", "profile", "samples"]
+__all__ = ["Cannot", "annotate", "graph", "machine_of", "parallelize", "profile", "samples", "script"]
 
 
 def _kinds():

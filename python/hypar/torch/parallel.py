@@ -22,13 +22,14 @@ def script(plan):
     return module
 
 
-def parallelize(model, plan, mesh=None, args=(), kwargs=None, target=None):
+def parallelize(model, plan, mesh=None, args=(), kwargs=None, target=None, state=None):
     """The modules of this rank, and the function step(*args, target=None, **kwargs), which does the forward and backward half
     of a batch and returns its mean loss; `optimizer.step()` follows.
 
     plan                   the path of a plan for a graph of this model
     mesh                   with the dimensions that the plan has; None: one over all ranks
     args, kwargs, target   a batch of this replica, as `step` will be given; needed where there are stages
+    state                  the values of parameters that are on meta, by name; None: those that modules begin with
     The samples of this replica are `script(plan).own(tensor, mesh)` of a whole batch."""
     exported = script(plan)
-    return exported.parallelize(model, mesh or exported.device_mesh(), *args, target=target, **(kwargs or {}))
+    return exported.parallelize(model, mesh or exported.device_mesh(), *args, target=target, state=state, **(kwargs or {}))

@@ -620,17 +620,17 @@ void hp_find_buffers(struct buffer_finder *f, int body, struct place place)
     }
 }
 
-/* The mask of the part whose backward pass `number` is. */
-static struct buffer mask_of(const struct buffer_finder *f, const struct body_passes *p,
-                             int number)
+/* What no other part reads: a buffer as large as an operand, from the forward pass of a part to
+ * its backward pass `number`. */
+static struct buffer own_of(const struct buffer_finder *f, const struct body_passes *p,
+                            int number, int operand)
 {
     int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
     const struct part_layout *l = hp_layout_at(p, number);
     int forward = f->program->lowering->training.op_pass_of[op][0];
-    int output = l->nest->n_inputs;
     return (struct buffer){
-        .place = { .tensor = f->graph->ops[op].tensor[output] },
-        .box = hp_region(l->nest, output, l->range + part * l->nest->n_axes),
+        .place = { .tensor = f->graph->ops[op].tensor[operand] },
+        .box = hp_region(l->nest, operand, l->range + part * l->nest->n_axes),
         .device = l->device[part],
         .kept = true,
         .action = hp_pass_action(f->program->lowering, forward),
@@ -638,9 +638,26 @@ static struct buffer mask_of(const struct buffer_finder *f, const struct body_pa
         .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
         .end = p->last[number],
         .copied = -1,
-        .mask = true,
         .part = part,
     };
+}
+
+/* Is the pass the last backward pass of an operator that is not computed again? */
+static bool ends_op(const struct buffer_finder *f, const struct op_pass *at)
+{
+    const struct training_graph *k = &f->program->lowering->training;
+    if (!at->backward || at->again || f->program->plan->ops[at->op].recompute)
+        return false;
+    for (int p = at->pass + 1; p < f->graph->ops[at->op].nest->n_passes; p++)
+        if (hp_op_pass(k, at->op, p, false) >= 0)
+            return false;
+    return true;
+}
+
+static void add_own(struct buffer_finder *f, struct buffer buffer)
+{
+    f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
+    f->buffer[f->n++] = buffer;
 }
 
 void hp_find_masks(struct buffer_finder *f, int body)
@@ -649,12 +666,55 @@ void hp_find_masks(struct buffer_finder *f, int body)
     begin_place(f);
     for (int i = 0; f->program->plan->masks == HYPAR_MASKS_KEPT && i < p->order.n; i++) {
         const struct op_pass *op_pass = hp_pass_at(p, i);
-        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT || !op_pass->backward ||
-            op_pass->again || f->program->plan->ops[op_pass->op].recompute ||
+        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT || !ends_op(f, op_pass) ||
             !is_looked_at(f, hp_device_at(p, i)))
             continue;
-        f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
-        f->buffer[f->n++] = mask_of(f, p, i);
+        struct buffer mask = own_of(f, p, i, hp_layout_at(p, i)->nest->n_inputs);
+        mask.mask = true;
+        add_own(f, mask);
+    }
+}
+
+/* What a framework that runs operator by operator saves of an operator for its backward half,
+ * beside what the passes here read. */
+struct eager_row {
+    int tensors;    /* as large as the first input, in the plan's precision */
+    int wide_bytes; /* ... of each of its elements, where that precision has 2 bytes */
+    int mask_bytes; /* ... in any precision */
+};
+
+static const struct eager_row eager_rows[OP_KIND_COUNT] = {
+    /* its formula step by step: what is multiplied by the weight; x in fp32 */
+    [OP_RMS_NORM] = { 1, 2, 0 },
+    /* ... tanh(), 1 + tanh() and x / 2 */
+    [OP_GELU_TANH] = { 3, 0, 0 },
+    /* logarithms of probabilities, in fp32 */
+    [OP_CROSS_ENTROPY] = { 0, 2, 0 },
+    [OP_DROPOUT] = { 0, 0, 1 },
+};
+
+int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
+{
+    const struct eager_row *row = &eager_rows[kind];
+    int each = hp_precision_bytes(plan->precision);
+    if (plan->simulation.framework != HYPAR_FRAMEWORK_EAGER)
+        return 0;
+    return row->tensors * each + (each < 4 ? row->wide_bytes : 0) +
+           (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes);
+}
+
+void hp_find_saved(struct buffer_finder *f, int body)
+{
+    const struct body_passes *p = &f->body[body];
+    begin_place(f);
+    for (int i = 0; i < p->order.n; i++) {
+        const struct op_pass *op_pass = hp_pass_at(p, i);
+        int bytes = hp_saved_bytes(f->program->plan, f->graph->ops[op_pass->op].kind);
+        if (bytes == 0 || !ends_op(f, op_pass) || !is_looked_at(f, hp_device_at(p, i)))
+            continue;
+        struct buffer saved = own_of(f, p, i, 0);
+        saved.saved_bytes = bytes;
+        add_own(f, saved);
     }
 }
 

@@ -39,21 +39,22 @@ struct buffer {
     struct place place; /* of the tensor that others are held as */
     struct box box;     /* of a body's: in its first micro-batch */
     int device;
-    bool flat;      /* the device's pieces of what is divided, one after another */
-    bool backward;  /* it begins in the backward half */
-    bool kept;      /* from one action to another */
-    bool exchanged; /* comms touch it */
-    bool waits;     /* sent to another stage: it ends when action `last` begins ... */
-    bool over;      /* ... or with a slot after that of action `last` */
-    bool rests;     /* it ends with the micro-batch's last action on the device */
-    int action;     /* in which it begins, and ends (schedule.h) */
-    int last;       /* hp_action_count(): `rests` */
-    int begin;      /* a pass; -1: when it is received, after the last pass of its action */
-    int end;        /* a pass; -1: `waits`, `over` or `rests` */
-    int copied;     /* what it begins as a copy of, among the buffers of its place; -1 */
-    int arrives;    /* while it is found: the action after whose passes it is received, -1 */
-    bool mask;      /* a byte for each element: the mask that this part of the dropout whose
-                       output the place is draws */
+    bool flat;       /* the device's pieces of what is divided, one after another */
+    bool backward;   /* it begins in the backward half */
+    bool kept;       /* from one action to another */
+    bool exchanged;  /* comms touch it */
+    bool waits;      /* sent to another stage: it ends when action `last` begins ... */
+    bool over;       /* ... or with a slot after that of action `last` */
+    bool rests;      /* it ends with the micro-batch's last action on the device */
+    int action;      /* in which it begins, and ends (schedule.h) */
+    int last;        /* hp_action_count(): `rests` */
+    int begin;       /* a pass; -1: when it is received, after the last pass of its action */
+    int end;         /* a pass; -1: `waits`, `over` or `rests` */
+    int copied;      /* what it begins as a copy of, among the buffers of its place; -1 */
+    int arrives;     /* while it is found: the action after whose passes it is received, -1 */
+    bool mask;       /* a byte for each element: the mask that this part of the dropout whose
+                        output the place is draws */
+    int saved_bytes; /* of each element: what eager execution saves beside it; else 0 */
     int part;
 };
 
@@ -98,5 +99,13 @@ void hp_find_buffers(struct buffer_finder *finder, int body, struct place place)
 /* The masks of a body's dropouts, if the plan keeps them; until the next call. What is computed
  * again is drawn again. */
 void hp_find_masks(struct buffer_finder *finder, int body);
+
+/* Bytes that a framework which runs operator by operator saves for the backward half of an
+ * operator, for each element of its first input, beside the tensors of the graph. */
+int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind);
+
+/* What a framework that runs operator by operator saves of a body's operators beside the
+ * tensors of the graph; until the next call. The executor does not. */
+void hp_find_saved(struct buffer_finder *finder, int body);
 
 #endif /* PROGRAM_MEMORY_BUFFERS_H */

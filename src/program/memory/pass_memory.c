@@ -4,7 +4,9 @@
 
 static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 {
-    int each = b->mask ? 1 : hp_message_bytes(m->program->plan, b->place);
+    int each = b->mask          ? 1
+               : b->saved_bytes ? b->saved_bytes
+                                : hp_message_bytes(m->program->plan, b->place);
     return each * (double)hp_box_elements(&b->box);
 }
 
@@ -154,6 +156,9 @@ void hp_memory_of_passes(struct memory_maker *m)
         add_place(m, hp_place_at(i), sum[i / HP_PLACES]);
     for (int b = 0; b < m->program->n_bodies; b++) {
         hp_find_masks(&m->finder, b);
+        for (int i = 0; i < m->finder.n; i++)
+            add_buffer(m, b, &m->finder.buffer[i]);
+        hp_find_saved(&m->finder, b);
         for (int i = 0; i < m->finder.n; i++)
             add_buffer(m, b, &m->finder.buffer[i]);
     }

@@ -7,6 +7,7 @@
 #include "base/divisor.h"
 #include "base/sort.h"
 #include "search/pipeline/flush.h"
+#include "search/runs.h"
 
 /* Devices of one component of the top level. */
 static int top_span(const struct pipeline_machine *m)
@@ -113,10 +114,13 @@ static void add_micro_batches(struct choosing *c, struct depth *d)
     int64_t asked = c->problem->options->micro_batches;
     int64_t each = c->problem->graph->batch / d->cut.replicas;
     int64_t limit = asked ? each : hp_most_micro_batches(&c->limit, d->cut.replicas);
+    int64_t least = hp_least_micro_batches(c->problem, c->schedule, d->cut.n_stages);
     int capacity = 0;
     d->least_s = INFINITY;
     for (int64_t m = asked ? asked : 1; m && m <= each && m <= limit && d->n < MOST;
          m = asked ? 0 : hp_next_divisor(each, m)) {
+        if (!asked && m < least && least <= each && least <= limit)
+            continue; /* of larger numbers some may be run */
         struct candidate k = { .cut = &d->cut, .micro_batches = m };
         weigh(c, &k);
         hp_flush_bound(c, &k);
