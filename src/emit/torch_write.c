@@ -1,6 +1,7 @@
 /* The Python file, as far as the plan needs its parts: what it is of, imports, tables,
  * functions that apply them, and the training that torchrun begins. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "emit/target.h"
 #include "emit/torch.h"
@@ -201,16 +202,36 @@ static void put_norms(const struct torch_script *s, FILE *to)
         local, local);
 }
 
+/* A loss that was given to hypar.torch as a function comes in as the square of its root, beside
+ * a constant of this name (python/hypar/torch/losses.py). */
+static bool is_own_loss(const struct hypar_graph *graph, int op)
+{
+    for (int o = 0; op >= 0 && o < graph->ops[op].nest->n_operands; o++)
+        if (strcmp(graph->tensors[graph->ops[op].tensor[o]].name, "loss.zero") == 0)
+            return true;
+    return false;
+}
+
 static void put_loss(const struct torch_script *s, FILE *to)
 {
     int op = s->graph->loss >= 0 ? s->graph->tensors[s->graph->loss].producer : -1;
     bool squares = op >= 0 && s->graph->ops[op].kind == OP_MSE_LOSS;
     fputs("def loss_of(output, target):\n"
           "    \"\"\"The model's own loss, or that of its first output.\"\"\"\n"
-          "    if isinstance(output, (tuple, list)):\n"
-          "        output = output[0]\n"
           "    if target is None:\n"
-          "        return output[\"loss\"] if isinstance(output, dict) else output\n",
+          "        if isinstance(output, dict):\n"
+          "            return output[\"loss\"]\n"
+          "        return output if torch.is_tensor(output) else next(\n"
+          "            x for x in output if torch.is_tensor(x) and x.dim() == 0)\n",
+          to);
+    if (is_own_loss(s->graph, op)) { /* never another objective in its place */
+        fputs("    raise ValueError(\"the plan was made with a loss of your own: call it "
+              "here\")\n\n\n",
+              to);
+        return;
+    }
+    fputs("    if isinstance(output, (tuple, list)):\n"
+          "        output = output[0]\n",
           to);
     if (s->plan->precision == HYPAR_BF16)
         fprintf(to, "    output%s = output.float()%s  # sums of many terms, in fp32\n",

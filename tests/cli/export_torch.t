@@ -67,10 +67,13 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def loss_of(output, target):
 >     """The model's own loss, or that of its first output."""
+>     if target is None:
+>         if isinstance(output, dict):
+>             return output["loss"]
+>         return output if torch.is_tensor(output) else next(
+>             x for x in output if torch.is_tensor(x) and x.dim() == 0)
 >     if isinstance(output, (tuple, list)):
 >         output = output[0]
->     if target is None:
->         return output["loss"] if isinstance(output, dict) else output
 >     if output.dim() < 4:  # classes are last, of images second
 >         output, target = output.flatten(0, -2), target.flatten()
 >     return nn.functional.cross_entropy(output, target)
