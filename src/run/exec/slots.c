@@ -131,8 +131,8 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
         return m->progress[t->at] == TASK_DONE ? HYPAR_OK : compute(x, t);
     double start_s = hp_record_start(x), timed_s = now_if_timed(x);
     struct timed_work work = { .kind = t->kind == TASK_NORM ? TIMED_SQUARES : TIMED_UPDATE };
-    if (t->kind == TASK_NORM && t->n > 0)
-        TRY(hp_add_squares(x, m, t->task, &x->part->square[t->index], t->n));
+    if (t->kind == TASK_NORM) /* of no squares: the sum is 0 */
+        TRY(hp_add_squares(x, m, t->task, t->n ? &x->part->square[t->index] : NULL, t->n));
     for (int i = t->index; i < t->index + t->n; i++) {
         const struct range *of =
             t->kind == TASK_NORM ? &x->part->square[i].elements : &x->part->update[i].elements;
