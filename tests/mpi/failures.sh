@@ -223,9 +223,10 @@ mkfifo in
 hypar train - --in-process --steps 3 -q <in >/dev/null 2>"$dir/err" &
 pid=$!
 exec 3>in
+head -n 2 plan.json >&3
 head -c 200000 /dev/zero | tr '\0' ' ' >&3
 kill -USR1 $pid
-cat plan.json >&3
+tail -n +3 plan.json >&3
 exec 3>&-
 wait $pid
 rc=$?
