@@ -138,8 +138,7 @@ struct hypar_site_files *hypar_site_files(enum hypar_site_kind kind)
     find_folders(&folders, &files->arena, kind);
     for (int i = 0; i < folders.n; i++)
         list_folder(files, folders.path[i]);
-    if (files->n > 1)
-        hp_sort(files->file, files->n, sizeof *files->file, by_name);
+    hp_sort(files->file, files->n, sizeof *files->file, by_name);
     return files;
 }
 
