@@ -1,9 +1,10 @@
 /* The ranks of a run, started by mpirun as this very command.
  *
- *     launcher ── mpirun ── rank 0, 1, ...      signals go down as SIGUSR1, which mpirun hands
- * on; └── standard error of all ───┘         what is said comes back through a pipe
+ *     launcher ── mpirun ── rank 0, 1, ...
+ *        └── standard error of all ──┘
  *
- * What follows NOTICE in a line of the pipe is for the launcher alone. */
+ * Signals go down as SIGUSR1. Standard error comes back through a pipe. What follows NOTICE in
+ * a line of the pipe is for the launcher alone. */
 #define _GNU_SOURCE /* prctl, strsignal */
 
 #include "cli/launch.h"
@@ -152,6 +153,39 @@ static long now_ms(void)
     return (long)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+/* The file that names the parent of rank 0, if rank 0 is on this host; empty: rank 0 is not
+ * ready. */
+static char rank_0_stat[64];
+static volatile sig_atomic_t rank_0_process;
+
+/* Is rank 0 a child of mpirun, so on this host? Only functions that a signal handler may call.
+ */
+static bool rank_0_is_here(void)
+{
+    char text[512];
+    int file = open(rank_0_stat, O_RDONLY | O_CLOEXEC);
+    ssize_t n = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    if (file >= 0)
+        close(file);
+    text[n > 0 ? n : 0] = '\0';
+    const char *after = strrchr(text, ')'); /* "508 (hypar) R 486 ...": the parent is 486 */
+    if (!after || strlen(after) < 4)
+        return false;
+    long parent = 0;
+    for (after += 4; *after >= '0' && *after <= '9'; after++)
+        parent = 10 * parent + (*after - '0');
+    return parent == child;
+}
+
+/* mpirun hands SIGUSR1 on to all ranks, but not under OMPI_MCA_plm=isolated. One rank that
+ * knows is enough: the ranks agree after each step. */
+static void ask_to_stop(void)
+{
+    if (rank_0_process > 0 && rank_0_is_here())
+        kill((pid_t)rank_0_process, SIGUSR1);
+    kill((pid_t)child, SIGUSR1);
+}
+
 /* Two at once are one: `timeout` sends its signal to the command, and to its group. */
 static void pass_on(int number)
 {
@@ -163,8 +197,10 @@ static void pass_on(int number)
         first_ms = now_ms();
     stopped = stopped ? 2 : 1;
     last_signal = number;
-    if (child > 0 && (ready || stopped == 2))
-        kill((pid_t)child, stopped == 2 ? SIGTERM : SIGUSR1);
+    if (child > 0 && stopped == 2)
+        kill((pid_t)child, SIGTERM);
+    else if (child > 0 && ready)
+        ask_to_stop();
 }
 
 static const int stopping[] = { SIGINT, SIGTERM, SIGUSR1 };
@@ -178,8 +214,10 @@ static void watch_signals(void)
 }
 
 /* One that came before is passed on now. */
-static void become_ready(void)
+static void become_ready(long rank_0)
 {
+    snprintf(rank_0_stat, sizeof rank_0_stat, "/proc/%ld/stat", rank_0);
+    rank_0_process = (sig_atomic_t)rank_0;
     sigset_t watched, before;
     sigemptyset(&watched);
     for (size_t i = 0; i < sizeof stopping / sizeof *stopping; i++)
@@ -187,7 +225,7 @@ static void become_ready(void)
     sigprocmask(SIG_BLOCK, &watched, &before);
     ready = 1;
     if (stopped == 1)
-        kill((pid_t)child, SIGUSR1);
+        ask_to_stop();
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
@@ -336,7 +374,7 @@ static bool hear_notice(struct heard *h, char *line)
         h->stopped = true;
     } else {
         h->rank_0 = strtol(notice + 1, NULL, 10);
-        become_ready();
+        become_ready(h->rank_0);
     }
     *notice = '\0';
     return *line;

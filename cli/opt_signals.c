@@ -49,7 +49,8 @@ void opt_catch_signals(void)
 /* Has a search been told to stop? */
 static volatile sig_atomic_t stopped;
 
-/* Two at once are one: `timeout` sends its signal to the command, and to its group. */
+/* Two at once are one: `timeout` sends its signal to the command, and to its group. SIGUSR1
+ * never ends a rank at once: both mpirun and the launcher send it. */
 enum { AT_ONCE_MS = 50 };
 
 static void stop_search(int number)
@@ -58,7 +59,7 @@ static void stop_search(int number)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     int now_ms = (int)(t.tv_sec % 1000000 * 1000 + t.tv_nsec / 1000000);
-    if (stopped && (now_ms < first_ms || now_ms > first_ms + AT_ONCE_MS))
+    if (stopped && number != SIGUSR1 && (now_ms < first_ms || now_ms > first_ms + AT_ONCE_MS))
         remove_unfinished(number);
     if (!stopped)
         first_ms = now_ms;

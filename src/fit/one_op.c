@@ -135,7 +135,7 @@ static void reach_stop(const struct making *m, struct hypar_shape *shape)
     axis += axis < 0 ? shape->n_dims : 0;
     if (axis < 0 || axis >= shape->n_dims || step < 1 || start < 0 || start >= stop)
         return;
-    if (shape->dim[axis] == (stop - start + step - 1) / step && shape->dim[axis] < stop)
+    if (shape->dim[axis] == (stop - start - 1) / step + 1 && shape->dim[axis] < stop)
         shape->dim[axis] = stop;
 }
 

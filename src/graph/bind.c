@@ -158,7 +158,7 @@ bool bind_slice(struct binding *b)
     if (start >= stop || stop > out.dim[axis])
         return hp_bind_fail(b, "slice from %lld to %lld of a dimension of %lld",
                             (long long)start, (long long)stop, (long long)out.dim[axis]);
-    out.dim[axis] = (stop - start + step - 1) / step;
+    out.dim[axis] = (stop - start - 1) / step + 1; /* no sum that overflows */
     hp_bind_axes(b, out.n_dims, out.dim, t->sample_dim == axis ? -1 : t->sample_dim);
     struct operand *x = add_like(b, 'x', -1, OPERAND_INPUT, &t->shape);
     x->dim[axis] = hp_map_offset(axis, step, -start);

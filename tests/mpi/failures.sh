@@ -152,7 +152,7 @@ env PATH="$(pwd)/bin" "$(command -v timeout)" 300 hypar train plan.json --in-pro
 # Without ssh: mpirun says why, and its exit status is no signal.
 ln -s "$(command -v mpirun)" bin/mpirun
 echo nowhere >host
-env PATH="$(pwd)/bin" "$(command -v timeout)" 200 hypar train plan.json --hostfile host </dev/null >"$dir/out" 2>"$dir/err"
+env -u OMPI_MCA_plm PATH="$(pwd)/bin" "$(command -v timeout)" 200 hypar train plan.json --hostfile host </dev/null >"$dir/out" 2>"$dir/err"
 rc=$?
 [ $rc = 4 ] && grep -q 'plm_rsh_agent: ssh : rsh' "$dir/err" && tail -n 1 "$dir/err" | grep -q '^hypar: mpirun failed: exit status [0-9]*$' ||
     wrong "without ssh: exit code $rc, said '$(cat "$dir/err")'"
@@ -174,13 +174,13 @@ rc=$?
 printf 'nowhere slots=1\nelsewhere slots=1\n' >hosts
 unreached=': expected that ssh enters without a password, and that Open MPI and hypar are there under the same paths'
 fails 4 "ranks could not be started on the hosts of hosts$unreached" \
-    env OMPI_MCA_plm_rsh_agent=false hypar train plan.json --hostfile hosts
+    env -u OMPI_MCA_plm OMPI_MCA_plm_rsh_agent=false hypar train plan.json --hostfile hosts
 echo nowhere >host
 fails 4 "ranks could not be started on nowhere$unreached" \
-    env OMPI_MCA_plm_rsh_agent=false hypar train plan.json --hostfile host
+    env -u OMPI_MCA_plm OMPI_MCA_plm_rsh_agent=false hypar train plan.json --hostfile host
 printf '#!/bin/sh\necho "ssh: $1: no such host" >&2\nexit 255\n' >agent && chmod +x agent
 printf 'node1\nnode10\nnode2\n' >hosts
-timeout -k 1 200 env OMPI_MCA_plm_rsh_agent="$(pwd)/agent" hypar train plan.json --hostfile hosts </dev/null >"$dir/out" 2>"$dir/err"
+timeout -k 1 200 env -u OMPI_MCA_plm OMPI_MCA_plm_rsh_agent="$(pwd)/agent" hypar train plan.json --hostfile hosts </dev/null >"$dir/out" 2>"$dir/err"
 line=$(grep '^hypar: ranks could not be started on ' "$dir/err" | sed 's/: expected.*//')
 for host in node1 node2 node10; do # those that were tried, each as a word
     [ "$(grep -c "^ssh: $host:" "$dir/err")" = "$(echo "$line," | grep -c " $host,")" ] || wrong "several hosts: said '$(cat "$dir/err")'"
@@ -281,6 +281,15 @@ begin hypar train plan.json
 kill -TERM $pid
 stops "SIGTERM to the launcher"
 [ "$(wc -l <"$dir/err")" = 1 ] || wrong "SIGTERM to the launcher: mpirun said more: '$(cat "$dir/err")'"
+begin env OMPI_MCA_plm=isolated hypar train plan.json
+kill -TERM $pid
+stops "SIGTERM where mpirun hands no signal on"
+begin env OMPI_MCA_plm=isolated hypar train plan.json
+kill -TERM $pid
+sleep 0.1
+kill -TERM $pid
+await "SIGTERM twice where mpirun hands no signal on"
+nothing_left "SIGTERM twice where mpirun hands no signal on"
 begin hypar train plan.json -q
 kill -USR1 $pid
 await "SIGUSR1 to the launcher, quiet"
