@@ -106,6 +106,7 @@ bench-accuracy: all ## digits learned under data parallelism and PipeDream: epoc
 bench-torch: all ## PyTorch's networks by torch.export and ONNX, torchvision's too; PYTHON has them, each at most LIMIT (600) s
 	@$(or $(PYTHON),$(HYPAR_TORCH:%=%/bin/python3),python3) tests/torch/export.py --hypar $(BUILD)/hypar --all --limit $(or $(LIMIT),600)
 	@$(or $(PYTHON),$(HYPAR_TORCH:%=%/bin/python3),python3) tests/torch/onnx_import.py --hypar $(BUILD)/hypar --all
+	@$(or $(PYTHON),$(HYPAR_TORCH:%=%/bin/python3),python3) tests/torch/parallel.py --hypar $(BUILD)/hypar --all
 
 bench-train: tests ## every planner against one rank, on each of RANKS (1 2 3 4 5 6 7 8)
 	@PATH="$(abspath $(BUILD)):$$PATH" BUILD="$(abspath $(BUILD))" LC_ALL=C sh tests/mpi/matrix.sh full

@@ -94,8 +94,9 @@ struct hypar_memory {
     double buffers;               /* transient: errors, sums in progress, messages */
     double framework;             /* what the plan says that the framework takes */
     double recompute_saves;       /* of the activations: what recomputation would not keep */
-    double peak;                  /* all but recompute_saves */
-    double limit;                 /* what the device has */
+    double saved; /* the most activations at once, also when it is not fullest */
+    double peak;  /* all but recompute_saves and saved */
+    double limit; /* what the device has */
 };
 
 /* The memory of each device of the plan's machine, from the program and its schedule alone,

@@ -93,12 +93,24 @@ static bool note_gradients(const struct hypar_plan *plan, char *text, size_t siz
     return plan->precision == HYPAR_BF16 && !plan->fp32_gradients;
 }
 
+/* Operators run one by one save more for the backward half. */
+static bool note_framework(const struct hypar_plan *plan, char *text, size_t size)
+{
+    snprintf(text, size,
+             "the script runs operator by operator, the plan counts the memory of framework "
+             "'%s', which may be less: expected --framework eager, or a plan made with --for "
+             "torch",
+             hypar_framework_text(plan->simulation.framework));
+    return plan->simulation.framework != HYPAR_FRAMEWORK_EAGER;
+}
+
 bool hp_torch_note(const struct hypar_plan *plan, int i, char *text, size_t size)
 {
     static bool (*const notes[])(const struct hypar_plan *, char *, size_t) = {
         note_modules,
         note_joint,
         note_gradients,
+        note_framework,
     };
     for (size_t n = 0; n < sizeof notes / sizeof notes[0]; n++)
         if (notes[n](plan, text, size) && i-- == 0)

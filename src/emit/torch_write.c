@@ -1,7 +1,6 @@
 /* The Python file, as far as the plan needs its parts: what it is of, imports, tables,
  * functions that apply them, and the training that torchrun begins. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "emit/target.h"
 #include "emit/torch.h"
@@ -44,6 +43,8 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     bool recompute = t->recomputed.n > 0;
     if (s->stages)
         fputs("from collections import Counter\n", to);
+    if (s->n_tensor && s->attention)
+        fputs("from contextlib import contextmanager\n", to);
     if (t->frozen[0])
         fputs("from fnmatch import fnmatchcase\n", to);
     if (recompute || s->norms)
@@ -191,25 +192,17 @@ static void put_replicas(const struct torch_script *s, FILE *to)
 static void put_norms(const struct torch_script *s, FILE *to)
 {
     const char *local = s->n_tensor ? ".to_local()" : "";
-    fputs(TEXT_MEAN, to);
-    fprintf(
-        to, TEXT_NORMS,
-        s->n_tensor
-            ? "        mesh, whole = x.device_mesh, [Replicate()] * x.device_mesh.ndim\n"
-              "        mean = Mean.apply(x.redistribute(placements=whole).to_local(), group)\n"
-              "        return DTensor.from_local(mean, mesh, whole, run_check=False)\n"
-            : "        return Mean.apply(x, group)\n",
-        local, local);
-}
-
-/* A loss that was given to hypar.torch as a function comes in as the square of its root, beside
- * a constant of this name (python/hypar/torch/losses.py). */
-static bool is_own_loss(const struct hypar_graph *graph, int op)
-{
-    for (int o = 0; op >= 0 && o < graph->ops[op].nest->n_operands; o++)
-        if (strcmp(graph->tensors[graph->ops[op].tensor[o]].name, "loss.zero") == 0)
-            return true;
-    return false;
+    fputs(TEXT_NORMALISE, to);
+    fprintf(to, TEXT_NORMS,
+            s->n_tensor
+                ? "        mesh, whole = x.device_mesh, [Replicate()] * x.device_mesh.ndim\n"
+                  "        mean = x.redistribute(placements=whole).to_local() / group.size()\n"
+                  "        dist.all_reduce(mean, group=group)\n"
+                  "        return DTensor.from_local(mean, mesh, whole, run_check=False)\n"
+                : "        mean = x / group.size()\n"
+                  "        dist.all_reduce(mean, group=group)\n"
+                  "        return mean\n",
+            local, local);
 }
 
 static void put_loss(const struct torch_script *s, FILE *to)
@@ -224,13 +217,15 @@ static void put_loss(const struct torch_script *s, FILE *to)
           "        return output if torch.is_tensor(output) else next(\n"
           "            x for x in output if torch.is_tensor(x) and x.dim() == 0)\n",
           to);
-    if (is_own_loss(s->graph, op)) { /* never another objective in its place */
+    if (s->graph->own_loss) { /* never another objective in its place */
         fputs("    raise ValueError(\"the plan was made with a loss of your own: call it "
               "here\")\n\n\n",
               to);
         return;
     }
-    fputs("    if isinstance(output, (tuple, list)):\n"
+    fputs("    if isinstance(output, dict):\n"
+          "        output = [*output.values()]\n"
+          "    if isinstance(output, (tuple, list)):\n"
           "        output = output[0]\n",
           to);
     if (s->plan->precision == HYPAR_BF16)
@@ -270,7 +265,7 @@ static void put_contexts(const struct torch_script *s, FILE *to)
     if (s->sharded_vocabulary)
         fputs("    @loss_parallel()  # of logits that are divided by class\n", to);
     if (s->n_tensor && s->attention)
-        fputs("    @sdpa_kernel(ATTENTION[mesh.device_type])\n", to);
+        fputs("    @sdpa_kernel(ATTENTION[mesh.device_type])\n    @local_attention()\n", to);
 }
 
 static void put_gradients(const struct torch_script *s, const struct torch_tables *t,
@@ -557,6 +552,8 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     put_loss(s, to);
     if (s->n_tensor)
         fputs(TEXT_PLACE, to);
+    if (s->n_tensor && s->attention)
+        fputs(TEXT_ATTENTION, to);
     if (s->norms || s->fp32_norms)
         fputs(TEXT_BATCH_NORMS, to);
     if (s->norms)
@@ -568,7 +565,12 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     if (is_wrapped(s))
         put_replicas(s, to);
     if (s->stages)
-        fputs(TEXT_STAGE, to);
+        fprintf(to, TEXT_STAGE,
+                s->n_tensor && s->attention
+                    ? "                elif n.target is "
+                      "torch.ops.aten.scaled_dot_product_attention.default:\n"
+                      "                    n.target = attention\n"
+                    : "");
     if (t->tied[0])
         fputs(TEXT_TIED, to);
     fputs(TEXT_FILL, to);

@@ -95,7 +95,8 @@ struct hypar_graph {
     const char **modules;
     int n_modules;
     struct table module_at; /* path -> its first call */
-    const char *frozen;     /* patterns of parameters that are not trained; NULL: none */
+    bool own_loss;      /* the graph ends in a mean of squares that stands for another loss */
+    const char *frozen; /* patterns of parameters that are not trained; NULL: none */
     uint64_t hash;
 };
 

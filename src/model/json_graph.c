@@ -332,8 +332,9 @@ static enum hypar_status read_body(struct reading *r, const struct json *root)
 static enum hypar_status read_head(const struct json *root, const char **name, int64_t *batch,
                                    struct hypar_error *err)
 {
-    static const char *const keys[] = { "format", "name", "batch",   "weights", "inputs",
-                                        "params", "ops",  "outputs", "modules", NULL };
+    static const char *const keys[] = { "format",  "name",     "batch", "weights",
+                                        "inputs",  "params",   "ops",   "outputs",
+                                        "modules", "own_loss", NULL };
     const char *given;
     TRY(hp_json_object(root, err));
     struct json at = hp_json_member(root, "format");
@@ -382,6 +383,13 @@ static enum hypar_status read_modules(struct hypar_graph *graph, const struct js
     return HYPAR_OK;
 }
 
+static enum hypar_status read_own_loss(struct hypar_graph *graph, const struct json *root,
+                                       struct hypar_error *err)
+{
+    struct json at = hp_json_member(root, "own_loss");
+    return at.value ? hp_json_bool(&at, &graph->own_loss, err) : HYPAR_OK;
+}
+
 static enum hypar_status read_graph(struct hypar_graph **out, const struct json *root,
                                     int64_t batch, struct hypar_error *err)
 {
@@ -400,6 +408,8 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
         status = read_values(*out, root, err);
     if (status == HYPAR_OK)
         status = read_modules(*out, root, err);
+    if (status == HYPAR_OK)
+        status = read_own_loss(*out, root, err);
     if (status != HYPAR_OK) {
         hypar_graph_free(*out);
         *out = NULL;

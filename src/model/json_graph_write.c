@@ -83,6 +83,8 @@ void hp_graph_write_json(struct json_writer *w, const char *key,
             hp_json_put_string(w, NULL, graph->modules[i]);
         hp_json_end_array(w);
     }
+    if (graph->own_loss)
+        hp_json_put_bool(w, "own_loss", true);
     hp_json_end_object(w);
 }
 

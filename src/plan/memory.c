@@ -36,6 +36,14 @@ double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor)
     return each.weight + (trained ? each.gradient + each.state : 0);
 }
 
+double hp_divided_weight_bytes(const struct hypar_plan *plan)
+{
+    int each = hp_precision_bytes(plan->precision);
+    bool cast = plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
+                each < hp_precision_bytes(hp_master_precision(plan->precision));
+    return cast ? 0 : each;
+}
+
 double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
                       double framework_bytes)
 {
@@ -97,9 +105,12 @@ static struct shared_bytes bytes_of_param(const struct hypar_plan *plan, int ten
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
     bool trained = plan->graph->tensors[tensor].needs_grad;
     enum hypar_shard shard = hp_param_user(plan, tensor)->shard;
+    bool divided = shard == HYPAR_SHARD_PARAMETERS;
     double part[HYPAR_SHARD_COUNT] = { [HYPAR_SHARD_OPTIMIZER] = trained ? each.state : 0,
                                        [HYPAR_SHARD_GRADIENTS] = trained ? each.gradient : 0,
-                                       [HYPAR_SHARD_PARAMETERS] = each.weight };
+                                       [HYPAR_SHARD_PARAMETERS] =
+                                           divided && trained ? hp_divided_weight_bytes(plan)
+                                                              : each.weight };
     struct shared_bytes out = { 0, 0 };
     for (int what = HYPAR_SHARD_OPTIMIZER; what < HYPAR_SHARD_COUNT; what++)
         *(what <= (int)shard ? &out.owned : &out.held) += part[what];

@@ -198,6 +198,10 @@ static inline enum hypar_precision hp_plan_gradients(const struct hypar_plan *pl
  */
 double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
 
+/* Bytes of each element of a weight that its holders divide: a framework that runs operator by
+ * operator gathers short weights from their masters, and has no short ones beside these. */
+double hp_divided_weight_bytes(const struct hypar_plan *plan);
+
 /* What a device may use: `limit_bytes`, or its own memory if that is 0, without what the
  * framework takes; always above 0. */
 double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,

@@ -39,6 +39,7 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory)
     for (int i = 0; i < N_ITEMS; i++)
         hp_json_put_number(w, item[i].key, item[i].bytes);
     hp_json_put_number(w, "recompute_saves_bytes", memory->recompute_saves);
+    hp_json_put_number(w, "saved_bytes", memory->saved);
     hp_json_put_number(w, "limit_bytes", memory->limit);
     hp_json_end_object(w);
 }

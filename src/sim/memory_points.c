@@ -13,7 +13,8 @@
 struct counter {
     ticks now;
     double level;
-    int last; /* its last point, -1 */
+    int last;     /* its last point, -1 */
+    double begun; /* gradients, which end with the step */
 };
 
 struct drawn {
@@ -78,8 +79,8 @@ static int first_of(const struct points *p, int task)
     return p->sim->timing->blocks->first[p->sim->program->task[task].block];
 }
 
-/* The passes of a task one after another. */
-static void put_compute(struct points *p, int micro, int b, int number)
+/* The passes of a task one after another; `first`: gradients begin with them. */
+static void put_compute(struct points *p, int micro, int b, int number, bool first)
 {
     struct timing *s = p->sim->timing;
     const struct op_pass *op_pass = s->lowering->training.op_pass;
@@ -95,7 +96,9 @@ static void put_compute(struct points *p, int micro, int b, int number)
                                                        l)[task->part];
         const struct memory_delta *delta =
             &p->sim->memory->delta[b][hp_pass_number(order, l, i, task->part)];
-        change(p, task->device, at, delta->alloc);
+        double begun = first ? delta->gradients : 0;
+        p->counter[task->device].begun += begun;
+        change(p, task->device, at, delta->alloc + begun);
         change(p, task->device, at + took, -delta->free);
         at += took;
     }
@@ -168,7 +171,7 @@ static void release_sent(struct points *p, const struct slot_list *list, int i)
 }
 
 /* What was sent forward has been received when the backward half begins. */
-static void put_slot(struct points *p, int l, const struct slot *slot)
+static void put_slot(struct points *p, int l, const struct slot *slot, bool first)
 {
     const struct slot_list *list = &p->schedule->list[l];
     const struct memory_model *memory = p->sim->memory;
@@ -178,7 +181,7 @@ static void put_slot(struct points *p, int l, const struct slot *slot)
                -memory->waits[b][place_of(p, list, slot, list->device[d])]);
     int key = key_of(p, b, l, hp_action(p->schedule, slot->stage, slot->phase));
     for (int i = p->start[key]; i < p->start[key + 1]; i++)
-        put_compute(p, slot->micro, b, p->task[i]);
+        put_compute(p, slot->micro, b, p->task[i], first);
     p->left[slot->micro]--;
     for (int d = 0; d < list->n_devices; d++) {
         int device = list->device[d];
@@ -194,12 +197,17 @@ static void put_slots(struct points *p, int l)
 {
     const struct slot_list *list = &p->schedule->list[l];
     int reach = hp_longest_hold(list);
+    uint64_t done = 0; /* by action of the devices */
     for (int i = 0; i < list->n_slots; i++)
         p->left[list->slot[i].micro] += list->slot[i].phase != PHASE_UPDATE;
     for (int i = 0; i < list->n_slots; i++) {
         const struct slot *slot = &list->slot[i];
         if (slot->phase != PHASE_UPDATE) {
-            put_slot(p, l, slot);
+            int own = hp_own_action(p->schedule, list,
+                                    hp_action(p->schedule, slot->stage, slot->phase));
+            bool first = body_of(p, slot) == 0 && !(done >> own & 1);
+            put_slot(p, l, slot, first);
+            done |= (uint64_t)first << own;
             p->last[slot->micro] = i;
         }
         for (int k = i > reach ? i - reach : 0; k < i; k++)
@@ -208,6 +216,10 @@ static void put_slots(struct points *p, int l)
     }
     for (int i = 0; i < list->n_slots; i++)
         p->left[list->slot[i].micro] = 0;
+    for (int d = 0; d < list->n_devices; d++) {
+        int device = list->device[d];
+        change(p, device, p->counter[device].now, -p->counter[device].begun);
+    }
 }
 
 /* The whole ---------------------------------------------------------------------------- */

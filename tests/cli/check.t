@@ -3,7 +3,7 @@ $ hypar check tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
 > memory: 404 B of 16 GB on the fullest device
 $ hypar check tests/cli/plan.json --json
-> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 8, "ops": 2, "parts": 4, "devices": 2, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "saved_bytes": 180, "limit_bytes": 16000000000}}
 $ hypar check - < tests/cli/plan.json
 > ok: mlp:4-4, batch 8: 2 operators in 4 parts on a machine of 2 devices
 > memory: 404 B of 16 GB on the fullest device
@@ -43,7 +43,7 @@ $ hypar check examples/plans/data-parallel.json
 > machine of 8 devices
 > memory: 92.9 MB of 16 GB on the fullest device
 $ hypar check examples/plans/data-parallel.json --json
-> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "framework_bytes": 0, "recompute_saves_bytes": 3315200, "limit_bytes": 16000000000}}
+> {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "framework_bytes": 0, "recompute_saves_bytes": 3315200, "saved_bytes": 3452324, "limit_bytes": 16000000000}}
 $ hypar check examples/plans/data-parallel.json --memory 90MB
 > hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB
 ? 1

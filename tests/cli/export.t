@@ -178,6 +178,9 @@ $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer 
 > hypar: note: the graph does not tell PyTorch's modules: the script is for a
 >        model whose modules are named like its operators (python -m hypar.torch
 >        makes the graph of a model)
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 train.py package.module:function
 > train.py:    torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 FILE package.module:function [STEPS]
 > train.py:    """The mesh over all ranks of torchrun."""

@@ -4,6 +4,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >        several things at once that are taken apart behind it; a layer for each
 >        of them (queries, keys and values, or a gate and what it multiplies) is
 >        divided
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices: 2 stages, schedule 1f1b. Written by hypar; PyTorch alone is needed.
 >
 >     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
@@ -12,6 +15,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
 > without memory; each rank then fills its own shards."""
 > from collections import Counter
+> from contextlib import contextmanager
 > import copy
 > import importlib
 > import inspect
@@ -72,6 +76,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             return output["loss"]
 >         return output if torch.is_tensor(output) else next(
 >             x for x in output if torch.is_tensor(x) and x.dim() == 0)
+>     if isinstance(output, dict):
+>         output = [*output.values()]
 >     if isinstance(output, (tuple, list)):
 >         output = output[0]
 >     if output.dim() < 4:  # classes are last, of images second
@@ -105,6 +111,34 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >                                          tree_map_only(torch.Tensor, lambda x: move(x, to), out))
 >
 >
+> def attention(query, key, value, attn_mask=None, *args, **kwargs):
+>     """Attention whose samples or heads are divided: each rank computes its own, by a kernel for plain tensors."""
+>     inputs = query, key, value
+>     if isinstance(attn_mask, DTensor) and all(p.is_replicate() for p in attn_mask.placements):
+>         attn_mask = attn_mask.to_local()
+>     shards = [(p, query.device_mesh.size(i)) for i, p in enumerate(query.placements) if not p.is_replicate()] if isinstance(query, DTensor) else []
+>     alike = all(p.is_shard() and p.dim < 2 and not any(x.shape[p.dim] % n for x in inputs) for p, n in shards)
+>     one_mask = attn_mask is None or all(attn_mask.dim() < 4 or attn_mask.shape[p.dim] == 1 for p, _ in shards if p.is_shard())
+>     if not all(isinstance(x, DTensor) for x in inputs) or isinstance(attn_mask, DTensor) or not alike or not one_mask:
+>         return DIVIDED(*inputs, attn_mask, *args, **kwargs)
+>     mesh, placements = query.device_mesh, query.placements
+>     mine = [x.redistribute(mesh, placements).to_local() for x in inputs]
+>     with sdpa_kernel([SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]):
+>         return DTensor.from_local(DIVIDED(*mine, attn_mask, *args, **kwargs), mesh, placements, run_check=False)
+>
+>
+> DIVIDED = nn.functional.scaled_dot_product_attention  # DTensor's, which has not all kernels
+>
+>
+> @contextmanager
+> def local_attention():
+>     nn.functional.scaled_dot_product_attention = attention
+>     try:
+>         yield
+>     finally:
+>         nn.functional.scaled_dot_product_attention = DIVIDED
+>
+>
 > class Stage(nn.Module):
 >     """Takes what the stage before hands on, and the batch; hands on what later ones need."""
 >
@@ -125,6 +159,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >                     m.graph.erase_node(n)
 >                 elif n.target is torch.ops.aten.view.default:  # the trace leaves out .contiguous() where it was idle
 >                     n.target = torch.ops.aten.reshape.default
+>                 elif n.target is torch.ops.aten.scaled_dot_product_attention.default:
+>                     n.target = attention
 >             if isinstance(m, torch.fx.GraphModule):
 >                 m.recompile()
 >
@@ -289,6 +325,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     @implicit_replication()  # what the model makes itself (masks, positions) is the same everywhere
 >     @loss_parallel()  # of logits that are divided by class
 >     @sdpa_kernel(ATTENTION[mesh.device_type])
+>     @local_attention()
 >     def step(*args, target=None, **kwargs):
 >         batch, losses = batch_of(args, kwargs, target), []
 >         any_ = next(x for x in batch.values() if isinstance(x, torch.Tensor))
@@ -367,6 +404,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > """GPT2LMHeadModel, batch 8, on 4 devices. Written by hypar; PyTorch alone is needed.
 >
 >     torchrun --nproc-per-node 4 FILE package.module:function [STEPS]
@@ -562,6 +602,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 
 One stage and one device is no pipeline; it is a script all the same.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 1 '"ops": [{"name": "*", "split": {}}]' > $TMP/one.json; hypar export $TMP/one.json --to torch | sed -n '/^MESH/,/^def/p;/^def parallelize/,/^def own/p'
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > MESH = {"data": 1}
 > MICRO_BATCHES = 1
 >
@@ -626,6 +669,9 @@ $ hypar plan tests/cli/resnet-torch.json --on full:2,fp32=1GFLOP/s --planner hyb
 > hypar: note: the nearest plan that PyTorch can run: refused axes left unsplit,
 >        stages cut where they may be, 1f1b; 1 of 27 operators differ
 > hypar: $TMP/inside.json: PyTorch has no schedule 'zb-h2', expected gpipe, 1f1b, interleaved
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > CUTS = {  # where the next stage begins
 >     "layer1.1.conv2": SplitPoint.END,
 > }
@@ -659,6 +705,9 @@ $ hypar plan examples/models/encoder.onnx --on full:2 --for torch -q; hypar plan
 > hypar: note: the graph does not tell PyTorch's modules: the script is for a
 >        model whose modules are named like its operators (python -m hypar.torch
 >        makes the graph of a model)
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > torchrun --nproc-per-node 2 $TMP/json.py package.module:function
 
 Planners that are shown beside another, and that nobody asked for, are left out where they cannot.
@@ -669,6 +718,9 @@ $ hypar plan mlp:4-3-2 --batch 8 --on full:4 -p dp --for torch 2>&1 >/dev/null
 
 Gradients are clipped by their norm over all stages and shards; in bf16 parameters stay fp32, and messages are as planned.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 2 '"clip": 1, "layout": {"pipeline": 2, "micro_batches": 2}' > $TMP/clip.json; hypar export $TMP/clip.json --to torch | sed -n '/^def clip/,/^$/p'; for g in fp32 bf16; do p 2 '"precision": "bf16", "gradient_precision": "'$g'", "layout": {"data": 2, "shard": "gradients"}' > $TMP/short.json; hypar export $TMP/short.json --to torch | grep -e fully_shard -e '^MESH'; done
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > def clip(modules, mesh, most=1):
 >     """Scale the gradients of all ranks to a norm of at most `most`; returns the norm before."""
 >     again = {stage.module.get_parameter(row[stage.index]) for stage in modules for row in TIED
@@ -682,12 +734,18 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     nn.utils.clip_grads_with_norm_(params, most, norm)
 >     return norm
 >
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
 >         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.float32))
 > hypar: note: PyTorch keeps the gradients of bf16 parameters in fp32, the plan
 >        counts 2 bytes for each: expected --gradient-precision fp32, or a plan
 >        made with --for torch
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > MESH = {"data": 2}
 >         fully_shard(module, mesh=mesh, reshard_after_forward=False, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
@@ -708,6 +766,9 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 >        made with --for torch
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16, adamw, on 2 devices, for torch: planner dp
 > 1
+> hypar: note: the script runs operator by operator, the plan counts the memory of
+>        framework 'compiled', which may be less: expected --framework eager, or a
+>        plan made with --for torch
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
 > 0
 > "activations_bytes": 116292
@@ -723,3 +784,8 @@ PyTorch's 1f1b has at least as many micro-batches as stages: the planner chooses
 $ hypar plan tests/cli/gpt2-torch.json --batch 8 --on cluster:1x8,device=h100 --planner 1f1b --for torch -qo $TMP/filled.json && grep -o '"micro_batches": [0-9]*' $TMP/filled.json; grep -c '"replicas"' $TMP/filled.json
 > "micro_batches": 2
 > 2
+
+A graph that ends in another loss than it says (hypar.torch writes "own_loss"): the script has none in its place.
+$ for w in '"modules"' '"own_loss": true, "modules"'; do sed "s/\"modules\"/$w/" tests/cli/packed-torch.json > $TMP/own.json; hypar plan $TMP/own.json --on full:2 --planner dp --for torch -qo $TMP/own-plan.json && hypar export $TMP/own-plan.json --to torch -q | grep -c 'a loss of your own'; done
+> 0
+> 1

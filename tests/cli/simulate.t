@@ -131,8 +131,8 @@ $ hypar simulate tests/cli/plan.json --json
 >   "comm_tasks": 3,
 >   "update_tasks": 4,
 >   "devices": [
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
->     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "saved_bytes": 180, "limit_bytes": 16000000000}},
+>     {"busy_s": 1.235e-09, "comm_s": 1.003613e-06, "waiting_s": 0, "peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "saved_bytes": 180, "limit_bytes": 16000000000}}
 >   ],
 >   "links": [
 >     {"from": 0, "to": 1, "busy_s": 3.36e-09, "bytes": 83.99999999999999},
@@ -157,8 +157,8 @@ $ hypar simulate tests/cli/plan.json --fits --json
 >   "fullest_device": 0,
 >   "peak_memory_bytes": 404,
 >   "devices": [
->     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}},
->     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "limit_bytes": 16000000000}}
+>     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "saved_bytes": 180, "limit_bytes": 16000000000}},
+>     {"peak_memory_bytes": 404, "memory": {"parameters_bytes": 80, "gradients_bytes": 80, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 180, "buffers_bytes": 64, "framework_bytes": 0, "recompute_saves_bytes": 96, "saved_bytes": 180, "limit_bytes": 16000000000}}
 >   ]
 > }
 $ hypar simulate tests/cli/plan.json --fits --memory 399B | grep It

@@ -267,6 +267,8 @@ class Forms(unittest.TestCase):
         model, x = network()
         made = graph(model, x, loss=nn.functional.binary_cross_entropy_with_logits, target=torch.rand(2, 3))
         self.assertEqual((made.opaque, list(made.inputs)), ([], ["input", "target", "loss.zero"]))
+        self.assertTrue(json.loads(made.json())["own_loss"])
+        self.assertNotIn("own_loss", json.loads(graph(model, x).json()))
         self.assertIn("binary_cross_entropy_with_logits", made.loss)
         self.assertEqual(model(x).shape, (2, 3))
 

@@ -191,6 +191,7 @@ def own(call, node, value):
     else:
         how = "opaque"
         root = opaque_loss(call, [total] if total is not None else with_samples(call, node))
+    graph.own_loss = True
     zero = graph.add_constant("loss.zero", torch.zeros(1, 1), False)
     zero = Tensor(zero.base, (1, 1), None, zero.view.expand(root.shape), grows=call.t.batch)
     call.add("mse_loss", [root, call.settle(zero)], {}, (), None, name="loss")

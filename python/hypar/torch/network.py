@@ -47,6 +47,7 @@ class Graph:
         self.name, self.batch, self.kinds = name, batch, kinds
         self.inputs, self.params, self.ops, self.outputs = {}, {}, [], []
         self.constants, self.weights, self.modules, self.notes, self.opaque = {}, {}, [], [], []
+        self.own_loss = False  # it ends in a mean of squares that stands for another loss
         self.statistics = {}  # running means and variances of batch norms, as PyTorch names them
         self.sources = {}  # by input that the model's integers become: the node whose value it is
         self.kept_ids = {}  # a loss that ignores labels: which of its input are kept
@@ -222,6 +223,8 @@ class Graph:
                     ("ops", lines(ops)), ("outputs", json.dumps(self.outputs))]
         if self.modules:
             members.append(("modules", json.dumps(self.modules)))
+        if self.own_loss:
+            members.append(("own_loss", "true"))
         return "{\n  " + ",\n  ".join(f'"{key}": {text}' for key, text in members) + "\n}\n"
 
     def refused(self):

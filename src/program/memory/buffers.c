@@ -678,19 +678,22 @@ void hp_find_masks(struct buffer_finder *f, int body)
 /* What a framework that runs operator by operator saves of an operator for its backward half,
  * beside what the passes here read. */
 struct eager_row {
-    int tensors;    /* as large as the first input, in the plan's precision */
-    int wide_bytes; /* ... of each of its elements, where that precision has 2 bytes */
-    int mask_bytes; /* ... in any precision */
+    int tensors;     /* as large as the first input, in the plan's precision */
+    int wide_bytes;  /* ... of each of its elements, where that precision has 2 bytes */
+    int mask_bytes;  /* ... in any precision */
+    int wide_errors; /* tensors of fp32 while the backward half computes the error */
 };
 
 static const struct eager_row eager_rows[OP_KIND_COUNT] = {
     /* its formula step by step: what is multiplied by the weight; x in fp32 */
-    [OP_RMS_NORM] = { 1, 2, 0 },
+    [OP_RMS_NORM] = { .tensors = 1, .wide_bytes = 2 },
     /* ... tanh(), 1 + tanh() and x / 2 */
-    [OP_GELU_TANH] = { 3, 0, 0 },
-    /* logarithms of probabilities, in fp32 */
-    [OP_CROSS_ENTROPY] = { 0, 2, 0 },
-    [OP_DROPOUT] = { 0, 0, 1 },
+    [OP_GELU_TANH] = { .tensors = 3 },
+    /* logarithms of probabilities, in fp32; errors of these, and of the logits */
+    [OP_CROSS_ENTROPY] = { .wide_bytes = 2, .wide_errors = 2 },
+    [OP_DROPOUT] = { .mask_bytes = 1 },
+    /* what is normalised, and its product with the error */
+    [OP_BATCH_NORM] = { .wide_errors = 2 },
 };
 
 int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
@@ -703,6 +706,44 @@ int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
            (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes);
 }
 
+/* Tensors of fp32 that the backward pass of an operator needs while it runs. A cross entropy of
+ * classes that are divided has one more; a batch norm is written out where its statistics are
+ * those of several replicas' samples. */
+static int wide_errors(const struct hypar_plan *plan, int op)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct split *split = &plan->ops[op].split;
+    int sample = hp_sample_axis(nest), classes = hp_nest_axis(nest, 'c');
+    int n = eager_rows[nest->kind].wide_errors;
+    if (nest->kind == OP_CROSS_ENTROPY)
+        return n + (hp_degree(split, classes) > 1);
+    if (nest->kind == OP_BATCH_NORM &&
+        (plan->simulation.local_bn || sample < 0 || hp_degree(split, sample) == 1))
+        return 0;
+    return n;
+}
+
+/* Bytes of each element that the backward pass needs, beside the error that the plan has. */
+static int error_bytes(const struct hypar_plan *plan, int op)
+{
+    int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32);
+    bool eager = plan->simulation.framework == HYPAR_FRAMEWORK_EAGER;
+    return eager && wide > 0 ? wide - hp_precision_bytes(plan->precision) : 0;
+}
+
+/* What is there during backward pass `number` alone. */
+static void add_errors(struct buffer_finder *f, const struct body_passes *p, int number)
+{
+    struct buffer errors = own_of(f, p, number, 0);
+    errors.saved_bytes = error_bytes(f->program->plan, hp_pass_at(p, number)->op);
+    errors.kept = false;
+    errors.backward = true;
+    errors.action = errors.last;
+    errors.begin = p->first[number];
+    if (errors.saved_bytes > 0)
+        add_own(f, errors);
+}
+
 void hp_find_saved(struct buffer_finder *f, int body)
 {
     const struct body_passes *p = &f->body[body];
@@ -710,7 +751,10 @@ void hp_find_saved(struct buffer_finder *f, int body)
     for (int i = 0; i < p->order.n; i++) {
         const struct op_pass *op_pass = hp_pass_at(p, i);
         int bytes = hp_saved_bytes(f->program->plan, f->graph->ops[op_pass->op].kind);
-        if (bytes == 0 || !ends_op(f, op_pass) || !is_looked_at(f, hp_device_at(p, i)))
+        if (!ends_op(f, op_pass) || !is_looked_at(f, hp_device_at(p, i)))
+            continue;
+        add_errors(f, p, i);
+        if (bytes == 0)
             continue;
         struct buffer saved = own_of(f, p, i, 0);
         saved.saved_bytes = bytes;

@@ -1,6 +1,7 @@
 /* What lies on each device when it is fullest. */
 #include "program/memory/memory.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "program/memory/parts.h"
@@ -9,7 +10,7 @@
 
 static double total(const struct instant *at)
 {
-    return at->kept + at->temporary;
+    return at->kept + at->temporary + at->gradients;
 }
 
 /* A fuller instant takes the place of the fullest so far. */
@@ -19,12 +20,24 @@ static void note(struct instant *most, struct instant at)
         *most = at;
 }
 
-static void compute(const struct pass_memory *t, struct instant *at, struct instant *most)
+static void note_action(struct body_memory *body, int action, const struct instant *at)
+{
+    struct instant later = *at;
+    later.gradients = 0;
+    note(&body->first[action], *at);
+    note(&body->most[action], later);
+    body->most_kept[action] = fmax(body->most_kept[action], at->kept);
+}
+
+/* A pass of an action; gradients that it makes are there already in later micro-batches. */
+static void compute(struct body_memory *body, const struct pass_memory *t, int action,
+                    struct instant *at)
 {
     at->kept += t->kept;
     at->rebuilt += t->rebuilt;
     at->temporary += t->temporary;
-    note(most, *at);
+    at->gradients += t->gradients;
+    note_action(body, action, at);
     at->kept -= t->end_kept;
     at->rebuilt -= t->end_rebuilt;
     at->temporary -= t->end_temporary;
@@ -38,22 +51,25 @@ static void walk(struct memory_maker *m, struct body_memory *body)
     int n = m->model->actions[m->model->n_devices];
     struct instant *now = NEW(&m->scratch, struct instant, n);
     body->most = NEW(&m->scratch, struct instant, n);
+    body->first = NEW(&m->scratch, struct instant, n);
+    body->most_kept = NEW(&m->scratch, double, n);
     for (int i = 0; i < n; i++) {
         now[i].kept = -body->waits[i].kept;
         now[i].rebuilt = -body->waits[i].rebuilt;
-        body->most[i] = now[i];
+        body->most[i] = body->first[i] = now[i];
+        body->most_kept[i] = now[i].kept;
     }
     for (int i = 0; i < body->passes->order.n; i++) {
         int device = hp_device_at(body->passes, i);
         int at =
             hp_memory_at(m->model, device, hp_own_at(m, device, hp_action_at(body->passes, i)));
-        compute(&body->pass[i], &now[at], &body->most[at]);
+        compute(body, &body->pass[i], at, &now[at]);
     }
     for (int i = 0; i < n; i++) {
         now[i].kept += body->late[i].kept;
         now[i].rebuilt += body->late[i].rebuilt;
         now[i].temporary += body->late[i].temporary;
-        note(&body->most[i], now[i]);
+        note_action(body, i, &now[i]);
     }
 }
 
@@ -69,7 +85,8 @@ struct micro_level {
  * how many have been sent and are held. */
 struct flight {
     int body;
-    int own; /* action; -1: an update */
+    int own;        /* action; -1: an update */
+    uint64_t grown; /* bit i: action i was done before, and made its gradients */
     int *others;
 };
 
@@ -83,6 +100,7 @@ struct flights {
     uint64_t *done; /* by micro-batch */
     bool *ends;     /* by slot: the micro-batch is over on the devices */
     int n_others;   /* levels, then n_own + 1 for each body */
+    uint64_t grown; /* as of a flight, so far */
     int *now;
 };
 
@@ -137,7 +155,7 @@ static void find_levels(struct memory_maker *m, const struct slot_list *list, st
 /* Has `a` no less of anything than `b`? */
 static bool no_less(const struct flights *f, const struct flight *a, const struct flight *b)
 {
-    if (a->body != b->body || a->own != b->own)
+    if (a->body != b->body || a->own != b->own || b->grown & ~a->grown)
         return false;
     for (int i = 0; i < f->n_others; i++)
         if (a->others[i] < b->others[i])
@@ -217,7 +235,9 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
     for (int i = 0; i < list->n_slots; i++) {
         const struct slot *slot = &list->slot[i];
         struct flight at = flight_of(m, list, slot);
+        at.grown = f.grown;
         add_flight(m, &f, at);
+        f.grown |= at.own >= 0 && at.body == 0 ? (uint64_t)1 << at.own : 0;
         f.ends[i] = at.own >= 0 && advance(m, &f, slot, &at);
         count_sent(m, list, &f, i, 1);
         for (int k = i > reach ? i - reach : 0; k < i; k++)
@@ -248,13 +268,28 @@ static struct instant level_bytes(const struct memory_maker *m, const struct mic
     return at;
 }
 
+/* What the slot at hand has: in the first micro-batch it makes gradients, later it finds them.
+ */
+static struct instant slot_bytes(const struct memory_maker *m, const struct flights *f,
+                                 const struct flight *flight, int device)
+{
+    const struct body_memory *body = &m->body[flight->body];
+    struct instant at = { 0 };
+    int first = hp_memory_at(m->model, device, 0);
+    if (flight->own >= 0)
+        at = (flight->body > 0 || flight->grown >> flight->own & 1
+                  ? body->most
+                  : body->first)[first + flight->own];
+    for (int i = 0; i < f->n_own; i++)
+        at.gradients += flight->grown >> i & 1 ? m->body[0].gradients[first + i] : 0;
+    return at;
+}
+
 static struct instant in_flight(const struct memory_maker *m, const struct flights *f,
                                 const struct flight *flight, const struct instant *level,
                                 int device)
 {
-    struct instant at = { 0 };
-    if (flight->own >= 0)
-        at = m->body[flight->body].most[hp_memory_at(m->model, device, flight->own)];
+    struct instant at = slot_bytes(m, f, flight, device);
     for (int i = 0; i < f->n_levels; i++) {
         at.kept += flight->others[i] * level[i].kept;
         at.rebuilt += flight->others[i] * level[i].rebuilt;
@@ -269,6 +304,23 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
     return at;
 }
 
+/* Activations that are there at once, at most. */
+static double most_saved(const struct memory_maker *m, const struct flights *f,
+                         const struct instant *level, int device)
+{
+    double most = 0;
+    for (int i = 0; i < f->n; i++) {
+        const struct flight *flight = &f->flight[i];
+        double kept = 0;
+        if (flight->own >= 0)
+            kept = m->body[flight->body].most_kept[hp_memory_at(m->model, device, flight->own)];
+        for (int k = 0; k < f->n_levels; k++)
+            kept += flight->others[k] * level[k].kept;
+        most = fmax(most, kept);
+    }
+    return most;
+}
+
 static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];
@@ -280,10 +332,13 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     out->activations = most.kept + m->shared[device];
     out->buffers = most.temporary;
     out->recompute_saves = most.rebuilt;
+    out->saved = most_saved(m, f, level, device) + m->shared[device];
+    out->gradients -= m->model->begun[device];
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
+    out->gradients += most.gradients;
     out->framework = m->program->plan->framework_bytes;
     m->model->fixed[device] = lasting + m->shared[device] + out->framework;
-    out->peak = lasting + out->activations + out->buffers + out->framework;
+    out->peak = lasting + most.gradients + out->activations + out->buffers + out->framework;
 }
 
 static void finish_devices(struct memory_maker *m)
@@ -315,6 +370,7 @@ static void begin_body(struct memory_maker *m, int b)
     body->late = NEW(&m->scratch, struct instant, n);
     body->waits = NEW(&m->scratch, struct instant, n);
     body->over = NEW(&m->scratch, struct instant, n);
+    body->gradients = NEW(&m->scratch, double, n);
     body->lasts = NEW(&m->scratch, struct instant *, model->n_devices);
     for (int d = 0; d < model->n_devices; d++) {
         int own = model->actions[d + 1] - model->actions[d];
@@ -351,7 +407,7 @@ static void hand_over(struct memory_maker *m, int b)
         const struct pass_memory *t = &body->pass[i];
         model->delta[b][i] =
             (struct memory_delta){ t->kept + t->temporary, t->end_kept + t->end_temporary,
-                                   t->end_kept };
+                                   t->end_kept, t->gradients };
     }
 }
 
@@ -363,6 +419,7 @@ static void begin_model(struct memory_maker *m)
     model->n_devices = hypar_machine_device_count(p->plan->machine);
     model->device = NEW(&model->arena, struct hypar_memory, model->n_devices);
     model->fixed = NEW(&model->arena, double, model->n_devices);
+    model->begun = NEW(&model->arena, double, model->n_devices);
     model->kept = NEW(&model->arena, double *, p->n_bodies);
     model->late = NEW(&model->arena, double *, p->n_bodies);
     model->waits = NEW(&model->arena, double *, p->n_bodies);

@@ -5,7 +5,9 @@
  * slots, and holds buffers (buffers.h) from when to when they last. Besides:
  *
  *  - Errors of several readers are added up in place.
- *  - Gradients of parameters are as large as the parameters, from step to step.
+ *  - Gradients of parameters are as large as the parameters, from step to step. A framework
+ *    that runs operator by operator makes them anew in each step: there, they begin with the
+ *    passes that write them.
  *  - Sums need no room of their own: what is received is added chunk by chunk.
  *
  * Staging areas of messages, kernels' workspaces and fragmentation do not count. */
@@ -30,15 +32,17 @@ struct memory_options {
 /* One pass of a part: bytes that come to life when it starts, and that end when it ends. */
 struct memory_delta {
     double alloc, free;
-    double end_kept; /* of `free`: what was kept from the forward half on */
+    double end_kept;  /* of `free`: what was kept from the forward half on */
+    double gradients; /* of parameters, that come to life in the first micro-batch and stay */
 };
 
 struct memory_model {
     struct arena arena; /* holds everything, the model itself included */
     int n_devices;
     struct hypar_memory *device; /* when it is fullest */
-    double *fixed; /* by device: parameters, gradients, optimizer, versions, inputs that all
-                      micro-batches share, the framework */
+    double *fixed; /* by device: parameters, gradients that last, optimizer, versions, inputs
+                      that all micro-batches share, the framework */
+    double *begun; /* by device: gradients that begin in a step, and end with it */
     double **kept; /* by body, by device: what one micro-batch keeps between its halves */
     /* By body, by action of a device (hp_memory_at()): what is received after its last pass;
      * what ends when it begins; and what has been sent to other stages when it ends, which

@@ -10,11 +10,13 @@ struct pass_memory {
     double kept, temporary;         /* begin with it */
     double end_kept, end_temporary; /* end with it */
     double rebuilt, end_rebuilt;    /* of kept: what recomputation would not keep */
+    double gradients; /* of parameters, that begin with it in the first micro-batch */
 };
 
 /* What lies on a device at one time, of the micro-batch at hand. */
 struct instant {
     double kept, temporary, rebuilt;
+    double gradients; /* of parameters, where the backward half makes them */
 };
 
 /* The passes of one body; by action of a device: hp_memory_at(). */
@@ -25,6 +27,9 @@ struct body_memory {
     struct instant *waits;    /* ... ends before its first pass */
     struct instant *over;     /* ... ends with a slot after it */
     struct instant *most;     /* ... what it has, when that is most, beyond what it found */
+    struct instant *first;    /* ... the same where it makes gradients of parameters */
+    double *most_kept;        /* ... what is kept, when that is most */
+    double *gradients;        /* ... of parameters, that it makes in the first micro-batch */
     struct instant **lasts; /* by device: [begin * (n + 1) + end], kept from action to action */
 };
 
@@ -46,6 +51,14 @@ static inline int hp_own_at(const struct memory_maker *m, int device, int action
     const struct slot_list *list = hp_slots_of(s, device);
     return action < hp_action_count(s) ? hp_own_action(s, list, action)
                                        : hp_list_actions(s, list);
+}
+
+/* Do gradients of parameters begin with the first backward half that computes them, and end
+ * with the step? Else they last from step to step. */
+static inline bool hp_gradients_begin(const struct hypar_program *program)
+{
+    return program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
+           !program->iteration->forward && !program->iteration->delayed;
 }
 
 /* pass_memory.c: what each pass begins and ends, of every tensor; what lasts. */

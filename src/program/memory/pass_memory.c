@@ -1,4 +1,6 @@
 /* What each pass begins and ends on its device. */
+#include <math.h>
+
 #include "base/stop.h"
 #include "program/memory/parts.h"
 
@@ -61,7 +63,10 @@ static void add_pieces(struct memory_maker *m, struct place place)
         for (int i = 0; place.grad && i < cell->n_kept; i++)
             m->model->device[cell->kept[i]].gradients += each.gradient * elements;
         if (!place.grad && cell->n_contributions)
-            m->model->device[cell->contribution[0].device].parameters += each.weight * elements;
+            m->model->device[cell->contribution[0].device].parameters +=
+                m->graph->tensors[place.tensor].needs_grad
+                    ? hp_divided_weight_bytes(plan) * elements
+                    : each.weight * elements;
     }
 }
 
@@ -119,6 +124,52 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
     }
 }
 
+/* Elements of gradients of parameters that a pass is the first of its device to write; `seen`:
+ * by tensor, the last device of which that is known, and 1. */
+static double first_gradients(const struct memory_maker *m, const struct body_passes *p,
+                              int number, int *seen)
+{
+    const struct op_pass *at = hp_pass_at(p, number);
+    const struct part_layout *l = hp_layout_at(p, number);
+    operand_set writes = hp_pass_operands(m->program->lowering, at).writes_grad;
+    double elements = 0;
+    for (int o = 0; o < l->nest->n_operands; o++) {
+        int t = m->graph->ops[at->op].tensor[o];
+        if (!(writes >> o & 1) || t < 0 || m->graph->tensors[t].kind != TENSOR_PARAM ||
+            !m->graph->tensors[t].needs_grad || seen[t] == hp_device_at(p, number) + 1)
+            continue;
+        struct box box =
+            hp_region(l->nest, o, l->range + p->order.at[number].part * l->nest->n_axes);
+        elements += (double)hp_box_elements(&box);
+        seen[t] = hp_device_at(p, number) + 1;
+    }
+    return elements;
+}
+
+/* The gradients of a device begin one after another, as passes write them: all of them together
+ * are what was counted as lasting. */
+static void begin_gradients(struct memory_maker *m, struct body_memory *body)
+{
+    const struct body_passes *p = body->passes;
+    int *seen = NEW(&m->scratch, int, m->graph->n_tensors);
+    for (int d = 0; d < m->model->n_devices; d++) {
+        double all = 0, until = 0, begun = 0; /* elements, those of earlier passes; bytes */
+        for (int i = p->start[d]; i < p->start[d + 1]; i++)
+            all += body->pass[p->number[i]].gradients =
+                first_gradients(m, p, p->number[i], seen);
+        for (int i = p->start[d]; all > 0 && i < p->start[d + 1]; i++) {
+            int number = p->number[i], own = hp_own_at(m, d, hp_action_at(p, number));
+            double *bytes = &body->pass[number].gradients;
+            until += *bytes;
+            *bytes = floor(m->model->device[d].gradients * (until / all)) - begun;
+            begun += *bytes;
+            body->gradients[hp_memory_at(m->model, d, own)] += *bytes;
+        }
+        if (body == m->body)
+            m->model->begun[d] = begun;
+    }
+}
+
 /* The whole -------------------------------------------------------------------------- */
 
 static void add_place(struct memory_maker *m, struct place place, int sum)
@@ -161,5 +212,7 @@ void hp_memory_of_passes(struct memory_maker *m)
         hp_find_saved(&m->finder, b);
         for (int i = 0; i < m->finder.n; i++)
             add_buffer(m, b, &m->finder.buffer[i]);
+        if (hp_gradients_begin(m->program))
+            begin_gradients(m, &m->body[b]);
     }
 }

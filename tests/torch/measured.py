@@ -1,0 +1,138 @@
+"""Networks and plans in bf16 whose messages, saved tensors and fullest moment are compared with what the plan says.
+
+Activations are large beside one layer's parameters, as they are in training: fully_shard() has room for one layer's parameters and
+gradients while it sends them, which the plan does not count."""
+import torch
+from torch import nn
+
+BATCH, LENGTH, WIDTH, VOCABULARY = 8, 192, 64, 256
+SIZES = {"vocab_size": VOCABULARY, "hidden_size": WIDTH, "intermediate_size": 4 * WIDTH, "num_hidden_layers": 2, "num_attention_heads": 4}
+
+
+def drawn(*shape):
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(1))
+
+
+def numbers(most, *shape):
+    return torch.randint(0, most, shape, generator=torch.Generator().manual_seed(1))
+
+
+def hugging(config, model, own_loss, **options):
+    """A model of Hugging Face's; `own_loss`: it computes the loss in fp32 itself (others do in bf16: there, the script does)."""
+    def make():
+        import transformers
+        transformers.logging.set_verbosity_error()
+        c = getattr(transformers, config)(**options)
+        c.use_cache, c._attn_implementation = False, "sdpa"
+        for key in [k for k in c.to_dict() if "drop" in k and isinstance(getattr(c, k), float)]:
+            setattr(c, key, 0.0)
+        ids = numbers(VOCABULARY, BATCH, LENGTH)
+        batch = {"input_ids": ids, **({"labels": ids.clone()} if own_loss else {})}
+        return getattr(transformers, model)(c), batch, None if own_loss else ids.clone()
+    return make
+
+
+def vit():
+    import transformers
+    c = transformers.ViTConfig(hidden_size=WIDTH, intermediate_size=4 * WIDTH, num_hidden_layers=2, num_attention_heads=4, image_size=112,
+                               patch_size=8, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, num_labels=16)
+    return transformers.ViTForImageClassification(c), {"pixel_values": drawn(BATCH, 3, 112, 112)}, numbers(16, BATCH)
+
+
+def mlp():
+    layers = [nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.Tanh(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 64)]
+    return nn.Sequential(*layers), {"input": drawn(BATCH, LENGTH, 64)}, numbers(64, BATCH, LENGTH)
+
+
+class Block(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.conv2, self.bn2 = nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs)
+        self.short = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs)) if stride > 1 else nn.Identity()
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(nn.functional.relu(self.bn1(self.conv1(x)))))
+        return nn.functional.relu(y + self.short(x))
+
+
+class Resnet(nn.Module):
+    """With batch norms."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv, self.bn = nn.Conv2d(3, 16, 3, 1, 1, bias=False), nn.BatchNorm2d(16)
+        self.layer1, self.layer2 = nn.Sequential(Block(16, 16, 1), Block(16, 16, 1)), nn.Sequential(Block(16, 32, 2), Block(32, 32, 1))
+        self.fc = nn.Linear(32, 10)
+
+    def forward(self, x):
+        x = self.layer2(self.layer1(nn.functional.relu(self.bn(self.conv(x)))))
+        return self.fc(nn.functional.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+def resnet():
+    return Resnet(), {"x": drawn(BATCH, 3, 32, 32)}, numbers(10, BATCH)
+
+
+class Layer(nn.Module):
+    """LayerNorm, GELU, dropout."""
+
+    def __init__(self, heads):
+        super().__init__()
+        self.heads, self.norm1, self.norm2, self.drop = heads, nn.LayerNorm(WIDTH), nn.LayerNorm(WIDTH), nn.Dropout(0.1)
+        self.q, self.k, self.v, self.out = (nn.Linear(WIDTH, WIDTH) for _ in range(4))
+        self.up, self.down = nn.Linear(WIDTH, 4 * WIDTH), nn.Linear(4 * WIDTH, WIDTH)
+
+    def forward(self, x):
+        y = self.norm1(x)
+        q, k, v = (f(y).unflatten(-1, (self.heads, -1)).transpose(1, 2) for f in (self.q, self.k, self.v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.out(y.transpose(1, 2).flatten(2))
+        return x + self.drop(self.down(nn.functional.gelu(self.up(self.norm2(x)))))
+
+
+class Dropped(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.position = nn.Embedding(VOCABULARY, WIDTH), nn.Parameter(torch.zeros(LENGTH, WIDTH))
+        self.layers, self.norm, self.head = nn.Sequential(Layer(4), Layer(4)), nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY)
+
+    def forward(self, ids):
+        return self.head(self.norm(self.layers(self.embed(ids) + self.position)))
+
+
+def dropped():
+    ids = numbers(VOCABULARY, BATCH, LENGTH + 1)
+    return Dropped(), {"ids": ids[:, :-1]}, ids[:, 1:]
+
+
+NETS = {
+    "llama16": hugging("LlamaConfig", "LlamaForCausalLM", True, num_key_value_heads=2, **SIZES),
+    "qwen16": hugging("Qwen2Config", "Qwen2ForCausalLM", True, num_key_value_heads=1, **SIZES),
+    "gpt16": hugging("GPT2Config", "GPT2LMHeadModel", True, vocab_size=VOCABULARY, n_embd=WIDTH, n_layer=2, n_head=4, n_positions=LENGTH),
+    "bert16": hugging("BertConfig", "BertForMaskedLM", False, max_position_embeddings=LENGTH, **SIZES),
+    "vit16": vit, "mlp16": mlp, "resnet16": resnet, "dropped16": dropped,
+}
+BF16 = {"precision": "bf16", "gradient_precision": "fp32", "optimizer": "adamw", "simulation": {"framework": "eager"}, "measured": True}
+CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in [
+    ("dp", "llama16", 2, {"data": 2}),
+    ("zero2", "llama16", 2, {"data": 2, "shard": "gradients"}),
+    ("recompute", "llama16", 2, {"data": 2, "recompute": "full"}),
+    ("tensor", "llama16", 2, {"tensor": 2}),
+    ("zero3", "llama16", 4, {"data": 4, "shard": "parameters"}),
+    ("3d", "llama16", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
+    ("zero2", "qwen16", 4, {"data": 2, "tensor": 2, "shard": "gradients"}),
+    ("zero3", "gpt16", 2, {"data": 2, "shard": "parameters"}),
+    ("1f1b", "gpt16", 2, {"pipeline": 2, "micro_batches": 4}),
+    ("3d", "gpt16", 4, {"data": 2, "tensor": 2}),
+    ("zero1", "bert16", 2, {"data": 2, "shard": "optimizer"}),
+    ("zero2", "bert16", 4, {"data": 4, "shard": "gradients", "micro_batches": 2}),
+    ("dp", "vit16", 2, {"data": 2}),
+    ("recompute", "vit16", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
+    ("3d", "vit16", 4, {"data": 2, "pipeline": 2, "micro_batches": 2}),
+    ("tensor", "mlp16", 2, {"tensor": 2}),
+    ("zero3", "mlp16", 4, {"data": 4, "shard": "parameters"}),
+    ("dp", "resnet16", 2, {"data": 2}),
+    ("zero3", "resnet16", 4, {"data": 4, "shard": "parameters"}),
+    ("dp", "dropped16", 2, {"data": 2}),
+]]
