@@ -37,8 +37,10 @@ void figures_begin(struct figures *f, const char *paper, int *argc, char **argv)
     argv[kept] = NULL;
 }
 
-bool figure_wanted(const struct figures *f, const char *name)
+bool figure_wanted(struct figures *f, const char *name)
 {
+    if (f->n_known < FIGURE_NAMES)
+        snprintf(f->known[f->n_known++], FIGURE_TEXT, "%s", name);
     return !f->only || strncmp(name, f->only, strlen(f->only)) == 0;
 }
 
@@ -206,13 +208,26 @@ static bool printed_once(const struct figures *f)
     return true;
 }
 
-/* "mp, ours"; of figures without series, and of what the paper prints for all, one word. */
+/* "mp, ours"; of figures without series, and of what the paper prints for all, one word. Bars
+ * of one series have one colour, the paper's a paler tone of it. */
 static struct svg_series *bars_of(struct arena *arena, struct svg_plot *plot,
-                                  const char *series, const char *whose)
+                                  const char *series, bool printed, int hue)
 {
-    return hp_svg_series(arena, plot,
-                         hp_arena_printf(arena, "%s%s%s", series, *series ? ", " : "", whose),
-                         FIGURE_POINTS);
+    struct svg_series *bars =
+        hp_svg_series(arena, plot,
+                      hp_arena_printf(arena, "%s%s%s", series, *series ? ", " : "",
+                                      printed ? "paper" : "ours"),
+                      FIGURE_POINTS);
+    bars->hue = hue;
+    bars->pale = printed;
+    return bars;
+}
+
+/* What stands below the title: how to read the picture, then the note. */
+static const char *subtitle_of(struct arena *arena, const struct figures *f,
+                               const char *reading)
+{
+    return hp_arena_printf(arena, "%s%s%s", reading, *f->note ? "; " : "", f->note);
 }
 
 static void write_bars(const struct figures *f)
@@ -221,12 +236,15 @@ static void write_bars(const struct figures *f)
     const char **category = NEW(&arena, const char *, f->n);
     bool once = printed_once(f);
     struct scale s = scale_of(f);
+    bool logarithmic = s.high > 20 * s.low;
+    enum { GREY = 7 }; /* what the paper prints for all series has a colour of its own */
     struct svg_plot plot = {
         .title = hp_arena_printf(&arena, "%s, %s: %s", f->paper, f->name, f->what),
-        .subtitle = "the paper's bars beside ours",
-        .y_label = hp_arena_printf(&arena, "%s%s%s", f->what, *f->unit ? ", " : "", f->unit),
+        .subtitle = subtitle_of(&arena, f, "the paper's bars beside ours"),
+        .y_label = hp_arena_printf(&arena, "%s%s%s%s", f->what, *f->unit ? ", " : "", f->unit,
+                                   logarithmic ? ", logarithmic scale" : ""),
         .x_label = "",
-        .log_y = s.high > 20 * s.low ? 10 : 0,
+        .log_y = logarithmic ? 10 : 0,
         .x_unit = HYPAR_UNIT_COUNT,
         .y_unit = HYPAR_UNIT_COUNT,
         .category = category,
@@ -235,10 +253,12 @@ static void write_bars(const struct figures *f)
     for (int i = 0; i < f->n; i++) {
         const struct figure_point *p = &f->point[i];
         int at = category_of(&plot, category, p->row);
-        struct svg_series *printed = bars_of(&arena, &plot, once ? "" : p->series, "paper");
+        int hue = 1 + series_number(f, i);
+        struct svg_series *printed =
+            bars_of(&arena, &plot, once ? "" : p->series, true, once ? GREY : hue);
         if (!printed->n || (int)printed->x[printed->n - 1] != at)
             hp_svg_add(printed, at, p->printed);
-        hp_svg_add(bars_of(&arena, &plot, p->series, "ours"), at, p->ours);
+        hp_svg_add(bars_of(&arena, &plot, p->series, false, hue), at, p->ours);
     }
     FILE *to = open_figure(f, f->svg, "svg");
     hp_svg_plot(to, &plot);
@@ -253,12 +273,13 @@ static void write_points(const struct figures *f)
     FILE *to = open_figure(f, f->svg, "svg");
     struct scale s = scale_of(f);
     int bottom = TOP + LINE * f->n;
-    char title[3 * FIGURE_TEXT], subtitle[2 * FIGURE_TEXT];
-    snprintf(title, sizeof title, "%s, %s: %s", f->paper, f->name, f->what);
-    snprintf(subtitle, sizeof subtitle,
-             "rings: the paper's; dots: ours; a logarithmic scale%s%s", *f->unit ? "; in " : "",
-             f->unit);
-    hp_svg_begin(to, WIDTH, bottom + 36, title, subtitle);
+    struct arena arena = { 0 };
+    const char *reading =
+        hp_arena_printf(&arena, "rings: the paper's; dots: ours; a logarithmic scale%s%s",
+                        *f->unit ? "; in " : "", f->unit);
+    hp_svg_begin(to, WIDTH, bottom + 36,
+                 hp_arena_printf(&arena, "%s, %s: %s", f->paper, f->name, f->what),
+                 subtitle_of(&arena, f, reading));
     draw_scale(to, &s, bottom);
     draw_values(to, TOP - LINE - 5, "paper", "ours");
     for (int i = 0; i < f->n; i++) {
@@ -274,6 +295,7 @@ static void write_points(const struct figures *f)
     }
     hp_svg_end(to);
     close_figure(to);
+    hp_arena_free(&arena);
 }
 
 /* Points -------------------------------------------------------------------------------- */
@@ -295,11 +317,17 @@ void figure(struct figures *f, const char *name, const char *what, const char *u
     snprintf(f->name, sizeof f->name, "%s", name);
     snprintf(f->what, sizeof f->what, "%s", what);
     snprintf(f->unit, sizeof f->unit, "%s", unit);
+    *f->note = '\0';
 }
 
 void figure_bars(struct figures *f)
 {
     f->bars = true;
+}
+
+void figure_note(struct figures *f, const char *note)
+{
+    snprintf(f->note, sizeof f->note, "%s", note);
 }
 
 void figure_point(struct figures *f, const char *row, const char *series, double printed,
@@ -318,7 +346,11 @@ void figures_end(struct figures *f)
 {
     write_figure(f);
     if (f->only && !f->n_written) {
-        fprintf(stderr, "bench: no figure of %s is called '%s...'\n", f->paper, f->only);
+        fprintf(stderr, "bench: no figure of %s is called '%s...', expected ", f->paper,
+                f->only);
+        for (int i = 0; i < f->n_known; i++)
+            fprintf(stderr, "%s'%s'", i ? ", " : "", f->known[i]);
+        fputc('\n', stderr);
         exit(2);
     }
 }

@@ -7,14 +7,16 @@
 
 #include <stdbool.h>
 
-enum { FIGURE_POINTS = 512, FIGURE_TEXT = 64 };
+enum { FIGURE_POINTS = 512, FIGURE_TEXT = 64, FIGURE_NOTE = 256, FIGURE_NAMES = 32 };
 
 struct figures {
     const char *paper, *csv, *svg; /* folders; NULL: not asked for */
     const char *only;              /* how names begin that are asked for; NULL: all are */
-    int n_written;
+    char known[FIGURE_NAMES][FIGURE_TEXT]; /* names that were asked about */
+    int n_known, n_written;
     bool bars; /* the paper draws the figure at hand as bars */
     char name[FIGURE_TEXT], what[FIGURE_TEXT], unit[FIGURE_TEXT]; /* of the figure at hand */
+    char note[FIGURE_NOTE];
     int n;
     struct figure_point {
         char row[FIGURE_TEXT], series[FIGURE_TEXT];
@@ -27,8 +29,8 @@ struct figures {
 /* Takes its three options out of the program's. */
 void figures_begin(struct figures *f, const char *paper, int *argc, char **argv);
 
-/* Is this figure asked for? A benchmark computes no other. */
-bool figure_wanted(const struct figures *f, const char *name);
+/* Is this figure asked for? A benchmark computes no other. Asks about each that it has. */
+bool figure_wanted(struct figures *f, const char *name);
 
 /* From here on points belong to figure `name`, which shows `what`; the one before is written.
  */
@@ -37,11 +39,15 @@ void figure(struct figures *f, const char *name, const char *what, const char *u
 /* The paper draws the figure at hand as groups of bars: so do we. */
 void figure_bars(struct figures *f);
 
+/* What a reader of the figure at hand has to know, below its title. */
+void figure_note(struct figures *f, const char *note);
+
 /* A bar or a point of it: what the paper prints, and ours. Only what both have is compared. */
 void figure_point(struct figures *f, const char *row, const char *series, double printed,
                   double ours);
 
-/* Writes the last one. No figure of the name that is asked for: exit code 2. */
+/* Writes the last one. No figure of the name that is asked for: exit code 2, and a line with
+ * the names that there are. */
 void figures_end(struct figures *f);
 
 #endif /* BENCH_FIGURES_H */

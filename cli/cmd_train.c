@@ -387,6 +387,7 @@ static enum hypar_status tell(const struct args *args, const struct hypar_plan *
     if (!result->stopped)
         note_calibration(args, plan, sim);
     launch_note_cores(args);
+    opt_note_one_stage(args, plan);
     opt_note_statistics(args, plan);
     if (result->stopped)
         opt_note(args, "interrupted: stopped after step %lld of %lld%s%s",

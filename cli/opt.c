@@ -406,6 +406,24 @@ static void clean_options(const struct option_table *table, int argc, char **arg
             hypar_clean_text(argv[i]);
 }
 
+/* An option that `hypar plan` alone has, of a command that plans and also takes a plan. */
+static enum hypar_status check_plan_options(const struct option_table *table,
+                                            const struct command *command, int argc,
+                                            char **argv, struct hypar_error *err)
+{
+    struct option_table plan;
+    make_table(&plan, &cmd_plan);
+    if (strcmp(command->name, "train") != 0)
+        return HYPAR_OK;
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strncmp(argv[i], "--", 2) == 0 && !is_option(table, argv[i]) &&
+            is_option(&plan, argv[i]))
+            return opt_usage(err,
+                             "%s: %.*s is an option of 'hypar plan', whose -o FILE %s takes",
+                             command->name, (int)strcspn(argv[i], "="), argv[i], command->name);
+    return HYPAR_OK;
+}
+
 /* The files that were named, operands first; and `read`, unless NULL. */
 static enum hypar_status check_files(const struct args *args, const char *read,
                                      struct hypar_error *err)
@@ -490,9 +508,11 @@ enum hypar_status opt_parse(const struct command *command, int argc, char **argv
     out->command = command->name;
     err->text[0] = '\0';
     snprintf(parse.name, sizeof parse.name, "hypar %s", command->name);
-    argv[0] = program;
     make_table(&table, command);
     clean_options(&table, argc, argv);
+    if (check_plan_options(&table, command, argc, argv, err) != HYPAR_OK)
+        return HYPAR_USAGE;
+    argv[0] = program;
     error_t error =
         argp_parse(&table.argp, argc, argv, ARGP_NO_HELP | ARGP_NO_EXIT, NULL, &parse);
     argv[0] = NULL;

@@ -35,6 +35,16 @@ void opt_note_idle(const struct args *args, const struct hypar_plan *plan)
                  idle == 1 ? "has" : "have");
 }
 
+void opt_note_one_stage(const struct args *args, const struct hypar_plan *plan)
+{
+    if (hypar_plan_updates(plan) == HYPAR_UPDATES_BATCHES)
+        opt_note(args,
+                 "the pipeline is one stage with %d replicas: data parallelism, without stages "
+                 "in turn and without late weights; 'hypar plan MODEL --planner pipedream "
+                 "--straight -o plan.json' plans one stage for each device",
+                 hypar_plan_stage(plan, 0).replicas);
+}
+
 void opt_note_statistics(const struct args *args, const struct hypar_plan *plan)
 {
     if (hypar_plan_divides_statistics(plan))

@@ -30,8 +30,8 @@ endfunction()
 
 set(figures ${PROJECT_BINARY_DIR}/figures)
 set(papers hypar optcnn flexflow pipedream published)
-set(all_of_flexflow 20) # seconds of a search
-set(quick_flexflow 2)
+set(all_of_flexflow 3000) # proposals of a search
+set(quick_flexflow 200)
 set(quick_hypar quick)
 hypar_bench(bench-grid sh bench/grid.sh ${PROJECT_BINARY_DIR})
 add_dependencies(bench-grid bench_grid)
@@ -56,7 +56,7 @@ hypar_in_turn(bench-summary ${runs})
 # One figure of each paper, drawn as the paper draws it, in less than a minute.
 set(figure_of_hypar "Figure 6")
 set(figure_of_optcnn "Fig. 8")
-set(figure_of_flexflow "Figure 6 (servers of nodes)" 1)
+set(figure_of_flexflow "Figure 6 (servers of nodes)" 200)
 set(figure_of_pipedream "Table 1")
 foreach(paper hypar optcnn flexflow pipedream)
   add_custom_target(figure-${paper} COMMAND bench_${paper} --svg ${figures} --figure ${figure_of_${paper}} VERBATIM

@@ -63,6 +63,7 @@ struct hypar_train_step {
     int64_t first, steps; /* the first and the last of this run */
     double loss;          /* under pipedream the mean of an update period, told at its end */
     double seconds;       /* that it took; under pipedream the mean of a window */
+    int64_t since;        /* the first step that the loss is the mean of; mostly `step` */
 };
 
 /* What a test on held-out samples came to. */
@@ -114,11 +115,11 @@ struct hypar_train_options {
 /* What a run came to, as rank 0 knows it. */
 struct hypar_train_result {
     int ranks;
-    int64_t steps, first_step; /* done in all, and before this run */
-    double first_loss, last_loss;
-    double step_s;              /* median, without the first step if there are others */
-    double comm_bytes_per_step; /* over all ranks: counted where messages are posted */
-    double program_bytes;       /* the same as the program has it */
+    int64_t steps, first_step;    /* done in all, and before this run */
+    double first_loss, last_loss; /* each the mean of `loss_steps` steps */
+    double step_s;                /* median, without the first step if there are others */
+    double comm_bytes_per_step;   /* over all ranks: counted where messages are posted */
+    double program_bytes;         /* the same as the program has it */
     /* Of the rank that has most: its buffers when it is fullest; the array that they lie in;
      * besides, for messages and for kernels; and of its process, all that was ever resident. */
     double peak_bytes, memory_bytes, staging_bytes, workspace_bytes, process_bytes;
@@ -129,6 +130,8 @@ struct hypar_train_result {
     bool in_process;    /* ranks took turns: a step took as long as all of them together */
     int minibatches;    /* pipedream: of a window; else 0 */
     double mean_step_s; /* of the steps that step_s is the median of */
+    int64_t n_timed;    /* so many steps (pipedream: windows) */
+    int64_t loss_steps; /* 1; pipedream: minibatches of an update period of the loss's stage */
     struct hypar_trace *trace; /* on rank 0; to be released with hypar_trace_free() */
 };
 

@@ -16,16 +16,51 @@ static bool is_round(int64_t step)
     return step % power == 0;
 }
 
+/* Has one of the steps after `before`, up to `last`, a row for being round? */
+static bool any_round(int64_t before, int64_t last)
+{
+    for (int64_t step = before + 1; step <= last; step++)
+        if (is_round(step))
+            return true;
+    return false;
+}
+
+/* Do rows leave steps out? `step` is the first that is told. */
+static bool leaves_out(const struct hypar_train_step *step)
+{
+    int64_t period = step->step - step->since + 1;
+    for (int64_t at = step->step; at + period < step->steps; at += period)
+        if (!any_round(at, at + period))
+            return true;
+    return false;
+}
+
+static void print_head(FILE *to, const struct hypar_train_step *step)
+{
+    if (step->since < step->step)
+        fprintf(to, "a row is one update of %lld minibatches, and their mean loss\n",
+                (long long)(step->step - step->since + 1));
+    if (leaves_out(step))
+        fputs("rows: round steps (1 to 10, 20, 30, ..) and the last; --json has every step\n",
+              to);
+    fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
+}
+
 /* Steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
 static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
 {
-    char rate[32], left[32];
-    if (step->step == step->first)
-        fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
-    if (!is_round(step->step) && step->step != step->first && step->step != step->steps)
+    char rate[32], left[32], steps[48];
+    bool first = step->since == step->first;
+    if (first)
+        print_head(to, step);
+    if (!first && !any_round(step->since - 1, step->step) && step->step != step->steps)
         return;
-    fprintf(to, "%5lld/%-6lld  %12.6g  %14s  %10s\n", (long long)step->step,
-            (long long)step->steps, step->loss, hp_metric(rate, (double)batch / step->seconds),
+    snprintf(steps, sizeof steps, "%lld", (long long)step->step);
+    if (step->since < step->step)
+        snprintf(steps, sizeof steps, "%lld-%lld", (long long)step->since,
+                 (long long)step->step);
+    fprintf(to, "%5s/%-6lld  %12.6g  %14s  %10s\n", steps, (long long)step->steps, step->loss,
+            hp_metric(rate, (double)batch / step->seconds),
             hypar_format_quantity(left, step->seconds * (double)(step->steps - step->step),
                                   HYPAR_UNIT_SECONDS));
 }
@@ -95,6 +130,29 @@ static void row(struct columns *table, struct arena *arena, const char *name, do
     hp_ratio_cell(table, arena, predicted, measured);
 }
 
+/* "step 1", or "steps 1 to 3": what a loss is of that is told after `last`. */
+static const char *loss_steps(struct arena *arena, const struct hypar_train_result *r,
+                              int64_t last)
+{
+    if (r->loss_steps <= 1)
+        return hp_arena_printf(arena, "step %lld", (long long)last);
+    return hp_arena_printf(arena, "steps %lld to %lld", (long long)(last - r->loss_steps + 1),
+                           (long long)last);
+}
+
+/* What the headline's time of a step is. */
+static const char *step_time_text(struct arena *arena, const struct hypar_train_result *r)
+{
+    if (r->minibatches && r->n_timed == 1)
+        return hp_arena_printf(arena,
+                               "the mean of one window of %d minibatches, with its fill and "
+                               "drain",
+                               r->minibatches);
+    return r->minibatches
+               ? hp_arena_printf(arena, "the median of %lld windows", (long long)r->n_timed)
+               : "the median";
+}
+
 static void headline(FILE *to, const struct hypar_train_result *r,
                      const struct hypar_plan *plan)
 {
@@ -102,13 +160,14 @@ static void headline(FILE *to, const struct hypar_train_result *r,
     char ranks[64], rate[32];
     int64_t batch = hypar_graph_batch(hypar_plan_graph(plan));
     hp_count(ranks, r->ranks, "rank", "ranks");
-    hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, the median",
-                hp_model_words(&arena, plan), (long long)batch,
-                hypar_precision_text(hypar_plan_precision(plan)), ranks,
-                hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS));
-    fprintf(to, "%s samples/s, loss %.6g in step %lld, %.6g in step %lld\n",
+    hp_put_line(
+        to, "%s, batch %lld, %s, on %s: a step takes %s, %s", hp_model_words(&arena, plan),
+        (long long)batch, hypar_precision_text(hypar_plan_precision(plan)), ranks,
+        hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS), step_time_text(&arena, r));
+    fprintf(to, "%s samples/s, loss %.6g in %s, %.6g in %s\n",
             hp_metric(rate, (double)batch / r->step_s), r->first_loss,
-            (long long)r->first_step + 1, r->last_loss, (long long)r->steps);
+            loss_steps(&arena, r, r->first_step + r->loss_steps), r->last_loss,
+            loss_steps(&arena, r, r->steps));
     if (r->test.samples)
         fprintf(to, "test on %s: %s%s\n", hp_count(ranks, r->test.samples, "sample", "samples"),
                 test_text(&arena, &r->test),

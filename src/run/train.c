@@ -580,9 +580,13 @@ struct window {
 static void report_steps(const struct trainer *t, const struct window *w)
 {
     for (int i = 0; i < w->n_losses && isfinite(w->loss[i]); i++)
-        report(t, &(struct hypar_train_step){ w->before + (i + 1) * w->steps / w->n_losses,
-                                              t->first_step + 1, last_step(t), w->loss[i],
-                                              w->seconds });
+        report(t, &(struct hypar_train_step){
+                      .step = w->before + (i + 1) * w->steps / w->n_losses,
+                      .first = t->first_step + 1,
+                      .steps = last_step(t),
+                      .loss = w->loss[i],
+                      .seconds = w->seconds,
+                      .since = w->before + i * w->steps / w->n_losses + 1 });
 }
 
 static enum hypar_status end_window(struct trainer *t, const struct window *w, enum word *word,
@@ -638,6 +642,8 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
     if (used)
         result->step_s = used > 1 ? hp_median(seconds + 1, used - 1) : seconds[0];
     result->mean_step_s = mean(seconds, used);
+    result->n_timed = used > 1 ? used - 1 : used;
+    result->loss_steps = at_once / n;
     result->in_process = t->network && t->n_devices > 1;
     result->minibatches = at_once > 1 ? at_once : 0;
     return HYPAR_OK;

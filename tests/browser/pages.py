@@ -1,6 +1,7 @@
 """The page of `hypar report` in a browser: loads without an error, shows the numbers of `hypar simulate`, and answers its controls."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -294,6 +295,19 @@ def stages(folder):
         check("the browser has nothing to complain of", not (told := browser.errors()), told)
 
 
+def window(folder):
+    """Path and timeline of a pipeline with delayed updates are of a window of minibatches, and say so."""
+    plan, page = folder + "/window.plan.json", folder + "/window.html"
+    hypar("plan", "mlp:64-64-64-10", "--batch", "8", "--on", "full:2", "--planner", "pipedream", "--straight", "-q", "-o", plan)
+    hypar("report", plan, "-q", "-o", page)
+    with Browser() as browser:
+        browser.open(page)
+        check_title(browser, "a minibatch in steady state")
+        for name in ["#bound-title", "#timeline-title"]:
+            check("a heading tells what it is of", re.search(r"a window of \d+ minibatches$", browser.text(name)), name, browser.text(name))
+        check("the button, too", browser.text("#zoom-all") == "whole window", browser.text("#zoom-all"))
+
+
 def alone(folder):
     """Nothing is fetched."""
     with open(folder + "/page.html", encoding="utf-8") as file:
@@ -309,5 +323,6 @@ with tempfile.TemporaryDirectory() as folder:
     beside(os.path.realpath(folder))
     beside_torch(os.path.realpath(folder))
     stages(os.path.realpath(folder))
+    window(os.path.realpath(folder))
     alone(folder)
 sys.exit(failed > 0)

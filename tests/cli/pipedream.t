@@ -141,6 +141,10 @@ $ hypar check $TMP/plan.json
 
 Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
+> hypar: note: the pipeline is one stage with 8 replicas: data parallelism,
+>        without stages in turn and without late weights; 'hypar plan MODEL
+>        --planner pipedream --straight -o plan.json' plans one stage for each
+>        device
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
 > stage  operators           replicas    busy  in flight  weights   memory

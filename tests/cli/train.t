@@ -1,8 +1,31 @@
 A run in one process; what it took is not the same twice.
-$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n '1p;5,/^$/d;/^mlp/s/: a.*//p;/^sent/s/  */ /gp'
+$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n '2p;6,/^$/d;/^mlp/s/: a.*//p;/^sent/s/  */ /gp'
 >         step          loss       samples/s        left
 > mlp:20-16-10, batch 6, fp32, on 2 ranks
 > sent in a step 4.06 kB 4.06 kB 1
+Steps without a row are told of; replicas of a stage have a row for each update, with the loss of its minibatches.
+$ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n 1p
+> rows: round steps (1 to 10, 20, 30, ..) and the last; --json has every step
+$ hypar plan mlp:32-10 --batch 512 --on full:2,bandwidth=10000GB/s,latency=0 --planner pipedream -q -o $TMP/replicas.json
+$ hypar train $TMP/replicas.json --in-process --steps 4 --kernels reference >$TMP/replicas.txt; sed -n 's/: a step takes .*//;s/^.* samples.s, //;s/\(-[0-9].[0-9] *[0-9.]*\) .*/\1/;1,5p;/^mlp/p;/^loss [0-9.]* in/p' $TMP/replicas.txt; tr '\n' ' ' <$TMP/replicas.txt | grep -o 'the mean of one window of 4 minibatches, with its fill and drain'; rm $TMP/replicas.*
+> hypar: note: the pipeline is one stage with 2 replicas: data parallelism,
+>        without stages in turn and without late weights; 'hypar plan MODEL
+>        --planner pipedream --straight -o plan.json' plans one stage for each
+>        device
+> a row is one update of 2 minibatches, and their mean loss
+>         step          loss       samples/s        left
+>   1-2/4            2.29515
+>   3-4/4            2.28514
+>
+> mlp:32-10, batch 512, fp32, on 2 ranks
+> loss 2.29515 in steps 1 to 2, 2.28514 in steps 3 to 4
+> the mean of one window of 4 minibatches, with its fill and drain
+$ hypar train mlp:20-16-10 --ranks 2 --planner pipedream --straight
+> hypar: train: --straight is an option of 'hypar plan', whose -o FILE train takes
+? 2
+$ hypar train mlp:20-16-10 --ranks 2 --planner pipedream --vertical=1
+> hypar: train: --vertical is an option of 'hypar plan', whose -o FILE train takes
+? 2
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision fp64 --json | sed 's/"\([a-z_]*s\)": [0-9][0-9.e-]*/"\1": S/g'
 > hypar: note: the prediction is not calibrated and may be off by 10 x or more:
 >        'hypar profile MODEL --on local:1' measures what this machine takes

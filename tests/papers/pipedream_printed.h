@@ -64,11 +64,12 @@ static const struct pipedream_printed pipedream_table1[] = {
 static const struct pipedream_stand_in {
     const char *profile, *model;
     int64_t batch;
+    const char *batch_from;
 } pipedream_stand_ins[] = {
-    { "vgg16", "vgg16", 64 },
-    { "alexnet", "alexnet", 256 },
-    { "gnmt", "gnmt8", 64 },
-    { "resnet50", "resnet50", 128 }, /* the authors published no profile of it */
+    { "vgg16", "vgg16", 128, "the profile's" },
+    { "alexnet", "alexnet", 256, "the profile's" },
+    { "gnmt", "gnmt8", 64, "ours, the profile does not say" },
+    { "resnet50", "resnet50", 128, "ours, no profile was published" },
 };
 
 /* The replicas of stages as they are printed: "13-2-1", runs of equal ones as "7x1". */

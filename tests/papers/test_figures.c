@@ -65,8 +65,32 @@ static void test_figures(void **state)
     assert_null(fopen(path, "r"));
 }
 
+/* The paper's bar and ours have one colour, the paper's paler; the note stands below the title.
+ */
+static void test_bars(void **state)
+{
+    char *argv[] = { "bench", "--svg", folder, NULL };
+    int argc = 3;
+    struct figures f;
+    (void)state;
+    figures_begin(&f, "HyPar", &argc, argv);
+    figure(&f, "Bars", "time", "s");
+    figure_bars(&f);
+    figure_note(&f, "ours is simulated");
+    figure_point(&f, "vgg-a", "mp", 4, 5);
+    figure_point(&f, "vgg-a", "hypar", 3, 400);
+    figures_end(&f);
+    assert_file("hypar-bars.svg", "<svg ", "the paper's bars beside ours; ours is simulated");
+    assert_file("hypar-bars.svg", "<svg ", ">time, s, logarithmic scale<");
+    assert_file("hypar-bars.svg", "<svg ",
+                "fill-opacity=\"0.4\" fill=\"#d55e00\"><title>hypar, paper on");
+    assert_file("hypar-bars.svg", "<svg ",
+                "fill-opacity=\"1\" fill=\"#d55e00\"><title>hypar, ours on");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_figures) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_figures),
+                                        cmocka_unit_test(test_bars) };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

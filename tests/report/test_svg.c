@@ -55,7 +55,7 @@ static void put_lines(FILE *to, const struct drawn *d)
 {
     (void)d;
     double x[] = { 1, 2, 7 }, y[] = { 0.3, 1.1, 2.5 };
-    struct svg_series line = { "line", 3, x, y };
+    struct svg_series line = { .name = "line", .n = 3, .x = x, .y = y };
     hp_svg_plot(to, &(struct svg_plot){ .title = "",
                                         .subtitle = "",
                                         .x_label = "",

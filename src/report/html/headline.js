@@ -1,8 +1,12 @@
 /* What stands at the top, and what bounds the step. */
 
+/* Under schedule pipedream a step is a minibatch in steady state; path and timeline are of a window of so many. */
+const windowWords = () => data.timeline.minibatches ? "a window of " + data.timeline.minibatches + " minibatches" : "";
+
 /* "gpt2 on cluster:4x8,device=a100, planner 3d: a step of 93.5 ms" */
 function titleWords(h) {
-  return h.model + " on " + h.machine + (h.planner ? ", planner " + h.planner : "") + ": a " + (h.forward ? "forward pass" : "step") + " of " + seconds(h.step_s);
+  return h.model + " on " + h.machine + (h.planner ? ", planner " + h.planner : "") + ": a " + (h.forward ? "forward pass" : "step") + " of " + seconds(h.step_s) +
+    (windowWords() ? " (a minibatch in steady state)" : "");
 }
 
 function describe(h) {
@@ -15,7 +19,7 @@ function describe(h) {
 
 function headlineItems(h) {
   const items = [
-    { key: "step_s", name: h.forward ? "Forward pass" : "Step", value: seconds(h.step_s), small: h.tasks.toLocaleString("en") + " tasks", first: true },
+    { key: "step_s", name: h.forward ? "Forward pass" : "Step", value: seconds(h.step_s), small: h.tasks.toLocaleString("en") + " tasks" + (windowWords() ? " in " + windowWords() : ""), first: true },
     { key: "samples_per_s", name: "Samples per second", value: quantity(h.samples_per_s, ""), small: h.tokens_per_s ? quantity(h.tokens_per_s, "") + " tokens per second" : "" },
     { key: "mfu", name: "Of the peak", value: percent(h.mfu), small: "model FLOPs" },
     { key: "peak_memory_bytes", name: "Memory", value: bytes(h.peak_memory_bytes), small: "of " + bytes(h.memory_limit_bytes) + " on device " + h.fullest_device + (h.fits ? "; it fits" : "") },
@@ -36,7 +40,7 @@ function showHeadline() {
       make("dt", {}, item.name),
       make("dd", { id: "value-" + item.key, "data-value": h[item.key] }, item.value, make("small", {}, item.small)))));
   if (!h.fits) byId("value-peak_memory_bytes").append(make("small", { class: "warn" }, "It does not fit."));
-  byId("footer").textContent = h.figures + ". Predicted by simulation; times and bytes are of one training step.";
+  byId("footer").textContent = h.figures + ". Predicted by simulation; times and bytes are of one training step" + (windowWords() ? "; the path and the timeline are of " + windowWords() : "") + ".";
 }
 
 const boundColours = { computing: "forward", recomputation: "backward", update: "update", exchange: "comm", bubble: "gradient", launches: "other" };
@@ -50,7 +54,8 @@ function sumByKind(rows) {
 
 function showBound() {
   const kinds = sumByKind(data.bound_by);
-  byId("bound-words").textContent = "The critical path goes from task to task, from the begin of the step to its end; its time goes to: " +
+  if (windowWords()) byId("bound-title").textContent = "What bounds " + windowWords();
+  byId("bound-words").textContent = "The critical path goes from task to task, from the begin of the " + (windowWords() ? "window" : "step") + " to its end; its time goes to: " +
     kinds.map(([kind, share]) => kind + " " + percent(share)).join(", ") + ".";
   fillShareBar(byId("bound-bar"), kinds.map(([kind, share]) => ({ name: kind, value: share, text: percent(share), colour: "var(--" + boundColours[kind] + ")" })));
   const columns = [

@@ -377,11 +377,16 @@ function timelineNote() {
   if (devices < t.devices) notes.push(devices + " of " + t.devices + " devices are shown: those of the critical path and the first of each stage among them.");
   if (links < t.links) notes.push("Of " + t.links + " links that carry something the busiest of each class have rows: " + links + ".");
   if (t.merged_s > 0) notes.push("Tasks that lie within " + seconds(t.merged_s) + " are drawn as one bar.");
-  if (t.minibatches) notes.push("A window of " + t.minibatches + " minibatches, from an empty pipeline to an empty one.");
+  if (t.minibatches) notes.push("The window goes from an empty pipeline to an empty one.");
   return notes.join(" ");
 }
 
 function startTimeline() {
+  if (windowWords()) {
+    byId("timeline-title").textContent = "Timeline of " + windowWords();
+    byId("zoom-all").textContent = "whole window";
+    byId("zoom-all").title = "The whole window (0)";
+  }
   byId("timeline-box").prepend(make("canvas", { id: "timeline-axis", "aria-hidden": "true" }));
   document.body.append(make("div", { id: "tooltip", role: "tooltip", hidden: "" }));
   for (const row of data.timeline.rows)

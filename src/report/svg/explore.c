@@ -251,8 +251,9 @@ static struct svg_series every_choice(struct arena *arena, const struct hypar_ex
     for (int64_t i = 0; i < site->n_points; i++)
         merit[i] = hypar_exploration_merit(e, hypar_exploration_point(e, 0, i));
     hp_sort_doubles(merit, site->n_points);
-    struct svg_series series = { "every choice", n, NEW(arena, double, n),
-                                 NEW(arena, double, n) };
+    struct svg_series series = {
+        .name = "every choice", .n = n, .x = NEW(arena, double, n), .y = NEW(arena, double, n)
+    };
     for (int i = 0; i < n; i++) {
         int64_t at = n > 1 ? (site->n_points - 1) * i / (n - 1) : 0;
         series.x[i] = (double)at;

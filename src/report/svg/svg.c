@@ -317,8 +317,9 @@ static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struc
 /* The colour of a line; of a ramp not its brightest, which is lost on white. */
 static const char *line_colour(const struct svg_plot *plot, int s, char buffer[8])
 {
+    int hue = plot->series[s].hue;
     if (!plot->shaded)
-        return hp_svg_colour(s);
+        return hp_svg_colour(hue ? hue - 1 : s);
     return hp_svg_ramp(buffer, plot->n_series > 1 ? 0.82 * s / (plot->n_series - 1) : 0.4);
 }
 
@@ -332,6 +333,8 @@ static const char *line_dashes(const struct svg_plot *plot, int s)
 /* ... and bars of one colour by how strong it is. */
 static double strength(const struct svg_plot *plot, int s)
 {
+    if (plot->series[s].hue)
+        return plot->series[s].pale ? 0.4 : 1;
     return plot->shaded ? 1 : 1 / (1 + 0.8 * (s / N_COLOURS % 3));
 }
 
@@ -421,8 +424,9 @@ struct svg_series *hp_svg_series(struct arena *arena, struct svg_plot *plot, con
     for (int i = 0; i < plot->n_series; i++)
         if (strcmp(plot->series[i].name, name) == 0)
             return &plot->series[i];
-    plot->series[plot->n_series] =
-        (struct svg_series){ name, 0, NEW(arena, double, most), NEW(arena, double, most) };
+    plot->series[plot->n_series] = (struct svg_series){ .name = name,
+                                                        .x = NEW(arena, double, most),
+                                                        .y = NEW(arena, double, most) };
     return &plot->series[plot->n_series++];
 }
 

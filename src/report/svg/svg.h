@@ -48,6 +48,8 @@ struct svg_series {
     const char *name;
     int n;
     double *x, *y;
+    int hue;   /* one more than the number of its colour; 0: as its place among the lines */
+    bool pale; /* bars: a paler tone of that colour */
 };
 
 struct svg_plot {
