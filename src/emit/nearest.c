@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "emit/layouts.h"
+#include "plan/schedules.h"
 
 /* Axes ------------------------------------------------------------------------------------ */
 
@@ -149,8 +150,7 @@ static bool move_schedule(const struct target *target, struct hypar_plan *plan)
     struct hypar_schedule schedule = plan->schedule;
     bool in_turn = plan->n_stages > 1 && schedule.micro_batches > 1;
     if (hp_check_target_schedule(target, schedule.kind, in_turn, NULL) == HYPAR_OK ||
-        plan->n_stages < 2 || schedule.kind == HYPAR_SCHEDULE_SLOTS ||
-        schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
+        plan->n_stages < 2 || !hp_schedule_of(plan)->fill)
         return false;
     schedule.kind =
         schedule.micro_batches < plan->n_stages ? HYPAR_SCHEDULE_GPIPE : HYPAR_SCHEDULE_1F1B;

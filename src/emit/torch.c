@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "emit/torch_limits.h"
+#include "plan/schedules.h"
 
 /* What the mesh's dimensions are ---------------------------------------------------------- */
 
@@ -178,9 +179,8 @@ static enum hypar_status prepare(struct torch_script *s, struct torch_tables *t,
 {
     TRY(hp_torch_can_run(s->plan, &s->mesh, s->arena, err));
     s->stages = s->plan->n_stages > 1 ? s->plan->n_stages : 0;
-    s->groups = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED
-                    ? s->stages / s->plan->schedule.chunks
-                    : s->stages;
+    s->groups =
+        hp_schedule_of(s->plan)->interleaves ? s->stages / s->plan->schedule.chunks : s->stages;
     name_dims(s);
     TRY(check_settings(s, err));
     TRY(check_backward(s, err));

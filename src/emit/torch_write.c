@@ -6,6 +6,7 @@
 #include "emit/torch.h"
 #include "emit/torch_limits.h"
 #include "emit/torch_text.h"
+#include "plan/schedules.h"
 
 /* Has the mesh a dimension "replica" beside "data"? Parameters are copied along "replica" and
  * divided along "data", which has one index where nothing is divided. */
@@ -390,7 +391,7 @@ static void put_trace(const struct torch_script *s, FILE *to)
 
 static void put_pipeline(const struct torch_script *s, const struct torch_tables *t, FILE *to)
 {
-    bool several = s->plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED;
+    bool several = hp_schedule_of(s->plan)->interleaves;
     put_check(s, t, to);
     put_trace(s, to);
     if (t->tied[0])

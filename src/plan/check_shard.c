@@ -1,6 +1,7 @@
 /* Whether what a plan divides of parameters among their holders makes sense. Who holds what is
  * known when it is lowered. */
 #include "plan/check.h"
+#include "plan/schedules.h"
 
 bool hp_op_has_params(const struct hypar_graph *g, int op)
 {
@@ -32,7 +33,7 @@ enum hypar_status hp_check_shard(const struct hypar_plan *plan, int op, struct h
     if (!hp_op_has_params(plan->graph, op))
         return hp_fail(err, HYPAR_INFEASIBLE, "shard '%s', but it has no parameters",
                        hypar_shard_text(mine->shard));
-    if (mine->shard > HYPAR_SHARD_OPTIMIZER && plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
+    if (mine->shard > HYPAR_SHARD_OPTIMIZER && hp_is_delayed(plan))
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "shard '%s' under schedule 'pipedream', expected 'optimizer'",
                        hypar_shard_text(mine->shard));

@@ -2,6 +2,7 @@
 #include "plan/check.h"
 
 #include "base/number.h"
+#include "plan/schedules.h"
 #include "plan/slots.h"
 
 enum hypar_status hp_check_stage(const struct hypar_stage *stage, struct hypar_error *err)
@@ -28,13 +29,6 @@ static enum hypar_status check_stage_ops(const struct hypar_plan *plan, int s,
                            plan->ops[op].stage);
     }
     return HYPAR_OK;
-}
-
-/* May a device be in several stages? */
-static bool may_share(const struct hypar_plan *plan)
-{
-    return plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED ||
-           plan->schedule.kind == HYPAR_SCHEDULE_SLOTS;
 }
 
 /* A stage on the devices of an earlier one, all of them and no others. */
@@ -74,7 +68,7 @@ static enum hypar_status check_stage_devices(const struct hypar_plan *plan, int 
                            "device %d is not in the machine, expected %s", stage->device[i],
                            hp_range_text(range, 0, plan->n_all_devices - 1));
     int first = home[stage->device[0]].stage;
-    if (may_share(plan) && first >= 0)
+    if (hp_shares_devices(hp_schedule_of(plan)) && first >= 0)
         return check_shared(plan, s, first, home, err);
     for (int i = 0; i < stage->n_devices; i++) {
         int device = stage->device[i];
@@ -95,7 +89,7 @@ static enum hypar_status check_share(const struct hypar_plan *plan, int s,
     enum hypar_schedule_kind kind = plan->schedule.kind;
     if (kind == HYPAR_SCHEDULE_1F1B && hp_has_choices(plan->graph))
         return HYPAR_OK;
-    if (plan->stages[s].share == HYPAR_SHARE_MINIBATCH && kind != HYPAR_SCHEDULE_PIPEDREAM)
+    if (plan->stages[s].share == HYPAR_SHARE_MINIBATCH && !hp_is_delayed(plan))
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "share 'minibatch' needs schedule 'pipedream', not '%s'",
                        hypar_schedule_text(kind));
@@ -129,7 +123,7 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
 {
     const struct hypar_schedule *schedule = &plan->schedule;
     const char *name = hypar_schedule_text(schedule->kind);
-    bool pipedream = schedule->kind == HYPAR_SCHEDULE_PIPEDREAM;
+    bool pipedream = hp_is_delayed(plan);
     char range[RANGE_TEXT_BYTES];
     if (schedule->micro_batches < 1 || schedule->micro_batches > plan->graph->batch)
         return hp_fail(err, HYPAR_INFEASIBLE,
@@ -155,11 +149,11 @@ enum hypar_status hp_check_schedule(const struct hypar_plan *plan, struct hypar_
                            "op '%s': recompute needs stash under schedule '%s', or it would be "
                            "computed again with other weights",
                            plan->graph->ops[op].name, name);
-    if (schedule->chunks > 1 && schedule->kind != HYPAR_SCHEDULE_INTERLEAVED)
+    if (schedule->chunks > 1 && !hp_schedule_of(plan)->interleaves)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "schedule '%s' has one stage on a device: chunks needs 'interleaved'",
                        name);
-    if (plan->n_orders && schedule->kind != HYPAR_SCHEDULE_SLOTS)
+    if (plan->n_orders && !hp_schedule_of(plan)->listed)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "schedule '%s' has an order of its own: slots needs 'slots'", name);
     return HYPAR_OK;
@@ -214,9 +208,9 @@ static enum hypar_status check_group_size(const struct hypar_plan *plan, struct 
 enum hypar_status hp_check_sharing(const struct hypar_plan *plan,
                                    const struct device_home *home, struct hypar_error *err)
 {
-    if (plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED)
+    if (hp_schedule_of(plan)->interleaves)
         return check_interleaved(plan, home, err);
-    if (plan->schedule.kind != HYPAR_SCHEDULE_SLOTS)
+    if (!hp_schedule_of(plan)->listed)
         return HYPAR_OK;
     struct arena scratch = { 0 };
     enum hypar_status status = check_group_size(plan, &scratch, err);
@@ -278,7 +272,7 @@ enum hypar_status hp_check_order(const struct hypar_plan *plan, struct hypar_err
         return HYPAR_OK;
     for (int op = 0; op < plan->graph->n_ops; op++)
         TRY(check_reads(plan, op, err));
-    if (plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+    if (!hp_is_delayed(plan))
         return HYPAR_OK;
     for (int t = 0; t < plan->graph->n_tensors; t++)
         if (plan->graph->tensors[t].kind == TENSOR_PARAM)

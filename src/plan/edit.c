@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "plan/schedules.h"
 
 struct hypar_plan *hypar_plan_copy(const struct hypar_plan *plan)
 {
@@ -141,7 +142,7 @@ enum hypar_status hypar_plan_set_schedule(struct hypar_plan *plan,
     struct hypar_schedule was = plan->schedule;
     int n_orders = plan->n_orders;
     hp_plan_set_schedule(plan, schedule);
-    if (schedule->kind != HYPAR_SCHEDULE_SLOTS)
+    if (!hp_schedule[schedule->kind].listed)
         plan->n_orders = 0;
     enum hypar_status status = hp_check_schedule(plan, err);
     if (status != HYPAR_OK) {

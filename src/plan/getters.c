@@ -1,5 +1,6 @@
 /* What the public header shows of a plan. */
 #include "plan/plan.h"
+#include "plan/schedules.h"
 
 const struct hypar_graph *hypar_plan_graph(const struct hypar_plan *plan)
 {
@@ -177,7 +178,7 @@ struct hypar_schedule hypar_plan_schedule(const struct hypar_plan *plan)
  * so each sees the last update; several stages have more. */
 enum hypar_updates hypar_plan_updates(const struct hypar_plan *plan)
 {
-    if (plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+    if (!hp_is_delayed(plan))
         return HYPAR_UPDATES_BATCH;
     if (plan->n_stages > 1)
         return HYPAR_UPDATES_DELAYED;

@@ -1,6 +1,7 @@
 /* Reading a plan: its stages and its schedule. */
 #include "plan/check.h"
 #include "plan/read.h"
+#include "plan/schedules.h"
 #include "plan/slots.h"
 
 #include <limits.h>
@@ -129,10 +130,10 @@ static enum hypar_status read_own(struct hypar_plan *plan, const struct json *at
 {
     struct json chunks = hp_json_member(at, "chunks"), slots = hp_json_member(at, "slots");
     int64_t n = 1;
-    if (chunks.value || schedule->kind == HYPAR_SCHEDULE_INTERLEAVED)
+    if (chunks.value || hp_schedule[schedule->kind].interleaves)
         TRY(hp_json_int(&chunks, 1, HP_MAX_STAGES, &n, err));
     schedule->chunks = (int)n;
-    if (slots.value || schedule->kind == HYPAR_SCHEDULE_SLOTS)
+    if (slots.value || hp_schedule[schedule->kind].listed)
         TRY(read_orders(plan, &slots, scratch, err));
     return HYPAR_OK;
 }
@@ -153,7 +154,7 @@ enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *r
     struct json member = hp_json_member(&at, "name");
     TRY(hp_read_choice(&member, hp_schedule_names, HYPAR_SCHEDULE_COUNT, &kind, err));
     schedule.kind = (enum hypar_schedule_kind)kind;
-    schedule.stash = schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+    schedule.stash = hp_schedule[schedule.kind].delayed;
     member = hp_json_member(&at, "micro_batches");
     if (member.value)
         TRY(hp_json_int(&member, 1, INT64_MAX, &schedule.micro_batches, err));

@@ -2,6 +2,7 @@
  * saying. */
 #include "base/json.h"
 #include "machine/machine.h"
+#include "plan/schedules.h"
 #include "plan/slots.h"
 
 #include <string.h>
@@ -132,9 +133,9 @@ void hp_plan_put_schedule(struct json_writer *w, const struct hypar_plan *plan)
     hp_json_put_int(w, "micro_batches", schedule->micro_batches);
     hp_json_put_bool(w, "stash", schedule->stash);
     hp_json_put_bool(w, "vertical_sync", schedule->vertical_sync);
-    if (schedule->kind == HYPAR_SCHEDULE_INTERLEAVED)
+    if (hp_schedule_of(plan)->interleaves)
         hp_json_put_int(w, "chunks", schedule->chunks);
-    if (schedule->kind == HYPAR_SCHEDULE_SLOTS)
+    if (hp_schedule_of(plan)->listed)
         put_slots(w, plan);
     hp_json_end_object(w);
 }

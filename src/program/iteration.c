@@ -2,6 +2,7 @@
 #include "program/iteration.h"
 
 #include "base/error.h"
+#include "plan/schedules.h"
 #include "plan/slots.h"
 
 static int common_divisor(int a, int b)
@@ -82,8 +83,7 @@ static bool takes_apart(const struct hypar_plan *plan)
         for (int i = 0; i < plan->order[g].n; i++)
             if (plan->order[g].slot[i].phase == PHASE_GRADIENT)
                 return true;
-    return plan->schedule.kind == HYPAR_SCHEDULE_ZB_H1 ||
-           plan->schedule.kind == HYPAR_SCHEDULE_ZB_H2;
+    return hp_schedule_of(plan)->apart;
 }
 
 enum hypar_status hp_iteration_make(struct iteration *r, struct arena *arena,
@@ -100,7 +100,7 @@ enum hypar_status hp_iteration_make(struct iteration *r, struct arena *arena,
     *r = (struct iteration){ .forward = options && options->forward,
                              .pipe = { n_stages, replicas } };
     r->apart = !r->forward && takes_apart(plan);
-    bool delayed = plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+    bool delayed = hp_is_delayed(plan);
     r->n_groups = delayed ? n_stages : 1;
     r->period = NEW(arena, int, r->n_groups);
     if (delayed)

@@ -3,11 +3,12 @@
  *
  * The sum is a tensor of one element. The loss's own gradient, which is one and never computed,
  * lends it its place: { loss, gradient }. */
+#include "plan/schedules.h"
 #include "program/lowering.h"
 
 enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_error *err)
 {
-    if (plan->clip > 0 && plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
+    if (plan->clip > 0 && hp_is_delayed(plan))
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "gradients are clipped by the norm of all of them, and under schedule "
                        "pipedream stages update on their own");

@@ -4,53 +4,13 @@
 #include <assert.h>
 #include <string.h>
 
-static struct slot forward(int stage, int micro)
-{
-    return (struct slot){ stage, micro, PHASE_FORWARD };
-}
-
-static struct slot backward(int stage, int micro)
-{
-    return (struct slot){ stage, micro, PHASE_BACKWARD };
-}
-
-/* Forward and backward of each micro-batch in turn: no pipeline, gradients accumulate. */
-static void one_by_one(struct slot *slot, int stage, int n_micro)
-{
-    for (int m = 0; m < n_micro; m++) {
-        *slot++ = forward(stage, m);
-        *slot++ = backward(stage, m);
-    }
-}
-
-/* GPipe: all forward, all backward. */
-static void all_then_all(struct slot *slot, int stage, int n_micro)
-{
-    for (int m = 0; m < n_micro; m++)
-        *slot++ = forward(stage, m);
-    for (int m = 0; m < n_micro; m++)
-        *slot++ = backward(stage, m);
-}
-
-void hp_alternate(struct slot *slot, int stage, int n_micro, int in_flight)
-{
-    int ahead = in_flight < n_micro ? in_flight : n_micro, back = 0;
-    for (int m = 0; m < ahead; m++)
-        *slot++ = forward(stage, m);
-    while (back < n_micro) {
-        *slot++ = backward(stage, back++);
-        if (ahead < n_micro)
-            *slot++ = forward(stage, ahead++);
-    }
-}
-
 /* Forward phases alone: each minibatch of a replica with the end of its period, or all
  * micro-batches of a batch. */
 static void forward_only(const struct iteration *r, int stage, int replica, struct slot *slot)
 {
     int turns = r->pipe.replicas[stage];
     for (int m = replica; m < r->n_micro; m += turns) {
-        *slot++ = forward(stage, m);
+        *slot++ = (struct slot){ stage, m, PHASE_FORWARD };
         if (r->delayed || m == r->n_micro - 1)
             *slot++ = (struct slot){ stage, r->delayed ? m / turns : 0, PHASE_UPDATE };
     }
@@ -72,92 +32,36 @@ static void one_of_each_period(const struct iteration *r, int stage, int replica
     }
 }
 
-/* Interleaved (Megatron-LM; Narayanan et al., SC 2021, section 2.2): micro-batches go p at a
- * time through all chunks of a device, `k`-th of all that it does forward. */
-static struct slot interleaved_slot(const struct slot_list *list, int p, int k, bool back)
+static struct pipeline_size size_of(const struct hypar_plan *plan, const struct iteration *r)
 {
-    int v = list->n_stages, chunk = k % (p * v) / p, micro = k / (p * v) * p + k % p;
-    return back ? backward(list->stage[v - 1 - chunk], micro)
-                : forward(list->stage[chunk], micro);
-}
-
-static void interleave(struct slot *slot, const struct slot_list *list, int p, int n_micro)
-{
-    int n = n_micro * list->n_stages;
-    int ahead = 2 * (p - 1 - list->stage[0]) + (list->n_stages - 1) * p;
-    ahead = ahead < n ? ahead : n;
-    for (int k = 0; k < ahead; k++)
-        *slot++ = interleaved_slot(list, p, k, false);
-    for (int k = 0; k < n; k++) {
-        if (ahead + k < n)
-            *slot++ = interleaved_slot(list, p, ahead + k, false);
-        *slot++ = interleaved_slot(list, p, k, true);
-    }
-}
-
-/* Zero bubble (Qi et al., ICLR 2024, section 2): 1F1B with `in_flight` micro-batches forward at
- * first; gradients come `late` micro-batches after the errors, so that with those that still
- * wait for theirs every device has as many as the first one, and gradients are left for the
- * time in which 1F1B waits for the last errors. */
-static void delay_gradients(struct slot *slot, int stage, int n_micro, int in_flight, int late)
-{
-    int ahead = in_flight < n_micro ? in_flight : n_micro, done = 0;
-    for (int m = 0; m < ahead; m++)
-        *slot++ = forward(stage, m);
-    for (int back = 1; back <= n_micro; back++) {
-        *slot++ = backward(stage, back - 1);
-        if (back - done > late)
-            *slot++ = (struct slot){ stage, done++, PHASE_GRADIENT };
-        if (ahead < n_micro)
-            *slot++ = forward(stage, ahead++);
-    }
-    while (done < n_micro)
-        *slot++ = (struct slot){ stage, done++, PHASE_GRADIENT };
+    int chunks = hp_schedule_of(plan)->interleaves ? plan->schedule.chunks : 1;
+    return (struct pipeline_size){ r->pipe.n_stages / chunks, chunks, r->n_micro };
 }
 
 /* The slots of a group of devices, all but the update; returns how many. */
 static int fill_order(const struct hypar_plan *plan, const struct iteration *r, int group,
                       const struct slot_list *list, struct slot *slot)
 {
-    int stage = list->stage[0], from_here = r->pipe.n_stages - stage;
-    switch (plan->schedule.kind) {
-    case HYPAR_SCHEDULE_INTERLEAVED:
-        interleave(slot, list, r->pipe.n_stages / plan->schedule.chunks, r->n_micro);
-        return 2 * list->n_stages * r->n_micro;
-    case HYPAR_SCHEDULE_ZB_H1:
-        delay_gradients(slot, stage, r->n_micro, from_here, stage);
-        return 3 * r->n_micro;
-    case HYPAR_SCHEDULE_ZB_H2:
-        delay_gradients(slot, stage, r->n_micro, 2 * from_here - 1, 2 * stage);
-        return 3 * r->n_micro;
-    default:
-        assert(plan->schedule.kind == HYPAR_SCHEDULE_SLOTS);
-        memcpy(slot, plan->order[group].slot, (size_t)plan->order[group].n * sizeof *slot);
-        return plan->order[group].n;
-    }
+    const struct slot_order *order = &plan->order[group];
+    struct pipeline_size size = size_of(plan, r);
+    if (!hp_schedule_of(plan)->listed)
+        return hp_schedule_of(plan)->fill(&size, list->stage, slot);
+    memcpy(slot, order->slot, (size_t)order->n * sizeof *slot);
+    return order->n;
 }
 
-static void fill_slots(enum hypar_schedule_kind kind, const struct iteration *r, int stage,
+static void fill_slots(const struct hypar_plan *plan, const struct iteration *r, int stage,
                        int replica, struct slot *slot)
 {
+    struct pipeline_size size = size_of(plan, r);
     if (r->forward) {
         forward_only(r, stage, replica, slot);
-        return;
-    }
-    switch (kind) {
-    case HYPAR_SCHEDULE_PIPEDREAM:
+    } else if (r->delayed) {
         one_of_each_period(r, stage, replica, slot);
-        return;
-    case HYPAR_SCHEDULE_GPIPE:
-        all_then_all(slot, stage, r->n_micro);
-        break;
-    case HYPAR_SCHEDULE_1F1B: /* as many in flight as there are stages from here on */
-        hp_alternate(slot, stage, r->n_micro, r->pipe.n_stages - stage);
-        break;
-    default:
-        one_by_one(slot, stage, r->n_micro);
+    } else {
+        slot += hp_schedule_of(plan)->fill(&size, &stage, slot);
+        *slot = (struct slot){ stage, 0, PHASE_UPDATE };
     }
-    slot[2 * r->n_micro] = (struct slot){ stage, 0, PHASE_UPDATE };
 }
 
 /* The devices of a replica that has minibatches of its own do the same, else all of a stage. */
@@ -178,7 +82,7 @@ static void add_stage(struct schedule *s, const struct hypar_plan *plan,
                                     .n_stages = 1,
                                     .stage = NEW(arena, int, 1) };
         list->stage[0] = stage;
-        fill_slots(plan->schedule.kind, r, stage, replica, list->slot);
+        fill_slots(plan, r, stage, replica, list->slot);
         for (int i = 0; i < n; i++)
             s->list_of[list->device[i]] = s->n_lists;
         s->n_lists++;
@@ -285,13 +189,6 @@ int hp_longest_hold(const struct slot_list *list)
     return longest;
 }
 
-/* Schedules whose devices may be in several stages, or whose orders know of gradients. */
-static bool is_grouped(enum hypar_schedule_kind kind)
-{
-    return kind == HYPAR_SCHEDULE_INTERLEAVED || kind == HYPAR_SCHEDULE_ZB_H1 ||
-           kind == HYPAR_SCHEDULE_ZB_H2 || kind == HYPAR_SCHEDULE_SLOTS;
-}
-
 struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct iteration *r,
                                  struct arena *arena)
 {
@@ -307,7 +204,7 @@ struct schedule hp_make_schedule(const struct hypar_plan *plan, const struct ite
     s.list_of = NEW(arena, int, plan->n_all_devices);
     for (int d = 0; d < plan->n_all_devices; d++)
         s.list_of[d] = n_lists;
-    s.grouped = is_grouped(plan->schedule.kind);
+    s.grouped = hp_orders_groups(hp_schedule_of(plan));
     for (int i = 0; i < s.n_stages && !s.grouped; i++)
         add_stage(&s, plan, r, i, arena);
     if (s.grouped)

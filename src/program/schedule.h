@@ -2,7 +2,7 @@
 #ifndef PROGRAM_SCHEDULE_H
 #define PROGRAM_SCHEDULE_H
 
-#include "plan/slots.h"
+#include "plan/schedules.h"
 
 struct iteration;
 
@@ -101,9 +101,5 @@ static inline const struct slot_list *hp_slots_of(const struct schedule *schedul
 {
     return &schedule->list[schedule->list_of[device]];
 }
-
-/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. Fills
- * slot[2 * n_micro]. */
-void hp_alternate(struct slot *slot, int stage, int n_micro, int in_flight);
 
 #endif /* PROGRAM_SCHEDULE_H */

@@ -4,12 +4,13 @@
 #include <string.h>
 
 #include "plan/plan.h"
+#include "plan/schedules.h"
 #include "report/columns.h"
 #include "report/structure/words.h"
 
 static bool is_pipedream(const struct hypar_plan *plan)
 {
-    return plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+    return hp_is_delayed(plan);
 }
 
 static const char *name(const struct hypar_plan *plan, int op)

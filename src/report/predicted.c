@@ -2,6 +2,7 @@
 #include "report/predicted.h"
 
 #include "plan/plan.h"
+#include "plan/schedules.h"
 #include "report/columns.h"
 #include "report/energy.h"
 #include "report/put.h"
@@ -41,8 +42,7 @@ static bool is_measured(const struct hypar_found *found)
 static const struct hypar_pipeline_view *pipedream(const struct hypar_found *found)
 {
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
-    bool is = view && !view->per_sample &&
-              hypar_found_plan(found)->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+    bool is = view && !view->per_sample && hp_is_delayed(hypar_found_plan(found));
     return is ? view : NULL;
 }
 

@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "base/word.h"
 #include "emit/target.h"
+#include "plan/schedules.h"
 #include "program/lowering.h"
 #include "search/bound.h"
 #include "search/fix.h"
@@ -343,7 +344,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     enum hypar_status status = planner->random_search
                                    ? hp_run_auto(planner, &problem, out, err)
                                    : hp_run_planner(planner, &problem, out, err);
-    if (status == HYPAR_OK && (*out)->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+    if (status == HYPAR_OK && !hp_is_delayed((*out)->plan))
         (*out)->info.bound = hp_step_bound(&problem);
     if (status == HYPAR_OK) {
         (*out)->info.interrupted = hp_stopped(options->stop);

@@ -5,6 +5,7 @@
 
 #include "base/stop.h"
 #include "machine/machine.h"
+#include "plan/schedules.h"
 #include "search/fit.h"
 #include "sim/sim.h"
 #include "sim/subset.h"
@@ -37,19 +38,21 @@ struct reducing {
     struct reduced_step *out;
 };
 
-/* A pipeline is full with as many micro-batches as it has stages, under zb-h2 with nearly twice
- * as many; interleaved ones go by whole rounds. */
+/* A pipeline is full with as many micro-batches as it has stages, or as the first stage has in
+ * flight (zb-h2); interleaved ones go by whole rounds. */
 static struct points choose_points(const struct hypar_plan *plan)
 {
     const struct hypar_schedule *s = &plan->schedule;
     int64_t stages = plan->n_stages ? plan->n_stages : 1, m = s->micro_batches;
+    const struct schedule_row *row = hp_schedule_of(plan);
+    struct pipeline_size size = { (int)stages, 1, m };
+    int64_t ahead = row->in_flight ? (int64_t)row->in_flight(&size, 0) : 0;
     int64_t at[N_POINTS] = { stages + 1, (3 * stages + 3) / 2, 2 * stages + 2 };
     for (int i = 0; i < N_POINTS; i++)
-        at[i] = s->kind == HYPAR_SCHEDULE_INTERLEAVED ? (i + 2) * (stages / s->chunks)
-                : s->kind == HYPAR_SCHEDULE_ZB_H2     ? 2 * stages + i
-                                                      : at[i];
-    if (m <= at[N_POINTS - 1] || s->kind == HYPAR_SCHEDULE_SLOTS ||
-        hp_plan_instances(plan) <= FEW_INSTANCES)
+        at[i] = row->interleaves ? (i + 2) * (stages / s->chunks)
+                : ahead > stages ? ahead + 1 + i
+                                 : at[i];
+    if (m <= at[N_POINTS - 1] || row->listed || hp_plan_instances(plan) <= FEW_INSTANCES)
         return (struct points){ 1, { (int)m } };
     return (struct points){ N_POINTS, { (int)at[0], (int)at[1], (int)at[2] } };
 }
@@ -223,7 +226,7 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
         problem->options->simulation ? problem->options->simulation : &planned;
     *out = (struct reduced_step){ 0 };
     TRY(hp_check_sim_options(how, err));
-    if (how->expand_collectives || plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM)
+    if (how->expand_collectives || hp_is_delayed(plan))
         return simulate_whole(&r, problem, how, err);
     TRY(hp_lower(&r.program, plan, &how->lower, NULL, err));
     enum hypar_status status = simulate_lowered(&r, problem, how, err);

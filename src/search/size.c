@@ -1,6 +1,7 @@
 /* What is too large to be simulated. */
 #include "search/size.h"
 
+#include "plan/schedules.h"
 #include "sim/task_costs.h"
 
 /* What a limit keeps to, and what it is of. */
@@ -35,9 +36,8 @@ bool hp_is_large(const struct hypar_plan *plan)
 /* Is it simulated task by task, all micro-batches, however large it is? */
 static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_options *options)
 {
-    return (options && options->expand_collectives) ||
-           plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM ||
-           plan->schedule.kind == HYPAR_SCHEDULE_SLOTS;
+    return (options && options->expand_collectives) || hp_is_delayed(plan) ||
+           hp_schedule_of(plan)->listed;
 }
 
 bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_options *options)

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "plan/schedules.h"
 #include "program/lowering.h"
 #include "search/judge.h"
 #include "search/reduced.h"
@@ -28,17 +29,10 @@ static double written_bytes(const struct hypar_plan *plan, int op, int i)
 /* Micro-batches of a stage that are begun and not ended, at most; without stages one is. */
 static double in_flight(const struct hypar_plan *plan, int op)
 {
-    double most = (double)plan->schedule.micro_batches, n = plan->n_stages;
-    enum hypar_schedule_kind kind = plan->schedule.kind;
-    if (plan->n_stages == 0)
-        return 1;
-    if (kind == HYPAR_SCHEDULE_1F1B)
-        n = plan->n_stages - plan->ops[op].stage;
-    if (kind == HYPAR_SCHEDULE_GPIPE || kind == HYPAR_SCHEDULE_SLOTS)
-        n = most;
-    if (kind == HYPAR_SCHEDULE_ZB_H2)
-        n = 2 * plan->n_stages - 1;
-    return fmin(n, most);
+    const struct hypar_schedule *s = &plan->schedule;
+    int chunks = hp_schedule[s->kind].interleaves ? s->chunks : 1;
+    struct pipeline_size size = { plan->n_stages / chunks, chunks, s->micro_batches };
+    return plan->n_stages ? hp_in_flight(s->kind, &size, plan->ops[op].stage) : 1;
 }
 
 struct fullest hp_closed_need(const struct problem *problem, const struct hypar_plan *plan)

@@ -3,6 +3,7 @@
  * Device number = (group of the stage * data + replica) * tensor + part: the parts of a layer
  * are neighbours (in a node), then replicas, then stages (Megatron's order). */
 #include "plan/expert/expert.h"
+#include "plan/schedules.h"
 
 #include <string.h>
 
@@ -103,7 +104,7 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
                        "%lld micro-batches x data %d, expected at most %lld, the samples of "
                        "the batch",
                        (long long)l->micro_batches, l->data, (long long)batch);
-    if (l->schedule == HYPAR_SCHEDULE_PIPEDREAM || l->schedule == HYPAR_SCHEDULE_SLOTS)
+    if (!hp_schedule[l->schedule].fill)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "schedule '%s', expected one that flushes, in an order of its own",
                        hypar_schedule_text(l->schedule));
@@ -115,7 +116,7 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "shard '%s' needs replicas, expected data above 1",
                        hypar_shard_text(l->shard));
-    if (l->chunks > 1 && l->schedule != HYPAR_SCHEDULE_INTERLEAVED)
+    if (l->chunks > 1 && !hp_schedule[l->schedule].interleaves)
         return hp_fail(err, HYPAR_INFEASIBLE, "chunks %d need schedule 'interleaved', not '%s'",
                        l->chunks, hypar_schedule_text(l->schedule));
     if ((double)plan->graph->n_ops * l->data * l->tensor > HP_MAX_PLACEMENTS)

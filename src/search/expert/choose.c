@@ -10,6 +10,7 @@
 #include "base/stop.h"
 #include "cost/array.h"
 #include "machine/machine.h"
+#include "plan/schedules.h"
 #include "search/expert/look.h"
 #include "search/fit.h"
 #include "search/judge.h"
@@ -45,7 +46,7 @@ struct choice {
  * one that is asked for; 0: there is none. */
 static int64_t next_number(const struct choice *c, const struct hypar_layout *layout, int64_t m)
 {
-    bool in_turn = layout->schedule == HYPAR_SCHEDULE_INTERLEAVED; /* as many at a time */
+    bool in_turn = hp_schedule[layout->schedule].interleaves; /* as many at a time */
     int64_t each = c->problem->graph->batch / layout->data, asked = c->asked.micro_batches;
     if (asked)
         return m < asked ? asked : 0;

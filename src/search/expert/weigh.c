@@ -11,6 +11,7 @@
 #include "cost/kernel.h"
 #include "graph/repeated.h"
 #include "plan/expert/expert.h"
+#include "plan/schedules.h"
 #include "search/pipeline/work.h"
 
 static bool is_indexed(const struct nest *nest, int o, int axis)
@@ -248,26 +249,20 @@ static double all_reduce_s(const struct problem *problem, int count, int stride,
     return 2.0 * (count - 1) / count * bytes / ring_bytes_per_s(problem, count, stride);
 }
 
-/* Micro-batches begun and not ended on a device of the first stage. */
-static double in_flight(const struct hypar_layout *l)
+static struct pipeline_size size_of(const struct hypar_layout *l)
 {
-    double m = (double)l->micro_batches;
-    if (l->schedule == HYPAR_SCHEDULE_NONE)
-        return 1;
-    if (l->schedule == HYPAR_SCHEDULE_GPIPE)
-        return m;
-    if (l->schedule == HYPAR_SCHEDULE_ZB_H2)
-        return fmin(m, 2 * l->pipeline - 1);
-    return fmin(m, l->pipeline + (l->chunks > 1 ? (l->pipeline - 1.0) / l->chunks : 0));
+    return (struct pipeline_size){ l->pipeline, l->chunks, l->micro_batches };
 }
 
-/* Micro-batches that a device waits for, where forward, backward and gradients take alike. */
-static double bubble_of(const struct hypar_layout *l)
+/* All micro-batches through all stages, where a device takes each_s for each of them. */
+static double pipeline_seconds(const struct hypar_layout *l, double each_s)
 {
-    double p = l->pipeline - 1;
-    return l->schedule == HYPAR_SCHEDULE_ZB_H2   ? 0
-           : l->schedule == HYPAR_SCHEDULE_ZB_H1 ? p / 3
-                                                 : p / l->chunks;
+    struct pipeline_size size = size_of(l);
+    struct stages_time t = { .sum_s = l->pipeline * each_s,
+                             .most_s = each_s / l->chunks,
+                             .load_s = each_s,
+                             .gradient_part = HP_USUAL_GRADIENT_PART };
+    return hp_schedule[l->schedule].seconds(&size, &t);
 }
 
 /* With what replicas divide among them. */
@@ -316,7 +311,7 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     const struct hypar_layout *l = &w->layout;
     const struct tensor_shares *s = find_shares(weighing, l);
     double e = weighing->element_bytes, t = l->tensor, d = l->data, p = l->pipeline;
-    double m = (double)l->micro_batches, bubble = bubble_of(l);
+    double m = (double)l->micro_batches;
     if (!s->fits)
         return false;
     double compute_s =
@@ -333,10 +328,12 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     double update_s = params * weighing->update_s / (l->shard ? d : 1);
     w->compute_s = m * compute_s;
     w->step_s =
-        (m + bubble) * (compute_s + sum_s + hop_s + sync.each_s) + sync.last_s + update_s;
+        pipeline_seconds(l, compute_s + sum_s + hop_s + sync.each_s) + sync.last_s + update_s;
     w->comm_s = w->step_s - w->compute_s;
+    struct pipeline_size size = size_of(l);
+    double in_flight = hp_in_flight(l->schedule, &size, 0);
     w->memory_bytes = params * bytes_of_param(problem, l) +
-                      in_flight(l) * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
+                      in_flight * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
     w->comm_bytes =
         2 * (t - 1) * s->summed * e +
         2 * (p * l->chunks - 1) * weighing->border * e * (l->sequence_parallel ? 1 : t) +

@@ -6,6 +6,7 @@
 
 #include "base/stop.h"
 #include "emit/target.h"
+#include "plan/schedules.h"
 #include "search/explain/explain.h"
 #include "sim/delta/delta.h"
 
@@ -236,7 +237,7 @@ void hp_find_alternatives(struct hypar_explanation *e, int most)
     if (n < e->n_ops)
         e->left_out = hp_arena_printf(&e->arena, "%lld tasks are too many to simulate so often",
                                       (long long)hypar_sim_summary(e->sim).tasks);
-    bool delayed = e->plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM;
+    bool delayed = hp_is_delayed(e->plan);
     if (n > 0 && !delayed &&
         hp_delta_new(&t.delta, t.plan, &e->what_ifs.how, NULL, &err) != HYPAR_OK) {
         e->left_out = hp_arena_strdup(&e->arena, err.text);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "emit/target.h"
+#include "plan/schedules.h"
 #include "search/bound.h"
 
 enum { OPS = 10 };
@@ -21,7 +22,7 @@ static struct hypar_bound bound_of(const struct hypar_plan *plan,
                                             .simulation = how };
     struct problem problem = hp_problem(&arena, plan->graph, plan->machine, &options);
     struct hypar_bound bound = { 0 };
-    if (plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM && !how->lower.forward)
+    if (!hp_is_delayed(plan) && !how->lower.forward)
         bound = hp_step_bound(&problem);
     hp_arena_free(&arena);
     return bound;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "machine/machine.h"
+#include "plan/schedules.h"
 #include "search/explain/changes.h"
 
 /* Machines ------------------------------------------------------------------------------- */
@@ -138,7 +139,7 @@ static void try_micro_batches(struct changes *c, int64_t n)
     }
     struct hypar_plan *changed = hp_changed_plan(c->plan, NULL);
     changed->schedule.micro_batches = n;
-    if (c->plan->schedule.kind != HYPAR_SCHEDULE_SLOTS) {
+    if (!hp_schedule_of(c->plan)->listed) {
         hp_add_change(c, what, changed);
         return;
     }
@@ -149,7 +150,7 @@ static void try_micro_batches(struct changes *c, int64_t n)
 static void try_more_or_fewer(struct changes *c)
 {
     int64_t n = c->plan->schedule.micro_batches;
-    if (c->plan->schedule.kind == HYPAR_SCHEDULE_PIPEDREAM) {
+    if (hp_is_delayed(c->plan)) {
         hp_refuse_change(c, "other micro-batches", "pipedream takes whole minibatches");
         return;
     }
@@ -163,7 +164,7 @@ static void try_schedule(struct changes *c, enum hypar_schedule_kind kind)
     char *what =
         hp_arena_printf(c->arena, "schedule %s instead of %s", hypar_schedule_text(kind),
                         hypar_schedule_text(c->plan->schedule.kind));
-    if (kind == HYPAR_SCHEDULE_PIPEDREAM) {
+    if (hp_schedule[kind].delayed) {
         hp_refuse_change(c, what, "it delays updates, which is another training");
         return;
     }
@@ -183,24 +184,22 @@ static const char *no_other_schedule(const struct hypar_plan *plan)
     for (int s = 0; s < plan->n_stages; s++)
         if (plan->stages[s].share == HYPAR_SHARE_MINIBATCH)
             return "replicas of its stages take minibatches in turn";
-    return plan->schedule.kind == HYPAR_SCHEDULE_INTERLEAVED ? "its devices have several stages"
-                                                             : NULL;
+    return hp_schedule_of(plan)->interleaves ? "its devices have several stages" : NULL;
 }
 
 static void try_schedules(struct changes *c)
 {
-    static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_GPIPE, HYPAR_SCHEDULE_1F1B,
-                                                      HYPAR_SCHEDULE_ZB_H1,
-                                                      HYPAR_SCHEDULE_ZB_H2,
-                                                      HYPAR_SCHEDULE_PIPEDREAM };
     const char *why_not = no_other_schedule(c->plan);
     if (why_not) {
         hp_refuse_change(c, "another schedule", why_not);
         return;
     }
-    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
-        if (kinds[i] != c->plan->schedule.kind)
-            try_schedule(c, kinds[i]);
+    for (int i = 0; i < HYPAR_SCHEDULE_COUNT; i++) {
+        enum hypar_schedule_kind kind = (enum hypar_schedule_kind)i;
+        if (kind != c->plan->schedule.kind &&
+            (hp_is_straight(kind) || hp_schedule[kind].delayed))
+            try_schedule(c, kind);
+    }
 }
 
 static void try_without_recomputing(struct changes *c)

@@ -6,6 +6,7 @@
 #include "base/divisor.h"
 #include "base/sort.h"
 #include "base/stop.h"
+#include "plan/schedules.h"
 #include "search/options.h"
 #include "search/runs.h"
 
@@ -108,19 +109,17 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 
 static void try_schedules(struct candidates *s, struct pipeline_shape shape)
 {
-    static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_1F1B, HYPAR_SCHEDULE_ZB_H1,
-                                                      HYPAR_SCHEDULE_ZB_H2,
-                                                      HYPAR_SCHEDULE_GPIPE };
     shape.chunks = 1;
     if (shape.groups == 1) {
         shape.schedule = HYPAR_SCHEDULE_NONE;
         hp_try_shape(s, &shape);
         return;
     }
-    for (int i = 0; i < 4; i++) {
-        shape.schedule = kinds[i];
-        shape.step.apart = i == 1 || i == 2;
-        hp_try_shape(s, &shape);
+    for (int kind = 0; kind < HYPAR_SCHEDULE_COUNT; kind++) {
+        shape.schedule = (enum hypar_schedule_kind)kind;
+        shape.step.apart = hp_schedule[kind].apart;
+        if (hp_is_straight(shape.schedule))
+            hp_try_shape(s, &shape);
     }
     shape.step.apart = false;
     shape.schedule = HYPAR_SCHEDULE_INTERLEAVED;
@@ -278,7 +277,7 @@ static void refine(struct candidates *s)
              (other = hp_next_divisor(batch, other)) && other < 2 * m;) {
             shape.step.micro_batches = other;
             bool in_turn =
-                shape.schedule != HYPAR_SCHEDULE_INTERLEAVED || other % shape.groups == 0;
+                !hp_schedule[shape.schedule].interleaves || other % shape.groups == 0;
             bool known = false;
             for (int k = 0; k < s->n_numbers; k++)
                 known |= s->number[k] == other;

@@ -9,44 +9,20 @@
 #include <math.h>
 
 #include "cost/work.h"
+#include "plan/schedules.h"
 #include "search/fit.h"
 
 enum { MOST_BLOCKS = 32 };
 
-/* What a cut takes. */
-struct cut_times {
-    double sum_s,
-        most_s;    /* of the stages, from first to last with what passes between; the longest */
-    double load_s; /* of a group of devices, all its stages */
-    double gradient_part; /* of the stages' times, that gradients of parameters take */
-};
-
-/* Zero-bubble schedules (Qi et al., ICLR 2024) fill bubbles with gradients of parameters, W: of
- * F + B + W, a bubble of F + B - W is left (h1), or of F + B - 2 W (h2). With few micro-batches
- * the way of the first forward and of the last error back through all stages is longer. */
-static double zero_bubble_s(double m, const struct cut_times *t, double filled)
+static struct pipeline_size size_of(const struct pipeline_shape *s)
 {
-    double others_s = t->sum_s - t->most_s, w = t->gradient_part;
-    double steady_s = m * t->most_s + fmax(0, 1 - w - filled * w) * others_s;
-    double way_s = (1 - w) * others_s + (m * (1 - w) + w) * t->most_s;
-    return fmax(steady_s, way_s);
+    return (struct pipeline_size){ s->groups, s->chunks, s->step.micro_batches };
 }
 
-static double step_seconds(const struct pipeline_shape *s, const struct cut_times *t)
+static double step_seconds(const struct pipeline_shape *s, const struct stages_time *t)
 {
-    double m = (double)s->step.micro_batches;
-    switch (s->schedule) {
-    case HYPAR_SCHEDULE_NONE:
-        return m * t->most_s;
-    case HYPAR_SCHEDULE_INTERLEAVED:
-        return fmax(t->sum_s, m * t->load_s + (s->groups - 1) * t->most_s);
-    case HYPAR_SCHEDULE_ZB_H1:
-        return zero_bubble_s(m, t, 1);
-    case HYPAR_SCHEDULE_ZB_H2:
-        return zero_bubble_s(m, t, 2);
-    default:
-        return t->sum_s + (m - 1) * t->most_s;
-    }
+    struct pipeline_size size = size_of(s);
+    return hp_schedule[s->schedule].seconds(&size, t);
 }
 
 static int fastest_device(const struct hybrid *h)
@@ -78,29 +54,18 @@ double hp_shape_bound(struct hybrid *h, const struct pipeline_shape *shape)
         all = hypar_machine_device_count(h->problem->machine);
         each = all - (shape->groups - 1) * each;
     }
-    struct cut_times times = { .sum_s = all_s / each,
-                               .most_s = all_s / (all * shape->chunks),
-                               .load_s = all_s / all,
-                               .gradient_part = sums->gradient_s[n] / all_s };
+    struct stages_time times = { .sum_s = all_s / each,
+                                 .most_s = all_s / (all * shape->chunks),
+                                 .load_s = all_s / all,
+                                 .gradient_part = sums->gradient_s[n] / all_s };
     return step_seconds(shape, &times);
 }
 
 /* Micro-batches that the k-th stage from the end has begun and not ended. */
 static double in_flight(const struct pipeline_shape *s, int k)
 {
-    double m = (double)s->step.micro_batches;
-    switch (s->schedule) {
-    case HYPAR_SCHEDULE_NONE:
-        return 1;
-    case HYPAR_SCHEDULE_GPIPE:
-        return m;
-    case HYPAR_SCHEDULE_ZB_H2:
-        return fmin(m, 2 * k - 1);
-    case HYPAR_SCHEDULE_INTERLEAVED:
-        return fmin(m, s->groups + (s->groups - 1.0) / s->chunks);
-    default:
-        return fmin(m, k);
-    }
+    struct pipeline_size size = size_of(s);
+    return hp_in_flight(s->schedule, &size, s->groups * s->chunks - k);
 }
 
 /* Groups of devices begin at whole multiples of a quantum, the devices of the smallest. */
@@ -281,9 +246,9 @@ static void go_on(const struct cutting *c, struct cut_walk *w)
     w->at = c->shape->unequal ? w->at + c->block[next.block] : equal_place(c, w->k);
 }
 
-static struct cut_times times_of(struct cutting *c)
+static struct stages_time times_of(struct cutting *c)
 {
-    struct cut_times all = { .sum_s = c->sum_s[cell(c, c->n_stages, 0, 0)] };
+    struct stages_time all = { .sum_s = c->sum_s[cell(c, c->n_stages, 0, 0)] };
     double gradients_s = 0, times_s = 0;
     for (int g = 0; g < c->shape->groups; g++)
         c->load_s[g] = c->link_s[g] = 0;
@@ -373,7 +338,7 @@ bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
     double bound = INFINITY;
     int most_turns = c.n_units <= FEW_UNITS ? 4096 : 64;
     for (int turn = 0; turn < most_turns && cut_below(&c, bound); turn++) {
-        struct cut_times times = times_of(&c);
+        struct stages_time times = times_of(&c);
         double step_s = step_seconds(shape, &times);
         if (step_s < out->step_s) {
             out->step_s = step_s;

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/parallel.h"
 #include "base/stop.h"
+#include "plan/schedules.h"
 #include "search/fix.h"
 #include "search/mcmc/chain.h"
 #include "search/size.h"
@@ -79,7 +80,7 @@ static enum hypar_status find_step(const struct search *s, struct start *start,
 {
     struct hypar_sim *sim;
     start->step_s = hp_seconds(start->length);
-    if (start->plan->schedule.kind != HYPAR_SCHEDULE_PIPEDREAM)
+    if (!hp_is_delayed(start->plan))
         return HYPAR_OK;
     TRY(hypar_simulate(&sim, start->plan, s->problem->options->simulation, err));
     start->step_s = hypar_sim_summary(sim).step_s;

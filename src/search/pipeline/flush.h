@@ -43,11 +43,6 @@ static inline double hp_stage_sum(const double *cumulated, const struct pipeline
     return hp_range_sum(cumulated, p->after, p->last);
 }
 
-static inline bool hp_flush_is_zero_bubble(enum hypar_schedule_kind kind)
-{
-    return kind == HYPAR_SCHEDULE_ZB_H1 || kind == HYPAR_SCHEDULE_ZB_H2;
-}
-
 /* The plan of a candidate, to be freed (gpipe.c). */
 struct hypar_plan *hp_flush_plan(const struct choosing *c, const struct candidate *k);
 

@@ -2,18 +2,13 @@
  * candidates are far from the limit. */
 #include <math.h>
 
+#include "plan/schedules.h"
 #include "search/pipeline/flush.h"
 
 int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, int s)
 {
-    int64_t most = k->micro_batches;
-    if (c->schedule == HYPAR_SCHEDULE_1F1B)
-        most = k->cut->n_stages - s;
-    else if (c->schedule == HYPAR_SCHEDULE_ZB_H1) /* with those that wait for gradients */
-        most = k->cut->n_stages;
-    else if (c->schedule == HYPAR_SCHEDULE_ZB_H2)
-        most = 2 * k->cut->n_stages - 1;
-    return most < k->micro_batches ? most : k->micro_batches;
+    struct pipeline_size size = { k->cut->n_stages, 1, k->micro_batches };
+    return (int64_t)hp_in_flight(c->schedule, &size, s);
 }
 
 double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k, int s)

@@ -6,6 +6,7 @@
 
 #include "base/divisor.h"
 #include "base/sort.h"
+#include "plan/schedules.h"
 #include "search/pipeline/flush.h"
 #include "search/runs.h"
 
@@ -43,30 +44,29 @@ static double sync_s(const struct choosing *c, double weight_bytes, int replicas
 
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
  * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
- * their gradients. Under zero bubble the other stages are waited for once, forward, in place of
- * forward, backward and gradient: a third of their time. */
+ * their gradients. */
 static void weigh(struct choosing *c, struct candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
     const struct flush_cut *cut = k->cut;
-    double m = (double)k->micro_batches, pace_s = 0, first_s = 0, sum_s = 0, busy_s = 0;
+    double m = (double)k->micro_batches, sum_s = 0, busy_s = 0;
+    struct stages_time t = { .gradient_part = HP_USUAL_GRADIENT_PART };
+    struct pipeline_size size = { cut->n_stages, 1, k->micro_batches };
     double bytes_per_s = stage_bytes_per_s(c, cut->replicas);
-    bool zero_bubble = hp_flush_is_zero_bubble(c->schedule);
     for (int s = 0; s < cut->n_stages; s++) {
         double stage_s = hp_stage_sum(cost->time_s, &cut->stage[s]) / cut->replicas / m;
         double hop_s =
             s == cut->n_stages - 1
                 ? 0
                 : 2 * (cost->cut_bytes[cut->stage[s].last] / m / bytes_per_s + c->latency_s);
-        first_s += stage_s + hop_s;
+        t.sum_s += stage_s + hop_s;
         busy_s = fmax(busy_s, stage_s);
-        pace_s = fmax(pace_s, stage_s + hop_s);
+        t.most_s = fmax(t.most_s, stage_s + hop_s);
         sum_s = fmax(
             sum_s, sync_s(c, hp_stage_sum(cost->weight_bytes, &cut->stage[s]), cut->replicas));
     }
-    if (zero_bubble)
-        first_s = pace_s + fmax(0, first_s - pace_s) / 3;
-    k->step_s = first_s + (m - 1) * pace_s + sum_s;
+    t.load_s = t.most_s;
+    k->step_s = hp_schedule[c->schedule].seconds(&size, &t) + sum_s;
     k->busiest_s = m * busy_s;
     c->evaluated++;
 }

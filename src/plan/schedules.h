@@ -1,0 +1,84 @@
+/* plan/schedules.h - the schedules of a pipeline, a row each. Internal.
+ *
+ * A row holds all that is known of a schedule: the order in which a device does its slots, how
+ * many micro-batches a stage has in flight, how long a step takes in closed form, and what the
+ * schedule asks of the stages. Everybody else asks the row. A new schedule is a row here, a
+ * name (base/names.c, include/hypar/plan.h), its tests and its line in the documents. */
+#ifndef PLAN_SCHEDULES_H
+#define PLAN_SCHEDULES_H
+
+#include "plan/slots.h"
+
+/* The size of a pipeline: groups of devices, stages of each group, micro-batches of a batch. */
+struct pipeline_size {
+    int groups, chunks;
+    int64_t n_micro;
+};
+
+/* Times of the stages for one micro-batch, forward and backward, with what they receive. */
+struct stages_time {
+    double sum_s;  /* of all stages */
+    double most_s; /* of the slowest stage */
+    double load_s; /* of the slowest group of devices, all its stages */
+    /* How much of these times the gradients of parameters take, from 0 to 1. */
+    double gradient_part;
+};
+
+/* Where no better is known, forward, backward and gradients take the same time. */
+#define HP_USUAL_GRADIENT_PART (1.0 / 3)
+
+struct schedule_row {
+    bool delayed;     /* stages update on their own, with weights of different versions */
+    bool apart;       /* the gradients of parameters have slots of their own */
+    bool interleaves; /* a group of devices has as many stages as `chunks` says */
+    bool listed;      /* the plan lists the slots */
+    /* Fill the slots of the devices that have stages stage[0] .. stage[chunks - 1], all but the
+     * update; returns how many. NULL: the slots are listed, or depend on replicas. */
+    int (*fill)(const struct pipeline_size *size, const int *stage, struct slot *slot);
+    /* Micro-batches that a stage has begun and whose activations it still keeps, at most. NULL:
+     * all of them. */
+    double (*in_flight)(const struct pipeline_size *size, int stage);
+    /* One step, until the last stage or the slowest group is done. */
+    double (*seconds)(const struct pipeline_size *size, const struct stages_time *t);
+};
+
+extern const struct schedule_row hp_schedule[HYPAR_SCHEDULE_COUNT];
+
+static inline const struct schedule_row *hp_schedule_of(const struct hypar_plan *plan)
+{
+    return &hp_schedule[plan->schedule.kind];
+}
+
+/* Do stages update on their own (PipeDream)? */
+static inline bool hp_is_delayed(const struct hypar_plan *plan)
+{
+    return hp_schedule_of(plan)->delayed;
+}
+
+/* May a device be in several stages? */
+static inline bool hp_shares_devices(const struct schedule_row *row)
+{
+    return row->interleaves || row->listed;
+}
+
+/* Is it a pipeline with one stage on each group of devices, which are flushed after a batch? */
+static inline bool hp_is_straight(enum hypar_schedule_kind kind)
+{
+    return kind != HYPAR_SCHEDULE_NONE && hp_schedule[kind].fill &&
+           !hp_schedule[kind].interleaves;
+}
+
+/* Does the row say the order of all slots of a group of devices, not of one stage alone? */
+static inline bool hp_orders_groups(const struct schedule_row *row)
+{
+    return hp_shares_devices(row) || row->apart;
+}
+
+/* Micro-batches that a stage has in flight, at most all. */
+double hp_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size, int stage);
+
+/* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. Fills
+ * slot[2 * n_micro]. */
+void hp_alternate(struct slot *slot, int stage, int n_micro, int in_flight);
+
+#endif /* PLAN_SCHEDULES_H */
