@@ -213,7 +213,7 @@ class Translation:
         each = value.unflatten(grows, (self.batch, -1))
         once = each.select(grows, 0)
         if not torch.equal(once.unsqueeze(grows).expand(each.shape), each):
-            raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): a constant that depends on the sample")
+            raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): a constant that differs from sample to sample; as an argument of the model it becomes an input")
         tensor = self.graph.add_constant(name or call.name("constant"), once.contiguous(), integers)
         view = tensor.view.unsqueeze(grows).expand(each.shape)
         seen = Tensor(tensor.base, tensor.shape, None, view, grows=self.batch)
