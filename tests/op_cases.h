@@ -138,6 +138,8 @@ static const struct op_case op_cases[] = {
       ATTRS(NUM(HEADS, 2), NUM(CAUSAL, 1)), 0 },
     { OP_ATTENTION, "windows", IN(ACT(2, 3, 4, 6), ACT(2, 3, 5, 6), ACT(2, 3, 5, 4), PARAM(1, 3, 2, 4, 5)),
       ATTRS(NUM(HEADS, 2)), 0 },
+    { OP_ATTENTION, "capped scores", IN(ACT(3, 5, 8), ACT(3, 7, 4), ACT(3, 7, 6), PARAM(1, 4, 5, 7)),
+      ATTRS(NUM(HEADS, 4), NUM(KV_HEADS, 2), NUM(SOFT_CAP, 0.25)), 0 },
     { OP_ATTENTION, "windows, bias they share", IN(ACT(2, 3, 4, 6), ACT(2, 3, 5, 6), ACT(2, 3, 5, 4), ACT(2, 1, 2, 1, 5)),
       ATTRS(NUM(HEADS, 2)), 0 },
 

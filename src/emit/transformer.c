@@ -125,7 +125,8 @@ static bool is_unknown(const struct hypar_graph *graph, int i, int *at)
     *at = i;
     switch (op->kind) {
     case OP_ATTENTION:
-        if (op->tensor[3] >= 0) /* a bias of the scores */
+        if (op->tensor[3] >= 0 ||
+            hp_attr(op->nest->attrs, ATTR_SOFT_CAP, 0, 0) > 0) /* of the scores */
             return true;
         for (int o = 0; o < 3; o++)
             if (between(graph, op->tensor[o]) >= 0) {

@@ -45,6 +45,7 @@
     X(MIN, "min", -1e30, 1e30, false, "least value") \
     X(MAX, "max", -1e30, 1e30, false, "greatest value") \
     X(SCALE, "scale", 0, 1e30, false, "of the scores; 0 is 1/sqrt(head width)") \
+    X(SOFT_CAP, "soft_cap", 0, 1e30, false, "scores s become soft_cap tanh(s / soft_cap) before the bias; 0 leaves them") \
     X(EXPONENT, "exponent", -1e30, 1e30, false, "of the power") \
     X(FLOPS, "flops", 0, 1e30, false, "operations, forward, of the whole batch") \
     X(FORWARD_S, "forward_s", 0, 1e12, false, "measured seconds, forward, of the whole batch") \

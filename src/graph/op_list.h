@@ -110,7 +110,7 @@ OP(ATTENTION, "attention", "softmax(q k' + b) v with heads; kv_heads < heads: gr
    " x k v b m t dy -> dx: nwa|qg|s|d+nwa|qg|s|e+nwa|qg|d|s / 6nwqags;"
    " x k v b m t dy -> dk: nwa|s|d|qg; x k b m dy -> dv: nwa|s|e|qg;"
    " x k v b m t dy -> db / nwqags",
-   "heads! kv_heads=heads causal=0 scale=0", 0, NULL)
+   "heads! kv_heads=heads causal=0 scale=0 soft_cap=0", 0, NULL)
 
 /* Windows */
 OP(MAX_POOL, "max_pool", "largest of a window",

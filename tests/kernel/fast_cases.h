@@ -24,6 +24,8 @@ static const struct op_case fast_cases[] = {
       ATTRS(NUM(HEADS, 4), NUM(KV_HEADS, 2)), 0 },
     { OP_ATTENTION, "long, bias", IN(ACT(2, 140, 16), ACT(2, 40, 8), ACT(2, 40, 10), ACT(2, 2, 140, 40)),
       ATTRS(NUM(HEADS, 2), NUM(KV_HEADS, 1)), 0 },
+    { OP_ATTENTION, "long, capped", IN(ACT(2, 140, 16), ACT(2, 140, 8), ACT(2, 140, 10), ACT(2, 2, 140, 140)),
+      ATTRS(NUM(HEADS, 2), NUM(KV_HEADS, 1), NUM(CAUSAL, 1), NUM(SOFT_CAP, 0.5)), 0 },
     { OP_ATTENTION, "windows", IN(ACT(2, 3, 17, 24), ACT(2, 3, 18, 24), ACT(2, 3, 18, 24), ACT(2, 3, 1, 17, 18)),
       ATTRS(NUM(HEADS, 2)), 0 },
     { OP_CONV, "3x3, large", IN(ACT(3, 19, 23, 21), MAKE, MAKE),

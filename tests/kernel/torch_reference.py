@@ -210,14 +210,15 @@ case("matmul", "n m c", {"x": (5, 3, 4), "y": (5, 4, 6)}, lambda x, y: x @ y)
 case("matmul", "n b m c, transposed", {"x": (3, 2, 5, 4), "y": (3, 2, 7, 4)}, lambda x, y: x @ y.transpose(2, 3))
 
 
-def attention(heads, kv_heads, causal):
+def attention(heads, kv_heads, causal, cap=0):
     def split(v, n_heads):
         return v.reshape(*v.shape[:-1], n_heads, -1).transpose(-3, -2)
 
     def run(x, k, v, b=0):
         q, k, v = split(x, heads), split(k, kv_heads), split(v, kv_heads)
         k, v = (t.repeat_interleave(heads // kv_heads, -3) for t in (k, v))
-        score = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1]) + b
+        score = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        score = (cap * torch.tanh(score / cap) if cap else score) + b
         if causal:
             score = score + torch.full(score.shape[-2:], -math.inf).triu(1)
         return (score.softmax(-1) @ v).transpose(-3, -2).flatten(-2)
@@ -233,6 +234,8 @@ case("attention", "bias of samples and keys", {"x": (3, 5, 8), "k": (3, 5, 8), "
      attention(2, 2, True))
 case("attention", "windows", {"x": (2, 3, 4, 6), "k": (2, 3, 5, 6), "v": (2, 3, 5, 4), "b": (1, 3, 2, 4, 5)},
      attention(2, 2, False))
+case("attention", "capped scores", {"x": (3, 5, 8), "k": (3, 7, 4), "v": (3, 7, 6), "b": (1, 4, 5, 7)},
+     attention(4, 2, False, 0.25))
 case("attention", "windows, bias they share",
      {"x": (2, 3, 4, 6), "k": (2, 3, 5, 6), "v": (2, 3, 5, 4), "b": (2, 1, 2, 1, 5)}, attention(2, 2, False))
 

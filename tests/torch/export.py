@@ -33,10 +33,12 @@ RATE = 1e-3
 
 
 @contextlib.contextmanager
-def only_fp64():
-    """Some models compute norms and angles in fp32 whatever they are given: here they do not."""
+def only_fp64(names=True):
+    """Some models compute norms and angles in fp32 whatever they are given: here they do not. PyTorch itself, which exports a model,
+    needs the names of its types as they are."""
     kept = torch.float32, torch.float, torch.Tensor.float
-    torch.float32 = torch.float = torch.float64
+    if names:
+        torch.float32 = torch.float = torch.float64
     torch.Tensor.float = torch.Tensor.double
     try:
         yield
@@ -58,10 +60,10 @@ class Attentions(torch.utils._python_dispatch.TorchDispatchMode):
 
 def counted(model, args, kwargs):
     """What PyTorch counts of a forward half, attention in full, and how many attentions there are."""
-    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH), torch.no_grad():
+    with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.MATH):
         with FlopCounterMode(display=False) as counter:
             model(*args, **kwargs)
-        with Attentions() as attentions:
+        with torch.no_grad(), Attentions() as attentions:
             model(*args, **kwargs)
     return counter.get_total_flops(), attentions.count
 
@@ -143,16 +145,18 @@ def check(name, command, with_gradients):
     """What was found, as a row of the table."""
     torch.manual_seed(1)
     start = time.time()
-    small = name in models.SMALL
-    torch.set_default_dtype(torch.float64 if small and with_gradients else torch.float32)
-    with only_fp64() if small and with_gradients else contextlib.nullcontext():
+    small, opaque = name in models.SMALL, models.OPAQUE.get(name, 0)
+    with_gradients = with_gradients and small and not opaque
+    torch.set_default_dtype(torch.float64 if with_gradients else torch.float32)
+    with only_fp64() if with_gradients else contextlib.nullcontext():
         model, given = models.ALL[name]()
     args = () if isinstance(given, dict) else given if isinstance(given, tuple) else (given,)
     kwargs = given if isinstance(given, dict) else {}
     model.train()
-    graph = hypar.torch.graph(model, args, kwargs)
+    with only_fp64(names=False) if with_gradients else contextlib.nullcontext():
+        graph = hypar.torch.graph(model, args, kwargs)
     trained = sum(math.prod(p["shape"]) for p in graph.params.values() if p.get("trained", True))
-    wanted = sum(p.numel() for p in model.parameters() if p.requires_grad)
+    wanted = sum(p.numel() for p in model.parameters() if p.requires_grad) - models.UNREAD.get(name, 0)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "net.json")
         graph.write(path)
@@ -162,12 +166,12 @@ def check(name, command, with_gradients):
         raise RuntimeError("another batch has other FLOPs per sample")
     have = about["flops_per_sample"] * graph.batch
     count, there = counted(model, args, kwargs)
-    countable = not any(isinstance(m, torch.nn.RNNBase) for m in model.modules())  # it counts nothing of these
+    countable = not opaque and not any(isinstance(m, torch.nn.RNNBase) for m in model.modules())  # it counts nothing of these
     error = abs(have - count) / count if countable else 0
     used = sum(1 for op in graph.ops if op.kind == "attention")
-    worst, where = gradients(name, model, args, kwargs, graph, command) if small and with_gradients else (None, "")
-    good = (trained == wanted and error <= 0.01 and not graph.opaque and (worst is None or worst <= CLOSE) and
-            used == there == models.ATTENTION.get(name, 0))
+    worst, where = gradients(name, model, args, kwargs, graph, command) if with_gradients else (None, "")
+    good = (trained == wanted and error <= 0.01 and len(graph.opaque) == opaque and (worst is None or worst <= CLOSE) and
+            used == models.ATTENTION.get(name, 0) and (opaque or used == there))
     return {"name": name, "good": good, "ops": len(graph.ops), "opaque": graph.opaque, "parameters": trained, "wanted": wanted,
             "flops": error if countable else None, "attention": used, "there": there, "gradients": worst, "where": where,
             "time": time.time() - start}

@@ -318,6 +318,16 @@ class Forms(unittest.TestCase):
                 return y if y.sum() > 0 else 2 * y
         made = graph(Branches(False), torch.randn(2, 4))
         self.assertEqual([o["operator"] for o in made.opaque], ["aten.gt.Scalar", "cond"])
+
+        class Packed(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.rnn = nn.LSTM(4, 4, batch_first=True)
+
+            def forward(self, x, lengths):
+                return self.rnn(nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False))[1][0][-1]
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^rnn \(.*forms.py:\d+\): torch.export: .*torch.library.custom_op"):
+            graph(Packed(), torch.randn(2, 5, 4), torch.tensor([5, 3]))
         with self.assertRaisesRegex(hypar.torch.Cannot, r"^the model \(.*forms.py:\d+\): torch.export: .*torch.where"):
             graph(Branches(True), torch.randn(2, 4))
 
@@ -373,6 +383,36 @@ class Forms(unittest.TestCase):
         made = graph(Sequence(), torch.randn(7, 2, 4), batch_dims={"x": 1})
         self.assertEqual(made.inputs["x"], {"name": "x", "shape": [7, 2, 4], "sample_dim": 1})
         self.assertEqual([op.kind for op in made.ops if op.kind not in ("transpose",)], ["lstm", "linear", "cross_entropy"])
+
+    def test_samples(self):
+        """Arguments with other numbers of samples are named, with the option that helps."""
+        class Messages(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 3)
+
+            def forward(self, x, links):
+                return self.layer(x[links[0]] + x[links[1]])
+        x, links = torch.randn(6, 4), torch.randint(0, 6, (2, 6))
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^argument 'x' \[6, 4\] has 6 samples and 'links' .* --batch-dim links=-1"):
+            graph(Messages(), x, links)
+        self.assertEqual(graph(Messages(), x, links, batch_dims={"links": None}).params.keys(), {"layer.weight", "layer.bias"})
+
+    def test_ctc(self):
+        """A loss that PyTorch has no shapes for: the network comes in, and its loss is opaque."""
+        class Speech(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(4, 6)
+
+            def forward(self, x, y):
+                z = self.layer(x).log_softmax(-1).transpose(0, 1)
+                lengths = [torch.full((x.shape[0],), n) for n in (x.shape[1], y.shape[1])]
+                return nn.functional.ctc_loss(z, y, *lengths)
+        made = graph(Speech(), torch.randn(3, 8, 4), torch.randint(1, 6, (3, 2)))
+        self.assertEqual(len(made.params), 2)
+        self.assertTrue(made.opaque)
+        self.assertTrue(made.loss.endswith(": opaque"), made.loss)
 
     def test_command(self):
         with tempfile.TemporaryDirectory() as folder:

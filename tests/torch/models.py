@@ -204,6 +204,32 @@ def chosen():
     return Chosen(), (torch.randn(4, 6), torch.randint(0, 8, (4, 3)))
 
 
+class Edges(nn.Module):
+    """A graph network of known edges, products with vectors, and what lies below a diagonal."""
+
+    def __init__(self, nodes=5, width=6):
+        super().__init__()
+        self.layer, self.head = nn.Linear(300, width), nn.Linear(width, 5)
+        self.vectors = nn.ParameterList(nn.Parameter(torch.randn(width)) for _ in range(2))
+        self.register_buffer("edges", torch.tensor([[0, 1, 2, 3, 3, 4, 0], [1, 2, 0, 1, 4, 1, 4]]), persistent=False)
+        self.register_buffer("below", torch.tril_indices(nodes, nodes, -1), persistent=False)
+
+    def forward(self, x):
+        y = self.layer(x)
+        y = y.index_add(1, self.edges[1], y[:, self.edges[0]].tanh(), alpha=0.5)
+        turned = torch.zeros_like(y)
+        for i in range(y.shape[1]):
+            turned[:, i] = y[:, i] * torch.sigmoid(turned[:, i - 1])
+        y = y + turned
+        y = y * (y @ self.vectors[0]).unsqueeze(-1) + torch.matmul(self.vectors[1], y.transpose(1, 2)).unsqueeze(-1)
+        pairs = torch.bmm(y, y.transpose(1, 2))[:, self.below[0], self.below[1]]
+        return self.head(y.mean(1)) + pairs.mean(1, keepdim=True)
+
+
+def edges():
+    return Edges(), torch.randn(4, 5, 300)
+
+
 class Padded(nn.Module):
     """Attention with a mask of each sample's padding."""
 
@@ -307,7 +333,7 @@ DROPOUTS = ("hidden_dropout_prob", "attention_probs_dropout_prob", "resid_pdrop"
 SIZES = {"vocab_size": 96, "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
 
 
-def hugging(config, model, labels=True, drop=False, **options):
+def hugging(config, model, labels=True, drop=False, attention="sdpa", **options):
     """A model of Hugging Face's in small, with labels."""
     def make():
         import transformers
@@ -317,8 +343,8 @@ def hugging(config, model, labels=True, drop=False, **options):
                 setattr(c, key, 0.0)
         c.use_cache = False
         if c._attn_implementation_internal is None:
-            c._attn_implementation = "sdpa"
-        net = getattr(transformers, model)(c)
+            c._attn_implementation = attention
+        net = getattr(transformers, model)(c).to(torch.get_default_dtype())
         ids = {"input_ids": tokens(2, 16, 90)}
         if labels:
             ids["labels"] = tokens(2, 16, 90)
@@ -349,6 +375,14 @@ def swin():
     return transformers.SwinForImageClassification(c), {"pixel_values": torch.randn(2, 3, 32, 32), "labels": torch.tensor([1, 4])}
 
 
+def segformer():
+    import transformers
+    c = transformers.SegformerConfig(num_encoder_blocks=2, depths=[1, 1], sr_ratios=[2, 1], hidden_sizes=[8, 16], patch_sizes=[7, 3], strides=[4, 2],
+                                     num_attention_heads=[1, 2], mlp_ratios=[2, 2], decoder_hidden_size=16, hidden_dropout_prob=0.0,
+                                     attention_probs_dropout_prob=0.0, classifier_dropout_prob=0.0, drop_path_rate=0.0, num_labels=5)
+    return transformers.SegformerForSemanticSegmentation(c), {"pixel_values": torch.randn(2, 3, 32, 32)}
+
+
 LLAMA = {**SIZES, "num_key_value_heads": 2}
 HUGGING = {
     "bert": hugging("BertConfig", "BertForMaskedLM", **SIZES),
@@ -363,6 +397,7 @@ HUGGING = {
     "qwen2": hugging("Qwen2Config", "Qwen2ForCausalLM", **LLAMA),
     "qwen3": hugging("Qwen3Config", "Qwen3ForCausalLM", head_dim=8, **LLAMA),
     "gemma": hugging("GemmaConfig", "GemmaForCausalLM", head_dim=8, **LLAMA),
+    "gemma2": hugging("Gemma2Config", "Gemma2ForCausalLM", attention="eager", head_dim=8, query_pre_attn_scalar=8, sliding_window=8, **LLAMA),
     "olmo2": hugging("Olmo2Config", "Olmo2ForCausalLM", pad_token_id=0, **LLAMA),
     "phi3": hugging("Phi3Config", "Phi3ForCausalLM", pad_token_id=0, bos_token_id=1, eos_token_id=2, **LLAMA),
     "phi": hugging("PhiConfig", "PhiForCausalLM", **SIZES),
@@ -371,12 +406,20 @@ HUGGING = {
     "bart": hugging("BartConfig", "BartForConditionalGeneration", vocab_size=96, d_model=32, encoder_layers=2, decoder_layers=2,
                     encoder_attention_heads=4, decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64,
                     max_position_embeddings=32, pad_token_id=1, bos_token_id=0, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=None),
+    "xlnet": hugging("XLNetConfig", "XLNetLMHeadModel", attention="eager", vocab_size=96, d_model=32, n_layer=2, n_head=4, d_inner=64),
+    "deberta": hugging("DebertaV2Config", "DebertaV2ForMaskedLM", attention="eager", relative_attention=True, pos_att_type=["p2c", "c2p"],
+                       max_position_embeddings=16, **SIZES),
+    "mixtral": hugging("MixtralConfig", "MixtralForCausalLM", num_local_experts=4, pad_token_id=0, **LLAMA),
+    "qwen2_moe": hugging("Qwen2MoeConfig", "Qwen2MoeForCausalLM", num_experts=4, num_experts_per_tok=2, moe_intermediate_size=16,
+                         shared_expert_intermediate_size=16, **LLAMA),
     "vit": hugging_vit,
+    "segformer": segformer,
     "swin": swin,
     "whisper": whisper,
 }
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
         "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen,
+        "edges": edges,
         "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True),
         "binary": compared(nn.functional.binary_cross_entropy_with_logits, False)}
 SMALL = {**HERE, **HUGGING}
@@ -427,6 +470,8 @@ VISION = {
     "r3d_18": vision("r3d_18", where="models.video", shape=(2, 3, 8, 56, 56)),
 }
 ALL = {**SMALL, **VISION}
+OPAQUE = {"mixtral": 6, "qwen2_moe": 6}  # how many operators of each are opaque: experts that are chosen by what the network computes
+UNREAD = {"xlnet": 224}  # numbers of parameters that the model has for arguments which it is not given: segments, masked positions
 ATTENTION = {  # how many each has
     "transformer": 6, "encoder": 2, "windows": 4, "padded": 1, "turned": 3, "t5": 6, "bart": 6, "whisper": 6, "swin": 4, "vit_b_16": 12, "swin_t": 12, "swin_v2_t": 12, "maxvit_t": 22,
     **{name: 2 for name in HUGGING if name not in ("t5", "bart", "whisper", "swin")},

@@ -82,7 +82,7 @@ def profile(model, args=(), kwargs=None, *, on=None, precision=None, optimizer=N
 
 
 def samples(graph, args=(), kwargs=None):
-    """What a graph's inputs are, by name, when the model is called so: arrays for `hypar train --data`. Integers that the
+    """What a graph's inputs are, by name, when the model is called so: arrays for `hypar train --data`, samples first. Integers that the
     model computes from its own (labels moved by one token, positions) are computed here."""
     program = graph.program
     host = Host(program, tuple(args), dict(kwargs or {}))
@@ -91,16 +91,16 @@ def samples(graph, args=(), kwargs=None):
     for name in graph.inputs:
         if name in graph.constants:
             continue
-        node = graph.sources.get(name)
+        node, at = graph.sources.get(name), graph.inputs[name].get("sample_dim", 0)
         if node is None:
-            arrays[name] = given.get(name)
+            arrays[name] = given[name].movedim(at, 0).contiguous() if name in given and at > 0 else given.get(name)
             continue
         value = host.values[node]
-        value = value.to(torch.get_default_dtype()) if value.dtype == torch.bool else value  # 1 or 0
+        value = value if graph.inputs[name].get("index") or value.is_floating_point() else value.to(torch.get_default_dtype())  # 1 or 0
         if name in graph.kept_ids:
             shape, start, stop = graph.kept_ids[name]
             value = value.reshape((-1,) + shape[1:])[..., start:stop]
         shape = list(graph.inputs[name]["shape"])
-        shape[graph.inputs[name].get("sample_dim", 0)] = -1
-        arrays[name] = value.reshape(shape)
+        shape[at] = -1
+        arrays[name] = value.reshape(shape).movedim(max(at, 0), 0).contiguous()
     return arrays

@@ -71,7 +71,7 @@ def note_dropout(call):
     call.graph.note("dropout of attention weights is left out", call.where.path)
 
 
-def fused(call, q, k, v, lead, scale, causal, biases):
+def fused(call, q, k, v, lead, scale, causal, biases, cap=0):
     """The operator, where its dimensions before those of queries are seen as `lead`: biases are, q is to be, keys and values
     too, but for heads that they share. None: it has no form for this."""
     size = q.size[:-2]
@@ -91,6 +91,8 @@ def fused(call, q, k, v, lead, scale, causal, biases):
     attrs = {"heads": heads, "kv_heads": k.size[-3], "causal": int(bool(causal))}
     if abs(scale * math.sqrt(d) - 1) > 1e-9:
         attrs["scale"] = scale
+    if cap:
+        attrs["soft_cap"] = cap
     shape = parts[0].shape[:-1] + (heads * e,)
     y = call.add("attention", parts + total(call, biases, len(q.size)), attrs, shape, parts[0].sample)
     y = call.reshape(y, shape[:-1] + (heads, e))
@@ -127,10 +129,11 @@ def unfused(call, q, k, v, biases, causal, scale):
 
 class Scores:
     """What leads to a softmax: a product [lead, queries, keys] of q and k, times `scale` and `factors` of a tensor, plus
-    `biases`. Each of these is (name, shape of the scores there, scale of it)."""
+    `biases`. Each of these is (name, shape of the scores there, scale of it). Before the biases, scores s may have become
+    cap tanh(s / cap); a cap of 0 is none."""
 
     def __init__(self, graph, name, others=None):
-        self.scale, self.factors, self.biases = 1, [], []
+        self.scale, self.cap, self.factors, self.biases = 1, 0, [], []
         self._others = set() if others is None else others  # tensors that no product leads to
         self.product = self._walk(graph, name)
         if self.product is None:
@@ -144,6 +147,8 @@ class Scores:
                 return None
             if op.kind in ("add", "mul"):
                 return self._join(graph, op)
+            if op.kind == "tanh":
+                return self._capped(graph, op)
             if op.kind == "affine" and not op.attrs.get("beta"):
                 self.scale *= op.attrs.get("alpha", 1)
             elif op.kind != "reshape":
@@ -151,15 +156,24 @@ class Scores:
             name = op.inputs[0]
         return graph.products[name]
 
+    def _capped(self, graph, op):
+        """a tanh(b q k): what it is multiplied by afterwards is the cap."""
+        inner = Scores(graph, op.inputs[0], self._others)
+        if inner.product is None or inner.biases or inner.cap or self.scale <= 0:
+            return None
+        self.cap, self.factors = self.scale, inner.factors
+        self.scale *= inner.scale
+        return inner.product
+
     def _join(self, graph, op):
         """One of two operands goes on to the product, the other is a bias or a factor."""
         shape = graph.shapes[op.name]
         for name, other in (op.inputs, op.inputs[::-1]):
             inner = Scores(graph, name, self._others) if graph.shapes[name] == shape else None
-            if inner is None or inner.product is None or op.kind == "mul" and inner.biases:
+            if inner is None or inner.product is None or op.kind == "mul" and (inner.biases or inner.cap):
                 continue
             self.biases = [(n, s, times * self.scale) for n, s, times in inner.biases]
-            self.factors = inner.factors
+            self.factors, self.cap = inner.factors, inner.cap * self.scale
             (self.biases if op.kind == "add" else self.factors).append((other, shape, self.scale))
             self.scale *= inner.scale
             return inner.product
@@ -247,7 +261,7 @@ def _written_out(call, scores, size, v):
             return None
         if kind == "other":
             biases.append(bias if times == 1 else unary(call, "affine", bias, alpha=times))
-    y = fused(call, q, k, v, lead, scale, causal, biases)
+    y = fused(call, q, k, v, lead, scale, causal, biases, scores.cap)
     return y if y is None or y.size[:-2] == tuple(size[:-2]) else call.reshape(y, tuple(size[:-2]) + y.size[-2:])
 
 

@@ -173,7 +173,7 @@ def binary(call, kind, x, y):
     if a is not None and kind == "div":
         y = unary(call, "pow", y, exponent=-1)
         return y if a == 1 else unary(call, "affine", y, alpha=a)
-    x, y = call.tensor(x), call.tensor(y)
+    x, y = (call.tensor(as_numbers(v)) for v in (x, y))
     if same_view(x, y):
         z = call.add(kind, [Tensor(x.base, x.shape, x.sample), Tensor(y.base, y.shape, y.sample)])
         return Tensor(z.base, z.shape, z.sample, x.view, x.groups)
@@ -190,6 +190,14 @@ def binary(call, kind, x, y):
         z = call.add(kind, [x, y], {}, torch.broadcast_shapes(x.shape, y.shape), sample[0] if sample else None)
         return Tensor(z.base, z.shape, z.sample, z.view.expand(shape), grows=call.t.batch)
     return call.add(kind, [x, y], {}, shape, sample[0] if sample else None)
+
+
+def as_numbers(x):
+    """A known value as numbers to compute with, where it is integers."""
+    value = getattr(x, "value", None)
+    if not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
+        return x
+    return type(x)(value.to(torch.get_default_dtype()), x.node, x.data)
 
 
 def units(x):

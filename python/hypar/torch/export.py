@@ -9,6 +9,7 @@ import sys
 import warnings
 
 import torch
+from torch._subclasses.fake_impls import op_implementations_dict
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export.graph_signature import InputKind
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
@@ -58,7 +59,22 @@ def _why(model, why):
     text = f"{type(why).__name__}: {first}"
     if "data-dependent" in first or "DataDependent" in type(why).__name__:
         text = "what the model does here depends on numbers that it computes; torch.where, or torch.cond, leaves both ways in the graph"
+    else:
+        text += "; a function under torch.library.custom_op, with its register_fake, in place of this line becomes an opaque operator"
     return f"{path or 'the model'} ({line}): torch.export: {text}"
+
+
+def _ctc_shapes(mode, func, log_probs, targets, input_lengths, target_lengths, *rest, **kwargs):
+    """Of a CTC loss, for which PyTorch has none: a number for each sample, and of its labels, as many as a sample can have, the
+    logarithms that the gradient needs."""
+    time, n = log_probs.shape[:2]
+    longest = targets.shape[-1]
+    return log_probs.new_empty((n,)), log_probs.new_empty((n, time, 2 * longest + 1))
+
+
+for _form in (torch.ops.aten._ctc_loss.default, torch.ops.aten._ctc_loss.Tensor):
+    if _form not in op_implementations_dict:
+        op_implementations_dict[_form] = _ctc_shapes
 
 
 def _batched(x, dim, times):
@@ -72,14 +88,9 @@ def export(model, args, kwargs, batch_dims, known):
 
     batch_dims: by name of an argument, the dimension of its samples (None: it has none); 0 where nothing is said.
     Returns the program, the batch of its example, that example, and how often it has the one that was given."""
-    leaves = torch.utils._pytree.tree_leaves
     names = _argument_names(model, args, kwargs)
     dims = {name: batch_dims.get(name, 0) for name in names}
-    given = [(x, dims[name]) for name, value in names.items() for x in leaves(value)
-             if isinstance(x, torch.Tensor) and dims[name] is not None and x.dim() > dims[name]]
-    batch = min((x.shape[d] for x, d in given), default=0)
-    if not batch or any(x.shape[d] != batch and (x.dim() > 1 or x.shape[d] % batch) for x, d in given):  # one dimension: labels, flattened
-        raise Cannot(f"the inputs have {sorted({x.shape[d] for x, d in given})} samples, expected one number (batch_dims tells where they are)")
+    batch = _samples(names, dims)
     times = 2 if batch == 1 else 1  # a single sample would be taken for a fixed size
 
     def example(name, value):
@@ -109,6 +120,21 @@ def export(model, args, kwargs, batch_dims, known):
     with _quiet():
         program = _decomposed(program, args, kwargs, known)
     return program, batch * times, args, kwargs, times
+
+
+def _samples(names, dims):
+    """How many samples the arguments have, all alike."""
+    given = [(name, x, dims[name]) for name, value in names.items() for x in torch.utils._pytree.tree_leaves(value)
+             if isinstance(x, torch.Tensor) and dims[name] is not None and x.dim() > dims[name]]
+    if not given:
+        raise Cannot("no argument of the model is a tensor with samples, expected one")
+    batch = min(x.shape[d] for _, x, d in given)
+    for name, x, d in given:
+        if not batch or x.shape[d] != batch and (x.dim() > 1 or x.shape[d] % batch):  # one dimension: labels, flattened
+            first = next(other for other in given if other[1].shape[other[2]] == batch)
+            raise Cannot(f"argument '{name}' {list(x.shape)} has {x.shape[d]} samples and '{first[0]}' {list(first[1].shape)} has {batch}, expected one "
+                         f"number; --batch-dim NAME=DIM says where samples are, --batch-dim {first[0]}=-1 that '{first[0]}' has none")
+    return batch
 
 
 def on_meta(model):

@@ -103,9 +103,15 @@ def addmm(call, b, x, w, beta=1, alpha=1):
     return product(call, x, w, turned, call.settle(b))
 
 
-@op("matmul", "mm", "bmm")
+@op("matmul", "mm", "bmm", "mv")
 def matmul(call, x, y):
     x, y = call.tensor(x), call.tensor(y)
+    if len(y.size) == 1:  # a vector: a matrix of one column
+        product_of = matmul(call, x, call.see(y, lambda v: v.unsqueeze(-1)))
+        return call.see(product_of, lambda v: v.squeeze(-1))
+    if len(x.size) == 1 and len(y.size) > 1:
+        product_of = matmul(call, call.see(x, lambda v: v.unsqueeze(0)), y)
+        return call.see(product_of, lambda v: v.squeeze(-2))
     if len(y.size) == 2 and y.sample is None:
         w, turned = matrix(call, y)
         return product(call, x, w, turned)
@@ -172,7 +178,9 @@ def einsum(call, equation, operands, path=None):
         moved = call.see(value, lambda v: v.permute([own.index(c) for g in groups for c in g]))
         return call.reshape(moved, [size[c] for c in lead] + [math.prod(size[c] for c in g) for g in groups[1:]])
 
-    x, y = of(x, a, (lead, rows, inner)), of(y, b, (lead, inner, columns))
+    apart = not lead and y.sample is None  # samples among the rows stay a dimension of their own
+    x = of(x, a, (lead, *([c] for c in rows), inner) if apart else (lead, rows, inner))
+    y = of(y, b, (lead, inner, columns))
     z = batched(call, x, y) if lead else matmul(call, x, y)
     order = lead + rows + columns
     z = call.reshape(z, [size[c] for c in order])

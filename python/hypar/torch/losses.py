@@ -114,6 +114,7 @@ def left_out(call, rest, told):
         if not told:
             raise Cannot(f"{text}: return the loss from the model, or give --loss MODULE:FUNCTION; --loss NAME leaves them out")
         graph.notes.append(f"{text}: they are left out")
+        graph.told.update(own_params)
 
 
 def choose(call, name, x, loss, target):

@@ -58,6 +58,7 @@ class Graph:
         self.node = None  # of the exported graph, which operators are written for now
         self.end, self.loss = None, ""  # the operator that is the loss, and what to tell of it
         self.chosen = {}  # by output of an operator that is not known and gives integers: where it is
+        self.told = set()  # parameters of which a note or a refusal tells that the loss does not reach them
         self.not_negative = set()  # tensors whose elements are 0 or more
         self._names, self._writer, self._noted = set(), {}, {}
 
@@ -158,6 +159,9 @@ class Graph:
             first, *others = paths
             self.notes.append(f"{first}{f' and {len(others)} more' if others else ''}: {text}")
         read = {name for op in self.ops for name in op.inputs}
+        unread = [name for name in self.params if name not in read and name not in self.told]
+        if unread:
+            self.notes.append(f"{len(unread)} parameters that nothing on the way to the loss reads are left out ('{unread[0]}')")
         self.params = {name: p for name, p in self.params.items() if name in read}
         self.inputs = {name: p for name, p in self.inputs.items() if name in read}
         self.constants = {name: value for name, value in self.constants.items() if name in read}

@@ -1,11 +1,14 @@
 """Operators that move elements: views, which are nothing until someone needs them, and copies."""
+import math
+
 import torch
 
 from . import patterns
-from .elementwise import binary, number, unary
+from .elementwise import binary, number, scaled, unary
 from .layers import each, rows
 from .table import TABLE, Unknown, base_name, op
 from .views import Tensor
+from .windows import reduce
 
 VIEWS = {"permute", "transpose", "t", "unsqueeze", "squeeze", "select", "slice", "narrow", "movedim", "unbind", "split",
          "split_with_sizes", "chunk", "expand", "expand_as", "swapaxes", "mT", "adjoint", "numpy_T", "tensor_split"}
@@ -25,7 +28,7 @@ def _see(call, x, *args, **kwargs):
         return [call.see(x, lambda v, i=i: call.node.target(v, *args, **kwargs)[i]) for i in range(n)]
     seen = call.see(x, lambda v: call.node.target(v, *args, **kwargs))
     if name in ("expand", "expand_as") and seen.sample is None:
-        seen.grows = call.t.batch
+        seen.grows = call.t.batch if not call.t.symbolic or call.out()[1] is not None else None
     return seen
 
 
@@ -40,6 +43,18 @@ ALIASES = {"detach", "alias", "to"}
 @op("_unsafe_view", "ravel", *RESHAPES)
 def reshape(call, x, *args, **kwargs):
     return call.reshape(x, call.out()[0])
+
+
+@op("repeat")
+def repeat(call, x, times):
+    """Elements once more along each dimension: a new dimension before it, whose elements are all the same, joined with it."""
+    x = call.tensor(x)
+    size = (1,) * (len(times) - len(x.size)) + x.size
+    apart = call.reshape(x, [n for s in size for n in (1, s)])
+    wide = call.see(apart, lambda v: v.expand([n for t, s in zip(times, size) for n in (t, s)]))
+    if wide.sample is None:
+        wide.grows = call.t.batch
+    return call.reshape(wide, [t * s for t, s in zip(times, size)])
 
 
 @op("cat", "concat")
@@ -186,12 +201,15 @@ def pixel_shuffle(call, x, r):
 
 @op("index")
 def index(call, x, ids):
-    """x[..., ids, ...] with one list of known ids: rows of a table, or of a dimension brought to the front."""
+    """x[..., ids, ...] with known ids of one dimension, or of several that follow one another: rows of a table, or elements of these
+    dimensions as one."""
     x = call.tensor(x)
     places = [d for d, i in enumerate(ids) if i is not None]
-    if len(places) != 1 or not hasattr(ids[places[0]], "value"):
-        raise Unknown("an index of several dimensions, or one that the network computes")
+    if not all(hasattr(ids[d], "value") for d in places):
+        raise Unknown("an index that the network computes")
     i, d = ids[places[0]], places[0]
+    if len(places) > 1:
+        return index_of_several(call, x, places, [ids[p] for p in places])
     if len(x.size) == 2 and d == 0:
         return rows(call, x, i)
     if i.data or len(i.size) != 1:
@@ -199,14 +217,44 @@ def index(call, x, ids):
     return index_select(call, x, d, i)
 
 
+def index_of_several(call, x, places, ids):
+    """Elements by their places in several dimensions that follow one another: by one number in these dimensions as one."""
+    first, last = places[0], places[-1]
+    if places != list(range(first, last + 1)) or any(i.data for i in ids) or x.sample in places:
+        raise Unknown("an index of dimensions that do not follow one another, or of samples")
+    shape = torch.broadcast_shapes(*(i.value.shape for i in ids))
+    flat = torch.zeros(shape, dtype=torch.int64)
+    for i, n in zip(ids, x.size[first:last + 1]):
+        flat = flat * n + torch.where(i.value < 0, i.value + n, i.value)
+    joined = call.reshape(x, x.size[:first] + (-1,) + x.size[last + 1:])
+    known = call.graph.add_constant(call.name("ids"), flat.reshape(-1), True)
+    return call.reshape(index_select(call, joined, first, known), x.size[:first] + tuple(shape) + x.size[last + 1:])
+
+
 @op("index_select")
 def index_select(call, x, dim, ids):
     x = call.settle(x)
     dim %= len(x.shape)
-    if isinstance(ids, Tensor) or ids.data or dim == x.sample:
+    chosen = ids.base not in call.graph.constants if isinstance(ids, Tensor) else ids.data
+    if chosen or dim == x.sample:
         raise Unknown("elements that are chosen by what follows from the samples, or samples that are chosen")
     i = call.settle(ids)
     return call.add("index_select", [x, i], {"axis": dim}, x.shape[:dim] + i.shape + x.shape[dim + 1:], x.sample)
+
+
+def units_of(x):
+    """The dimensions of its base that each dimension of a value is made of, where the elements are in the base's order; else None."""
+    if not x.whole() or not x.view.is_contiguous():
+        return None
+    dims, parts = list(x.shape), []
+    for n in x.size:
+        part = [dims.pop(0)] if dims else []
+        while dims and math.prod(part) < n:
+            part.append(dims.pop(0))
+        if math.prod(part) != n:
+            return None
+        parts.append(part)
+    return None if dims else parts
 
 
 def looked_up(call, x, dim, ids):
@@ -218,10 +266,15 @@ def looked_up(call, x, dim, ids):
     for d, n in enumerate(ids.size):
         if d != dim and n < x.size[d]:
             x = call.see(x, lambda v: v.narrow(d, 0, n))
-    x = call.settle(x)
     if x.sample is not None and not ids.data:  # alike for all samples, but each has its own
         ids = type(ids)(ids.value, ids.node, True)
-    i = call.settle(ids)
+    i = call.tensor(ids)
+    parts = units_of(i)
+    if len(i.shape) > len(i.size) and parts and len(parts[dim]) == 1:  # samples and heads as one: integers stay as they are given
+        parts[dim] = [x.size[dim]]
+        x, dim = call.reshape(x, [n for part in parts for n in part]), sum(map(len, parts[:dim]))
+        i = Tensor(i.base, i.shape, i.sample)
+    x, i = call.settle(x), call.settle(i)
     if i.sample != x.sample or dim == x.sample:
         raise Unknown("ids that have their samples in another dimension")
     return x, i, dim
@@ -230,13 +283,35 @@ def looked_up(call, x, dim, ids):
 @op("gather")
 def gather(call, x, dim, ids, sparse_grad=False):
     x, i, dim = looked_up(call, x, dim, ids)
-    return call.add("gather_elements", [x, i], {"axis": dim}, i.shape, i.sample)
+    return call.reshape(call.add("gather_elements", [x, i], {"axis": dim}, i.shape, i.sample), ids.size)
+
+
+@op("index_add")
+def index_add(call, x, dim, ids, values, alpha=1):
+    """Rows of a dimension are added to those that known ids name: of each of these a list of its rows, filled up by a row of
+    zeros, and their sum."""
+    x, values = call.tensor(x), call.tensor(values)
+    dim %= len(x.size)
+    if isinstance(ids, Tensor) or ids.data or dim in (x.sample, values.sample):
+        raise Unknown("rows that are added to what follows from the samples, or to samples")
+    n, targets = len(ids.value), ids.value.tolist()
+    lists = [[] for _ in range(x.size[dim])]
+    for row, target in enumerate(targets):
+        lists[target].append(row)
+    longest = max(map(len, lists), default=0)
+    if not longest:
+        return x
+    known = torch.tensor([rows_of + [n] * (longest - len(rows_of)) for rows_of in lists])
+    known = call.graph.add_constant(call.name("ids"), known.reshape(-1), True)
+    padded = pad(call, scaled(call, values, alpha), [0, 0] * (len(x.size) - 1 - dim) + [0, 1])
+    each_list = call.reshape(index_select(call, padded, dim, known), x.size[:dim] + (x.size[dim], longest) + x.size[dim + 1:])
+    return binary(call, "add", x, reduce(call, "reduce_sum", each_list, [dim + 1], False))
 
 
 @op("scatter_add")
 def scatter_add(call, x, dim, ids, values):
     size = call.tensor(x).size
     x, i, dim = looked_up(call, x, dim, ids)
-    if x.size != size or call.tensor(values).size != i.size:
+    if x.size != size or i.size != ids.size or call.tensor(values).size != i.size:
         raise Unknown("elements that are added to a part")
     return call.add("scatter_add", [x, i, call.settle(values)], {"axis": dim}, x.shape, x.sample)

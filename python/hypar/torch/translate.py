@@ -145,6 +145,7 @@ class Translation:
         self.graph = Graph(name, batch, kinds)
         self.leaves = {path for path, module in model.named_modules() if not any(True for _ in module.children())}
         self.env, self.stale, self.params, self._constants = {}, {}, {}, {}
+        self.changed = set()  # nodes whose values were known until the network wrote into them, and what reads these
         self.symbolic = bool(self.host.sizes)
 
     def grows(self, value):
@@ -175,9 +176,10 @@ class Translation:
 
     def known_tensor(self, call, known, name):
         """An input of the network for what is known beforehand or follows from the model's integers."""
-        if known.node in self._constants:
-            return self._constants[known.node]
         value = known.value
+        key = known.node, value.dtype
+        if key in self._constants:
+            return self._constants[key]
         integers = not (value.is_floating_point() or value.dtype == torch.bool)
         if known.data:
             shape, sample = tuple(value.shape), self.grows(known.node.meta["val"])
@@ -191,14 +193,14 @@ class Translation:
             tensor = tensor.reshaped(shape) if apart else tensor
         else:
             tensor = self._constant(call, known, integers, name)
-        self._constants[known.node] = tensor
+        self._constants[key] = tensor
         return tensor
 
     def _outermost(self, known, dim):
         """Has a value that follows from the samples those of each side by side? With samples in another order, so are they."""
         def turned(x):
             return x.roll(1, 0) if isinstance(x, torch.Tensor) and x.dim() and x.shape[0] == self.batch else x
-        other = Host(self.program, *torch.utils._pytree.tree_map(turned, self.example)).values[known.node]
+        other = Host(self.program, *torch.utils._pytree.tree_map(turned, self.example)).values[known.node].to(known.value.dtype)
         each = known.value.unflatten(dim, (self.batch, -1)).roll(1, dim)
         return torch.equal(each.flatten(dim, dim + 1), other)
 
@@ -211,7 +213,7 @@ class Translation:
         each = value.unflatten(grows, (self.batch, -1))
         once = each.select(grows, 0)
         if not torch.equal(once.unsqueeze(grows).expand(each.shape), each):
-            raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): a constant that depends on the sample")
+            raise Cannot(f"{call.where.path or 'the model'} ({call.where.line}): a constant that differs from sample to sample; as an argument of the model it becomes an input")
         tensor = self.graph.add_constant(name or call.name("constant"), once.contiguous(), integers)
         view = tensor.view.unsqueeze(grows).expand(each.shape)
         seen = Tensor(tensor.base, tensor.shape, None, view, grows=self.batch)
@@ -233,7 +235,7 @@ class Translation:
                 else:
                     shape = self.host.shape(node)
                     self.env[node] = self.graph.add_input(node.name, shape, self.grows(node.meta["val"]))
-            elif node.op == "call_function" and node not in self.host.values and node not in self.env:
+            elif node.op == "call_function" and not self._known(node) and node not in self.env:
                 call = next((call for call in Where(node).calls if module_path(call) in self.whole), None)
                 self._whole_module(call) if call else self._call(node)
             elif node.op == "output":
@@ -242,6 +244,13 @@ class Translation:
         self.graph.modules = [path for path in map(module_path, calls) if path]
         self.graph.finish()
         return self.graph
+
+    def _known(self, node):
+        """Is the value known beforehand? Not what is read of a known tensor after the network wrote into it."""
+        if node in self.host.values and any(a in self.changed for a in node.all_input_nodes):
+            del self.host.values[node]
+            self.changed.add(node)
+        return node in self.host.values
 
     def _param(self, name, parameter):
         if name not in self.params:
@@ -288,11 +297,18 @@ class Translation:
 
     def _rebind(self, node, result):
         """An operator in place: its input has the new value from now on, and so has what that is a part of."""
-        while isinstance(node, torch.fx.Node) and node in self.env:
+        while isinstance(node, torch.fx.Node) and (node in self.env or node in self.host.values):
+            if node not in self.env:
+                self.changed.add(node)
             self.env[node] = result
             name = table.base_name(node.target) if node.op == "call_function" else ""
             if name in shapes.ALIASES:
                 node = node.args[0]
+            elif name == "select":
+                call, (whole, dim, at) = Call(self, node), node.args
+                at %= call.t.host.shape(whole)[dim]
+                part = call.see(result, lambda v: v.unsqueeze(dim))
+                node, result = whole, shapes.replaced(call, self.value(whole), dim, at, at + 1, result=part)
             elif name == "slice":
                 node, result = node.args[0], shapes.replaced(Call(self, node), *self.value(node.args), result=result)
             elif name in shapes.RESHAPES:

@@ -182,6 +182,11 @@ def possible(value):
 def _repeat(add, value):
     """What is repeated along a dimension (stride 0): the rest, then an expand."""
     view, shape = value.view, list(value.size)
+    repeated = [d for d, stride in enumerate(view.stride()) if stride == 0 and shape[d] == value.grows]
+    if value.sample is None and repeated and repeated[0] > 0:  # for each sample, which are not the first dimension
+        at = repeated[0]
+        front = settle(add, Tensor(value.base, value.shape, None, view.movedim(at, 0), grows=value.grows))
+        return transpose(add, front, [*range(1, at + 1), 0, *range(at + 1, len(shape))])
     for d, stride in enumerate(value.view.stride()):
         if shape[d] > 1 and stride == 0:
             view = view.narrow(d, 0, 1)
