@@ -175,14 +175,14 @@ static double zb_h2_in_flight(const struct pipeline_size *size, int stage)
 }
 
 /* Gradients W fill the bubbles: of F + B + W, a bubble of F + B - W is left (h1), or of
- * F + B - 2 W (h2), but no less than F: a step begins and ends on all devices together, and the
- * last stage waits for the first micro-batch. F and B are taken as equal. With few
- * micro-batches the first forward pass and the last error take longer to pass all stages. */
+ * F + B - 2 W (h2). With few micro-batches the first forward pass and the last error take
+ * longer to pass all stages. The time in which the last stage waits for the first micro-batch
+ * is left out: under h2 the next step could fill it. */
 static double zero_bubble_seconds(const struct pipeline_size *size, const struct stages_time *t,
                                   double filled)
 {
     double m = (double)size->n_micro, others_s = t->sum_s - t->most_s, w = t->gradient_part;
-    double bubble = fmax((1 - w) / 2, 1 - w - filled * w);
+    double bubble = fmax(0, 1 - w - filled * w);
     double steady_s = m * t->most_s + bubble * others_s;
     double way_s = (1 - w) * others_s + (m * (1 - w) + w) * t->most_s;
     return fmax(steady_s, way_s);
