@@ -85,13 +85,7 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
     }
 }
 
-/* Bytes of each element that a device holds of a parameter, and of each that it owns, where its
- * holders divide it. */
-struct shared_bytes {
-    double held, owned;
-};
-
-static struct shared_bytes bytes_of_param(const struct hypar_plan *plan, int tensor)
+struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
 {
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
@@ -114,7 +108,7 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
     const struct hypar_graph *g = plan->graph;
     if (g->use_start[tensor] == g->use_start[tensor + 1])
         return;
-    struct shared_bytes size = bytes_of_param(plan, tensor);
+    struct shared_bytes size = hp_shared_bytes(plan, tensor);
     double all = 0, one = (double)hp_shape_elements(&g->tensors[tensor].shape);
     struct arena_mark mark = hp_arena_mark(h->scratch);
     h->n = h->capacity = 0;

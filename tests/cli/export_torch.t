@@ -723,3 +723,8 @@ PyTorch's 1f1b has at least as many micro-batches as stages: the planner chooses
 $ hypar plan tests/cli/gpt2-torch.json --batch 8 --on cluster:1x8,device=h100 --planner 1f1b --for torch -qo $TMP/filled.json && grep -o '"micro_batches": [0-9]*' $TMP/filled.json; grep -c '"replicas"' $TMP/filled.json
 > "micro_batches": 2
 > 2
+
+A device keeps the state that the plan counts, but for biases that are not divided.
+$ p() { printf '{"format": "hypar-plan/1", "model": "mlp:64-256-256-64", "batch": 8, "machine": "full:4", %s}\n' "$1" > $TMP/state.json; hypar export $TMP/state.json --to torch -q 2>&1 | sed "s|$TMP/||" | grep -E '^hypar|^MESH'; }; p '"ops": [{"name": "*", "split": {"n": 4}}, {"name": "fc2", "split": {"n": 4}, "shard": "gradients"}, {"name": "fc3", "split": {"n": 4}, "shard": "gradients"}, {"name": "fc1", "split": {"n": 2, "k": 2}, "shard": "gradients"}]'; p '"layout": {"data": 2, "tensor": 2, "shard": "gradients"}'
+> hypar: state.json: parameter 'fc2.w': 4 devices divide its state, PyTorch's fully_shard() divides it among the 2 that divide the samples of all operators: a device would have 1.18 times the plan's state; expected samples split alike in all operators, or no sharding
+> MESH = {"data": 2, "tensor": 2}
