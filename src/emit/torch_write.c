@@ -49,9 +49,10 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     if (recompute || s->norms)
         fputs("from functools import partial\n", to);
     fputs("import copy\nimport importlib\n", to);
-    fprintf(to, "%simport os\n%simport sys\nimport zlib\n\n",
+    fprintf(to, "%simport os\nimport pickle\n%simport sys\nimport zlib\n\n",
             s->stages ? "import inspect\n" : "", has_tables(s, t) ? "import re\n" : "");
-    fputs("import torch\nimport torch.distributed as dist\nfrom torch import nn\n", to);
+    fputs("import torch\nimport torch.distributed as dist\n"
+          "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n", to);
     fputs("from torch.distributed.device_mesh import init_device_mesh\n", to);
     if (is_wrapped(s))
         fprintf(to, "from torch.distributed.fsdp import %sfully_shard\n",
@@ -574,5 +575,10 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     fputs(TEXT_FILL, to);
     put_parallelize(s, t, to);
     put_clip(s, t, to);
+    fprintf(to, TEXT_SAVE,
+            s->stages ? "    return {name: x for stage in modules for name, x in "
+                        "stage.module.state_dict(keep_vars=True).items() if name in "
+                        "stage.kept}\n"
+                      : "    return modules.state_dict(keep_vars=True)\n");
     put_main(s, to);
 }

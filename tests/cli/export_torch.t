@@ -16,12 +16,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import importlib
 > import inspect
 > import os
+> import pickle
 > import re
 > import sys
 > import zlib
 >
 > import torch
 > import torch.distributed as dist
+> import torch.distributed.checkpoint as dcp
 > from torch import nn
 > from torch.distributed.device_mesh import init_device_mesh
 > from torch.distributed.pipelining import PipelineStage, Schedule1F1B, SplitPoint, pipeline
@@ -111,6 +113,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     def __init__(self, pipe, index, model, device):
 >         super().__init__()
 >         self.module, self.index, self.tried = pipe.get_stage_module(index), index, False
+>         self.kept = {*model.state_dict()}  # names; the trace has buffers beside them
 >         self.tie(dict(model.named_parameters(remove_duplicate=False)))
 >         nodes = pipe.split_gm.graph.nodes
 >         self.inputs, self.calls = ([n for n in nodes if n.op == op] for op in ("placeholder", "call_module"))
@@ -319,6 +322,43 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return norm
 >
 >
+> def named(modules):
+>     """Parameters and buffers of this rank, by the model's own names: a plan of it has no others."""
+>     return {name: x for stage in modules for name, x in stage.module.state_dict(keep_vars=True).items() if name in stage.kept}
+>
+>
+> def save(folder, modules, optimizer, **more):
+>     """Write a checkpoint, from which every plan of the model can go on; `more`: what else load() returns."""
+>     groups = [{k: x for k, x in g.items() if k != "params"} for g in optimizer.param_groups]
+>     state = {"more": pickle.dumps((groups, more))}
+>     for name, p in named(modules).items():
+>         state[f"model.{name}"] = p.detach()
+>         state.update({f"optimizer.{name}.{k}": x for k, x in optimizer.state.get(p, {}).items()})
+>     dcp.save(state, checkpoint_id=folder)
+>
+>
+> def load(folder, modules, optimizer):
+>     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     mine, places = named(modules), {}
+>     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
+>     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
+>         kind, _, rest = saved.partition(".")
+>         name, _, k = rest.rpartition(".")
+>         if kind == "optimizer" and name in mine:
+>             p, size = mine[name].detach(), getattr(what, "size", None)
+>             state[saved] = None if size is None else torch.zeros(
+>                 size, dtype=what.properties.dtype) if size != p.shape else torch.zeros_like(p, dtype=what.properties.dtype)
+>             places[saved] = mine[name], k
+>     dcp.load(state, checkpoint_id=folder)
+>     for saved, (p, k) in places.items():
+>         optimizer.state[p][k] = state[saved]
+>     groups, more = pickle.loads(state["more"])
+>     for g, saved in zip(optimizer.param_groups, groups):
+>         g.update(saved)
+>     optimizer.load_state_dict(optimizer.state_dict())  # on the devices that it wants it on
+>     return more
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     return x.to(mesh.device_type)
@@ -379,12 +419,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import copy
 > import importlib
 > import os
+> import pickle
 > import re
 > import sys
 > import zlib
 >
 > import torch
 > import torch.distributed as dist
+> import torch.distributed.checkpoint as dcp
 > from torch import nn
 > from torch.distributed.device_mesh import init_device_mesh
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -513,6 +555,43 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return norm
 >
 >
+> def named(modules):
+>     """Parameters and buffers of this rank, by the model's own names: a plan of it has no others."""
+>     return modules.state_dict(keep_vars=True)
+>
+>
+> def save(folder, modules, optimizer, **more):
+>     """Write a checkpoint, from which every plan of the model can go on; `more`: what else load() returns."""
+>     groups = [{k: x for k, x in g.items() if k != "params"} for g in optimizer.param_groups]
+>     state = {"more": pickle.dumps((groups, more))}
+>     for name, p in named(modules).items():
+>         state[f"model.{name}"] = p.detach()
+>         state.update({f"optimizer.{name}.{k}": x for k, x in optimizer.state.get(p, {}).items()})
+>     dcp.save(state, checkpoint_id=folder)
+>
+>
+> def load(folder, modules, optimizer):
+>     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     mine, places = named(modules), {}
+>     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
+>     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
+>         kind, _, rest = saved.partition(".")
+>         name, _, k = rest.rpartition(".")
+>         if kind == "optimizer" and name in mine:
+>             p, size = mine[name].detach(), getattr(what, "size", None)
+>             state[saved] = None if size is None else torch.zeros(
+>                 size, dtype=what.properties.dtype) if size != p.shape else torch.zeros_like(p, dtype=what.properties.dtype)
+>             places[saved] = mine[name], k
+>     dcp.load(state, checkpoint_id=folder)
+>     for saved, (p, k) in places.items():
+>         optimizer.state[p][k] = state[saved]
+>     groups, more = pickle.loads(state["more"])
+>     for g, saved in zip(optimizer.param_groups, groups):
+>         g.update(saved)
+>     optimizer.load_state_dict(optimizer.state_dict())  # on the devices that it wants it on
+>     return more
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     data = mesh["data"]
@@ -597,6 +676,43 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     norm = norm.full_tensor() if isinstance(norm, DTensor) else norm.to(mesh.device_type)
 >     nn.utils.clip_grads_with_norm_(params, most, norm)
 >     return norm
+>
+>
+> def named(modules):
+>     """Parameters and buffers of this rank, by the model's own names: a plan of it has no others."""
+>     return modules.state_dict(keep_vars=True)
+>
+>
+> def save(folder, modules, optimizer, **more):
+>     """Write a checkpoint, from which every plan of the model can go on; `more`: what else load() returns."""
+>     groups = [{k: x for k, x in g.items() if k != "params"} for g in optimizer.param_groups]
+>     state = {"more": pickle.dumps((groups, more))}
+>     for name, p in named(modules).items():
+>         state[f"model.{name}"] = p.detach()
+>         state.update({f"optimizer.{name}.{k}": x for k, x in optimizer.state.get(p, {}).items()})
+>     dcp.save(state, checkpoint_id=folder)
+>
+>
+> def load(folder, modules, optimizer):
+>     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     mine, places = named(modules), {}
+>     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
+>     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
+>         kind, _, rest = saved.partition(".")
+>         name, _, k = rest.rpartition(".")
+>         if kind == "optimizer" and name in mine:
+>             p, size = mine[name].detach(), getattr(what, "size", None)
+>             state[saved] = None if size is None else torch.zeros(
+>                 size, dtype=what.properties.dtype) if size != p.shape else torch.zeros_like(p, dtype=what.properties.dtype)
+>             places[saved] = mine[name], k
+>     dcp.load(state, checkpoint_id=folder)
+>     for saved, (p, k) in places.items():
+>         optimizer.state[p][k] = state[saved]
+>     groups, more = pickle.loads(state["more"])
+>     for g, saved in zip(optimizer.param_groups, groups):
+>         g.update(saved)
+>     optimizer.load_state_dict(optimizer.state_dict())  # on the devices that it wants it on
+>     return more
 >
 >
 > def own(x, mesh):
