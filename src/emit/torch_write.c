@@ -52,7 +52,8 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     fprintf(to, "%simport os\nimport pickle\n%simport sys\nimport zlib\n\n",
             s->stages ? "import inspect\n" : "", has_tables(s, t) ? "import re\n" : "");
     fputs("import torch\nimport torch.distributed as dist\n"
-          "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n", to);
+          "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n",
+          to);
     fputs("from torch.distributed.device_mesh import init_device_mesh\n", to);
     if (is_wrapped(s))
         fprintf(to, "from torch.distributed.fsdp import %sfully_shard\n",

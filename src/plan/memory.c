@@ -182,6 +182,27 @@ struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes
     return fullest;
 }
 
+/* Bytes on the fullest device if its holders divided all of each parameter; the same as before
+ * where some do already. */
+static double need_if_sharded(const struct hypar_plan *plan, double limit_bytes, double need)
+{
+    struct arena scratch = { 0 };
+    struct hypar_plan sharded = *plan;
+    int n = plan->graph->n_ops;
+    sharded.ops = NEW(&scratch, struct op_plan, n);
+    bool any = false;
+    for (int op = 0; op < n; op++) {
+        any |= plan->ops[op].shard != HYPAR_SHARD_NONE;
+        sharded.ops[op] = plan->ops[op];
+        if (hp_op_has_params(plan->graph, op))
+            sharded.ops[op].shard = HYPAR_SHARD_PARAMETERS;
+    }
+    if (!any)
+        need = hp_plan_fullest(&sharded, limit_bytes).need;
+    hp_arena_free(&scratch);
+    return need;
+}
+
 enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double limit_bytes,
                                           struct hypar_error *err)
 {
@@ -189,8 +210,13 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
     if (f.need <= f.has)
         return HYPAR_OK;
     struct memory_text text = hp_memory_text(f.need, f.has);
+    double least = err ? need_if_sharded(plan, limit_bytes, f.need) : f.need;
+    char bytes[32], hint[80] = "";
+    if (least <= f.has)
+        snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
+                 hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
     return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s%s",
+                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
                    hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-                   plan->framework_bytes > 0 ? " beside the framework" : "");
+                   plan->framework_bytes > 0 ? " beside the framework" : "", hint);
 }
