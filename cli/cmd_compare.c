@@ -14,6 +14,7 @@ static const struct argp_option options[] = {
       "planners to compare: dp,hypar (all but auto; beside plans none)", 0 },
     { "planner-option", OPT_PLANNER_OPTION, "NAME=VALUE", 0,
       "for a planner that is loaded, which knows what it means; may be repeated", 0 },
+    OPT_FOR_ROW,
     { "batch", OPT_BATCH, "N", 0, "samples in one training step (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
       "ONNX: the dimension of input NAME with the samples (0)", 0 },
@@ -443,6 +444,8 @@ static enum hypar_status compare_planners(struct comparing *c, struct hypar_erro
     c->graph = graph;
     c->machine = machine;
     if (status == HYPAR_OK) {
+        if (args->target)
+            opt_take_defaults(args, machine, &c->how);
         opt_note_precision(args, machine, c->how.precision);
         status = compare(c, err);
     }
@@ -507,6 +510,7 @@ static enum hypar_status check_for_plans(const struct args *args, struct hypar_e
                              : args->dropout_masks       ? "dropout-masks"
                              : args->gradient_precision  ? "gradient-precision"
                              : args->framework_bytes > 0 ? "framework-memory"
+                             : args->target              ? "for"
                                                          : NULL;
     if (for_models)
         return opt_usage(err, "compare: --%s needs a model; '%s' is a plan, which says it",
@@ -650,7 +654,8 @@ static enum hypar_status compare_measured(const struct args *args,
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
     struct comparing c = { .args = args,
-                           .how = { .joint = args->joint,
+                           .how = { .target = args->target,
+                                    .joint = args->joint,
                                     .memory_bytes = args->memory_bytes,
                                     .seed = args->seed,
                                     .planner_option = args->planner_options.text,

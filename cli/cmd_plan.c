@@ -16,8 +16,7 @@ static const struct argp_option options[] = {
       0 },
     { "planner-option", OPT_PLANNER_OPTION, "NAME=VALUE", 0,
       "for a planner that is loaded, which knows what it means; may be repeated", 0 },
-    { "for", OPT_FOR, "FRAMEWORK", 0,
-      "torch, megatron or deepspeed: only plans that it can run (any)", 0 },
+    OPT_FOR_ROW,
     { "batch", OPT_BATCH, "N", 0,
       "samples in one training step; max: as many as fit (as the model says)", 0 },
     { "batch-dim", OPT_BATCH_DIM, "NAME=DIM", 0,
@@ -359,20 +358,6 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     return status;
 }
 
-/* What a framework trains with, where the command line says nothing else. */
-static void take_defaults(const struct args *args, const struct hypar_machine *machine,
-                          struct hypar_search_options *how)
-{
-    struct hypar_target_defaults usual = hypar_target_defaults(args->target, machine);
-    if (!args->precision && !args->gradient_precision)
-        how->precision = usual.precision;
-    if (!args->optimizer)
-        how->optimizer = usual.optimizer;
-    bool is_short = how->precision == HYPAR_BF16 || how->precision == HYPAR_FP16;
-    if (!args->gradient_precision)
-        how->fp32_gradients = is_short && usual.fp32_gradients;
-}
-
 /* The model and the machine that the command line names. */
 static enum hypar_status plan_anew(const struct args *args, struct hypar_search_options *how,
                                    struct hypar_error *err)
@@ -399,7 +384,7 @@ static enum hypar_status plan_anew(const struct args *args, struct hypar_search_
         status = hypar_machine_read(&machine, args->machine, err);
     if (status == HYPAR_OK) {
         if (args->target)
-            take_defaults(args, machine, how);
+            opt_take_defaults(args, machine, how);
         opt_note_precision(args, machine, how->precision);
         how->machine = hypar_machine_word(machine); /* a file's machine is written out whole */
         status = search(args, graph, machine, how, err);

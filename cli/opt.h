@@ -238,6 +238,12 @@ const char *opt_topology_word(int i);
         "clip", OPT_CLIP, "NORM", 0, "gradients have at most this norm, all together (any)", 0 \
     }
 
+#define OPT_FOR_ROW                                                             \
+    {                                                                           \
+        "for", OPT_FOR, "FRAMEWORK", 0,                                         \
+            "torch, megatron or deepspeed: only plans that it can run (any)", 0 \
+    }
+
 #define OPT_RECOMPUTE_ROW                                                                     \
     {                                                                                         \
         "recompute", OPT_RECOMPUTE, "WHAT", 0,                                                \
@@ -363,6 +369,10 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
 /* The same, where a plan says what the command line does not. */
 enum hypar_status opt_choices_of(const struct args *args, const struct hypar_plan *plan,
                                  struct hypar_search_options *how, struct hypar_error *err);
+
+/* What the framework of --for trains with, where the command line says nothing else. */
+void opt_take_defaults(const struct args *args, const struct hypar_machine *machine,
+                       struct hypar_search_options *how);
 
 /* A note if devices have no unit for the precision, but for the other 16-bit one. */
 void opt_note_precision(const struct args *args, const struct hypar_machine *machine,

@@ -126,3 +126,16 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     how->profile = *profile;
     return status;
 }
+
+void opt_take_defaults(const struct args *args, const struct hypar_machine *machine,
+                       struct hypar_search_options *how)
+{
+    struct hypar_target_defaults usual = hypar_target_defaults(args->target, machine);
+    if (!args->precision && !args->gradient_precision)
+        how->precision = usual.precision;
+    if (!args->optimizer)
+        how->optimizer = usual.optimizer;
+    bool is_short = how->precision == HYPAR_BF16 || how->precision == HYPAR_FP16;
+    if (!args->gradient_precision)
+        how->fp32_gradients = is_short && usual.fp32_gradients;
+}

@@ -30,7 +30,7 @@ HYPAR_API unsigned hypar_version(void);
  * longer work. It is the number in the name of the shared library, and what planners that are
  * loaded are held against (hypar/search.h). The second is that of the library linked against.
  */
-#define HYPAR_ABI_VERSION 3
+#define HYPAR_ABI_VERSION 4
 HYPAR_API unsigned hypar_abi_version(void);
 
 /* What this build can do beyond planning, one line each: "MPI: no (...)". Static text. */

@@ -76,6 +76,77 @@ static enum hypar_status find_shard(struct torch_script *s, struct hypar_error *
     return HYPAR_OK;
 }
 
+/* What each device of a stage keeps of parameters, gradients and the optimizer's state. */
+struct kept {
+    double planned, beyond; /* bytes as the plan counts; those that the script has beside */
+    int tensor;             /* the parameter of which most is beyond, among so many devices */
+    int devices;
+    double most;
+};
+
+/* The script may keep this part of the plan's count beyond it: norms and biases, which a tensor
+ * layout copies. */
+static const double MOST_BEYOND = 0.01;
+
+/* The devices that hold the same elements of a parameter divide them in the plan; fully_shard()
+ * divides them along the mesh's dimension "data" alone. */
+static void add_param(const struct torch_script *s, int tensor, struct kept *kept)
+{
+    const struct hypar_graph *graph = s->graph;
+    const struct use *use = &graph->use[graph->use_start[tensor]];
+    const struct nest *nest = graph->ops[use->op].nest;
+    struct shared_bytes bytes = hp_shared_bytes(s->plan, tensor);
+    int limit = s->plan->ops[use->op].shard_over, pieces = 1, data = 1;
+    uint32_t dims[MAX_AXES], divided = 0;
+    hp_mesh_dims(&s->mesh, s->plan, use->op, dims);
+    for (int a = 0; a < nest->n_axes; a++)
+        if (nest->operand[use->operand].axes >> a & 1)
+            divided |= dims[a];
+    for (int d = 0; d < s->mesh.n_dims; d++) {
+        pieces *= divided >> d & 1 ? s->mesh.size[d] : 1;
+        if (s->data >> d & 1) /* of two, the second one is "data" */
+            data = s->mesh.size[d];
+    }
+    int copies = s->mesh.n_devices / pieces;
+    int over = limit > 0 && limit < copies ? limit : copies;
+    double piece = (double)hp_shape_elements(&graph->tensors[tensor].shape) / pieces;
+    double beyond = over > data ? piece * bytes.owned * (1. / data - 1. / over) : 0;
+    kept->planned += piece * (bytes.held + bytes.owned / over);
+    kept->beyond += beyond;
+    if (beyond > kept->most) {
+        kept->tensor = tensor;
+        kept->devices = over;
+        kept->most = beyond;
+    }
+}
+
+/* What is planned is what is trained: the state of a device has the size that the plan says. */
+static enum hypar_status check_state(const struct torch_script *s, struct hypar_error *err)
+{
+    const struct hypar_graph *graph = s->graph;
+    int data = 1;
+    for (int stage = 0; stage == 0 || stage < s->plan->n_stages; stage++) {
+        struct kept kept = { 0 };
+        for (int t = 0; t < graph->n_tensors; t++)
+            if (graph->tensors[t].kind == TENSOR_PARAM &&
+                graph->use_start[t] < graph->use_start[t + 1] &&
+                (s->plan->n_stages == 0 || hp_param_user(s->plan, t)->stage == stage))
+                add_param(s, t, &kept);
+        if (kept.beyond <= MOST_BEYOND * kept.planned)
+            continue;
+        for (int d = 0; d < s->mesh.n_dims; d++)
+            data = s->data >> d & 1 ? s->mesh.size[d] : data;
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "parameter '%s': %d devices divide its state, PyTorch's fully_shard() "
+                       "divides it among the %d that divide the samples of all operators: a "
+                       "device would have %.3g times the plan's state; expected samples split "
+                       "alike in all operators, or no sharding",
+                       graph->tensors[kept.tensor].name, kept.devices, data,
+                       1 + kept.beyond / kept.planned);
+    }
+    return HYPAR_OK;
+}
+
 static enum hypar_status check_settings(const struct torch_script *s, struct hypar_error *err)
 {
     if (s->plan->precision == HYPAR_FP16)
@@ -185,6 +256,8 @@ static enum hypar_status prepare(struct torch_script *s, struct torch_tables *t,
     TRY(check_settings(s, err));
     TRY(check_backward(s, err));
     TRY(find_shard(s, err));
+    if (s->shard != HYPAR_SHARD_NONE)
+        TRY(check_state(s, err));
     TRY(find_norms(s, err));
     TRY(hp_torch_recomputed(s, &t->recomputed, err));
     return s->stages ? hp_torch_cuts(s, &t->cuts, err) : HYPAR_OK;

@@ -51,9 +51,11 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     if (recompute || s->norms)
         fputs("from functools import partial\n", to);
     fputs("import copy\nimport importlib\n", to);
-    fprintf(to, "%simport os\n%simport sys\nimport zlib\n\n",
+    fprintf(to, "%simport os\nimport pickle\n%simport sys\nimport zlib\n\n",
             s->stages ? "import inspect\n" : "", has_tables(s, t) ? "import re\n" : "");
-    fputs("import torch\nimport torch.distributed as dist\nfrom torch import nn\n", to);
+    fputs("import torch\nimport torch.distributed as dist\n"
+          "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n",
+          to);
     fputs("from torch.distributed.device_mesh import init_device_mesh\n", to);
     if (is_wrapped(s))
         fprintf(to, "from torch.distributed.fsdp import %sfully_shard\n",
@@ -444,7 +446,11 @@ static void put_parallelize(const struct torch_script *s, const struct torch_tab
           "    blank = without_memory(model)\n",
           to);
     if (!s->stages)
-        fputs("    for b in model.buffers():\n"
+        fputs("    for name, b in model.named_buffers():\n"
+              "        if b.is_meta:\n"
+              "            raise ValueError(f\"buffer '{name}' is on meta and has no values: "
+              "expected a function that makes the model, as in 'return lambda: Model(), "
+              "inputs'\")\n"
               "        b.data = b.data.to(mesh.device_type)\n",
               to);
     if (s->stages)
@@ -577,5 +583,10 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     fputs(TEXT_FILL, to);
     put_parallelize(s, t, to);
     put_clip(s, t, to);
+    fprintf(to, TEXT_SAVE,
+            s->stages ? "    return {name: x for stage in modules for name, x in "
+                        "stage.module.state_dict(keep_vars=True).items() if name in "
+                        "stage.kept}\n"
+                      : "    return modules.state_dict(keep_vars=True)\n");
     put_main(s, to);
 }

@@ -93,13 +93,7 @@ static void hold_operand(const struct hypar_plan *plan, int op, int o, struct ho
     }
 }
 
-/* Bytes of each element that a device holds of a parameter, and of each that it owns, where its
- * holders divide it. */
-struct shared_bytes {
-    double held, owned;
-};
-
-static struct shared_bytes bytes_of_param(const struct hypar_plan *plan, int tensor)
+struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor)
 {
     struct param_bytes each =
         hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
@@ -125,7 +119,7 @@ static void count_param(const struct hypar_plan *plan, int tensor, struct holdin
     const struct hypar_graph *g = plan->graph;
     if (g->use_start[tensor] == g->use_start[tensor + 1])
         return;
-    struct shared_bytes size = bytes_of_param(plan, tensor);
+    struct shared_bytes size = hp_shared_bytes(plan, tensor);
     double all = 0, one = (double)hp_shape_elements(&g->tensors[tensor].shape);
     struct arena_mark mark = hp_arena_mark(h->scratch);
     h->n = h->capacity = 0;
@@ -199,6 +193,27 @@ struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes
     return fullest;
 }
 
+/* Bytes on the fullest device if its holders divided all of each parameter; the same as before
+ * where some do already. */
+static double need_if_sharded(const struct hypar_plan *plan, double limit_bytes, double need)
+{
+    struct arena scratch = { 0 };
+    struct hypar_plan sharded = *plan;
+    int n = plan->graph->n_ops;
+    sharded.ops = NEW(&scratch, struct op_plan, n);
+    bool any = false;
+    for (int op = 0; op < n; op++) {
+        any |= plan->ops[op].shard != HYPAR_SHARD_NONE;
+        sharded.ops[op] = plan->ops[op];
+        if (hp_op_has_params(plan->graph, op))
+            sharded.ops[op].shard = HYPAR_SHARD_PARAMETERS;
+    }
+    if (!any)
+        need = hp_plan_fullest(&sharded, limit_bytes).need;
+    hp_arena_free(&scratch);
+    return need;
+}
+
 enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double limit_bytes,
                                           struct hypar_error *err)
 {
@@ -206,8 +221,13 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
     if (f.need <= f.has)
         return HYPAR_OK;
     struct memory_text text = hp_memory_text(f.need, f.has);
+    double least = err ? need_if_sharded(plan, limit_bytes, f.need) : f.need;
+    char bytes[32], hint[80] = "";
+    if (least <= f.has)
+        snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
+                 hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
     return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s%s",
+                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
                    hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-                   plan->framework_bytes > 0 ? " beside the framework" : "");
+                   plan->framework_bytes > 0 ? " beside the framework" : "", hint);
 }

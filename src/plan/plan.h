@@ -184,6 +184,13 @@ struct param_bytes {
 struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,
                                   enum hypar_optimizer optimizer);
 
+/* Bytes of each element that a device holds of a parameter, and of each that it owns, where its
+ * holders divide it. */
+struct shared_bytes {
+    double held, owned;
+};
+struct shared_bytes hp_shared_bytes(const struct hypar_plan *plan, int tensor);
+
 /* All of them together. */
 double hp_bytes_per_param(enum hypar_precision precision, bool fp32_gradients,
                           enum hypar_optimizer optimizer);

@@ -294,6 +294,11 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
     path_table(to, &arena, &sum);
     op_table(to, &arena, e, &sum, plan);
     hp_what_if_table(to, &arena, &what_ifs);
+    struct hypar_memory fullest =
+        hypar_sim_device(sim, hypar_sim_summary(sim).fullest_device).memory;
+    char *tight = hp_tight_text(&arena, &fullest);
+    if (tight)
+        hp_wrap(to, tight, 0);
     hp_arena_free(&arena);
 }
 

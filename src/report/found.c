@@ -424,7 +424,7 @@ static const char *largest_text(struct arena *arena, const struct hypar_largest 
 }
 
 /* Planners that found nothing and why, or where that takes more than three lines, their names
- * alone. */
+ * and why the first one did not. */
 static void left_out_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
 {
     enum { THREE_LINES = 195 };
@@ -438,8 +438,9 @@ static void left_out_text(FILE *to, struct arena *arena, const struct hypar_sear
                                 hp_shown(arena, info->left_out[i].planner));
     }
     if (strlen(text) > THREE_LINES && info->n_left_out > 0)
-        text =
-            hp_arena_printf(arena, "%s; --planner NAME tells why, and so does --json", names);
+        text = hp_arena_printf(
+            arena, "%s; %s: %s; --planner NAME tells why of each, and so does --json", names,
+            hp_shown(arena, info->left_out[0].planner), hp_shown(arena, info->left_out[0].why));
     fputs("Left out: ", to);
     hp_wrap(to, text, 10);
 }

@@ -170,6 +170,23 @@ static void memory_table(FILE *to, struct arena *arena, const struct hypar_memor
     }
 }
 
+char *hp_tight_text(struct arena *arena, const struct hypar_memory *m)
+{
+    char saves[32];
+    if (m->peak > m->limit || m->peak <= 0.9 * m->limit || m->framework > 0)
+        return NULL;
+    char *text = hp_arena_printf(
+        arena,
+        "Tight: %.1f %% of the memory is left; a framework with its libraries often needs a "
+        "tenth (--framework-memory counts it)",
+        100 * (1 - m->peak / m->limit));
+    if (m->recompute_saves > 0)
+        text =
+            hp_arena_printf(arena, "%s; --recompute full would save up to %s", text,
+                            hypar_format_quantity(saves, m->recompute_saves, HYPAR_UNIT_BYTES));
+    return hp_arena_printf(arena, "%s.", text);
+}
+
 static void memory_text(FILE *to, const struct hypar_plan *plan,
                         const struct hypar_memory *memory, int n, int most)
 {
@@ -189,7 +206,10 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     hp_put_line(to, "%s: device %d, the fullest, needs %s of %s (%.1f %%).",
                 m->peak <= m->limit ? "It fits" : "It does not fit", most, text.need, text.has,
                 100 * m->peak / m->limit);
-    if (m->recompute_saves > 0)
+    char *tight = hp_tight_text(&arena, m);
+    if (tight)
+        hp_wrap(to, tight, 0);
+    else if (m->recompute_saves > 0)
         fprintf(to, "Recomputing activations would save up to %s there.\n",
                 hypar_format_quantity(saves, m->recompute_saves, HYPAR_UNIT_BYTES));
     hp_arena_free(&arena);

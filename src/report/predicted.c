@@ -359,6 +359,23 @@ static void hardly_busy_text(FILE *to, struct arena *arena, const struct hypar_p
                     100 * HARDLY_BUSY);
 }
 
+/* Energy is counted by operations, with figures of 45 nm: of units for matrices it is more than
+ * any device draws. */
+static void power_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
+                       const struct hypar_sim_summary *step)
+{
+    static const double MOST_W = 1000;
+    int n = hypar_machine_device_count(plan->machine);
+    double watts = hypar_energy_total_j(&step->energy) / step->step_s / n;
+    if (watts > MOST_W)
+        hp_wrap(to,
+                hp_arena_printf(arena,
+                                "Energy is counted by operations, as at 45 nm: %.2g kW a "
+                                "device, more than a device draws; it compares plans.",
+                                watts / 1000),
+                0);
+}
+
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
@@ -368,6 +385,11 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
         hp_wrap(to, simulated_text(arena, found, s), 0);
     if (!s && in_part)
         hp_wrap(to, part_text(arena, found), 0);
+    if (s && is_counted(found))
+        power_text(to, arena, hypar_found_plan(found), &s->step);
+    char *tight = s ? hp_tight_text(arena, &s->fullest) : NULL;
+    if (tight)
+        hp_wrap(to, tight, 0);
     if (s || in_part)
         idle_text(to, hypar_found_plan(found));
     if (s)

@@ -36,6 +36,10 @@ void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory);
 /* The same in words: "parameters 45 MB, gradients 45 MB, activations 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
+/* Of a device that has less than a tenth of its memory left, where the plan counts nothing for
+ * the framework: what a framework needs, and what would save memory. NULL: it has more. */
+char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);
+
 /* What a profile told, as the object "profile"; nothing if there was none. */
 void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *measured);
 

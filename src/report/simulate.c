@@ -492,6 +492,11 @@ static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                             hp_memory_items(arena, &m),
                             s->fits ? "it fits" : "IT DOES NOT FIT"),
             10);
+    char *tight = hp_tight_text(arena, &m);
+    if (tight) {
+        fputs("          ", to);
+        hp_wrap(to, tight, 10);
+    }
     fputc('\n', to);
     hp_wrap(
         to,

@@ -351,9 +351,11 @@ static enum hypar_status refuse(const struct planner *planner, unsigned bit,
                                 struct hypar_error *err)
 {
     char option[64], who[192];
-    return hp_fail(err, HYPAR_USAGE, "%s is for %s%s%s",
+    bool pipeline = planner && bit == TAKES_STAGES && planner->takes & TAKES_PIPELINE;
+    return hp_fail(err, HYPAR_USAGE, "%s is for %s%s%s%s",
                    hp_options_text(option, sizeof option, bit), takers(who, sizeof who, bit),
-                   planner ? ", not " : "", planner ? planner->info.name : "");
+                   planner ? ", not " : "", planner ? planner->info.name : "",
+                   pipeline ? ", whose stages are --pipeline" : "");
 }
 
 enum hypar_status hp_check_options(const struct hypar_search_options *options,

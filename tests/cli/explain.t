@@ -207,6 +207,8 @@ $ cd $TMP && hypar explain gpt.json --operators 1 --on cluster:2x2,device=a100,m
 > No difference: twice the memory.
 > Left out: another schedule: the plan has no stages; no recomputation: does not
 > fit: needs 3.02 GB of 2.5 GB (it would take 168 ms).
+> Tight: 9.4 % of the memory is left; a framework with its libraries often needs a
+> tenth (--framework-memory counts it); --recompute full would save up to 899 MB.
 
 Of JSON, which has every segment: they add up to the step.
 $ cd $TMP && hypar explain alex.json --operators 1 --json > explain.json; sed '/critical_path/,$d' explain.json

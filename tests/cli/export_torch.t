@@ -20,12 +20,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import importlib
 > import inspect
 > import os
+> import pickle
 > import re
 > import sys
 > import zlib
 >
 > import torch
 > import torch.distributed as dist
+> import torch.distributed.checkpoint as dcp
 > from torch import nn
 > from torch.distributed.device_mesh import init_device_mesh
 > from torch.distributed.pipelining import PipelineStage, Schedule1F1B, SplitPoint, pipeline
@@ -145,6 +147,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     def __init__(self, pipe, index, model, device):
 >         super().__init__()
 >         self.module, self.index, self.tried = pipe.get_stage_module(index), index, False
+>         self.kept = {*model.state_dict()}  # names; the trace has buffers beside them
 >         self.tie(dict(model.named_parameters(remove_duplicate=False)))
 >         nodes = pipe.split_gm.graph.nodes
 >         self.inputs, self.calls = ([n for n in nodes if n.op == op] for op in ("placeholder", "call_module"))
@@ -356,6 +359,43 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return norm
 >
 >
+> def named(modules):
+>     """Parameters and buffers of this rank, by the model's own names: a plan of it has no others."""
+>     return {name: x for stage in modules for name, x in stage.module.state_dict(keep_vars=True).items() if name in stage.kept}
+>
+>
+> def save(folder, modules, optimizer, **more):
+>     """Write a checkpoint, from which every plan of the model can go on; `more`: what else load() returns."""
+>     groups = [{k: x for k, x in g.items() if k != "params"} for g in optimizer.param_groups]
+>     state = {"more": pickle.dumps((groups, more))}
+>     for name, p in named(modules).items():
+>         state[f"model.{name}"] = p.detach()
+>         state.update({f"optimizer.{name}.{k}": x for k, x in optimizer.state.get(p, {}).items()})
+>     dcp.save(state, checkpoint_id=folder)
+>
+>
+> def load(folder, modules, optimizer):
+>     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     mine, places = named(modules), {}
+>     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
+>     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
+>         kind, _, rest = saved.partition(".")
+>         name, _, k = rest.rpartition(".")
+>         if kind == "optimizer" and name in mine:
+>             p, size = mine[name].detach(), getattr(what, "size", None)
+>             state[saved] = None if size is None else torch.zeros(
+>                 size, dtype=what.properties.dtype) if size != p.shape else torch.zeros_like(p, dtype=what.properties.dtype)
+>             places[saved] = mine[name], k
+>     dcp.load(state, checkpoint_id=folder)
+>     for saved, (p, k) in places.items():
+>         optimizer.state[p][k] = state[saved]
+>     groups, more = pickle.loads(state["more"])
+>     for g, saved in zip(optimizer.param_groups, groups):
+>         g.update(saved)
+>     optimizer.load_state_dict(optimizer.state_dict())  # on the devices that it wants it on
+>     return more
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     return x.to(mesh.device_type)
@@ -419,12 +459,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import copy
 > import importlib
 > import os
+> import pickle
 > import re
 > import sys
 > import zlib
 >
 > import torch
 > import torch.distributed as dist
+> import torch.distributed.checkpoint as dcp
 > from torch import nn
 > from torch.distributed.device_mesh import init_device_mesh
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
@@ -553,6 +595,43 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     return norm
 >
 >
+> def named(modules):
+>     """Parameters and buffers of this rank, by the model's own names: a plan of it has no others."""
+>     return modules.state_dict(keep_vars=True)
+>
+>
+> def save(folder, modules, optimizer, **more):
+>     """Write a checkpoint, from which every plan of the model can go on; `more`: what else load() returns."""
+>     groups = [{k: x for k, x in g.items() if k != "params"} for g in optimizer.param_groups]
+>     state = {"more": pickle.dumps((groups, more))}
+>     for name, p in named(modules).items():
+>         state[f"model.{name}"] = p.detach()
+>         state.update({f"optimizer.{name}.{k}": x for k, x in optimizer.state.get(p, {}).items()})
+>     dcp.save(state, checkpoint_id=folder)
+>
+>
+> def load(folder, modules, optimizer):
+>     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     mine, places = named(modules), {}
+>     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
+>     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
+>         kind, _, rest = saved.partition(".")
+>         name, _, k = rest.rpartition(".")
+>         if kind == "optimizer" and name in mine:
+>             p, size = mine[name].detach(), getattr(what, "size", None)
+>             state[saved] = None if size is None else torch.zeros(
+>                 size, dtype=what.properties.dtype) if size != p.shape else torch.zeros_like(p, dtype=what.properties.dtype)
+>             places[saved] = mine[name], k
+>     dcp.load(state, checkpoint_id=folder)
+>     for saved, (p, k) in places.items():
+>         optimizer.state[p][k] = state[saved]
+>     groups, more = pickle.loads(state["more"])
+>     for g, saved in zip(optimizer.param_groups, groups):
+>         g.update(saved)
+>     optimizer.load_state_dict(optimizer.state_dict())  # on the devices that it wants it on
+>     return more
+>
+>
 > def own(x, mesh):
 >     """Of a batch, the samples of this rank's replica."""
 >     data = mesh["data"]
@@ -640,6 +719,43 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     norm = norm.full_tensor() if isinstance(norm, DTensor) else norm.to(mesh.device_type)
 >     nn.utils.clip_grads_with_norm_(params, most, norm)
 >     return norm
+>
+>
+> def named(modules):
+>     """Parameters and buffers of this rank, by the model's own names: a plan of it has no others."""
+>     return modules.state_dict(keep_vars=True)
+>
+>
+> def save(folder, modules, optimizer, **more):
+>     """Write a checkpoint, from which every plan of the model can go on; `more`: what else load() returns."""
+>     groups = [{k: x for k, x in g.items() if k != "params"} for g in optimizer.param_groups]
+>     state = {"more": pickle.dumps((groups, more))}
+>     for name, p in named(modules).items():
+>         state[f"model.{name}"] = p.detach()
+>         state.update({f"optimizer.{name}.{k}": x for k, x in optimizer.state.get(p, {}).items()})
+>     dcp.save(state, checkpoint_id=folder)
+>
+>
+> def load(folder, modules, optimizer):
+>     """Go on from a checkpoint of this plan or of another; returns what else was saved."""
+>     mine, places = named(modules), {}
+>     state = {"more": None, **{f"model.{name}": p.detach() for name, p in mine.items()}}
+>     for saved, what in dcp.FileSystemReader(folder).read_metadata().state_dict_metadata.items():
+>         kind, _, rest = saved.partition(".")
+>         name, _, k = rest.rpartition(".")
+>         if kind == "optimizer" and name in mine:
+>             p, size = mine[name].detach(), getattr(what, "size", None)
+>             state[saved] = None if size is None else torch.zeros(
+>                 size, dtype=what.properties.dtype) if size != p.shape else torch.zeros_like(p, dtype=what.properties.dtype)
+>             places[saved] = mine[name], k
+>     dcp.load(state, checkpoint_id=folder)
+>     for saved, (p, k) in places.items():
+>         optimizer.state[p][k] = state[saved]
+>     groups, more = pickle.loads(state["more"])
+>     for g, saved in zip(optimizer.param_groups, groups):
+>         g.update(saved)
+>     optimizer.load_state_dict(optimizer.state_dict())  # on the devices that it wants it on
+>     return more
 >
 >
 > def own(x, mesh):
@@ -789,3 +905,8 @@ A graph that ends in another loss than it says (hypar.torch writes "own_loss"): 
 $ for w in '"modules"' '"own_loss": true, "modules"'; do sed "s/\"modules\"/$w/" tests/cli/packed-torch.json > $TMP/own.json; hypar plan $TMP/own.json --on full:2 --planner dp --for torch -qo $TMP/own-plan.json && hypar export $TMP/own-plan.json --to torch -q | grep -c 'a loss of your own'; done
 > 0
 > 1
+
+A device keeps the state that the plan counts, but for biases that are not divided.
+$ p() { printf '{"format": "hypar-plan/1", "model": "mlp:64-256-256-64", "batch": 8, "machine": "full:4", %s}\n' "$1" > $TMP/state.json; hypar export $TMP/state.json --to torch -q 2>&1 | sed "s|$TMP/||" | grep -E '^hypar|^MESH'; }; p '"ops": [{"name": "*", "split": {"n": 4}}, {"name": "fc2", "split": {"n": 4}, "shard": "gradients"}, {"name": "fc3", "split": {"n": 4}, "shard": "gradients"}, {"name": "fc1", "split": {"n": 2, "k": 2}, "shard": "gradients"}]'; p '"layout": {"data": 2, "tensor": 2, "shard": "gradients"}'
+> hypar: state.json: parameter 'fc2.w': 4 devices divide its state, PyTorch's fully_shard() divides it among the 2 that divide the samples of all operators: a device would have 1.18 times the plan's state; expected samples split alike in all operators, or no sharding
+> MESH = {"data": 2, "tensor": 2}

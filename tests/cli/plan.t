@@ -143,7 +143,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Lef
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "hybrid",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
 >       {"planner": "hybrid", "step_s": 0.049031208111, "compute_s": 0.048655185603, "comm_bytes": 570010168, "energy_j": 29.469965442588105, "how": "n=8 of 22 operators, c=8 of 4, n=2 c=4 of 1, ..., optimizer sharded"},
 >       {"planner": "flexflow", "step_s": 0.049122537887, "compute_s": 0.048769552713, "comm_bytes": 593219128, "energy_j": 29.503069693718988, "how": "n=8 of 23 operators, c=8 of 2, k=8 of 1, ..."},
 >       {"planner": "accpar", "step_s": 0.049177107869, "compute_s": 0.048764938455, "comm_bytes": 513571360, "energy_j": 29.482976197724124, "how": "n=8 of 16 operators, n=4 r=2 of 3, n=4 c=2 of 2, ..."},
@@ -441,9 +441,9 @@ $ hypar plan gpt3-175b --on full:4 -q
 > hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
 ? 1
 Where devices have different memories a planner that looks at them, or flexflow, which moves what is too much, may have one that fits.
-$ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*'
+$ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*' | grep -v ^planner.NAME
 > planner hybrid
-> Left out: dp, mp, owt, hypar, accpar, optcnn, 3d; --planner NAME tells why, and
+> Left out: dp, mp, owt, hypar, accpar, optcnn, 3d; dp: weights, gradients and sgd
 
 What auto did not take is told, by what was asked for.
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
@@ -657,3 +657,17 @@ $ hypar plan lenet-c --on cluster:2x2,inter=1.25GB/s --planner zb-h1 | grep -e '
 
 No line is wider than 80 columns, whatever the search says of itself.
 $ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar plan vgg16 --on full:4 --planner optcnn --memory 300MB 2>&1 | awk 'length > 80'; hypar plan tests/data/piper/mask.json --on full:4 -p hybrid 2>&1 | awk 'length > 80'
+
+A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
+$ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A5 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
+> Predicted step 14.5 ms, simulated (the busiest device computes 14.5 ms of it),
+> 1.13 M samples/s, 92.0 % of peak, 54.1 J; 0 B sent, 0 B on links; 2.15 GB of
+> 2.3 GB of memory on the fullest device.
+> Energy is counted by operations, as at 45 nm: 3.7 kW a device, more than a
+> device draws; it compares plans.
+> Tight: 6.6 % of the memory is left; a framework with its libraries often needs a
+> It fits: device 0, the fullest, needs 2.15 GB of 2.3 GB (93.4 %).
+> Tight: 6.6 % of the memory is left; a framework with its libraries often needs a
+> tenth (--framework-memory counts it); --recompute full would save up to 537 MB.
+> 0
+? 1

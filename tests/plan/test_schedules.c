@@ -117,9 +117,10 @@ static void check_row(struct run *r, enum hypar_schedule_kind kind)
     r->apart = row->apart;
     fill(r, row);
     double simulated_s = go_through(r), closed_s = row->seconds(&r->size, &t);
-    /* A zero-bubble pipeline that is never full is a little slower than its closed form. */
-    bool full = !row->apart || r->size.n_micro >= row->in_flight(&r->size, 0);
-    if (fabs(closed_s - simulated_s) > (full ? 1e-9 : .1) * simulated_s)
+    /* The closed form of zb-h2 leaves out that the last stage waits for the first micro-batch.
+     */
+    double left_out_s = kind == HYPAR_SCHEDULE_ZB_H2 ? r->size.groups - 1 : 0;
+    if (closed_s > simulated_s + 1e-9 || closed_s < simulated_s - left_out_s - 1e-9)
         fail_msg(
             "%s, %d groups, %d chunks, %d micro-batches: %g s in closed form, %g s by slots",
             hypar_schedule_text(kind), r->size.groups, r->size.chunks, (int)r->size.n_micro,

@@ -469,12 +469,16 @@ def process(rank, ranks, port, cases, queue):
     torch.distributed.destroy_process_group()
 
 
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
 def run_all(ranks, cases):
     """The cases of so many processes, in processes that are started once."""
     queue = context.Queue()
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        port = s.getsockname()[1]
+    port = free_port()
     workers = [context.Process(target=process, args=(r, ranks, port, cases, queue)) for r in range(ranks)]
     for w in workers:
         w.start()
@@ -544,22 +548,50 @@ def example():
 """
 
 
+LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
+
+
+def one_of_loop(rank, port, folder, text, argv):
+    """A process of a loop, as torchrun starts it; rank 0 prints to a file."""
+    os.environ.update(RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE="2", MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port))
+    os.chdir(folder)
+    sys.path.insert(0, folder)
+    sys.argv = ["loop.py", *argv]
+    with open("told", "a") if rank == 0 else open(os.devnull, "w") as file, contextlib.redirect_stdout(file):
+        exec(compile(text, "loop.py", "exec"), {"__name__": "__main__"})
+
+
 def own_loop(command):
-    """The loop of docs/formats-torch.md, as it stands, on two processes: with a checkpoint, and going on from it."""
+    """The loop of docs/formats-torch.md, as it stands, on two processes: with stages and a checkpoint. Each plan goes on from that,
+    with the losses and norms of the run that went through."""
     with open(os.path.join(ROOT, "docs", "formats-torch.md")) as file:
-        loop = file.read().split("```python\n")[1].split("```")[0].replace("every, last = 100, None", "every, last = 2, LAST")
+        loop = file.read().split("```python\n")[1].split("```")[0]
+    loop = loop.replace("every, last = 100, None", "import sys; every, last = 2, sys.argv[2] if len(sys.argv) > 2 else None")
+    loop = loop.replace('"plan.json"', "sys.argv[1]").replace("lr=3e-4", "lr=0.1").replace("(i + 1) / 100", "(i + 1) / 4")
     with tempfile.TemporaryDirectory() as folder:
-        for name, text in ("net.py", OWN), ("loop.py", loop.replace("LAST", "None")), ("again.py", loop.replace("LAST", "'step-2'")):
-            with open(os.path.join(folder, name), "w") as file:
-                file.write(text)
-        paths = os.pathsep.join([os.path.dirname(os.path.abspath(command)), os.path.dirname(sys.executable), os.environ["PATH"]])
-        env = dict(os.environ, PATH=paths, PYTHONPATH=os.path.join(ROOT, "python"), OMP_NUM_THREADS="1", HYPAR=os.path.abspath(command))
-        plan = "python -m hypar.torch net:example -o net.json && hypar plan net.json --batch 8 --on full:2 --planner 3d --data 2 --shard parameters --precision bf16 --for torch -qo plan.json"
-        done = subprocess.run(["sh", "-ec", f"{plan}; for f in loop again; do torchrun --nproc-per-node 2 $f.py; done"], cwd=folder, env=env, capture_output=True, text=True)
-    losses = [line for line in done.stdout.splitlines() if line.startswith("step ")]
-    print(f"own loop: {'; '.join(losses[:1] + losses[-1:])}")
-    if done.returncode or len(losses) != 8:
-        print(done.stdout, done.stderr[-3000:])
+        with open(os.path.join(folder, "net.py"), "w") as file:
+            file.write(OWN)
+        env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), HYPAR=os.path.abspath(command))
+        subprocess.run([sys.executable, "-m", "hypar.torch", "net:example", "-o", "net.json"], cwd=folder, env=env, check=True)
+        for name, how in LOOP_PLANS.items():
+            subprocess.run([command, "plan", f"{folder}/net.json", "--batch", "8", "--on", "full:2", "--planner", "3d", *how.split(), "--precision", "fp32", "--for", "torch",
+                            "-qo", f"{folder}/{name}.json"], check=True)
+        os.environ["HYPAR"] = os.path.abspath(command)
+        failed = False
+        for argv in [["stages.json"], *([f"{name}.json", "step-2"] for name in LOOP_PLANS)]:
+            workers = [context.Process(target=one_of_loop, args=(rank, port, folder, loop, argv)) for port in [free_port()] for rank in range(2)]
+            for w in workers:
+                w.start()
+            for w in workers:
+                w.join()
+            failed |= any(w.exitcode for w in workers)
+        with open(os.path.join(folder, "told")) as file:
+            told = file.read().splitlines()
+    print(f"own loop: {'; '.join(told[:1] + told[-1:])}")
+    rows = [[float(word.strip(":,")) for word in line.split()[1::2]] for line in told]  # step, loss, norm
+    again = all(abs(a - b) <= 1e-5 * abs(b) for row, whole in zip(rows[4:], rows[2:4] * len(LOOP_PLANS)) for a, b in zip(row, whole))
+    if failed or len(told) != 4 + 2 * len(LOOP_PLANS) or not again:
+        print("\n".join(told))
         return False
     return True
 
