@@ -756,7 +756,7 @@ $ sed 's/"kind": "gelu"/"kind": "opaque", "attrs": {"shape": [8, 8, 32]}/' tests
 ? 1
 
 On devices with units for bf16 plans for a framework have bf16 and adamw, unless others are asked for; what PyTorch saves operator by operator is counted.
-$ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --precision bf16" "--framework compiled"; do hypar plan tests/cli/gpt2-torch.json --on full:2,device=h100 --planner dp --for torch $o -o $TMP/usual.json | head -1; grep -c eager $TMP/usual.json; done; for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp --framework $f --json | grep -m1 -o '"activations_bytes": [0-9]*'; done
+$ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --precision bf16" "--framework compiled"; do hypar plan tests/cli/gpt2-torch.json --on full:2,device=h100 --planner dp --for torch $o -o $TMP/usual.json | head -1; grep -c eager $TMP/usual.json; done; for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp --framework $f --json | grep -m1 -o '"saved_bytes": [0-9]*'; done
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
 > 1
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, on 2 devices, for torch: planner dp
@@ -771,8 +771,19 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 >        plan made with --for torch
 > GPT2LMHeadModel (gpt2-torch.json), batch 2, bf16 with fp32 gradients, adamw, on 2 devices, for torch: planner dp
 > 0
-> "activations_bytes": 116292
-> "activations_bytes": 67140
+> "saved_bytes": 126456
+> "saved_bytes": 77304
+
+Parameters that are divided are there a layer at a time, as fully_shard() gathers them, and gradients while they are summed; a batch is fp32; what is computed again is saved again.
+$ for o in "--shard parameters" "--recompute full" "--precision bf16"; do for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp $o --framework $f --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; done
+> "peak_memory_bytes": 380419
+> "peak_memory_bytes": 249156
+> "peak_memory_bytes": 334148
+> "peak_memory_bytes": 288580
+> hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
+> "peak_memory_bytes": 283332
+> hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
+> "peak_memory_bytes": 276292
 
 The Python package asks for the version of PyTorch that the documents name.
 $ grep -o 'torch>=[0-9.]*' python/pyproject.toml; grep -oh '[0-9.]* or later, tested with 2.13' docs/formats-export.md docs/formats-torch.md
