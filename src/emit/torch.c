@@ -163,7 +163,7 @@ static enum hypar_status find_norms(struct torch_script *s, struct hypar_error *
     for (int op = 0; op < s->graph->n_ops && s->data && !s->plan->simulation.local_bn; op++) {
         if (s->graph->ops[op].kind != OP_BATCH_NORM)
             continue;
-        if (!hp_torch_is_module(s->graph, op))
+        if (!hp_is_module(s->graph, op))
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "op '%s': a batch norm that is no module has the statistics of each "
                            "replica's own samples in PyTorch; expected a plan with --local-bn",
@@ -211,7 +211,7 @@ static const char *tied_line(const struct torch_script *s, int tensor)
         if (stage == last)
             continue;
         const char *path = graph->ops[op].name;
-        bool own = !hp_torch_is_module(graph, op);
+        bool own = !hp_is_module(graph, op);
         const char *there =
             own ? name : hp_arena_printf(s->arena, "%s%s", path, dot ? dot : "");
         line = hp_arena_printf(s->arena, "%s%s%d: \"%s\"", line, last < 0 ? "" : ", ", stage,

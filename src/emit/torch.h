@@ -8,6 +8,7 @@
 #define EMIT_TORCH_H
 
 #include "emit/mesh.h"
+#include "graph/modules.h"
 
 /* What is written: the plan, its mesh, and which dimensions of that are what. */
 struct torch_script {
@@ -56,9 +57,6 @@ static inline int hp_torch_data_dims(const struct torch_script *s)
  * gives, where the plan says anything but copies. */
 void hp_torch_placements(struct torch_script *s, struct table_rows *out);
 
-/* Is the operator a module of its own? */
-bool hp_torch_is_module(const struct hypar_graph *graph, int op);
-
 /* Modules whose ops are computed again; HYPAR_INFEASIBLE, with the operator, if it is but a
  * part of one. */
 enum hypar_status hp_torch_recomputed(const struct torch_script *s, struct table_rows *out,
@@ -80,9 +78,6 @@ void hp_add_row(struct arena *arena, struct table_rows *rows, const char *name,
 
 /* The text as it stands between the quotes of a string of Python. */
 const char *hp_python_text(struct arena *arena, const char *text);
-
-/* Of a path, what follows the last dot. */
-const char *hp_last_part(const char *name);
 
 /* Rows that are alike in all but the numbers of their names become one; those of equal name say
  * the same. */

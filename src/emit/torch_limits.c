@@ -226,7 +226,7 @@ static bool is_packed(const struct hypar_graph *graph, int op)
 {
     const struct op *node = &graph->ops[op];
     int weight = node->kind == OP_LINEAR ? node->tensor[1] : -1;
-    return weight >= 0 && !hp_torch_is_module(graph, op) &&
+    return weight >= 0 && !hp_is_module(graph, op) &&
            strcmp(hp_last_part(graph->tensors[weight].name), "in_proj_weight") == 0;
 }
 

@@ -1,127 +1,9 @@
-/* Which modules of a PyTorch model are computed again, begin a stage, or are gathered together:
- * all from the names of operators, which are paths of modules. An operator of a module that has
- * several has its kind behind the path: "layers.0.add_2". */
+/* Which modules of a PyTorch model are computed again, begin a stage, or are gathered together.
+ */
 #include <string.h>
 
 #include "base/word.h"
 #include "emit/torch.h"
-
-/* The path of a module that has operators under it. */
-struct module {
-    const char *path; /* `length` characters of an operator's name */
-    size_t length;
-    int parent;      /* the module that contains it; -1: the model */
-    int first, last; /* operators under it */
-    bool numbered;   /* its name is a number: it is one of a list */
-    int calls;       /* how often; where the graph does not say, 1 of those that are an operator
-                        or have one beside their modules. Lists of modules are not called */
-    bool cut;        /* a stage begins where it begins or ends */
-    bool kept; /* an operator under it is not computed again and read by no other module */
-};
-
-struct modules {
-    int n, capacity;
-    struct module *module;
-    int *of_op; /* by operator; -1: the model */
-};
-
-/* "add", "add_2": what an operator is called behind the path of a module that has several. */
-static bool is_kind(const char *part, const char *kind)
-{
-    size_t length = strlen(kind);
-    if (strncmp(part, kind, length) != 0)
-        return false;
-    part += length;
-    if (*part == '\0')
-        return true;
-    size_t digits = *part == '_' ? strspn(part + 1, "0123456789") : 0;
-    return digits > 0 && part[1 + digits] == '\0';
-}
-
-bool hp_torch_is_module(const struct hypar_graph *graph, int op)
-{
-    const struct op *node = &graph->ops[op];
-    if (strcmp(node->name, "loss") == 0)
-        return false;
-    if (graph->n_modules > 0)
-        return hp_table_get(&graph->module_at, node->name, strlen(node->name)) >= 0;
-    for (int o = 0; o < node->nest->n_inputs; o++) {
-        int t = node->tensor[o];
-        const char *name = t >= 0 ? graph->tensors[t].name : "";
-        size_t length = strlen(node->name);
-        if (t >= 0 && graph->tensors[t].kind == TENSOR_PARAM &&
-            strncmp(name, node->name, length) == 0 && hp_last_part(name) == name + length + 1)
-            return true;
-    }
-    return !is_kind(hp_last_part(node->name), hypar_graph_op_kind(graph, op));
-}
-
-/* Of an operator's name, the path of its module. */
-static size_t module_length(const struct hypar_graph *graph, int op)
-{
-    const char *name = graph->ops[op].name, *last = hp_last_part(name);
-    if (hp_torch_is_module(graph, op))
-        return strlen(name);
-    return last > name ? (size_t)(last - name) - 1 : 0;
-}
-
-static struct module new_module(const char *path, size_t length, size_t begin)
-{
-    size_t digits = strspn(path + begin, "0123456789");
-    return (struct module){ .path = path,
-                            .length = length,
-                            .parent = -1,
-                            .first = -1,
-                            .numbered = digits > 0 && digits == length - begin };
-}
-
-/* The module of a path, which is new where it is not known, as are those around it; -1: the
- * model. */
-static int find_module(struct modules *m, struct table *known, struct arena *arena,
-                       const char *path, size_t length)
-{
-    int inner = -1, first = -1;
-    while (length > 0) {
-        int found = hp_table_put(known, arena, path, length, m->n);
-        bool is_new = found == m->n;
-        first = inner < 0 ? found : first;
-        if (inner >= 0)
-            m->module[inner].parent = found;
-        if (!is_new)
-            break;
-        size_t begin = length;
-        while (begin > 0 && path[begin - 1] != '.')
-            begin--;
-        m->module = GROW(arena, struct module, m->module, m->n, &m->capacity);
-        m->module[m->n++] = new_module(path, length, begin);
-        length = begin > 0 ? begin - 1 : 0;
-        inner = found;
-    }
-    return first;
-}
-
-static struct modules find_modules(const struct hypar_graph *graph, struct arena *arena)
-{
-    struct modules m = { .of_op = NEW(arena, int, graph->n_ops) };
-    struct table known = { 0 };
-    for (int op = 0; op < graph->n_ops; op++) {
-        size_t length = module_length(graph, op);
-        int own = find_module(&m, &known, arena, graph->ops[op].name, length);
-        m.of_op[op] = own;
-        for (int i = own; i >= 0; i = m.module[i].parent) {
-            m.module[i].first = m.module[i].first < 0 ? op : m.module[i].first;
-            m.module[i].last = op;
-        }
-        if (own >= 0 && graph->n_modules == 0)
-            m.module[own].calls = 1;
-    }
-    for (int i = 0; i < graph->n_modules; i++) {
-        int found = hp_table_get(&known, graph->modules[i], strlen(graph->modules[i]));
-        if (found >= 0)
-            m.module[found].calls++;
-    }
-    return m;
-}
 
 static const char *path_of(const struct module *module, struct arena *arena)
 {
@@ -196,7 +78,7 @@ enum hypar_status hp_torch_recomputed(const struct torch_script *s, struct table
     const struct hypar_graph *graph = s->graph;
     if (!any_recomputed(s->plan))
         return HYPAR_OK;
-    struct modules m = find_modules(graph, s->arena);
+    struct modules m = hp_find_modules(graph, s->arena);
     bool *written = NEW(s->arena, bool, m.n);
     find_kept(s, &m);
     for (int op = 0; op < graph->n_ops; op++) {
@@ -250,7 +132,7 @@ static int ends_before(const struct modules *m, int op)
 bool *hp_torch_borders(const struct hypar_graph *graph, struct arena *arena)
 {
     bool *borders = NEW(arena, bool, graph->n_ops + 1);
-    struct modules m = find_modules(graph, arena);
+    struct modules m = hp_find_modules(graph, arena);
     for (int op = 1; op < graph->n_ops; op++)
         borders[op] = begins_at(&m, op) >= 0 || ends_before(&m, op) >= 0;
     return borders;
@@ -296,7 +178,7 @@ enum hypar_status hp_torch_cuts(const struct torch_script *s, struct table_rows 
                                 struct hypar_error *err)
 {
     const struct hypar_plan *plan = s->plan;
-    struct modules m = find_modules(s->graph, s->arena);
+    struct modules m = hp_find_modules(s->graph, s->arena);
     struct table_row *row = NEW(s->arena, struct table_row, plan->n_stages);
     TRY(check_order(plan, err));
     for (int op = s->graph->n_ops - 1; op > 0; op--)
@@ -311,14 +193,10 @@ enum hypar_status hp_torch_cuts(const struct torch_script *s, struct table_rows 
 
 void hp_torch_units(const struct torch_script *s, struct table_rows *out)
 {
-    struct modules m = find_modules(s->graph, s->arena);
+    struct modules m = hp_find_modules(s->graph, s->arena);
     struct table seen = { 0 };
     for (int op = 0; op < s->graph->n_ops; op++) {
-        int unit = -1;
-        for (int i = hp_op_has_params(s->graph, op) ? m.of_op[op] : -1; i >= 0;
-             i = m.module[i].parent)
-            if (m.module[i].numbered && m.module[i].calls > 0)
-                unit = i;
+        int unit = hp_op_has_params(s->graph, op) ? hp_unit_of(&m, op) : -1;
         if (unit < 0)
             continue;
         const char *path = hp_without_numbers(s->arena, path_of(&m.module[unit], s->arena));

@@ -322,7 +322,7 @@ void hp_torch_placements(struct torch_script *s, struct table_rows *out)
     p.planned = (int8_t(*)[MESH_MAX_DIMS])NEW(s->arena, int8_t, room);
     p.axis = (int8_t(*)[MESH_MAX_DIMS])NEW(s->arena, int8_t, room);
     for (int op = 0; op < n; op++) {
-        p.module[op] = hp_torch_is_module(s->graph, op);
+        p.module[op] = hp_is_module(s->graph, op);
         read_axes(&p, op);
     }
     for (int op = n - 1; op >= 0; op--)

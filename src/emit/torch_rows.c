@@ -23,12 +23,6 @@ const char *hp_python_text(struct arena *arena, const char *text)
     return out;
 }
 
-const char *hp_last_part(const char *name)
-{
-    const char *dot = strrchr(name, '.');
-    return dot ? dot + 1 : name;
-}
-
 void hp_fold_rows(struct arena *arena, struct table_rows *rows)
 {
     struct table_rows out = { 0 };

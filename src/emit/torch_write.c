@@ -63,7 +63,8 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     if (s->stages)
         fprintf(to,
                 "from torch.distributed.pipelining import PipelineStage, %s, SplitPoint, "
-                "pipeline\n",
+                "pipeline\n"
+                "from torch.distributed.pipelining._IR import annotate_split_points\n",
                 hp_torch_schedule(s->plan->schedule.kind));
     fprintf(to, "from torch.distributed.tensor import DTensor, %sdistribute_tensor\n",
             s->n_tensor ? "Replicate, Shard, " : "");
@@ -375,10 +376,11 @@ static void put_trace(const struct torch_script *s, FILE *to)
             "        %sp.data = torch.empty_like(p, dtype=torch.bfloat16) if blank else "
             "p.data.to(torch.bfloat16)\n",
             s->fp32_norms ? "if name.rpartition(\".\")[0] not in norms:\n            " : "");
+    fputs("    annotate_split_points(model, CUTS)\n", to);
     fprintf(to,
             "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
             "        pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: "
-            "x.cpu().chunk(MICRO_BATCHES)[0]%s, batch), split_spec=CUTS)\n"
+            "x.cpu().chunk(MICRO_BATCHES)[0]%s, batch), split_policy=in_each_stage)\n"
             "    stages = {i: Stage(pipe, i, model, device) for i in "
             "range(mesh.get_local_rank(\"stage\"), "
             "pipe.num_stages, MESH[\"stage\"])}\n"
@@ -571,6 +573,8 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
         fputs(TEXT_RECOMPUTE, to);
     if (is_wrapped(s))
         put_replicas(s, to);
+    if (s->stages)
+        fputs(TEXT_CONSTANTS, to);
     if (s->stages)
         fprintf(to, TEXT_STAGE,
                 s->n_tensor && s->attention

@@ -110,7 +110,7 @@ $ hypar plan lenet-c --on htree:16 --planner hypar --json | sed -n '/"predicted"
 >     "peak_memory_bytes": 2876020,
 >     "state_bytes": 614000,
 >     "fullest_device": 0,
->     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 787460, "buffers_bytes": 1474560, "framework_bytes": 0, "recompute_saves_bytes": 737280, "limit_bytes": 8000000000},
+>     "memory": {"parameters_bytes": 307000, "gradients_bytes": 307000, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 787460, "buffers_bytes": 1474560, "framework_bytes": 0, "recompute_saves_bytes": 737280, "saved_bytes": 1493252, "limit_bytes": 8000000000},
 >     "fits": true
 >   },
 >   "closed_form": {

@@ -1,7 +1,6 @@
 """Networks and plans in bf16 whose messages, saved tensors and fullest moment are compared with what the plan says.
 
-Activations are large beside one layer's parameters, as they are in training: fully_shard() has room for one layer's parameters and
-gradients while it sends them, which the plan does not count."""
+Activations are large beside one layer's parameters, as they are in training."""
 import torch
 from torch import nn
 

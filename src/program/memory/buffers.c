@@ -152,11 +152,26 @@ static bool touches(const struct touch *t, const struct part_layout *l, int part
     return !t->adds || hp_adds_after(l, t->at->pass, part);
 }
 
+/* The number of a pass of a part, or of that which it is done with. */
+static int number_of(const struct buffer_finder *f, const struct body_passes *p,
+                     const struct part_layout *l, const struct op_pass *at, int part)
+{
+    const struct training_graph *k = &f->program->lowering->training;
+    int least = hp_pass_number(&p->order, l, (int)(at - k->op_pass), part);
+    for (int i = 0; f->nodes && at->backward && !at->again && i < l->nest->n_passes; i++) {
+        int other = hp_op_pass(k, at->op, i, false);
+        if (other < 0 || !k->op_pass[other].backward || k->op_pass[other].phase != at->phase)
+            continue;
+        int number = hp_pass_number(&p->order, l, other, part);
+        least = number < least ? number : least;
+    }
+    return least;
+}
+
 static void note_part(struct buffer_finder *f, int body, const struct operand_use *u, int part)
 {
     const struct body_passes *passes = &f->body[body];
     const struct part_layout *l = f->program->lowering->body[body].layout[u->op];
-    const struct op_pass *all = f->program->lowering->training.op_pass;
     struct access half[2] = { { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 },
                               { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 } };
     for (int i = 0; i < u->n; i++) {
@@ -164,7 +179,7 @@ static void note_part(struct buffer_finder *f, int body, const struct operand_us
         if (u->adds && !touches(t, l, part))
             continue;
         struct access *a = &half[!u->lasts && t->at->backward];
-        int number = u->lasts ? 0 : hp_pass_number(&passes->order, l, (int)(t->at - all), part);
+        int number = u->lasts ? 0 : number_of(f, passes, l, t->at, part);
         int first = u->lasts ? 0 : passes->first[number],
             last = u->lasts ? 0 : passes->last[number];
         a->gradient |= !u->lasts && t->at->phase == PHASE_GRADIENT;
@@ -620,19 +635,22 @@ void hp_find_buffers(struct buffer_finder *f, int body, struct place place)
     }
 }
 
-/* What no other part reads: a buffer as large as an operand, from the forward pass of a part to
- * its backward pass `number`. */
+/* What no other part reads: a buffer as large as an operand, from the forward pass of a part,
+ * the last time that the pass is done, to its backward pass `number`. */
 static struct buffer own_of(const struct buffer_finder *f, const struct body_passes *p,
                             int number, int operand)
 {
     int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
     const struct part_layout *l = hp_layout_at(p, number);
-    int forward = f->program->lowering->training.op_pass_of[op][0];
+    const struct training_graph *k = &f->program->lowering->training;
+    bool again = f->program->plan->ops[op].recompute && k->again_of[op][0] >= 0;
+    int forward = hp_op_pass(k, op, 0, again);
     return (struct buffer){
         .place = { .tensor = f->graph->ops[op].tensor[operand] },
         .box = hp_region(l->nest, operand, l->range + part * l->nest->n_axes),
         .device = l->device[part],
-        .kept = true,
+        .backward = again,
+        .kept = !again,
         .action = hp_pass_action(f->program->lowering, forward),
         .last = hp_action_at(p, number),
         .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
@@ -642,11 +660,11 @@ static struct buffer own_of(const struct buffer_finder *f, const struct body_pas
     };
 }
 
-/* Is the pass the last backward pass of an operator that is not computed again? */
+/* Is the pass the last backward pass of an operator? */
 static bool ends_op(const struct buffer_finder *f, const struct op_pass *at)
 {
     const struct training_graph *k = &f->program->lowering->training;
-    if (!at->backward || at->again || f->program->plan->ops[at->op].recompute)
+    if (!at->backward || at->again)
         return false;
     for (int p = at->pass + 1; p < f->graph->ops[at->op].nest->n_passes; p++)
         if (hp_op_pass(k, at->op, p, false) >= 0)
@@ -666,7 +684,8 @@ void hp_find_masks(struct buffer_finder *f, int body)
     begin_place(f);
     for (int i = 0; f->program->plan->masks == HYPAR_MASKS_KEPT && i < p->order.n; i++) {
         const struct op_pass *op_pass = hp_pass_at(p, i);
-        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT || !ends_op(f, op_pass) ||
+        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT ||
+            f->program->plan->ops[op_pass->op].recompute || !ends_op(f, op_pass) ||
             !is_looked_at(f, hp_device_at(p, i)))
             continue;
         struct buffer mask = own_of(f, p, i, hp_layout_at(p, i)->nest->n_inputs);

@@ -74,6 +74,8 @@ struct buffer_finder {
     int only;         /* of this device; -1: of all ... */
     const bool *some; /* ... of which it is true; NULL: of all */
     bool in_order;    /* devices do their tasks in order of numbers: else nothing is copied */
+    bool nodes; /* the backward passes of an operator are done together, with the first of them
+                 */
     struct arena arena, scratch; /* for the whole, for the comm at hand */
     /* the place at hand: its accesses, by device; its buffers, copies last */
     int *holder_of; /* by device, -1 */

@@ -329,7 +329,7 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
         level[i] = level_bytes(m, &f->level[i], f->n_own, device);
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, f, &f->flight[i], level, device));
-    out->activations = most.kept + m->shared[device];
+    out->activations = most.kept + m->shared[device] + m->batch[device];
     out->buffers = most.temporary;
     out->recompute_saves = most.rebuilt;
     out->saved = most_saved(m, f, level, device) + m->shared[device];
@@ -337,7 +337,7 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
     out->gradients += most.gradients;
     out->framework = m->program->plan->framework_bytes;
-    m->model->fixed[device] = lasting + m->shared[device] + out->framework;
+    m->model->fixed[device] = lasting + m->shared[device] + m->batch[device] + out->framework;
     out->peak = lasting + most.gradients + out->activations + out->buffers + out->framework;
 }
 
@@ -452,7 +452,9 @@ struct memory_model *hp_memory(const struct hypar_program *program,
     struct held_as held = hp_held_as(program, true, &m.scratch);
     hp_finder_begin(&m.finder, program, &held, -1, true);
     m.finder.some = m.options.devices;
+    m.finder.nodes = program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER;
     m.shared = NEW(&m.scratch, double, model->n_devices);
+    m.batch = NEW(&m.scratch, double, model->n_devices);
     m.body = NEW(&m.scratch, struct body_memory, program->n_bodies);
     for (int b = 0; b < program->n_bodies; b++)
         begin_body(&m, b);

@@ -33,6 +33,15 @@ struct body_memory {
     struct instant **lasts; /* by device: [begin * (n + 1) + end], kept from action to action */
 };
 
+/* Parameters that are gathered, and gradients that are summed, together: unit_memory.c. */
+struct unit_memory {
+    int n;            /* 0: each by itself */
+    int *of_op;       /* n - 1: it is in no layer */
+    double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
+    double *largest;  /* by device, of the parameter at hand */
+    bool divided;     /* gradients are */
+};
+
 struct memory_maker {
     struct arena scratch;
     const struct hypar_program *program;
@@ -41,7 +50,9 @@ struct memory_maker {
     struct memory_model *model;
     struct buffer_finder finder;
     struct body_memory *body;
+    struct unit_memory units;
     double *shared; /* by device: the loss, and inputs that all micro-batches share */
+    double *batch;  /* by device: inputs as they are handed over, beside narrower copies */
 };
 
 /* The action of a device, counted among its own; past the last: the end of a micro-batch. */
@@ -63,5 +74,16 @@ static inline bool hp_gradients_begin(const struct hypar_program *program)
 
 /* pass_memory.c: what each pass begins and ends, of every tensor; what lasts. */
 void hp_memory_of_passes(struct memory_maker *m);
+
+/* unit_memory.c: what is there while it is sent. */
+bool hp_has_units(const struct hypar_program *program);
+void hp_units_begin(struct memory_maker *m);
+
+/* The buffers that the finder has are of a parameter that is gathered with its unit. */
+void hp_gather_with_unit(struct memory_maker *m, int tensor);
+
+/* `elements`: by pass, of gradients that it is the first to write. */
+void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,
+                        const double *elements);
 
 #endif /* PROGRAM_MEMORY_PARTS_H */

@@ -152,15 +152,15 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
 {
     const struct body_passes *p = body->passes;
     int *seen = NEW(&m->scratch, int, m->graph->n_tensors);
+    double *elements = NEW(&m->scratch, double, p->order.n); /* by pass */
     for (int d = 0; d < m->model->n_devices; d++) {
         double all = 0, until = 0, begun = 0; /* elements, those of earlier passes; bytes */
         for (int i = p->start[d]; i < p->start[d + 1]; i++)
-            all += body->pass[p->number[i]].gradients =
-                first_gradients(m, p, p->number[i], seen);
+            all += elements[p->number[i]] = first_gradients(m, p, p->number[i], seen);
         for (int i = p->start[d]; all > 0 && i < p->start[d + 1]; i++) {
             int number = p->number[i], own = hp_own_at(m, d, hp_action_at(p, number));
             double *bytes = &body->pass[number].gradients;
-            until += *bytes;
+            until += elements[number];
             *bytes = floor(m->model->device[d].gradients * (until / all)) - begun;
             begun += *bytes;
             body->gradients[hp_memory_at(m->model, d, own)] += *bytes;
@@ -168,6 +168,17 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
         if (body == m->body)
             m->model->begun[d] = begun;
     }
+    if (m->units.n > 0)
+        hp_memory_of_units(m, body, elements);
+}
+
+/* Does the loop that trains hold an input in fp32, of which the network reads a copy? */
+static bool is_narrowed(const struct hypar_plan *plan, int t)
+{
+    const struct tensor *tensor = &plan->graph->tensors[t];
+    return plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
+           tensor->kind == TENSOR_INPUT && tensor->sample_dim >= 0 && !tensor->index &&
+           hp_precision_bytes(plan->precision) < hp_precision_bytes(HYPAR_FP32);
 }
 
 /* The whole -------------------------------------------------------------------------- */
@@ -179,15 +190,29 @@ static void add_place(struct memory_maker *m, struct place place, int sum)
     if (hp_is_divided(&m->finder.held, place))
         add_pieces(m, place);
     bool running = hp_place_kind(place) == PLACE_VALUE && hp_is_running(m->graph, place.tensor);
+    bool narrowed =
+        hp_place_kind(place) == PLACE_VALUE && is_narrowed(m->program->plan, place.tensor);
     if (m->finder.held.tensor[hp_place_kind(place)][place.tensor] != place.tensor)
         return;
+    bool with_unit = m->units.n > 0 && hp_is_divided(&m->finder.held, place);
+    m->units.divided |= with_unit && place.grad;
     for (int b = lasts || running ? -1 : 0; b < (lasts ? 0 : m->program->n_bodies); b++) {
         hp_find_buffers(&m->finder, b, place);
-        for (int i = 0; i < m->finder.n; i++)
+        if (with_unit && !place.grad && b == 0)
+            hp_gather_with_unit(m, place.tensor);
+        if (with_unit)
+            continue;
+        for (int i = 0; i < m->finder.n; i++) {
+            const struct buffer *buffer = &m->finder.buffer[i];
             if (b < 0)
-                add_lasting(m, &m->finder.buffer[i], sum);
+                add_lasting(m, buffer, sum);
             else
-                add_buffer(m, b, &m->finder.buffer[i]);
+                add_buffer(m, b, buffer);
+            if (narrowed && buffer->copied < 0)
+                m->batch[buffer->device] += hp_precision_bytes(HYPAR_FP32) *
+                                            hp_body_times(m->program->iteration, b) *
+                                            (double)hp_box_elements(&buffer->box);
+        }
     }
 }
 
@@ -195,6 +220,8 @@ void hp_memory_of_passes(struct memory_maker *m)
 {
     const struct training_graph *k = &m->program->lowering->training;
     int *sum = NEW(&m->scratch, int, m->graph->n_tensors);
+    if (hp_has_units(m->program))
+        hp_units_begin(m);
     for (int t = 0; t < m->graph->n_tensors; t++)
         sum[t] = -1;
     for (int d = k->n_exchanges; d < k->n_exchanges + k->n_sums; d++) {
