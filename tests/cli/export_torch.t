@@ -605,7 +605,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
 >     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
 >     blank = without_memory(model)
->     for b in model.buffers():
+>     for name, b in model.named_buffers():
+>         if b.is_meta:
+>             raise ValueError(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
 >         b.data = b.data.to(mesh.device_type)
 >     check(model, RECOMPUTED, UNITS)
 >     for name, module in model.named_modules():
@@ -742,7 +744,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
 >     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
 >     blank = without_memory(model)
->     for b in model.buffers():
+>     for name, b in model.named_buffers():
+>         if b.is_meta:
+>             raise ValueError(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
 >         b.data = b.data.to(mesh.device_type)
 >     model.to(mesh.device_type)
 >     fill(model, blank, state)
