@@ -825,7 +825,10 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 >                                                                 sgd state need
 >                                                                 1.11 GB on
 >                                                                 device 0, which
->                                                                 has 1 GB
+>                                                                 has 1 GB; with
+>                                                                 --shard
+>                                                                 parameters they
+>                                                                 need 138 MB
 >  0.05    16GB  227 ms   282   20.9 %  7.75 GB  61.3 J  1.61 GB  dp 8x1x1
 >     1     1GB       -     -        -        -       -        -  no plan: dp:
 >                                                                 weights,
@@ -833,7 +836,10 @@ $ hypar explore vgg16 --on examples/machines/dgx1-v100.json --batch 64 --planner
 >                                                                 sgd state need
 >                                                                 1.11 GB on
 >                                                                 device 0, which
->                                                                 has 1 GB
+>                                                                 has 1 GB; with
+>                                                                 --shard
+>                                                                 parameters they
+>                                                                 need 138 MB
 >     1    16GB  101 ms   635*  46.9 %  7.75 GB  61.3 J  1.61 GB  dp 8x1x1
 >
 > Most samples/s (*): 635 of batch 64 on 8 devices, links 1, memory 16GB.
