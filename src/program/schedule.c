@@ -42,10 +42,10 @@ static struct pipeline_size size_of(const struct hypar_plan *plan, const struct 
 static int fill_order(const struct hypar_plan *plan, const struct iteration *r, int group,
                       const struct slot_list *list, struct slot *slot)
 {
-    const struct slot_order *order = &plan->order[group];
     struct pipeline_size size = size_of(plan, r);
     if (!hp_schedule_of(plan)->listed)
         return hp_schedule_of(plan)->fill(&size, list->stage, slot);
+    const struct slot_order *order = &plan->order[group];
     memcpy(slot, order->slot, (size_t)order->n * sizeof *slot);
     return order->n;
 }
