@@ -11,7 +11,7 @@
  *
  * The sweep has every data x tensor x pipeline of all devices, number of micro-batches that
  * divides a replica's samples, recomputation, sharding, 1f1b and interleaved, weighed in closed
- * form (search/expert/weigh.h); the best 20 that fit are simulated, up to 64 devices all within
+ * form (search/threed/weigh.h); the best 20 that fit are simulated, up to 64 devices all within
  * 25 % of the best, each that divides layers also with sequence parallelism.
  *
  * A row is BEHIND where auto's step is longer than that of another planner, or more than 1 %
@@ -31,7 +31,7 @@
 
 #include "base/divisor.h"
 #include "bench/bench.h"
-#include "search/expert/weigh.h"
+#include "search/threed/weigh.h"
 #include "search/reduced.h"
 #include "search/verdict.h"
 

@@ -1,5 +1,5 @@
 /* Megatron-LM: the flags of its training script. It runs transformers whose layers are alike,
- * as an expert's layout has them (plan/expert). */
+ * as a data x tensor x pipeline layout has them (plan/threed). */
 #include "emit/layouts.h"
 #include "emit/transformer.h"
 

@@ -156,7 +156,7 @@ static inline const struct op_plan *hp_param_user(const struct hypar_plan *plan,
 bool hp_op_has_params(const struct hypar_graph *graph, int op);
 bool hp_param_crosses_stages(const struct hypar_plan *plan, int tensor);
 
-/* Make a new plan, every operator unsplit, what `layout` says (expert/expert.h): stages,
+/* Make a new plan, every operator unsplit, what `layout` says (threed/threed.h): stages,
  * schedule, splits and devices. Members that are 0: data, tensor, pipeline, chunks and
  * micro-batches 1. HYPAR_INFEASIBLE where graph or machine do not fit it. */
 enum hypar_status hp_plan_set_layout(struct hypar_plan *plan, const struct hypar_layout *layout,

@@ -398,10 +398,10 @@ $ hypar planners
 >             micro-batches,
 >             recomputation and
 >             sharding in one search
-> 3d          an expert's: data x       Narayanan et al., SC 2021
->             tensor x pipeline,
->             columns then rows,
->             heads, equal stages
+> 3d          data x tensor x           Narayanan et al., SC 2021
+>             pipeline, columns then
+>             rows, heads, equal
+>             stages
 > flexflow    random changes of splits  Jia et al., MLSys 2019
 >             and devices, judged by
 >             simulated steps

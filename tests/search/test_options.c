@@ -10,7 +10,7 @@
 
 #include <hypar/hypar.h>
 
-#include "plan/expert/expert.h"
+#include "plan/threed/threed.h"
 #include "search/planner.h"
 
 struct task {

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "graph/repeated.h"
-#include "plan/expert/expert.h"
+#include "plan/threed/threed.h"
 #include "program/lowering.h"
 #include "search/hybrid/submesh.h"
 #include "search/judge.h"
@@ -327,7 +327,7 @@ static void find_again(struct submesh_model *m)
     hp_plan_set_recompute(m->probe, HYPAR_RECOMPUTE_NONE);
 }
 
-/* Those that an expert divides by sequence, where that is asked for. */
+/* Operators that planner 3d splits by sequence, where that is asked for. */
 static enum hypar_status find_sequences(struct submesh_model *m, struct hypar_error *err)
 {
     const struct hypar_graph *g = m->problem->graph;

@@ -1,11 +1,11 @@
 /* The splittings of a submesh that stages choose from: the fastest, those that need less
- * memory, and those of experts. */
+ * memory, and those of planner 3d. */
 #include "search/hybrid/stage.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "plan/expert/expert.h"
+#include "plan/threed/threed.h"
 #include "search/fit.h"
 
 /* What it takes to run all units, without parameters' sums. */
@@ -39,8 +39,8 @@ static void add_splitting(struct hybrid *h, struct submesh_splittings *list,
         list->splitting[list->n++] = *s;
 }
 
-/* As an expert would do it: columns, then rows, heads, the sequence (plan/expert). */
-static bool expert_states(struct hybrid *h, const struct submesh_splittings *list,
+/* As planner 3d splits it: columns, then rows, heads, the sequence (plan/threed). */
+static bool threed_states(struct hybrid *h, const struct submesh_splittings *list,
                           bool sequence_parallel, int *state)
 {
     struct arena scratch = { 0 };
@@ -121,7 +121,7 @@ static void fill(struct hybrid *h, struct submesh_splittings *list)
     for (int sequence = 0; sequence < 2; sequence++) {
         struct splitting s = { .state = NEW(h->arena, int, h->model.n_vars),
                                .resend = sequence };
-        if (expert_states(h, list, sequence, s.state))
+        if (threed_states(h, list, sequence, s.state))
             add_splitting(h, list, &s);
     }
 }

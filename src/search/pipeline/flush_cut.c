@@ -1,4 +1,4 @@
-/* Cuts between the layers that a model repeats, where an expert cuts. */
+/* Cuts between the layers that a model repeats, as pipelines of transformers are cut. */
 #include <math.h>
 
 #include "graph/repeated.h"

@@ -1,4 +1,4 @@
-/* plan/expert/expert.h - a plan from three degrees, as an expert would write it. Internal.
+/* plan/threed/threed.h - a plan from three degrees: data, tensor, pipeline. Internal.
  *
  * Every operator is split by samples into `data`, and by one more axis into `tensor` (Megatron:
  * Shoeybi et al. 2019; sequence parallelism: Korthikanti et al., MLSys 2023); the operators are
@@ -6,8 +6,8 @@
  * follows from the operator table: a layer with weights is split by what it writes (columns),
  * then everything along that axis that needs no other element of it (activations, heads of an
  * attention), then a layer by what it sums over (rows). */
-#ifndef PLAN_EXPERT_EXPERT_H
-#define PLAN_EXPERT_EXPERT_H
+#ifndef PLAN_THREED_THREED_H
+#define PLAN_THREED_THREED_H
 
 #include "plan/plan.h"
 
@@ -45,4 +45,4 @@ enum hypar_status hp_cut_stages(struct arena *arena, const struct hypar_plan *pl
                                 const struct tensor_axes *axes, const bool *borders,
                                 int **begin, struct hypar_error *err);
 
-#endif /* PLAN_EXPERT_EXPERT_H */
+#endif /* PLAN_THREED_THREED_H */

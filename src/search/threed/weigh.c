@@ -1,7 +1,7 @@
 /* A layout in closed form: computing, sums of tensor parts, what passes from stage to stage,
  * the bubble, and gradients as far as the last backward half does not hide them; nothing else
  * overlaps (Narayanan et al., SC 2021, section 3). */
-#include "search/expert/weigh.h"
+#include "search/threed/weigh.h"
 
 #include "search/runs.h"
 
@@ -10,7 +10,7 @@
 
 #include "cost/kernel.h"
 #include "graph/repeated.h"
-#include "plan/expert/expert.h"
+#include "plan/threed/threed.h"
 #include "plan/schedules.h"
 #include "search/pipeline/work.h"
 

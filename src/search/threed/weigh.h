@@ -1,6 +1,6 @@
-/* search/expert/weigh.h - what a layout costs, in closed form. Internal to planner 3d. */
-#ifndef SEARCH_EXPERT_WEIGH_H
-#define SEARCH_EXPERT_WEIGH_H
+/* search/threed/weigh.h - what a layout costs, in closed form. Internal to planner 3d. */
+#ifndef SEARCH_THREED_WEIGH_H
+#define SEARCH_THREED_WEIGH_H
 
 #include "search/planner.h"
 
@@ -50,4 +50,4 @@ bool hp_weighing_repeats(const struct weighing *weighing, int i);
 /* Fill all but the layout of *w. False: it has too few heads. */
 bool hp_weigh(struct weighing *weighing, struct weighed *w);
 
-#endif /* SEARCH_EXPERT_WEIGH_H */
+#endif /* SEARCH_THREED_WEIGH_H */

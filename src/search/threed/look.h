@@ -1,9 +1,9 @@
-/* search/expert/look.h - layouts looked at closely: built and simulated. Internal to planner
+/* search/threed/look.h - layouts looked at closely: built and simulated. Internal to planner
  * 3d. */
-#ifndef SEARCH_EXPERT_LOOK_H
-#define SEARCH_EXPERT_LOOK_H
+#ifndef SEARCH_THREED_LOOK_H
+#define SEARCH_THREED_LOOK_H
 
-#include "search/expert/weigh.h"
+#include "search/threed/weigh.h"
 #include "search/reduced.h"
 
 /* One that was looked at. */
@@ -28,7 +28,7 @@ struct looking {
 };
 
 /* A new plan of this layout. */
-enum hypar_status hp_expert_plan(const struct problem *problem,
+enum hypar_status hp_threed_plan(const struct problem *problem,
                                  const struct hypar_layout *layout, struct hypar_plan **out,
                                  struct hypar_error *err);
 
@@ -42,4 +42,4 @@ bool hp_looks_better(const struct looked *a, const struct looked *b);
 /* Was enough simulated? */
 bool hp_looked_enough(const struct looking *looking);
 
-#endif /* SEARCH_EXPERT_LOOK_H */
+#endif /* SEARCH_THREED_LOOK_H */

@@ -2,7 +2,7 @@
  *
  * Device number = (group of the stage * data + replica) * tensor + part: the parts of a layer
  * are neighbours (in a node), then replicas, then stages (Megatron's order). */
-#include "plan/expert/expert.h"
+#include "plan/threed/threed.h"
 #include "plan/schedules.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Layouts built and simulated, the best of them kept. */
-#include "search/expert/look.h"
+#include "search/threed/look.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,7 +17,7 @@ enum {
  * much more than there is does not fit. */
 static const double MOST_STATE = 1.1;
 
-enum hypar_status hp_expert_plan(const struct problem *problem,
+enum hypar_status hp_threed_plan(const struct problem *problem,
                                  const struct hypar_layout *layout, struct hypar_plan **out,
                                  struct hypar_error *err)
 {
@@ -100,7 +100,7 @@ bool hp_look(struct looking *l, const struct weighed *weighed, struct looked *ou
     l->looked = GROW(l->arena, struct looked, l->looked, l->n, &l->capacity);
     struct looked *mine = &l->looked[l->n++];
     *mine = (struct looked){ .weighed = *weighed, .step_s = INFINITY };
-    if (hp_expert_plan(l->problem, &weighed->layout, &plan, l->n == 1 ? &l->first : &unused) !=
+    if (hp_threed_plan(l->problem, &weighed->layout, &plan, l->n == 1 ? &l->first : &unused) !=
         HYPAR_OK)
         return false;
     simulate(l, plan, mine);

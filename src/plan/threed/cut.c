@@ -1,6 +1,6 @@
 /* Cutting a network into pipeline stages: between its repeated layers, else between operators;
  * equal numbers of layers, else balanced by time. */
-#include "plan/expert/expert.h"
+#include "plan/threed/threed.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* Planner 3d: the plan that an expert would write, data x tensor x pipeline. Degrees that are
+/* Planner 3d: plans of data x tensor x pipeline degrees. Degrees that are
  * not asked for are chosen among all factorisations of the devices, each with the
  * micro-batches, recomputation and sharding that are fastest in closed form; the best few that
  * fit are simulated, and the best of these is changed step by step as long as that makes it
@@ -11,7 +11,7 @@
 #include "cost/array.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
-#include "search/expert/look.h"
+#include "search/threed/look.h"
 #include "search/fit.h"
 #include "search/judge.h"
 #include "search/micro_batch.h"
@@ -341,7 +341,7 @@ static void look_at_best(struct choice *c, struct looking *looking)
 /* Degrees that are asked for have their say, whether they fit or not. */
 static void take_asked(const struct choice *c, struct looking *looking)
 {
-    if (c->n > 0 && hp_expert_plan(c->problem, &c->weighed[0].layout, &looking->plan,
+    if (c->n > 0 && hp_threed_plan(c->problem, &c->weighed[0].layout, &looking->plan,
                                    &looking->first) == HYPAR_OK)
         looking->best.weighed = c->weighed[0];
 }
@@ -405,13 +405,13 @@ static enum hypar_status refuse(const struct choice *c, const struct looking *lo
         layout.data = hypar_machine_device_count(c->problem->machine) / others;
     if (layout.schedule == HYPAR_SCHEDULE_NONE)
         layout.schedule = hp_layout_schedule(&layout);
-    enum hypar_status status = hp_expert_plan(c->problem, &layout, &plan, err);
+    enum hypar_status status = hp_threed_plan(c->problem, &layout, &plan, err);
     hypar_plan_free(plan);
     return status == HYPAR_OK ? hp_fail(err, HYPAR_INFEASIBLE, "no layout of this kind")
                               : status;
 }
 
-static enum hypar_status plan_expert(const struct planner *self, const struct problem *problem,
+static enum hypar_status plan_threed(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
     const struct hypar_search_options *o = problem->options;
@@ -447,9 +447,9 @@ static enum hypar_status plan_expert(const struct planner *self, const struct pr
 
 /* clang-format off */
 const struct planner hp_planner_3d = {
-    .info = { "3d", "an expert's: data x tensor x pipeline, columns then rows, heads, equal stages",
+    .info = { "3d", "data x tensor x pipeline, columns then rows, heads, equal stages",
       .source = "Narayanan et al., SC 2021" },
-    .plan = plan_expert,
+    .plan = plan_threed,
     .takes = TAKES_MICRO_BATCHES | TAKES_DATA | TAKES_TENSOR | TAKES_PIPELINE | TAKES_CHUNKS |
              TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL | TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE,
     .checks_memory = true,

@@ -5,7 +5,7 @@
  *
  * A region grows from a layer's columns to whoever touches its output, until rows or a loss end
  * it. Where something in between needs all elements (a norm over them), it is none. */
-#include "plan/expert/expert.h"
+#include "plan/threed/threed.h"
 
 /* A region while it grows. */
 struct growing {
