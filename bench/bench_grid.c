@@ -31,8 +31,8 @@
 
 #include "base/divisor.h"
 #include "bench/bench.h"
-#include "search/threed/weigh.h"
 #include "search/reduced.h"
+#include "search/threed/weigh.h"
 #include "search/verdict.h"
 
 /* The k-th of so many shares. */

@@ -629,7 +629,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(everything_is_best), cmocka_unit_test(bounds_are_below),
         cmocka_unit_test(splits_are_best),    cmocka_unit_test(cuts_are_best),
-        cmocka_unit_test(beside_threed),     cmocka_unit_test(beside_pipelines),
+        cmocka_unit_test(beside_threed),      cmocka_unit_test(beside_pipelines),
         cmocka_unit_test(keeps_to_options),   cmocka_unit_test(beside_simple_planners),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

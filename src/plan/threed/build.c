@@ -2,8 +2,8 @@
  *
  * Device number = (group of the stage * data + replica) * tensor + part: the parts of a layer
  * are neighbours (in a node), then replicas, then stages (Megatron's order). */
-#include "plan/threed/threed.h"
 #include "plan/schedules.h"
+#include "plan/threed/threed.h"
 
 #include <string.h>
 

@@ -11,11 +11,11 @@
 #include "cost/array.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
-#include "search/threed/look.h"
 #include "search/fit.h"
 #include "search/judge.h"
 #include "search/micro_batch.h"
 #include "search/predict.h"
+#include "search/threed/look.h"
 #include "search/verdict.h"
 
 enum {

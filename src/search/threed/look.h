@@ -3,8 +3,8 @@
 #ifndef SEARCH_THREED_LOOK_H
 #define SEARCH_THREED_LOOK_H
 
-#include "search/threed/weigh.h"
 #include "search/reduced.h"
+#include "search/threed/weigh.h"
 
 /* One that was looked at. */
 struct looked {

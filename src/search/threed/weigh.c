@@ -10,8 +10,8 @@
 
 #include "cost/kernel.h"
 #include "graph/repeated.h"
-#include "plan/threed/threed.h"
 #include "plan/schedules.h"
+#include "plan/threed/threed.h"
 #include "search/pipeline/work.h"
 
 static bool is_indexed(const struct nest *nest, int o, int axis)
