@@ -212,6 +212,7 @@ class Back(unittest.TestCase):
         self.assertEqual(done.stdout, "")
         hypar.run("plan", paths[0], "--on", "local:1", "--planner", "dp", "--profile", paths[1])
         for code, part, args in ((2, "--trace goes with --profile", ["back:image", "--trace", "t.json"]),
+                                 (2, "./sub/back.py:image: expected PACKAGE.MODULE:FUNCTION, a module's name in place of its file: sub.back:image\n", ["./sub/back.py:image"]),
                                  (3, "full:2: has 2 devices", ["back:image", "--profile", paths[1], "--on", "full:2"])):
             done = self.command(*args)
             self.assertEqual(done.returncode, code, done.stderr)

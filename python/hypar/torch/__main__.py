@@ -16,7 +16,7 @@ import hypar  # noqa: E402
 from . import Cannot, graph, profile  # noqa: E402
 export = importlib.import_module("hypar.torch.export")  # the package has the function under this name
 
-BAD_INPUT, NOT_WRITTEN = 3, 4  # exit codes, as the command's
+USAGE, BAD_INPUT, NOT_WRITTEN = 2, 3, 4  # exit codes, as the command's
 
 
 def fail(code, why):
@@ -91,6 +91,9 @@ def main():
     module, _, function = args.function.partition(":")
     if not module or not function:
         parser.error("expected PACKAGE.MODULE:FUNCTION")
+    if module.endswith(".py"):  # a path, where Python wants a module
+        name = module[:-3].removeprefix("./").replace("/", ".")
+        fail(USAGE, f"{args.function}: expected PACKAGE.MODULE:FUNCTION, a module's name in place of its file: {name}:{function}")
     only = [name for name in ("trace", "on", "precision", "optimizer") if getattr(args, name)]
     if only and not args.profile:
         parser.error(f"--{only[0]} goes with --profile")
@@ -98,12 +101,16 @@ def main():
         parser.error("--weights needs -o: the graph names the file")
     sys.path.insert(0, os.getcwd())
     export.QUIET = not args.debug
+    waiting = f"hypar.torch: {args.function}: PyTorch traces the model; large ones take minutes" if sys.stderr.isatty() else ""
     try:
+        print(waiting, end="", file=sys.stderr, flush=True)
         made, measured = translate(module, function, args)
     except (Exception, SystemExit) as why:
         if args.debug:
             traceback.print_exc()
         refuse(args.function, why)
+    finally:
+        print("\r" + " " * len(waiting) + "\r" if waiting else "", end="", file=sys.stderr, flush=True)
     print(f"hypar.torch: loss: {made.loss}", file=sys.stderr)
     for note in dict.fromkeys(made.notes):
         print(f"hypar.torch: note: {note}", file=sys.stderr)
