@@ -18,7 +18,7 @@
 #include <hypar/machine.h>
 
 #include "base/arena.h"
-#include "layout/comm.h"
+#include "split/comm.h"
 
 /* A directed link (2*link + direction) and how long it is held for each byte. */
 struct link_share {

@@ -256,8 +256,8 @@ static void configuration(const struct nest *nest, const struct split *split, in
 }
 
 /* Do all parts of the reader read just what the same part of the writer writes? */
-static bool same_layout(const struct op *from, int fo, const struct split *fs,
-                        const struct op *to, int to_operand, const struct split *ts)
+static bool same_boxes(const struct op *from, int fo, const struct split *fs,
+                       const struct op *to, int to_operand, const struct split *ts)
 {
     int n = hp_part_count(from->nest, fs);
     if (n != hp_part_count(to->nest, ts))
@@ -297,7 +297,7 @@ static double edge_numbers(const struct hypar_graph *g, const struct split *spli
     configuration(g->ops[from].nest, &split[from], a);
     configuration(g->ops[op].nest, &split[op], b);
     if (memcmp(a, b, sizeof a) == 0 ||
-        same_layout(&g->ops[from], fo, &split[from], &g->ops[op], o, &split[op]))
+        same_boxes(&g->ops[from], fo, &split[from], &g->ops[op], o, &split[op]))
         return 0;
     return hp_optcnn_directions(g, t) * read_numbers(g->ops[op].nest, o, &split[op]);
 }

@@ -3,15 +3,15 @@
 
 #include <stdbool.h>
 
-enum side_layout hp_layout_in(enum layer_type type)
+enum side_split hp_split_in(enum layer_type type)
 {
-    static const enum side_layout in[TYPE_COUNT] = { BY_BATCH, BY_CHANNEL, WHOLE, BY_CHANNEL };
+    static const enum side_split in[TYPE_COUNT] = { BY_BATCH, BY_CHANNEL, WHOLE, BY_CHANNEL };
     return in[type];
 }
 
-enum side_layout hp_layout_out(enum layer_type type)
+enum side_split hp_split_out(enum layer_type type)
 {
-    static const enum side_layout out[TYPE_COUNT] = { BY_BATCH, WHOLE, BY_CHANNEL, BY_CHANNEL };
+    static const enum side_split out[TYPE_COUNT] = { BY_BATCH, WHOLE, BY_CHANNEL, BY_CHANNEL };
     return out[type];
 }
 
@@ -31,7 +31,7 @@ double hp_intra_elements(enum layer_type type, const struct layer_sizes *sizes, 
     }
 }
 
-double hp_convert_share(enum side_layout from, enum side_layout to, int ways)
+double hp_convert_share(enum side_split from, enum side_split to, int ways)
 {
     if (from == to || from == WHOLE)
         return 0;
@@ -42,12 +42,12 @@ double hp_convert_share(enum side_layout from, enum side_layout to, int ways)
  * input layout, E the other way. */
 double hp_inter_share(enum layer_type producer, enum layer_type consumer, int ways)
 {
-    enum side_layout out = hp_layout_out(producer), in = hp_layout_in(consumer);
+    enum side_split out = hp_split_out(producer), in = hp_split_in(consumer);
     return hp_convert_share(out, in, ways) + hp_convert_share(in, out, ways);
 }
 
 /* AccPar with shares a + b = 1: batch <-> channel a b, to whole b. */
-static double convert_share_unequal(enum side_layout from, enum side_layout to, double share)
+static double convert_share_unequal(enum side_split from, enum side_split to, double share)
 {
     if (from == to || from == WHOLE)
         return 0;
@@ -56,7 +56,7 @@ static double convert_share_unequal(enum side_layout from, enum side_layout to, 
 
 double hp_inter_share_unequal(enum layer_type producer, enum layer_type consumer, double share)
 {
-    enum side_layout out = hp_layout_out(producer), in = hp_layout_in(consumer);
+    enum side_split out = hp_split_out(producer), in = hp_split_in(consumer);
     return convert_share_unequal(out, in, share) + convert_share_unequal(in, out, share);
 }
 

@@ -22,12 +22,12 @@ enum layer_type {
 };
 
 /* How a tensor lies on the sides of a level. */
-enum side_layout { BY_BATCH, BY_CHANNEL, WHOLE };
+enum side_split { BY_BATCH, BY_CHANNEL, WHOLE };
 
 /* The layout of a layer's input (and of the error it hands back), and of its output (and of the
  * error it is handed). */
-enum side_layout hp_layout_in(enum layer_type type);
-enum side_layout hp_layout_out(enum layer_type type);
+enum side_split hp_split_in(enum layer_type type);
+enum side_split hp_split_out(enum layer_type type);
 
 /* What one layer still has to divide: elements, as the levels above have left them. */
 struct layer_sizes {
@@ -41,7 +41,7 @@ double hp_intra_elements(enum layer_type type, const struct layer_sizes *sizes, 
 
 /* The part of A elements that is exchanged to turn one layout into another: batch <-> channel
  * (p - 1) / 2p, to whole (p - 1) / 2, else nothing. */
-double hp_convert_share(enum side_layout from, enum side_layout to, int ways);
+double hp_convert_share(enum side_split from, enum side_split to, int ways);
 
 /* Inter-layer exchange as a multiple of the elements of the tensor between two layers: F turned
  * forward, E turned backward. p = 2 is HyPar's Table 2 and AccPar's table. */

@@ -20,7 +20,7 @@
 
 #include "base/arena.h"
 #include "base/table.h"
-#include "layout/layout.h"
+#include "split/split.h"
 
 enum topology_kind {
     TOPOLOGY_TREE,   /* cluster of equal nodes, htree */

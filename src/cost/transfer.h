@@ -7,7 +7,7 @@
  * What a program moves (program/exchange.c) is not this: that is of parts anywhere, cell by
  * cell with who sends, while here two placements on the first devices are weighed by sums
  * alone, for every pair of configurations, and no cell is made. Both have regions from
- * src/layout. */
+ * src/split. */
 #ifndef COST_TRANSFER_H
 #define COST_TRANSFER_H
 

@@ -10,8 +10,8 @@
 #include <hypar/profile.h>
 
 #include "base/precision.h"
-#include "layout/layout.h"
 #include "profile/source.h"
+#include "split/split.h"
 
 /* Operations per second of a device at best, in this precision. */
 double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision);

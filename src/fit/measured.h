@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/csv.h"
 #include "fit/one_op.h"
-#include "layout/comm.h"
+#include "split/comm.h"
 
 enum measured_kind { MEASURED_OP, MEASURED_UPDATE, MEASURED_STEP, MEASURED_COLLECTIVE };
 

@@ -8,7 +8,7 @@ static int last_contribution(const struct lowering *s, int body, const struct ex
     int last = -1;
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &x->writer[p->feed[i].writer];
-        if (s->body[body].layout[from->op]->device[p->feed[i].part] != device)
+        if (s->body[body].parts[from->op]->device[p->feed[i].part] != device)
             continue;
         int action = hp_pass_action(s, hp_source_pass(&s->training, from));
         last = action > last ? action : last;
@@ -37,7 +37,7 @@ static int first_reading(const struct lowering *s, int body, const struct exchan
     for (int i = 0; i < p->n_waits; i++) {
         int op = x->reader[p->wait[i].reader].op;
         if (p->wait[i].comm != comm ||
-            s->body[body].layout[op]->device[p->wait[i].part] != device)
+            s->body[body].parts[op]->device[p->wait[i].part] != device)
             continue;
         int action = hp_action(&s->schedule, s->schedule.stage_of_op[op], phase);
         first = first < 0 || action < first ? action : first;

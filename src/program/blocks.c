@@ -173,7 +173,7 @@ int hp_block_size(struct blocks *s, int number)
     switch (block.kind) {
     case BLOCK_COMPUTE:
         return s->head[block.body][block.index] == block.index
-                   ? hp_pass_layout(s, block.body, block.index)->n_live
+                   ? hp_pass_parts(s, block.body, block.index)->n_live
                    : 0;
     case BLOCK_NORM:
         return s->lowering->norm.n;
@@ -227,12 +227,12 @@ struct pass_order hp_pass_order(const struct blocks *s, int b, struct arena *are
     struct pass_order o = { .base = NEW(arena, int, k->n_op_passes),
                             .stride = NEW(arena, int, k->n_op_passes) };
     for (int i = 0; i < k->n_op_passes; i++)
-        o.n += hp_pass_layout(s, b, i)->n_live;
+        o.n += hp_pass_parts(s, b, i)->n_live;
     o.at = NEW(arena, struct pass_part, o.n);
     int n_heads, *heads = sort_heads(s, b, arena, &n_heads);
     for (int i = 0, first = 0; i < n_heads; i++) {
         int head = heads[i], length = 0;
-        const struct part_layout *l = hp_pass_layout(s, b, head);
+        const struct op_parts *l = hp_pass_parts(s, b, head);
         for (int op_pass = head; op_pass >= 0; op_pass = s->next[b][op_pass])
             o.base[op_pass] = first + length++;
         for (int op_pass = head; op_pass >= 0; op_pass = s->next[b][op_pass]) {

@@ -93,18 +93,16 @@ static inline int hp_update_block(const struct blocks *s, int exchange)
 }
 
 /* The parts of a pass in body `b`. */
-static inline const struct part_layout *hp_pass_layout(const struct blocks *s, int b,
-                                                       int op_pass)
+static inline const struct op_parts *hp_pass_parts(const struct blocks *s, int b, int op_pass)
 {
-    return s->lowering->body[b].layout[s->lowering->training.op_pass[op_pass].op];
+    return s->lowering->body[b].parts[s->lowering->training.op_pass[op_pass].op];
 }
 
 /* The id of the task that does a part of a pass; -1: the part is empty. */
 static inline int hp_part_task(const struct blocks *s, int b, int op_pass, int part)
 {
-    const struct part_layout *layout = hp_pass_layout(s, b, op_pass);
-    return layout->empty[part] ? -1
-                               : s->first[hp_pass_block(s, b, op_pass)] + layout->rank[part];
+    const struct op_parts *parts = hp_pass_parts(s, b, op_pass);
+    return parts->empty[part] ? -1 : s->first[hp_pass_block(s, b, op_pass)] + parts->rank[part];
 }
 
 /* The passes of a body's parts, action by action (schedule.h) in the order in which tasks do
@@ -119,7 +117,7 @@ struct pass_order {
 };
 struct pass_order hp_pass_order(const struct blocks *blocks, int body, struct arena *arena);
 
-static inline int hp_pass_number(const struct pass_order *order, const struct part_layout *l,
+static inline int hp_pass_number(const struct pass_order *order, const struct op_parts *l,
                                  int op_pass, int part)
 {
     return order->base[op_pass] + l->rank[part] * order->stride[op_pass];

@@ -31,29 +31,29 @@ struct cutter {
     struct range *range[MAX_DIMS]; /* by access, where its holder varies */
 };
 
-bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
+bool hp_first_along(const struct op_parts *parts, int part, axis_set axes)
 {
     int coordinate[MAX_AXES], stride = 1;
-    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
-    for (int a = layout->nest->n_axes - 1; a >= 0; a--) {
+    hp_part_coordinates(parts->nest, parts->split, part % parts->n_each, coordinate);
+    for (int a = parts->nest->n_axes - 1; a >= 0; a--) {
         /* an earlier part along this axis that is not empty comes first */
         for (int i = 1; axes >> a & 1 && i <= coordinate[a]; i++)
-            if (!layout->empty[part - i * stride])
+            if (!parts->empty[part - i * stride])
                 return false;
-        stride *= layout->split->degree[a] ? layout->split->degree[a] : 1;
+        stride *= parts->split->degree[a] ? parts->split->degree[a] : 1;
     }
     return true;
 }
 
 /* The part with its coordinates along `copies` left out: copies have the same. */
-static int class_of(const struct part_layout *layout, int part, axis_set copies)
+static int class_of(const struct op_parts *parts, int part, axis_set copies)
 {
-    int coordinate[MAX_AXES], class = part / layout->n_each; /* replicas are no copies */
+    int coordinate[MAX_AXES], class = part / parts->n_each; /* replicas are no copies */
     if (!copies)
         return part;
-    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
-    for (int a = 0; a < layout->nest->n_axes; a++) {
-        int degree = layout->split->degree[a] ? layout->split->degree[a] : 1;
+    hp_part_coordinates(parts->nest, parts->split, part % parts->n_each, coordinate);
+    for (int a = 0; a < parts->nest->n_axes; a++) {
+        int degree = parts->split->degree[a] ? parts->split->degree[a] : 1;
         class = class * degree + (copies >> a & 1 ? 0 : coordinate[a]);
     }
     return class;
@@ -62,10 +62,10 @@ static int class_of(const struct part_layout *layout, int part, axis_set copies)
 /* Stakes ------------------------------------------------------------------------------ */
 
 /* Parts have the same range of an axis that is not divided. */
-static unsigned varying_dims(const struct part_layout *layout, int operand)
+static unsigned varying_dims(const struct op_parts *parts, int operand)
 {
-    const struct operand *o = &layout->nest->operand[operand];
-    const int *degree = layout->split->degree;
+    const struct operand *o = &parts->nest->operand[operand];
+    const int *degree = parts->split->degree;
     unsigned varies = 0;
     for (int d = 0; d < o->n_dims; d++)
         for (int f = 0; f < o->dim[d].n_axes; f++)
@@ -97,7 +97,7 @@ static void drop_empty(struct cutter *k, struct holder *h)
 /* The regions of a holder's accesses; is one of them empty? */
 static bool find_regions(struct cutter *k, struct holder *h)
 {
-    const struct part_layout *l = h->who->layout;
+    const struct op_parts *l = h->who->parts;
     const struct access *access = k->cut->access;
     int n_axes = l->nest->n_axes, o = h->who->operand;
     bool empty = false;
@@ -115,7 +115,7 @@ static bool find_regions(struct cutter *k, struct holder *h)
 
 static void add_accesses(struct cutter *k, struct holder *h, bool writes)
 {
-    const struct part_layout *l = h->who->layout;
+    const struct op_parts *l = h->who->parts;
     struct cut *cut = k->cut;
     struct access *s = cut->access + cut->n_accesses; /* its cells are found later */
     h->first = cut->n_accesses;
@@ -366,10 +366,10 @@ static void make_room(struct cutter *k)
     int most = 0, n_varying = 0;
     for (int i = 0; i < k->n_holders; i++) {
         struct holder *h = &k->holder[i];
-        h->n_dims = h->who->layout->nest->operand[h->who->operand].n_dims;
-        h->varies = varying_dims(h->who->layout, h->who->operand);
+        h->n_dims = h->who->parts->nest->operand[h->who->operand].n_dims;
+        h->varies = varying_dims(h->who->parts, h->who->operand);
         k->varies |= h->varies;
-        most += h->who->layout->n_parts;
+        most += h->who->parts->n_parts;
     }
     for (int d = 0; k->varies >> d; d++)
         n_varying += k->varies >> d & 1 ? 1 : 0;

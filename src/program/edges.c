@@ -50,9 +50,9 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
         int op_pass = hp_source_pass(k, from), part = p->feed[i].part;
-        const struct part_layout *layout =
-            tail ? s->lowering->tail_layout[from->op] : hp_pass_layout(s, b, op_pass);
-        if (layout->device[part] != device)
+        const struct op_parts *parts =
+            tail ? s->lowering->tail_parts[from->op] : hp_pass_parts(s, b, op_pass);
+        if (parts->device[part] != device)
             continue;
         if (tail)
             wait_for_bodies(s, local, from, part);
@@ -111,29 +111,29 @@ static bool comes_after_forward(const struct blocks *s, int b, int op)
 static void forward_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    bool *waits = NEW(&s->scratch, bool, layout->n_live); /* for an error */
+    bool *waits = NEW(&s->scratch, bool, parts->n_live); /* for an error */
     for (int i = k->input_start[group]; i < k->input_start[group + 1]; i++) {
         int d = k->input[i].exchange, r = k->input[i].reader;
         const struct pattern *p = s->lowering->body[b].pattern[d];
         for (int w = p->reader_wait[r]; k->exchange[d].place.grad && w < p->reader_wait[r + 1];
              w++)
-            waits[layout->rank[p->wait[w].part]] = true;
+            waits[parts->rank[p->wait[w].part]] = true;
     }
     for (int op_pass = group; op_pass >= 0; op_pass = s->next[b][op_pass]) {
         const struct op_pass *at = &k->op_pass[op_pass];
         int forward = hp_last_forward_pass(s->lowering, at->op);
         bool implied = !at->again && comes_after_forward(s, b, at->op);
-        for (int part = 0; part < layout->n_parts; part++)
-            if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
-                wait_for_part(s, layout->rank[part], b, forward, part);
+        for (int part = 0; part < parts->n_parts; part++)
+            if (!parts->empty[part] && !(implied && waits[parts->rank[part]]))
+                wait_for_part(s, parts->rank[part], b, forward, part);
         for (int p = 0; !at->again && k->again[at->op] >> p; p++) {
             int again = k->again_of[at->op][p];
             bool other = again >= 0 && s->head[b][again] != group;
-            for (int part = 0; other && part < layout->n_parts; part++)
-                if (!layout->empty[part])
-                    wait_for_part(s, layout->rank[part], b, again, part);
+            for (int part = 0; other && part < parts->n_parts; part++)
+                if (!parts->empty[part])
+                    wait_for_part(s, parts->rank[part], b, again, part);
         }
     }
     hp_arena_release(&s->scratch, mark);
@@ -145,8 +145,7 @@ static void wait_for(struct blocks *s, int local, int b, int d, const struct wai
     const struct exchange *exchange = &s->lowering->training.exchange[d];
     int op = exchange->reader[w->reader].op;
     if (w->comm >= 0)
-        wait_for_comm(s, local, b, d, w->comm,
-                      s->lowering->body[b].layout[op]->device[w->part]);
+        wait_for_comm(s, local, b, d, w->comm, s->lowering->body[b].parts[op]->device[w->part]);
     else
         wait_for_part(s, local, b,
                       hp_source_pass(&s->lowering->training, &exchange->writer[w->writer]),
@@ -158,15 +157,15 @@ struct device_parts {
     int *first, *next;
 };
 
-static struct device_parts parts_by_device(struct blocks *s, const struct part_layout *layout)
+static struct device_parts parts_by_device(struct blocks *s, const struct op_parts *parts)
 {
     int n_devices = hypar_machine_device_count(s->lowering->plan->machine);
     struct device_parts on = { NEW(&s->scratch, int, n_devices),
-                               NEW(&s->scratch, int, layout->n_parts) };
-    for (int part = 0; part < layout->n_parts; part++)
-        if (!layout->empty[part]) {
-            on.next[part] = on.first[layout->device[part]];
-            on.first[layout->device[part]] = part + 1;
+                               NEW(&s->scratch, int, parts->n_parts) };
+    for (int part = 0; part < parts->n_parts; part++)
+        if (!parts->empty[part]) {
+            on.next[part] = on.first[parts->device[part]];
+            on.first[parts->device[part]] = part + 1;
         }
     return on;
 }
@@ -175,15 +174,15 @@ static struct device_parts parts_by_device(struct blocks *s, const struct part_l
  * computed the same. */
 static void kept_edges(struct blocks *s, int b, int group)
 {
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     const struct op_pass *at = &s->lowering->training.op_pass[group];
     int forward = s->lowering->training.op_pass_of[at->op][at->pass];
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    struct device_parts on = parts_by_device(s, layout);
-    for (int part = 0; part < layout->n_parts; part++)
-        for (int from = on.first[layout->device[part]]; !layout->empty[part] && from > 0;
+    struct device_parts on = parts_by_device(s, parts);
+    for (int part = 0; part < parts->n_parts; part++)
+        for (int from = on.first[parts->device[part]]; !parts->empty[part] && from > 0;
              from = on.next[from - 1])
-            wait_for_part(s, layout->rank[part], b, forward, from - 1);
+            wait_for_part(s, parts->rank[part], b, forward, from - 1);
     hp_arena_release(&s->scratch, mark);
 }
 
@@ -193,19 +192,19 @@ static void kept_edges(struct blocks *s, int b, int group)
 static void error_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     int op = k->again_before[k->op_pass[group].op];
-    const struct part_layout *theirs = s->lowering->body[b].layout[op];
+    const struct op_parts *theirs = s->lowering->body[b].parts[op];
     const struct op *o = &s->lowering->graph->ops[op];
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    struct device_parts on = parts_by_device(s, layout);
+    struct device_parts on = parts_by_device(s, parts);
     for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
         int d = o->tensor[i] < 0 ? -1 : k->error_exchange[o->tensor[i]];
         const struct pattern *p = d < 0 ? NULL : s->lowering->body[b].pattern[d];
         for (int w = 0; p && w < p->n_waits; w++)
             for (int at = on.first[theirs->device[p->wait[w].part]]; at > 0;
                  at = on.next[at - 1])
-                wait_for(s, layout->rank[at - 1], b, d, &p->wait[w]);
+                wait_for(s, parts->rank[at - 1], b, d, &p->wait[w]);
     }
     hp_arena_release(&s->scratch, mark);
 }
@@ -213,7 +212,7 @@ static void error_edges(struct blocks *s, int b, int group)
 static void compute_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     for (int op_pass = group; op_pass >= 0; op_pass = s->next[b][op_pass])
         for (int i = k->input_start[op_pass]; i < k->input_start[op_pass + 1]; i++) {
             int d = k->input[i].exchange, r = k->input[i].reader;
@@ -221,7 +220,7 @@ static void compute_edges(struct blocks *s, int b, int group)
             if (op_pass != group && k->exchange[d].division != DIVIDE_GATHER)
                 continue; /* what the passes before it do */
             for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++)
-                wait_for(s, layout->rank[p->wait[w].part], b, d, &p->wait[w]);
+                wait_for(s, parts->rank[p->wait[w].part], b, d, &p->wait[w]);
         }
     if (k->op_pass[group].backward)
         forward_edges(s, b, group);
@@ -251,7 +250,7 @@ static void feed_comm(struct blocks *s, int body, int exchange, int comm, int lo
             add_edge(s, local, id);
         if (id < 0 || !expanded)
             continue;
-        int device = hp_pass_layout(s, body, op_pass)->device[part];
+        int device = hp_pass_parts(s, body, op_pass)->device[part];
         int place = hp_comm_index(&p->comm[comm], device);
         for (int t = m->depart_start[place]; t < m->depart_start[place + 1]; t++)
             add_edge(s, local + m->depart[t], id);
@@ -312,7 +311,7 @@ static void gather_feeds(struct blocks *s, int exchange)
     int first = s->first[hp_update_block(s, what->sum)];
     for (int i = 0; i < p->n_feeds; i++) {
         const struct feed *feed = &p->feed[i];
-        const struct part_layout *l = lowering->tail_layout[what->holder[feed->writer].op];
+        const struct op_parts *l = lowering->tail_parts[what->holder[feed->writer].op];
         const struct comm_messages *m = messages_of(s, 0, exchange, feed->comm);
         int device = l->device[feed->part], id = first + updates->of_device[device];
         int place = hp_comm_index(&p->comm[feed->comm], device);
@@ -350,7 +349,7 @@ static void ahead_edges(struct blocks *s, int b, int exchange)
     if (behind < 0)
         return;
     const struct visit *visit = &k->exchange[behind].first;
-    const struct part_layout *l = s->lowering->body[b].layout[visit->op];
+    const struct op_parts *l = s->lowering->body[b].parts[visit->op];
     for (int pass = 0; pass < l->nest->n_passes; pass++) {
         int op_pass = hp_visit_pass(k, visit, l->nest, pass);
         for (int part = 0; op_pass >= 0 && part < l->n_parts; part++) {
@@ -512,7 +511,7 @@ static void wait_for_owned(struct blocks *s, int exchange, const struct update_d
         for (int i = 0; i < p->n_waits; i++) {
             const struct wait *wait = &p->wait[i];
             int op = what->holder[wait->reader].op;
-            int device = lowering->tail_layout[op]->device[wait->part];
+            int device = lowering->tail_parts[op]->device[wait->part];
             int local = who->of_device[device];
             if (wait->comm >= 0)
                 wait_for_comm(s, local, b, exchange, wait->comm, device);
@@ -556,7 +555,7 @@ static void wait_for_sum(struct blocks *s, int exchange, const struct update_dev
     }
     for (int i = 0; i < p->n_waits; i++) {
         const struct wait *wait = &p->wait[i];
-        int device = lowering->tail_layout[what->reader[wait->reader].op]->device[wait->part];
+        int device = lowering->tail_parts[what->reader[wait->reader].op]->device[wait->part];
         int local = who->of_device[device];
         if (wait->comm >= 0)
             wait_for_comm(s, local, 0, exchange, wait->comm, device);
@@ -599,14 +598,14 @@ static void update_edges(struct blocks *s, int exchange)
     wait_for_gathers(s, what->place.tensor, updates);
     for (int b = 0; b < lowering->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
-            const struct part_layout *layout = lowering->body[b].layout[what->reader[r].op];
+            const struct op_parts *parts = lowering->body[b].parts[what->reader[r].op];
             struct some_passes last = last_reads(lowering, &what->reader[r]);
             uint32_t passes = last.passes | last.again;
             for (int pass = 0; passes >> pass; pass++)
-                for (int part = 0; passes >> pass & 1 && part < layout->n_parts; part++)
-                    if (updates->of_device[layout->device[part]] >= 0)
+                for (int part = 0; passes >> pass & 1 && part < parts->n_parts; part++)
+                    if (updates->of_device[parts->device[part]] >= 0)
                         wait_for_part(
-                            s, updates->of_device[layout->device[part]], b,
+                            s, updates->of_device[parts->device[part]], b,
                             hp_op_pass(k, what->reader[r].op, pass, last.again >> pass & 1),
                             part);
         }

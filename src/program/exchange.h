@@ -17,8 +17,8 @@
 #include "program/program.h"
 
 /* The parts of one operator in one micro-batch; operators that are divided alike share one. */
-struct part_layout {
-    int id; /* of this layout: 0, 1, ... */
+struct op_parts {
+    int id; /* of this parts: 0, 1, ... */
     const struct nest *nest;
     const struct split *split;
     int n_parts, n_each; /* of all replicas that it is of, and of one */
@@ -31,7 +31,7 @@ struct part_layout {
 
 /* A side of an exchange: parts of one operator that write, or read, the tensor. */
 struct exchange_side {
-    const struct part_layout *layout;
+    const struct op_parts *parts;
     int operand;
     axis_set copies;  /* writers: axes along which its parts write the same */
     axis_set partial; /* readers: only parts that are first along these axes (0: all parts) */
@@ -71,7 +71,7 @@ enum hypar_status hp_find_pattern(struct arena *arena, struct arena *scratch,
                                   struct pattern **out, struct hypar_error *err);
 
 /* Is `part` the first non-empty one along `axes`, its other coordinates being what they are? */
-bool hp_first_along(const struct part_layout *layout, int part, axis_set axes);
+bool hp_first_along(const struct op_parts *parts, int part, axis_set axes);
 
 /* Ascending; they often are, or are few. */
 void hp_sort_devices(int *device, int n);

@@ -20,15 +20,15 @@ static bool is_window(const struct nest *nest, int o, int d)
     return map->kind == DIM_AXIS && (map->span != 1 || map->stride != 1);
 }
 
-static bool is_copies(const struct part_layout *layout, int a)
+static bool is_copies(const struct op_parts *parts, int a)
 {
-    return layout->nest->axis[a].role == HYPAR_COPY;
+    return parts->nest->axis[a].role == HYPAR_COPY;
 }
 
 /* Is axis `b` of the reader split as axis `a` of the writer is: into as many parts, along the
  * same dimension of the tensor or an axis of the same letter? */
-static bool split_alike(const struct part_layout *writer, int wo, int a,
-                        const struct part_layout *reader, int ro, int b)
+static bool split_alike(const struct op_parts *writer, int wo, int a,
+                        const struct op_parts *reader, int ro, int b)
 {
     int written = indexed_dim(writer->nest, wo, a), read = indexed_dim(reader->nest, ro, b);
     if (hp_degree(reader->split, b) != hp_degree(writer->split, a))
@@ -40,8 +40,8 @@ static bool split_alike(const struct part_layout *writer, int wo, int a,
 }
 
 /* Are all axes that one is split along split alike in the other, on the same devices? */
-static bool look_alike(const struct part_layout *writer, int wo,
-                       const struct part_layout *reader, int ro)
+static bool look_alike(const struct op_parts *writer, int wo, const struct op_parts *reader,
+                       int ro)
 {
     axis_set matched = 0;
     bool cut = false;
@@ -84,7 +84,7 @@ static double received_elements(const struct pattern *pattern, int reader, bool 
 static void look_at_exchange(struct lowering *s, int d, struct hypar_hidden_moves *out)
 {
     const struct exchange *x = &s->training.exchange[d];
-    const struct body_layouts *body = &s->body[0];
+    const struct lowered_body *body = &s->body[0];
     const struct pattern *pattern = body->pattern[d];
     if (x->place.grad || x->backward || x->n_writers != 1 || !pattern->n_comms)
         return;
@@ -93,8 +93,8 @@ static void look_at_exchange(struct lowering *s, int d, struct hypar_hidden_move
     for (int r = 0; r < x->n_readers; r++) {
         const struct source *writer = &x->writer[0];
         const struct reader *reader = &x->reader[r];
-        if (reader->op == writer->op || !look_alike(body->layout[writer->op], writer->operand,
-                                                    body->layout[reader->op], reader->operand))
+        if (reader->op == writer->op || !look_alike(body->parts[writer->op], writer->operand,
+                                                    body->parts[reader->op], reader->operand))
             continue;
         double bytes = received_elements(pattern, r, counted) *
                        hp_message_bytes(s->plan, x->place) *

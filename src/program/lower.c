@@ -128,24 +128,24 @@ enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar
 }
 
 /* Is this the part that adds what the pass adds after partial sums? */
-bool hp_adds_after(const struct part_layout *layout, int pass, int part)
+bool hp_adds_after(const struct op_parts *parts, int pass, int part)
 {
-    const struct pass *p = &layout->nest->pass[pass];
+    const struct pass *p = &parts->nest->pass[pass];
     axis_set partial = 0;
     if (!p->adds)
         return false;
-    for (int o = 0; o < layout->nest->n_operands; o++)
+    for (int o = 0; o < parts->nest->n_operands; o++)
         if (p->writes >> o & 1)
-            partial |= hp_written_axes(layout->nest, pass, o, WRITE_PARTIAL);
-    partial &= hp_divided_axes(layout->nest, layout->split);
-    return !partial || hp_first_along(layout, part, partial);
+            partial |= hp_written_axes(parts->nest, pass, o, WRITE_PARTIAL);
+    partial &= hp_divided_axes(parts->nest, parts->split);
+    return !partial || hp_first_along(parts, part, partial);
 }
 
 /* Writing out -------------------------------------------------------------------------- */
 
 static void write_computes(struct hypar_program *p, int number, const struct block *block)
 {
-    const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
+    const struct op_parts *l = hp_pass_parts(p->blocks, block->body, block->index);
     enum phase phase = p->lowering->training.op_pass[block->index].phase;
     struct task *task = p->task + p->blocks->first[number];
     for (int part = 0; part < l->n_parts; part++)
@@ -268,7 +268,7 @@ enum hypar_status hp_check_lower_options(const struct hypar_lower_options *optio
 
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
                            const struct hypar_lower_options *options,
-                           struct layout_cache *cache, struct hypar_error *err)
+                           struct lowering_cache *cache, struct hypar_error *err)
 {
     struct hypar_lower_options planned = { .bucket_bytes = plan->simulation.bucket_bytes,
                                            .local_bn = plan->simulation.local_bn };

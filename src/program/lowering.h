@@ -1,9 +1,9 @@
 /* program/lowering.h - a program before its tasks are written out. Internal.
  *
  * Which passes there are, which tensors move between them and who accesses each follows
- * from the graph alone: the TRAINING GRAPH. How each operator's parts lie (its layout) and what
+ * from the graph alone: the TRAINING GRAPH. How each operator's parts lie (its parts) and what
  * has to move between them (a pattern for each exchange) follows from the plan: the LOWERING.
- * When one operator's split or placement changes, its layout and the patterns of the exchanges
+ * When one operator's split or placement changes, its parts and the patterns of the exchanges
  * that it accesses change, and nothing else does (hp_lowering_lay_out(),
  * hp_lowering_exchange()); layouts and patterns are shared by what decides them and remembered,
  * so a change that was seen before costs a look-up. */
@@ -109,10 +109,10 @@ struct training_graph {
 };
 
 /* The parts of every operator in the micro-batches of one body. */
-struct body_layouts {
-    struct range samples;              /* of the first of them */
-    const struct part_layout **layout; /* by op */
-    const struct pattern **pattern;    /* by exchange of the body */
+struct lowered_body {
+    struct range samples;           /* of the first of them */
+    const struct op_parts **parts;  /* by op */
+    const struct pattern **pattern; /* by exchange of the body */
 };
 
 /* The devices that have some of a parameter, and so update it. */
@@ -126,13 +126,13 @@ struct update_devices {
 /* What has been worked out of a graph, whatever the plan: layouts and patterns by what decides
  * them. Lowerings of one graph may share a cache, though not at the same time. Zero-initialised
  * is empty. */
-struct layout_cache {
+struct lowering_cache {
     struct arena arena;
-    struct table layout_keys, pattern_classes, pattern_keys;
-    struct part_layout **layouts;
+    struct table op_parts_keys, pattern_classes, pattern_keys;
+    struct op_parts **op_parts;
     struct pattern **patterns;
     struct shapes shapes;
-    int n_layouts, layout_capacity, n_patterns, pattern_capacity;
+    int n_op_parts, op_parts_capacity, n_patterns, pattern_capacity;
     struct update_devices **updates; /* by pattern id, of those of parameters */
     int update_capacity;
 };
@@ -147,16 +147,16 @@ struct lowering {
     struct iteration iteration;
     struct schedule schedule;
     int n_bodies;
-    struct body_layouts *body;
+    struct lowered_body *body;
     /* The tail: parts that take part in some micro-batch of an update period, those of replica
      * 0, then of 1, ...; patterns by exchange - n_exchanges. */
-    const struct part_layout **tail_layout;
+    const struct op_parts **tail_parts;
     const struct pattern **tail;
-    struct update_devices norm;      /* who adds up squares, and how many */
-    struct layout_cache own, *cache; /* its own, or one that it shares */
-    int32_t *pattern_key;            /* room for most_sides, and one more */
-    int *settled, change;            /* by exchange: the change in which it was last settled */
-    struct hypar_error *err;         /* of the call at hand */
+    struct update_devices norm;        /* who adds up squares, and how many */
+    struct lowering_cache own, *cache; /* its own, or one that it shares */
+    int32_t *pattern_key;              /* room for most_sides, and one more */
+    int *settled, change;    /* by exchange: the change in which it was last settled */
+    struct hypar_error *err; /* of the call at hand */
 };
 
 /* As hypar_plan_hidden_moves(), of what is lowered (hidden.c). */
@@ -173,13 +173,13 @@ enum hypar_status hp_check_lower_options(const struct hypar_lower_options *optio
  * shares (NULL: it has its own). On failure *out is NULL. */
 enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_plan *plan,
                                    const struct hypar_lower_options *options,
-                                   struct layout_cache *cache, struct hypar_error *err);
+                                   struct lowering_cache *cache, struct hypar_error *err);
 void hp_lowering_free(struct lowering *lowering); /* NULL is allowed */
 
 /* hypar_lower() with a cache that is shared, or NULL. */
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
                            const struct hypar_lower_options *options,
-                           struct layout_cache *cache, struct hypar_error *err);
+                           struct lowering_cache *cache, struct hypar_error *err);
 
 /* The plan's operators op[] (each once) have been changed: bring the lowering up to date, first
  * their layouts, then the patterns of all that they access. On failure (a tensor in
@@ -210,10 +210,10 @@ enum hypar_status hp_check_divided(const struct lowering *lowering, struct hypar
 /* The parameters that an exchange of the tail is updated with (iteration.h). */
 int hp_exchange_group(const struct lowering *s, int d);
 
-/* A part of the tail's layout of `op` as a part in body `b`; -1: another replica runs it. */
+/* A part of the tail's parts of `op` as a part in body `b`; -1: another replica runs it. */
 static inline int hp_live_part(const struct lowering *s, int op, int part, int b)
 {
-    const struct part_layout *l = s->tail_layout[op];
+    const struct op_parts *l = s->tail_parts[op];
     return part / l->n_each == b % (l->n_parts / l->n_each) ? part % l->n_each : -1;
 }
 
@@ -229,24 +229,24 @@ enum hypar_status hp_find_flow(struct lowering *s);
 enum hypar_status hp_check_local_bn(const struct lowering *s, int op);
 void hp_make_training_graph(struct lowering *s);
 
-/* The layout of op's parts for `samples` on `n_replicas` replicas of its stage, from the
- * `replica`-th on; shared (layouts.c). */
-const struct part_layout *hp_layout_of(struct lowering *s, int op, struct range samples,
-                                       int replica, int n_replicas);
+/* The parts of op's parts for `samples` on `n_replicas` replicas of its stage, from the
+ * `replica`-th on; shared (op_parts.c). */
+const struct op_parts *hp_parts_of(struct lowering *s, int op, struct range samples,
+                                   int replica, int n_replicas);
 
 /* Parts that one of two layouts has; shared too. */
-const struct part_layout *hp_either_layout(struct lowering *s, const struct part_layout *a,
-                                           const struct part_layout *b);
+const struct op_parts *hp_either_parts(struct lowering *s, const struct op_parts *a,
+                                       const struct op_parts *b);
 
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange);
 
-/* The pattern of an exchange, its operators' parts lying as `layout` says; shared. */
+/* The pattern of an exchange, its operators' parts lying as `parts` says; shared. */
 enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
-                                const struct part_layout *const *layout,
+                                const struct op_parts *const *parts,
                                 const struct pattern **out);
 
 /* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
-bool hp_adds_after(const struct part_layout *layout, int pass, int part);
+bool hp_adds_after(const struct op_parts *parts, int pass, int part);
 
 /* The passes in which a value is first read, and so waited for: forward ones if there are, else
  * those that are done again. */

@@ -79,7 +79,7 @@ static void find_devices(struct lowering *s)
 
 /* Each device writes all of the sum, a part of it, and reads it: as replicas of the loss's
  * operator do with the loss. */
-static struct part_layout layout_of(struct lowering *s)
+static struct op_parts parts_of(struct lowering *s)
 {
     const struct nest *nest = s->graph->ops[s->graph->tensors[s->graph->loss].producer].nest;
     int n = s->norm.n;
@@ -89,27 +89,27 @@ static struct part_layout layout_of(struct lowering *s)
         hp_whole_ranges(nest, range + i * nest->n_axes);
         rank[i] = i;
     }
-    return (struct part_layout){ .nest = nest,
-                                 .split = NEW(&s->arena, struct split, 1),
-                                 .n_parts = n,
-                                 .n_each = 1,
-                                 .device = s->norm.device,
-                                 .range = range,
-                                 .empty = NEW(&s->arena, bool, n),
-                                 .n_live = n,
-                                 .rank = rank };
+    return (struct op_parts){ .nest = nest,
+                              .split = NEW(&s->arena, struct split, 1),
+                              .n_parts = n,
+                              .n_each = 1,
+                              .device = s->norm.device,
+                              .range = range,
+                              .empty = NEW(&s->arena, bool, n),
+                              .n_live = n,
+                              .rank = rank };
 }
 
 enum hypar_status hp_find_norm(struct lowering *s)
 {
-    struct layout_cache *cache = s->cache;
+    struct lowering_cache *cache = s->cache;
     struct pattern *p;
     if (s->training.norm < 0)
         return HYPAR_OK;
     find_devices(s);
-    struct part_layout layout = layout_of(s);
+    struct op_parts parts = parts_of(s);
     const struct op *op = &s->graph->ops[s->graph->tensors[s->graph->loss].producer];
-    struct exchange_side side = { .layout = &layout,
+    struct exchange_side side = { .parts = &parts,
                                   .operand = hp_output_operand(op, s->graph->loss) };
     struct exchange_sides sides = {
         .writer = &side, .reader = &side, .n_writers = 1, .n_readers = 1

@@ -18,11 +18,11 @@
 
 #include <hypar/program.h>
 
-#include "layout/comm.h"
-#include "layout/layout.h"
 #include "plan/plan.h"
 #include "program/iteration.h"
 #include "program/schedule.h"
+#include "split/comm.h"
+#include "split/split.h"
 
 /* The value of a tensor, its gradient, or its value as it is computed again in the backward
  * half (recompute.c), which is held apart from the first one. */

@@ -189,7 +189,7 @@ void hp_find_feeds(struct arena *arena, struct arena *scratch,
     int *base = NEW(scratch, int, p->n_writers + 1), n = 0, capacity = 0;
     struct feed *feed = NULL;
     for (int w = 0; w < p->n_writers; w++)
-        base[w + 1] = base[w] + writers[w].layout->n_parts;
+        base[w + 1] = base[w] + writers[w].parts->n_parts;
     int *latest = NEW(scratch, int, base[p->n_writers]); /* by part: its latest comm, plus 1 */
     for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
         for (int i = 0; i < p->comm[c].n_cells; i++) {
@@ -216,9 +216,9 @@ bool hp_is_aligned(const struct pattern *p, const struct exchange_side *writers,
     if (p->n_comms || p->n_writers != 1)
         return false;
     for (int r = 0; r < p->n_readers; r++)
-        if (readers[r].layout->n_parts != writers[0].layout->n_parts ||
-            readers[r].layout->n_live != writers[0].layout->n_live ||
-            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].layout->n_live)
+        if (readers[r].parts->n_parts != writers[0].parts->n_parts ||
+            readers[r].parts->n_live != writers[0].parts->n_live ||
+            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].parts->n_live)
             return false;
     for (int i = 0; i < p->n_waits; i++)
         if (p->wait[i].writer_part != p->wait[i].part)

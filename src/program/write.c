@@ -48,7 +48,7 @@ static void put_passes(struct json_writer *w, const struct hypar_program *p,
 }
 
 /* Along the axes that are divided, the range of each part. */
-static void put_ranges(struct json_writer *w, const struct part_layout *l)
+static void put_ranges(struct json_writer *w, const struct op_parts *l)
 {
     hp_json_begin_object(w, "ranges", true);
     for (int a = 0; a < l->nest->n_axes; a++) {
@@ -74,7 +74,7 @@ static const char *half_text(enum phase phase)
 static void put_compute(struct json_writer *w, const struct hypar_program *p,
                         const struct block *block, int first, int n)
 {
-    const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
+    const struct op_parts *l = hp_pass_parts(p->blocks, block->body, block->index);
     put_passes(w, p, block);
     hp_json_put_string(w, "half", half_text(p->task[first].phase));
     hp_json_begin_array(w, "parts", true);

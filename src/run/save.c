@@ -85,7 +85,7 @@ static enum hypar_status save_running(struct trainer *t, struct checkpoint_write
 {
     int producer = t->graph->tensors[saved->tensor].producer;
     const struct op *op = &t->graph->ops[producer];
-    const struct part_layout *l = t->program->lowering->body[0].layout[producer];
+    const struct op_parts *l = t->program->lowering->body[0].parts[producer];
     int o = hp_output_operand(op, saved->tensor);
     enum hypar_status status = HYPAR_OK;
     int64_t done = 0; /* channels: parts are in their order, others' copies between them */

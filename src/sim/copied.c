@@ -1,9 +1,9 @@
 /* Messages as ranks of this computer send them: copied, by the processors that compute. */
 #include <math.h>
 
-#include "layout/layout.h"
 #include "profile/profile.h"
 #include "sim/task_costs.h"
+#include "split/split.h"
 
 /* What each device does for a comm: it copies what it sends and what it receives, row by row
  * where these do not lie one after another, and adds up what comes to be summed. */

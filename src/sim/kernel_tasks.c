@@ -167,7 +167,7 @@ static operand_set touch(struct kernel_run *run, const struct timing *timing,
     return fresh;
 }
 
-static void end_kernel(struct timing *s, const struct part_layout *l, struct kernel_run *run)
+static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel_run *run)
 {
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
@@ -183,7 +183,7 @@ static void end_kernel(struct timing *s, const struct part_layout *l, struct ker
 /* A compiled kernel reads the error that is there and adds to it; eager, another kernel reads
  * both and writes their sum. */
 static void add_to_errors(struct timing *s, const struct op_pass *what,
-                          const struct part_layout *l, struct kernel_run *run)
+                          const struct op_parts *l, struct kernel_run *run)
 {
     int i = (int)(what - s->lowering->training.op_pass);
     operand_set added = s->added[i];
@@ -205,7 +205,7 @@ static void add_to_errors(struct timing *s, const struct op_pass *what,
     }
 }
 
-static void add_pass(struct timing *s, const struct op_pass *what, const struct part_layout *l,
+static void add_pass(struct timing *s, const struct op_pass *what, const struct op_parts *l,
                      struct kernel_run *run)
 {
     const struct op *op = &s->lowering->graph->ops[what->op];
@@ -227,7 +227,7 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
     struct arena *scratch = &s->costs->scratch;
     struct arena_mark mark = hp_arena_mark(scratch);
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *first = hp_pass_layout(s->blocks, b, group);
+    const struct op_parts *first = hp_pass_parts(s->blocks, b, group);
     struct kernel_run run = { .body = b,
                               .kernel = NEW(scratch, struct kernel, first->n_parts),
                               .seconds = NEW(scratch, double, first->n_parts) };
@@ -244,8 +244,8 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
             continue;
         if (step == STEP_BEGINS && any)
             end_kernel(s, first, &run);
-        add_pass(s, &k->op_pass[i], hp_pass_layout(s->blocks, b, i), &run);
-        add_to_errors(s, &k->op_pass[i], hp_pass_layout(s->blocks, b, i), &run);
+        add_pass(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
+        add_to_errors(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
     }
     end_kernel(s, first, &run);
     for (int part = 0; part < first->n_parts; part++)
@@ -276,7 +276,7 @@ double hp_count_kernels(struct timing *s, double *launch_s)
     find_once(s);
     for (int b = 0; s->costs->any_kernels && b < r->n_bodies; b++)
         for (int i = 0; i < k->n_op_passes; i++) {
-            const struct part_layout *l = hp_pass_layout(s->blocks, b, i);
+            const struct op_parts *l = hp_pass_parts(s->blocks, b, i);
             double n = s->blocks->head[b][i] != i
                            ? 0
                            : (double)kernels_of_group(s, b, i) * hp_body_times(r, b);

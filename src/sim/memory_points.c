@@ -84,13 +84,13 @@ static void put_compute(struct points *p, int micro, int b, int number, bool fir
 {
     struct timing *s = p->sim->timing;
     const struct op_pass *op_pass = s->lowering->training.op_pass;
-    const struct part_layout *const *layout = s->lowering->body[b].layout;
+    const struct op_parts *const *parts = s->lowering->body[b].parts;
     const struct task *task = &p->sim->program->task[number];
     const struct pass_order *order = &p->sim->memory->order[b];
-    int place = layout[op_pass[task->index].op]->rank[task->part];
+    int place = parts[op_pass[task->index].op]->rank[task->part];
     ticks at = times_of(p, micro, first_of(p, number) + place)->start;
     for (int i = task->index; i >= 0; i = s->blocks->next[b][i]) {
-        const struct part_layout *l = layout[op_pass[i].op];
+        const struct op_parts *l = parts[op_pass[i].op];
         ticks took = op_pass[i].resend ? 0
                                        : hp_pass_times(s->costs, op_pass[i].op, op_pass[i].pass,
                                                        l)[task->part];

@@ -104,7 +104,7 @@ static void count_opaque(struct hypar_sim *sim)
     for (int b = 0; sim->summary.opaque && b < s->n_bodies; b++)
         for (int i = 0; i < k->n_op_passes; i++) {
             const struct op *op = &s->graph->ops[k->op_pass[i].op];
-            const struct part_layout *l = s->body[b].layout[k->op_pass[i].op];
+            const struct op_parts *l = s->body[b].parts[k->op_pass[i].op];
             double times = (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches;
             if (!(hp_op[op->kind].flags & ROW_OPAQUE) || k->op_pass[i].resend)
                 continue;

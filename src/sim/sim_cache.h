@@ -9,7 +9,7 @@
 #include "sim/delta/load.h"
 
 struct sim_cache {
-    struct layout_cache cache;
+    struct lowering_cache cache;
     struct task_costs costs;
     struct loads loads; /* begun with the first lowering */
 };

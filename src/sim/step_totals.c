@@ -19,7 +19,7 @@ static void add_pass(struct adding *a, int b, int op_pass, double times)
 {
     const struct lowering *s = a->timing->lowering;
     const struct op_pass *what = &s->training.op_pass[op_pass];
-    const struct part_layout *l = s->body[b].layout[what->op];
+    const struct op_parts *l = s->body[b].parts[what->op];
     operand_set present = hp_present(&s->graph->ops[what->op]);
     axis_set positional = hp_positional_axes(l->nest);
     const struct range *before = NULL;

@@ -53,12 +53,12 @@ struct task_costs {
     int pattern_capacity[3];
     struct sim_task **updates; /* by pattern id, of those of parameters */
     int update_capacity;
-    struct layout_times {
+    struct op_parts_times {
         const ticks *of[MAX_PASSES]; /* of each part */
         const struct kernel_pass *const
             *kernel[MAX_PASSES]; /* likewise; equal parts share one */
-    } * pass_time;               /* by layout id */
-    int layout_capacity;
+    } * pass_time;               /* by parts id */
+    int op_parts_capacity;
     bool *runs_kernels, any_kernels; /* by device; of any */
     bool any_launches;               /* does the host of any take time for them? */
     struct box *held;                /* by device: for copied.c, of the pattern at hand */
@@ -101,11 +101,11 @@ struct kernel_place hp_kernel_place(const struct task_costs *costs, int device);
 
 /* Each part of a pass, for devices that run kernels. */
 const struct kernel_pass *const *hp_kernel_passes(struct task_costs *costs, int pass,
-                                                  const struct part_layout *layout);
+                                                  const struct op_parts *parts);
 
 /* How long each part of a pass takes, by itself; of one that may be a part of a kernel, at
  * least. */
 const ticks *hp_pass_times(struct task_costs *costs, int op, int pass,
-                           const struct part_layout *layout);
+                           const struct op_parts *parts);
 
 #endif /* SIM_TASK_COSTS_H */

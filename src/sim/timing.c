@@ -103,14 +103,14 @@ void hp_timing_free(struct timing *s)
 /* A part of a fusion group takes as long as its passes together. */
 static void compute_tasks(struct timing *s, int b, int group, struct sim_task *task)
 {
-    const struct part_layout *layout = hp_pass_layout(s->blocks, b, group);
-    for (int part = 0; part < layout->n_parts; part++)
-        if (!layout->empty[part])
-            task[layout->rank[part]] =
-                (struct sim_task){ .n_holds = 1, .queue = layout->device[part] };
+    const struct op_parts *parts = hp_pass_parts(s->blocks, b, group);
+    for (int part = 0; part < parts->n_parts; part++)
+        if (!parts->empty[part])
+            task[parts->rank[part]] =
+                (struct sim_task){ .n_holds = 1, .queue = parts->device[part] };
     for (int op_pass = group; op_pass >= 0; op_pass = s->blocks->next[b][op_pass]) {
         const struct op_pass *what = &s->lowering->training.op_pass[op_pass];
-        const struct part_layout *l = hp_pass_layout(s->blocks, b, op_pass);
+        const struct op_parts *l = hp_pass_parts(s->blocks, b, op_pass);
         if (what->resend) /* messages alone */
             continue;
         const ticks *time = hp_pass_times(s->costs, what->op, what->pass, l);

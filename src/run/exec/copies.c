@@ -21,7 +21,7 @@ static bool takes_part(const struct writer_at *w, int part)
     for (int b = 0; b < w->program->n_bodies; b++) {
         int live = w->body < 0 ? hp_live_part(s, w->from->op, part, b) : part;
         bool here = w->body < 0 || w->body == b;
-        if (here && live >= 0 && !s->body[b].layout[w->from->op]->empty[live])
+        if (here && live >= 0 && !s->body[b].parts[w->from->op]->empty[live])
             return true;
     }
     return false;
@@ -100,8 +100,8 @@ bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
                       !p->plan->ops[op].recompute && s->training.has_again[out->place.tensor];
     struct writer_at w = { p, &x->writer[writer], tail ? -1 : body, sent_later };
     if (tail) {
-        int n = s->tail_layout[op]->n_parts / s->tail_layout[op]->n_each;
-        part += body % n * s->tail_layout[op]->n_each;
+        int n = s->tail_parts[op]->n_parts / s->tail_parts[op]->n_each;
+        part += body % n * s->tail_parts[op]->n_each;
     }
     struct box *taken = NEW(&rank->arena, struct box, most_taken(pattern));
     bool all = true;

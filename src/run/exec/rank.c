@@ -85,7 +85,7 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
                         bool written)
 {
     const struct op *op = &rank->graph->ops[p->op];
-    const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
+    const struct op_parts *l = rank->program->lowering->body[body].parts[p->op];
     const struct lowering *s = rank->program->lowering;
     int op_pass = hp_op_pass(&s->training, p->op, p->pass, p->again);
     struct place place = hp_operand_place(s, &s->training.op_pass[op_pass], o, grad, written);
@@ -126,7 +126,7 @@ static void add_running(const struct rank *rank, const struct rank_part *part, i
                         struct rank_pass *p)
 {
     const struct op *op = &rank->graph->ops[p->op];
-    const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
+    const struct op_parts *l = rank->program->lowering->body[body].parts[p->op];
     int o = hp_running_operand(rank->graph, op, p->pass);
     p->running_operand = o;
     p->running.buffer = -1;
@@ -166,7 +166,7 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
                              .backward = at->backward,
                              .again = at->again,
                              .resend = at->resend };
-    p->adds = hp_adds_after(s->body[body].layout[at->op], at->pass, part);
+    p->adds = hp_adds_after(s->body[body].parts[at->op], at->pass, part);
     p->own_statistics = keeps_statistics(rank, body, op);
     p->operand = NEW(&rank->arena, struct rank_operand, 4 * op->nest->n_operands);
     struct pass_operands all = hp_pass_operands(s, at);

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "run/exec/executor.h"
-#include "run/exec/layout.h"
+#include "run/exec/memory_layout.h"
 #include "run/exec/pieces.h"
 
 /* How far a task is. */

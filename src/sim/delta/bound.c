@@ -18,7 +18,7 @@ void hp_bound_least(struct delta *delta, int op, struct bound_input *in)
     struct timing *s = hp_delta_timing(delta);
     const struct hypar_graph *g = s->lowering->graph;
     const struct nest *nest = g->ops[op].nest;
-    const struct part_layout *l = s->lowering->body[0].layout[op];
+    const struct op_parts *l = s->lowering->body[0].parts[op];
     for (int p = 0; p < nest->n_passes; p++) {
         if (s->lowering->training.op_pass_of[op][p] < 0 ||
             (nest->pass[p].backward && !sends_error(g, op, &nest->pass[p])))

@@ -41,7 +41,7 @@ struct delta {
     bool groups_changed;
     /* as they were: each op's layouts, by body and then of the tail, and the patterns of the
      * exchanges that it accesses, by body, all ops' one after another */
-    const struct part_layout ***layout;
+    const struct op_parts ***parts;
     const struct pattern ***pattern;
     double *busy;                      /* by device: what operators surely compute there */
     struct sim_cache *own, *sim_cache; /* its own, or one that it shares */
@@ -256,24 +256,24 @@ static void remember(struct delta *d, const int *op, int n_ops)
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern **was = d->pattern[b];
         for (int i = 0; i < n_ops; i++) {
-            d->layout[b][i] = s->body[b].layout[op[i]];
+            d->parts[b][i] = s->body[b].parts[op[i]];
             for (int t = k->access_start[op[i]]; t < k->access_start[op[i] + 1]; t++)
                 *was++ = hp_exchange_pattern(s, b, k->accessed[t]);
         }
     }
     for (int i = 0; i < n_ops; i++)
-        d->layout[s->n_bodies][i] = s->tail_layout[op[i]];
+        d->parts[s->n_bodies][i] = s->tail_parts[op[i]];
 }
 
 /* The ops' layouts come (+1) in the place of those that are remembered, or go again (-1). */
 static void recount(struct delta *d, int sign)
 {
     for (int i = 0; i < d->n_ops; i++) {
-        const struct part_layout *now = d->lowering->body[0].layout[d->op[i]];
-        if (now == d->layout[0][i])
+        const struct op_parts *now = d->lowering->body[0].parts[d->op[i]];
+        if (now == d->parts[0][i])
             continue;
         hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], now, sign);
-        hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], d->layout[0][i], -sign);
+        hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], d->parts[0][i], -sign);
     }
 }
 
@@ -286,7 +286,7 @@ static void forget(struct delta *d)
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern *const *was = d->pattern[b];
         for (int i = 0; i < d->n_ops; i++) {
-            s->body[b].layout[d->op[i]] = d->layout[b][i];
+            s->body[b].parts[d->op[i]] = d->parts[b][i];
             for (int t = k->access_start[d->op[i]]; t < k->access_start[d->op[i] + 1]; t++)
                 if (k->accessed[t] < k->n_exchanges)
                     s->body[b].pattern[k->accessed[t]] = *was++;
@@ -295,7 +295,7 @@ static void forget(struct delta *d)
         }
     }
     for (int i = 0; i < d->n_ops; i++)
-        s->tail_layout[d->op[i]] = d->layout[s->n_bodies][i];
+        s->tail_parts[d->op[i]] = d->parts[s->n_bodies][i];
 }
 
 /* A change that puts too much on one device is given up before anything is settled ... */
@@ -410,7 +410,7 @@ static void run_all(struct delta *d)
         s->size[i] = 0;
     }
     for (int op = 0; op < d->plan->graph->n_ops; op++)
-        hp_loads_count(&d->sim_cache->loads, d->busy, op, d->lowering->body[0].layout[op], 1);
+        hp_loads_count(&d->sim_cache->loads, d->busy, op, d->lowering->body[0].parts[op], 1);
     for (int i = 0; i < s->n_blocks; i++)
         retask(d, i);
     for (int i = 0; i < s->n_blocks; i++)
@@ -422,7 +422,7 @@ static void run_all(struct delta *d)
 
 static enum hypar_status lower_plan(struct lowering **out, const struct hypar_plan *plan,
                                     const struct hypar_sim_options *options,
-                                    struct layout_cache *cache, struct hypar_error *err)
+                                    struct lowering_cache *cache, struct hypar_error *err)
 {
     TRY(hp_lowering_make(out, plan, &options->lower, cache, err));
     enum hypar_status status = hp_check_messages(*out, options, NULL, err);
@@ -445,10 +445,10 @@ static void make_room(struct delta *d)
     d->next = NEW(arena, int, k->n_op_passes);
     d->op = NEW(arena, int, n_ops);
     d->busy = NEW(arena, double, d->sim_cache->costs.n_devices);
-    d->layout = NEW(arena, const struct part_layout **, n_bodies + 1);
+    d->parts = NEW(arena, const struct op_parts **, n_bodies + 1);
     d->pattern = NEW(arena, const struct pattern **, n_bodies);
     for (int b = 0; b <= n_bodies; b++)
-        d->layout[b] = NEW(arena, const struct part_layout *, n_ops);
+        d->parts[b] = NEW(arena, const struct op_parts *, n_ops);
     for (int b = 0; b < n_bodies; b++)
         d->pattern[b] = NEW(arena, const struct pattern *, k->access_start[n_ops]);
 }

@@ -9,14 +9,14 @@
 
 #include "sim/task_costs.h"
 
-/* What operators have to do, by layout: it serves every plan (see sim_cache.h). */
+/* What operators have to do, by parts: it serves every plan (see sim_cache.h). */
 struct loads {
     struct arena arena;
     struct task_costs *costs;
-    uint32_t *passes;           /* by op: those that are done */
-    operand_set *own;           /* by op: parameters that it alone reads and updates */
-    struct op_load **of_layout; /* by layout id */
-    int layout_capacity;
+    uint32_t *passes;             /* by op: those that are done */
+    operand_set *own;             /* by op: parameters that it alone reads and updates */
+    struct op_load **of_op_parts; /* by parts id */
+    int op_parts_capacity;
     int *place; /* by device: while one is listed */
 };
 
@@ -25,7 +25,7 @@ void hp_loads_begin(struct loads *loads, struct task_costs *costs,
 void hp_loads_end(struct loads *loads);
 
 /* An operator that is laid out so comes (sign 1) or goes (-1): busy[], by device, in ticks. */
-void hp_loads_count(struct loads *loads, double *busy, int op, const struct part_layout *layout,
+void hp_loads_count(struct loads *loads, double *busy, int op, const struct op_parts *parts,
                     int sign);
 
 #endif /* SIM_DELTA_LOAD_H */

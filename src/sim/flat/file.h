@@ -11,8 +11,8 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "layout/comm.h"
 #include "sim/tasks.h"
+#include "split/comm.h"
 
 /* A task as the file has it. It is on a device, on a named link, or on a list of devices, of
  * which "0->1" is a short form. */

@@ -1,12 +1,12 @@
-/* layout/cover.h - a set of elements as boxes that may overlap. Internal.
+/* split/cover.h - a set of elements as boxes that may overlap. Internal.
  *
  * Made for what a device holds of a tensor: mostly one box, or the parts of one operator, which
  * come in order and grow together into one box again. Zero-initialised is empty. */
-#ifndef LAYOUT_COVER_H
-#define LAYOUT_COVER_H
+#ifndef SPLIT_COVER_H
+#define SPLIT_COVER_H
 
 #include "base/arena.h"
-#include "layout/layout.h"
+#include "split/split.h"
 
 struct cover {
     int n, capacity;
@@ -20,4 +20,4 @@ void hp_cover_add(struct cover *cover, struct arena *arena, const struct box *bo
 /* Elements that lie in some box, each counted once. Scratch is given back. */
 int64_t hp_cover_elements(const struct cover *cover, struct arena *scratch);
 
-#endif /* LAYOUT_COVER_H */
+#endif /* SPLIT_COVER_H */

@@ -1,6 +1,6 @@
-/* layout/comm.h - the ways in which pieces of a tensor move between devices. Internal. */
-#ifndef LAYOUT_COMM_H
-#define LAYOUT_COMM_H
+/* split/comm.h - the ways in which pieces of a tensor move between devices. Internal. */
+#ifndef SPLIT_COMM_H
+#define SPLIT_COMM_H
 
 enum comm_kind {
     COMM_SEND,           /* one device to one */
@@ -41,4 +41,4 @@ struct comm_messages {
     const int *arrive_start, *arrive, *depart_start, *depart;
 };
 
-#endif /* LAYOUT_COMM_H */
+#endif /* SPLIT_COMM_H */

@@ -1,11 +1,11 @@
-/* layout/layout.h - boxes, parts, and the region of each tensor that a part touches. Internal.
+/* split/split.h - boxes, parts, and the region of each tensor that a part touches. Internal.
  *
  * A split gives every axis of an operator a degree; a part is one cell of that grid. The region
  * of an operand that a part reads or writes is always a box, and follows from the index map
  * alone: there is one function for it, for every operator, tensor and phase (a gradient has the
  * index map of its tensor). */
-#ifndef LAYOUT_LAYOUT_H
-#define LAYOUT_LAYOUT_H
+#ifndef SPLIT_SPLIT_H
+#define SPLIT_SPLIT_H
 
 #include "graph/nest.h"
 
@@ -107,4 +107,4 @@ struct box hp_operand_box(const struct nest *nest, int o);
  * output may lie where the input does and nothing moves? */
 bool hp_is_view(const struct nest *nest);
 
-#endif /* LAYOUT_LAYOUT_H */
+#endif /* SPLIT_SPLIT_H */

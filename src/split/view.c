@@ -1,5 +1,5 @@
 /* Which operators are views: they pass every element on, in its order. */
-#include "layout/layout.h"
+#include "split/split.h"
 
 /* The axes above 1 of an operand's dimensions, outermost first, if they say where each element
  * lies; -1 if they do not. */

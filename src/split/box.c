@@ -1,5 +1,5 @@
 /* Boxes of elements: how many, what two share, what is left of one. */
-#include "layout/layout.h"
+#include "split/split.h"
 
 bool hp_box_empty(const struct box *box)
 {

@@ -1,5 +1,5 @@
 /* The elements that several boxes cover, counted once. */
-#include "layout/cover.h"
+#include "split/cover.h"
 
 #include "base/sort.h"
 

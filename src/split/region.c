@@ -1,5 +1,5 @@
 /* The box of an operand that a part touches: the one function behind every layout. */
-#include "layout/layout.h"
+#include "split/split.h"
 
 /* Clip to [0, size); what lies wholly outside (in the padding) is empty, inside the tensor. */
 static struct range clip(int64_t lo, int64_t hi, int64_t size)

@@ -1,7 +1,7 @@
 /* How a split divides axes: the ranges of a part, even and nested sizes. */
 #include <string.h>
 
-#include "layout/layout.h"
+#include "split/split.h"
 
 #include <math.h>
 

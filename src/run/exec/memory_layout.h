@@ -1,4 +1,5 @@
-/* run/exec/layout.h - where the buffers of a rank lie in its memory. Internal to run/exec/.
+/* run/exec/memory_layout.h - where the buffers of a rank lie in its memory. Internal to
+ * run/exec/.
  *
  * All buffers are in one array, at places that follow from when they begin and end:
  *
@@ -9,8 +10,8 @@
  * first; what is not kept lies where the lane is empty meanwhile, or else in COMMON, which the
  * micro-batches use in turn. What was sent to another stage and stays until a later slot is
  * over lies in OVER, of which there are as many as slots that it may stay for, in turn. */
-#ifndef RUN_EXEC_LAYOUT_H
-#define RUN_EXEC_LAYOUT_H
+#ifndef RUN_EXEC_MEMORY_LAYOUT_H
+#define RUN_EXEC_MEMORY_LAYOUT_H
 
 #include "run/exec/rank.h"
 
@@ -59,4 +60,4 @@ static inline size_t hp_aligned(size_t bytes)
 struct memory_layout hp_memory_layout(const struct rank *rank, const size_t *bytes,
                                       bool in_order, struct arena *arena);
 
-#endif /* RUN_EXEC_LAYOUT_H */
+#endif /* RUN_EXEC_MEMORY_LAYOUT_H */

@@ -1,5 +1,5 @@
 /* Where the buffers of a rank lie: intervals of time packed into intervals of memory. */
-#include "run/exec/layout.h"
+#include "run/exec/memory_layout.h"
 
 #include <limits.h>
 
