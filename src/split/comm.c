@@ -1,4 +1,4 @@
-/* The names of the kinds of communication. */
+/* The names of the kinds of communication, as files and reports print them. */
 #include "split/comm.h"
 
 static const char *const comm_name[COMM_KIND_COUNT] = {

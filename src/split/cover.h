@@ -1,7 +1,8 @@
 /* split/cover.h - a set of elements as boxes that may overlap. Internal.
  *
- * Made for what a device holds of a tensor: mostly one box, or the parts of one operator, which
- * come in order and grow together into one box again. Zero-initialised is empty. */
+ * It records which elements of a tensor a device holds. Mostly this is one box, or the parts of
+ * one operator, which are added in order and merge into one box again. Zero-initialised is
+ * empty. */
 #ifndef SPLIT_COVER_H
 #define SPLIT_COVER_H
 
@@ -14,10 +15,10 @@ struct cover {
     struct box *box;
 };
 
-/* Add a box; one that is there already, or borders on the latest, takes no room. */
+/* Add a box. A box that is covered already or borders on the latest one takes no memory. */
 void hp_cover_add(struct cover *cover, struct arena *arena, const struct box *box);
 
-/* Elements that lie in some box, each counted once. Scratch is given back. */
+/* The number of elements in the set, each counted once. Scratch is given back. */
 int64_t hp_cover_elements(const struct cover *cover, struct arena *scratch);
 
 #endif /* SPLIT_COVER_H */
