@@ -1,10 +1,10 @@
-/* A plan is lowered to layouts and patterns, and again where it changes. */
+/* Lowering a plan to parts and patterns, and updating them when the plan changes. */
 #include "program/lowering.h"
 
 #include <string.h>
 
-/* Micro-batches: contiguous, sizes differ by at most one, the larger ones first; minibatches
- * are whole batches. */
+/* Micro-batches are contiguous; their sizes differ by at most one, the larger ones come first.
+ * Minibatches are whole batches. */
 static void divide_batch(struct lowering *s)
 {
     const struct iteration *r = &s->iteration;
@@ -16,10 +16,10 @@ static void divide_batch(struct lowering *s)
                                         : hp_even_part(batch, r->n_micro, hp_first_micro(r, b));
 }
 
-/* Some 1,000 bytes for a part, and as much again where nothing is shared: 2 GB. */
+/* A part takes some 1,000 bytes, and as much again where nothing is shared: 2 GB in all. */
 enum { MAX_LOWERED = 1 << 21, MAX_UNLIKE = 1 << 20 };
 
-/* Asked before anything is laid out. Operators that are alike have most in common. */
+/* Checked before memory is taken. Operators that are alike share most of their parts. */
 static enum hypar_status check_size(const struct lowering *s)
 {
     struct arena scratch = { 0 };
@@ -59,7 +59,8 @@ static void lay_out(struct lowering *s, int op)
                              : hp_either_parts(s, s->body[0].parts[op], s->body[1].parts[op]);
 }
 
-/* Parameters are used in one stage if stages update them on their own (hypar_plan_check()). */
+/* Stages that update their parameters separately have no parameters in common
+ * (hypar_plan_check()). */
 int hp_exchange_group(const struct lowering *s, int d)
 {
     const struct exchange *x = &s->training.exchange[d];
@@ -68,7 +69,7 @@ int hp_exchange_group(const struct lowering *s, int d)
     return s->plan->ops[x->n_holders ? x->holder[0].op : x->writer[0].op].stage;
 }
 
-/* Elements of the parameter that each device keeps: the cells that it reads. */
+/* The elements of the parameter that each device holds: the cells that it reads. */
 static void count_elements(const struct pattern *p, double *elements)
 {
     for (int c = 0; c < p->n_cells; c++) {
@@ -181,7 +182,7 @@ enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_pla
     s->plan = plan;
     s->graph = plan->graph;
     s->err = err;
-    NEW(&s->scratch, char, 1); /* the first block stays */
+    NEW(&s->scratch, char, 1); /* keep the arena's first block */
     if (options)
         s->options = *options;
     enum hypar_status status = make(s);
@@ -214,7 +215,7 @@ enum hypar_status hp_lowering_lay_out(struct lowering *s, const int *op, int n,
     return HYPAR_OK;
 }
 
-/* An exchange between two of the operators is settled once, when both are laid out. */
+/* An exchange between two changed operators is settled once, after both have their parts. */
 enum hypar_status hp_lowering_exchange(struct lowering *s, const int *op, int n,
                                        struct hypar_error *err)
 {

@@ -1,4 +1,5 @@
-/* Who has which access in a tensor; layouts and patterns shared by what decides them. */
+/* The parts of each operator and the pattern of each exchange, cached by the facts that
+ * determine them. */
 #include <string.h>
 
 #include "program/lowering.h"
@@ -8,7 +9,7 @@ static void *keep(struct lowering *s, const void *key, size_t bytes)
     return memcpy(NEW(&s->cache->arena, int32_t, bytes / sizeof(int32_t)), key, bytes);
 }
 
-/* Layouts ----------------------------------------------------------------------------- */
+/* Parts ------------------------------------------------------------------------------- */
 
 static void rank_parts(struct lowering *s, struct op_parts *parts)
 {
@@ -20,7 +21,7 @@ static void rank_parts(struct lowering *s, struct op_parts *parts)
 
 static struct op_parts *add_op_parts(struct lowering *s, const struct op_parts *given)
 {
-    /* a new block each time: others point at the layouts already there */
+    /* allocated one by one: other objects point to earlier ones */
     struct op_parts *parts = NEW(&s->cache->arena, struct op_parts, 1);
     *parts = *given;
     parts->id = s->cache->n_op_parts;
@@ -32,7 +33,7 @@ static struct op_parts *add_op_parts(struct lowering *s, const struct op_parts *
     return parts;
 }
 
-/* The plan may change later: what a parts says of it is copied. */
+/* The plan may change later, so its split is copied. */
 static struct split *copy_split(struct lowering *s, const struct nest *nest,
                                 const struct split *from)
 {
@@ -79,8 +80,8 @@ static void fill_op_parts(struct lowering *s, int op, struct range samples, cons
                                         .empty = empty });
 }
 
-/* What decides a parts, as numbers: nest, samples, devices, degrees, and the sizes that are
- * given. Taken from `scratch`; returns how many. */
+/* The facts that determine an operator's parts, as numbers: nest, samples, devices, degrees,
+ * and sizes that are given. Taken from `scratch`; returns how many numbers. */
 static int op_parts_key(struct lowering *s, int op, struct range samples, const int *placed,
                         int n_parts, int32_t **out)
 {
@@ -91,7 +92,7 @@ static int op_parts_key(struct lowering *s, int op, struct range samples, const 
         n += split->sizes[a] ? 1 + 2 * split->degree[a] : 0;
     int32_t *key = *out = NEW(&s->scratch, int32_t, n), *at = key;
     *at++ = nest->id;
-    *at++ = n_parts; /* so that it is known where devices end and sizes begin */
+    *at++ = n_parts; /* marks where devices end and sizes begin */
     memcpy(at, &samples.lo, sizeof samples.lo);
     memcpy(at + 2, &samples.hi, sizeof samples.hi);
     at += 4;
@@ -129,7 +130,7 @@ const struct op_parts *hp_parts_of(struct lowering *s, int op, struct range samp
     return s->cache->op_parts[known];
 }
 
-/* A part counts if one of the bodies has it. Which samples it had does not matter any more. */
+/* A part is kept if one of the bodies has it. Its samples no longer matter. */
 const struct op_parts *hp_either_parts(struct lowering *s, const struct op_parts *a,
                                        const struct op_parts *b)
 {
@@ -138,7 +139,7 @@ const struct op_parts *hp_either_parts(struct lowering *s, const struct op_parts
         differ += a->empty[part] && !b->empty[part];
     if (!differ)
         return a;
-    int32_t key[] = { -1, a->id, b->id }; /* others begin with a nest's number */
+    int32_t key[] = { -1, a->id, b->id }; /* other keys begin with a nest's number */
     int known = hp_table_get(&s->cache->op_parts_keys, key, sizeof key);
     if (known >= 0)
         return s->cache->op_parts[known];
@@ -173,14 +174,14 @@ static struct exchange_side as_writer(const struct source *w,
     };
 }
 
-/* The passes by which a reader adds what it reads after partial sums; none if others read it.
- */
+/* The passes in which a reader adds its input after partial sums; none if other passes read
+ * it. */
 static uint32_t adding_passes(const struct reader *r)
 {
     return r->only_adds ? r->passes | r->again : 0;
 }
 
-/* A bias is added by the first part of a sum: `partial` are the axes of that sum. */
+/* The first part of a sum adds the bias: `partial` are the axes of this sum. */
 static struct exchange_side as_reader(const struct reader *r,
                                       const struct op_parts *const *parts)
 {
@@ -196,7 +197,7 @@ static struct exchange_side as_reader(const struct reader *r,
     return who;
 }
 
-/* Each part goes on by itself: nothing moves. */
+/* Each part keeps its own value: nothing moves. */
 static struct pattern *private_pattern(struct lowering *s, const struct exchange_side *who,
                                        int n_readers)
 {
@@ -217,7 +218,7 @@ static struct pattern *private_pattern(struct lowering *s, const struct exchange
     return p;
 }
 
-/* The stage of a reader of an activation, from that of the first on. */
+/* The stage of a reader of an activation, counted from the stage of the first reader. */
 static int reader_stage(const struct lowering *s, const struct exchange *exchange, int i)
 {
     const int *stage = s->schedule.stage_of_op;
@@ -239,9 +240,8 @@ static int *reader_key(const struct reader *reader, int n, int *at)
     return at;
 }
 
-/* What decides an exchange's pattern apart from the layouts: exchanges with the same number are
- * alike.
- */
+/* The class of an exchange: all facts except the parts that determine its pattern. Exchanges of
+ * one class have the same number. */
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
@@ -271,7 +271,7 @@ int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
     return known;
 }
 
-/* Who holds a parameter that is divided is the same in all bodies. */
+/* The holders of a divided parameter are the same in all bodies. */
 static const struct op_parts *const *reader_parts(const struct lowering *s,
                                                   const struct exchange *exchange,
                                                   const struct op_parts *const *parts)
