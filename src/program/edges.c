@@ -1,4 +1,5 @@
-/* What the tasks of a block wait for. */
+/* The edges of a program: what the tasks of each block wait for. Compute tasks, exchanges and
+ * updates each have their own rules; all edges are written here and nowhere else. */
 #include "base/csr.h"
 #include "program/blocks.h"
 
@@ -17,7 +18,7 @@ static void wait_for_part(struct blocks *s, int local, int b, int op_pass, int p
         add_edge(s, local, id);
 }
 
-/* The same of the tail's parts, in every body that has it. */
+/* The same for parts of the tail, in every body that has the part. */
 static void wait_for_bodies(struct blocks *s, int local, const struct source *from, int part)
 {
     int op_pass = hp_source_pass(&s->lowering->training, from);
@@ -28,13 +29,13 @@ static void wait_for_bodies(struct blocks *s, int local, const struct source *fr
     }
 }
 
-/* The squares that `device` adds up. */
+/* Task `local` waits for the squares that `device` adds up. */
 static void wait_for_squares(struct blocks *s, int local, int device)
 {
     add_edge(s, local, s->first[hp_norm_block(s)] + s->lowering->norm.of_device[device]);
 }
 
-/* What the parts on `device` contribute to a comm. */
+/* Task `local` waits for the contributions of the parts on `device` to a comm. */
 static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int comm,
                            int device)
 {
@@ -46,7 +47,7 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
         return;
     }
     if (k->exchange[exchange].division == DIVIDE_GATHER)
-        return; /* its owner has it from the start */
+        return; /* the owner has it from the start */
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
         int op_pass = hp_source_pass(k, from), part = p->feed[i].part;
@@ -61,15 +62,15 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
     }
 }
 
-/* The messages of a comm; NULL: its one task is its number. */
+/* The messages of a comm; NULL: the comm is one task. */
 static const struct comm_messages *messages_of(const struct blocks *s, int b, int exchange,
                                                int comm)
 {
     return s->expand ? &s->expand(s->who, b, exchange)[comm] : NULL;
 }
 
-/* `local` needs on `device` what a comm of an exchange brings: its only task, or all messages
- * to the device and what lies there already. */
+/* Task `local` needs on `device` the result of a comm: it waits for the comm's only task, or
+ * for all messages to the device and for contributions that lie there already. */
 static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int comm,
                           int device)
 {
@@ -88,9 +89,9 @@ static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int 
 
 /* Computing ---------------------------------------------------------------------------- */
 
-/* Does a part's error come by way of what its own forward pass computed? Its readers' backward
- * passes come after their forward passes, which read it - if it was not a copy that they read.
- */
+/* Does the error of a part depend on the part's own forward pass? It does if the readers'
+ * forward passes read the part's output itself, and not a copy: their backward passes follow
+ * these. */
 static bool comes_after_forward(const struct blocks *s, int b, int op)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -107,13 +108,14 @@ static bool comes_after_forward(const struct blocks *s, int b, int op)
     return any;
 }
 
-/* Backward comes after forward of the same part; mostly it does so anyway. */
+/* A backward pass follows the forward pass of the same part. Mostly other edges imply this. */
 static void forward_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
     const struct op_parts *parts = hp_pass_parts(s, b, group);
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    bool *waits = NEW(&s->scratch, bool, parts->n_live); /* for an error */
+    bool *waits =
+        NEW(&s->scratch, bool, parts->n_live); /* by live part: it waits for an error */
     for (int i = k->input_start[group]; i < k->input_start[group + 1]; i++) {
         int d = k->input[i].exchange, r = k->input[i].reader;
         const struct pattern *p = s->lowering->body[b].pattern[d];
@@ -139,7 +141,8 @@ static void forward_edges(struct blocks *s, int b, int group)
     hp_arena_release(&s->scratch, mark);
 }
 
-/* Task `local` waits for what part `w->part` of a reader of exchange `d` waits for. */
+/* Task `local` waits for everything that part `w->part` of a reader of exchange `d` waits
+ * for. */
 static void wait_for(struct blocks *s, int local, int b, int d, const struct wait *w)
 {
     const struct exchange *exchange = &s->lowering->training.exchange[d];
@@ -152,7 +155,7 @@ static void wait_for(struct blocks *s, int local, int b, int d, const struct wai
                       w->writer_part);
 }
 
-/* The parts on each device: the first, and the next of each, plus 1; 0: there is no other. */
+/* The parts on each device: the first, and the next of each, plus 1; 0: there is none. */
 struct device_parts {
     int *first, *next;
 };
@@ -170,8 +173,8 @@ static struct device_parts parts_by_device(struct blocks *s, const struct op_par
     return on;
 }
 
-/* What is sent again lies where the parts of the same device put it, of which some may have
- * computed the same. */
+/* A value that is sent again lies where parts of the same device put it; some of these may have
+ * computed copies. */
 static void kept_edges(struct blocks *s, int b, int group)
 {
     const struct op_parts *parts = hp_pass_parts(s, b, group);
@@ -186,9 +189,9 @@ static void kept_edges(struct blocks *s, int b, int group)
     hp_arena_release(&s->scratch, mark);
 }
 
-/* What is computed again waits for the first error that enters its region, that of the operator
- * which needs it first, on the same device: else all layers would be computed again as soon as
- * the backward half begins. */
+/* A repeated pass waits for the first error that enters its region on the same device: the
+ * error of the operator that needs the result first. Otherwise all layers would be repeated as
+ * soon as the backward half begins. */
 static void error_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -218,7 +221,7 @@ static void compute_edges(struct blocks *s, int b, int group)
             int d = k->input[i].exchange, r = k->input[i].reader;
             const struct pattern *p = s->lowering->body[b].pattern[d];
             if (op_pass != group && k->exchange[d].division != DIVIDE_GATHER)
-                continue; /* what the passes before it do */
+                continue; /* the passes before it write this */
             for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++)
                 wait_for(s, parts->rank[p->wait[w].part], b, d, &p->wait[w]);
         }
@@ -232,8 +235,9 @@ static void compute_edges(struct blocks *s, int b, int group)
 
 /* Exchanges ---------------------------------------------------------------------------- */
 
-/* What is fed to a comm of an exchange, which is done by task `local` or by the messages `m`:
- * its own, or those of the first of its bucket, over the same devices. */
+/* Add the contributions to a comm of an exchange. The comm is run by task `local` or by the
+ * messages `m`: its own, or those of the first comm of its bucket, which has the same
+ * devices. */
 static void feed_comm(struct blocks *s, int body, int exchange, int comm, int local,
                       const struct comm_messages *m)
 {
@@ -257,7 +261,8 @@ static void feed_comm(struct blocks *s, int body, int exchange, int comm, int lo
     }
 }
 
-/* The first of a bucket waits for all of it; another one for the first. */
+/* The first comm of a bucket waits for all contributions; each other comm waits for the
+ * first. */
 static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -278,7 +283,7 @@ static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
                      t);
 }
 
-/* Messages of a comm wait for one another. */
+/* The messages of a comm wait for one another. */
 static void message_edges(struct blocks *s, int number, const struct comm_messages *m)
 {
     for (int i = 0; m->list && i < m->n; i++)
@@ -301,7 +306,7 @@ static void norm_feeds(struct blocks *s, int exchange)
     }
 }
 
-/* What is gathered after the updates comes from who has updated it. */
+/* A parameter that is gathered after the updates comes from the devices that updated it. */
 static void gather_feeds(struct blocks *s, int exchange)
 {
     const struct lowering *lowering = s->lowering;
@@ -323,7 +328,7 @@ static void gather_feeds(struct blocks *s, int exchange)
     }
 }
 
-/* A comm that gathers a parameter on `device` waits for a part there. */
+/* A comm that gathers a parameter on `device` waits for a task there. */
 static void hold_comm(struct blocks *s, int b, int exchange, int comm, int device, int id)
 {
     const struct comm *what = &hp_exchange_pattern(s->lowering, b, exchange)->comm[comm];
@@ -339,8 +344,8 @@ static void hold_comm(struct blocks *s, int b, int exchange, int comm, int devic
         add_edge(s, m->first + m->arrive[t], id);
 }
 
-/* A parameter is gathered no more than some operators before it is read: when the passes that
- * read the one so many before it are done, on the same device. */
+/* A parameter is gathered at most a few operators before it is read: when the passes that read
+ * the parameter so many gathers earlier are done, on the same device. */
 static void ahead_edges(struct blocks *s, int b, int exchange)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -370,11 +375,11 @@ static bool is_used_in(const struct lowering *s, const struct exchange *sum, int
     return false;
 }
 
-/* The comms of an error that concern each device: CSR. Those that have a copy of what one of
- * them sends are as far as that one. */
+/* The comms of an error that concern each device: CSR. A device that holds a copy of what
+ * another one sends is concerned as well. */
 struct concerned {
     int *start, *comm;
-    int *latest; /* of each comm: the sum that waits for it, plus one */
+    int *latest; /* by comm: the last sum that waits for it, plus one */
 };
 
 static struct concerned find_concerned(struct blocks *s, const struct pattern *p)
@@ -401,7 +406,7 @@ static struct concerned find_concerned(struct blocks *s, const struct pattern *p
     return by;
 }
 
-/* Task `local` waits for all of a comm. */
+/* Task `local` waits for the whole of a comm. */
 static void wait_for_all(struct blocks *s, int local, int b, int exchange, int comm)
 {
     const struct comm_messages *m = messages_of(s, b, exchange, comm);
@@ -410,7 +415,7 @@ static void wait_for_all(struct blocks *s, int local, int b, int exchange, int c
         add_edge(s, local, first + t);
 }
 
-/* What sum `comm` does waits for the comms of an error that concern its devices. */
+/* The sum `comm` waits for the comms of an error that concern its devices. */
 static void behind_error(struct blocks *s, int exchange, int comm, int b, int error,
                          const struct concerned *by)
 {
@@ -433,8 +438,8 @@ static void behind_error(struct blocks *s, int exchange, int comm, int b, int er
     hp_arena_release(&s->scratch, mark);
 }
 
-/* A pipeline's stage sums gradients when the devices have sent the last errors to the stage
- * before: links serve who comes first, and the next stage waits for these. */
+/* A stage sums gradients after its devices have sent the last errors to the previous stage:
+ * links serve in order of arrival, and the previous stage waits for the errors. */
 static void behind_errors(struct blocks *s, int exchange)
 {
     const struct lowering *lowering = s->lowering;
@@ -488,7 +493,8 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 
 /* Updates ------------------------------------------------------------------------------ */
 
-/* The passes that read a parameter last: a part's backward comes after its forward anyway. */
+/* The passes that read a parameter last. A part's backward pass follows its forward pass
+ * anyway. */
 static struct some_passes last_reads(const struct lowering *s, const struct reader *r)
 {
     const struct nest *nest = s->graph->ops[r->op].nest;
@@ -501,7 +507,7 @@ static struct some_passes last_reads(const struct lowering *s, const struct read
                     : (struct some_passes){ .passes = r->passes };
 }
 
-/* The same of a sum that each body has made. */
+/* The same for a sum that each body has made. */
 static void wait_for_owned(struct blocks *s, int exchange, const struct update_devices *who)
 {
     const struct lowering *lowering = s->lowering;
@@ -523,7 +529,7 @@ static void wait_for_owned(struct blocks *s, int exchange, const struct update_d
     }
 }
 
-/* An update of a parameter that is divided waits for what is sent of the old one. */
+/* The update of a divided parameter waits until the old value has been sent. */
 static void wait_for_gathers(struct blocks *s, int tensor, const struct update_devices *who)
 {
     const struct lowering *lowering = s->lowering;
@@ -543,7 +549,7 @@ static void wait_for_gathers(struct blocks *s, int tensor, const struct update_d
     }
 }
 
-/* The tasks of these devices wait for what each reads of a sum of gradients. */
+/* The tasks of these devices wait for the sums of gradients that they read. */
 static void wait_for_sum(struct blocks *s, int exchange, const struct update_devices *who)
 {
     const struct lowering *lowering = s->lowering;
@@ -585,8 +591,8 @@ static void wait_for_norm(struct blocks *s, const struct update_devices *updates
             wait_for_squares(s, i, updates->device[i]);
 }
 
-/* An update waits for the sum, and for its device's passes that read the parameter: they want
- * the old one. */
+/* An update waits for the sum, and for the passes on its device that read the old value of the
+ * parameter. */
 static void update_edges(struct blocks *s, int exchange)
 {
     const struct lowering *lowering = s->lowering;
@@ -638,7 +644,7 @@ void hp_sort_edges(const struct blocks *s, int n, int *start, int *id)
 
 /* All blocks --------------------------------------------------------------------------- */
 
-/* Sort the edges of a block by task, leaving out what is there twice. */
+/* Sort the edges of a block by task and drop duplicates. */
 static int64_t put_edges(struct blocks *s, int number, int64_t *after_start, int *after,
                          int64_t at)
 {

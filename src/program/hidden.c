@@ -1,5 +1,5 @@
-/* Redistributions that a plan's splits do not show: two operators divide the tensor between
- * them alike, going by degrees and letters, and it moves all the same. */
+/* Hidden redistributions: two operators divide a tensor alike, judged by degrees and axis
+ * letters, but the tensor moves between them. `hypar check` warns of these. */
 #include "program/lowering.h"
 
 /* The dimension of operand `o` that axis `a` indexes; -1: none. */
@@ -13,7 +13,7 @@ static int indexed_dim(const struct nest *nest, int o, int a)
     return -1;
 }
 
-/* A window reads beyond its part's border, as one expects it to. */
+/* A window reads beyond its part's border; users expect that. */
 static bool is_window(const struct nest *nest, int o, int d)
 {
     const struct dim_map *map = &nest->operand[o].dim[d];
@@ -25,21 +25,22 @@ static bool is_copies(const struct op_parts *parts, int a)
     return parts->nest->axis[a].role == HYPAR_COPY;
 }
 
-/* Is axis `b` of the reader split as axis `a` of the writer is: into as many parts, along the
- * same dimension of the tensor or an axis of the same letter? */
+/* Is axis `b` of the reader split as axis `a` of the writer: into as many parts, along the same
+ * dimension of the tensor or along an axis with the same letter? */
 static bool split_alike(const struct op_parts *writer, int wo, int a,
                         const struct op_parts *reader, int ro, int b)
 {
     int written = indexed_dim(writer->nest, wo, a), read = indexed_dim(reader->nest, ro, b);
     if (hp_degree(reader->split, b) != hp_degree(writer->split, a))
         return false;
-    if (written < 0 || read < 0) /* sums, or all of it is read: nobody takes that for alike */
+    if (written < 0 ||
+        read < 0) /* a sum, or the whole tensor is read: this does not look alike */
         return is_copies(writer, a) && is_copies(reader, b);
     return !is_window(reader->nest, ro, read) &&
            (read == written || reader->nest->axis[b].name[0] == writer->nest->axis[a].name[0]);
 }
 
-/* Are all axes that one is split along split alike in the other, on the same devices? */
+/* Is each split axis of one operator split alike in the other, on the same devices? */
 static bool look_alike(const struct op_parts *writer, int wo, const struct op_parts *reader,
                        int ro)
 {
@@ -62,10 +63,10 @@ static bool look_alike(const struct op_parts *writer, int wo, const struct op_pa
         matched |= (axis_set)1 << b;
         cut |= !is_copies(writer, a);
     }
-    return cut; /* as many parts, so no axis of the reader is left */
+    return cut; /* as many parts, so no other axis of the reader is split */
 }
 
-/* What the comms send that a reader waits for. */
+/* The elements that comms send to a reader. */
 static double received_elements(const struct pattern *pattern, int reader, bool *counted)
 {
     double elements = 0;
@@ -108,7 +109,7 @@ static void look_at_exchange(struct lowering *s, int d, struct hypar_hidden_move
     hp_arena_release(&s->scratch, mark);
 }
 
-/* "k=4 n=2": what an operator is split along. */
+/* "k=4 n=2": the split axes of an operator. */
 static void put_split(char *text, size_t size, const struct hypar_plan *plan, int op)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
