@@ -1,8 +1,9 @@
-/* What a profile told of a step's times. */
+/* How much of a step's time comes from measurements of a profile. */
 #include "profile/profile.h"
 #include "sim/timing.h"
 
-/* A pass as it lies: how its parts are known, as the worst of them, and what they take. */
+/* A pass with its parts: how well the profile knows the least known part, and how long they
+ * take. */
 struct laid_pass {
     bool known;
     enum time_source source;
@@ -30,7 +31,7 @@ static struct laid_pass look_at_parts(const struct lowering *s, const struct op_
     return out;
 }
 
-/* Layouts are shared by many operators: laid[parts * MAX_PASSES + pass]. Its seconds are those
+/* Many operators share parts: laid[id of the parts * MAX_PASSES + pass]. Its seconds are those
  * of a step. */
 static struct laid_pass look_at(const struct lowering *s, const struct op_pass *op_pass,
                                 const struct hypar_profile *profile, struct laid_pass *laid)

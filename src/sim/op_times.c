@@ -1,7 +1,7 @@
-/* Times of operators on one device, from their layouts. */
+/* How long one device computes each operator, from the times of its parts. */
 #include "sim/op_times.h"
 
-/* Which passes of an operator a step does. */
+/* The passes of an operator in a step. */
 struct halves {
     uint32_t forward, backward, again;
 };

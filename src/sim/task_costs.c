@@ -1,4 +1,4 @@
-/* Times of passes and updates; tables that grow with the cache. */
+/* The times of passes and updates, in tables that grow with the lowering's cache. */
 #include "sim/task_costs.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
         a->any_kernels |= a->runs_kernels[d];
         a->any_launches |= a->runs_kernels[d] && hp_launch_s(&at) > 0;
     }
-    NEW(&a->scratch, char, 1); /* the first block stays */
+    NEW(&a->scratch, char, 1); /* keep the arena's first block */
 }
 
 void hp_task_costs_end(struct task_costs *a)
@@ -41,7 +41,7 @@ struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
                                   a->settings.framework, a->settings.profile };
 }
 
-/* Does part `part` do the same as the one before, on the same kind of device? Most do. */
+/* Does part `part` do the same as the part before, on an equal device? Most parts do. */
 static bool as_before(const struct task_costs *a, const struct op_parts *l, int part,
                       axis_set positional)
 {
@@ -52,7 +52,7 @@ static bool as_before(const struct task_costs *a, const struct op_parts *l, int 
            hp_same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional);
 }
 
-/* By itself; of a part of a kernel no more than is sure: its arithmetic. */
+/* The time of a part by itself; within a kernel only a lower bound: its arithmetic. */
 static ticks time_part(struct task_costs *a, int op, int pass, const struct op_parts *l,
                        int part)
 {
@@ -114,7 +114,7 @@ const ticks *hp_pass_times(struct task_costs *a, int op, int pass, const struct 
     a->pass_time =
         REACH(&a->arena, struct op_parts_times, a->pass_time, parts->id, &a->op_parts_capacity);
     if (!a->pass_time[parts->id].of[pass]) {
-        const ticks *time = time_parts(a, op, pass, parts); /* which may move the table */
+        const ticks *time = time_parts(a, op, pass, parts); /* this may move the table */
         a->pass_time[parts->id].of[pass] = time;
     }
     return a->pass_time[parts->id].of[pass];

@@ -1,13 +1,13 @@
-/* How long each device surely computes, operator by operator. */
+/* A lower bound of each device's computing time, operator by operator. */
 #include "sim/delta/load.h"
 
 #include <string.h>
 
-/* What one operator with a parts has to do on each device that has parts of it. Operators that
- * share a parts may differ in what they compute (the first one of a network has no error to
- * pass on) and in what they share. */
+/* The work of one operator with given parts on each device that has a part. Operators with the
+ * same parts may differ in their passes (the first operator of a network sends no error on) and
+ * in the parameters that they share. */
 struct op_load {
-    struct op_load *next; /* of the same parts */
+    struct op_load *next; /* the next one with the same parts */
     uint32_t passes;
     operand_set own;
     int n;
@@ -15,8 +15,8 @@ struct op_load {
     double *busy;
 };
 
-/* Parameters whose gradients have one reader, and all of it: one that is only added to partial
- * sums is read by some parts, and one that is divided is updated by its owners. */
+/* Parameters with one reader that reads them whole. A parameter that is only added to partial
+ * sums is read by some parts, and a divided one is updated by its owners: both are left out. */
 static void find_own(struct loads *l, const struct training_graph *k)
 {
     l->own = NEW(&l->arena, operand_set, l->costs->graph->n_ops);
@@ -57,7 +57,7 @@ static void list_devices(struct loads *l, const struct op_parts *parts, struct o
     }
 }
 
-/* Parts of one device may read the same of a parameter, so only the largest counts. */
+/* Parts on one device may read the same elements of a parameter, so only the largest counts. */
 static void add_updates(struct loads *l, const struct op_parts *parts, int operand,
                         struct op_load *load)
 {
