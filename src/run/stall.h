@@ -1,13 +1,13 @@
-/* run/stall.h - a rank that waits for long tells for which rank. Internal.
+/* run/stall.h - a rank that waits for long reports the rank that causes it. Internal.
  *
- * Where rank 1 is stopped, rank 2 waits for rank 1, and rank 3 for rank 2. A rank that waits
- * asks the ranks from which, or to which, its messages are under way. A rank that waits, too,
- * answers: it is not the cause. A rank that does not answer is the one that is told of.
+ * If rank 1 is stopped, rank 2 waits for rank 1, and rank 3 for rank 2. A waiting rank asks the
+ * ranks with which it has messages under way. A rank that is itself waiting answers, so it is
+ * not the cause. A rank that does not answer is reported.
  *
- *     rank 3 ── ask ──> rank 2 ── ask ──> rank 1 (stopped, or computing, or not reached)
- *            <─ answer ─        (none comes: rank 2 tells of rank 1)
+ *   rank 3 ── ask ──> rank 2 ── ask ──> rank 1 (stopped, or computing, or not reached)
+ *          <─ answer ─        (none comes: rank 2 reports rank 1)
  *
- * Of several ranks that wait for rank 1 the first tells of it, and says so to the others. */
+ * Of several ranks that wait for rank 1, the first reports it, and tells the others. */
 #ifndef RUN_STALL_H
 #define RUN_STALL_H
 
@@ -19,7 +19,7 @@ enum { STALL_HOST_BYTES = 64 };
 enum stall_word { STALL_ASK, STALL_ANSWER, STALL_TOLD, STALL_WORD_COUNT };
 
 struct stall {
-    double after_s; /* what is long; told of again after twice, four times, ... as long */
+    double after_s; /* how long is long; reported again after twice, four times, ... as long */
     void (*tell)(void *who, int rank, const char *host, double waited_s); /* NULL: nothing is */
     void *who;
     int rank, n;       /* of this process, and of all */
