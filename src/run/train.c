@@ -606,9 +606,7 @@ static enum hypar_status end_window(struct trainer *t, const struct window *w, e
     if (due.save) /* first, because a test may fail */
         TRY(hypar_ranks_agree(t->ranks, hp_trainer_save(t, t->options->checkpoint, step, err),
                               err));
-    return due.test ? test(t, step, result,
-                           err) /* with rank 0's status: other ranks may wait for this rank */
-                    : HYPAR_OK;
+    return due.test ? test(t, step, result, err) : HYPAR_OK;
 }
 
 static enum hypar_status train(struct trainer *t, struct hypar_train_result *result,
