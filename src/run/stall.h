@@ -25,23 +25,24 @@ struct stall {
     int rank, n;       /* of this process, and of all */
     const char *hosts; /* [n][STALL_HOST_BYTES] */
 
-    /* The messages of the ranks. `hear` takes a word that has come, if there is one;
-     * `number` is that of a question, with STALL_TOLD the rank that was told of.
-     * `find_awaited` marks the other ranks of all messages that are under way. */
+    /* How ranks talk. `hear` takes an arrived word, if there is one; `number` is that of a
+     * question, or, with STALL_TOLD, the reported rank. `find_awaited` marks the other ranks of
+     * all messages under way. */
     void *ranks;
     void (*say)(void *ranks, enum stall_word word, int to, int32_t number);
     bool (*hear)(void *ranks, enum stall_word word, int *from, int32_t *number);
     void (*find_awaited)(void *ranks, bool *awaited);
 
-    double since_s, seen_s; /* since when no message was done, 0: one was; the last look */
-    double next_s;          /* how long it will have waited when it tells */
-    bool asked;             /* for that */
-    int32_t number;         /* of the last question: an answer to another one counts nothing */
+    double since_s,
+        seen_s;     /* when the last message was done, 0: one was done since; the last call */
+    double next_s;  /* the length of the wait at which it reports */
+    bool asked;     /* about this wait */
+    int32_t number; /* of the last question; answers to others are ignored */
     bool *awaited, *answered, *told; /* [n]: since the last question */
 };
 
-/* To be called again and again while there is nothing to do but to wait; `now` is the time of a
- * clock that only goes on, above 0. */
+/* Call repeatedly while there is nothing to do but wait; `now` is the time of a monotonic
+ * clock, above 0. */
 void hp_stall_look(struct stall *s, double now);
 
 #endif /* RUN_STALL_H */
