@@ -19,7 +19,7 @@ static struct exchange_side hold(struct arena *arena, int ways, int axis, bool h
 {
     struct nest *nest = NEW(arena, struct nest, 1);
     struct split *split = NEW(arena, struct split, 1);
-    struct part_layout *layout = NEW(arena, struct part_layout, 1);
+    struct op_parts *parts = NEW(arena, struct op_parts, 1);
     struct range *range = NEW(arena, struct range, ways * N_AXES);
     int *device = NEW(arena, int, ways);
     bool *empty = NEW(arena, bool, ways);
@@ -47,13 +47,13 @@ static struct exchange_side hold(struct arena *arena, int ways, int axis, bool h
     for (int part = 0; part < ways; part++) {
         struct range loops[MAX_AXES];
         empty[part] = !hp_part_ranges(nest, split, part, loops);
-        layout->n_live += !empty[part];
+        parts->n_live += !empty[part];
         memcpy(range + part * N_AXES, loops, N_AXES * sizeof *range);
         device[part] = axis < 0 ? (int)hp_random_below(random, ways) : part;
     }
-    *layout = (struct part_layout){ 0,      nest,  split, ways,           ways,
-                                    device, range, empty, layout->n_live, NULL };
-    return (struct exchange_side){ .layout = layout };
+    *parts = (struct op_parts){ 0,      nest,  split, ways,          ways,
+                                device, range, empty, parts->n_live, NULL };
+    return (struct exchange_side){ .parts = parts };
 }
 
 static const struct {

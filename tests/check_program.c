@@ -125,11 +125,10 @@ static void add_pass(struct expected *x, const struct task *task, const struct o
 {
     const struct op *op = &x->graph->ops[op_pass->op];
     const struct pass *pass = &op->nest->pass[op_pass->pass];
-    const struct part_layout *layout = x->program->lowering->body[b].layout[op_pass->op];
+    const struct op_parts *parts = x->program->lowering->body[b].parts[op_pass->op];
     struct range samples =
         hp_micro_samples(x->program, hp_first_micro(x->program->iteration, b));
-    bool grad = x->exchange->place.grad,
-         adds = hp_adds_after(layout, op_pass->pass, task->part);
+    bool grad = x->exchange->place.grad, adds = hp_adds_after(parts, op_pass->pass, task->part);
     struct range range[MAX_AXES];
     hp_micro_ranges(x->graph, op_pass->op, &x->program->plan->ops[op_pass->op].split,
                     task->part, samples, range);

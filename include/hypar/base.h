@@ -1,8 +1,8 @@
-/* hypar/base.h - version, status codes, errors and memory: what every header needs.
+/* hypar/base.h - version, status codes, errors and memory, for every other header.
  *
  * The convention of the whole library: a function that can fail returns enum hypar_status,
- * makes its result through its first parameter (NULL on failure), and says why in the
- * caller's struct hypar_error. A zero-initialised options struct means the defaults. */
+ * stores its result through its first parameter (NULL on failure), and writes the reason into
+ * the caller's struct hypar_error. A zero-initialised options struct means the defaults. */
 #ifndef HYPAR_BASE_H
 #define HYPAR_BASE_H
 
@@ -23,20 +23,19 @@ extern "C" {
 #define HYPAR_VERSION_MINOR 1
 #define HYPAR_VERSION_PATCH 0
 
-/* Version of the library linked against, as 0x00XXYYZZ. */
+/* The version of the linked library, as 0x00XXYYZZ. */
 HYPAR_API unsigned hypar_version(void);
 
-/* Of the binary interface: raised when something that was compiled with older headers would no
- * longer work. It is the number in the name of the shared library, and what planners that are
- * loaded are held against (hypar/search.h). The second is that of the library linked against.
- */
+/* The version of the binary interface. It is raised when programs compiled with older headers
+ * would no longer work. It is the number in the name of the shared library, and loaded planners
+ * are checked against it (hypar/search.h). The function returns that of the linked library. */
 #define HYPAR_ABI_VERSION 4
 HYPAR_API unsigned hypar_abi_version(void);
 
-/* What this build can do beyond planning, one line each: "MPI: no (...)". Static text. */
+/* What this build supports beyond planning, one line each: "MPI: no (...)". Static text. */
 HYPAR_API const char *hypar_features(void);
 
-/* Every way a call can end: name, exit code of the command line tool, text. */
+/* Every status of a call: name, exit code of the command line tool, text. */
 #define HYPAR_STATUS_MAP(X)                                       \
     X(OK, 0, "success")                                           \
     X(INFEASIBLE, 1, "no plan satisfies the constraints")         \
@@ -60,34 +59,34 @@ HYPAR_API const char *hypar_status_text(enum hypar_status status);
 /* The exit code of the command line tool for a status. */
 HYPAR_API int hypar_status_exit_code(enum hypar_status status);
 
-/* Why a call failed, for a person: "resnet.json:12: conv 'c1': input has 2 dims, want 4".
- * The caller owns it; it holds no pointers. Functions write it only when they fail, and
- * accept NULL when the caller does not care. */
+/* Why a call failed, for people: "resnet.json:12: conv 'c1': input has 2 dims, want 4". The
+ * caller owns it; it holds no pointers. Functions write it only when they fail, and accept
+ * NULL. */
 struct hypar_error {
     char text[512];
 };
 
-/* What happens when memory runs out. By default one line goes to standard error, files not yet
- * in their places are removed (hypar_output_remove_unfinished()), and the process ends with
- * exit code 4, by _exit(): nothing is flushed, no atexit() function is called.
+/* What happens when memory runs out. By default one line goes to standard error, unfinished
+ * files are removed (hypar_output_remove_unfinished()), and the process ends with exit code 4
+ * by _exit(): nothing is flushed, no atexit() function is called.
  *
- * A host may set a handler of its own; NULL is the default again. It is called on the thread
- * that called the library, when no other thread works for that call any more, with the bytes
- * that were asked for (0: unknown). It may exit, or longjmp() to a frame of that thread; then
- * the call has failed, what it was making is lost and its memory is not given back, and all
- * that was there before is as it was. If the handler returns, the default follows. It is to be
- * set before other threads use the library. */
+ * A host may set its own handler; NULL restores the default. The handler is called on the
+ * thread that called the library, when no other thread works for this call any more, with the
+ * number of bytes that were asked for (0: unknown). It may exit, or longjmp() to a frame of
+ * this thread. Then the call has failed: its result and its memory are lost, and everything
+ * else is unchanged. If the handler returns, the default follows. Set it before other threads
+ * use the library. */
 HYPAR_API void hypar_set_out_of_memory(void (*handler)(size_t bytes, void *arg), void *arg);
 
-/* Where the library's memory comes from: malloc() and free(), unless a host sets its own before
- * it uses anything else of the library; NULL: those again. `allocate` gives memory aligned as
- * malloc()'s is, or NULL, and memory has run out then; both may be called by several threads at
- * once. What other libraries take (jansson and zlib while a file is read, MPI, OpenBLAS) is
- * theirs. */
+/* Where the library's memory comes from: malloc() and free(), unless a host sets its own
+ * functions before any other use of the library; NULL restores the default. `allocate` returns
+ * memory aligned as malloc()'s, or NULL if there is none; several threads may call both
+ * functions at once. Other libraries (jansson and zlib while a file is read, MPI, OpenBLAS)
+ * manage their own memory. */
 struct hypar_allocator {
     void *(*allocate)(size_t bytes, void *arg);
     void (*release)(void *memory, void *arg);
-    void *arg; /* handed to both, and both are needed */
+    void *arg; /* passed to both functions; both are required */
 };
 HYPAR_API void hypar_set_allocator(const struct hypar_allocator *allocator);
 

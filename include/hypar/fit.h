@@ -1,9 +1,9 @@
-/* hypar/fit.h - constants of a device, found from what was measured on it.
+/* hypar/fit.h - constants of a device, fitted to measurements.
  *
- * Tables of measurements (docs/formats-measured.md) tell seconds of operators, of steps and of
- * collectives. Each row is predicted as the simulator does, and those figures of the device
- * that the rows decide are moved until the predictions are nearest: least squares of the
- * logarithms of predicted over measured, robustly. */
+ * Tables of measurements (docs/formats-measured.md) contain seconds of operators, steps and
+ * collectives. Each row is predicted as the simulator does. The figures of the device that the
+ * rows determine are changed until the predictions are nearest: robust least squares of the
+ * logarithms of predicted over measured times. */
 #ifndef HYPAR_FIT_H
 #define HYPAR_FIT_H
 
@@ -17,44 +17,44 @@ extern "C" {
 struct hypar_fit; /* opaque */
 
 struct hypar_fit_options {
-    const char *device; /* of the table of devices, or a device file: where it begins */
-    enum hypar_precision precision; /* of operators, where a table has no such column */
-    /* Called with the path of each file that a table names before it is read, if given;
-     * anything but HYPAR_OK ends reading with that status and the reason in *err. */
+    const char *device; /* from the table of devices, or a device file: the initial figures */
+    enum hypar_precision precision; /* of operators, if a table has no such column */
+    /* Called with the path of each file that a table names before it is read, if given; any
+     * status but HYPAR_OK ends reading with this status and the reason in *err. */
     enum hypar_status (*reads)(void *who, const char *path, struct hypar_error *err);
-    void *who; /* handed to it */
+    void *who; /* passed to it */
 };
 
 /* Fit a device to the tables at `path` ("-": standard input). On success *out is to be released
  * with hypar_fit_free(). On failure *out is NULL: HYPAR_UNREADABLE, HYPAR_SYNTAX or
- * HYPAR_INVALID, with file and line, where a row cannot be read or predicted. */
+ * HYPAR_INVALID, with file and line, if a row cannot be read or predicted. */
 HYPAR_API enum hypar_status hypar_fit(struct hypar_fit **out, const char *const *path,
                                       int n_paths, const struct hypar_fit_options *options,
                                       struct hypar_error *err);
 HYPAR_API void hypar_fit_free(struct hypar_fit *fit); /* NULL is allowed */
 
-/* Rows that were left out, as what they tell of costs nothing here: views. */
+/* Rows that were left out because their operators take no time: views. */
 HYPAR_API int hypar_fit_left_out(const struct hypar_fit *fit);
 
-/* The device that it began with, and where the new figures come from, in one line. */
+/* The initial device, and where the new figures come from, in one line. */
 HYPAR_API const char *hypar_fit_device(const struct hypar_fit *fit);
 HYPAR_API const char *hypar_fit_source(const struct hypar_fit *fit);
 
-/* Why its figures may not be the device's, a line each; NULL past the last. */
+/* Reasons to doubt the fitted figures, one line each; NULL past the last. */
 HYPAR_API const char *hypar_fit_doubt(const struct hypar_fit *fit, int i);
 
-/* Write the fitted device, called `name`, as hypar-device/1 JSON, which machines can name. */
+/* Write the fitted device, called `name`, as hypar-device/1 JSON, which machines can use. */
 HYPAR_API void hypar_fit_write(const struct hypar_fit *fit, const char *name, FILE *to);
 
-/* A figure of the device, named as in JSON. */
+/* A figure of the device, by its JSON name. */
 struct hypar_fit_constant {
     const char *name;
     enum hypar_unit unit;
     double before, after; /* the same unless fitted */
-    bool asked;           /* some row may tell of it ... */
-    bool fitted;          /* ... and the rows decide it */
-    double error;         /* standard error, as a share of it */
-    int rows;             /* that feel it: a change of it changes them by a tenth of that */
+    bool asked;           /* some row may depend on it ... */
+    bool fitted;          /* ... and the rows determine it */
+    double error;         /* standard error, relative */
+    int rows; /* rows that depend on it: a change of it changes them by a tenth of this */
 };
 
 /* Constant `i`, false past the last. */
@@ -68,18 +68,18 @@ struct hypar_fit_row {
     const char *text; /* "linear n=8192 c=768 k=2304 y" */
     const char *kind; /* "linear", "update", "step", "all-reduce" */
     double measured_s, before_s, after_s;
-    double held_out_s; /* by constants that were found without it; 0: not done */
-    bool outlier;      /* too far off to be fitted */
+    double held_out_s; /* predicted by constants fitted without it; 0: not done */
+    bool outlier;      /* too far off to be used */
 };
 
 /* Row `i`, in the order of the tables; false past the last. */
 HYPAR_API bool hypar_fit_row(const struct hypar_fit *fit, int i, struct hypar_fit_row *out);
 
-/* How far predictions are from what was measured, as shares of that. */
+/* The errors of predictions, relative to the measured times. */
 struct hypar_fit_errors {
-    double median, mean, most; /* most: of 95 % of the rows */
-    double worst;              /* times too long or too short */
-    int beyond;                /* rows more than 2 times off */
+    double median, mean, most; /* most: the largest within 95 % of the rows */
+    double worst;              /* factor by which the worst is too long or too short */
+    int beyond;                /* rows off by more than a factor of 2 */
 };
 
 /* Rows of one kind. */
@@ -87,7 +87,7 @@ struct hypar_fit_group {
     const char *kind; /* "all" */
     int rows;
     struct hypar_fit_errors before, after;
-    bool has_held_out; /* each row by constants found without it and every fifth other row */
+    bool has_held_out; /* each row by constants fitted without it and every fifth other row */
     struct hypar_fit_errors held_out;
 };
 

@@ -1,4 +1,4 @@
-/* hypar/hypar.h - everything. */
+/* hypar/hypar.h - includes all public headers. */
 #ifndef HYPAR_HYPAR_H
 #define HYPAR_HYPAR_H
 

@@ -1,4 +1,4 @@
-/* Memory: blocks from which pieces are cut, given back all at once or down to a mark. */
+/* Arenas: large blocks from which pieces are cut, released all at once or down to a mark. */
 #include "base/arena.h"
 
 #include "base/memory.h"
@@ -18,7 +18,7 @@ enum { FIRST_BLOCK_BYTES = 64 * 1024, LARGEST_BLOCK_BYTES = 4 * 1024 * 1024 };
 struct arena_block {
     struct arena_block *below;
     size_t used, size;
-    size_t gap; /* behind each piece; 0: nobody watches */
+    size_t gap; /* bytes behind each piece; 0: no sanitizer watches */
     alignas(max_align_t) unsigned char bytes[];
 };
 
@@ -36,15 +36,15 @@ static struct arena_block *push_block(struct arena *arena, size_t need)
     return block;
 }
 
-/* Where a piece would begin in the block. */
+/* Where the next piece would begin in the block. */
 static size_t place_in(const struct arena_block *block, size_t align)
 {
     align = block->gap && align < WATCH_ALIGN ? WATCH_ALIGN : align;
     return (block->used + align - 1) & ~(align - 1);
 }
 
-/* Room that is not zeroed. Where somebody watches, a gap behind it that nobody may touch: an
- * overrun is then seen as one of malloc's blocks is. */
+/* Memory that is not zeroed. Under a sanitizer a gap follows each piece, which nobody may
+ * touch, so that an overrun is found as it is behind a block of malloc(). */
 static void *take(struct arena *arena, size_t count, size_t size, size_t align)
 {
     if (count > SIZE_MAX / 2 / size)
@@ -77,7 +77,8 @@ void *hp_arena_grow(struct arena *arena, const void *array, size_t used, int *ca
     char *copy = take(arena, (size_t)larger, size, align);
     if (used) {
         memcpy(copy, array, used * size);
-        if (arena->top->gap) /* whoever still looks there sees old values */
+        if (arena->top
+                ->gap) /* a stale pointer reads old values, and the sanitizer reports it */
             hp_watch_close(array, used * size);
     }
     memset(copy + used * size, 0, ((size_t)larger - used) * size);
@@ -161,7 +162,7 @@ size_t hp_arena_bytes(const struct arena *arena)
     return bytes;
 }
 
-/* What was taken stands in front of the array. */
+/* The address of the whole allocation is stored in front of the array. */
 void *hp_array_new(size_t bytes)
 {
     enum { ALIGN = 64 };

@@ -1,10 +1,10 @@
 /* base/arena.h - memory that is released all at once. Internal.
  *
  * Each long-lived object (graph, machine, plan, program, timeline) owns one arena and lives in
- * it, so its free function is one call. An algorithm takes scratch from the arena it is handed,
- * between hp_arena_mark() and hp_arena_release(). Memory comes zeroed. Running out of memory
- * ends in hypar_out_of_memory(), never in NULL: sizes that come from a file are checked before
- * they get here. */
+ * it, so its free function is one call. An algorithm takes scratch from the arena that it is
+ * given, between hp_arena_mark() and hp_arena_release(). Memory comes zeroed. Running out of
+ * memory ends in hypar_out_of_memory(), never in NULL: sizes that come from a file are checked
+ * before memory is taken. */
 #ifndef BASE_ARENA_H
 #define BASE_ARENA_H
 
@@ -34,7 +34,8 @@ struct arena_mark {
                           : (T *)hp_arena_grow((arena), (array), (size_t)(used), (capacity), \
                                                sizeof(T), alignof(T)))
 
-/* Make `array` (a T *, `*capacity` elements) have an element `i`; new ones are zero. */
+/* Enlarge `array` (a T *, `*capacity` elements) until it has an element `i`; new elements are
+ * zero. */
 #define REACH(arena, T, array, i, capacity) \
     ((i) < *(capacity)                      \
          ? (array)                          \
@@ -56,7 +57,8 @@ void hp_arena_release(struct arena *arena, struct arena_mark mark);
 void hp_arena_free(struct arena *arena);
 size_t hp_arena_bytes(const struct arena *arena); /* taken from the system */
 
-/* An array that is released by itself, not zeroed, aligned for kernels (64 bytes). */
+/* An array outside any arena: not zeroed, aligned for kernels (64 bytes), released by
+ * itself. */
 void *hp_array_new(size_t bytes);
 void hp_array_free(void *array); /* NULL is allowed */
 

@@ -1,4 +1,5 @@
-/* base/clock.h - seconds of a clock that only goes on. Internal. */
+/* base/clock.h - clocks that never go back, in seconds: of the wall, a thread, the process.
+ * Internal. */
 #ifndef BASE_CLOCK_H
 #define BASE_CLOCK_H
 
@@ -11,7 +12,7 @@ static inline double hp_now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ... of a clock that goes on while this thread runs: not while others have its core. */
+/* Seconds that this thread has run on a core. */
 static inline double hp_thread_s(void)
 {
     struct timespec t;
@@ -19,7 +20,7 @@ static inline double hp_thread_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* ... of one that adds up all threads of this process. */
+/* Seconds that all threads of this process have run, added up. */
 static inline double hp_process_s(void)
 {
     struct timespec t;

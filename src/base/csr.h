@@ -1,7 +1,8 @@
-/* base/csr.h - lists by key, one after the other in one array (CSR). Internal.
+/* base/csr.h - lists by key in one array (CSR). Internal.
  *
- * The items of key k are item[start[k]] .. item[start[k + 1] - 1], in the order they were
- * placed. Two passes over the same pairs of key and item make them, a counting sort:
+ * The items of key k are item[start[k]] .. item[start[k + 1] - 1], in the order in which they
+ * were placed. A counting sort makes the lists, by two passes over the same pairs of key and
+ * item:
  *
  *     int *start = hp_csr(arena, n_keys);
  *     for (each pair)  hp_csr_count(start, key);

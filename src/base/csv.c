@@ -1,4 +1,5 @@
-/* Reading tables of text. */
+/* Reading tables of comma-separated text into rows of fields, with the line of each row for
+ * messages. */
 #include "base/csv.h"
 
 #include <ctype.h>
@@ -36,7 +37,8 @@ bool hp_csv_is_formula(const char *text)
     return *text && strchr("=+-@\t\r", *text);
 }
 
-/* What stands between two quotes, which *p is behind; NULL: no second one. */
+/* The text up to the closing quote; *p points behind the opening one. NULL: no closing
+ * quote. */
 static const char *quoted_field(struct arena *arena, const char **p)
 {
     char *field = NEW(arena, char, strlen(*p) + 1), *end = field;
@@ -65,7 +67,7 @@ static const char *plain_field(struct arena *arena, const char **p)
 static enum hypar_status read_fields(struct reading *r, const char *p, const char **field,
                                      int *n)
 {
-    for (*n = 0;; p++) { /* behind a comma */
+    for (*n = 0;; p++) { /* p points behind a comma */
         p = skip_blanks(p);
         if (*n == CSV_MAX_COLUMNS)
             return fail_at(r, HYPAR_UNSUPPORTED, "more than 64 fields");
@@ -132,7 +134,7 @@ static enum hypar_status read_line(struct reading *r, const char *text)
     return HYPAR_OK;
 }
 
-/* A mark of byte order in front is what some programs write. */
+/* Some programs write a byte order mark in front of the text. */
 static size_t mark_bytes(const char *text, size_t length)
 {
     return length >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;

@@ -1,8 +1,8 @@
-/* base/csv.h - tables as text: a heading, then rows of as many fields. Internal.
+/* base/csv.h - tables as text: a heading, then rows with as many fields. Internal.
  *
- * Fields are separated by commas; one in double quotes may hold commas, and quotes written
- * twice. Blanks around fields, empty lines and lines that begin with '#' count for nothing;
- * lines end with LF or CR LF. One apostrophe in front of a formula is taken away. */
+ * Commas separate fields. A field in double quotes may contain commas, and quotes written
+ * twice. Blanks around fields, empty lines and lines that begin with '#' are ignored; lines end
+ * with LF or CR LF. One apostrophe in front of a formula is removed. */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H
 
@@ -24,18 +24,18 @@ struct csv {
     const struct csv_row *row;
 };
 
-/* Read a table; what *out points to is taken from the arena. HYPAR_SYNTAX, with file and line,
- * if it is none; HYPAR_UNSUPPORTED beyond the limits above and 64 MiB. */
+/* Read a table into the arena. HYPAR_SYNTAX, with file and line, if the text is no table;
+ * HYPAR_UNSUPPORTED beyond the limits above and 64 MiB. */
 enum hypar_status hp_csv_read_text(struct csv *out, struct arena *arena, const char *text,
                                    size_t length, const char *name, struct hypar_error *err);
 enum hypar_status hp_csv_read_file(struct csv *out, struct arena *arena, const char *path,
                                    struct hypar_error *err);
 
-/* The column of this heading, whatever the case of its letters; -1: there is none. */
+/* The column with this heading, ignoring case; -1: there is none. */
 int hp_csv_column(const struct csv *csv, const char *name);
 
-/* Would a spreadsheet take this text for a formula, and run it? Apostrophes in front of the
- * text do not count, so that a text which begins with one is read back as it was. */
+/* Would a spreadsheet run this text as a formula? Leading apostrophes are ignored, so that a
+ * text that begins with an apostrophe is read back unchanged. */
 bool hp_csv_is_formula(const char *text);
 
 /* Raise HYPAR_INVALID with "file:line: " in front. */

@@ -1,4 +1,5 @@
-/* Errors as one line of text, in front of which each layer puts its place. */
+/* Errors as one line of text: the place that fails writes the reason, each caller puts its
+ * context in front. */
 #include "base/error.h"
 
 #include <stdarg.h>
@@ -30,7 +31,8 @@ int hypar_status_exit_code(enum hypar_status status)
     return 4;
 }
 
-/* Names come from files, and may be cut short here: one line that can be shown. */
+/* Names come from files and may be cut short here. The result is one line that a terminal can
+ * show. */
 static void keep_one_line(char *text)
 {
     hp_drop_cut(text);
@@ -52,15 +54,15 @@ enum hypar_status hp_fail(struct hypar_error *err, enum hypar_status status, con
 
 enum { WHERE_CHARS = 160, LEAST_WHERE_CHARS = 40 };
 
-/* The last `limit` characters of `text`, a lost front shown as "...": what is nearest to the
- * fault stands last, in a path as in a reason. */
+/* The last `limit` characters of `text`; "..." replaces a lost front. The end of a path, and of
+ * a reason, is nearest to the fault. */
 static void keep_end(char *text, size_t limit)
 {
     size_t n = strlen(text);
     if (n <= limit)
         return;
     const char *end = text + n - (limit - 3);
-    while (((unsigned char)*end & 0xc0) == 0x80) /* not from the middle of a character */
+    while (((unsigned char)*end & 0xc0) == 0x80) /* do not begin in the middle of a character */
         end++;
     memmove(text + 3, end, strlen(end) + 1);
     memcpy(text, "...", 3);

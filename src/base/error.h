@@ -1,4 +1,4 @@
-/* base/error.h - saying why, and passing it on. Internal. */
+/* base/error.h - raising errors and passing them on. Internal. */
 #ifndef BASE_ERROR_H
 #define BASE_ERROR_H
 
@@ -10,8 +10,8 @@
 enum hypar_status hp_fail(struct hypar_error *err, enum hypar_status status, const char *fmt,
                           ...) HYPAR_PRINTF(3, 4);
 
-/* Put "context: " in front of a reason already written; returns `status` unchanged. Where room
- * is short the front of the context is cut, never the end of the reason. */
+/* Put "context: " in front of a reason that has been written; returns `status`. If space is
+ * short, the front of the context is cut, never the end of the reason. */
 enum hypar_status hp_in(struct hypar_error *err, enum hypar_status status, const char *fmt, ...)
     HYPAR_PRINTF(3, 4);
 

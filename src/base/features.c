@@ -1,4 +1,5 @@
-/* What this build of the library was made with. */
+/* Which optional libraries this build of the library has, for `hypar version` and for users'
+ * reports. */
 #include <hypar/tool.h>
 #include <string.h>
 
@@ -34,7 +35,7 @@ const char *hypar_features(void)
     return HWLOC_LINE BLAS_LINE MPI_LINE PROTOBUF_C_LINE;
 }
 
-/* Those that are loaded when they are first needed. */
+/* Optional libraries that are loaded when they are first needed. */
 static const struct {
     const char *feature, *library;
 } loaded[] = {
@@ -49,7 +50,7 @@ static const struct {
 
 enum hypar_status hypar_feature_loads(const char *feature, struct hypar_error *err)
 {
-    void *stays; /* neither of them is made to be unloaded */
+    void *stays; /* neither library supports being unloaded */
     for (size_t i = 0; i < sizeof loaded / sizeof *loaded; i++)
         if (strcmp(loaded[i].feature, feature) == 0)
             return hp_library_load(&stays, loaded[i].library, LIBRARY_SEEN, NULL, 0, err);

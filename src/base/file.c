@@ -1,4 +1,4 @@
-/* Reading a file as a whole; it is opened once, so a pipe will do. */
+/* Reading a whole file into memory. The file is opened once, so a pipe works too. */
 #include "base/file.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* gzip's members, packed and unpacked by zlib, and its checksum. */
+/* Packing, unpacking and checksums of gzip, by zlib. Only this file includes zlib. */
 #define _GNU_SOURCE /* fopencookie */
 
 #include "base/gzip.h"
@@ -8,12 +8,12 @@
 #include <stdalign.h>
 #include <stddef.h>
 #include <string.h>
-#define ZLIB_CONST /* what is unpacked is only read */
+#define ZLIB_CONST /* zlib only reads its input */
 #include <zlib.h>
 
-enum { GZIP_ALONE = 16 }; /* added to the window: gzip's heading is asked for */
+enum { GZIP_ALONE = 16 }; /* added to the window size: zlib then expects gzip's header */
 
-/* What zlib keeps is small, and is released with the arena. */
+/* zlib's state is small; it is released with the arena. */
 static void *take_memory(void *arena, unsigned n, unsigned size)
 {
     return hp_arena_alloc(arena, n, size, alignof(max_align_t));
@@ -32,7 +32,7 @@ struct unpacked {
     size_t n, capacity;
 };
 
-/* Room for at least one more byte, `most` in all. */
+/* Make room for at least one more byte, and for at most `most` bytes in all. */
 static void make_room(struct unpacked *u, struct arena *arena, size_t most)
 {
     if (u->n < u->capacity)
@@ -44,8 +44,8 @@ static void make_room(struct unpacked *u, struct arena *arena, size_t most)
     u->capacity = capacity;
 }
 
-/* Members one after another, until all of the input is used. Z_STREAM_END: that went well;
- * Z_BUF_ERROR: it is cut off; Z_MEM_ERROR: longer than `most`. */
+/* Unpack members one after another until the input is used up. Z_STREAM_END: done; Z_BUF_ERROR:
+ * the input is cut off; Z_MEM_ERROR: the output is longer than `most`. */
 static int unpack(z_stream *z, struct unpacked *u, struct arena *arena, size_t n_packed,
                   size_t most)
 {
@@ -97,13 +97,14 @@ enum hypar_status hp_gunzip(struct arena *arena, const char **out, size_t *lengt
 /* Packing -------------------------------------------------------------------------------- */
 
 struct packer {
-    struct arena arena; /* that all of it lies in */
+    struct arena arena; /* the packer and zlib's state lie in it */
     FILE *to;
     z_stream z;
     unsigned char packed[1 << 16];
 };
 
-/* Pack what z.next_in has; `flush` Z_FINISH ends the file. False if it cannot be written. */
+/* Pack the input z.next_in; Z_FINISH as `flush` ends the file. False: the file cannot be
+ * written. */
 static bool pack(struct packer *p, int flush)
 {
     do {
@@ -121,7 +122,7 @@ static ssize_t write_packed(void *packer, const char *text, size_t n)
 {
     struct packer *p = packer;
     p->z.next_in = (const unsigned char *)text;
-    p->z.avail_in = (unsigned)n; /* a stream's buffer */
+    p->z.avail_in = (unsigned)n; /* at most the size of a stream's buffer */
     return pack(p, Z_NO_FLUSH) ? (ssize_t)n : 0;
 }
 
@@ -166,8 +167,9 @@ uint32_t hp_crc32(uint32_t crc, const void *bytes, size_t n)
     return (uint32_t)crc32(crc, bytes, (unsigned)n);
 }
 
-/* zlib inverts the register before and after: begun with ones it starts from zero, which is the
- * linear part. Combined with the checksum 0, a register goes through `after` bytes of zeros. */
+/* zlib inverts the register before and after. A register that begins with ones starts from
+ * zero, which leaves the linear part. Combining with the checksum 0 runs the register through
+ * `after` bytes of zeros. */
 uint32_t hp_crc32_share(const void *bytes, size_t n, int64_t after)
 {
     return (uint32_t)crc32_combine(hp_crc32(ONES, bytes, n) ^ ONES, 0, (z_off_t)after);

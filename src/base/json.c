@@ -1,4 +1,5 @@
-/* Reading JSON with jansson, which only this file knows: members by type, with their place. */
+/* Reading JSON: typed access to members, errors that name the place. Only this file includes
+ * jansson. */
 #include "base/json.h"
 
 #include "base/file.h"
@@ -20,8 +21,8 @@ enum { MAX_DEPTH = 64, PLACE_BYTES = 240, FOUND_BYTES = 64 };
 static const int64_t MAX_FILE_BYTES = (int64_t)1 << 30;
 static const int64_t MAX_BLANK_BYTES = (int64_t)1 << 26; /* before the value begins */
 static const int64_t MAX_VALUES = (int64_t)1 << 25; /* each takes some 100 bytes, objects 240 */
-/* ... of a packed file, or as many as it has bytes: a trace has a value in two of them, and
- * what is far beyond that was packed to take memory. */
+/* ... of a packed file, or as many as it has bytes, if that is more. A trace has one value for
+ * every two bytes; a file with far more was packed to exhaust memory. */
 static const int64_t MAX_PACKED_VALUES = (int64_t)1 << 20;
 
 struct json_document {
@@ -30,10 +31,10 @@ struct json_document {
     json_t *root;
 };
 
-/* jansson does not tell of all memory that it could not have: a string may come out shorter, a
- * value as malformed. Its allocation functions are the only way to know, and they belong to the
- * process, which may have set its own: so those are called as before, and whether one of this
- * thread failed is noted beside. A host that uses jansson too sees no difference. */
+/* jansson does not report every failed allocation: a string may come out shorter, or a value as
+ * malformed. The only way to know is through its allocation functions. These belong to the
+ * process, which may have set its own. So ours call the functions set before, and note whether
+ * a call of this thread failed. A host that uses jansson as well sees no difference. */
 static json_malloc_t host_malloc;
 static _Thread_local size_t lacked_bytes; /* 0: none */
 
@@ -59,7 +60,7 @@ static json_t *load(json_load_callback_t read, void *source, json_error_t *at)
     lacked_bytes = 0;
     json_t *root =
         json_load_callback(read, source, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, at);
-    bool lacking = /* as far as it tells, if the host set other functions since */
+    bool lacking = /* as far as it is known, if the host has set other functions since */
         !root && (at->line < 0 || json_error_code(at) == json_error_out_of_memory);
     if (lacked_bytes || lacking) {
         json_decref(root);
@@ -68,17 +69,17 @@ static json_t *load(json_load_callback_t read, void *source, json_error_t *at)
     return root;
 }
 
-/* What the parser reads from, and what it has seen of it: depth, size and number of values are
- * refused here, before anything is built. */
+/* The input of the parser, and what has been seen of it. Excessive depth, size and number of
+ * values are refused here, before anything is built. */
 struct source {
-    FILE *file;       /* else text */
-    const char *text; /* `left` bytes of it */
+    FILE *file;       /* NULL: read from `text` */
+    const char *text; /* `left` bytes remain */
     size_t left;
-    int64_t bytes, values; /* values: lists, objects and commas, so not less than there are */
-    int64_t packed;        /* bytes that gzip made of it; 0: it is not packed */
+    int64_t bytes, values; /* values: lists, objects and commas, so an upper bound */
+    int64_t packed;        /* packed size of the input; 0: it is not packed */
     int depth;
     bool begun, in_string, escaped;
-    const char *refused; /* why, or NULL */
+    const char *refused; /* the reason, or NULL */
     int failed;          /* errno of a read, or 0 */
 };
 
@@ -132,8 +133,8 @@ static size_t read_source(void *buffer, size_t size, void *data)
     return source->refused ? 0 : n;
 }
 
-/* Go through all of what can be gone through twice, so that nothing is built of what is
- * refused at its end; a pipe is watched while it is parsed. */
+/* Scan the whole input first if it can be read twice, so that nothing is built before the input
+ * is refused. A pipe is checked while it is parsed. */
 static void look_ahead(struct source *source)
 {
     const struct source start = *source;
@@ -158,14 +159,14 @@ static void look_ahead(struct source *source)
         source->failed = errno;
 }
 
-/* The name is cut where it is long, the reason is not. */
+/* A long name is cut; the reason is not. */
 static enum hypar_status fail_in(struct hypar_error *err, enum hypar_status status,
                                  const char *name, const char *what, const char *why)
 {
     return hp_in(err, hp_fail(err, status, "%s%s", what, why), "%s", name);
 }
 
-/* What the parser says, but for what it says of its own flags. */
+/* The parser's message, except where it speaks of its own flags. */
 static const char *syntax_text(const json_error_t *at)
 {
     enum json_error_code code = json_error_code(at);
@@ -204,7 +205,7 @@ static enum hypar_status parse(struct json_document **out, struct source *source
     return HYPAR_OK;
 }
 
-/* Packed by gzip: as a whole. */
+/* A file packed by gzip is unpacked as a whole. */
 static enum hypar_status parse_packed(struct json_document **out, FILE *file, const char *name,
                                       struct hypar_error *err)
 {
@@ -290,7 +291,7 @@ void hp_json_free(struct json_document *document)
     hp_arena_free(&arena);
 }
 
-/* The root's key is the document's name: that is how messages come by it. */
+/* The root's key is the document's name; messages take the name from there. */
 struct json hp_json_root(const struct json_document *document)
 {
     json_t *root = json_is_null(document->root) ? NULL : document->root;
@@ -415,7 +416,7 @@ enum hypar_status hp_json_only(const struct json *object, const char *const *key
     return HYPAR_OK;
 }
 
-/* What stands at a place instead of what was expected there. */
+/* What stands at a place instead of the expected value. */
 static const char *found(const struct json *at, char *text)
 {
     const json_t *value = at->value;
@@ -533,7 +534,7 @@ enum hypar_status hp_json_array(const struct json *at, int64_t max_length,
     return HYPAR_OK;
 }
 
-/* A value in a message: what it is if it is long. */
+/* A value as a message shows it; of a long value only its type. */
 static void show(const struct json *at, char text[FOUND_BYTES])
 {
     const json_t *value = at->value;

@@ -1,9 +1,8 @@
-/* base/json.h - reading and writing JSON; the only place that knows jansson. Internal.
+/* base/json.h - reading and writing JSON; the only module that knows jansson. Internal.
  *
- * Reading: a document is parsed whole; values are looked at through typed getters which on
- * failure write one line that names the place: "ops[3].split.n: expected an integer >= 1".
- * A struct json is a small value (pointer and place); copy it freely while the document lives.
- */
+ * Reading: a document is parsed whole. Typed getters return its values; on failure they write
+ * one line that names the place: "ops[3].split.n: expected an integer >= 1". A struct json is a
+ * small value (pointer and place); copy it freely while the document lives. */
 #ifndef BASE_JSON_H
 #define BASE_JSON_H
 
@@ -12,7 +11,7 @@
 
 struct json_document; /* owns everything read from one text */
 
-/* One value and where it stands. */
+/* One value and its place in the document. */
 struct json {
     void *value;               /* NULL: absent */
     const struct json *parent; /* for the place in messages; NULL: the root */
@@ -20,15 +19,15 @@ struct json {
     int index;                 /* of an array's element */
 };
 
-/* Parse a file ("-": standard input) or a text. `name` stands in front of messages. A file
- * above 1 GiB, more than 2^25 values (packed: than 2^20 and than bytes), a depth above 64,
- * duplicate keys and anything after the value are refused. A file is opened once, so a pipe
- * will do; it may be packed by gzip. */
+/* Parse a file ("-": standard input) or a text. `name` stands in front of messages. Refused
+ * are: files above 1 GiB, more than 2^25 values (in a packed file: more than 2^20 and more than
+ * its bytes), a depth above 64, duplicate keys, and text after the value. A file is opened
+ * once, so a pipe works; it may be packed by gzip. */
 enum hypar_status hp_json_read_file(struct json_document **out, const char *path,
                                     struct hypar_error *err);
 enum hypar_status hp_json_read_text(struct json_document **out, const char *text, size_t length,
                                     const char *name, struct hypar_error *err);
-/* What a function writes, read again. */
+/* Parse the text that a writing function writes. */
 struct json_writer;
 enum hypar_status hp_json_read_written(struct json_document **out,
                                        void (*write)(struct json_writer *w, const void *what),
@@ -51,8 +50,7 @@ struct json hp_json_member(const struct json *object, const char *key);
 struct json hp_json_element(const struct json *array, int i);
 int hp_json_length(const struct json *array); /* 0 unless an array */
 
-/* Fail, naming it, on the first member of `object` whose key is not in the NULL-terminated
- * list. */
+/* Fail on the first member of `object` whose key is not in the NULL-terminated list. */
 enum hypar_status hp_json_only(const struct json *object, const char *const *keys,
                                struct hypar_error *err);
 
@@ -75,17 +73,19 @@ enum hypar_status hp_json_object(const struct json *at, struct hypar_error *err)
 enum hypar_status hp_json_array(const struct json *at, int64_t max_length,
                                 struct hypar_error *err);
 
-/* Does the value at `at` say what `expected` says? HYPAR_INVALID at the first place where it
- * does not; `why` stands behind it. The order of members counts for nothing. */
+/* Does the value at `at` equal `expected`? HYPAR_INVALID at the first place that differs; `why`
+ * ends the message. The order of members is ignored. */
 enum hypar_status hp_json_same(const struct json *at, const struct json *expected,
                                const char *why, struct hypar_error *err);
 
-/* Writing: nested begin/end calls; commas, indentation and escapes are done here. A container
- * begun with `flat` is written on one line. Numbers are the shortest text that reads back the
- * same; integers are written as integers. Key is NULL inside an array and for the root. */
+/* Writing: nested begin/end calls; commas, indentation and escapes are handled here. A
+ * container begun with `flat` is written on one line. Numbers are the shortest text that reads
+ * back the same; integers are written as integers. The key is NULL inside an array and for the
+ * root. */
 struct json_writer {
     FILE *file;
-    bool in_page; /* inside an element of HTML: no '<', which could end it; and no blanks */
+    bool in_page; /* inside an HTML element: no '<', which could end the element, and no blanks
+                   */
     int depth;
     bool flat[64], empty[64];
 };
@@ -97,7 +97,8 @@ void hp_json_end_array(struct json_writer *w);
 void hp_json_put_string(struct json_writer *w, const char *key, const char *value);
 void hp_json_put_int(struct json_writer *w, const char *key, int64_t value);
 void hp_json_put_number(struct json_writer *w, const char *key, double value);
-/* value / 1,000,000, of at most 15 digits: the same text, faster. */
+/* value / 1,000,000, of at most 15 digits. The text is that of hp_json_put_number(), made
+ * faster. */
 void hp_json_put_millionths(struct json_writer *w, const char *key, int64_t value);
 void hp_json_put_bool(struct json_writer *w, const char *key, bool value);
 void hp_json_put_null(struct json_writer *w, const char *key);

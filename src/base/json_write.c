@@ -1,5 +1,5 @@
-/* Writing JSON as it is laid out in the file forms: numbers that read back as themselves, text
- * in ASCII. */
+/* Writing JSON in the layout of the file forms: indented, ASCII only, with numbers that read
+ * back as themselves. */
 #include "base/json.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* How many characters at `s` stand for themselves. */
+/* The number of characters at `s` that need no escape. */
 static size_t plain_length(const unsigned char *s, bool in_page)
 {
     size_t n = 0;
@@ -20,14 +20,14 @@ static size_t plain_length(const unsigned char *s, bool in_page)
 
 static void write_escaped(FILE *file, unsigned code)
 {
-    if (code > 0xffff) /* two, as JSON's characters have 16 bits */
+    if (code > 0xffff) /* JSON's characters have 16 bits: two of them */
         fprintf(file, "\\u%04x\\u%04x", 0xd7c0 + (code >> 10), 0xdc00 + (code & 0x3ff));
     else
         fprintf(file, "\\u%04x", code);
 }
 
-/* Names may come from binary files: what is not UTF-8 becomes U+FFFD, so the file stays JSON;
- * what cannot be shown is escaped, as the file may be a terminal. */
+/* Names may come from binary files: bytes that are no UTF-8 become U+FFFD, so that the file
+ * stays JSON. Control characters are escaped, as the file may be a terminal. */
 static void write_string(const struct json_writer *w, const char *text)
 {
     FILE *file = w->file;
@@ -62,7 +62,7 @@ static void new_line(const struct json_writer *w, int depth)
         fprintf(w->file, "\n%*s", 2 * depth, "");
 }
 
-/* What comes before every value: a comma, a place on its line, a key. */
+/* The text before every value: a comma, a line break, the key. */
 static void begin_value(struct json_writer *w, const char *key)
 {
     if (w->depth > 0) {

@@ -1,4 +1,4 @@
-/* Loading shared libraries. */
+/* Loading shared libraries at run time. */
 #include "base/library.h"
 
 #include <dlfcn.h>
@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-/* The linker's words name the library. */
+/* The linker's message names the library. */
 static enum hypar_status cannot_load(struct hypar_error *err)
 {
     const char *why = dlerror();
@@ -20,9 +20,9 @@ static enum hypar_status cannot_load(struct hypar_error *err)
     return hp_fail(err, HYPAR_RUNTIME, "%s", why ? why : "cannot load a library");
 }
 
-/* Are all segments of the file within its `size` bytes? The linker maps them without asking,
- * and what lies behind the end of a file that was cut off is a bus error. What is no library of
- * this kind of machine, the linker says itself. */
+/* Do all segments of the file lie within its `size` bytes? The linker maps segments without
+ * checking, and touching one behind the end of a truncated file is a bus error. The linker
+ * itself reports a file of another kind. */
 static bool is_whole(FILE *file, uint64_t size)
 {
     ElfW(Ehdr) head;
@@ -58,7 +58,7 @@ enum hypar_status hp_library_load(void **out, const char *name, enum library_sco
     struct stat file;
     *out = NULL;
     bool there = strchr(name, '/') && stat(name, &file) == 0;
-    if (there && !S_ISREG(file.st_mode)) /* a pipe would be waited for */
+    if (there && !S_ISREG(file.st_mode)) /* opening a pipe would wait for a writer */
         return hp_fail(err, HYPAR_UNSUPPORTED, "%s: not a regular file", name);
     if (there && is_cut_off(name, (uint64_t)file.st_size))
         return hp_fail(err, HYPAR_UNREADABLE,

@@ -1,5 +1,5 @@
-/* Memory from the system or from the host; and what happens when there is none left: a line and
- * an exit, or what the host has set. */
+/* Memory from the system or from the host. When memory runs out, the process prints a line and
+ * exits, unless the host has set a handler. */
 #include "base/memory.h"
 
 #include <errno.h>
@@ -54,8 +54,9 @@ void hp_unguard(const struct memory_guard *guard)
     innermost = guard->outer;
 }
 
-/* Not exit(): other threads may be at work on what it takes down, and what lies in the buffers
- * of standard output is a part of a result. Of several threads the first has its say. */
+/* Not exit(): other threads may be using objects that exit() destroys, and the buffer of
+ * standard output holds a partial result. If several threads run out of memory, the first one
+ * reports it. */
 static _Noreturn void end_process(size_t bytes)
 {
     static atomic_flag ending = ATOMIC_FLAG_INIT;

@@ -1,17 +1,18 @@
-/* base/memory.h - where memory comes from, and running out of it on a thread that the library
- * started. Internal.
+/* base/memory.h - where memory comes from, and running out of memory on a thread that the
+ * library started. Internal.
  *
- * The host's handler may leave by longjmp, which leads nowhere from another thread, and must
- * not leave threads behind that still work for the call it gives up. So whoever starts threads
- * guards their work, waits for all, and then runs out of memory on the thread it was called on.
- */
+ * The host's handler may leave by longjmp(). From another thread longjmp() leads nowhere, and
+ * it must not leave threads behind that still work for the abandoned call. So a caller that
+ * starts threads guards their work, waits for all of them, and then reports the lack of memory
+ * on its own thread. */
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
 #include <hypar/tool.h>
 #include <setjmp.h>
 
-/* As malloc() and free(), but never NULL: hypar_out_of_memory(). For arena.c alone. */
+/* As malloc() and free(), but hp_take() never returns NULL: it calls hypar_out_of_memory(). For
+ * arena.c alone. */
 void *hp_take(size_t bytes);
 void hp_give_back(void *memory); /* NULL is allowed */
 

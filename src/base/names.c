@@ -1,5 +1,5 @@
-/* The words of the file forms: one table for each kind of choice. Plans, profiles and programs
- * are written with them. */
+/* The words that plans, profiles and programs use in their files: one table for each kind of
+ * choice. */
 #include "base/names.h"
 
 #include <strings.h>
@@ -56,7 +56,7 @@ const char *const hp_framework_names[HYPAR_FRAMEWORK_COUNT] = {
     [HYPAR_FRAMEWORK_NONE] = "none",
 };
 
-/* Other words that people write for those above. */
+/* Synonyms that people write. */
 static const struct alias {
     const char *word, *name;
 } aliases[] = {
@@ -77,7 +77,7 @@ static int find_row(const char *const *names, int count, const char *name)
     return i;
 }
 
-/* The same, whatever the word for it. */
+/* The same, synonyms included. */
 static int find(const char *const *names, int count, const char *word)
 {
     int row = find_row(names, count, word);

@@ -1,4 +1,5 @@
-/* base/names.h - the words of the file forms for choices, by their number. Internal. */
+/* base/names.h - the words of the file forms for each choice, and the choice for a word.
+ * Internal. */
 #ifndef BASE_NAMES_H
 #define BASE_NAMES_H
 

@@ -1,4 +1,4 @@
-/* Numbers to and from text, whatever the locale. */
+/* Numbers to and from text, the same in every locale. */
 #include "base/number.h"
 
 #include <locale.h>
@@ -7,16 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_NUMBER_CHARS = 400 }; /* more digits than this are refused, not read */
+enum { MAX_NUMBER_CHARS = 400 }; /* longer numbers are refused */
 
-/* A program around the library may have set a locale that writes "1,5". */
+/* The host program may have set a locale that writes "1,5". */
 static const char *decimal_point(void)
 {
     const char *point = localeconv()->decimal_point;
     return *point ? point : ".";
 }
 
-/* Turn the locale's decimal point in `text` into ".". */
+/* Replace the locale's decimal point in `text` by ".". */
 static void plain_point(char *text)
 {
     const char *point = decimal_point();
@@ -60,7 +60,7 @@ static size_t count_digits(const char *text)
     return strspn(text, "0123456789");
 }
 
-/* How many characters of `text` are a decimal number; strtod alone would also take signs,
+/* How many characters of `text` form a decimal number. strtod() alone would also accept signs,
  * hexadecimal, "inf" and "nan". */
 static size_t number_length(const char *text)
 {

@@ -8,12 +8,12 @@
 
 enum { NUMBER_TEXT_BYTES = 32, RANGE_TEXT_BYTES = 48 };
 
-/* The shortest usual text that reads back as exactly `value` ("0.1", "16000000000", "1e-06");
- * a finite number. `text` holds NUMBER_TEXT_BYTES; returns `text`. */
+/* The shortest usual text that reads back as exactly `value`, which is finite ("0.1",
+ * "16000000000", "1e-06"). `text` holds NUMBER_TEXT_BYTES; returns `text`. */
 char *hp_number_text(char *text, double value);
 
-/* Read an unsigned decimal number ("12", ".5", "1.6e-3") at the start of `text`. Returns how
- * many characters it takes, 0 where there is none or it is not finite. */
+/* Read an unsigned decimal number ("12", ".5", "1.6e-3") at the start of `text`. Returns the
+ * number of characters read; 0 if there is no number, or it is not finite. */
 size_t hp_number_read(const char *text, double *out);
 
 /* The integers from `least` to `most`, for messages: "0 to 3", "0", "none". `text` holds

@@ -1,4 +1,6 @@
-/* Files written whole or not at all, links followed; and the version of the library. */
+/* Files that are written whole or not at all. A file gets its final name only when it is
+ * complete; symbolic links are followed, and temporary files left by killed processes are
+ * removed. */
 #define _GNU_SOURCE /* realpath, O_TMPFILE */
 
 #include "base/error.h"
@@ -32,7 +34,7 @@ static enum hypar_status cannot_write(const char *path, int why, struct hypar_er
     return hp_in(err, status, "%s", path);
 }
 
-/* Put what the link at `place` says in its stead; false if it is none. */
+/* Replace the link at `place` by its target; false if `place` is no link. */
 static bool follow_link(char place[HYPAR_PLACE_BYTES], int *why)
 {
     char link[HYPAR_PLACE_BYTES], *slash = strrchr(place, '/');
@@ -49,7 +51,7 @@ static bool follow_link(char place[HYPAR_PLACE_BYTES], int *why)
     return true;
 }
 
-/* Is something there that has no name, as the pipe behind /dev/stdin? */
+/* Does the path lead to an object without a name, as /dev/stdin to a pipe? */
 static bool is_nameless(const char *path)
 {
     char place[HYPAR_PLACE_BYTES];
@@ -57,7 +59,7 @@ static bool is_nameless(const char *path)
     return stat(path, &there) == 0 && !hypar_or_out_of_memory(realpath(path, place));
 }
 
-/* Links are kept and what they lead to is replaced, or made where it is not there. */
+/* A link stays; its target is replaced, or created if it does not exist. */
 enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BYTES],
                                      struct hypar_error *err)
 {
@@ -67,7 +69,7 @@ enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BY
         return cannot_write(path, ENAMETOOLONG, err);
     if (hypar_or_out_of_memory(realpath(path, place)))
         return HYPAR_OK;
-    strcpy(place, path); /* new, in a folder that is not there, or without a name */
+    strcpy(place, path); /* a new file, a missing folder, or an object without a name */
     if (is_nameless(path))
         return HYPAR_OK;
     while (n < MAX_LINKS && follow_link(place, &why))
@@ -77,7 +79,7 @@ enum hypar_status hypar_output_place(const char *path, char place[HYPAR_PLACE_BY
     return why ? cannot_write(path, why, err) : HYPAR_OK;
 }
 
-/* Without links the path stays as it was given: people recognise it in messages. */
+/* A path without links stays as it was given: people recognise it in messages. */
 bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES])
 {
     struct stat about;
@@ -92,12 +94,12 @@ bool hypar_file_folder(const char *path, char folder[HYPAR_PLACE_BYTES])
     return true;
 }
 
-/* The files that are not in their places yet. A signal or a lack of memory may come at any time
- * and on any thread: so a name is copied here, where it stays readable whatever becomes of its
- * struct hypar_output, and nothing is locked. */
+/* The files that have no final name yet. A signal or a lack of memory may come at any time and
+ * on any thread. So each name is copied to this array, where it stays readable whatever happens
+ * to its struct hypar_output, and nothing is locked. */
 static struct unfinished {
-    atomic_bool taken, there; /* there: `name` is written and its file made */
-    int lock;                 /* what the file is locked by until it has left its name; -1 */
+    atomic_bool taken, there; /* there: `name` is written and the file exists */
+    int lock; /* a descriptor that locks the file until it leaves its temporary name; -1 */
     char name[sizeof((struct hypar_output *)0)->temporary];
 } unfinished[32];
 enum { N_UNFINISHED = sizeof unfinished / sizeof unfinished[0] };
@@ -141,18 +143,19 @@ void hypar_output_remove_unfinished(void)
     errno = before;
 }
 
-/* What makes a file, or gives it its name; NULL or -1 if that fails. A signal between the
- * making of a file and the note of it would leave it behind: it waits. */
+/* An action that creates a file, or names one; it returns NULL or -1 on failure. Signals are
+ * blocked meanwhile: a signal between creating a file and recording its name would leave the
+ * file behind. */
 struct naming {
     const char *name;
-    int fd;     /* of a file that is there: link it; -1: open one */
-    FILE *file; /* that was opened */
+    int fd;     /* of an open file that is to be linked; -1: open a new one */
+    FILE *file; /* the opened file */
     int why;    /* errno; 0: done */
 };
 
-/* A lock on the file, which stays when its stream is closed; -1: the file system has none. It
- * tells others that the file is not left over. EEXIST: another took the new file for one that
- * is, before it was locked. */
+/* Lock a file; the lock outlives the stream. -1: the file system has no locks. The lock tells
+ * other processes that the file is in use. EEXIST: another process removed the new file as
+ * abandoned before it was locked. */
 static int lock_file(int fd, int *why)
 {
     struct stat about;
@@ -209,9 +212,9 @@ static void folder_of(const char *path, char folder[HYPAR_PLACE_BYTES])
         snprintf(folder, HYPAR_PLACE_BYTES, "%.*s", (int)(slash + 1 - path), path);
 }
 
-/* Left over -------------------------------------------------------------------------------- */
+/* Abandoned files -------------------------------------------------------------------------- */
 
-/* The process that a file of this name is of; 0: it is none of ours. */
+/* The process whose temporary file has this name; 0: the name is not one of ours. */
 static long writer_of(const char *name)
 {
     long process;
@@ -224,9 +227,9 @@ static long writer_of(const char *name)
     return strcmp(again, name) == 0 ? process : 0;
 }
 
-/* Locks of another host may not be seen here (NFS with nolock, Lustre with localflock). File
- * systems that hosts share have no files without a name as a rule: without these, only a file
- * that nobody has written for an hour is left over. */
+/* Locks of another host may be invisible here (NFS with nolock, Lustre with localflock). Shared
+ * file systems usually lack nameless files; without these, only a file that was not written for
+ * an hour counts as abandoned. */
 static bool may_be_left(const struct stat *file, bool shared)
 {
     enum { LONG_S = 3600 };
@@ -234,9 +237,8 @@ static bool may_be_left(const struct stat *file, bool shared)
            (!shared || file->st_mtime < time(NULL) - LONG_S);
 }
 
-/* A process that was killed leaves a file that has a name already. The file of a live process
- * is not touched: that process is here, or elsewhere and holds the lock. A name stays with its
- * file while that is locked here. */
+/* Remove a file whose process was killed. The file of a live process is kept: the process runs
+ * on this host, or it holds the lock. While we hold the lock, the name stays with its file. */
 static void remove_if_left(int folder, const char *name, bool shared)
 {
     struct stat open_one, named;
@@ -265,9 +267,9 @@ static void remove_left(const char *path, bool shared)
         closedir(dir);
 }
 
-/* A new name beside the place, for a file that is opened now, or open already. The name is
- * short, however long that of the place is, and has the process in it, so that what a kill left
- * behind is not in the way. 0, or errno. */
+/* Find a new name beside the place, for a file to be opened or an open one (`fd`). The name is
+ * short even if the place's is long, and contains the process id, so that abandoned files do
+ * not collide with it. 0, or errno. */
 static int take_name(struct hypar_output *out, int fd)
 {
     enum { MAX_TRIES = 1000 };
@@ -286,8 +288,8 @@ static int take_name(struct hypar_output *out, int fd)
     return n.why;
 }
 
-/* A file in the folder of its place that has no name, and can be given one later. False: the
- * file system has none. */
+/* Open a file without a name in the folder of its place; it can be named later. False: the file
+ * system does not support this. */
 static bool open_nameless(struct hypar_output *out)
 {
     char folder[HYPAR_PLACE_BYTES], self[64];
@@ -312,8 +314,8 @@ static enum hypar_status open_beside(struct hypar_output *out, struct hypar_erro
     return why ? cannot_write(out->path, why, err) : HYPAR_OK;
 }
 
-/* A file that standard output goes to already must not be replaced: what else is printed would
- * be lost with it. */
+/* The file that standard output is redirected to must not be replaced: later output would be
+ * lost. */
 static bool is_standard_output(const struct stat *there)
 {
     struct stat out;
@@ -344,11 +346,11 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
         return cannot_write(path, errno, err);
     if (!exists)
         return open_beside(out, err);
-    if (is_standard_output(&there)) { /* /dev/stdout, or a file that it leads to */
+    if (is_standard_output(&there)) { /* /dev/stdout, or its target */
         out->file = stdout;
         return HYPAR_OK;
     }
-    if (S_ISREG(there.st_mode)) { /* what replaces it is as private as it is */
+    if (S_ISREG(there.st_mode)) { /* the new file gets the permissions of the old one */
         TRY(open_beside(out, err));
         (void)!fchmod(fileno(out->file), there.st_mode & 0777);
         return HYPAR_OK;
@@ -359,7 +361,7 @@ enum hypar_status hypar_output_open(struct hypar_output *out, const char *path,
     return out->file ? HYPAR_OK : cannot_write(path, errno, err);
 }
 
-/* Have what was written on the disk: 0, or errno. Not every file system can. */
+/* Write the file through to the disk: 0, or errno. Not every file system supports this. */
 static int sync_file(int fd)
 {
     int failed;
@@ -369,8 +371,8 @@ static int sync_file(int fd)
     return !failed || errno == EINVAL || errno == ENOTSUP ? 0 : errno;
 }
 
-/* A name is on the disk when its folder is. What goes wrong here loses nothing that was there,
- * and the file has its place already: it is no error. */
+/* A name is on the disk once its folder is. A failure here is no error: no old data is lost,
+ * and the file has its place already. */
 static void sync_folder(const char *path)
 {
     char folder[HYPAR_PLACE_BYTES];
@@ -382,7 +384,7 @@ static void sync_folder(const char *path)
     close(fd);
 }
 
-/* The file leaves its temporary name, for its place or for good: 0, or errno. */
+/* The file loses its temporary name: it moves to its place, or is removed. 0, or errno. */
 static int leave_beside(struct hypar_output *out, bool keep)
 {
     int why = 0;
@@ -397,8 +399,8 @@ static int leave_beside(struct hypar_output *out, bool keep)
     return why;
 }
 
-/* Why what was written to a stream is not there, 0: it is. An error of long ago is not told any
- * more, so one byte more is tried: the file is not kept. */
+/* Why a stream's data was not written; 0: it was. An old error is no longer reported, so one
+ * more byte is tried: the file is not kept. */
 static int write_error(FILE *file)
 {
     errno = 0;
@@ -443,7 +445,8 @@ enum hypar_status hypar_output_close(struct hypar_output *out, bool keep,
     return why ? cannot_write(out->path, why, err) : HYPAR_OK;
 }
 
-/* What is there and no regular file is not opened: who reads a pipe would see its end. */
+/* An existing object that is no regular file is not opened: the reader of a pipe would see its
+ * end. */
 enum hypar_status hypar_output_try(const char *path, struct hypar_error *err)
 {
     struct hypar_output out;

@@ -1,4 +1,4 @@
-/* A pool of worker threads that take jobs by number: the only place that starts threads. */
+/* A pool of threads that take jobs by number: the only place that starts threads. */
 #include "base/parallel.h"
 
 #include "base/memory.h"
@@ -15,7 +15,7 @@ struct pool {
     int n;
     void (*job)(void *arg, int i);
     void *arg;
-    atomic_bool lacks; /* a job ran out of memory, when it asked for `bytes` */
+    atomic_bool lacks; /* a job ran out of memory when it asked for `bytes` */
     atomic_size_t bytes;
 };
 
@@ -36,7 +36,7 @@ static void *work(void *arg)
     } else {
         atomic_store(&pool->bytes, guard.bytes);
         atomic_store(&pool->lacks, true);
-        atomic_store(&pool->next, pool->n); /* nobody begins another */
+        atomic_store(&pool->next, pool->n); /* no thread begins another job */
     }
     hp_unguard(&guard);
     return NULL;
@@ -49,7 +49,7 @@ void hp_parallel(int n, int threads, void (*job)(void *arg, int i), void *arg)
     int started = 0;
     threads = threads > 0 ? threads : hp_core_count();
     threads = threads > n ? n : threads > MAX_THREADS ? MAX_THREADS : threads;
-    /* where no thread can be had, this one does the work */
+    /* if no more threads can be had, this thread does the work */
     while (started < threads - 1 && pthread_create(&thread[started], NULL, work, &pool) == 0)
         started++;
     work(&pool);

@@ -1,4 +1,5 @@
-/* base/precision.h - what numbers of a precision take. Internal. */
+/* base/precision.h - bytes of a number, and the precision of gradients and master copies.
+ * Internal. */
 #ifndef BASE_PRECISION_H
 #define BASE_PRECISION_H
 
@@ -18,15 +19,15 @@ static inline int hp_precision_bytes(enum hypar_precision precision)
     }
 }
 
-/* The precision of the gradients of parameters: theirs, or if that is asked for fp32 beside
- * shorter ones. */
+/* The precision of parameter gradients: that of the parameters, or fp32 for shorter ones if
+ * `fp32_gradients` asks for it. */
 static inline enum hypar_precision hp_gradient_precision(enum hypar_precision precision,
                                                          bool fp32_gradients)
 {
     return fp32_gradients && hp_precision_bytes(precision) < 4 ? HYPAR_FP32 : precision;
 }
 
-/* The precision in which parameters are updated: short ones have fp32 master copies. */
+/* The precision in which parameters are updated: short parameters have fp32 master copies. */
 static inline enum hypar_precision hp_master_precision(enum hypar_precision precision)
 {
     return precision == HYPAR_FP64 ? HYPAR_FP64 : HYPAR_FP32;

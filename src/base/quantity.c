@@ -24,12 +24,11 @@ static const struct scale prefixes[] = {
 
 enum { N_PREFIXES = sizeof prefixes / sizeof prefixes[0], MAX_BASES = 9 };
 
-/* What a quantity is measured in; the first base is the one it is printed with. */
+/* What a quantity measures; it is printed with the first base. */
 /* clang-format off */
 static const struct dimension {
     const char *text;
-    bool large, small; /* prefixes that make sense: k and above, m and below; of a base that is
-                          a multiple of the first none */
+    bool large, small; /* which prefixes are allowed: k and above, m and below; none for a base that is a multiple of the first */
     struct scale bases[MAX_BASES];
 } dimensions[] = {
     [HYPAR_UNIT_COUNT]     = { "a number such as 12 or 4k", true,  false, { { "", 1, 1 } } },
@@ -130,7 +129,7 @@ char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit)
     int lowest = dimension->small ? (unit == HYPAR_UNIT_SECONDS ? -3 : -4) : 0;
     int highest = dimension->large ? 6 : 0;
 
-    /* Rounded to three digits first, so that 999.9 becomes 1 k and not 1000. */
+    /* Round to three digits first, so that 999.9 becomes 1 k and not 1000. */
     char digits[NUMBER_TEXT_BYTES];
     snprintf(digits, sizeof digits, "%.2e", value);
     double rounded = isfinite(value) ? strtod(digits, NULL) : value;

@@ -17,7 +17,7 @@ static inline uint64_t hp_random_u64(struct random *random)
     return z ^ (z >> 31);
 }
 
-/* 0..n-1; n is small against 2^64, so the bias is of no account. */
+/* 0..n-1; n is far below 2^64, so the bias is negligible. */
 static inline int64_t hp_random_below(struct random *random, int64_t n)
 {
     return (int64_t)(hp_random_u64(random) % (uint64_t)n);
@@ -29,13 +29,13 @@ static inline double hp_random_unit(struct random *random)
     return (double)(hp_random_u64(random) >> 11) * 0x1p-53;
 }
 
-/* Exponential with mean 1, by comparing alone (von Neumann, 1951): a logarithm may differ in
- * its last digit from machine to machine. */
+/* Exponential with mean 1, using comparisons alone (von Neumann, 1951): a logarithm may differ
+ * in its last digit from machine to machine. */
 static inline double hp_random_exponential(struct random *random)
 {
     for (int whole = 0;; whole++) {
         double first = hp_random_unit(random), last = first, next;
-        int n = 1; /* of a falling run; an odd one is taken */
+        int n = 1; /* length of a falling run; an odd length is accepted */
         while ((next = hp_random_unit(random)) < last) {
             last = next;
             n++;

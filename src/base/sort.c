@@ -1,4 +1,4 @@
-/* Sorting arrays in place, and the median. */
+/* Sorting arrays in place, and the median of an array. */
 #include "base/sort.h"
 
 #include <stdlib.h>

@@ -17,8 +17,8 @@ int hp_compare_ints(const void *a, const void *b);
 void hp_sort_ints(int *value, int64_t n);
 void hp_sort_doubles(double *value, int64_t n);
 
-/* Sorts the values. Of an even number of values the mean of the two in the middle; 0 of none.
- */
+/* The median; sorts the values. For an even number of values: the mean of the middle two. 0 for
+ * none. */
 double hp_median(double *value, int64_t n);
 
 #endif /* BASE_SORT_H */

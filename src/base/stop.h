@@ -1,7 +1,7 @@
-/* base/stop.h - somebody does not want to wait any longer. Internal.
+/* base/stop.h - a caller asks a long computation to stop. Internal.
  *
- * A flag that is the caller's, NULL where nobody can ask for it. Loops that take long look at
- * it: those that have something to give by then give it, the others fail. */
+ * The caller owns the flag; NULL where nobody can ask. Long loops check the flag. A computation
+ * that has a result by then returns it, any other fails. */
 #ifndef BASE_STOP_H
 #define BASE_STOP_H
 
@@ -14,7 +14,7 @@ static inline bool hp_stopped(const volatile sig_atomic_t *stop)
     return stop && *stop;
 }
 
-/* What a search that has nothing to give says: HYPAR_INFEASIBLE. */
+/* The error of a search that was stopped without a result: HYPAR_INFEASIBLE. */
 static inline enum hypar_status hp_check_stop(const volatile sig_atomic_t *stop,
                                               struct hypar_error *err)
 {

@@ -1,4 +1,4 @@
-/* A hash table from bytes to a number. */
+/* A hash table from byte strings to numbers, with open addressing. */
 #include "base/table.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@ uint64_t hp_hash(uint64_t hash, const void *bytes, size_t length)
     return hash;
 }
 
-/* For the table alone: eight bytes at a time. */
+/* A hash for this table alone: it reads eight bytes at a time. */
 static uint64_t hash_key(const void *key, size_t length)
 {
     const unsigned char *p = key;

@@ -1,7 +1,7 @@
 /* base/table.h - a hash table from byte strings to small numbers. Internal.
  *
- * Open addressing; keys are not copied and must outlive the table. Zero-initialised is empty.
- */
+ * It uses open addressing. Keys are not copied and must outlive the table. Zero-initialised is
+ * empty. */
 #ifndef BASE_TABLE_H
 #define BASE_TABLE_H
 
@@ -28,7 +28,7 @@ uint64_t hp_hash(uint64_t hash, const void *bytes, size_t length);
 /* The value stored for `key`, or -1. */
 int hp_table_get(const struct table *table, const void *key, size_t length);
 
-/* Store `value` unless the key is there already; returns the value that is stored now. */
+/* Store `value` unless the key has one already; returns the value that is stored now. */
 int hp_table_put(struct table *table, struct arena *arena, const void *key, size_t length,
                  int value);
 

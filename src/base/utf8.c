@@ -1,10 +1,10 @@
-/* UTF-8: where a text breaks its rules, how wide it is, and what must not reach a terminal. */
+/* UTF-8: validity, width on a terminal, and characters that must not reach a terminal. */
 #include "base/utf8.h"
 
 #include <hypar/tool.h>
 #include <string.h>
 
-/* What a sequence may begin with, by its first and second byte. */
+/* The valid first and second bytes of a sequence. */
 static const struct form {
     unsigned char first, last, low, high;
     size_t length;
@@ -14,7 +14,7 @@ static const struct form {
     { 0xf0, 0xf0, 0x90, 0xbf, 4 }, { 0xf1, 0xf3, 0x80, 0xbf, 4 }, { 0xf4, 0xf4, 0x80, 0x8f, 4 },
 };
 
-/* How much of a character is there, at least a byte; *whole: all of it. */
+/* The number of bytes of a character that are present, at least 1. *whole: all are. */
 static size_t look(const char *text, bool *whole)
 {
     const unsigned char *s = (const unsigned char *)text;
@@ -52,7 +52,7 @@ struct range {
     unsigned first, last;
 };
 
-/* In order, as those below. */
+/* Characters that are never shown, ascending, as in the tables below. */
 static const struct range hidden[] = {
     { 0x00, 0x1f },       { 0x7f, 0x9f },     /* C0, delete, C1 */
     { 0x61c, 0x61c },     { 0x200e, 0x200f }, /* marks of direction */
@@ -61,7 +61,7 @@ static const struct range hidden[] = {
     { 0xe0000, 0xe007f },                     /* tags */
 };
 
-/* Marks on the character before, and joiners. */
+/* Characters of width 0: marks on the character before, and joiners. */
 static const struct range narrow[] = {
     { 0x300, 0x36f },     { 0x483, 0x489 },   { 0x591, 0x5bd },   { 0x610, 0x61a },
     { 0x64b, 0x65f },     { 0x1ab0, 0x1aff }, { 0x1dc0, 0x1dff }, { 0x200b, 0x200d },
@@ -69,7 +69,7 @@ static const struct range narrow[] = {
     { 0xe0100, 0xe01ef },
 };
 
-/* East Asian wide and fullwidth, and pictures. */
+/* Characters of width 2: East Asian wide and fullwidth, and pictures. */
 static const struct range wide[] = {
     { 0x1100, 0x115f },   { 0x2e80, 0x303e },   { 0x3041, 0x3098 },   { 0x309b, 0x4dbf },
     { 0x4e00, 0xa4cf },   { 0xa960, 0xa97c },   { 0xac00, 0xd7a3 },   { 0xf900, 0xfaff },
@@ -136,7 +136,7 @@ void hp_drop_cut(char *text)
     size_t n = strlen(text), begin = n;
     bool whole;
     while (begin > 0 && n - begin < 3 && ((unsigned char)text[begin] & 0xc0) != 0xc0)
-        begin--; /* to where the last character begins, if it has several bytes */
+        begin--; /* back to the first byte of the last character */
     if (((unsigned char)text[begin] & 0xc0) == 0xc0 &&
         look(text + begin, &whole) == n - begin && !whole)
         text[begin] = '\0';

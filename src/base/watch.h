@@ -1,9 +1,9 @@
-/* base/watch.h - telling those who watch memory what may be touched. Internal.
+/* base/watch.h - telling memory checkers which bytes of an arena may be touched. Internal.
  *
- * The address sanitizer and valgrind know malloc's blocks; an arena is one block to them, and a
- * read past one of its pieces a good read. So the arena closes its blocks, opens each piece
- * that it gives out, and leaves a gap behind it. Where nobody watches the gap is 0 and all this
- * costs a test. */
+ * The address sanitizer and valgrind know malloc's blocks. An arena is one block to them, so a
+ * read past one of its pieces looks valid. Therefore the arena marks its blocks as closed,
+ * opens each piece that it hands out, and leaves a gap behind the piece. Without a checker the
+ * gap is 0, and all this costs one test. */
 #ifndef BASE_WATCH_H
 #define BASE_WATCH_H
 
@@ -11,7 +11,7 @@
 
 enum {
     WATCH_GAP = 32,
-    WATCH_ALIGN = 8, /* the sanitizer keeps a byte about each 8 */
+    WATCH_ALIGN = 8, /* the sanitizer keeps one byte of state for each 8 */
 };
 
 #if defined(__has_feature)

@@ -1,4 +1,4 @@
-/* The names nearest to a mistyped word, lists of words, and names of layers. */
+/* Words that people type: the nearest known names, lists of words, and names of layers. */
 #include "base/word.h"
 
 #include <ctype.h>
@@ -6,8 +6,8 @@
 
 enum { MAX_LETTERS = 63, MAX_NAMES = 1 << 16, MAX_SHOWN = 3 };
 
-/* Least number of letters put in, left out or changed to make one word of the other
- * (Levenshtein 1966), row by row; small and capital letters are the same. */
+/* The least number of letters to insert, delete or change to turn one word into the other
+ * (Levenshtein 1966), row by row; case is ignored. */
 static int distance(const char *a, const char *b)
 {
     int row[MAX_LETTERS + 1];
@@ -40,7 +40,8 @@ int hypar_nearest(const char *word, const char *const *names, int n, int *near, 
         int place = found;
         while (place > 0 && edits[place - 1] > d)
             place--;
-        if (d > far || d >= (int)strlen(word) || place == max) /* some letter is kept */
+        if (d > far || d >= (int)strlen(word) ||
+            place == max) /* at least one letter must be kept */
             continue;
         found += found < max;
         for (int j = found - 1; j > place; j--) {

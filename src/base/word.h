@@ -6,21 +6,20 @@
 
 #include "base/arena.h"
 
-/* As hypar_nearest(), up to three of them as "a, b or c" in text; false if none is near. */
+/* As hypar_nearest(): up to three names as "a, b or c" in text; false if none is near. */
 bool hp_nearest_text(const char *word, const char *const *names, int n, char *text,
                      size_t size);
 
-/* What an unknown word should have been: "did you mean a?" of those that are near, else
- * "expected one of a, b, c", of a list too long for `size` the first ones. Returns `text`. Of
- * the few words of a setting all are told instead. */
+/* What an unknown word should have been: "did you mean a?" if names are near, else "expected
+ * one of a, b, c", cut to `size`. Returns `text`. For a setting with few words, all are
+ * listed. */
 const char *hp_expected(char *text, size_t size, const char *word, const char *const *names,
                         int n);
 
-/* "a, b, c" into text; one too long for `size` is cut. Returns `text`. */
+/* "a, b, c" into text, cut to `size`. Returns `text`. */
 const char *hp_word_list(char *text, size_t size, const char *const *names, int n);
 
-/* A name with "*" for numbers between dots, which are those of layers that repeat:
- * "h.*.attn.w". */
+/* A name with "*" for the numbers between dots, which count repeated layers: "h.*.attn.w". */
 char *hp_without_numbers(struct arena *arena, const char *name);
 
 #endif /* BASE_WORD_H */

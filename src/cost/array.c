@@ -1,4 +1,4 @@
-/* Time and energy of HyPar's accelerator array, as the paper's evaluation counts them. */
+/* Time and energy of HyPar's accelerator array, by the formula of the paper's evaluation. */
 #include "cost/array.h"
 #include "cost/work.h"
 

@@ -1,5 +1,5 @@
-/* cost/array.h - time and energy of a step on an accelerator array, in closed form. Internal.
- */
+/* cost/array.h - time and energy of a step on HyPar's accelerator array, in closed form.
+ * Internal. */
 #ifndef COST_ARRAY_H
 #define COST_ARRAY_H
 
@@ -12,20 +12,20 @@
 #define HP_ARRAY_OP_PER_S    84e9   /* of one accelerator: 168 PEs, 0.25 GHz, 2 operations */
 #define HP_ARRAY_BYTES_PER_S 0.25e9 /* fitted: all bytes of the array, one after another */
 
-/* Seconds of one step: three phases of two operations for every multiply-add (a convolution's
- * counted on its input map), then the exchange: bytes, each times the hops that it makes (one
- * on the H-tree; more where partners are not neighbours). */
+/* Seconds of one step: three phases with two operations for every multiply-add (a convolution's
+ * counted on its input map), then the exchange: each byte counts once for every hop (one on the
+ * H-tree; more where partners are not neighbours). */
 double hp_array_step_s(double macs, int n_devices, double bytes_times_hops);
 
-/* What a step of all devices together does. */
+/* The work of all devices in a step. */
 struct array_work {
     double macs;       /* multiply-adds of the three phases */
     double dram_words; /* read or written once each, 32 bits */
-    double sent_words; /* each read there, sent, written here */
+    double sent_words; /* each is read at the sender, sent, and written at the receiver */
 };
 
 /* Joules. A multiply-add is one add, one multiply and three SRAM words (assumed), each as wide
- * as an element of this precision. A word that is sent counts one link, however far it goes. */
+ * as an element of this precision. A sent word counts for one link, whatever the distance. */
 double hp_array_energy_j(const struct array_work *work, const struct hypar_device *device,
                          double link_j_per_bit, enum hypar_precision precision);
 

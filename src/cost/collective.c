@@ -1,6 +1,6 @@
-/* What a way costs: the load on every directed link in every round (Hockney's model, latency
- * and bytes over bandwidth, with the bandwidth shared by what crosses a link at the same time).
- */
+/* The cost of a way: the load on every directed link in every round. Hockney's model: latency,
+ * and bytes over bandwidth, where messages that cross a link at the same time share its
+ * bandwidth. */
 #include "cost/collective.h"
 
 #include "base/sort.h"
@@ -10,14 +10,15 @@
 #include <assert.h>
 #include <string.h>
 
-/* Pairs of so small a group are looked up again and again: their routes are kept. */
+/* In groups up to this size routes between pairs are kept, because they are looked up
+ * repeatedly. */
 enum { MAX_KEPT_GROUP = 64 };
 
 struct used_link {
     int link;  /* directed */
-    int round; /* the last that it carried something in */
+    int round; /* the last round in which it carried a message */
     double s_per_byte, latency_s;
-    double load;  /* pieces in that round */
+    double load;  /* pieces in this round */
     double total; /* pieces in all rounds of the way */
 };
 
@@ -34,20 +35,20 @@ struct traffic {
     struct arena scratch;
     int n_links, link_capacity;
     struct used_link *link;
-    int *number;          /* by directed link: number + 1; NULL: too many for so few paths */
-    int *slot, n_slots;   /* ... then a hash of the same; a power of two */
+    int *number; /* by directed link: number + 1; NULL: too many links for so few paths */
+    int *slot, n_slots;   /* then a hash table of the same; the size is a power of two */
     struct passage *kept; /* [from * n_devices + to]; NULL for large groups */
     int *path_link, n_path_links, path_capacity;
     int *route; /* of the longest route's length */
     int round;
-    int64_t crossed; /* links that were looked at so far */
+    int64_t crossed; /* links visited so far */
 };
 
-/* Some seconds: of a group on a ring of 8,192 devices not all ways can be weighed. The first
- * of them always is, and algorithms that there is no time for are left out. */
+/* A limit of some seconds: for a group on a ring of 8,192 devices not all algorithms can be
+ * costed. The first one always is; those beyond the limit are left out. */
 static const int64_t MAX_CROSSED = 1 << 28;
 
-/* Some `n_paths` paths will be asked for; between devices of a group unless that is NULL. */
+/* Prepare for about `n_paths` paths; between devices of `group` unless it is NULL. */
 static void begin_traffic(struct traffic *t, const struct hypar_machine *machine,
                           const int *group, int n_paths)
 {
@@ -79,7 +80,7 @@ static void rehash(struct traffic *t)
         t->slot[hash_slot(t, t->link[i].link)] = i + 1;
 }
 
-/* Where the number of a directed link is, or will be. */
+/* Where the number of a directed link is stored, or will be. */
 static int *place_of(struct traffic *t, int link)
 {
     if (t->number)
@@ -105,7 +106,7 @@ static int link_number(struct traffic *t, int link)
     return t->n_links - 1;
 }
 
-/* The route between devices (numbers of the machine) at the end of path_link[]. */
+/* Append the route between two devices (numbers of the machine) to path_link[]. */
 static struct passage find_path(struct traffic *t, int from, int to)
 {
     struct passage path = { .first = t->n_path_links };
@@ -120,7 +121,7 @@ static struct passage find_path(struct traffic *t, int from, int to)
     return path;
 }
 
-/* A path is good until the next is asked for. */
+/* The path between two devices; valid until the next call. */
 static struct passage path_between(struct traffic *t, int from, int to)
 {
     if (!t->kept) {
@@ -133,8 +134,8 @@ static struct passage path_between(struct traffic *t, int from, int to)
     return *path;
 }
 
-/* Put `pieces` on a path in this round; returns the longest time, per piece-byte, that one of
- * its links is held so far. `repeat`: how often it is done in all. */
+/* Put `pieces` on a path in this round; returns the longest time so far, per byte of a piece,
+ * for which one of its links is held. `repeat`: how often this happens in all. */
 static double put_on(struct traffic *t, const struct passage *path, double pieces, int repeat)
 {
     double held = 0;
@@ -152,10 +153,10 @@ static double put_on(struct traffic *t, const struct passage *path, double piece
     return held;
 }
 
-/* Where the totals of a way are kept until all links are known and can be put in order. */
+/* The totals of a way, kept until all links are known and can be sorted. */
 struct totals {
     int n;
-    double *pieces; /* by link number; those beyond n are 0 */
+    double *pieces; /* by link number; zero beyond n */
 };
 
 static struct totals take_totals(struct traffic *t)
@@ -168,7 +169,7 @@ static struct totals take_totals(struct traffic *t)
     return totals;
 }
 
-/* Link numbers in the order of the links: by merging runs, for routes often rise. */
+/* Link numbers in the order of the links: by merging runs, because routes often ascend. */
 static int *sort_links(struct traffic *t)
 {
     int n = t->n_links;
@@ -228,14 +229,14 @@ static void weigh_round(struct traffic *t, const struct comm_rounds *rounds,
     way->s_per_byte += held * round->repeat / rounds->pieces_per_whole;
 }
 
-/* A row of the table as a way, but for its links. */
+/* A row of the table as a way, without its links. */
 struct candidate {
     struct comm_way way;
     struct totals totals;
     int pieces_per_whole;
 };
 
-/* False: it was given up. */
+/* Cost one algorithm. False: it was given up. */
 static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
                   const struct comm_group *group, int block, bool only, struct candidate *out)
 {
@@ -255,9 +256,8 @@ static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
 
 enum { MAX_WAYS = 8 + HYPAR_MAX_LEVELS };
 
-/* The sizes of the blocks that each level of the machine makes. Nodes and links listed one by
- * one have the prime factors as levels; their bandwidths, not needed here, would take long to
- * find. */
+/* The sizes of the blocks at each level of the machine. A machine of listed links has the prime
+ * factors as levels; their bandwidths, not needed here, would take long to find. */
 static int block_sizes(const struct hypar_machine *machine, int *block)
 {
     struct hypar_level level[HYPAR_MAX_LEVELS];
@@ -269,7 +269,8 @@ static int block_sizes(const struct hypar_machine *machine, int *block)
     return n;
 }
 
-/* The row once for each way to divide the group; levels that divide it alike count once. */
+/* Cost the row once for each way to divide the group into blocks; levels that divide it alike
+ * count once. */
 static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
                         const struct comm_group *group, bool only, struct candidate *out)
 {
@@ -287,7 +288,8 @@ static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorith
     return n;
 }
 
-/* The rows of the group's kind: the one of this name, or all that need not be asked for. */
+/* Cost the rows of the group's kind: the one of this name, or all that need not be asked
+ * for. */
 static int weigh_rows(struct traffic *t, const struct comm_group *group, const char *name,
                       struct candidate *out)
 {
@@ -355,7 +357,7 @@ const struct comm_way *hp_comm_best_way(const struct comm_model *model, double b
     return best;
 }
 
-/* A message's place in line on the links of its route. */
+/* A message in the order of service on the links of its route. */
 struct arrival {
     int message;
     double latency_s; /* of its whole route */
@@ -367,18 +369,19 @@ static int by_latest(const void *a, const void *b)
     const struct arrival *x = a, *y = b;
     if (x->latency_s != y->latency_s)
         return x->latency_s > y->latency_s ? -1 : 1;
-    return (x->bytes > y->bytes) - (x->bytes < y->bytes); /* sums do not depend on the sort */
+    return (x->bytes > y->bytes) -
+           (x->bytes < y->bytes); /* so that sums do not depend on the sort */
 }
 
-/* A link that is never idle while something for it has come is done when the messages with at
- * least some latency have crossed it after that latency, whichever latency is worst. All links
- * are gone through at once, the latest messages first: what crosses them is never written down,
- * since on a ring that is the square of its devices. */
+/* When a link is done that is never idle while a message has reached it: for the worst latency,
+ * the messages with at least this latency cross the link after it. All links are processed
+ * together, the latest messages first. The messages of each link are never stored, since on a
+ * ring these are the square of its devices. */
 static void find_longest(struct traffic *t, const struct message *message,
                          const struct arrival *latest, int n, struct comm_way *way)
 {
     double *held_s = NEW(&t->scratch, double, t->n_links);
-    int slowest = -1; /* of equals the link met first */
+    int slowest = -1; /* among equals the link met first */
     for (int i = 0; i < n; i++) {
         const struct message *m = &message[latest[i].message];
         t->n_path_links = 0;

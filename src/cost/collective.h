@@ -1,44 +1,43 @@
-/* cost/collective.h - what it takes to move bytes between devices. Internal.
+/* cost/collective.h - the time to move bytes between devices. Internal.
  *
- * A message takes the links of its route (cut-through: link i+1 may start one latency after
- * link i) and holds each of them for bytes/bandwidth. A collective is a set of such messages in
- * rounds, by one of several algorithms (collective_rounds.h); as one task it takes, summed over
- * the rounds,
+ * A message holds each link of its route for bytes/bandwidth, link i+1 beginning one latency
+ * after link i (cut-through). A collective is a set of such messages in rounds, by one of
+ * several algorithms (collective_rounds.h). As one task it takes, summed over the rounds,
  *
  *     the longest latency of a route  +  the longest time that any one link is held
  *
- * and what its devices take besides: a time for every comm (the launch of a library's kernel,
- * where it was measured), and reading and writing their own copies.
+ * plus the overhead of its devices: a fixed time for every comm (the launch of a library's
+ * kernel, where it was measured), and reading and writing their own copies.
  *
- * All is linear in the bytes, so it is worked out once for a group of devices (a `comm_model`)
- * and then evaluated for any size. */
+ * Times are linear in the bytes. So they are computed once for a group of devices (a
+ * `comm_model`) and then evaluated for any size. */
 #ifndef COST_COLLECTIVE_H
 #define COST_COLLECTIVE_H
 
 #include <hypar/machine.h>
 
 #include "base/arena.h"
-#include "layout/comm.h"
+#include "split/comm.h"
 
 /* A directed link (2*link + direction) and how long it is held for each byte. */
 struct link_share {
     int link;
-    double s_per_byte; /* of the whole collective's `bytes` */
+    double s_per_byte; /* for each of the whole collective's `bytes` */
 };
 
-/* Of what a comm takes, the part that is not its messages: no link is held for it. */
+/* The time of a comm besides its messages; no link is held for it. */
 struct comm_overhead {
     double fixed_s, s_per_byte;
 };
 
-/* One algorithm for one kind of collective over one group of devices: it takes
- * fixed_s + bytes * s_per_byte, and holds every link of it for bytes * share.s_per_byte. */
+/* One algorithm for one kind of collective over one group of devices: it takes fixed_s + bytes
+ * * s_per_byte, and holds each of its links for bytes * share.s_per_byte. */
 struct comm_way {
     const char *algorithm; /* "ring", "tree", ...: the rows of collective_algorithms.c */
-    int block; /* hierarchical: so many devices of the machine that follow each other work
-                  together first; else 0 */
+    int block; /* hierarchical: this many consecutive devices of the machine work together
+                  first; else 0 */
     int64_t n_messages;
-    double fixed_s, s_per_byte; /* the overhead among them */
+    double fixed_s, s_per_byte; /* including the overhead */
     struct comm_overhead overhead;
     int n_links;
     const struct link_share *link; /* ascending by link; each once */
@@ -49,10 +48,10 @@ struct comm_model {
     const struct comm_way *way;
 };
 
-/* What is collected. `bytes` means, for COMM_ALL_REDUCE, COMM_REDUCE, COMM_REDUCE_SCATTER,
- * COMM_ALL_GATHER and COMM_BROADCAST the size of the whole (summed or gathered) data, pieces of
- * it being equal; for COMM_SEND and COMM_ALL_TO_ALL the size of one message (between each
- * pair). COMM_EXCHANGE has no model: see hp_messages_way(). */
+/* A collective: its kind and its devices. `bytes` means, for COMM_ALL_REDUCE, COMM_REDUCE,
+ * COMM_REDUCE_SCATTER, COMM_ALL_GATHER and COMM_BROADCAST, the size of the whole (summed or
+ * gathered) data, whose pieces are equal; for COMM_SEND and COMM_ALL_TO_ALL the size of one
+ * message (between each pair). COMM_EXCHANGE has no model: see hp_messages_way(). */
 struct comm_group {
     enum comm_kind kind;
     int n_devices;
@@ -61,11 +60,11 @@ struct comm_group {
                           reduction; else unused */
 };
 
-/* Work out the ways in which a group may do it. The result is taken from `arena`. */
+/* Compute the ways in which a group may run the collective. Taken from `arena`. */
 const struct comm_model *hp_comm_model(struct arena *arena, const struct hypar_machine *machine,
                                        const struct comm_group *group);
 
-/* The same by the algorithm of this name alone (a row's), if the group can use it; else, and if
+/* The same for the algorithm of this name alone (a row's), if the group can use it; else, or if
  * the name is NULL, as hp_comm_model(). */
 const struct comm_model *hp_comm_model_named(struct arena *arena,
                                              const struct hypar_machine *machine,
@@ -74,39 +73,39 @@ const struct comm_model *hp_comm_model_named(struct arena *arena,
 /* The way that is fastest for `bytes`; the first among equals. */
 const struct comm_way *hp_comm_best_way(const struct comm_model *model, double bytes);
 
-/* Messages that all start at once, as one task: every link is held for what crosses it, and is
- * not idle while something for it has come. Fills *way for bytes = 1 (s_per_byte are then
- * seconds). */
+/* Messages that all start at once, as one task: every link is held for the bytes that cross it,
+ * and is never idle while a message has reached it. Fills *way for bytes = 1 (s_per_byte are
+ * then seconds). */
 void hp_messages_way(struct arena *arena, const struct hypar_machine *machine,
                      const struct message *message, int n, struct comm_way *way);
 
-/* How long a device reads, or writes, its own copy of what a comm moves. */
+/* How long a device reads, or writes, its own copy of the data, for each byte. */
 double hp_copy_s_per_byte(const struct hypar_device *device);
 
-/* The overhead of a comm of a group, and of messages that are sent at once (for bytes = 1, as
- * hp_messages_way()); zero on a machine for which none is known. */
+/* The overhead of a comm of a group; and of messages that are sent at once (for bytes = 1, as
+ * hp_messages_way()). Zero on a machine without such figures. */
 struct comm_overhead hp_comm_overhead(const struct hypar_machine *machine,
                                       const struct comm_group *group);
 struct comm_overhead hp_messages_overhead(struct arena *scratch,
                                           const struct hypar_machine *machine,
                                           const struct message *message, int n);
 
-/* An order for messages of like sizes that start at once, in which few wait for others where
+/* An order for messages of similar size that start at once, in which few wait for others if
  * links serve first come, first served: writes a permutation of 0..n-1. */
 void hp_spread_messages(const struct hypar_machine *machine, const struct message *message,
                         int n, int *order);
 
 /* The messages of `way` (one of the group's model) for `bytes`, which must be fewer than
  * INT_MAX / 2: fills `n` and `list`, for --expand-collectives. A device sends its messages of a
- * round when those of the rounds before, sent and received, have arrived, as in an MPI library.
- * It has the result when all messages to it have arrived. */
+ * round when its messages of earlier rounds, sent and received, have arrived, as in an MPI
+ * library. It has the result when all messages to it have arrived. */
 void hp_comm_messages(struct arena *arena, const struct hypar_machine *machine,
                       const struct comm_group *group, const struct comm_way *way, double bytes,
                       struct comm_messages *out);
 
-/* Never less than this, whatever the algorithm (closed forms; used by tests and reports): the
- * bytes that must enter or leave some device, over what its links towards the group carry.
- * Looks at the routes of all pairs. */
+/* A lower bound for any algorithm (closed forms; for tests and reports): the bytes that must
+ * enter or leave some device, over the bandwidth of its links towards the group. Visits the
+ * routes of all pairs. */
 double hp_comm_lower_bound_s(const struct hypar_machine *machine,
                              const struct comm_group *group, double bytes);
 

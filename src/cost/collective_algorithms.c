@@ -1,10 +1,10 @@
 /* The algorithms of collectives (Thakur, Rabenseifner, Gropp, "Optimization of Collective
  * Communication Operations in MPICH", 2005).
  *
- * Only spreading is written out: in an all-gather, a broadcast or a scatter each piece travels
- * a tree from its owner to all who need it. Run backwards, with sums in place of copies, the
- * same messages are a reduce-scatter, a reduction or a gather; and an all-reduce is one of
- * these followed by one of those. */
+ * Only the spreading of data is written out: in an all-gather, a broadcast or a scatter each
+ * piece travels along a tree from its owner to all who need it. Reversed, with sums in place of
+ * copies, the same messages are a reduce-scatter, a reduction or a gather. An all-reduce is a
+ * reduction or reduce-scatter followed by a broadcast or all-gather. */
 #include "cost/collective_write.h"
 
 #include <assert.h>
@@ -12,9 +12,9 @@
 
 /* --- all-gather by partners; by rings, see collective_rings.c --- */
 
-/* Partners first half the group apart, at last next to each other: the data grows from round to
+/* Partners are first half the group apart, at last adjacent: the data grows from round to
  * round, and neighbours are better connected. So the partner differs in the highest bit first;
- * pieces are numbered by the index with its bits reversed, in which that is the lowest bit. */
+ * pieces are numbered by the index with reversed bits, where this is the lowest bit. */
 static void add_doubling(struct comm_rounds *r, const int *member, int n)
 {
     for (int have = 1, apart = n / 2; have < n; have *= 2, apart /= 2) {
@@ -43,8 +43,8 @@ static void gather_doubling(struct comm_rounds *r, const struct comm_group *grou
     add_doubling(r, hp_count_from(r->arena, 0, n), n);
 }
 
-/* Bruck's: as many rounds as doubling needs, for any number of devices. Device i has the pieces
- * i..i+have-1 (going round) and passes them on to i-have, who lacks them. */
+/* Bruck's algorithm: as many rounds as doubling, for any number of devices. Device i has the
+ * pieces i..i+have-1 (cyclically) and passes them to device i-have, which lacks them. */
 static void gather_bruck(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = r->pieces_per_whole = group->n_devices;
@@ -62,8 +62,8 @@ static void gather_bruck(struct comm_rounds *r, const struct comm_group *group)
 
 /* --- broadcast, send --- */
 
-/* Down a binomial tree whose subtrees are neighbours: far away first, by few. With `scatter`
- * only what the subtree needs, the pieces of its devices. The root is member[0]. */
+/* Down a binomial tree whose subtrees are neighbours: few long messages first. With `scatter` a
+ * message carries only the pieces of its subtree's devices. The root is member[0]. */
 static void add_tree(struct comm_rounds *r, const int *member, int n, bool scatter)
 {
     int apart = 1;
@@ -92,7 +92,7 @@ static void broadcast_tree(struct comm_rounds *r, const struct comm_group *group
              false);
 }
 
-/* The ring as it is met from the root on. */
+/* The ring, beginning at the root. */
 static const int *ring_from_root(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = group->n_devices, *rooted = NEW(r->arena, int, n);
@@ -135,8 +135,8 @@ BACKWARDS(scatter_bruck, gather_bruck)
 BACKWARDS(scatter_hierarchical, hp_gather_hierarchical)
 BACKWARDS(reduce_tree, broadcast_tree)
 
-/* The sums are complete before they are gathered: the tree copies. (A device may have been sent
- * a piece twice in the broadcast, so that one backwards would add twice.) */
+/* The sums are complete before they are gathered, so the tree copies. (In the broadcast a
+ * device may receive a piece twice; reversed, it would be added twice.) */
 static void reduce_gather(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = r->pieces_per_whole = group->n_devices;
@@ -162,7 +162,7 @@ BOTH(all_reduce_ring, scatter_ring, hp_gather_ring)
 BOTH(all_reduce_two_way, scatter_two_way, hp_gather_two_way)
 BOTH(all_reduce_hierarchical, scatter_hierarchical, hp_gather_hierarchical)
 
-/* The root of an all-reduce is device[0]: root is unused and may be anything. */
+/* The root of an all-reduce is device[0]; `root` is unused. */
 static void all_reduce_tree(struct comm_rounds *r, const struct comm_group *group)
 {
     struct comm_group rooted = *group;
@@ -179,11 +179,11 @@ static int power_of_two_below(int n) /* the largest that is not above n */
     return power;
 }
 
-/* Where n is no power of two, the first few pairs of neighbours are folded: one of a pair gives
- * its data to the other, which takes part for both, and is given the result in the end. */
+/* If n is no power of two, the first pairs of neighbours are folded: one of a pair gives its
+ * data to the other, which takes part for both and returns the result in the end. */
 struct fold {
     int n_core, n_pairs;
-    int *core; /* who takes part */
+    int *core; /* those that take part */
 };
 
 static struct fold make_fold(struct arena *arena, int n)
@@ -210,7 +210,7 @@ static void add_fold(struct comm_rounds *r, const struct fold *fold)
     hp_reverse_rounds(r, first);
 }
 
-/* A round of sums among all pieces, both ways or one way. */
+/* Begin a round of sums over all pieces, both ways or one way. */
 static void begin_sums(struct comm_rounds *r)
 {
     hp_begin_round(r, 1);
@@ -230,7 +230,7 @@ static void all_reduce_doubling(struct comm_rounds *r, const struct comm_group *
     add_unfold(r, &fold);
 }
 
-/* Rabenseifner's: reduce-scatter by halving, all-gather by doubling. */
+/* Rabenseifner's algorithm: reduce-scatter by halving, all-gather by doubling. */
 static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *group)
 {
     struct fold fold = make_fold(r->arena, group->n_devices);
@@ -247,8 +247,7 @@ static void all_reduce_halving(struct comm_rounds *r, const struct comm_group *g
 
 /* --- all-reduce by all at once --- */
 
-/* Everybody sends its piece to everybody else: on links of their own, one for each pair, the
- * least that can be. */
+/* Every device sends its piece to every other: optimal with a link for each pair. */
 static void gather_direct(struct comm_rounds *r, const struct comm_group *group)
 {
     int n = r->pieces_per_whole = group->n_devices;
@@ -273,7 +272,8 @@ BOTH(all_reduce_multi_ring, scatter_multi_ring, hp_gather_multi_ring)
 
 /* --- all-reduce by a server --- */
 
-/* The server is device[0]; others pass on what it sends to the rest of their block. */
+/* The server is device[0]; the collector of a block passes what it receives to the rest of its
+ * block. */
 static void broadcast_server(struct comm_rounds *r, const struct comm_group *group)
 {
     const int *collector = hp_block_collectors(r, group);
@@ -288,15 +288,14 @@ static void broadcast_server(struct comm_rounds *r, const struct comm_group *gro
             hp_add_whole(r, collector[i], i);
 }
 
-/* All contributions go to one device, which adds them up and sends the sum to everybody, as
- * frameworks with parameter servers do. In blocks, the devices of a node are added up before.
- */
+/* All contributions go to one device, which adds them up and sends the sum to all, as in
+ * frameworks with parameter servers. In blocks, the devices of a node are added up first. */
 BACKWARDS(reduce_server, broadcast_server)
 BOTH(all_reduce_server, reduce_server, broadcast_server)
 
 /* --- all-to-all --- */
 
-/* Everyone sends to the one `apart` places further on. */
+/* Every device sends to the one `apart` positions further. */
 static void add_shift(struct comm_rounds *r, int n, int apart)
 {
     assert(n <= INT_MAX / n);

@@ -1,10 +1,10 @@
-/* Blocks: members of a group that are close to each other. */
+/* Blocks: members of a group that are close to each other, for hierarchical algorithms. */
 #include "cost/collective_write.h"
 
 #include "machine/machine.h"
 
-/* Which of the keys is `wanted`? It is added if there is none. Devices mostly rise: then it is
- * the last, or larger than all. */
+/* The index of the key `wanted`, which is added if it is new. Devices mostly ascend: then it is
+ * the last key, or larger than all. */
 static int find_block(int *key, int *n_keys, int *largest, int wanted)
 {
     for (int k = *n_keys - 1; k >= 0 && wanted <= *largest; k--)
@@ -15,8 +15,7 @@ static int find_block(int *key, int *n_keys, int *largest, int wanted)
     return (*n_keys)++;
 }
 
-/* Blocks are made of devices that follow each other, by number or as the machine orders them.
- */
+/* Blocks consist of consecutive devices, by number or in the machine's order. */
 static int block_of(const int *rank, int device, int block)
 {
     return (rank ? rank[device] : device) / block;

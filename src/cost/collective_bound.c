@@ -1,9 +1,9 @@
-/* The least time that any algorithm can take. */
+/* Lower bounds of the time of a collective, for any algorithm. */
 #include "cost/collective.h"
 
-/* What must leave or enter one device, whatever the algorithm, and all of them together, in
- * wholes of `bytes`. That a sum over g devices takes g-1 messages for each of its pieces, and a
- * copy to g devices g-1, gives the totals (Patarasuk and Yuan, "Bandwidth optimal all-reduce
+/* What must leave or enter one device, and all devices together, for any algorithm, in
+ * multiples of `bytes`. A sum over g devices takes g-1 messages for each of its pieces, a copy
+ * to g devices g-1; this gives the totals (Patarasuk and Yuan, "Bandwidth optimal all-reduce
  * algorithms for clusters of workstations", 2009). */
 struct least {
     double out, in, total;
@@ -34,10 +34,10 @@ static struct least least_of(const struct comm_group *group, int i)
     return (struct least){ 0 };
 }
 
-/* The links through which one device reaches the group (`out`) or is reached by it. */
+/* The links through which one device reaches the group (`out`), or the group reaches it. */
 struct gate {
     double bytes_per_s;
-    double latency_s; /* of the nearest other device's route */
+    double latency_s; /* of the route to the nearest other device */
 };
 
 static struct gate gate_of(const struct hypar_machine *machine, const struct comm_group *group,

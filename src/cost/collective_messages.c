@@ -1,4 +1,4 @@
-/* A collective message by message. */
+/* The messages of a collective and what each waits for, for simulating them one by one. */
 #include "cost/collective.h"
 
 #include "cost/collective_rounds.h"
@@ -18,10 +18,10 @@ static const struct comm_algorithm *find_algorithm(enum comm_kind kind, const ch
     return algorithm;
 }
 
-/* Per device, the messages that its next one waits for: those, sent and received, of the last
- * round in which it sent, and what it received since. What came before that round, its messages
- * of that round have waited for. A list through next[], which has two entries per message, one
- * for its sender (2*i) and one for its receiver (2*i + 1). */
+/* By device, the messages that its next one waits for: those of the last round in which it
+ * sent, sent and received, and those that it received since. Messages before this round were
+ * waited for by its messages of this round. A linked list through next[], which has two entries
+ * for each message: one for its sender (2*i) and one for its receiver (2*i + 1). */
 struct memory {
     int *last; /* per device: its first entry, -1 for none */
     int *sent; /* per device: the last round in which it sent */
@@ -47,7 +47,7 @@ static void wait_for_last(struct arena *arena, const struct memory *memory, int 
         after[--n] = e / 2;
 }
 
-/* One repetition of a round. First all look back, then all are remembered: the messages of a
+/* One repetition of a round. All messages look back first, then all are recorded: messages of a
  * round do not wait for each other. */
 static void write_round(struct arena *arena, const struct comm_group *group,
                         const struct comm_hop *hop, int n, double piece_bytes, int number,
@@ -72,7 +72,7 @@ static void write_round(struct arena *arena, const struct comm_group *group,
     out->n += n;
 }
 
-/* Put the hops of a round in an order in which few have to wait for others. */
+/* Sort the hops of a round so that few have to wait for others. */
 static void spread_round(struct arena *scratch, const struct hypar_machine *machine,
                          const struct comm_group *group, struct comm_hop *hop, int n)
 {

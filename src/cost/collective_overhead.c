@@ -1,10 +1,10 @@
-/* What a comm takes besides its messages. */
+/* The time of a comm besides its messages: launches and local copies. */
 #include "cost/collective.h"
 
 #include "machine/machine.h"
 
-/* How often `bytes` pass through the memory of the device that gives or gets most: an
- * all-reduce is read and written, other kinds have a whole on one side of a device at most. */
+/* How often `bytes` pass through the memory of the busiest device: an all-reduce is read and
+ * written, other kinds have the whole on one side of a device at most. */
 static double copies_of(const struct comm_group *group)
 {
     switch (group->kind) {

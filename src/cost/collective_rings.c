@@ -1,4 +1,5 @@
-/* Rings: all-gathers in which each member passes pieces on to the next one. */
+/* Rings: all-gathers in which each member passes pieces to the next one. Also two-way rings,
+ * lines, rings in blocks, and several rings at once. */
 #include "cost/collective_write.h"
 
 #include "machine/machine.h"
@@ -8,7 +9,7 @@
 typedef bool order_finder(struct arena *scratch, const struct hypar_machine *machine,
                           const int *device, int n, int *order);
 
-/* Put members (indices in device[]) into an order that the machine knows, if it does. */
+/* Put members (indices in device[]) into an order that `find` knows; false: there is none. */
 static bool put_in_order(struct comm_rounds *r, const struct comm_group *group,
                          order_finder *find, int *member, int n)
 {
@@ -27,8 +28,8 @@ static bool put_in_order(struct comm_rounds *r, const struct comm_group *group,
     return found;
 }
 
-/* Put members into the order in which a ring passes from one to the next: from neighbour to
- * neighbour where the machine knows how, else they stay as they are. */
+/* Put members into the order of a ring: from neighbour to neighbour if the machine knows one,
+ * else unchanged. */
 static void order_ring(struct comm_rounds *r, const struct comm_group *group, int *member,
                        int n)
 {
@@ -38,12 +39,12 @@ static void order_ring(struct comm_rounds *r, const struct comm_group *group, in
 /* Rings that run at the same time, through `n` members each. */
 struct rings {
     int n_rings, n;
-    int *member;      /* [ring][place in it] */
-    int apart, width; /* pieces: from a ring's first to the next one's; of each member */
-    bool open;        /* they lie on open lines, in this order: there is no short way back */
+    int *member;      /* [ring][position in it] */
+    int apart, width; /* pieces: between the first ones of consecutive rings; of each member */
+    bool open;        /* members lie on open lines, in this order: there is no short way back */
 };
 
-/* Of an open line the messages of each round are others: so many are written out. */
+/* On an open line the messages differ from round to round; this many are written out. */
 static const int64_t MAX_ON_LINES = 1 << 21;
 
 static void order_rings(struct comm_rounds *r, const struct comm_group *group,
@@ -77,8 +78,9 @@ void hp_add_ring(struct comm_rounds *r, const int *member, int n, int base, int 
                                          .n_pieces = width });
 }
 
-/* On a line pieces travel from their owner to both ends, one place a round: each link carries
- * no more than in a ring, whose way back crosses all of them, and no message waits for that. */
+/* On a line pieces travel from their owner to both ends, one position in each round. A link
+ * carries no more than in a ring, whose way back crosses all links, and no message waits for
+ * the way back. */
 static void add_line(struct comm_rounds *r, const int *member, int n, int base, int width,
                      int round)
 {
@@ -122,8 +124,8 @@ void hp_gather_ring(struct comm_rounds *r, const struct comm_group *group)
     add_rings(r, &whole);
 }
 
-/* Half of each piece goes round the other way, over the links' other direction. Within the
- * round that was begun, which repeats n-1 times. */
+/* Half of each piece goes the other way round, over the links' other direction. Within the last
+ * round, which repeats n-1 times. */
 static void add_two_way(struct comm_rounds *r, const int *member, int n, int base)
 {
     for (int i = 0; i < n; i++) {
@@ -148,8 +150,8 @@ void hp_gather_two_way(struct comm_rounds *r, const struct comm_group *group)
 
 /* --- in blocks of devices that are close to each other --- */
 
-/* Rings inside the blocks, and across them through the devices with equal numbers. Number j of
- * a block has, before its block gathers, the pieces j*n_blocks.. */
+/* Rings inside the blocks, and across them through the devices with equal numbers. Before its
+ * block gathers, number j of a block has the pieces j*n_blocks.. */
 static void find_block_rings(struct comm_rounds *r, const struct comm_group *group,
                              struct rings *inside, struct rings *across)
 {
@@ -179,13 +181,13 @@ void hp_gather_hierarchical(struct comm_rounds *r, const struct comm_group *grou
 
 /* --- several rings at a time --- */
 
-/* Rings that have no link in common, both ways, have equal shares of the pieces: on a torus as
- * many as it has dimensions, elsewhere one. */
+/* Rings without a common link, both ways, carry equal shares of the pieces: on a torus as many
+ * as it has dimensions, elsewhere one. */
 void hp_gather_multi_ring(struct comm_rounds *r, const struct comm_group *group)
 {
     const struct topology *topology = r->machine->topology;
     int n = group->n_devices, n_rings = 0;
-    if (n < 3) { /* one way is as long as the other */
+    if (n < 3) { /* both ways are equally long */
         hp_gather_ring(r, group);
         return;
     }

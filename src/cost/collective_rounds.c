@@ -1,4 +1,4 @@
-/* Rounds as they are written, in the order that the machine gives to a group's members. */
+/* Writing the rounds of an algorithm, with a group's members in the machine's order. */
 #include "cost/collective_write.h"
 
 #include "base/sort.h"
@@ -71,7 +71,7 @@ static int by_rank(const void *a, const void *b)
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-/* The members as the machine orders them. */
+/* The members in the machine's order. */
 static int *ranked(struct arena *arena, const int *rank, const struct comm_group *group)
 {
     struct place *place = NEW(arena, struct place, group->n_devices);
@@ -84,7 +84,7 @@ static int *ranked(struct arena *arena, const int *rank, const struct comm_group
     return member;
 }
 
-/* Trees, and partners that are so many apart, are those of the members in this order. */
+/* Write an algorithm of trees or partners for the members in this order. */
 static void write_ranked(struct comm_rounds *r, const struct comm_algorithm *algorithm,
                          const struct comm_group *group)
 {
@@ -113,7 +113,8 @@ void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
                     int block, struct comm_rounds *out)
 {
     *out = (struct comm_rounds){ .arena = arena, .machine = machine, .block = block };
-    /* Pieces of an all-to-all are numbered by members; a server is the first member. */
+    /* Pieces of an all-to-all are numbered by members; a server is the first member: their
+     * order is fixed. */
     bool free_to_order = algorithm->kind != COMM_SEND && algorithm->kind != COMM_ALL_TO_ALL &&
                          algorithm->needs != ASKED_FOR &&
                          algorithm->needs != ASKED_FOR_IN_BLOCKS;

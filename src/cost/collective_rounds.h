@@ -1,9 +1,9 @@
 /* cost/collective_rounds.h - the algorithms of collectives, as rounds of messages. Internal.
  *
- * There is one description of each algorithm: which messages each round has and which pieces of
- * the data they carry. The cost of a way, its steps and the proof that it computes what it
- * promises are all read from it. Rounds that repeat with the same senders and receivers are
- * written once: a ring over 1,024 devices is one round of 1,024 messages. */
+ * Each algorithm has one description: the messages of each round and the pieces of data that
+ * they carry. Its cost, its messages and the proof of its result are all derived from this
+ * description. Rounds that repeat with the same senders and receivers are written once: a ring
+ * over 1,024 devices is one round of 1,024 messages. */
 #ifndef COST_COLLECTIVE_ROUNDS_H
 #define COST_COLLECTIVE_ROUNDS_H
 
@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* In repetition k of its round this message carries the pieces
- *     base + (offset + k*shift + j) mod period,  j = 0..n_pieces-1. */
+/* In repetition k of its round this message carries the pieces base + (offset + k*shift + j)
+ * mod period,  j = 0..n_pieces-1. */
 struct comm_hop {
     int from, to; /* indices in the group's device[] */
     int base, period, offset, shift, n_pieces;
@@ -22,24 +22,25 @@ struct comm_hop {
 struct comm_round {
     int first, n; /* hops */
     int repeat;
-    bool sums; /* the receiver adds what arrives to what it has; else it had none of it */
+    bool sums; /* the receiver adds the pieces to its own; else it had none of them */
 };
 
 struct comm_rounds {
     struct arena *arena;
     const struct hypar_machine *machine;
-    int block;            /* devices that work together first; of algorithms in blocks */
-    int pieces_per_whole; /* the `bytes` of a collective are so many pieces */
+    int block;            /* of algorithms in blocks: devices that work together first */
+    int pieces_per_whole; /* the `bytes` of a collective are this many pieces */
     int n_rounds, round_capacity;
     struct comm_round *round;
     int n_hops, hop_capacity;
     struct comm_hop *hop;
-    /* An all-gather's device i begins with, and a reduce-scatter's ends with, the pieces
-     * own[i]*w .. own[i]*w+w-1, w = pieces_per_whole/n_devices. NULL: of no meaning here. */
+    /* In an all-gather, device i begins with the pieces own[i]*w .. own[i]*w+w-1, w =
+     * pieces_per_whole/n_devices; in a reduce-scatter it ends with them. NULL for other
+     * kinds. */
     const int *own;
 };
 
-/* A row: one way to do one kind of collective. */
+/* A row: one algorithm for one kind of collective. */
 struct comm_algorithm {
     enum comm_kind kind;
     const char *name;
@@ -49,9 +50,9 @@ struct comm_algorithm {
         POWER_OF_TWO,
         NO_POWER_OF_TWO,
         IN_BLOCKS,
-        /* Any size, but used only when it is asked for by name: */
+        /* Any group, but only if asked for by name: */
         ASKED_FOR,
-        ASKED_FOR_IN_BLOCKS, /* which need not be even */
+        ASKED_FOR_IN_BLOCKS, /* the blocks need not be equal */
     } needs;
     void (*write)(struct comm_rounds *rounds, const struct comm_group *group);
 };
@@ -59,17 +60,16 @@ struct comm_algorithm {
 /* Row `i`, or NULL past the last. */
 const struct comm_algorithm *hp_comm_algorithm(int i);
 
-/* The rows of a kind as words, with dashes where their names have blanks: the name of the row
- * that is called `word`, or NULL. */
+/* The rows of a kind by words, with dashes for the blanks of their names: the name of the row
+ * called `word`, or NULL. */
 const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word);
 
-/* May `group` use this row? For IN_BLOCKS: is it divided evenly by blocks of `block` devices?
- */
+/* May `group` use this row? For IN_BLOCKS: do blocks of `block` devices divide it evenly? */
 bool hp_comm_algorithm_fits(const struct hypar_machine *machine,
                             const struct comm_algorithm *algorithm,
                             const struct comm_group *group, int block);
 
-/* Write the rounds of an algorithm that fits into memory of `arena`. */
+/* Write the rounds of an algorithm that fits; taken from `arena`. */
 void hp_comm_rounds(struct arena *arena, const struct hypar_machine *machine,
                     const struct comm_algorithm *algorithm, const struct comm_group *group,
                     int block, struct comm_rounds *out);

@@ -1,16 +1,16 @@
-/* An order for messages that start at once. */
+/* An order for messages that start at once, so that links idle little. */
 #include "base/csr.h"
 #include "cost/collective.h"
 
 #include "base/table.h"
 
 /* Links serve messages in the order of their numbers, and a message takes all links of its
- * route together. So a message may wait, holding a place on a link that others could use
- * meanwhile: in a bad order these waits form chains, and sixteen devices behind four network
- * cards take more than twice the time that their cards are busy. First fit into slots of equal
- * length, in each of which a link has one message, avoids most of it. */
+ * route together. So a message may wait and block a link that others could use meanwhile. In a
+ * bad order these waits form chains: sixteen devices behind four network cards take more than
+ * twice the time that their cards are busy. First fit into slots of equal length, with one
+ * message for each link in a slot, avoids most waits. */
 
-/* Larger sets keep their order: the work grows with messages times slots. */
+/* Larger sets keep their order: the work is messages times slots. */
 enum { MAX_SPREAD = 1 << 14 };
 
 struct slots {
@@ -24,7 +24,7 @@ struct spread {
     struct table number_of; /* directed link -> index in link[] */
     int n_links, capacity;
     struct slots *link;
-    int *route; /* of the message at hand: links, then their indices */
+    int *route; /* of the current message: links, then their indices */
 };
 
 static struct slots *slots_of(struct spread *s, int link)
@@ -50,7 +50,7 @@ static void occupy(struct arena *arena, struct slots *slots, int slot)
     slots->busy[slot / 64] |= (uint64_t)1 << slot % 64;
 }
 
-/* The first slot in which all links of the route are free, which it then occupies. */
+/* The first slot in which all links of the route are free; it is then occupied. */
 static int first_fit(struct spread *s, const struct message *message)
 {
     int n = hypar_machine_route(s->machine, message->from, message->to, s->route,
@@ -85,7 +85,7 @@ void hp_spread_messages(const struct hypar_machine *machine, const struct messag
     int *slot = NEW(&s.arena, int, n), *start = hp_csr(&s.arena, n);
     for (int i = 0; i < n; i++) {
         slot[i] = first_fit(&s, &message[i]);
-        hp_csr_count(start, slot[i]); /* no slot is left out, so slots are below n */
+        hp_csr_count(start, slot[i]); /* no slot is empty, so slots are below n */
     }
     hp_csr_sum(start, n);
     for (int i = 0; i < n; i++)

@@ -1,4 +1,5 @@
-/* Kernels: passes that run at once, at the rates that were measured. */
+/* The time of kernels at measured rates: products, other arithmetic, memory, and which passes
+ * run as one kernel. */
 #include "cost/kernel.h"
 
 #include <math.h>
@@ -31,7 +32,7 @@ static double length_along(const struct nest *nest, axis_set axes,
     return length;
 }
 
-/* A product of so many multiply-adds, at the share of the rate that its shape reaches. */
+/* Add a product of this many multiply-adds, at the share of the rate that its shape reaches. */
 static void add_product(const struct nest *nest, const struct matrix_product *product,
                         const struct range range[MAX_AXES], const struct hypar_device *device,
                         double macs, double rate, struct kernel_pass *out)
@@ -43,7 +44,7 @@ static void add_product(const struct nest *nest, const struct matrix_product *pr
     double slower = 1 + k->reduction_length / size[PRODUCT_SUMMED] +
                     k->output_length * (1 / size[PRODUCT_ROWS] + 1 / size[PRODUCT_COLUMNS]);
     out->arithmetic_s += 2 * macs * slower / (rate * device->efficiency);
-    /* what is never split is done step by step: an LSTM's positions */
+    /* axes that are never split are processed step by step: an LSTM's positions */
     double steps = 1;
     for (int a = 0; a < nest->n_axes; a++)
         if (product->each >> a & 1 && nest->axis[a].role == HYPAR_INNER)
@@ -52,16 +53,15 @@ static void add_product(const struct nest *nest, const struct matrix_product *pr
         steps * (k->reduction_s + k->summed_s * fmin(size[PRODUCT_SUMMED], HP_SUMMED_AT_ONCE));
 }
 
-/* Windows of one position too: its row of the table has some. */
+/* Does the operator have windows? A window of one position counts: the row decides. */
 static bool has_windows(const struct nest *nest)
 {
     return strpbrk(hp_op[nest->kind].operands, "~/%") != NULL;
 }
 
-/* Matrix units load 16 bytes at once: rows of activations that are no multiples of these cost
- * them most of their rate, more so where they are no multiples of 4. Of images a row is the
- * channels of a position (channels last). Returns the largest of 16, 4 and 1 that divides all.
- */
+/* Matrix units load 16 bytes at once. Rows of activations that are no multiple of 16 bytes cost
+ * most of their rate, and more if they are no multiple of 4. A row of an image is the channels
+ * of a position (channels last). Returns the largest of 16, 4 and 1 that divides all rows. */
 static int row_alignment(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                          enum hypar_precision precision)
 {
@@ -87,7 +87,7 @@ static bool has_matrix_units(const struct hypar_device *device, enum hypar_preci
            hp_peak_op_per_s(device, precision) > device->fp32_op_per_s;
 }
 
-/* A compiled framework pads matrices to whole units, but no images. */
+/* A compiled framework pads matrices to whole units, but not images. */
 static double alignment(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                         const struct kernel_place *at)
 {
@@ -99,7 +99,8 @@ static double alignment(const struct nest *nest, int pass, const struct range ra
     return bytes == 16 ? 1 : bytes == 4 ? sqrt(slower) : slower;
 }
 
-/* What the first `n` queries see of `keys` keys, if query i sees the first i + 1 of them. */
+/* The number of (query, key) pairs of the first `n` queries, if query i sees the first i + 1 of
+ * `keys` keys. */
 static double seen_by(double n, double keys)
 {
     if (n <= 0)
@@ -107,9 +108,9 @@ static double seen_by(double n, double keys)
     return n <= keys ? n * (n + 1) / 2 : keys * (keys + 1) / 2 + (n - keys) * keys;
 }
 
-/* Of the scores of attention, the share that is computed: if causal, query i sees keys 0 to i,
- * and what lies about the diagonal is computed for nothing: on an H200, where that is small, as
- * if each saw CAUSAL_TILE keys more. */
+/* The share of attention scores that is computed: if causal, query i sees keys 0 to i, and
+ * tiles on the diagonal are computed in vain. On an H200 this waste is small, as if each query
+ * saw CAUSAL_TILE more keys. */
 static double causal_share(const struct nest *nest, const struct range range[MAX_AXES])
 {
     if (nest->kind != OP_ATTENTION || !hp_attr_int(nest->attrs, ATTR_CAUSAL, 0, 0))
@@ -123,7 +124,7 @@ static double causal_share(const struct nest *nest, const struct range range[MAX
 
 /* Passes -------------------------------------------------------------------------------- */
 
-/* Axes that a pass reduces something along that it writes, of more than one index. */
+/* The axes with more than one index along which a pass reduces its output. */
 static axis_set reduced_axes(const struct nest *nest, const struct pass *p)
 {
     axis_set kept = ~(axis_set)0, reduced = 0;
@@ -136,7 +137,7 @@ static axis_set reduced_axes(const struct nest *nest, const struct pass *p)
     return reduced;
 }
 
-/* Is what a pass makes by reducing along some axes more than one number? */
+/* Does a pass that reduces along some axes produce more than one number? */
 static bool keeps_some(const struct nest *nest, const struct pass *p, axis_set reduced)
 {
     for (int a = 0; a < nest->n_axes; a++)
@@ -172,7 +173,7 @@ enum kernel_class hp_kernel_class(const struct nest *nest, int pass)
     return columns ? KERNEL_COLUMN : KERNEL_ROW;
 }
 
-/* Is what a pass sums over samples summed by an earlier one as well? */
+/* Does an earlier pass make the same sums over samples? */
 static bool has_sums_already(const struct nest *nest, int pass)
 {
     const struct pass *p = &nest->pass[pass];
@@ -204,7 +205,7 @@ struct kernel_role hp_kernel_role(const struct nest *nest, int pass)
     };
 }
 
-/* The share of the device that a library's kernel keeps busy which reduces into few sums; on an
+/* The share of the device that a library's kernel keeps busy if it reduces to few sums; on an
  * H200 half of it with ENOUGH_SUMS. */
 static double column_share(const struct nest *nest, const struct pass *p,
                            const struct range range[MAX_AXES])
@@ -219,16 +220,15 @@ static double column_share(const struct nest *nest, const struct pass *p,
     return 1 / (1 + ENOUGH_SUMS / most);
 }
 
-/* Frameworks that run operator by operator write a loss's terms (the logarithms of softmax, the
- * squares of differences) and read them again: two kernels, where it needs none of them. */
+/* Eager frameworks write the terms of a loss (the logarithms of softmax, the squares of
+ * differences) and read them again: two kernels, though neither needs the terms in memory. */
 static bool writes_terms(const struct nest *nest, const struct kernel_place *at)
 {
     return at->framework == HYPAR_FRAMEWORK_EAGER && hp_op[nest->kind].flags & ROW_LOSS;
 }
 
-/* Arithmetic that is no product. Kernels that go through elements do it at a rate of their own;
- * a random number for each element is RANDOM_OPERATIONS beside those that are counted (forward:
- * frameworks keep what they drew). */
+/* Arithmetic outside products. Element-wise kernels have their own rate. A random number for
+ * each element counts RANDOM_OPERATIONS more (forward only: frameworks keep the numbers). */
 static double other_seconds(const struct nest *nest, int pass, enum kernel_class class,
                             double operations, const struct range range[MAX_AXES],
                             const struct kernel_place *at)
@@ -281,8 +281,8 @@ void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[
                     out);
 }
 
-/* Of what an operand's region covers, the share that windows really touch: they may step over
- * some of it, which is in no part then. */
+/* The share of an operand's region that windows really touch: they may skip elements, which
+ * then belong to no part. */
 static double touched_share(const struct nest *nest, int o, const struct range range[MAX_AXES])
 {
     double share = 1;
@@ -292,7 +292,7 @@ static double touched_share(const struct nest *nest, int o, const struct range r
             continue;
         struct range all = hp_region_dim(nest, o, d, range);
         double length = (double)(all.hi - all.lo);
-        if (map->divide) { /* one element at least for each output, some for several */
+        if (map->divide) { /* at least one element for each output, some for several */
             share *= fmin(1, (double)nest->axis[map->axis[0]].extent / length);
             continue;
         }
@@ -325,8 +325,8 @@ void hp_least_kernel_pass(const struct nest *nest, int pass, const struct kernel
 
 /* Kernels ------------------------------------------------------------------------------- */
 
-/* What is reduced over samples is there only when all of them are done; windows and look-ups
- * are kernels of their own. */
+/* A reduction over samples is complete only when all samples are; windows and look-ups are
+ * kernels of their own. */
 static bool joins(const struct kernel_walk *walk, const struct kernel_role *role,
                   enum kernel_tie tie)
 {
@@ -351,8 +351,8 @@ enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_ro
     return step;
 }
 
-/* As compiled, windows are element-wise kernels that read what neighbours read: about the root
- * of a library's share (on an H200 0.3 against 0.1). */
+/* Compiled windows are element-wise kernels that read what their neighbours read: about the
+ * square root of a library's share (on an H200 0.3 against 0.1). */
 static double class_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
@@ -368,7 +368,7 @@ static double class_efficiency(const struct kernel_place *at, enum kernel_class 
     return figure[class] > 0 ? figure[class] : 1;
 }
 
-/* A library's kernel that reduces into many sums streams. */
+/* A library's kernel that reduces to many sums streams. */
 static double column_efficiency(const struct kernel_place *at, double column_share)
 {
     const struct hypar_kernel_figures *k = &at->device->kernels;
@@ -380,7 +380,7 @@ static double column_efficiency(const struct kernel_place *at, double column_sha
                : 1;
 }
 
-/* Returns the sum of the bytes of operands, and through *most the most of one. */
+/* The total bytes of operands; *most receives the largest operand's. */
 static double bytes_of(const struct kernel_pass *pass, operand_set operands, double *most)
 {
     double sum = 0;
@@ -392,8 +392,8 @@ static double bytes_of(const struct kernel_pass *pass, operand_set operands, dou
     return sum;
 }
 
-/* A kernel has the highest class of its passes, but for columns, which are counted besides; no
- * pass joins windows and look-ups. */
+/* A kernel has the highest class of its passes, except columns, which are counted separately;
+ * no pass joins windows and look-ups. */
 double hp_most_efficiency(const struct kernel_place *at, enum kernel_class class)
 {
     if (!hp_runs_kernels(at))
@@ -445,7 +445,7 @@ double hp_launch_s(const struct kernel_place *at)
     return at->framework == HYPAR_FRAMEWORK_EAGER ? k->eager_launch_s : k->compiled_launch_s;
 }
 
-/* Passes one after another that are in different tasks in any case. */
+/* Are consecutive passes in different tasks in any case? */
 static bool are_apart(const struct nest *nest, int before, int pass)
 {
     return nest->pass[before].backward != nest->pass[pass].backward ||
@@ -472,7 +472,7 @@ double hp_op_seconds(const struct nest *nest, uint32_t passes,
     struct kernel kernel = { 0 };
     struct kernel_walk walk = { .framework = at->framework };
     struct kernel_role role[MAX_PASSES];
-    operand_set values = 0, grads = 0; /* that the kernel has touched */
+    operand_set values = 0, grads = 0; /* touched by the kernel so far */
     if (!hp_runs_kernels(at))
         return roofline_seconds(nest, passes, range, present, at);
     for (int p = 0, before = 0; p < nest->n_passes; p++) {

@@ -1,19 +1,21 @@
-/* cost/kernel.h - what runs at once on a device, and how long it takes. Internal.
+/* cost/kernel.h - kernels: which passes run together on a device, and how long they take.
+ * Internal.
  *
  * A kernel is one pass of an operator, or several that a framework runs as one. On a device
  * whose kernels were measured (struct hypar_kernel_figures) it takes
  *
  *     kernel_s + max(arithmetic, bytes / (bandwidth * efficiency of its class))
  *
- * and besides reduction_s (along samples column_s) if it reduces, or for each product
- * reduction_s, and summed_s for each of up to HP_SUMMED_AT_ONCE elements that it sums over,
- * arithmetic being that of its products, each at the rate of its shape, and of other
- * operations, element by element at the rate of vectors; a tensor that several passes of the
- * kernel touch is counted once. Reducing along samples goes by elements, not by bytes: it takes
- * no less than one tensor does at the efficiency of columns, while all stream. The host
- * launches kernels ahead of the device: a step takes no less than all its launches. Of other
- * devices, and without a framework, each pass is a kernel, and takes what the roofline says
- * (hp_pass_seconds()). */
+ * plus reduction_s (along samples column_s) if it reduces; for each product, plus reduction_s,
+ * and summed_s for each of up to HP_SUMMED_AT_ONCE elements that it sums over. Arithmetic is
+ * that of its products, each at the rate of its shape, and of other operations, at the rate of
+ * vectors. A tensor that several passes of the kernel touch counts once. A reduction along
+ * samples depends on elements, not on bytes: it takes at least as long as one tensor at the
+ * efficiency of columns, while all tensors stream.
+ *
+ * The host launches kernels ahead of the device, so a step takes at least as long as all its
+ * launches. On other devices, and without a framework, each pass is a kernel and takes the time
+ * of the roofline (hp_pass_seconds()). */
 #ifndef COST_KERNEL_H
 #define COST_KERNEL_H
 
@@ -21,7 +23,8 @@
 
 #include "cost/work.h"
 
-/* What of the memory's bandwidth a kernel reaches; the slowest of its passes decides. */
+/* The share of the memory's bandwidth that a kernel reaches depends on its class; the slowest
+ * of its passes decides. */
 enum kernel_class {
     KERNEL_STREAM,
     KERNEL_PRODUCT,
@@ -31,11 +34,11 @@ enum kernel_class {
     KERNEL_SCATTER,
 };
 
-/* A tile of a product adds up so many elements one after another; of longer sums libraries make
- * several. */
+/* A tile of a product adds up this many elements one after another; libraries divide longer
+ * sums. */
 enum { HP_SUMMED_AT_ONCE = 2048 };
 
-/* Where passes are run. */
+/* Where passes run. */
 struct kernel_place {
     const struct hypar_device *device;
     enum hypar_precision precision;
@@ -43,70 +46,71 @@ struct kernel_place {
     const struct hypar_profile *profile; /* may be NULL */
 };
 
-/* Is it known how fast the device's kernels run? */
+/* Are the figures of the device's kernels known? */
 bool hp_has_kernels(const struct hypar_device *device);
 
-/* Are passes run as kernels there, rather than each for itself? */
+/* Do passes run as kernels here, rather than each by itself? */
 bool hp_runs_kernels(const struct kernel_place *at);
 
 /* One pass on one part. */
 struct kernel_pass {
     double arithmetic_s, besides_s;
-    double column_share; /* of the device that it keeps busy, if it is of that class */
-    double *bytes;       /* by operand of the nest: of its value, or of its gradient */
+    double
+        column_share; /* if it is of that class: the share of the device that it keeps busy */
+    double *bytes;    /* by operand of the nest: of its value, or of its gradient */
 };
-/* Fills *out, whose `bytes` has room for every operand of the nest. */
+/* Fill *out, whose `bytes` has room for every operand of the nest. */
 void hp_kernel_pass(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                     const struct kernel_place *at, struct kernel_pass *out);
 
-/* No less than all parts of a pass take together, however it is divided: rows are aligned, and
- * nothing is computed or read in vain. For bounds; fills *out as hp_kernel_pass() does. */
+/* A lower bound for all parts of a pass together, however it is divided: rows are aligned, and
+ * nothing is computed or read in vain. Fills *out as hp_kernel_pass() does. */
 void hp_least_kernel_pass(const struct nest *nest, int pass, const struct kernel_place *at,
                           struct kernel_pass *out);
 
 /* The largest share of the memory's bandwidth that a kernel with a pass of this class reaches;
- * 1 where passes are not run as kernels. */
+ * 1 if passes do not run as kernels. */
 double hp_most_efficiency(const struct kernel_place *at, enum kernel_class class);
 
-/* What decides which kernel a pass is in; it follows from the graph alone. */
+/* What determines the kernel of a pass; it follows from the graph alone. */
 struct kernel_role {
     enum kernel_class class;
-    bool has_statistics; /* its operator */
-    /* It is no work for a framework. A view; the gradient of a sum, which is that of each of
-     * its terms; sums over samples that an earlier pass makes as well (batch norm's gradients
+    bool has_statistics; /* its operator has statistics */
+    /* A framework does nothing for it: a view; the gradient of a sum, which is also that of
+     * each term; sums over samples that an earlier pass makes as well (batch norm's gradients
      * of scale and offset are its statistics of the errors). */
     bool is_free;
 };
 struct kernel_role hp_kernel_role(const struct nest *nest, int pass);
 enum kernel_class hp_kernel_class(const struct nest *nest, int pass);
 
-/* Passes one after another, as they run in kernels. */
+/* Walks through passes one after another and groups them into kernels. */
 struct kernel_walk {
     enum hypar_framework framework;
-    const struct kernel_role *before; /* the last that was no free one; NULL: none */
+    const struct kernel_role *before; /* the last pass that was not free; NULL: none */
 };
-/* How a pass lies to the one before. */
+/* How a pass is related to the one before. */
 enum kernel_tie { TIE_NONE, TIE_TASK, TIE_OP };
-/* What comes next. */
+/* What the next pass does: it is free, joins the kernel, or begins one. */
 enum kernel_step { STEP_FREE, STEP_JOINS, STEP_BEGINS };
 enum kernel_step hp_kernel_step(struct kernel_walk *walk, const struct kernel_role *role,
                                 enum kernel_tie tie);
 
 struct kernel {
     double arithmetic_s, besides_s, column_share, bytes;
-    double column_bytes; /* of what is reduced along samples, the longest tensor of each pass */
+    double column_bytes; /* of reductions along samples: the longest tensor of each pass */
     enum kernel_class class;
 };
 
-/* A pass joins a kernel, and touches so many operands' values and gradients that no pass of it
+/* Add a pass to a kernel; `values` and `grads` are the operands that no pass of the kernel
  * touched before. */
 void hp_kernel_add(struct kernel *kernel, const struct kernel_pass *pass,
                    enum kernel_class class, operand_set values, operand_set grads);
 
-/* Seconds; 0 for a kernel that does nothing. */
+/* Seconds; 0 for an empty kernel. */
 double hp_kernel_seconds(const struct kernel *kernel, const struct kernel_place *at);
 
-/* Updating parameters, or the squares of gradients: one stream over all of them. */
+/* Updates of parameters, or squares of gradients: one stream over all of them. */
 double hp_stream_seconds(const struct work *work, const struct kernel_place *at);
 
 /* How long the host takes to launch a kernel. */

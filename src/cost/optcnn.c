@@ -1,5 +1,5 @@
-/* OptCNN's cost of one operator in one configuration: t_C and t_S, and what a configuration
- * is. */
+/* OptCNN's cost of one operator in one configuration (t_C and t_S), partial results, and the
+ * paper's count of moved numbers. */
 #include "cost/optcnn.h"
 
 #include <math.h>
@@ -73,9 +73,9 @@ static double slowest_s(const struct optcnn_model *m, int op, uint32_t passes,
     return most;
 }
 
-/* Sizes of parts differ by at most one, larger ones first; where a window reaches over the
- * border of a part, the second reads more than the first, whose window is clipped. So the
- * longest is the first or, along overlapping axes, the second part. */
+/* Sizes of parts differ by at most one, larger ones first. Where a window reaches over a part's
+ * border, the second part reads more than the first, whose window is clipped. So the longest
+ * part is the first or, along overlapping axes, the second. */
 double hp_optcnn_compute_s(const struct optcnn_model *m, int op,
                            const struct placement *placement)
 {
@@ -87,7 +87,7 @@ double hp_optcnn_compute_s(const struct optcnn_model *m, int op,
     for (int a = 0; a < nest->n_axes; a++)
         if (placement->axis[a].degree > 1 && overlapping >> a & 1)
             divided |= (axis_set)1 << a;
-    axis_set second = 0; /* goes through all subsets of the divided overlapping axes */
+    axis_set second = 0; /* runs through all subsets of the divided overlapping axes */
     do {
         for (int a = 0; a < nest->n_axes; a++)
             range[a] = nest->axis[a].role == HYPAR_COPY
@@ -189,7 +189,7 @@ double hp_optcnn_partial_s(struct optcnn_model *m, int op, const struct placemen
             axis_set replicas = partial_axes(o->nest, p, w, placement);
             bool read = o->nest->operand[w].role == OPERAND_OUTPUT &&
                         reader_count(m->graph, o->tensor[w]) > 0;
-            if (!replicas || read) /* what is read is summed for its readers */
+            if (!replicas || read) /* sums that have readers are made for the readers */
                 continue;
             double bytes = first_part_elements(o->nest, w, placement) *
                            hp_element_bytes(m->precision, false);
@@ -256,8 +256,8 @@ static void configuration(const struct nest *nest, const struct split *split, in
 }
 
 /* Do all parts of the reader read just what the same part of the writer writes? */
-static bool same_layout(const struct op *from, int fo, const struct split *fs,
-                        const struct op *to, int to_operand, const struct split *ts)
+static bool same_boxes(const struct op *from, int fo, const struct split *fs,
+                       const struct op *to, int to_operand, const struct split *ts)
 {
     int n = hp_part_count(from->nest, fs);
     if (n != hp_part_count(to->nest, ts))
@@ -273,7 +273,7 @@ static bool same_layout(const struct op *from, int fo, const struct split *fs,
     return true;
 }
 
-/* All that the parts of an operator read of operand `o`, each for itself. */
+/* All numbers that the parts of an operator read of operand `o`, each for itself. */
 static double read_numbers(const struct nest *nest, int o, const struct split *split)
 {
     double sum = 0;
@@ -297,7 +297,7 @@ static double edge_numbers(const struct hypar_graph *g, const struct split *spli
     configuration(g->ops[from].nest, &split[from], a);
     configuration(g->ops[op].nest, &split[op], b);
     if (memcmp(a, b, sizeof a) == 0 ||
-        same_layout(&g->ops[from], fo, &split[from], &g->ops[op], o, &split[op]))
+        same_boxes(&g->ops[from], fo, &split[from], &g->ops[op], o, &split[op]))
         return 0;
     return hp_optcnn_directions(g, t) * read_numbers(g->ops[op].nest, o, &split[op]);
 }

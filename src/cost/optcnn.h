@@ -1,15 +1,15 @@
 /* cost/optcnn.h - OptCNN's cost model (Jia et al., ICML 2018). Internal.
  *
- *     t_O = sum over layers (t_C + t_S) + sum over edges t_X                          (Eq. 1)
+ * t_O = sum over layers (t_C + t_S) + sum over edges t_X                          (Eq. 1)
  *
- * t_C: forward and backward time of a layer in a configuration; here its largest part on its
- * device, by roofline or as measured. t_X: moving the tensor of an edge between the layouts of
- * its ends, forward and back (cost/transfer.h). t_S: summing the gradients of a parameter over
- * its replicas and handing the updated parameter back.
+ * t_C: forward and backward time of a layer in a configuration; here the time of its largest
+ * part on its device, by roofline or as measured. t_X: moving the tensor of an edge between the
+ * configurations of its ends, forward and back (cost/transfer.h). t_S: summing the gradients of
+ * a parameter over its replicas and returning the updated parameter.
  *
  * Beyond the paper, whose layers write no partial sums: where a split leaves partial results of
- * an output or a statistic (a summed axis, batch norm's samples), putting them together is
- * counted with t_X. */
+ * an output or a statistic (a summed axis, batch norm's samples), t_X includes combining
+ * them. */
 #ifndef COST_OPTCNN_H
 #define COST_OPTCNN_H
 
@@ -38,7 +38,7 @@ struct optcnn_model {
     enum hypar_sync sync;
     const struct hypar_profile *profile; /* may be NULL */
 
-    struct table syncs; /* how replicas lie -> index of the costs of summing over them */
+    struct table syncs; /* placement of replicas -> index of the costs of summing over them */
     int n_syncs, sync_capacity;
     struct sync_costs *sync_costs;
     struct table groups; /* devices -> index of their all-reduce */
@@ -46,17 +46,17 @@ struct optcnn_model {
     const struct comm_model **group;
 };
 
-/* t_C: the longest of the parts, all passes that are needed. */
+/* t_C: the longest of the parts, over all needed passes. */
 double hp_optcnn_compute_s(const struct optcnn_model *model, int op,
                            const struct placement *placement);
 
-/* t_S of the parameter that is operand `o` of `op`; 0 where nothing is replicated.
+/* t_S of the parameter that is operand `o` of `op`; 0 if nothing is replicated.
  *
- * Parameter server, as the paper counts: every replica sends its gradient and gets the
- * parameter back, 2 |w| for each. The server of a parameter is spread evenly over the devices
- * that hold it (one device would have to receive all gradients by one link; the paper's
- * measured times rule that out), so each replica exchanges |w| / r with each of the r - 1
- * others, twice. All-reduce: the fastest algorithm, all groups at once. */
+ * Parameter server, as in the paper: every replica sends its gradient and gets the parameter
+ * back, 2 |w| for each. The server of a parameter is spread evenly over the devices that hold
+ * it: one device would have to receive all gradients over one link, which the paper's measured
+ * times rule out. So each replica exchanges |w| / r with each of the r - 1 others, twice.
+ * All-reduce: the fastest algorithm, in all groups at once. */
 double hp_optcnn_sync_s(struct optcnn_model *model, int op, int o,
                         const struct placement *placement);
 
@@ -64,17 +64,17 @@ double hp_optcnn_sync_s(struct optcnn_model *model, int op, int o,
 double hp_optcnn_sync_bytes(const struct optcnn_model *model, int op, int o,
                             const struct placement *placement);
 
-/* Putting together the partial results of statistics, and of outputs that nobody reads. */
+/* Combining the partial results of statistics, and of outputs without readers. */
 double hp_optcnn_partial_s(struct optcnn_model *model, int op,
                            const struct placement *placement);
 
-/* The tensor of an edge as its writer leaves it, output `o`, and as a reader has it, input `o`:
- * of a part. */
+/* The tensor of an edge, of one part: as output `o` of its writer, and as input `o` of a
+ * reader. */
 struct partial_output {
     double elements;
-    int copies; /* parts that have partial sums of the same; 0: none */
+    int copies; /* parts with partial sums of the same elements; 0: none */
     double
-        all_reduce_s; /* until all of them had the sum; of this reader, if there are several */
+        all_reduce_s; /* until all of them have the sum; of this reader, if there are several */
 };
 struct partial_input {
     double elements;
@@ -85,9 +85,9 @@ struct partial_output hp_optcnn_output(struct optcnn_model *model, int op, int o
 struct partial_input hp_optcnn_input(const struct optcnn_model *model, int op, int o,
                                      const struct placement *placement);
 
-/* Putting together the partial sums for the reader, with t_X: a reduce-scatter if its parts
- * read different pieces, an all-reduce if each reads all. Back comes the error, which all parts
- * of the writer read: pieces are gathered, and partial sums of it are summed. */
+/* Combining the partial sums for the reader, as part of t_X: a reduce-scatter if the reader's
+ * parts read different pieces, an all-reduce if each reads all. The error comes back to all
+ * parts of the writer: pieces are gathered, partial sums are summed. */
 double hp_optcnn_sum_s(const struct partial_output *from, const struct partial_input *to,
                        bool error_returns);
 
@@ -95,13 +95,13 @@ double hp_optcnn_sum_s(const struct partial_output *from, const struct partial_i
 double hp_optcnn_held_elements(const struct optcnn_model *model, int op, int o,
                                const struct placement *placement);
 
-/* How often t_X is paid for tensor `t`: forward, and back if it needs a gradient. */
+/* How often t_X counts for tensor `t`: forward, and back if it needs a gradient. */
 int hp_optcnn_directions(const struct hypar_graph *graph, int t);
 
-/* Numbers moved in a step as the paper's Fig. 8 counts them, which is not what t_X takes: each
- * replica of a parameter counts 2 |w|; a tensor between layers of different configurations
- * counts all that every part reads, forward and back, even what lies there already; between
- * layers of the same configuration nothing is counted, even where it moves (one weird trick's
+/* Numbers moved in a step as the paper's Fig. 8 counts them, which differs from t_X. Each
+ * replica of a parameter counts 2 |w|. A tensor between layers of different configurations
+ * counts all that every part reads, forward and back, even if it is there already. Between
+ * layers of the same configuration nothing counts, even if it moves (one weird trick's
  * fully-connected layers). `split` has a split for each operator of the graph. */
 double hp_optcnn_printed_numbers(const struct hypar_graph *graph, const struct split *split);
 

@@ -1,21 +1,21 @@
-/* HyPar's and AccPar's counts of exchanged elements, by the types of layers. */
+/* HyPar's and AccPar's counts of exchanged elements, from the types of layers. */
 #include "cost/partition.h"
 
 #include <stdbool.h>
 
-enum side_layout hp_layout_in(enum layer_type type)
+enum side_split hp_split_in(enum layer_type type)
 {
-    static const enum side_layout in[TYPE_COUNT] = { BY_BATCH, BY_CHANNEL, WHOLE, BY_CHANNEL };
+    static const enum side_split in[TYPE_COUNT] = { BY_BATCH, BY_CHANNEL, WHOLE, BY_CHANNEL };
     return in[type];
 }
 
-enum side_layout hp_layout_out(enum layer_type type)
+enum side_split hp_split_out(enum layer_type type)
 {
-    static const enum side_layout out[TYPE_COUNT] = { BY_BATCH, WHOLE, BY_CHANNEL, BY_CHANNEL };
+    static const enum side_split out[TYPE_COUNT] = { BY_BATCH, WHOLE, BY_CHANNEL, BY_CHANNEL };
     return out[type];
 }
 
-/* HyPar Table 1; AccPar section 3 for type III. What is not trained has neither dW nor E. */
+/* HyPar Table 1; AccPar section 3 for type III. An untrained layer has neither dW nor E. */
 double hp_intra_elements(enum layer_type type, const struct layer_sizes *sizes, int ways)
 {
     bool trained = !(sizes->frozen > 0 && sizes->frozen == sizes->weight);
@@ -31,23 +31,23 @@ double hp_intra_elements(enum layer_type type, const struct layer_sizes *sizes, 
     }
 }
 
-double hp_convert_share(enum side_layout from, enum side_layout to, int ways)
+double hp_convert_share(enum side_split from, enum side_split to, int ways)
 {
     if (from == to || from == WHOLE)
         return 0;
     return to == WHOLE ? (ways - 1) / 2.0 : (ways - 1) / (2.0 * ways);
 }
 
-/* HyPar Table 2, AccPar Table 4: F goes from the producer's output layout to the consumer's
- * input layout, E the other way. */
+/* HyPar Table 2, AccPar Table 4: F is converted from the producer's output division to the
+ * consumer's input division, E the other way. */
 double hp_inter_share(enum layer_type producer, enum layer_type consumer, int ways)
 {
-    enum side_layout out = hp_layout_out(producer), in = hp_layout_in(consumer);
+    enum side_split out = hp_split_out(producer), in = hp_split_in(consumer);
     return hp_convert_share(out, in, ways) + hp_convert_share(in, out, ways);
 }
 
 /* AccPar with shares a + b = 1: batch <-> channel a b, to whole b. */
-static double convert_share_unequal(enum side_layout from, enum side_layout to, double share)
+static double convert_share_unequal(enum side_split from, enum side_split to, double share)
 {
     if (from == to || from == WHOLE)
         return 0;
@@ -56,12 +56,12 @@ static double convert_share_unequal(enum side_layout from, enum side_layout to, 
 
 double hp_inter_share_unequal(enum layer_type producer, enum layer_type consumer, double share)
 {
-    enum side_layout out = hp_layout_out(producer), in = hp_layout_in(consumer);
+    enum side_split out = hp_split_out(producer), in = hp_split_in(consumer);
     return convert_share_unequal(out, in, share) + convert_share_unequal(in, out, share);
 }
 
-/* HyPar's published code and AccPar's: I halves the batch of input and output, II the input
- * channels of input and weight, III the output channels of weight and output. */
+/* As in HyPar's published code and AccPar's: I halves the batch of input and output, II the
+ * input channels of input and weight, III the output channels of weight and output. */
 void hp_shrink(struct layer_sizes *sizes, enum layer_type type, double share)
 {
     if (type != TYPE_III)

@@ -31,7 +31,7 @@ double hp_pipeline_below(const struct pipeline_rules *rules,
     return rules->paper || level == 0 ? 1 : machine->workers[level - 1];
 }
 
-/* Pieces p[0..n) at `level`. */
+/* The time of pieces p[0..n) at `level`. */
 static double stages_s(const struct pipeline_rules *rules,
                        const struct pipeline_machine *machine,
                        const struct pipeline_states *states, const struct pipeline_stage *p,

@@ -1,13 +1,14 @@
-/* cost/pipeline.h - what a pipeline costs (PipeDream: Narayanan et al., SOSP 2019). Internal.
+/* cost/pipeline.h - the cost of a pipeline (PipeDream: Narayanan et al., SOSP 2019). Internal.
  *
  * A model is cut at states: state j is a set of operators that may run before all others (on a
- * chain: the first j + 1 of them). The workers of a machine stand in levels, from the lowest; a
- * level joins `workers` components, each of which is all of the level below. At each level a
- * range of states is cut into stages, each on one or more components that share the minibatches
- * in turn; inside its component a stage is cut again by the level below. The slowest stage sets
- * the pace.
+ * chain: the first j + 1 operators). The workers of a machine form levels, from the lowest; a
+ * level joins `workers` components, each of which is one whole level below. At each level a
+ * range of states is cut into stages, each on one or more components that take minibatches in
+ * turn; inside its component the level below cuts a stage again. The slowest stage sets the
+ * pace.
  *
- * The paper's formulas and those of its published optimizer differ; `paper` says which. */
+ * The paper's formulas differ from those of its published optimizer; `paper` says which
+ * apply. */
 #ifndef COST_PIPELINE_H
 #define COST_PIPELINE_H
 
@@ -16,14 +17,14 @@
 
 enum { PIPELINE_MAX_LEVELS = 32 };
 
-/* Cumulated over the operators of each state. */
+/* Sums over the operators of each state. */
 struct pipeline_states {
     int n;
     const double *time_s;           /* forward and backward, one minibatch on one worker */
     const double *weight_bytes;     /* parameters */
     const double *activation_bytes; /* outputs, kept from forward to backward */
-    const double *fixed_bytes;      /* gradients and the optimizer's state */
-    const double *cut_bytes;        /* not cumulated: what crosses the cut after the state */
+    const double *fixed_bytes;      /* gradients and optimizer state */
+    const double *cut_bytes;        /* not a sum: bytes that cross the cut after the state */
 };
 
 struct pipeline_machine {
@@ -37,13 +38,14 @@ struct pipeline_rules {
     bool free_transfers; /* between stages */
 };
 
-/* What states after + 1 .. last (after -1: from the start) add to a cumulated sum. */
+/* The share of states after + 1 .. last (after -1: from the start) in a cumulated sum. */
 static inline double hp_range_sum(const double *cumulated, int after, int last)
 {
     return cumulated[last] - (after < 0 ? 0 : cumulated[after]);
 }
 
-/* States after + 1 .. last (after -1: from the start) on `workers` components of its level. */
+/* States after + 1 .. last (after -1: from the start) on `workers` components of the stage's
+ * level. */
 struct pipeline_stage {
     int after, last;
     int workers;
@@ -51,8 +53,8 @@ struct pipeline_stage {
     const struct pipeline_stage *inner;
 };
 
-/* Synchronising `weight_bytes` over the replicas of a stage, as the formulas count it: added to
- * the time of the stage by the code, its rival in the paper. */
+/* Synchronising `weight_bytes` over the replicas of a stage. The published optimizer adds it to
+ * the time of the stage; the paper takes the larger of both. */
 double hp_pipeline_sync_s(const struct pipeline_rules *rules, double weight_bytes, int replicas,
                           double bytes_per_s);
 
@@ -62,8 +64,8 @@ double hp_pipeline_sync_s(const struct pipeline_rules *rules, double weight_byte
 double hp_pipeline_stage_s(const struct pipeline_rules *rules, double inner_s, double sync_s,
                            int replicas);
 
-/* What the synchronisation of the first stage of a range at `level` is divided by: in the
- * published optimizer (and only for that stage) the components of the level below. */
+/* The divisor of the synchronisation of the first stage of a range at `level`: in the published
+ * optimizer, for this stage alone, the components of the level below. */
 double hp_pipeline_below(const struct pipeline_rules *rules,
                          const struct pipeline_machine *machine, int level);
 
@@ -72,8 +74,8 @@ double hp_pipeline_below(const struct pipeline_rules *rules,
 double hp_pipeline_transfer_s(const struct pipeline_rules *rules, double bytes, int replicas,
                               double bytes_per_s);
 
-/* The whole recomputed from its stages at the top level: the bottleneck, seconds for one
- * minibatch. */
+/* The pipeline's time recomputed from its stages at the top level: the bottleneck, in seconds
+ * for one minibatch. */
 double hp_pipeline_s(const struct pipeline_rules *rules, const struct pipeline_machine *machine,
                      const struct pipeline_states *states, const struct pipeline_stage *stage,
                      int n_stages);
@@ -83,7 +85,7 @@ double hp_pipeline_data_parallel_s(const struct pipeline_rules *rules,
                                    const struct pipeline_machine *machine, double time_s,
                                    double weight_bytes);
 
-/* Bytes that one replica of a stage needs with so many minibatches in flight. */
+/* The bytes of one replica of a stage with this many minibatches in flight. */
 double hp_pipeline_memory(double weight_bytes, double activation_bytes, double fixed_bytes,
                           int in_flight);
 

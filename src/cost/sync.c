@@ -8,8 +8,8 @@
 #include "base/sort.h"
 #include "cost/collective.h"
 
-/* The groups of a placement: a first part for each, and the others by what is to be added to
- * its device. */
+/* The groups of a placement: the first part of each group, and offsets from its device to the
+ * others. */
 struct replica_groups {
     int n_replicas, n_groups;
     int *offset, *first;
@@ -45,8 +45,8 @@ static struct replica_groups find_groups(struct arena *arena, const struct nest 
 
 /* Parameter server ----------------------------------------------------------------------- */
 
-/* Each device of a group of devices exchanges 1/r with every replica that is not among them:
- * what leaves group G is |G| (r - c) / r, c of the r replicas being in G. */
+/* Each device of a group of devices exchanges 1/r with every replica outside the group: |G| (r
+ * - c) / r leaves group G, if c of the r replicas are in G. */
 static double server_by_groups(const struct topology_view *f, const struct nest *nest,
                                const struct placement *p, axis_set replicas, int n_replicas)
 {
@@ -81,15 +81,16 @@ static double server_by_pairs(const struct topology_view *f,
     return hp_load_most(f, load);
 }
 
-/* Each replica sends its share of the gradient to all others, then gets theirs: the same twice.
- */
+/* Each replica sends its share of the gradient to all others, then receives theirs: the same
+ * cost twice. */
 static void server_cost(const struct topology_view *f, const struct nest *nest,
                         const struct placement *p, axis_set replicas, struct arena *scratch,
                         struct sync_cost *out)
 {
     struct replica_groups groups = find_groups(scratch, nest, p, replicas);
     double s_per_byte;
-    if (f->kind == TOPOLOGY_PAIRS) /* a share over each link; a device copies all of its own */
+    if (f->kind ==
+        TOPOLOGY_PAIRS) /* a share over each link; a device copies all its own shares */
         s_per_byte =
             groups.n_replicas > 1
                 ? (f->cut[0].s_per_byte + (groups.n_replicas - 1) * f->copy_s_per_byte[0]) /
@@ -122,7 +123,7 @@ static const struct comm_model *group_model(struct optcnn_model *m, const int *d
     return m->group[m->n_groups++];
 }
 
-/* The same algorithm in all groups at once: the slowest of them, or the link that they hold
+/* The same algorithm in all groups at once: the slowest group, or the link that they hold
  * longest together. */
 static struct sync_cost together(const struct comm_model *const *model, int n_groups,
                                  int algorithm, double *held)
@@ -145,7 +146,8 @@ static struct sync_cost together(const struct comm_model *const *model, int n_gr
     return out;
 }
 
-/* Fills costs of the arena's; returns how many algorithms all groups have. */
+/* Fill the costs, taken from the arena; returns the number of algorithms that all groups can
+ * use. */
 static int all_reduce_costs(struct optcnn_model *m, const struct nest *nest,
                             const struct placement *p, axis_set replicas, struct arena *scratch,
                             struct sync_cost **out)
@@ -167,7 +169,7 @@ static int all_reduce_costs(struct optcnn_model *m, const struct nest *nest,
     return n;
 }
 
-/* Replicas that lie alike are summed alike: worked out once. */
+/* Replicas with equal placements have equal costs, which are computed once. */
 static const struct sync_costs *costs_of(struct optcnn_model *m, const struct nest *nest,
                                          const struct placement *p, axis_set replicas)
 {

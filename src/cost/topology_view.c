@@ -1,5 +1,5 @@
-/* A machine as OptCNN's cost model sees it: cuts of a tree, pairs, or routes; and operators
- * placed on its first devices. */
+/* A machine in OptCNN's cost model: cuts of a tree, pairs, or routes; and operators placed on
+ * its first devices. */
 #include "cost/topology_view.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@
 
 /* The machine ---------------------------------------------------------------------------- */
 
-/* Equal nodes with one card each: all devices of a node leave it by the same link. */
+/* Are all nodes equal, with one card each? Then all devices of a node leave it by the same
+ * link. */
 static bool one_card_per_node(const struct hypar_machine *m, int per_node)
 {
     enum { CARD = 1, MOST = 4 };
@@ -22,7 +23,7 @@ static bool one_card_per_node(const struct hypar_machine *m, int per_node)
     return first[CARD] == last[CARD];
 }
 
-/* Devices of a node: devices that device 0 reaches without leaving the node. */
+/* Devices of a node: those that device 0 reaches without leaving the node. */
 static int devices_per_node(const struct hypar_machine *m)
 {
     int n = hypar_machine_device_count(m), longest = hypar_machine_longest_route(m), i = 1;
@@ -45,7 +46,7 @@ static enum topology_kind kind_of(const struct hypar_machine *m)
     case NETWORK_NODES:
         if (!hypar_machine_is_uniform(m))
             return TOPOLOGY_ROUTED;
-        /* Of a large machine the cards of a node count as one that is as wide as they are. */
+        /* On a large machine the cards of a node count as one of their total width. */
         return one_card_per_node(m, devices_per_node(m)) ||
                        hypar_machine_device_count(m) > most_devices[TOPOLOGY_ROUTED]
                    ? TOPOLOGY_TREE
@@ -55,7 +56,7 @@ static enum topology_kind kind_of(const struct hypar_machine *m)
     }
 }
 
-/* A cut that is at least as wide as those below it together never decides. */
+/* A cut that is at least as wide as the cuts below it together never decides. */
 static bool decides(const struct topology_view *f, int size, double bytes_per_s)
 {
     for (int i = 0; i < f->n_cuts; i++)
@@ -95,7 +96,7 @@ static double route_latency_s(const struct hypar_machine *m, int *links, int max
     return sum;
 }
 
-/* Fills copy_s_per_byte; returns the latency of a comm, that of the slowest device. */
+/* Fill copy_s_per_byte; returns the latency of a comm, that of the slowest device. */
 static double find_overhead(struct topology_view *f)
 {
     double comm_latency_s = 0;
@@ -168,14 +169,14 @@ enum hypar_status hp_topology_view(struct topology_view *out, struct arena *aren
     find_latencies(out);
     find_runs(out);
     struct placement whole = { .n_parts = 1 };
-    hp_place(out, NULL, &whole); /* axis placement 0 */
+    hp_place(out, NULL, &whole); /* axis_id 0 */
     return HYPAR_OK;
 }
 
 /* Placements ---------------------------------------------------------------------------- */
 
-/* Coordinates of `axis` on the devices first .. first + size - 1: they follow each other if one
- * of stride, extent and group divides the next. The first group may hold all of it. */
+/* The coordinates of `axis` on the devices first .. first + size - 1. They are consecutive if
+ * one of stride, extent and group divides the next. The first group may hold the whole axis. */
 static bool digits_of(const struct axis_placement *axis, int first, int size,
                       struct digits *out)
 {

@@ -1,18 +1,17 @@
-/* cost/topology_view.h - a machine, and operators placed on it, as OptCNN's cost model sees
- * them. Internal.
+/* cost/topology_view.h - a machine, and operators placed on it, in OptCNN's cost model.
+ * Internal.
  *
  * An operator's parts lie on devices 0 .. n_parts-1: device = sum of coordinate * stride over
- * its axes. What moves between two placed operators moves at once: every link is held for what
- * crosses it, and the link that is held longest decides (paper, assumption 2: s bytes over a
- * connection of bandwidth b take s / b; the latency of a route, which the paper leaves out, is
- * added once).
+ * its axes. Everything that moves between two placed operators moves at once: every link is
+ * held for the bytes that cross it, and the link that is held longest decides (paper,
+ * assumption 2: s bytes over a connection of bandwidth b take s / b). The latency of a route,
+ * which the paper leaves out, is added once.
  *
- * Where the machine is a tree of equal links (cluster, htree), a link cuts off `size` devices
- * that follow each other, and what crosses it is what they receive (or send) less what stays
- * among them. Such sums are products over the dimensions of a tensor, so that two placements
- * are compared without looking at pairs of devices. So is the most that one device has for
- * another, which is what counts where every pair has a link. Elsewhere all routes are looked
- * at. */
+ * In a tree of equal links (cluster, htree) a link cuts off `size` consecutive devices; what
+ * they receive (or send) less what stays among them crosses it. Such sums are products over the
+ * dimensions of a tensor, so two placements are compared without visiting pairs of devices.
+ * Where every pair has a link, the most that one device sends to another decides, and is a
+ * product too. On other machines all routes are visited. */
 #ifndef COST_TOPOLOGY_VIEW_H
 #define COST_TOPOLOGY_VIEW_H
 
@@ -20,7 +19,7 @@
 
 #include "base/arena.h"
 #include "base/table.h"
-#include "layout/layout.h"
+#include "split/split.h"
 
 enum topology_kind {
     TOPOLOGY_TREE,   /* cluster of equal nodes, htree */
@@ -46,7 +45,7 @@ struct digits {
     int lo, n;
 };
 
-/* Numbers that are worked out side by side. */
+/* Numbers that are computed side by side. */
 enum { TOPOLOGY_LANES = 4 };
 
 /* Links that cut off groups of `size` devices: 0 .. size-1, size .. 2*size-1, ... */
@@ -56,9 +55,9 @@ struct cut {
     double s_per_byte;
 };
 
-enum { TOPOLOGY_MAX_CUTS = 4 }; /* that can decide: devices, nodes */
+enum { TOPOLOGY_MAX_CUTS = 4 }; /* cuts that can decide: devices, nodes */
 
-/* The coordinates that the groups of all cuts have of an axis. */
+/* The coordinates of an axis in each group of all cuts. */
 struct axis_groups {
     struct digits *group;
     double *count;    /* how many */
@@ -70,14 +69,15 @@ struct topology_view {
     struct arena *arena;
     int n_devices;
     enum topology_kind kind;
-    bool once;  /* of a tree: what several devices of a group read comes to it once, as
-                   collectives do it; else to each by itself, as in the paper; of pairs: a
-                   device copies what several read once */
-    int n_cuts; /* size 1 first, rising; of pairs that one only, with their bandwidth */
+    bool once; /* of a tree: data that several devices of a group read enters the group once, as
+                  in collectives; else once for each device, as in the paper. Of pairs: a device
+                  copies data with several readers once */
+    int n_cuts; /* size 1 first, ascending; of pairs only size 1, with their bandwidth */
     struct cut cut[TOPOLOGY_MAX_CUTS];
     int n_groups;            /* of all cuts */
     double *latency_s;       /* [n]: of a message on the longest route among devices 0 .. n-1 */
-    double *copy_s_per_byte; /* [device]: of what it gives, or gets, besides */
+    double *copy_s_per_byte; /* [device]: for each byte that it sends or receives, besides the
+                                links */
     /* TOPOLOGY_ROUTED: directed links of the route from i to j, from route_start[i * n + j] on
      */
     int *route_start, *route;
@@ -92,12 +92,13 @@ struct topology_view {
     struct axis_groups *on; /* [axis_id] */
 };
 
-/* Look at a machine; all is taken from `arena`. HYPAR_UNSUPPORTED for one that is too large. */
+/* Make the view of a machine; taken from `arena`. HYPAR_UNSUPPORTED if the machine is too
+ * large. */
 enum hypar_status hp_topology_view(struct topology_view *out, struct arena *arena,
                                    const struct hypar_machine *machine,
                                    struct hypar_error *err);
 
-/* Finish a placement whose `axis` is filled in (degree 0 counts as 1): numbers its axes. */
+/* Complete a placement whose `axis` is filled in (degree 0 counts as 1): numbers its axes. */
 void hp_place(struct topology_view *topology, const struct nest *nest,
               struct placement *placement);
 
@@ -110,15 +111,15 @@ struct split hp_placement_split(const struct nest *nest, const struct placement 
 void hp_placement_devices(const struct nest *nest, const struct placement *placement,
                           int *device);
 
-/* Groups of a cut that have a part of a placement. */
+/* The number of groups of a cut that have a part of a placement. */
 static inline int hp_cut_groups(const struct cut *cut, const struct placement *placement)
 {
     return (placement->n_parts + cut->size - 1) / cut->size;
 }
 
-/* Loads of links, for messages looked at one by one: hp_load_count() numbers, seconds for each
- * byte of an element. Of a tree, links into the groups, then out of them; of pairs, all pairs.
- * Then the copying of what each device gets, and gives. */
+/* Loads of links, for messages visited one by one: hp_load_count() numbers, in seconds for each
+ * byte of an element. Of a tree: links into the groups, then out of them; of pairs: all pairs.
+ * Then the copying of what each device receives, and sends. */
 int hp_load_count(const struct topology_view *topology);
 
 /* `elements` go from device i to device j != i. `receiving`: only links into j's groups count

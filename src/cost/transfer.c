@@ -1,15 +1,14 @@
-/* t_X. Where the machine is a tree, what crosses the link of a group of devices is what its
- * readers need less what they find with the group's own writers:
+/* t_X. In a tree, the readers of a group of devices receive over the group's link what they
+ * need less what the group's own writers provide:
  *
- *     in(G) = sum over readers in G of |needed|  -  sum over readers and writers in G of
- * |shared|
+ *   in(G) = sum over readers in G of |needed|  -  sum over readers and writers in G of |shared|
  *
- * The parts in G are a range of coordinates on each axis, regions are boxes, so both sums are
- * products over the dimensions of the tensor; each factor is worked out once for a placement of
- * the writer's axis and one of the reader's. The other direction, out(G), is alike. */
+ * The parts in G are a range of coordinates on each axis, and regions are boxes. So both sums
+ * are products over the dimensions of the tensor; each factor is computed once for a placement
+ * of the writer's axis and one of the reader's. The other direction, out(G), is alike. */
 #include "cost/transfer_internal.h"
 
-/* The axis that may divide dimension `d` of an end: of a product, the outermost. */
+/* The axis that may divide dimension `d` of an end: the outermost of a product. */
 static int dividing_axis(const struct transfer_end *end, int d)
 {
     const struct dim_map *map = &end->nest->operand[end->operand].dim[d];
@@ -60,7 +59,7 @@ struct transfer *hp_transfer(struct arena *arena, struct topology_view *topology
 
 /* Factors -------------------------------------------------------------------------------- */
 
-/* The parts of one end along dimension `d`, its axis divided evenly, within the tensor. */
+/* The parts of one end along dimension `d`, whose axis is divided evenly, within the tensor. */
 const struct borders *hp_borders(struct transfer *t, int e, int d, int id)
 {
     struct borders *b = &t->dim[d].part[e][id];
@@ -82,7 +81,7 @@ const struct borders *hp_borders(struct transfer *t, int e, int d, int id)
     return b;
 }
 
-/* Lengths that parts i of the writer and j of the reader share, all together. Borders rise. */
+/* The total length that parts i of the writer and j of the reader share. Borders ascend. */
 static double shared(const struct borders *from, struct digits i, const struct borders *to,
                      struct digits j)
 {
@@ -107,8 +106,8 @@ static const double *needed(struct transfer *t, int d, int id)
     return *known;
 }
 
-/* The longest piece that part j of the reader finds with any part of the writer but `except`.
- */
+/* The longest piece that part j of the reader shares with any part of the writer except
+ * `except`. */
 static double longest(const struct borders *from, const struct borders *to, int j, int except)
 {
     double most = 0;
@@ -120,7 +119,7 @@ static double longest(const struct borders *from, const struct borders *to, int 
     return most;
 }
 
-/* What all readers together find with the writer's parts before i, for i = 0 .. n. */
+/* What all readers together share with the writer's parts before i, for i = 0 .. n. */
 static double *sent_before(struct arena *arena, const struct borders *from,
                            const struct borders *to)
 {
@@ -134,7 +133,7 @@ static double *sent_before(struct arena *arena, const struct borders *from,
     return sum;
 }
 
-/* One number of provided(): for a group of devices with parts i of the writer and j of the
+/* One number of `provided`: for a group of devices with parts i of the writer and j of the
  * reader. */
 static double provision(enum provided what, const struct borders *from, struct digits i,
                         const struct borders *to, struct digits j, const double *sent)
@@ -179,8 +178,8 @@ static inline const double *provided(struct transfer *t, enum provided what, int
 
 /* Sums over groups ----------------------------------------------------------------------- */
 
-/* A product over the dimensions, for each group: most dimensions are divided by neither end and
- * give the same factor everywhere. Arrays are padded to whole lanes. */
+/* A product over the dimensions, for each group. Most dimensions are divided by neither end and
+ * have the same factor everywhere. Arrays are padded to whole lanes. */
 struct product {
     double scale;
     int n;
@@ -195,7 +194,7 @@ static void add_factor(struct product *p, const double *factor, bool same)
         p->factor[p->n++] = factor;
 }
 
-/* For groups first .. first + n - 1, and a few more. */
+/* Multiply for groups first .. first + n - 1, rounded up to whole lanes. */
 static void multiply(const struct product *p, int first, int n, double *restrict out)
 {
     out += first;
@@ -210,7 +209,7 @@ static void multiply(const struct product *p, int first, int n, double *restrict
     }
 }
 
-/* Parts along axes of an end that do not index the tensor. */
+/* The number of parts along axes of an end that do not index the tensor. */
 int hp_loose_parts(const struct transfer *t, int e, const struct placement *p)
 {
     int n = 1;
@@ -220,8 +219,9 @@ int hp_loose_parts(const struct transfer *t, int e, const struct placement *p)
     return n;
 }
 
-/* Parts that differ only along an axis that does not index the tensor read the same, each for
- * itself: times the coordinates that a group has. Collectives bring it to the group once. */
+/* Parts that differ only along an axis that does not index the tensor read the same elements,
+ * each for itself: multiply by the group's coordinates. Collectives bring them to the group
+ * once. */
 static void add_copies(const struct transfer *t, const struct placement *to, struct product *p)
 {
     for (int a = 0; !t->topology->once && a < t->end[1].nest->n_axes; a++)
@@ -241,7 +241,7 @@ static void add_needs(struct transfer *t, const struct placement *to)
     multiply(&needs, 0, t->topology->n_groups, t->needs);
 }
 
-/* What they find in the group, and, if wanted, what its writers have for all readers. */
+/* What they find in the group; if `sending`, also what its writers provide to all readers. */
 static void add_provisions(struct transfer *t, const struct placement *from,
                            const struct placement *to, bool sending)
 {
@@ -264,7 +264,7 @@ static void add_provisions(struct transfer *t, const struct placement *from,
     }
 }
 
-/* The most of load - kept; there is something kept in the first n_kept groups only. */
+/* The maximum of load - kept; only the first n_kept groups keep anything. */
 static double most_left(const double *load, const double *kept, int n, int n_kept)
 {
     double most[TOPOLOGY_LANES] = { 0 };
@@ -283,10 +283,10 @@ static double most_left(const double *load, const double *kept, int n, int n_kep
     return most[0];
 }
 
-/* Of every cut what enters the group that most enters, or leaves the one that most leaves;
- * seconds for each byte of an element. Copies of what is written share the sending: receiving
- * decides. The needs are there. Fills *moved with what is given or got by the device that most
- * is: of the first cut, single devices. */
+/* The heaviest load of any cut, into a group or out of one, in seconds for each byte of an
+ * element. Copies of written elements share the sending, so then receiving decides. The needs
+ * are computed before. *moved: the most that one device sends or receives; the first cut is
+ * single devices. */
 static double heaviest_cut(struct transfer *t, const struct placement *from,
                            const struct placement *to, double *moved)
 {
@@ -307,7 +307,7 @@ static double heaviest_cut(struct transfer *t, const struct placement *from,
 }
 
 /* The largest piece that one device gets from another. A piece that is not the device's own
- * differs from it along some dimension, and is as large as can be if only there. */
+ * differs from it along some dimension, and is largest if it differs there alone. */
 static double largest_piece_s(struct transfer *t, const struct placement *from,
                               const struct placement *to)
 {
@@ -316,7 +316,7 @@ static double largest_piece_s(struct transfer *t, const struct placement *from,
     for (int other = -1; other < t->n_dims; other++) {
         struct product p = { .scale = 1 };
         if (other >= 0 && hp_axis_id(from, t->dim[other].axis[0]) == 0)
-            continue; /* all pieces are alike there */
+            continue; /* all pieces are equal there */
         for (int d = 0; d < t->n_dims; d++) {
             int wf = hp_axis_id(from, t->dim[d].axis[0]);
             int wt = hp_axis_id(to, t->dim[d].axis[1]);
@@ -339,9 +339,8 @@ static bool by_products(const struct transfer *t, const struct placement *from,
            !to->scattered;
 }
 
-/* Does what each group of devices needs decide? Of a tree the time on links; of pairs (their
- * devices are alike, as those of a tree are) what is copied. A machine of one device has no
- * groups. */
+/* Do the needs of groups of devices decide? In a tree they decide the time on links; for pairs,
+ * whose devices are equal, the copying. A machine of one device has no groups. */
 static bool uses_needs(const struct topology_view *f)
 {
     if (f->n_groups == 0)
@@ -349,7 +348,7 @@ static bool uses_needs(const struct topology_view *f)
     return f->kind == TOPOLOGY_TREE || (f->kind == TOPOLOGY_PAIRS && f->copy_s_per_byte[0] > 0);
 }
 
-/* As hp_transfer_s(), the needs of the readers being there. */
+/* As hp_transfer_s(), after the readers' needs are computed. */
 static double transfer_s(struct transfer *t, const struct placement *from,
                          const struct placement *to, double element_bytes)
 {

@@ -1,31 +1,31 @@
-/* cost/transfer_internal.h - what products (transfer.c) and routes (transfer_routed.c) as forms
- * of t_X share. Internal to them. */
+/* cost/transfer_internal.h - data that the two forms of t_X share: products (transfer.c) and
+ * routes (transfer_routed.c). Internal to them. */
 #ifndef COST_TRANSFER_INTERNAL_H
 #define COST_TRANSFER_INTERNAL_H
 
 #include "cost/transfer.h"
 
-/* Borders of the parts of one end along one dimension. */
+/* The borders of the parts of one end along one dimension. */
 struct borders {
     int n;
     struct range *part;
 };
 
-/* What the writers of a group of devices have. */
+/* What the writers of a group of devices provide. */
 enum provided {
     KEPT,          /* for the group's own readers */
     SENT,          /* for all readers */
-    LONGEST,       /* one device's reader: the longest piece of any writer */
-    LONGEST_OTHER, /* but its own */
+    LONGEST,       /* to one device's reader: the longest piece of any writer */
+    LONGEST_OTHER, /* ... of any other writer */
     PROVIDED_COUNT,
 };
 
-/* One dimension; the tables hold a number for each group of each cut. */
+/* One dimension of the tensor; the tables hold a number for each group of each cut. */
 struct dimension {
     int64_t size;
-    int axis[2];             /* that divides it: the writer's, the reader's; -1: none can */
+    int axis[2];             /* that divides it: the writer's, the reader's; -1: none */
     struct borders *part[2]; /* [end][axis_id] */
-    double **needed;         /* [axis_id of the reader]: what the group's readers read */
+    double **needed;         /* [axis_id of the reader]: what the group's readers need */
     double **provided[PROVIDED_COUNT]; /* [axis_id of the writer * n_axis_ids + axis_id of the
                                           reader] */
 };
@@ -35,19 +35,19 @@ struct transfer {
     struct arena *arena;
     struct transfer_end end[2];
     int n_dims, n_axis_ids;
-    bool diagonal;     /* an axis indexes two dimensions: no products */
+    bool diagonal;     /* an axis indexes two dimensions: the products do not apply */
     axis_set loose[2]; /* axes of each end that index no dimension */
     struct dimension dim[MAX_DIMS];
     double *needs, *keeps, *sends; /* scratch: by group */
-    double *link_load;             /* scratch, once it is needed: by link */
-    int *copy;                     /* likewise: by copy */
+    double *link_load;             /* scratch, when first needed: by link */
+    int *copy;                     /* the same, by copy */
 };
 
-/* The parts of one end (0: the writer) along dimension `d`, its axis divided evenly, within the
- * tensor. */
+/* The parts of one end (0: the writer) along dimension `d`, whose axis is divided evenly,
+ * within the tensor. */
 const struct borders *hp_borders(struct transfer *t, int end, int d, int id);
 
-/* Parts along axes of an end that do not index the tensor. */
+/* The number of parts along axes of an end that do not index the tensor. */
 int hp_loose_parts(const struct transfer *t, int end, const struct placement *placement);
 
 static inline int hp_axis_id(const struct placement *p, int axis)
@@ -55,7 +55,7 @@ static inline int hp_axis_id(const struct placement *p, int axis)
     return axis < 0 ? 0 : p->axis_id[axis];
 }
 
-/* Length of what two ranges share. */
+/* The length of the intersection of two ranges. */
 static inline double hp_overlap(struct range a, struct range b)
 {
     int64_t lo = a.lo > b.lo ? a.lo : b.lo, hi = a.hi < b.hi ? a.hi : b.hi;

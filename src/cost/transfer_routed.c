@@ -1,9 +1,9 @@
-/* t_X pair by pair: every part of the reader, and every part of the writer that it overlaps. */
+/* t_X pair by pair: every part of the reader with every part of the writer that it overlaps. */
 #include "cost/transfer_internal.h"
 
 #include <string.h>
 
-/* What one part of the reader overlaps along one dimension. */
+/* The overlap of one part of the reader along one dimension. */
 struct reach {
     int first, last; /* parts of the writer */
     struct range read;
@@ -13,13 +13,13 @@ struct walk {
     struct transfer *t;
     const struct placement *from;
     int copies;      /* devices that have each piece of the writer */
-    int *copy;       /* what is to be added to the first one's number */
-    double *load;    /* of each link: seconds for each byte of an element */
-    double elements; /* that leave their device */
+    int *copy;       /* offsets from the first device to the others */
+    double *load;    /* by link: seconds for each byte of an element */
+    double elements; /* that move to another device */
     struct reach reach[MAX_DIMS];
 };
 
-/* How far it is. */
+/* The number of links between two devices. */
 static int crossings(const struct topology_view *f, int i, int j)
 {
     int n = 0;
@@ -30,8 +30,8 @@ static int crossings(const struct topology_view *f, int i, int j)
     return n;
 }
 
-/* `elements` of the piece that lies on device `i` (and on those of its copies) for device `j`:
- * from the copy that is nearest. */
+/* Deliver `elements` of the piece on device `i`, and on the devices of its copies, to device
+ * `j`: from the nearest copy. */
 static void deliver(struct walk *w, int i, int j, double elements)
 {
     int best = i + w->copy[0], least = best == j ? 0 : crossings(w->t->topology, best, j);
@@ -50,7 +50,7 @@ static void deliver(struct walk *w, int i, int j, double elements)
     hp_load_add(w->t->topology, w->load, best, j, elements, w->copies > 1);
 }
 
-/* Every piece of the writer that part of the reader on device `j` overlaps, dimension by
+/* Visit every piece of the writer that the reader's part on device `j` overlaps, dimension by
  * dimension. An axis that indexes two dimensions has one coordinate. */
 static void visit(struct walk *w, int d, int i, int j, double elements, int *coordinate)
 {
@@ -74,7 +74,7 @@ static void visit(struct walk *w, int d, int i, int j, double elements, int *coo
     }
 }
 
-/* What is to be added to a device's number to get to each copy of what it has. */
+/* The offsets from a device to each copy of its piece. */
 static void list_copies(struct walk *w)
 {
     const struct nest *nest = w->t->end[0].nest;
@@ -92,7 +92,7 @@ static void list_copies(struct walk *w)
     }
 }
 
-/* Parts of the writer that a range touches; borders rise. */
+/* The parts of the writer that a range touches; borders ascend. */
 static struct reach reach_of(const struct borders *from, struct range read)
 {
     struct reach r = { .first = 0, .last = from->n - 1, .read = read };

@@ -1,4 +1,4 @@
-/* Seconds, operations and bytes of one pass of one part on a device. */
+/* Operations, bytes, seconds and joules of one pass of one part on a device. */
 #include "cost/work.h"
 
 #include "graph/attrs.h"
@@ -32,7 +32,7 @@ static double length(struct range range)
     return hp_range_empty(range) ? 0 : (double)(range.hi - range.lo);
 }
 
-/* What the loops `range` are of all loops of a pass. */
+/* The share of the loops `range` in all loops of a pass. */
 static double share_of(const struct nest *nest, const struct pass *pass,
                        const struct range range[MAX_AXES])
 {
@@ -45,7 +45,7 @@ static double share_of(const struct nest *nest, const struct pass *pass,
 
 /* How often a pass that only moves data touches operand `o`: once in each of its loops. The
  * looked-up axis (a table's rows) is no loop: each look-up finds one row, which lies in the
- * part's range as often as that is part of the whole. */
+ * part's range with the probability of the range's share. */
 static double lookups(const struct nest *nest, const struct pass *pass, int o,
                       const struct range range[MAX_AXES])
 {
@@ -61,7 +61,7 @@ static double lookups(const struct nest *nest, const struct pass *pass, int o,
     return n;
 }
 
-/* Elements of operand `o` (or of its gradient) that the loops touch. */
+/* Elements of operand `o`, or of its gradient, that the loops touch. */
 static double touched(const struct nest *nest, const struct pass *pass, int o,
                       const struct range range[MAX_AXES])
 {
@@ -218,7 +218,7 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
     if (profile) {
         enum time_source source =
             measured_seconds(nest, pass, range, device, precision, profile, &seconds);
-        /* most views are made by naming alone: one that was copied tells nothing of others */
+        /* most views cost nothing; a view that was copied says nothing of others */
         if (source == TIME_MEASURED || (source == TIME_INTERPOLATED && !hp_is_view(nest)))
             return seconds;
         double efficiency = hypar_profile_efficiency(profile, device->name);

@@ -1,7 +1,7 @@
-/* cost/work.h - what one pass on one part takes: operations, bytes, seconds, joules. Internal.
+/* cost/work.h - the work of one pass on one part: operations, bytes, seconds, joules. Internal.
  *
- * Seconds are a roofline on the device's row: the longer of operations at the dense kernels'
- * rate and bytes at the memory's; or what a profile measured. */
+ * Seconds follow the roofline of the device: the longer of the operations at the rate of dense
+ * kernels and the bytes at the memory's bandwidth; or they were measured in a profile. */
 #ifndef COST_WORK_H
 #define COST_WORK_H
 
@@ -10,16 +10,17 @@
 #include <hypar/profile.h>
 
 #include "base/precision.h"
-#include "layout/layout.h"
 #include "profile/source.h"
+#include "split/split.h"
 
-/* Operations per second of a device at best, in this precision. */
+/* The peak operations per second of a device in this precision. */
 double hp_peak_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
 
-/* The same of large products; shares of work go by it where devices differ (AccPar). */
+/* The same for large products. Where devices differ, they share work in proportion to it
+ * (AccPar). */
 double hp_dense_op_per_s(const struct hypar_device *device, enum hypar_precision precision);
 
-/* Bytes of one element in this precision; of an integer (ids, labels) always 4. */
+/* Bytes of one element in this precision; an integer (ids, labels) always has 4. */
 static inline int hp_element_bytes(enum hypar_precision precision, bool index)
 {
     return index ? 4 : hp_precision_bytes(precision);
@@ -30,15 +31,15 @@ struct work {
     double bytes;       /* read and written, each tensor once */
 };
 
-/* Does the graph tell how long a pass takes (of an opaque operator that was measured)? If so,
- * *seconds of the loops `range`: their share of it. */
+/* Does the graph state how long a pass takes (of a measured opaque operator)? If so, *seconds
+ * are the share of the loops `range`. */
 bool hp_told_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                      double *seconds);
 
 /* The work of `pass` over the loops `range`: its share of the pass's operations, and the
- * regions of all operands (values and gradients) that it reads and writes; of a table that is
- * looked up only the rows that are. `present` has bit o set if operand o is there (optional
- * ones may be absent). None for a view, and where a loop of the pass is empty. */
+ * regions of all operands (values and gradients) that it reads and writes; of a look-up table
+ * only the rows that are read. Bit o of `present`: operand o is given (optional ones may be
+ * absent). Zero for a view, and if a loop of the pass is empty. */
 struct work hp_pass_work(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                          operand_set present, enum hypar_precision precision);
 
@@ -46,20 +47,21 @@ struct work hp_pass_work(const struct nest *nest, int pass, const struct range r
 double hp_operand_bytes(const struct nest *nest, int pass, int o,
                         const struct range range[MAX_AXES], enum hypar_precision precision);
 
-/* Axes along which the work of a part depends on where it is: a window slides along them, is
- * clipped, or an operand is shorter (one of a concat's); queries see the keys before them. */
+/* The axes along which the work of a part depends on its place: a window slides along them and
+ * is clipped, an operand is shorter (an input of a concat), or queries see only earlier
+ * keys. */
 axis_set hp_positional_axes(const struct nest *nest);
 
-/* Is the work of two parts the same, over n axes? They are as long, and along positional axes
- * in the same place. */
+/* Do two parts have the same work, over n axes? They have equal lengths and, along positional
+ * axes, the same place. */
 bool hp_same_work(const struct range *a, const struct range *b, int n, axis_set positional);
 
 /* Seconds on a device. */
 double hp_work_seconds(const struct work *work, const struct hypar_device *device,
                        enum hypar_precision precision);
 
-/* As above, but as measured if `profile` (may be NULL) knows this pass with these extents on
- * this kind of device; its calibrated efficiency replaces the device's own otherwise. */
+/* The same, but as measured if `profile` (may be NULL) knows this pass with these extents on
+ * this kind of device; otherwise the profile's calibrated efficiency replaces the device's. */
 double hp_pass_seconds(const struct nest *nest, int pass, const struct range range[MAX_AXES],
                        operand_set present, const struct hypar_device *device,
                        enum hypar_precision precision, const struct hypar_profile *profile);
@@ -71,18 +73,18 @@ enum time_source hp_pass_source(const struct nest *nest, int pass,
                                 enum hypar_precision precision,
                                 const struct hypar_profile *profile);
 
-/* Updating `elements` parameters, in hp_master_precision(): the gradient is read, the weight
- * (of short ones the master copy) and the moments are read and written, short weights written.
- */
+/* Updating `elements` parameters in hp_master_precision(): the gradient is read; the weight (of
+ * short ones the master copy) and the moments are read and written; short weights are
+ * written. */
 struct work hp_update_work(double elements, enum hypar_precision precision,
                            enum hypar_precision gradients, enum hypar_optimizer optimizer);
 
-/* Adding up the squares of so many elements of gradients. */
+/* Adding up the squares of this many gradient elements. */
 struct work hp_squares_work(double elements, enum hypar_precision gradients);
 
 /* Joules of the work itself: multiply-adds (one add, one multiply, three SRAM words), other
- * operations (one add each), DRAM words. The energies of the table are those of a word of 32
- * bits; other widths scale with the width (assumed). */
+ * operations (one add each), DRAM words. The table's energies are for a word of 32 bits; other
+ * widths scale with the width (assumed). */
 enum { HP_WORD_BYTES = 4, HP_SRAM_WORDS_PER_MAC = 3 };
 struct work_energy {
     double arithmetic_j, sram_j, dram_j;

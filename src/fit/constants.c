@@ -1,6 +1,6 @@
-/* The figures of a device that measurements may decide: options of machine words that are
- * shares or lengths, or that may be 0 as nobody measured them. Peaks, bandwidths, sizes and
- * energies are the vendor's. */
+/* The constants of a device that can be fitted: options of machine words that are shares or
+ * times, or that may be 0 because nobody measured them. Peaks, bandwidths, sizes and energies
+ * are the vendor's. */
 #include "fit/fit.h"
 
 #include <assert.h>
@@ -14,7 +14,7 @@ static bool is_constant(const struct option_row *row)
 
 bool hp_constant(int i, struct constant_row *out)
 {
-    static const double range = 1e4; /* of the example, which is a usual figure */
+    static const double range = 1e4; /* relative to the example, which is a usual figure */
     for (int o = 0; o < OPTION_COUNT; o++) {
         const struct option_row *row = &hp_machine_options[o];
         double usual;

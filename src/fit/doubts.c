@@ -1,5 +1,5 @@
-/* What makes a fitted device doubtful: rows that cannot tell its figures apart, and figures
- * that no such device has. */
+/* Doubts about a fitted device: rows that cannot distinguish its figures, and figures that no
+ * such device has. */
 #include "fit/fit.h"
 
 static void doubt(struct hypar_fit *fit, const char *text)
@@ -17,7 +17,8 @@ static bool is_fitted(const struct hypar_fit *fit, enum option option)
     return false;
 }
 
-/* A comm of several nodes takes longer by slow links of either kind. */
+/* Slow links inside nodes and slow links between nodes both explain a slow collective over
+ * several nodes. */
 static void doubt_nodes(struct hypar_fit *fit)
 {
     int inside = 0, across = 0;
@@ -36,7 +37,7 @@ static void doubt_nodes(struct hypar_fit *fit)
 
 #define UNITS "are bytes and units what they are taken for?"
 
-/* Shares that were moved to where rows are as fast as can be. */
+/* Shares at a bound, where rows are as fast as possible. */
 static void doubt_shares(struct hypar_fit *fit)
 {
     for (int c = 0; c < fit->n_constants; c++) {
@@ -52,7 +53,7 @@ static void doubt_shares(struct hypar_fit *fit)
     }
 }
 
-/* Figures that are far from those of the device that it began with. */
+/* Figures far from those of the initial device. */
 static void doubt_far(struct hypar_fit *fit)
 {
     static const double usual_times = 100;

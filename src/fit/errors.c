@@ -1,4 +1,4 @@
-/* How far predictions are from measurements, by kind of row. */
+/* The errors of predictions, by kind of row. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ void hp_fit_make_groups(struct hypar_fit *fit)
             add_to_group(fit, hypar_precision_text(m->row[i].precision), i);
 }
 
-/* Of the rows of a group, as `predicted` says. */
+/* The errors of a group's rows with these predictions. */
 static struct hypar_fit_errors errors_of(const struct hypar_fit *fit,
                                          const struct fit_group *group, const double *predicted)
 {
@@ -50,7 +50,7 @@ static struct hypar_fit_errors errors_of(const struct hypar_fit *fit,
         out.worst = times > out.worst ? times : out.worst;
         out.beyond += times > 2;
     }
-    out.median = hp_median(error, group->n); /* in order from here */
+    out.median = hp_median(error, group->n); /* sorted from here on */
     out.most = hp_quantile(error, group->n, 0.95);
     hp_arena_free(&arena);
     return out;

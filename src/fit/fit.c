@@ -1,10 +1,12 @@
-/* Fitting the figures of a device to measurements. */
+/* Fitting the figures of a device to measurements: choosing the constants that the rows
+ * determine, removing outliers, cross-validation. */
 #include "fit/fit.h"
 
 #include <math.h>
 #include <string.h>
 
-/* A constant is decided by at least so many rows, and not by chance. */
+/* A constant is determined if at least this many rows depend on it, and its error is small
+ * enough. */
 enum { LEAST_ROWS = 3, FOLDS = 5, LEAST_HELD_OUT = 10 };
 static const double most_error = 0.5;       /* of the logarithm */
 static const double beyond_the_clock = 1e9; /* seconds */
@@ -14,7 +16,7 @@ struct search {
     struct hypar_fit *fit;
     struct predictor predictor;
     int n;
-    int constant[MAX_VARIABLES]; /* of each variable */
+    int constant[MAX_VARIABLES]; /* by variable */
     double x[MAX_VARIABLES], low[MAX_VARIABLES], high[MAX_VARIABLES];
     struct least_squares_spread spread;
 };
@@ -46,7 +48,7 @@ static bool depends(void *who, int row, int k)
     return hp_row_depends(&s->predictor, row, s->fit->option[s->constant[k]]);
 }
 
-/* All rows as the device is with the fitted figures. */
+/* Predict all rows with the fitted figures. */
 static enum hypar_status predict_all(struct hypar_fit *fit, double *seconds,
                                      struct hypar_error *err)
 {
@@ -63,7 +65,7 @@ static enum hypar_status predict_all(struct hypar_fit *fit, double *seconds,
     return status;
 }
 
-/* Leave out what takes no time: there is nothing to fit. */
+/* Leave out rows that take no time: they have nothing to fit. */
 static enum hypar_status leave_out(struct hypar_fit *fit, struct hypar_error *err)
 {
     int n = fit->measured.n_rows;
@@ -106,7 +108,7 @@ static bool any_row_depends(struct search *s, enum option option)
     return false;
 }
 
-/* All constants that some row may tell of. */
+/* Use all constants on which some row may depend. */
 static void choose_variables(struct search *s)
 {
     struct hypar_fit *fit = s->fit;
@@ -139,8 +141,8 @@ static void remove_variable(struct search *s, int k)
     s->n--;
 }
 
-/* At its least a time or a length is none at all, if it may be 0; rows must have felt what it
- * was before. How many did; 0: it is not none. */
+/* A time or a length at its least value is 0, if it may be 0 and rows depended on its earlier
+ * value. Returns the number of these rows; 0: the constant is not 0. */
 static int rows_of_none(struct search *s, int k)
 {
     int c = s->constant[k], n = 0;
@@ -155,7 +157,8 @@ static int rows_of_none(struct search *s, int k)
     return n >= LEAST_ROWS ? n : 0;
 }
 
-/* The variable that the rows decide least, if they do not; -1: they decide all. */
+/* The variable that the rows determine least, if they do not determine it; -1: they determine
+ * all. */
 static int find_undecided(const struct search *s)
 {
     int worst = -1;
@@ -170,7 +173,7 @@ static int find_undecided(const struct search *s)
     return worst;
 }
 
-/* Leave variable `k` out: it stays as it was, or is none at all. */
+/* Leave variable `k` out: its constant keeps its value, or is 0. */
 static void leave_variable(struct search *s, int k)
 {
     struct hypar_fit_constant *constant = &s->fit->constant[s->constant[k]];
@@ -184,7 +187,7 @@ static void leave_variable(struct search *s, int k)
     remove_variable(s, k);
 }
 
-/* Search, and leave out one by one what the rows do not decide. */
+/* Search, and leave out one by one the variables that the rows do not determine. */
 static void search_decided(struct search *s, const bool *skip, bool near)
 {
     for (bool again = near;; again = true) {
@@ -196,8 +199,8 @@ static void search_decided(struct search *s, const bool *skip, bool near)
     }
 }
 
-/* Rows that are too far off to be errors of measuring. Returns whether there are others than
- * before. */
+/* Mark rows that are too far off to be errors of measurement. Returns whether the marks
+ * changed. */
 static bool mark_outliers(struct search *s)
 {
     struct hypar_fit *fit = s->fit;
@@ -223,7 +226,7 @@ static void keep_found(struct search *s)
     }
 }
 
-/* Every fifth row by what the others say. */
+/* Predict every fifth row from a fit to the others. */
 static void cross_validate(struct search *s)
 {
     struct hypar_fit *fit = s->fit;
@@ -257,7 +260,7 @@ static void search_all(struct hypar_fit *fit)
     hp_predictor_end(&s.predictor);
 }
 
-/* The whole ----------------------------------------------------------------------------- */
+/* All steps ----------------------------------------------------------------------------- */
 
 static void list_constants(struct hypar_fit *fit)
 {
@@ -268,7 +271,7 @@ static void list_constants(struct hypar_fit *fit)
     for (int i = 0; hp_constant(i, &row); i++) {
         const struct option_row *option = &hp_machine_options[row.option];
         double value = part->value[row.option];
-        if (isnan(value)) /* of other topologies */
+        if (isnan(value)) /* belongs to other topologies */
             value = hp_option_default(part, row.option);
         if (isnan(value))
             continue;
@@ -281,7 +284,8 @@ static void list_constants(struct hypar_fit *fit)
         fit->value[o] = NAN;
 }
 
-/* The device as a machine has it; of any size, as its links are figures of the device too. */
+/* A machine with the device; its size does not matter, because links are figures of the device
+ * too. */
 static enum hypar_status read_device(struct hypar_fit *fit, const char *name,
                                      struct hypar_error *err)
 {

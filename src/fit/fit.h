@@ -1,7 +1,7 @@
 /* fit/fit.h - the inside of a fitted device. Internal.
  *
- * A constant is an option of machine words (constants.c): its logarithm is a variable of the
- * least squares. */
+ * A constant is an option of machine words (constants.c); its logarithm is a variable of the
+ * least-squares problem. */
 #ifndef FIT_FIT_H
 #define FIT_FIT_H
 
@@ -10,8 +10,8 @@
 
 struct constant_row {
     enum option option;
-    double start;       /* where a device has none */
-    double least, most; /* it is looked for between these; at `least` it is as good as 0 */
+    double start;       /* for a device without a value */
+    double least, most; /* bounds of the search; at `least` it counts as 0 */
 };
 
 /* Constant `i`, in the order of options; false past the last. */
@@ -30,7 +30,7 @@ struct hypar_fit {
     int n_constants;
     struct hypar_fit_constant *constant;
     enum option *option;        /* of each */
-    double value[OPTION_COUNT]; /* fitted; NAN: as it was */
+    double value[OPTION_COUNT]; /* fitted; NAN: unchanged */
     double *before_s, *after_s, *held_out_s;
     bool *outlier;
     bool has_held_out;
@@ -41,10 +41,10 @@ struct hypar_fit {
     const char **doubt;
 };
 
-/* errors.c: the groups of rows, and how far off each is. */
+/* errors.c: the groups of rows, and the errors of each. */
 void hp_fit_make_groups(struct hypar_fit *fit);
 
-/* doubts.c: why the figures that were found may not be the device's. */
+/* doubts.c: why the fitted figures may not be the device's. */
 void hp_fit_find_doubts(struct hypar_fit *fit);
 
 #endif /* FIT_FIT_H */

@@ -1,4 +1,4 @@
-/* Levenberg-Marquardt under Huber's loss. */
+/* Levenberg-Marquardt steps under Huber's loss, with coordinate search where steps fail. */
 #include "fit/least_squares.h"
 
 #include <math.h>
@@ -6,8 +6,8 @@
 
 #include "base/sort.h"
 
-static const double huber = 1.345;      /* 95 % efficient where errors are normal */
-static const double least_scale = 1e-3; /* residuals below that are as good as none */
+static const double huber = 1.345;      /* 95 % efficient for normal errors */
+static const double least_scale = 1e-3; /* smaller residuals count as 0 */
 static const double derivative_h = 1e-3;
 
 struct state {
@@ -74,7 +74,7 @@ static double loss_at(const struct state *s, const double *x)
     return sum;
 }
 
-/* The loss where variable `k` alone is another than where r[] was found. */
+/* The loss if variable `k` alone differs from the point of r[]. */
 static double loss_beside(const struct state *s, const double *x, int k)
 {
     double sum = 0;
@@ -138,7 +138,7 @@ static void make_normal(const struct state *s, struct normal *m)
     }
 }
 
-/* Leave variables out that nothing depends on, and those at a bound which they would leave. */
+/* Leave out variables on which nothing depends, and those at a bound that they would cross. */
 static void fix_variables(const struct least_squares *p, const double *x, struct normal *m)
 {
     for (int k = 0; k < m->n; k++) {
@@ -152,8 +152,8 @@ static void fix_variables(const struct least_squares *p, const double *x, struct
     }
 }
 
-/* Cholesky's factor of a + damping * its diagonal, in the lower triangle; false: it has none.
- */
+/* The Cholesky factor of a + damping * its diagonal, in the lower triangle; false: there is
+ * none. */
 static bool factor(const struct normal *m, double damping, double l[][MAX_VARIABLES])
 {
     for (int j = 0; j < m->n; j++)
@@ -182,7 +182,7 @@ static void solve(int n, double l[][MAX_VARIABLES], double *v)
     }
 }
 
-/* One step of less loss; false where no damping finds one. */
+/* One step that reduces the loss; false: no damping finds one. */
 static bool step(const struct state *s, double *x, double *damping, double *loss)
 {
     const struct least_squares *p = s->problem;
@@ -197,7 +197,7 @@ static bool step(const struct state *s, double *x, double *damping, double *loss
         if (!factor(&m, *damping, l))
             continue;
         solve(m.n, l, move);
-        for (int k = 0; k < m.n; k++) /* by at most e times at once: derivatives are local */
+        for (int k = 0; k < m.n; k++) /* at most a factor of e at once: derivatives are local */
             next[k] = fmin(fmax(x[k] - fmin(fmax(move[k], -1), 1), p->low[k]), p->high[k]);
         double less = loss_at(s, next);
         if (less < *loss) {
@@ -225,7 +225,8 @@ static void descend(struct state *s, double *x)
     s->scale = usual_residual(s);
 }
 
-/* One variable at a time, by shorter and shorter ways; true if that made the loss less. */
+/* Change one variable at a time, by shorter and shorter distances; true if the loss was
+ * reduced. */
 static bool search_coordinates(struct state *s, double *x)
 {
     static const double ways[] = { 2, 1, 0.6, 0.3, 0.1, 0.03, 0.01 };

@@ -1,4 +1,4 @@
-/* Reading tables of measurements: operators, steps or collectives, as the heading says. */
+/* Reading tables of measurements: of operators, steps or collectives, as the heading says. */
 #include "fit/measured.h"
 
 #include <ctype.h>
@@ -12,11 +12,11 @@
 #include "plan/plan.h"
 
 enum {
-    MAX_GROUP = 1 << 10, /* devices of a collective: routes of all pairs are looked at */
-    MAX_ROWS = 1 << 14,  /* of all tables: each is a graph of its own */
+    MAX_GROUP = 1 << 10, /* devices of a collective: the routes of all pairs are visited */
+    MAX_ROWS = 1 << 14,  /* of all tables: each row is a graph of its own */
 };
 
-/* Columns of a table; -1: it has none. */
+/* The columns of a table; -1: absent. */
 struct columns {
     int seconds, op, shape, pass, precision, framework, plan, collective, devices, bytes,
         machine;
@@ -31,7 +31,7 @@ struct reading {
     struct hypar_error *err;
 };
 
-/* Put file and line in front of what was said, but not of how the command was used. */
+/* Put file and line in front of an error, except a usage error. */
 static enum hypar_status at_row(const struct reading *r, const struct csv_row *row,
                                 enum hypar_status status)
 {
@@ -104,7 +104,7 @@ static enum hypar_status read_framework(const struct reading *r, const struct cs
 
 /* Rows ---------------------------------------------------------------------------------- */
 
-/* "elements=124439808", and the optimizer as the pass. */
+/* "elements=124439808", with the optimizer as the pass. */
 static enum hypar_status read_update(const struct reading *r, const char *shape,
                                      const char *pass, struct measured_row *out)
 {
@@ -187,7 +187,7 @@ static bool same_letters(const char *a, const char *b)
 static enum hypar_status read_comm(const struct reading *r, const char *text,
                                    struct measured_row *out)
 {
-    const char *names[COMM_EXCHANGE]; /* which is no collective, is the last */
+    const char *names[COMM_EXCHANGE]; /* COMM_EXCHANGE, which is no collective, is the last */
     char known[120];
     for (int k = 0; k < COMM_EXCHANGE; k++) {
         names[k] = hp_comm_text((enum comm_kind)k);
@@ -200,7 +200,7 @@ static enum hypar_status read_comm(const struct reading *r, const char *text,
                    hp_expected(known, sizeof known, text, names, COMM_EXCHANGE));
 }
 
-/* The machine of a row, once for all rows of its word. */
+/* The machine of a row, made once for all rows with the same word. */
 static enum hypar_status find_place(const struct reading *r, const char *word, int *out)
 {
     struct measured *m = r->measured;

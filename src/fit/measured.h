@@ -1,4 +1,4 @@
-/* fit/measured.h - rows of measurements, as they are predicted. Internal. */
+/* fit/measured.h - rows of measurements in the form in which they are predicted. Internal. */
 #ifndef FIT_MEASURED_H
 #define FIT_MEASURED_H
 
@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/csv.h"
 #include "fit/one_op.h"
-#include "layout/comm.h"
+#include "split/comm.h"
 
 enum measured_kind { MEASURED_OP, MEASURED_UPDATE, MEASURED_STEP, MEASURED_COLLECTIVE };
 
@@ -42,20 +42,20 @@ struct measured {
     struct measured_place *place;
 };
 
-/* Add the rows of a table; `device` is the name of the one that was measured, `word` what
- * machine words call it. */
+/* Add the rows of a table. `device` is the name of the measured device, `word` its name in
+ * machine words. */
 struct measured_reading {
     const char *device, *word;
-    const char *folder; /* that paths in the table start from, with its last '/' */
+    const char *folder; /* paths in the table are relative to it; ends in '/' */
     const struct hypar_fit_options *options;
 };
 enum hypar_status hp_measured_add(struct measured *measured, const struct csv *csv,
                                   const struct measured_reading *how, struct hypar_error *err);
 
-/* Leave out the rows for which `keep` is false. */
+/* Remove the rows for which `keep` is false. */
 void hp_measured_keep(struct measured *measured, const bool *keep);
 
-/* Release what the rows hold, and the arena. */
+/* Release the rows' objects and the arena. */
 void hp_measured_free(struct measured *measured);
 
 #endif /* FIT_MEASURED_H */

@@ -1,4 +1,4 @@
-/* The one operator whose passes a row of measurements tells of. */
+/* Building a graph of one operator from a row of measurements. */
 #include "fit/one_op.h"
 
 #include <math.h>
@@ -16,8 +16,8 @@ struct making {
 
 /* Inputs -------------------------------------------------------------------------------- */
 
-/* Elements under a window of `taps` at each of `extent` places; transposed, those that so many
- * outputs are made of. */
+/* The elements under a window of `taps` at `extent` positions; transposed, the elements that
+ * yield this many outputs. */
 static int64_t window_size(const struct making *m, int64_t extent, int64_t taps, int place,
                            int spatial, bool transposed)
 {
@@ -65,7 +65,7 @@ static enum hypar_status read_dim(const struct making *m, const char **p, int *p
         TRY(extent_of(m, at[0], &extent));
         TRY(extent_of(m, at[2], &taps));
         size = window_size(m, extent, taps, (*place)++, spatial, at[1] == '/');
-    } else if (at[1] == '%') { /* of any size: as many as there will be */
+    } else if (at[1] == '%') { /* any size: as many as there are outputs */
         TRY(extent_of(m, at[0], &size));
     } else if (*at >= '0' && *at <= '9') {
         size = *at - '0';
@@ -89,7 +89,7 @@ static int count_windows(const struct making *m, const struct op_operand *o)
     return n;
 }
 
-/* The shape of an input, by its map; *sample_dim is where the samples are. */
+/* The shape of an input from its map; *sample_dim is the dimension of the samples. */
 static enum hypar_status input_shape(const struct making *m, const struct op_operand *o,
                                      struct hypar_shape *shape, int *sample_dim)
 {
@@ -109,7 +109,7 @@ static enum hypar_status input_shape(const struct making *m, const struct op_ope
     return HYPAR_OK;
 }
 
-/* One axis per dimension, in the order of the text. */
+/* One axis for each dimension, in the order of the text. */
 static enum hypar_status shape_in_order(const struct making *m, struct hypar_shape *shape,
                                         int *sample_dim)
 {
@@ -124,7 +124,7 @@ static enum hypar_status shape_in_order(const struct making *m, struct hypar_sha
     return HYPAR_OK;
 }
 
-/* What is cut out of a dimension is from `start` to `stop`, so that reaches to there. */
+/* A slice goes from `start` to `stop`, so the dimension reaches `stop`. */
 static void reach_stop(const struct making *m, struct hypar_shape *shape)
 {
     const struct attrs *attrs = &m->shape.attrs;
@@ -143,7 +143,7 @@ static void reach_stop(const struct making *m, struct hypar_shape *shape)
 
 enum { MANY_INPUTS = 2 }; /* unless the text says how many */
 
-/* Inputs of an operator that has any number of them: equal pieces of the shape. */
+/* The inputs of an operator with any number of them: equal pieces of the shape. */
 static enum hypar_status add_pieces(const struct making *m, struct graph_builder *b, int *input,
                                     int *n_inputs)
 {
@@ -221,7 +221,8 @@ static bool is_called(const struct operand *operand, const char *name, size_t n)
     return strlen(operand->name) == n && memcmp(operand->name, name, n) == 0;
 }
 
-/* Does the pass write what `name` says: "y", "dx"? Of x0, x1, ... the first letter does. */
+/* Does the pass write the tensor `name`: "y", "dx"? For x0, x1, ... the first letter
+ * suffices. */
 static bool writes(const struct op *op, int pass, const char *name, size_t n)
 {
     const struct nest *nest = op->nest;

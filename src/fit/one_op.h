@@ -17,16 +17,17 @@ struct one_op {
     uint32_t passes; /* bit p: pass p of its nest */
 };
 
-/* `passes` names what they write, "t+dx+dk+dv". Optional parameters (biases) are there,
- * optional inputs are not. HYPAR_INVALID, and no graph, where the texts do not fit the row. */
+/* Build it. `passes` names what they write, "t+dx+dk+dv". Optional parameters (biases) are
+ * present, optional inputs are not. HYPAR_INVALID, and no graph, if the texts do not fit the
+ * row. */
 enum hypar_status hp_one_op(struct one_op *out, const char *kind, const char *shape,
                             const char *passes, struct hypar_error *err);
 
-/* fit/shape.c: what such a text says. */
+/* fit/shape.c: the contents of a shape text. */
 enum { SHAPE_LETTERS = 26 };
 
 struct shape {
-    int64_t extent[SHAPE_LETTERS]; /* by letter; 0: not given */
+    int64_t extent[SHAPE_LETTERS]; /* by letter; 0: absent */
     char order[SHAPE_LETTERS + 1]; /* the letters that were given */
     struct attrs attrs;            /* in order of the text */
     int64_t inputs;                /* of an operator with any number of them; 0: not given */
@@ -37,12 +38,12 @@ static inline int64_t hp_shape_extent(const struct shape *shape, char letter)
     return shape->extent[letter - 'a'];
 }
 
-/* Read "n=8 c=16 kernel=3x3"; commas do as well as blanks, and between values as well as x. */
+/* Read "n=8 c=16 kernel=3x3"; commas may replace blanks, and the x between values. */
 enum hypar_status hp_shape_read(struct shape *out, struct arena *arena,
                                 const struct op_traits *row, const char *text,
                                 struct hypar_error *err);
 
-/* Fill in extents that attributes set, and attributes that extents do. */
+/* Fill in extents that attributes set, and attributes that extents set. */
 enum hypar_status hp_shape_complete(struct shape *shape, struct arena *arena,
                                     const struct op_traits *row, struct hypar_error *err);
 

@@ -1,4 +1,5 @@
-/* Predicting rows: by the device model of passes, by simulating, by the ways of collectives. */
+/* Predicting rows: passes by the device model, steps by simulation, collectives by their cost
+ * model. */
 #include "fit/predict.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 #include "plan/plan.h"
 #include <hypar/sim.h>
 
-/* The first devices of a place that do one kind of collective. */
+/* The first devices of a place, for one kind of collective. */
 struct predicted_group {
     int place, devices;
     enum comm_kind comm;
@@ -93,7 +94,7 @@ static double op_seconds(const struct predictor *p, const struct measured_row *r
                                                  .framework = row->framework });
 }
 
-/* As a kernel of its own; in a step one goes through many parameters. */
+/* As a kernel of its own; in a step one kernel updates many parameters. */
 static double update_seconds(const struct predictor *p, const struct measured_row *row)
 {
     struct kernel_place at = { .device = &p->device,
@@ -111,7 +112,7 @@ static enum hypar_status step_seconds(const struct predictor *p, const struct me
 {
     struct hypar_machine *machine;
     struct hypar_sim *sim;
-    struct hypar_plan plan = *row->plan; /* for another machine, of as many devices */
+    struct hypar_plan plan = *row->plan; /* a copy for another machine, of as many devices */
     TRY(hp_machine_with(&machine, row->plan->machine, p->part.type.device.name, p->value, err));
     plan.machine = machine;
     struct hypar_sim_options how = hypar_as_planned(&plan, NULL);
@@ -166,7 +167,8 @@ enum hypar_status hp_predict_row(struct predictor *p, int i, double *seconds,
     }
 }
 
-/* Is it the launches of a framework that the row was not run by? Kernels alone have none. */
+/* Does the option set launches of a framework that did not run the row? Kernels alone have no
+ * launches. */
 static bool is_other_launch(const struct measured_row *row, enum option option)
 {
     enum hypar_framework framework =
@@ -175,7 +177,7 @@ static bool is_other_launch(const struct measured_row *row, enum option option)
            (option == OPTION_COMPILED_LAUNCH && framework != HYPAR_FRAMEWORK_COMPILED);
 }
 
-/* Is it a figure of messages and comms, rather than of kernels? */
+/* Is it a figure of messages and comms, not of kernels? */
 static bool is_of_comms(enum option option)
 {
     return hp_machine_options[option].scope != SCOPE_DEVICE || option == OPTION_COMM_LATENCY ||

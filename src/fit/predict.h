@@ -1,30 +1,30 @@
-/* fit/predict.h - what the simulator says of a row of measurements. Internal. */
+/* fit/predict.h - predicting a row of measurements with given figures. Internal. */
 #ifndef FIT_PREDICT_H
 #define FIT_PREDICT_H
 
 #include "fit/measured.h"
 #include "machine/machine.h"
 
-/* Figures of the device by option; NAN: as the machine of a row says. Predictions are asked for
- * many rows with the same figures: what follows from these alone is kept. */
+/* Figures of the device by option; NAN: those of the row's machine. Many rows are predicted
+ * with the same figures: results that depend on the figures alone are kept. */
 struct predictor {
     const struct measured *measured;
     struct part part; /* of the device, with all figures */
     double value[OPTION_COUNT];
     struct hypar_device device;
-    struct arena arena, models;     /* models: of collectives, with these figures */
+    struct arena arena, models;     /* models: of collectives, for these figures */
     struct hypar_machine **machine; /* by place; NULL: not made yet */
-    int n_groups;                   /* of devices that do a collective */
+    int n_groups;                   /* groups of devices that run a collective */
     struct predicted_group *group;
     int *group_of; /* by row */
 };
 
-/* `part` has the figures to begin with; it and `measured` must outlive the predictor. */
+/* `part` has the initial figures; it and `measured` must outlive the predictor. */
 void hp_predictor_begin(struct predictor *predictor, const struct measured *measured,
                         const struct part *part);
 void hp_predictor_end(struct predictor *predictor);
 
-/* From now on the device has these figures where they are not NAN. */
+/* Set the figures of the device that are not NAN. */
 void hp_predictor_set(struct predictor *predictor, const double value[OPTION_COUNT]);
 
 /* Seconds of a row; fails for steps that cannot be simulated. */

@@ -7,7 +7,7 @@
 #include "base/word.h"
 #include "fit/one_op.h"
 
-/* Axes and attributes of a row, for messages: "n t u k c, out, transposed". */
+/* An error that lists the axes and attributes of a row: "n t u k c, out, transposed". */
 static enum hypar_status fail_unknown(const struct op_traits *row, const char *word, size_t n,
                                       struct hypar_error *err)
 {
@@ -36,7 +36,7 @@ static bool has_letter(const struct op_traits *row, char letter)
     return false;
 }
 
-/* "3x3", "0,2,1", "-1": numbers with x, or a comma, between them; returns what follows. */
+/* Parse "3x3", "0,2,1" or "-1": numbers separated by x or a comma; returns the rest. */
 static const char *read_values(struct arena *arena, const char *p, struct attr *attr)
 {
     double v[ATTR_MAX_VALUES];
@@ -144,8 +144,8 @@ static struct setter read_setter(const char *text, size_t n)
     return setter;
 }
 
-/* The spatial dimension that axis `letter` is of: one along which a window goes, "h" of h~i for
- * h and i; 0: none. */
+/* The spatial dimension of axis `letter`: one along which a window slides, "h" of h~i for h and
+ * i; 0: none. */
 static char spatial_of(const struct op_traits *row, char letter)
 {
     for (const char *p = row->operands; (p = strpbrk(p, "~/%")) != NULL; p++)
@@ -154,8 +154,8 @@ static char spatial_of(const struct op_traits *row, char letter)
     return 0;
 }
 
-/* How many axes before `at` in the row's text take values of the same attribute; *there: does
- * the shape have the dimension that axis `at` is of? */
+/* The number of axes before `at` in the row's text that take values of the same attribute;
+ * *there: does the shape have the dimension of axis `at`? */
 static int place_of(const struct shape *shape, const struct op_traits *row, const char *at,
                     bool *there)
 {
@@ -171,8 +171,8 @@ static int place_of(const struct shape *shape, const struct op_traits *row, cons
     return place;
 }
 
-/* What the attribute is, by the text or by its default, if another one is that; 0: not known.
- */
+/* The value of the attribute: from the text, or its default if that is another attribute; 0:
+ * unknown. */
 static double attr_or_default(const struct shape *shape, const struct op_traits *row,
                               enum attr_id id, int i)
 {
@@ -188,7 +188,7 @@ static double attr_or_default(const struct shape *shape, const struct op_traits 
     return 0;
 }
 
-/* Kernels have one value for each spatial dimension: that of i is given before that of j. */
+/* A kernel has one value for each spatial dimension: that of i comes before that of j. */
 static void set_attr(struct shape *shape, struct arena *arena, enum attr_id id, int index,
                      double value)
 {

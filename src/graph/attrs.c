@@ -1,4 +1,4 @@
-/* Attributes of operators: one table of names, types and bounds. */
+/* The table of attributes of operators: names, types and bounds. */
 #include "graph/attrs.h"
 
 #include <string.h>

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 /* clang-format off */
-/* Every attribute that a row may have: enum, name in files, least, most, whether an integer,
+/* Every attribute of the table: enum, name in files, least, most, whether an integer,
  * meaning. */
 #define ATTR_MAP(X) \
     X(KERNEL, "kernel", 1, 0x1p20, true, "taps of the window") \
@@ -75,7 +75,7 @@ extern const struct attr_traits hp_attr_traits[ATTR_COUNT];
 /* The attribute called `name`, or ATTR_COUNT. */
 enum attr_id hp_attr_find(const char *name);
 
-/* Is it off or on: 0 or 1? */
+/* Is the attribute a switch: 0 or 1? */
 bool hp_attr_is_switch(enum attr_id id);
 
 struct attr {
@@ -102,9 +102,8 @@ static inline int64_t hp_attr_int(const struct attrs *attrs, enum attr_id id, in
     return value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
 }
 
-/* Writing out attributes at a call:
- *     ATTRS({ ATTR_KERNEL, 2, V(3, 3) }, { ATTR_STRIDE, 2, V(2, 2) })
- * lives as long as the enclosing block. Any order; the builder sorts its copy. */
+/* ATTRS({ ATTR_KERNEL, 2, V(3, 3) }, { ATTR_STRIDE, 2, V(2, 2) }) makes attributes within a
+ * call; they live as long as the enclosing block. Any order; the builder sorts its copy. */
 #define V(...) ((const double[]){ __VA_ARGS__ })
 #define ATTRS(...)                                                                 \
     (&(const struct attrs){                                                        \

@@ -1,5 +1,5 @@
-/* Rows whose index maps depend on attributes: concat, split, slice, pad, transpose, expand,
- * reduce, cumsum, gather, opaque. (Reshape: graph/reshape.c.) */
+/* Fitting rows whose index maps depend on attributes: concat, split, slice, pad, transpose,
+ * expand, reduce, cumsum, gather, opaque. (Reshape: graph/reshape.c.) */
 #include <string.h>
 
 #include "base/number.h"
@@ -45,7 +45,7 @@ struct operand *hp_bind_operand(struct binding *b, char letter, int number,
 bool hp_bind_axes(struct binding *b, int n_dims, const int64_t *size, int sample_dim)
 {
     const char *names = hp_names_by_rank[n_dims];
-    int next = 1; /* of the names that are not n */
+    int next = 1; /* index of the next name other than n */
     for (int d = 0; d < n_dims; d++) {
         bool here = d == (sample_dim > 0 ? sample_dim : 0);
         b->axis[d] = (struct hypar_axis){ .name = { here ? 'n' : names[next] },
@@ -59,8 +59,8 @@ bool hp_bind_axes(struct binding *b, int n_dims, const int64_t *size, int sample
     return true;
 }
 
-/* An operand with the shape of `t`, each dimension indexed by the axis of the same number;
- * size 1 where the axis is longer is a broadcast. */
+/* An operand with the shape of `t`; each dimension is indexed by the axis of the same number. A
+ * dimension of size 1 on a longer axis is a broadcast. */
 static struct operand *add_like(struct binding *b, char letter, int number,
                                 enum operand_role role, const struct hypar_shape *shape)
 {
@@ -158,7 +158,7 @@ bool bind_slice(struct binding *b)
     if (start >= stop || stop > out.dim[axis])
         return hp_bind_fail(b, "slice from %lld to %lld of a dimension of %lld",
                             (long long)start, (long long)stop, (long long)out.dim[axis]);
-    out.dim[axis] = (stop - start - 1) / step + 1; /* no sum that overflows */
+    out.dim[axis] = (stop - start - 1) / step + 1; /* a form that cannot overflow */
     hp_bind_axes(b, out.n_dims, out.dim, t->sample_dim == axis ? -1 : t->sample_dim);
     struct operand *x = add_like(b, 'x', -1, OPERAND_INPUT, &t->shape);
     x->dim[axis] = hp_map_offset(axis, step, -start);
@@ -192,7 +192,9 @@ bool bind_transpose(struct binding *b)
     const struct tensor *t = b->input[0];
     const struct attr *perm = hp_attr_get(b->attrs, ATTR_PERM);
     struct hypar_shape out = { .n_dims = t->shape.n_dims };
-    int place[MAX_DIMS] = { -1, -1, -1, -1, -1, -1 }; /* of an input dimension in the output */
+    int place[MAX_DIMS] = {
+        -1, -1, -1, -1, -1, -1
+    }; /* by input dimension: its place in the output */
     if (perm->n != out.n_dims)
         return hp_bind_fail(b, "attribute 'perm' has %d values, expected %d", perm->n,
                             out.n_dims);
@@ -239,13 +241,13 @@ bool bind_expand(struct binding *b)
         int64_t size = (int64_t)shape->v[d], have = d >= shift ? t->shape.dim[d - shift] : 1;
         out.dim[d] = size == 0 || size == -1 ? have : size;
         if (d == 0 && shift && size == 0 && t->sample_dim < 0)
-            out.dim[0] = b->batch; /* a new dimension: for each sample */
+            out.dim[0] = b->batch; /* a new dimension: one entry for each sample */
         if (have != 1 && have != out.dim[d])
             return hp_bind_fail(b, "dimension %d has %lld, expected 1 or %lld", d - shift,
                                 (long long)have, (long long)out.dim[d]);
     }
-    /* A parameter repeated for every sample (a class token): its new first dimension is them.
-     */
+    /* A parameter repeated for every sample (a class token): its new first dimension is the
+     * samples. */
     int sample_dim = t->sample_dim >= 0 ? t->sample_dim + shift
                      : out.n_dims && out.dim[0] == b->batch && (shift || t->shape.dim[0] == 1)
                          ? 0
@@ -292,7 +294,8 @@ bool bind_reduce(struct binding *b)
     return true;
 }
 
-/* Along the dimension itself a part would wait for those before it: it is not split. */
+/* Along the summed dimension a part would wait for the parts before it, so this dimension is
+ * not split. */
 bool bind_cumsum(struct binding *b)
 {
     const struct tensor *t = b->input[0];
@@ -306,8 +309,8 @@ bool bind_cumsum(struct binding *b)
     return true;
 }
 
-/* An operand of a look-up along dimension `axis`, whose element any integer may name: every
- * part has all of it. */
+/* An operand that is looked up along dimension `axis`. An integer may name any element there,
+ * so every part has the whole dimension. */
 static void add_looked_up(struct binding *b, char letter, enum operand_role role,
                           const struct hypar_shape *shape, int axis)
 {
@@ -316,8 +319,8 @@ static void add_looked_up(struct binding *b, char letter, enum operand_role role
         x->dim[d] = d == axis ? hp_map_whole(DIM_WHOLE) : hp_map_axis(d);
 }
 
-/* The integers have the shape of what is looked up but along the axis, or (index_select) only
- * that dimension. */
+/* The integers have the shape of the looked-up tensor except along the axis; in index_select
+ * they have only that dimension. */
 static bool check_index(struct binding *b, int axis, bool one_dimension)
 {
     const struct hypar_shape *x = &b->input[0]->shape, *i = &b->input[1]->shape;
@@ -368,7 +371,8 @@ bool bind_gather(struct binding *b)
 bool bind_opaque(struct binding *b)
 {
     const struct attr *shape = hp_attr_get(b->attrs, ATTR_SHAPE);
-    const struct tensor *first = b->input[0]; /* the first that has samples, if any has */
+    const struct tensor *first =
+        b->input[0]; /* the first input with samples, if there is one */
     for (int i = 1; i < b->n_inputs && first->sample_dim < 0; i++)
         first = b->input[i]->sample_dim >= 0 ? b->input[i] : first;
     int sample_dim = first->sample_dim;

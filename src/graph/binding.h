@@ -1,8 +1,7 @@
-/* graph/binding.h - a row of the operator table being fitted to given tensors. Internal to
- * graph/.
+/* graph/binding.h - fitting a row of the operator table to given tensors. Internal to graph/.
  *
- * In: the row, attributes (complete, with defaults) and the given tensors. Out: axes with
- * extents, operands with sizes and index maps, passes. */
+ * In: the row, the complete attributes, the given tensors. Out: axes with extents, operands
+ * with sizes and index maps, passes. */
 #ifndef GRAPH_BINDING_H
 #define GRAPH_BINDING_H
 
@@ -10,8 +9,8 @@
 #include "base/error.h"
 #include "graph/graph.h"
 
-/* How a dimension of a tensor is indexed where it is written: letters of the axes that are
- * longer than 1, outermost first, and how many times each goes into the dimension before it. */
+/* How a dimension of a tensor is indexed in the operator that writes it: the letters of the
+ * axes longer than 1, outermost first, and how many times each goes into the one before. */
 struct dim_letters {
     int n;
     char name[MAX_FACTORS];
@@ -26,7 +25,7 @@ struct binding {
     const struct tensor *input[MAX_OPERANDS]; /* NULL: absent or to be made */
     bool make[MAX_OPERANDS];
     struct dim_letters
-        letters[MAX_DIMS]; /* of the first input; only where the row takes them */
+        letters[MAX_DIMS]; /* of the first input; only if the row takes over letters */
 
     struct hypar_axis axis[MAX_AXES];
     int n_axes;
@@ -35,27 +34,27 @@ struct binding {
     struct pass pass[MAX_PASSES];
     int n_passes;
 
-    bool beyond;             /* the reason: other dimensions than the row has */
+    bool beyond;             /* why it failed: other dimensions than the row has */
     struct hypar_error *err; /* written when a step returns false */
 };
 
 /* Write the reason and return false. */
 bool hp_bind_fail(struct binding *b, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* The attributes that the row's text asks for, complete and in order: what is given, and the
- * defaults of the rest. `rank` is that of the first input. */
+/* Complete the attributes of a row, in order: given values, and defaults for the rest. `rank`
+ * is that of the first input. */
 enum hypar_status hp_attrs_complete(struct arena *arena, const struct op_traits *row,
                                     const struct attrs *given, int rank,
                                     const struct attrs **out, struct hypar_error *err);
 
-/* Fit the row: its texts (signature.c), or its own function (bind.c), then its passes. */
+/* Fit the row by its texts (signature.c) or by its function (bind.c), then its passes. */
 bool hp_bind(struct binding *b);
 bool hp_bind_passes(struct binding *b);
 
 /* Steps that signature.c and bind.c share. */
 
-/* One axis per dimension of `size`, named by rank, the one at `sample_dim` (-1: none) being n.
- */
+/* One axis for each dimension of `size`, named by rank; the one at `sample_dim` (-1: none) is
+ * n. */
 bool hp_bind_axes(struct binding *b, int n_dims, const int64_t *size, int sample_dim);
 struct operand *hp_bind_operand(struct binding *b, char letter, int number,
                                 enum operand_role role);
@@ -84,8 +83,9 @@ bool bind_cumsum(struct binding *b);
 bool bind_gather(struct binding *b);
 bool bind_opaque(struct binding *b);
 
-/* Letters (letters.c). A reshape or a transpose computes nothing: its axes are called as in the
- * operator that writes its input, so that the same letter is a split of the same elements. */
+/* Letters (letters.c). A reshape or a transpose computes nothing. Its axes have the names that
+ * they have in the operator that writes its input, so that the same letter splits the same
+ * elements. */
 static inline bool hp_takes_letters(const struct op_traits *row)
 {
     return row->bind == bind_reshape || row->bind == bind_transpose;
@@ -94,10 +94,11 @@ static inline bool hp_takes_letters(const struct op_traits *row)
 /* The letters of the first input, which is tensor `t`. */
 void hp_bind_letters(struct binding *b, const struct hypar_graph *graph, int t);
 
-/* The letter of what begins in dimension `d` of the first input after `outer`; 0: none does. */
+/* The letter of the axis that begins in dimension `d` of the first input after `outer`; 0:
+ * none. */
 char hp_letter_at(const struct binding *b, int d, int64_t outer);
 
-/* Letters for the axes that have none yet; n is that of the samples, or the first. */
+/* Name the axes that have no letter yet; n is the axis of the samples, or the first. */
 void hp_name_axes(struct binding *b);
 
 #endif /* GRAPH_BINDING_H */

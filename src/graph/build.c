@@ -1,5 +1,5 @@
-/* Building a graph: tensors and operators are appended; a row of the operator table is fitted
- * to each operator's inputs, once for all operators that are alike. */
+/* Building a graph: tensors and operators are appended. Each operator gets a row of the
+ * operator table fitted to its inputs; equal operators share the result. */
 #include <string.h>
 
 #include "base/table.h"
@@ -13,7 +13,8 @@ struct graph_builder {
     int op_capacity, tensor_capacity, nest_capacity;
     struct table op_names, tensor_names, nests;
     struct arena scratch;
-    struct hypar_error first; /* of inputs and parameters, which cannot fail on their own */
+    struct hypar_error
+        first; /* of an input or parameter: the next call that can fail reports it */
     bool failed;
 };
 
@@ -22,7 +23,8 @@ struct graph_builder *hp_build(const char *name, int64_t batch)
     struct arena arena = { 0 };
     struct hypar_graph *graph = NEW(&arena, struct hypar_graph, 1);
     graph->arena = arena;
-    graph->name = hp_clean_text(hp_arena_strdup(&graph->arena, name), '?'); /* of a file */
+    graph->name = hp_clean_text(hp_arena_strdup(&graph->arena, name),
+                                '?'); /* the name may come from a file */
     graph->batch = batch;
     graph->loss = -1;
 
@@ -86,7 +88,7 @@ static enum hypar_status add_tensor(struct graph_builder *b, struct tensor t, in
     return HYPAR_OK;
 }
 
-/* An input or a parameter: a failure is kept for the next call that can report it. */
+/* Add an input or a parameter; a failure is kept for the next call that can report it. */
 static int add_source(struct graph_builder *b, struct tensor t)
 {
     struct hypar_error err;
@@ -129,7 +131,7 @@ void hp_build_untrained(struct graph_builder *b, int param)
 {
     struct tensor *t = param < 0 ? NULL : &b->graph->tensors[param];
     if (!t)
-        return; /* it could not be made: the builder has kept the reason */
+        return; /* the tensor could not be made; the builder has kept the reason */
     t->untrained = true;
     t->needs_grad = false;
 }
@@ -141,7 +143,7 @@ void hp_build_mark_output(struct graph_builder *b, int tensor)
 
 /* Operators --------------------------------------------------------------------------- */
 
-/* How many inputs and parameters a row names; -1: any number from one. */
+/* The number of inputs and parameters of a row; -1: any number from one. */
 static int row_inputs(const struct op_traits *row)
 {
     int n = 0;
@@ -155,7 +157,7 @@ static int row_inputs(const struct op_traits *row)
     return n;
 }
 
-/* Operand `i` of the row; what there are many of is the last. */
+/* Operand `i` of the row; the last operand may stand for many. */
 static struct op_operand row_operand(const struct op_traits *row, int i)
 {
     struct op_operand o = { 0 };
@@ -165,7 +167,7 @@ static struct op_operand row_operand(const struct op_traits *row, int i)
     return o;
 }
 
-/* Is operand `i` of the row a parameter that is made where none is given? */
+/* Is operand `i` of the row a parameter that is made if none is given? */
 static bool made_by_default(const struct op_traits *row, int i)
 {
     struct op_operand o = row_operand(row, i);
@@ -211,7 +213,7 @@ static enum hypar_status gather_inputs(struct graph_builder *b,
                              : hp_fail(err, HYPAR_INVALID, "no inputs, expected at least one");
 }
 
-/* All that decides a nest, as bytes. */
+/* Everything that determines a nest, as bytes. */
 static size_t nest_key(const struct binding *b, enum op_kind kind, int64_t *key)
 {
     size_t n = 0;
@@ -243,7 +245,7 @@ enum {
                      ATTR_COUNT * (ATTR_MAX_VALUES + 1)
 };
 
-/* May axis `a` be split? In a product only the outermost factor larger than 1. */
+/* May axis `a` be split? In a product only the outermost factor larger than 1 may. */
 static bool splittable(const struct binding *b, int a)
 {
     if (b->axis[a].role == HYPAR_INNER)
@@ -291,7 +293,7 @@ static struct nest *keep_nest(struct graph_builder *b, struct binding *binding,
     return nest;
 }
 
-/* The nest of an operator: one that is there already, or the row fitted anew. */
+/* The nest of an operator: an equal operator's, or a newly fitted row. */
 static enum hypar_status find_nest(struct graph_builder *b, const struct op_request *request,
                                    struct binding *binding, const struct nest **out)
 {
@@ -304,7 +306,7 @@ static enum hypar_status find_nest(struct graph_builder *b, const struct op_requ
     }
     if (!hp_bind(binding))
         return binding->beyond ? HYPAR_UNSUPPORTED : HYPAR_INVALID;
-    /* what the nest keeps must outlive the scratch it was made in */
+    /* attributes that the nest keeps must outlive the scratch */
     TRY(hp_attrs_complete(&b->graph->arena, binding->row, request->attrs,
                           binding->input[0]->shape.n_dims, &binding->attrs, binding->err));
     int64_t *kept = NEW(&b->graph->arena, int64_t, bytes / sizeof *key);
@@ -367,7 +369,7 @@ static enum hypar_status add_tensors(struct graph_builder *b, const struct op_re
     return HYPAR_OK;
 }
 
-/* What the texts of a row cannot say. */
+/* Checks that the texts of a row cannot express. */
 static enum hypar_status check_meaning(const struct nest *nest, struct hypar_error *err)
 {
     double least = hp_attr(nest->attrs, ATTR_MIN, 0, 0),

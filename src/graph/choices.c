@@ -1,4 +1,4 @@
-/* The ways in which opaque operators were measured, as part of a graph. */
+/* Opaque operators measured in several configurations: copying their choices into a graph. */
 #include <string.h>
 
 #include "base/sort.h"
@@ -12,7 +12,7 @@ bool hp_has_choices(const struct hypar_graph *graph)
     return false;
 }
 
-/* `n` numbers: those of `list`, which has n_list or is NULL, and zeros. */
+/* `n` numbers: those of `list` (n_list of them; it may be NULL), then zeros. */
 static const double *longer(struct arena *arena, const double *list, int n_list, int n)
 {
     double *copy = NEW(arena, double, n);
@@ -60,7 +60,7 @@ enum hypar_status hp_choices_copy(struct arena *arena, const struct op_choices *
     return HYPAR_OK;
 }
 
-/* One number for all uses, or none, as a list. */
+/* Expand one number for all uses, or none, to a list. */
 static const struct op_choices *spread(struct arena *arena, const struct op_choices *from,
                                        int n_uses)
 {

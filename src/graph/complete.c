@@ -1,4 +1,5 @@
-/* The attributes of one operator: what is given, checked against the row, and the defaults. */
+/* Completing the attributes of an operator: given values are checked against the row, missing
+ * ones get defaults. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,7 +44,8 @@ const char *hp_op_attr_names(const struct op_traits *row, char *text, size_t siz
     return hp_word_list(text, size, names, n);
 }
 
-/* How many values: one per spatial dimension (S), two (D), one, or -1 for any number. */
+/* The number of values: one for each spatial dimension (S), two for each (D), one, or -1 for
+ * any number. */
 static int wanted_count(char count, int rank)
 {
     int spatial = rank < 4 ? 1 : rank == 4 ? 2 : 3;
@@ -91,7 +93,8 @@ static bool row_has(const struct op_traits *row, enum attr_id id)
     return false;
 }
 
-/* The kind that this one with such an attribute is: conv with groups is group_conv. */
+/* The kind of operator that has this attribute, for the message: conv with groups is
+ * group_conv. */
 static const char *kind_with(const struct op_traits *row, enum attr_id id)
 {
     for (int k = 0; k < OP_KIND_COUNT; k++) {
@@ -119,8 +122,8 @@ static enum hypar_status refuse_unknown(const struct op_traits *row, const struc
     return HYPAR_OK;
 }
 
-/* Dimensions below 0 count from the last: those of the first input, of unsqueeze those of the
- * output. The operator keeps the form that counts from the first. */
+/* Negative dimensions count from the last: of the first input; for unsqueeze, of the output.
+ * The operator stores the non-negative form. */
 static enum hypar_status count_from_first(const struct op_traits *row, const struct attr *attr,
                                           int rank, double *v, struct hypar_error *err)
 {
@@ -144,7 +147,7 @@ static int by_id(const void *a, const void *b)
     return (int)((const struct attr *)a)->id - (int)((const struct attr *)b)->id;
 }
 
-/* `n` copies of the default: a number, or what another attribute of the operator says. */
+/* `n` copies of the default: a number, or the value of another attribute. */
 static void fill_default(double *v, int n, const struct op_attr *item,
                          const struct attrs *given)
 {
@@ -155,9 +158,8 @@ static void fill_default(double *v, int n, const struct op_attr *item,
         v[i] = value;
 }
 
-/* The values of one item: what is given, one number standing for all, or the default. A
- * negative zero is written as 0, and is one from the start: graphs are the same by their bytes.
- */
+/* The values of one item: given ones (one number may stand for all), or the default. A negative
+ * zero becomes 0: graphs are compared by their bytes. */
 static enum hypar_status complete_item(struct arena *arena, const struct op_traits *row,
                                        const struct op_attr *item, const struct attrs *given,
                                        int rank, struct attr *out, struct hypar_error *err)

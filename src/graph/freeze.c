@@ -1,11 +1,11 @@
-/* Parameters that stay as they are: no gradient is computed for them, nor for what depends on
- * no other. */
+/* Freezing parameters: no gradient is computed for a frozen parameter, nor for a tensor that
+ * depends on no trained one. */
 #include <fnmatch.h>
 #include <string.h>
 
 #include "graph/graph.h"
 
-/* Freeze what `pattern` fits; returns how many parameters it does. */
+/* Freeze the parameters that match `pattern`; returns their number. */
 static int freeze(struct hypar_graph *g, const char *pattern)
 {
     int n = 0;
@@ -18,7 +18,7 @@ static int freeze(struct hypar_graph *g, const char *pattern)
     return n;
 }
 
-/* What operators write needs a gradient only if something that they read still does. */
+/* The output of an operator needs a gradient only if one of its inputs still does. */
 static void follow(struct hypar_graph *g)
 {
     for (int i = 0; i < g->n_ops; i++) {

@@ -1,4 +1,4 @@
-/* What the public header shows of a graph. */
+/* The functions of the public header that describe a graph. */
 #include "graph/graph.h"
 
 #include <string.h>

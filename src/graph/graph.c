@@ -1,4 +1,5 @@
-/* The graph once it is built: what is derived from its operators and tensors. */
+/* Facts derived from a complete graph: uses, outputs, gradients, hash, passes of each
+ * operator. */
 #include "graph/binding.h"
 
 #include <string.h>
@@ -31,7 +32,7 @@ void hypar_graph_free(struct hypar_graph *graph)
     hp_arena_free(&arena);
 }
 
-/* Readers of each tensor, by counting. */
+/* The readers of each tensor, by a counting sort. */
 static void derive_uses(struct hypar_graph *g)
 {
     g->use_start = hp_csr(&g->arena, g->n_tensors);
@@ -91,7 +92,7 @@ bool hp_op_trained(const struct hypar_graph *graph, const struct op *op)
     return false;
 }
 
-/* Backwards from the loss: tensors that it depends on. */
+/* The tensors on which the loss depends, found backwards from the loss. */
 static const bool *reached_by_loss(const struct hypar_graph *g, struct arena *arena)
 {
     bool *reached = NEW(arena, bool, g->n_tensors);
@@ -108,7 +109,7 @@ static const bool *reached_by_loss(const struct hypar_graph *g, struct arena *ar
     return reached;
 }
 
-/* What the loss does not depend on is not trained. */
+/* A parameter on which the loss does not depend is not trained. */
 static void derive_trained(struct hypar_graph *g)
 {
     struct arena scratch = { 0 };
@@ -218,8 +219,8 @@ operand_set hp_present(const struct op *op)
     return present;
 }
 
-/* Does the operator take the samples of a tensor for something else, or the other way round?
- * A model input without samples may be read by them: it is there as a whole. */
+/* Does the operator confuse samples with another dimension of a tensor? An operator with
+ * samples may read a model input without samples: the whole input is there. */
 static bool mistakes_samples(const struct hypar_graph *g, const struct op *op, int o)
 {
     const struct tensor *t = &g->tensors[op->tensor[o]];
@@ -264,7 +265,7 @@ static bool writes_needed(const struct hypar_graph *g, const struct op *op,
 uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op)
 {
     uint32_t passes = 0;
-    operand_set wanted = 0; /* statistics read by passes already found */
+    operand_set wanted = 0; /* statistics that passes found so far read */
     for (int p = op->nest->n_passes - 1; p >= 0 && hp_op_trained(graph, op); p--) {
         const struct pass *pass = &op->nest->pass[p];
         if (pass->backward && (writes_needed(graph, op, pass) || pass->writes & wanted)) {

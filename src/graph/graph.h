@@ -1,4 +1,7 @@
-/* graph/graph.h - the inside of a graph, and how one is built. Internal. */
+/* graph/graph.h - the inside of a graph, and how one is built. Internal.
+ *
+ * A graph is a list of operators in topological order and a list of tensors. Models build it
+ * with the functions below; everyone else only reads it. */
 #ifndef GRAPH_GRAPH_H
 #define GRAPH_GRAPH_H
 
@@ -8,7 +11,7 @@
 #include "graph/nest.h"
 
 enum tensor_kind {
-    TENSOR_INPUT,      /* data given to the model: needs no gradient */
+    TENSOR_INPUT,      /* data given to the model; needs no gradient */
     TENSOR_PARAM,      /* trained */
     TENSOR_ACTIVATION, /* written by an operator */
     TENSOR_STAT,       /* a statistic between two passes of one operator */
@@ -18,36 +21,38 @@ struct tensor {
     const char *name;
     struct hypar_shape shape;
     enum tensor_kind kind;
-    bool index; /* integers: ids, labels */
-    bool
-        needs_grad; /* a parameter, or computed from one; and the loss, if any, depends on it */
-    bool is_output; /* of the model, for people; the loss is not one */
-    bool untrained; /* a parameter that the model itself says is not trained */
-    int sample_dim; /* the dimension that holds the samples, -1: none */
-    int producer;   /* the op that writes it, -1: an input or a parameter */
+    bool index;      /* integers: ids, labels */
+    bool needs_grad; /* a parameter, or computed from one; and the loss, if there is one,
+                        depends on it */
+    bool is_output;  /* shown to users as an output of the model; the loss is not one */
+    bool untrained;  /* a parameter that the model declares as not trained */
+    int sample_dim;  /* the dimension that holds the samples, -1: none */
+    int producer;    /* the op that writes it, -1: an input or a parameter */
 };
 
-/* One way in which an opaque operator was measured. Numbers are of one sample, and of each of
+/* One measured configuration of an opaque operator. Numbers are for one sample, and for each of
  * the devices that divide the operator. */
 struct op_choice {
     int degree;             /* devices that divide it (tensor parallelism) */
-    bool recompute;         /* its forward half is done again for the backward half */
+    bool recompute;         /* its forward half is repeated for the backward half */
     double seconds;         /* forward and backward */
-    double parameter_bytes; /* that replicas exchange once a batch */
+    double parameter_bytes; /* exchanged between replicas once a batch */
     double stash_bytes;     /* kept for each sample in flight */
-    double fixed_bytes;     /* however many are in flight */
-    /* What its devices exchange beside what is sent from stage to stage: by input, where that
-     * comes from another stage; by use of its output, where that is in another stage. */
+    double fixed_bytes;     /* however many samples are in flight */
+    /* Bytes that its devices exchange besides messages between stages: by input, if the input
+     * comes from another stage; by use of its output, if the use is in another stage. */
     const double *in_sync_bytes, *out_sync_bytes;
 };
 
-/* All of them, each degree with and without recomputation at most once, in that order. */
+/* All configurations: each degree with and without recomputation at most once, in this
+ * order. */
 struct op_choices {
     int n;
     const struct op_choice *choice;
-    int n_inputs, n_uses;      /* lengths of the lists by input and by use */
-    const double *input_bytes; /* of a sample, sent to each reader by itself; NULL: output_bytes
-                                  of the writer, sent once to each stage that reads it */
+    int n_inputs, n_uses; /* lengths of the lists by input and by use */
+    const double
+        *input_bytes; /* of a sample, sent to each reader separately; NULL: output_bytes of the
+                         writer, sent once to each stage that reads it */
 };
 
 struct op {
@@ -63,14 +68,14 @@ struct use {
     int op, operand;
 };
 
-/* The file that has values of the parameters, and how the graph was read from it. */
+/* The file with the values of the parameters, and how the graph was read from it. */
 struct weights_file {
-    const char *path; /* NULL: none has */
+    const char *path; /* NULL: there is none */
     struct hypar_import_options options;
 };
 
-/* Ops are in topological order: an op reads only inputs, parameters and what earlier ops write.
- */
+/* Ops are in topological order: an op reads only inputs, parameters and outputs of earlier
+ * ops. */
 struct hypar_graph {
     struct arena arena; /* holds everything, the graph itself included */
     const char *name;
@@ -84,19 +89,20 @@ struct hypar_graph {
     int *use_start;
     struct use *use;
     struct table op_names; /* name -> op */
-    const char **notes;    /* what the user should know about how it was read */
+    const char **notes;    /* remarks for the user about how the model was read */
     int n_notes;
     struct weights_file weights;
-    const char *values_name; /* a safetensors file beside the model's that has values, as the
+    const char *values_name; /* a safetensors file with values beside the model's file, as the
                                 model names it; NULL: there is none */
-    const char *values_path; /* where that is; NULL: the model was not read from a path */
-    /* Modules of the PyTorch model that it was made of, by path, once for each call; none: it
-     * was made of something else, or nobody said. */
+    const char
+        *values_path; /* the path of this file; NULL: the model was not read from a path */
+    /* The modules of the PyTorch model that the graph was made from, by path, once for each
+     * call; none if it was made from something else, or if they are unknown. */
     const char **modules;
     int n_modules;
     struct table module_at; /* path -> its first call */
-    bool own_loss;      /* the graph ends in a mean of squares that stands for another loss */
-    const char *frozen; /* patterns of parameters that are not trained; NULL: none */
+    bool own_loss;          /* the graph ends in a mean of squares that replaces another loss */
+    const char *frozen;     /* patterns of parameters that are not trained; NULL: none */
     uint64_t hash;
 };
 
@@ -120,7 +126,7 @@ struct graph_builder;
 struct graph_builder *hp_build(const char *name, int64_t batch);
 void hp_build_abandon(struct graph_builder *b);
 
-/* The graph as it stands, to look at shapes of tensors already made. */
+/* The graph built so far, for the shapes of its tensors. */
 const struct hypar_graph *hp_build_graph(const struct graph_builder *b);
 
 /* A model input; `sample_dim` is the dimension of the samples or -1. Returns the tensor. */
@@ -128,120 +134,129 @@ int hp_build_input(struct graph_builder *b, const char *name, const struct hypar
                    bool index, int sample_dim);
 int hp_build_param(struct graph_builder *b, const char *name, const struct hypar_shape *shape);
 
-/* A parameter that no operator reads yet stays as it is: nothing is trained for its sake. */
+/* Mark a parameter as not trained; no operator may have read it yet. */
 void hp_build_untrained(struct graph_builder *b, int param);
 
-/* In place of an input tensor: */
+/* Special values in place of an input tensor: */
 enum {
-    HP_ABSENT = -1, /* an optional operand that is not there */
-    HP_MAKE = -2,   /* a new parameter, its shape from the row, named "<op>.<operand>" */
+    HP_ABSENT = -1, /* an absent optional operand */
+    HP_MAKE =
+        -2, /* a new parameter; its shape follows from the row, its name is "<op>.<operand>" */
 };
 
 struct op_request {
     enum op_kind kind;
-    const char *name; /* copied; unique in the graph */
-    int n_inputs; /* trailing ones left out: HP_MAKE for a required parameter, else absent */
-    const int *inputs;         /* tensors, HP_ABSENT or HP_MAKE, in the row's order */
-    const struct attrs *attrs; /* NULL: none; copied. Missing ones take the row's defaults */
+    const char *name;  /* copied; unique in the graph */
+    int n_inputs;      /* omitted trailing inputs are HP_MAKE for a required parameter, else
+                          HP_ABSENT */
+    const int *inputs; /* tensors, HP_ABSENT or HP_MAKE, in the row's order */
+    const struct attrs
+        *attrs; /* NULL: none; copied. Missing attributes get the row's defaults */
 };
 
-/* Append an operator. Its outputs' tensors go to outputs[] (as many as the row has; for split,
- * one per size). The first output is named like the op, others "<op>:<operand>". */
+/* Append an operator. The tensors of its outputs go to outputs[] (as many as the row has; for
+ * split, one for each size). The first output is named after the op, others
+ * "<op>:<operand>". */
 enum hypar_status hp_build_op(struct graph_builder *b, const struct op_request *request,
                               int *outputs, struct hypar_error *err);
 
-/* The choices of the operator that was appended last, an opaque one; copied. Lists by input are
- * as long as its inputs or shorter, those by use as long as there will be uses, or hold one
- * number for all. */
+/* Set the choices of the last operator, an opaque one; copied. Lists by input may be shorter
+ * than its inputs; lists by use have an entry for each use, or one for all. */
 enum hypar_status hp_build_choices(struct graph_builder *b, const struct op_choices *choices,
                                    struct hypar_error *err);
 
-/* Name an output of the model (not the loss). */
+/* Mark a tensor as an output of the model (not the loss). */
 void hp_build_mark_output(struct graph_builder *b, int tensor);
 
-/* Check the whole, derive uses and the hash, and hand it over. */
+/* Check the graph, derive uses and hash, and return it. */
 enum hypar_status hp_build_finish(struct graph_builder *b, struct hypar_graph **out,
                                   struct hypar_error *err);
 
-/* The same graph with inputs and parameters where they are first read: as it is numbered when
- * it has been written and read back. */
+/* The same graph with inputs and parameters numbered by their first reader: the numbering of a
+ * graph that was written to a file and read back. */
 enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypar_graph **out,
                                     struct hypar_error *err);
 
-/* Parameters whose names fit one of `patterns` ("conv1.*,*.bias", as the shell's) are not
- * trained. Before anybody else has the graph, whose hash stays: it is the same network. Each
- * pattern must fit some, and something must be left to train: HYPAR_INVALID. */
+/* Do not train parameters whose names match one of `patterns` ("conv1.*,*.bias", as in the
+ * shell). Call before the graph is shared. The hash does not change: the network is the same.
+ * HYPAR_INVALID if a pattern matches nothing, or if no parameter is left to train. */
 enum hypar_status hp_graph_freeze(struct hypar_graph *graph, const char *patterns,
                                   struct hypar_error *err);
 
-/* Derive what follows from ops and tensors: uses, outputs, hash. The last step of building.
- * HYPAR_INVALID where an operator's choices do not have a number for each use. */
+/* Derive uses, outputs and hash from ops and tensors: the last step of building. HYPAR_INVALID
+ * if an operator's choices lack a number for some use. */
 enum hypar_status hp_graph_seal(struct hypar_graph *graph, struct hypar_error *err);
 
-/* The operands that are there; optional ones may be absent. */
+/* The operands that are present; optional ones may be absent. */
 operand_set hp_present(const struct op *op);
 
-/* Does a sample's result depend on others, so that a batch cannot be cut there? Statistics
- * (batch norm's) are those of what is at hand, and a loss is summed. */
+/* Does a sample's result depend on other samples, so that the batch cannot be divided?
+ * Statistics (batch norm) do not count: they are those of the samples at hand. Neither does a
+ * loss: it is summed. */
 bool hp_op_mixes_samples(const struct hypar_graph *graph, const struct op *op);
 
 bool hp_has_batch_norm(const struct hypar_graph *graph);
 
-/* Backward passes (bit p: pass p) that write a needed gradient, or a statistic for one that
- * does. */
+/* The backward passes (bit p: pass p) that write a needed gradient, or a statistic that such a
+ * pass reads. */
 uint32_t hp_backward_passes(const struct hypar_graph *graph, const struct op *op);
 
-/* These and all forward passes: what a step does. */
+/* All forward passes and these: the passes of a training step. */
 uint32_t hp_done_passes(const struct hypar_graph *graph, const struct op *op);
 
-/* The forward passes, but for those that write running statistics (below), which are given. */
+/* The forward passes without those that write running statistics (below), which are given in
+ * inference. */
 uint32_t hp_inference_passes(const struct hypar_graph *graph, const struct op *op);
 
-/* Statistics over the samples of a batch (batch norm's), of which training keeps a running mean
- * and variance, in this tensor's shape. */
+/* Is the tensor a statistic over the samples of a batch (batch norm) of which training keeps a
+ * running mean or variance? */
 bool hp_is_running(const struct hypar_graph *graph, int tensor);
 
-/* A note if the loss does not depend on parameters that nobody has frozen. */
+/* Add a note if the loss does not depend on parameters that are not frozen. */
 void hp_graph_note_untrained(struct hypar_graph *graph);
 
-/* Does it have a backward half? */
+/* Does the operator have a backward half? */
 bool hp_op_trained(const struct hypar_graph *graph, const struct op *op);
 
-/* What utilisation is counted by: three forward passes of what is trained, one of the rest. */
+/* The operations by which utilisation is defined: three forward passes of trained operators,
+ * one of others. */
 double hp_step_flops_per_sample(const struct hypar_graph *graph);
 
-/* Is it a weighted layer in the papers' sense? */
+/* Is the operator a weighted layer in the papers' sense? */
 bool hp_op_weighted(const struct hypar_graph *graph, int op);
 
-/* By operator: the first of those that it shares parameters with, in person or through others;
- * itself if there is none. Operators without counted[op] (NULL: all are) share nothing. */
+/* By operator: the first operator with which it shares parameters, directly or through others;
+ * itself if there is none. Operators without counted[op] share nothing; counted NULL: all
+ * count. */
 struct sharing {
     int first;
-    bool transposed; /* it sums over what the first does not: a parameter is read transposed */
+    bool transposed; /* it sums over a dimension over which the first does not: a parameter is
+                        read transposed */
 };
 struct sharing *hp_sharing(struct arena *arena, const struct hypar_graph *graph,
                            const bool *counted);
 
-/* The operand of an operator that writes `tensor`; its first that is an output. */
+/* The number of `tensor` among the operands of its writer; the number of an operator's first
+ * output. */
 int hp_output_operand(const struct op *op, int tensor);
 int hp_first_output(const struct op *op);
 
-/* What was measured of an opaque operator, for the whole batch: of its choices the first, whose
- * backward half is taken as twice the forward one. */
+/* The measurements of an opaque operator, for the whole batch. Of several choices the first
+ * counts; its backward half is taken as twice the forward half. */
 struct op_measure {
     double forward_s, backward_s;
     double output_bytes, parameter_bytes;
-    const struct op_choices *choices; /* NULL: it was measured in one way */
+    const struct op_choices *choices; /* NULL: one measurement */
 };
 
-/* False: `op` was not measured (its times are missing). */
+/* False: `op` was not measured (it has no times). */
 bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *out);
 
-/* Were operators measured in several ways? */
+/* Were operators measured in several configurations? */
 bool hp_has_choices(const struct hypar_graph *graph);
 
-/* The building of a graph with choices (choices.c): those of a new operator; when the graph is
- * whole, lists that hold one number for all uses at their full length. */
+/* Choices during building (choices.c): copy those of a new operator; when the graph is
+ * complete, expand lists that hold one number for all uses. */
 enum hypar_status hp_choices_copy(struct arena *arena, const struct op_choices *from,
                                   int n_inputs, const struct op_choices **out,
                                   struct hypar_error *err);

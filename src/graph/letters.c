@@ -1,9 +1,10 @@
-/* Letters of the axes of reshapes and transposes: as where their input is written. */
+/* The letters of the axes of reshapes and transposes: those of the operator that writes their
+ * input. */
 #include <string.h>
 
 #include "graph/binding.h"
 
-/* As an element-wise operator would call the dimensions of a tensor that nothing writes. */
+/* The letters that an element-wise operator would give to a tensor that no operator writes. */
 static void letters_by_rank(struct binding *b, const struct tensor *t)
 {
     const char *next = hp_names_by_rank[t->shape.n_dims] + 1;
@@ -48,7 +49,7 @@ char hp_letter_at(const struct binding *b, int d, int64_t outer)
 
 void hp_name_axes(struct binding *b)
 {
-    /* first those that mean nothing elsewhere: d is the width of a head */
+    /* first the letters without a meaning elsewhere: d is the width of a head */
     static const char free_letters[] = "defgijlopvxyzabckmqstuhw";
     bool used[128] = { ['n'] = true };
     int n = 0;

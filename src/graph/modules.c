@@ -1,4 +1,4 @@
-/* Modules, as operators are named after them. */
+/* The modules of a PyTorch model, from the names of operators. */
 #include "graph/modules.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ const char *hp_last_part(const char *name)
     return dot ? dot + 1 : name;
 }
 
-/* "add", "add_2": what an operator is called behind the path of a module that has several. */
+/* Is `part` the kind of an operator, "add" or "add_2", behind the path of its module? */
 static bool is_kind(const char *part, const char *kind)
 {
     size_t length = strlen(kind);
@@ -40,7 +40,7 @@ bool hp_is_module(const struct hypar_graph *graph, int op)
     return !is_kind(hp_last_part(node->name), hypar_graph_op_kind(graph, op));
 }
 
-/* Of an operator's name, the path of its module. */
+/* The length of the module path in an operator's name. */
 static size_t module_length(const struct hypar_graph *graph, int op)
 {
     const char *name = graph->ops[op].name, *last = hp_last_part(name);
@@ -59,8 +59,8 @@ static struct module new_module(const char *path, size_t length, size_t begin)
                             .numbered = digits > 0 && digits == length - begin };
 }
 
-/* The module of a path, which is new where it is not known, as are those around it; -1: the
- * model. */
+/* The module of a path; it and the modules around it are added if they are new. -1: the model
+ * itself. */
 static int find_module(struct modules *m, struct table *known, struct arena *arena,
                        const char *path, size_t length)
 {

@@ -1,7 +1,8 @@
-/* graph/modules.h - the modules of a PyTorch model, from the names of operators, which are
- * paths of modules. Internal.
+/* graph/modules.h - the modules of a PyTorch model, found from the names of operators, which
+ * are paths of modules. Internal.
  *
- * An operator of a module that has several has its kind behind the path: "layers.0.add_2". */
+ * In a module with several operators, the operator's kind follows the path:
+ * "layers.0.add_2". */
 #ifndef GRAPH_MODULES_H
 #define GRAPH_MODULES_H
 
@@ -13,11 +14,12 @@ struct module {
     size_t length;
     int parent;      /* the module that contains it; -1: the model */
     int first, last; /* operators under it */
-    bool numbered;   /* its name is a number: it is one of a list */
-    int calls;       /* how often; where the graph does not say, 1 of those that are an operator
-                        or have one beside their modules. Lists of modules are not called */
-    bool cut;        /* a stage begins where it begins or ends */
-    bool kept; /* an operator under it is not computed again and read by no other module */
+    bool numbered;   /* its name is a number: it is an element of a list */
+    int calls; /* number of calls. If the graph does not say: 1 for a module that is an operator
+                  or has one beside its modules. Lists of modules are not called */
+    bool cut;  /* a stage begins where the module begins or ends */
+    bool
+        kept; /* an operator under it is not recomputed, and no other module reads its output */
 };
 
 struct modules {
@@ -28,14 +30,14 @@ struct modules {
 
 struct modules hp_find_modules(const struct hypar_graph *graph, struct arena *arena);
 
-/* Is the operator a module of its own? */
+/* Is the operator a module by itself? */
 bool hp_is_module(const struct hypar_graph *graph, int op);
 
-/* The repeated layer that an operator is in, whose parameters are gathered, and summed,
- * together: the outermost module that is one of a list; -1: none. */
+/* The repeated layer of an operator: the outermost module that is an element of a list; -1:
+ * none. Its parameters are gathered and summed together. */
 int hp_unit_of(const struct modules *modules, int op);
 
-/* Of a path, what follows the last dot. */
+/* The part of a path behind the last dot. */
 const char *hp_last_part(const char *name);
 
 #endif /* GRAPH_MODULES_H */

@@ -1,5 +1,5 @@
-/* Questions about a loop nest: its axes, its sample dimension, and what a split axis makes of
- * what is written. */
+/* Questions about a loop nest: its axes, its sample dimension, and the effect of a split axis
+ * on a written tensor. */
 #include "graph/nest.h"
 
 int hp_nest_axis(const struct nest *nest, char name)

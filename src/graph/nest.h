@@ -1,13 +1,13 @@
 /* graph/nest.h - one operator as a loop nest: axes, operands, passes. Internal.
  *
  * A nest is a row of the operator table (graph/op_list.h) with its sizes filled in: the extent
- * of each axis, and for every tensor that the operator touches, which axis indexes each of its
- * dimensions. Shapes, splitting, FLOPs and bytes are all read from here. Operators of the same
- * kind, attributes and shapes share one nest, so whoever tabulates by nest does the work once.
+ * of each axis, and for every tensor that the operator touches, the axis that indexes each
+ * dimension. Shapes, splitting, FLOPs and bytes are all read from it. Operators of the same
+ * kind, attributes and shapes share one nest, so work that is tabulated by nest is done once.
  *
  * THE RULE. Split axis a into d parts. A tensor indexed by a is cut into d pieces. A tensor not
- * indexed by a is replicated where it is read, and a partial sum where it is written - by a
- * pass in which a takes part; in a pass that a has no part in, the parts are copies. */
+ * indexed by a is replicated where it is read. Where it is written, it is a partial sum if axis
+ * a takes part in the pass; otherwise the parts are copies. */
 #ifndef GRAPH_NEST_H
 #define GRAPH_NEST_H
 
@@ -29,7 +29,7 @@ typedef uint32_t axis_set;    /* bit i: axis i */
 /* How one dimension of one operand is indexed. */
 enum dim_kind {
     DIM_WHOLE,     /* by no axis: every part has all of it */
-    DIM_BROADCAST, /* size 1 where others have more: likewise, but its gradient is summed */
+    DIM_BROADCAST, /* size 1 where others have more: replicated, and its gradient is summed */
     DIM_AXIS,      /* by one axis, perhaps through a window */
     DIM_PRODUCT,   /* by several axes, row-major */
 };
@@ -39,22 +39,22 @@ struct dim_map {
     int8_t n_axes;
     int8_t axis[MAX_FACTORS]; /* outermost first */
     /* DIM_AXIS: outputs [lo,hi) touch [lo*stride-pad, (hi-1)*stride-pad+span), clipped to the
-     * tensor. A plain axis is stride 1, pad 0, span 1; axis + offset is pad = -offset. */
+     * tensor. A plain axis has stride 1, pad 0, span 1; axis + offset has pad = -offset. */
     int64_t stride, pad, span; /* span = dilation * (kernel - 1) + 1 */
-    /* Not 0: these are positions between elements, so many (2 at least) to an element, rounded
-     * down: resizing, adaptive pooling, transposed convolution. */
+    /* If not 0: positions lie between elements, `divide` (at least 2) to an element, rounded
+     * down. For resizing, adaptive pooling, transposed convolution. */
     int64_t divide;
-    int8_t taps; /* the axis of the window's taps; 0: none (axis 0 never is) */
+    int8_t taps; /* the axis of the window's taps; 0: none (axis 0 never is one) */
 };
 
 enum operand_role {
-    OPERAND_INPUT,  /* an activation, or whatever the operator is given there */
-    OPERAND_PARAM,  /* usually a parameter: made from the row where none is given */
+    OPERAND_INPUT,  /* an activation, or any tensor given there */
+    OPERAND_PARAM,  /* usually a parameter: made from the row if none is given */
     OPERAND_OUTPUT, /* written by the forward pass */
     OPERAND_STAT,   /* a statistic that lies between two passes */
 };
 
-/* How partial results of a written operand are put together. */
+/* How partial results of a written operand are combined. */
 enum combine {
     COMBINE_SUM,
     COMBINE_MAX,
@@ -72,25 +72,27 @@ struct operand {
     axis_set axes; /* axes that index some dimension */
 };
 
-/* A product of matrices: the axes of the rows and columns of its result and those that are
- * summed over, and how many times the product of their extents there are ("4k": 4). */
+/* A product of matrices: the axes of its rows, columns and sums, and how many such products
+ * there are ("4k": 4). */
 struct matrix_product {
-    axis_set each; /* axes that there is a product for each of */
+    axis_set each; /* axes with a separate product for each index */
     axis_set axes[3];
     double times[3];
     double macs; /* of all such products of the pass */
 };
 enum { PRODUCT_ROWS, PRODUCT_COLUMNS, PRODUCT_SUMMED, MAX_PRODUCTS = 3 };
 
-/* One loop nest of the operator: reads some operands (or their gradients), writes others. */
+/* One loop nest of the operator: it reads some operands (or their gradients) and writes
+ * others. */
 struct pass {
     bool backward;
     operand_set reads, reads_grad;   /* values; gradients */
     operand_set writes, writes_grad; /* forward passes write values, or statistics */
-    operand_set adds; /* read once, after the partial sums are put together: a bias */
-    axis_set axes;    /* union over what it reads and writes */
-    double macs;      /* multiply-adds of the whole pass */
-    int n_products;   /* that they are of; 0: not known (opaque operators) */
+    operand_set
+        adds;       /* operands that are added once, after partial sums are combined: a bias */
+    axis_set axes;  /* all axes of the operands that it reads and writes */
+    double macs;    /* multiply-adds of the whole pass */
+    int n_products; /* matrix products among them; 0: unknown (opaque operators) */
     struct matrix_product product[MAX_PRODUCTS];
     double other; /* other arithmetic operations */
 };
@@ -110,15 +112,15 @@ struct nest {
 /* The axis called `name`, or -1. */
 int hp_nest_axis(const struct nest *nest, char name);
 
-/* What axis `a` is called whatever came before the operator: a profile knows operators that are
- * alike by it. Differs from its name for reshapes and transposes only. */
+/* The letter of axis `a` independent of the operator before: profiles identify equal operators
+ * by it. It differs from the axis's name only in reshapes and transposes. */
 char hp_letter_by_rank(const struct nest *nest, int a);
 
 /* The axis of the samples, if it can be split; -1: none. */
 int hp_sample_axis(const struct nest *nest);
 
-/* Where the samples are in operand `o`: the dimension that the sample axis leads; -1: nowhere.
- */
+/* The dimension of operand `o` that holds the samples (the sample axis is its outermost); -1:
+ * none. */
 int hp_sample_dim(const struct nest *nest, int o);
 
 /* Multiply-adds of all forward (backward) passes. */
@@ -133,7 +135,7 @@ static inline bool hp_multiplies(const struct nest *nest)
     return false;
 }
 
-/* The first axis with more than one index that leads dimension `d` of operand `o`; -1: none. */
+/* The outermost axis with more than one index of dimension `d` of operand `o`; -1: none. */
 static inline int hp_leading_axis(const struct nest *nest, int o, int d)
 {
     const struct dim_map *map = &nest->operand[o].dim[d];
@@ -143,7 +145,7 @@ static inline int hp_leading_axis(const struct nest *nest, int o, int d)
     return -1;
 }
 
-/* The axis whose parts divide dimension `d` of operand `o`; -1: none does. */
+/* The axis whose parts divide dimension `d` of operand `o`; -1: none. */
 static inline int hp_dividing_axis(const struct nest *nest, int o, int d)
 {
     enum dim_kind kind = nest->operand[o].dim[d].kind;

@@ -1,4 +1,4 @@
-/* The table of operators, and reading the operands of its rows. */
+/* The table of operators, and parsing the operands of its rows. */
 #include "graph/op.h"
 
 #include <string.h>

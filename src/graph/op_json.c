@@ -1,4 +1,4 @@
-/* Kinds and attributes of operators to and from JSON. */
+/* Kinds and attributes of operators, to and from JSON. */
 #include "graph/op_json.h"
 
 #include "base/word.h"
@@ -73,7 +73,7 @@ enum hypar_status hp_attrs_read(struct arena *arena, const struct json *object,
     if (!at.value)
         return HYPAR_OK;
     TRY(hp_json_object(&at, err));
-    /* names are unique in an object, and only those of the list pass: it cannot overflow */
+    /* keys are unique, and only known attributes pass: the list cannot overflow */
     for (void *iter = NULL; hp_json_next(&at, &iter, &member);)
         TRY(read_attr(arena, &member, row, &list[out->n++], err));
     return HYPAR_OK;

@@ -1,4 +1,4 @@
-/* The passes of a fitted row: what each reads, writes and computes. */
+/* The passes of a fitted row: the operands that each reads and writes, and its operations. */
 #include <ctype.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@ static bool present(const struct binding *b, int o)
     return role == OPERAND_OUTPUT || role == OPERAND_STAT || b->input[o] || b->make[o];
 }
 
-/* All present operands written `letter`: one, or every x of "x...". */
+/* All present operands called `letter`: one, or every x of "x...". */
 static operand_set named(const struct binding *b, char letter)
 {
     operand_set set = 0;
@@ -57,9 +57,9 @@ static double read_number(const char **p)
     return number;
 }
 
-/* "3*", "nb|m|k|c+4ntk": products of extents of the pass's axes; an axis left out counts once.
- * Of a term with bars the last three fields are a product's (struct matrix_product), which
- * `product` (NULL: there are none) has room for. */
+/* "3*", "nb|m|k|c+4ntk": sums of products of axis extents; an axis that the pass lacks counts
+ * once. In a term with bars the last three fields describe a matrix product (struct
+ * matrix_product), stored in `product` (NULL: not allowed). */
 static const char *read_count(const struct binding *b, const char *p, axis_set axes,
                               double *out, struct matrix_product *product, int *n_products)
 {
@@ -100,7 +100,7 @@ static const char *read_count(const struct binding *b, const char *p, axis_set a
     }
 }
 
-/* Of the taps of a transposed convolution one in `stride` meets an element. */
+/* Only one in `stride` taps of a transposed convolution meets an element. */
 static void leave_out_taps(const struct binding *b, struct pass *pass)
 {
     double share = 1;
@@ -146,7 +146,8 @@ bool hp_bind_passes(struct binding *b)
         p = read_pass(b, p);
         p += strspn(p, " ");
     }
-    if (b->row->flags & ROW_OPAQUE) { /* told, not known: backward is taken as twice forward */
+    if (b->row->flags &
+        ROW_OPAQUE) { /* given by the user; backward is taken as twice forward */
         double macs = hp_attr(b->attrs, ATTR_FLOPS, 0, 0) / 2;
         for (int i = 0; i < b->n_passes; i++)
             b->pass[i].macs = b->pass[i].backward ? 2 * macs : macs;

@@ -1,4 +1,4 @@
-/* A graph built anew in the order that files have. */
+/* Rebuilding a graph with tensors numbered in the order of files. */
 #include "graph/graph.h"
 
 struct renumbering {
@@ -57,7 +57,7 @@ enum hypar_status hp_graph_renumber(const struct hypar_graph *graph, struct hypa
         status = append(&r, &graph->ops[op], err);
     for (int t = 0; t < graph->n_tensors && status == HYPAR_OK; t++)
         if (graph->tensors[t].kind == TENSOR_INPUT)
-            source(&r, t); /* also what nobody reads */
+            source(&r, t); /* including tensors without readers */
     hp_arena_free(&r.arena);
     if (status == HYPAR_OK)
         return hp_build_finish(r.b, out, err);

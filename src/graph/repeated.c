@@ -1,5 +1,5 @@
-/* Repeated layers, found by comparing the sequence of operators with itself, shifted: operators
- * of the same kind, attributes and shapes share a nest. */
+/* Finding repeated layers: the sequence of operators is compared with itself, shifted. Equal
+ * operators share a nest. */
 #include "graph/repeated.h"
 
 int64_t *hp_crossing_elements(struct arena *arena, const struct hypar_graph *graph)
@@ -18,7 +18,7 @@ int64_t *hp_crossing_elements(struct arena *arena, const struct hypar_graph *gra
     return crossing;
 }
 
-/* The longest run with this period, if it is longer than the best so far. */
+/* Find the longest run with this period, if it is longer than the best so far. */
 static void look_for(const struct hypar_graph *graph, int period, struct repeated_layers *best,
                      int *spare)
 {
@@ -37,7 +37,7 @@ static void look_for(const struct hypar_graph *graph, int period, struct repeate
     }
 }
 
-/* Where a layer may begin, within `spare` operators of the first place. */
+/* Where a layer may begin, within `spare` operators of the first position. */
 static int least_crossing(const struct hypar_graph *graph, const struct repeated_layers *layers,
                           int spare)
 {
@@ -56,7 +56,8 @@ struct repeated_layers hp_repeated_layers(const struct hypar_graph *graph)
 {
     struct repeated_layers best = { 0 };
     struct arena scratch = { 0 };
-    int *last = NEW(&scratch, int, graph->n_nests); /* operator after the last of this nest */
+    int *last = NEW(&scratch, int,
+                    graph->n_nests); /* by nest: the operator after the last one with it */
     bool *tried = NEW(&scratch, bool, graph->n_ops);
     int spare = 0;
     for (int i = 0; i < graph->n_ops; i++) {

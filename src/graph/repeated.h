@@ -1,4 +1,5 @@
-/* graph/repeated.h - the layers that a network repeats (blocks of a transformer). Internal. */
+/* graph/repeated.h - finding the layers that a network repeats (blocks of a transformer).
+ * Internal. */
 #ifndef GRAPH_REPEATED_H
 #define GRAPH_REPEATED_H
 
@@ -10,19 +11,19 @@ struct repeated_layers {
     int count; /* 0: nothing is repeated */
 };
 
-/* The longest run of operators that is the same sequence again and again: same kinds,
- * attributes and shapes. Where it could begin at several operators, it begins where the fewest
- * elements pass from layer to layer. */
+/* The longest run of operators that repeats one sequence: same kinds, attributes and shapes. If
+ * it could begin at several operators, it begins where the fewest elements pass from layer to
+ * layer. */
 struct repeated_layers hp_repeated_layers(const struct hypar_graph *graph);
 
-/* Where stages may begin at some operators alone: by how many operators, the fewest, layers
- * have to be moved so that all but the first begin at such; false: there is no such number.
- * `borders` NULL: any will do. */
+/* If stages may begin only at some operators (`borders`; NULL: at any): the least number of
+ * operators by which layers have to be moved so that all but the first begin there; false:
+ * there is none. */
 bool hp_layers_at_borders(const struct repeated_layers *layers, const bool *borders,
                           int *moved);
 
-/* By place i = 0..n_ops: elements of activations that operators before i write and operators
- * from i on read. */
+/* By position i = 0..n_ops: the elements of activations that operators before i write and
+ * operators from i on read. */
 int64_t *hp_crossing_elements(struct arena *arena, const struct hypar_graph *graph);
 
 #endif /* GRAPH_REPEATED_H */

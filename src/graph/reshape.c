@@ -1,12 +1,11 @@
-/* Reshape, flatten, squeeze, unsqueeze: the axes are the factors that both shapes have in
- * common, so that a part of one is a box of both wherever that is possible. A factor that
- * begins an axis of the operator before has its letter: of k, cut into heads and their width,
- * the heads are k. */
+/* Reshape, flatten, squeeze, unsqueeze: the axes are the common factors of both shapes, so that
+ * a part is a box of both wherever possible. A factor that begins an axis of the operator
+ * before keeps its letter: if k is cut into heads and their width, the heads are k. */
 #include <string.h>
 
 #include "graph/binding.h"
 
-/* A shape attribute with its 0 (as in the input) and -1 (what is left) filled in. */
+/* A shape attribute with 0 (as in the input) and -1 (the rest) filled in. */
 static bool target_shape(struct binding *b, struct hypar_shape *out)
 {
     const struct hypar_shape *in = &b->input[0]->shape;
@@ -38,7 +37,7 @@ static bool target_shape(struct binding *b, struct hypar_shape *out)
     return true;
 }
 
-/* The output of squeeze (dimensions named in `axes` leave) and unsqueeze (they come). */
+/* The output of squeeze (dimensions in `axes` are removed) and unsqueeze (they are added). */
 static bool squeezed_shape(struct binding *b, bool leave, struct hypar_shape *out)
 {
     const struct hypar_shape *in = &b->input[0]->shape;
@@ -80,11 +79,11 @@ static bool reshaped_shape(struct binding *b, struct hypar_shape *out)
     return true;
 }
 
-/* One side of a reshape while its dimensions are taken apart, outermost first. */
+/* One side of a reshape while its dimensions are factored, outermost first. */
 struct side {
     struct operand *operand;
-    int d;        /* the dimension at hand */
-    int64_t left; /* what of it has no factor yet */
+    int d;        /* the current dimension */
+    int64_t left; /* the part of it without a factor yet */
 };
 
 static void side_next(struct side *s)
@@ -112,8 +111,8 @@ static int new_factor(struct binding *b, enum hypar_role role, int64_t extent, c
     return b->n_axes++;
 }
 
-/* From here on the two sides do not factor alike: what is left of both dimensions, and all
- * further ones until the products agree again, is whole. */
+/* From here on the two sides have no common factors: the rest of both dimensions, and further
+ * ones until the products agree again, are not split. */
 static bool skip_unlike(struct binding *b, struct side *in, struct side *out)
 {
     struct side *sides[2] = { in, out };
@@ -134,7 +133,7 @@ static bool skip_unlike(struct binding *b, struct side *in, struct side *out)
     return true;
 }
 
-/* Give both shapes their common factors as axes; false if there are too many. */
+/* Make the common factors of both shapes axes; false if there are too many. */
 static bool factor(struct binding *b, struct side in, struct side out, int sample_dim)
 {
     while (in.d < in.operand->n_dims || out.d < out.operand->n_dims) {
@@ -151,7 +150,7 @@ static bool factor(struct binding *b, struct side in, struct side out, int sampl
         }
         int64_t common = in.left < out.left ? in.left : out.left;
         if (sample && in.left % b->batch == 0 && out.left % b->batch == 0)
-            common = b->batch; /* samples come first wherever they can */
+            common = b->batch; /* samples come first wherever possible */
         if (in.left % common || out.left % common) {
             if (!skip_unlike(b, &in, &out))
                 return false;
@@ -192,7 +191,7 @@ bool bind_reshape(struct binding *b)
     struct side in = { x, 0, x->n_dims ? x->size[0] : 1 },
                 to = { y, 0, y->n_dims ? y->size[0] : 1 };
     if (!factor(b, in, to, t->sample_dim)) {
-        b->n_axes = 0; /* too intricate to split: all of it is whole */
+        b->n_axes = 0; /* too intricate: nothing is split */
         for (int d = 0; d < MAX_DIMS; d++)
             x->dim[d] = y->dim[d] = hp_map_whole(DIM_WHOLE);
     }

@@ -1,9 +1,9 @@
-/* Operators that share parameters: sets by union and find, with whether a member reads its
- * parameters transposed. */
+/* Operators that share parameters: sets by union-find, which also record whether a member reads
+ * its parameters transposed. */
 #include "graph/graph.h"
 
-/* The operator that stands for all that share with `op`, and how `op` reads beside that one.
- * Paths are halved on the way. */
+/* The operator that represents the set of `op`, and whether `op` reads transposed relative to
+ * it. Paths are halved on the way. */
 static int root(struct sharing *s, int op, bool *transposed)
 {
     *transposed = false;
@@ -16,7 +16,7 @@ static int root(struct sharing *s, int op, bool *transposed)
     return op;
 }
 
-/* Does an operator sum over dimension 0 of the parameter that it reads so? */
+/* Does an operator sum over dimension 0 of the parameter that it reads? */
 static bool sums_rows(const struct hypar_graph *g, const struct use *use)
 {
     const struct nest *nest = g->ops[use->op].nest;

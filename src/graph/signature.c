@@ -1,5 +1,5 @@
-/* Fitting a row whose texts say it all: the index maps are matched against the given shapes,
- * which binds the axes' extents; the shapes of what is made or written follow. */
+/* Fitting a row by its texts: the index maps are matched against the given shapes, which
+ * determines the extents of the axes; the shapes of outputs and of new parameters follow. */
 #include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -7,15 +7,15 @@
 
 #include "graph/binding.h"
 
-/* One dimension of an operand's index map, as written. */
+/* One dimension of an operand's index map, as parsed. */
 struct pattern_dim {
     enum { PLAIN, WINDOW, TRANSPOSED, SCALED, PRODUCT, CONSTANT } form;
-    char letter[MAX_FACTORS]; /* axes; of a window the axis, then its taps */
-    char scaled;              /* 'n' nearest, 'l' linear, 'a' all that an output covers */
+    char letter[MAX_FACTORS]; /* axes; of a window: the axis, then its taps */
+    char scaled;              /* 'n' nearest, 'l' linear, 'a' all elements under an output */
     int n_letters;
     int64_t constant;
-    int optional;   /* 1: "?"; 2: "??", there after all that have one */
-    bool broadcast; /* "^": size 1 stands for all of the axis */
+    int optional;   /* 1: "?"; 2: "??", present only if all "?" are */
+    bool broadcast; /* "^": size 1 stands for the whole axis */
 };
 
 struct pattern {
@@ -34,7 +34,7 @@ struct signature {
     struct pattern pattern[MAX_PATTERNS];
     int n_patterns;
     signed char axis_of[128]; /* letter -> axis, -1 */
-    bool left_out[128];       /* optional letters that the rank does not reach */
+    bool left_out[128];       /* optional letters beyond the rank */
 };
 
 bool hp_bind_fail(struct binding *b, const char *fmt, ...)
@@ -149,8 +149,7 @@ static void read_operands(struct signature *s)
     }
 }
 
-/* The letters of an optional dimension, wherever it stands: its axis, and the taps of windows
- * over it. */
+/* Leave out an optional dimension everywhere: its axis, and the taps of windows over it. */
 static void leave_out(struct signature *s, char letter)
 {
     for (int i = 0; i < s->n_patterns; i++)
@@ -161,7 +160,7 @@ static void leave_out(struct signature *s, char letter)
         }
 }
 
-/* Optional dimensions: there are as many as the first input's rank asks for. */
+/* Keep as many optional dimensions as the rank of the first input requires. */
 static bool fit_rank(struct signature *s)
 {
     struct pattern *first = &s->pattern[0];
@@ -214,8 +213,8 @@ static bool has_taps(const struct pattern_dim *dim)
     return dim->form == WINDOW || dim->form == TRANSPOSED;
 }
 
-/* Which of the windows of an operand has taps `letter`, or goes along it where it has none; 0
- * for an axis that is of no window. */
+/* The number of the window with taps `letter`, or along `letter` without taps, among the
+ * windows of its operand; 0 for an axis without a window. */
 static int window_place(const struct signature *s, char letter)
 {
     for (int i = 0; i < s->n_patterns; i++)
@@ -228,8 +227,8 @@ static int window_place(const struct signature *s, char letter)
     return 0;
 }
 
-/* "=out", "=kernel" (of taps: the value of their dimension), "=out/groups": 0 where the
- * attribute is not given, -1 on failure. */
+/* "=out", "=kernel" (for taps: the value of their dimension), "=out/groups": 0 if the attribute
+ * is not given, -1 on failure. */
 static int64_t extent_from_attr(struct binding *b, const char *text, size_t length, int index)
 {
     char name[32] = "", divisor[32] = "";
@@ -270,9 +269,8 @@ static bool read_axes(struct signature *s)
     return true;
 }
 
-/* The sample axis is the one that indexes the samples of an input: where these do not stand at
- * the place written n (a sequence-first tensor), n changes places with the axis written there.
- */
+/* The sample axis is the one that indexes the samples of an input. If the samples are not at
+ * the place of n (a sequence-first tensor), n swaps with the axis there. */
 static void place_samples(struct signature *s)
 {
     int n = s->axis_of['n'];
@@ -308,7 +306,8 @@ static bool bind_extent(struct signature *s, int o, int axis, int64_t extent)
                         (long long)a->extent);
 }
 
-/* Number of positions of a window over `size` elements; the row without padding keeps them. */
+/* The number of positions of a window over `size` elements; a row without padding keeps
+ * them. */
 static int64_t window_extent(struct binding *b, int64_t size, int place, struct dim_map *map,
                              int64_t taps)
 {
@@ -331,9 +330,9 @@ static int64_t window_extent(struct binding *b, int64_t size, int place, struct 
     return (extent - 1) * map->stride >= size + before ? extent - 1 : extent;
 }
 
-/* Outputs of a transposed convolution over `size` elements: element q adds to outputs
- * q stride - pad + tap dilation, so output o sees elements from (o + pad - (taps - 1) dilation)
- * / stride, rounded up, to (o + pad) / stride, rounded down. 0: there are none. */
+/* The outputs of a transposed convolution over `size` elements: element q adds to outputs q
+ * stride - pad + tap dilation, so output o sees elements from (o + pad - (taps - 1) dilation) /
+ * stride, rounded up, to (o + pad) / stride, rounded down. 0: there are none. */
 static int64_t transposed_extent(struct binding *b, int64_t size, int place,
                                  struct dim_map *map, int64_t taps)
 {
@@ -350,7 +349,7 @@ static int64_t transposed_extent(struct binding *b, int64_t size, int place,
     return extent < 1 ? 0 : extent;
 }
 
-/* Outputs in proportion to the elements of a dimension: `extent` of them over `size`. */
+/* Map `extent` outputs to `size` elements in proportion. */
 static void scale(struct binding *b, int64_t size, int64_t extent, char how,
                   struct dim_map *map)
 {
@@ -358,17 +357,17 @@ static void scale(struct binding *b, int64_t size, int64_t extent, char how,
     map->stride = 2 * size;
     map->divide = 2 * extent;
     map->span = how == 'a' ? 2 * size - 1 : 1; /* up to where the next output begins */
-    if (how == 'l' && corners) {               /* the first and the last stay where they are */
+    if (how == 'l' && corners) { /* the first and the last element keep their places */
         map->stride = extent > 1 ? 2 * (size - 1) : 0;
         map->divide = extent > 1 ? 2 * (extent - 1) : 2;
-    } else if (how == 'l') { /* middles of elements: (o + 1/2) size / extent - 1/2 */
+    } else if (how == 'l') { /* centres of elements: (o + 1/2) size / extent - 1/2 */
         map->pad = extent - size;
     }
     if (how == 'l')
         map->span = map->divide + 1;
 }
 
-/* Extents come from files: a product is at most what no tensor may have anyway. */
+/* A product of extents from files, cut to 2^50: no tensor may be larger. */
 static int64_t bounded_product(int64_t a, int64_t b)
 {
     const double most = 0x1p50;
@@ -415,7 +414,7 @@ static bool match_dim(struct signature *s, int o, int d, const struct pattern_di
     if (dim->form == PLAIN)
         return bind_extent(s, o, axis, size);
     if (dim->form == SCALED)
-        return true; /* an attribute says what it becomes */
+        return true; /* an attribute determines the output */
 
     int64_t taps = b->axis[s->axis_of[(int)dim->letter[1]]].extent;
     struct dim_map map;
@@ -452,7 +451,7 @@ static bool match_given(struct signature *s, int o)
     return true;
 }
 
-/* The index map of one dimension once all extents are known, and its size. */
+/* The index map and size of one dimension, when all extents are known. */
 static void map_dim(struct signature *s, struct operand *operand, int d,
                     const struct pattern_dim *dim, int *place)
 {
@@ -497,7 +496,8 @@ static void map_operand(struct signature *s, int o)
         map_dim(s, operand, d, &pattern->dim[d], &place);
 }
 
-/* Element-wise rows: numpy's broadcasting decides the output, whose dimensions are the axes. */
+/* Element-wise rows: numpy's broadcasting determines the output; its dimensions are the
+ * axes. */
 static bool bind_star(struct signature *s)
 {
     struct binding *b = s->b;

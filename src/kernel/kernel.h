@@ -17,7 +17,7 @@
 #ifndef KERNEL_KERNEL_H
 #define KERNEL_KERNEL_H
 
-#include "layout/layout.h"
+#include "split/split.h"
 
 enum real { REAL_F32, REAL_F64 };
 

@@ -1,19 +1,18 @@
-/* Nodes of devices: every device has a link into its node's switch, every node has network
- * cards into one switch between the nodes. Both kinds of switch are non-blocking. Clusters that
- * are joined share that switch, so different nodes stand side by side. `local` is one such
- * node.
+/* Clusters: every device has a link to its node's switch, every node has network cards to one
+ * switch between the nodes. Switches are non-blocking. Joined clusters share the switch between
+ * nodes, so a machine can have different nodes. `local` is one such node.
  *
- * Nodes: devices, one switch per node, the switch between the nodes (if there are several).
- * Links: one per device, then one per network card. */
+ * Nodes: devices, one switch for each node, the switch between the nodes (if there are
+ * several). Links: one for each device, then one for each network card. */
 #include "machine/topology.h"
 
 #include <math.h>
 
-/* Where a device stands. */
+/* The place of a device. */
 struct seat {
     const struct part *part;
     int node;      /* counted over all parts */
-    int card_link; /* the link its traffic to other nodes takes */
+    int card_link; /* the link for its traffic to other nodes */
 };
 
 static int nodes_of(const struct part *part)
@@ -48,7 +47,7 @@ static void count(const struct hypar_machine *machine, int64_t *switches, int64_
     *longest = nodes > 1 ? 4 : machine->n_devices > 1 ? 2 : 0;
 }
 
-/* A node's devices share its cards in order, each card by as many devices as can be. */
+/* A node's devices share its cards in order, as evenly as possible. */
 static struct seat seat_of(const struct hypar_machine *machine, int device)
 {
     const struct part *part = hp_part_of(machine, device);
@@ -115,8 +114,9 @@ static int route(const struct hypar_machine *machine, int from, int to, int *lin
     return path.count;
 }
 
-/* What devices first..first+size-1 can send together to others of first's parent group: through
- * their links into the node, and, where the parent spans nodes, their share of the cards. */
+/* What devices first..first+size-1 can send together to the rest of their parent group: through
+ * their links into the node, and, if the parent spans nodes, through their share of the
+ * cards. */
 static double group_bytes_per_s(const struct hypar_machine *machine, int first, int size,
                                 bool within_node)
 {
@@ -133,7 +133,7 @@ static double group_bytes_per_s(const struct hypar_machine *machine, int first, 
     return within_node ? intra : fmin(intra, inter);
 }
 
-/* The group that can send least; groups of one level differ only where clusters are joined. */
+/* The group that can send least. Groups of one level differ only where clusters are joined. */
 static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int size)
 {
     double least = INFINITY;
@@ -147,7 +147,7 @@ static double level_bytes_per_s(const struct hypar_machine *machine, int parent,
     return least;
 }
 
-/* Nodes are divided first, then the devices of a node; where nodes differ in size, devices. */
+/* Divide nodes first, then the devices of a node; if nodes differ in size, devices. */
 static int level_ways(const struct hypar_machine *machine, int *ways)
 {
     int per_node = devices_per_node(machine->parts);

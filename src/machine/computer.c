@@ -1,4 +1,4 @@
-/* The cores and the memory of this computer: from hwloc, or from sysconf without it. */
+/* The cores and the memory of this computer: from hwloc, or from sysconf() without it. */
 #define _GNU_SOURCE /* pipe2 */
 
 #include "machine/computer.h"
@@ -33,9 +33,9 @@ static void note_cores(struct computer *c, hwloc_topology_t topology)
     }
 }
 
-/* What is not found stays 0. The nodes of a virtual machine may tell less than it has, as it
- * gives memory back and takes it again: if the process may use all nodes, all that the system
- * has counts. */
+/* Missing figures stay 0. The NUMA nodes of a virtual machine may report less memory than it
+ * has, because it returns memory to its host: if the process may use all nodes, the system's
+ * total counts. */
 static void ask_hwloc(struct computer *c)
 {
     hwloc_topology_t topology;
@@ -53,9 +53,9 @@ static void ask_hwloc(struct computer *c)
         c->memory_bytes = all_bytes;
 }
 
-/* hwloc crashes where memory is short, or says why and aborts: that ends a child of this
- * process, which is heard by nobody. A lock that another thread held when the child was made
- * may keep the child waiting: not for ever. */
+/* hwloc crashes or aborts with a message when memory is short. So a child process asks it,
+ * silently. A lock that another thread held at the fork may block the child: it ends after a
+ * while. */
 static _Noreturn void ask_in_child(int to)
 {
     enum { MOST_SECONDS = 20 };
@@ -81,7 +81,7 @@ static _Noreturn void ask_in_child(int to)
     _exit(0);
 }
 
-/* All signals wait while the child is made, and in the child for good: a handler there would
+/* Signals are blocked during the fork, and in the child for good: a handler in the child would
  * remove this process's files. -1: no child can be made. */
 static pid_t start_child(int pipe_end[2])
 {
@@ -109,8 +109,7 @@ static bool read_whole(int fd, struct computer *c)
     return true;
 }
 
-/* False: there is not enough memory. A system without room for a pipe or a process is asked
- * otherwise. */
+/* False: there is not enough memory. If no pipe or process can be made, sysconf() is asked. */
 static bool ask(struct computer *c)
 {
     int end[2], ended = 0;
@@ -152,7 +151,7 @@ static void complete(struct computer *c)
         c->memory_bytes = limit;
 }
 
-/* Two threads may ask at once, and then find the same. */
+/* Two threads may ask at once; they find the same. */
 const struct computer *hp_computer(void)
 {
     static pthread_mutex_t keeping = PTHREAD_MUTEX_INITIALIZER;

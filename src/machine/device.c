@@ -1,4 +1,4 @@
-/* The table of devices. */
+/* The table of devices, with the source of every figure. */
 #include "machine/machine.h"
 
 #include <ctype.h>
@@ -9,9 +9,9 @@
 
 /* To add a device: a row here, with the source of every figure. Where a vendor gives no figure,
  * the row says "assumed". Peaks are dense (no sparsity), of matrix units where there are any,
- * sums in fp32; those of a type that a device has no unit for are its fp32 peak, in which it
- * computes. Memory is counted in powers of ten, as the vendors print it. Bandwidths of links
- * are per direction: half of what vendors print as "bidirectional".
+ * sums in fp32; for a type without a unit the fp32 peak counts, in which the device computes.
+ * Memory is counted in powers of ten, as the vendors print it. Bandwidths of links are per
+ * direction: half of what vendors print as "bidirectional".
  *
  * Energy of arithmetic and SRAM: Horowitz (ISSCC 2014), 45 nm, the figures HyPar uses; no
  * vendor publishes its own. DRAM per 32-bit word: HMC and DDR 640 pJ (Horowitz), GDDR5 14
@@ -20,18 +20,18 @@
  * Collectives of a100: latencies fitted to all-reduces of NCCL among 2, 4 and 8 of them, 1 MiB
  * to 1 GiB (VIA-Research/vTrain), every second size. Messages reach 0.82 of NVLink (370 of 450
  * GB/s on h100, and 46 to 48 GB/s of a card of 50: NCCL's authors, NVIDIA/nccl-tests issues 212
- * and 290). Copies at the bandwidth of memory: what is left of the measured times is that.
- * NVLink SHARP is not counted. */
+ * and 290). Copies run at the bandwidth of memory, which explains the rest of the measured
+ * times. NVLink SHARP is not counted. */
 #define HOROWITZ 0.9e-12, 3.7e-12, 5e-12
 #define DDR      640e-12
 #define GDDR     (32 * 14e-12)
 #define HBM      (32 * 3.92e-12)
-#define IDLE     0 /* watts: what vendors print is no idle power, so none is counted */
+#define IDLE     0 /* watts: vendors print no idle power, so none is counted */
 
 #define UNMEASURED    \
     {                 \
         .kernel_s = 0 \
-    } /* how fast kernels run beside the peaks */
+    } /* how fast kernels run relative to the peaks */
 
 #define ENERGY        "; energy: Horowitz ISSCC'14, O'Connor MICRO'17"
 #define ENERGY_SOURCE ENERGY "; efficiency, latency and link energy assumed"
@@ -235,7 +235,7 @@ const struct hypar_device_type *hp_device_type_find(const char *name)
     return NULL;
 }
 
-/* Other words that people write for names of the table. */
+/* Synonyms for names of the table. */
 static const struct alias {
     const char *word, *name;
 } aliases[] = {
@@ -254,7 +254,7 @@ static bool ends(const char *text)
     return !*text || strcasecmp(skip_separators(text), "gb") == 0;
 }
 
-/* Is it the same, but for case, separators and "gb" at the end: "RTX4090", "A100 40"? */
+/* Are the names equal, ignoring case, separators and a final "gb": "RTX4090", "A100 40"? */
 static bool is_called(const char *word, const char *name)
 {
     for (; *word && *name; word++, name++) {

@@ -1,5 +1,5 @@
-/* Devices that files describe: "hypar-device/1", the figures of a row of the table of devices
- * as `hypar fit` writes them. */
+/* Device files, "hypar-device/1": the figures of one device, as in a row of the table; `hypar
+ * fit` writes them. */
 #include "machine/machine.h"
 
 #include <math.h>
@@ -41,7 +41,7 @@ static enum hypar_status read_row(struct part *part, const struct json *at,
     if (part->topology && !part->topology->default_device)
         return hp_json_fail(at, err, "a device file, expected 'local'");
 
-    struct part file = *part; /* what it says itself; the rest as in a part that says so ... */
+    struct part file = *part; /* the figures that the file gives; the others as in a part ... */
     file.n_dims = 0;          /* ... of any size */
     for (int o = 0; o < OPTION_COUNT; o++)
         file.value[o] = NAN;

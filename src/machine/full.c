@@ -1,4 +1,5 @@
-/* One link for every pair of devices. Links are numbered (0,1), (0,2), ... (1,2), ... */
+/* Topology `full`: one link for every pair of devices. Links are numbered (0,1), (0,2), ...
+ * (1,2), ... */
 #include "machine/topology.h"
 
 #include <math.h>
@@ -22,8 +23,9 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
     const struct part *part = machine->parts;
     int n = machine->n_devices;
     double m = 2.0 * n - 1;
-    int from = (int)((m - sqrt(m * m - 8.0 * index)) / 2); /* first_link_of() backwards ... */
-    while (from > 0 && first_link_of(from, n) > index)     /* ... to within rounding */
+    int from =
+        (int)((m - sqrt(m * m - 8.0 * index)) / 2);    /* the inverse of first_link_of() ... */
+    while (from > 0 && first_link_of(from, n) > index) /* ... to within rounding */
         from--;
     while (first_link_of(from + 1, n) <= index)
         from++;

@@ -1,11 +1,11 @@
-/* Grids of devices: torus, mesh, ring. Device numbers are row-major: the last size runs
- * fastest. */
+/* Topologies torus, mesh and ring: grids of devices. Device numbers are row-major: the last
+ * coordinate runs fastest. */
 #include "machine/topology.h"
 
 #include <stdlib.h>
 
-/* One dimension of the grid. A line of `size` devices has `links` links; link i of a line joins
- * coordinate i and i+1, the last of a closed line joins its end to its beginning. */
+/* One dimension of the grid. A line of `size` devices has `links` links. Link i of a line joins
+ * coordinates i and i+1; the last link of a closed line joins its end to its beginning. */
 struct dimension {
     int size, links;
     int stride;     /* between device numbers that differ by one in this coordinate */
@@ -69,8 +69,9 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
     };
 }
 
-/* How far, and which way, to go from coordinate a to b. Half way round a closed line both ways
- * are equal: even coordinates go up and odd ones down, so that both directions are used. */
+/* How far, and in which direction, to go from coordinate a to b. Half way round a closed line
+ * both directions are equal: even coordinates go up and odd ones down, so that both are
+ * used. */
 static int steps(int a, int b, int size, bool closed)
 {
     int up = b - a;
@@ -82,7 +83,7 @@ static int steps(int a, int b, int size, bool closed)
     return go_up ? up : up - size;
 }
 
-/* Dimension order: the first coordinate is made right first. */
+/* Dimension order: the first coordinate is corrected first. */
 static int route(const struct hypar_machine *machine, int from, int to, int *links, int max)
 {
     const struct part *part = machine->parts;
@@ -107,8 +108,9 @@ static int route(const struct hypar_machine *machine, int from, int to, int *lin
     return path.count;
 }
 
-/* The prime factors of each size in turn, so that groups are blocks of the grid. A group's
- * neighbours lie across one face of it, or across two while its line is still closed. */
+/* Divide by the prime factors of each size in turn, so that groups are blocks of the grid. A
+ * group has neighbours across one of its faces, or across two while its line is still
+ * closed. */
 static int levels(const struct hypar_machine *machine, struct hypar_level *out)
 {
     const struct part *part = machine->parts;

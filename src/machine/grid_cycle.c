@@ -1,11 +1,11 @@
-/* Cycles through devices of a grid, and lines of them, from neighbour to neighbour. */
+/* Cycles and lines through devices of a grid, from neighbour to neighbour. */
 #include "machine/topology.h"
 
-/* The coordinates that a group of devices has in one dimension. */
+/* The coordinates of a group of devices in one dimension. */
 struct line {
-    int stride, size; /* of device numbers, of coordinates: of the whole grid */
-    int n, *number;   /* how many; by coordinate: its place among them, -1: not there */
-    bool closed;      /* from the last of them the short way to the first passes by no other */
+    int stride, size; /* of the whole grid: between device numbers; coordinates */
+    int n, *number;   /* how many; by coordinate: its position among them, -1: absent */
+    bool closed;      /* the short way from the last to the first passes no other */
 };
 
 /* From the i-th of `n` coordinates to the next, or from the last round to the first. */
@@ -14,8 +14,8 @@ static int gap_after(const int *coordinate, int n, int i, int size)
     return i + 1 < n ? coordinate[i + 1] - coordinate[i] : coordinate[0] + size - coordinate[i];
 }
 
-/* A closed line begins after its widest gap: what is sent over another takes the direct way,
- * and no links but those in between. */
+/* A closed line begins after its widest gap: traffic over any other gap takes the direct way,
+ * and uses only the links within. */
 static void number_coordinates(struct arena *scratch, struct line *line, bool closed)
 {
     int *coordinate = NEW(scratch, int, line->size), n = 0;
@@ -39,7 +39,7 @@ static int coordinate_of(const struct line *line, int device)
     return device / line->stride % line->size;
 }
 
-/* The lines of a group; false if it is not all devices that have these coordinates. */
+/* Find the lines of a group; false if it lacks some devices with these coordinates. */
 static bool find_lines(struct arena *scratch, const struct part *part, const int *device, int n,
                        struct line *line)
 {
@@ -61,22 +61,22 @@ static bool find_lines(struct arena *scratch, const struct part *part, const int
     return product == n;
 }
 
-/* A grid as rows and columns: one dimension, and all others, which are gone through there and
- * back, one step in one of them at a time. */
+/* A grid seen as rows and columns: one dimension, and all other dimensions together, walked
+ * back and forth, one step in one of them at a time. */
 struct table {
     int n_rows, n_columns;
-    int single;  /* the dimension, as rows ... */
-    bool turned; /* ... or as columns */
+    int single;  /* this dimension is the rows ... */
+    bool turned; /* ... or the columns */
 };
 
-/* Rows are gone through there and back but for column 0, which leads back to the first row. So
- * an even number of rows is needed, or closed ones. */
+/* Rows are walked back and forth except column 0, which leads back to the first row. This needs
+ * an even number of rows, or closed rows. */
 static bool find_table(const struct line *line, int n_dims, int n, struct table *out)
 {
     int even = -1, closed = -1;
     for (int d = n_dims - 1; d >= 0; d--) {
         if (line[d].n == n)
-            return false; /* nothing but a line */
+            return false; /* only a line */
         if (line[d].n % 2 == 0)
             even = d;
         if (line[d].closed)
@@ -89,7 +89,7 @@ static bool find_table(const struct line *line, int n_dims, int n, struct table 
     return even >= 0 || closed >= 0;
 }
 
-/* The number, row-major by the group's own coordinates, of a place in the table. */
+/* The number of a table entry, row-major by the group's own coordinates. */
 static int place(const struct line *line, int n_dims, const struct table *table, int row,
                  int column)
 {

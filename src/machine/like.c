@@ -1,4 +1,5 @@
-/* Machines that are like another: the first of its nodes, or links of another bandwidth. */
+/* Variants of a machine: with its first nodes only, with other figures, or with faster
+ * links. */
 #include "machine/machine.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "base/word.h"
 #include "machine/network.h"
 
-/* What a part can have fewer of with its devices keeping their numbers: nodes, rows of a grid,
+/* What a part can have fewer of while its devices keep their numbers: nodes, rows of a grid,
  * leaves. */
 static int rows_of(const struct part *part)
 {
@@ -33,7 +34,7 @@ int hp_machine_rows(const struct hypar_machine *machine)
 int hp_machine_fewer_rows(const struct hypar_machine *machine, int rows)
 {
     int before = 0, p = 0;
-    struct part whole; /* nodes with figures of their own are nodes of their cluster */
+    struct part whole; /* nodes with their own figures count as nodes of their cluster */
     while ((p = hp_part_whole(machine, p, &whole)) < machine->n_parts &&
            before + rows_of(&whole) < rows)
         before += rows_of(&whole);
@@ -56,7 +57,7 @@ enum hypar_status hp_part_scale_links(struct part *part, double factor, struct h
     static const enum option links[] = { OPTION_BANDWIDTH, OPTION_INTRA, OPTION_INTER };
     for (int i = 0; i < 3; i++)
         if (factor != 1 && hp_option_applies(part, links[i])) {
-            double now = part->value[links[i]]; /* not a number: as by default */
+            double now = part->value[links[i]]; /* NAN: the default */
             part->value[links[i]] =
                 factor * (isnan(now) ? hp_option_default(part, links[i]) : now);
             TRY(hp_in(err, hp_option_check(part, links[i], part->value[links[i]], err),
@@ -98,7 +99,7 @@ enum hypar_status hp_machine_like(struct hypar_machine **out,
     return status;
 }
 
-/* What a machine of explicit links is made of, to be changed. */
+/* The runs and links of a machine of explicit links, to be changed. */
 struct listed_machine {
     int n_runs, n_links;
     struct device_run *runs;
@@ -116,7 +117,7 @@ static enum hypar_status check_link_figure(enum option option, struct hypar_erro
                    hp_machine_options[option].text.name);
 }
 
-/* What links differ in by what they join, a word sets of all of them, too. */
+/* Figures in which listed links may differ by what they join; a word sets one value for all. */
 static bool may_differ(enum option option)
 {
     return option == OPTION_LINK_EFFICIENCY || option == OPTION_LATENCY;
@@ -216,7 +217,7 @@ static enum hypar_status set_class(struct listed_machine *l, const struct networ
     return HYPAR_OK;
 }
 
-/* Of devices and links that were changed, on the nodes of `machine`. */
+/* Make a machine of changed devices and links, on the nodes of `machine`. */
 static enum hypar_status make_listed(struct hypar_machine **out,
                                      const struct hypar_machine *machine,
                                      const struct listed_machine *l, struct hypar_error *err)
@@ -226,7 +227,7 @@ static enum hypar_status make_listed(struct hypar_machine **out,
                           l->n_links, &to);
     for (int i = 0; i < l->n_links; i++)
         to[i] = l->link[i];
-    for (int c = 0; c < machine->network->n_classes; c++) /* which so keep their numbers */
+    for (int c = 0; c < machine->network->n_classes; c++) /* classes keep their numbers */
         hp_network_add_class(*out, machine->network->class[c]);
     enum hypar_status status = hp_network_finish(*out, err);
     if (status != HYPAR_OK) {

@@ -1,4 +1,4 @@
-/* This computer as a machine; and processes bound to its cores. */
+/* This computer as a machine, and binding processes to its cores. */
 #define _GNU_SOURCE /* sched_setaffinity */
 
 #include "machine/machine.h"
@@ -11,7 +11,7 @@
 
 enum { MASK_BITS = 8 * sizeof(unsigned long), MASK_WORDS = COMPUTER_MAX_CPUS / MASK_BITS };
 
-/* Processors, a bit for each. */
+/* A set of processors, a bit for each. */
 struct cpus {
     unsigned long mask[MASK_WORDS];
 };
@@ -21,15 +21,15 @@ static bool has(const struct cpus *cpus, int cpu)
     return cpus->mask[cpu / MASK_BITS] >> cpu % MASK_BITS & 1;
 }
 
-/* Those that the process may run on; of another computer all. */
+/* The processors that the process may use; all, if another computer is described. */
 static bool own_cpus(const struct computer *c, struct cpus *mine)
 {
     memset(mine, c->here ? 0 : 0xff, sizeof *mine);
     return !c->here || sched_getaffinity(0, sizeof *mine, (cpu_set_t *)mine) == 0;
 }
 
-/* The cores that the process may run on are counted, and what it may use of cores first ..
- * first + n - 1 of them is put into `taken`. 0: not known. */
+/* Count the cores that the process may use, and add the processors of cores first .. first + n
+ * - 1 to `taken`. 0: unknown. */
 static int walk_cores(int first, int n, struct cpus *taken)
 {
     const struct computer *c = hp_computer();
@@ -59,7 +59,7 @@ int hypar_local_cores(void)
     return cores < 1 ? hp_computer()->cores : cores;
 }
 
-/* What follows the colon of the first line of /proc/cpuinfo that begins with `word`. */
+/* The text behind the colon in the first line of /proc/cpuinfo that begins with `word`. */
 static bool find_in_cpuinfo(const char *word, char *text, size_t size)
 {
     char line[256];
@@ -80,12 +80,12 @@ static bool find_in_cpuinfo(const char *word, char *text, size_t size)
 
 const char *hypar_local_processor(void)
 {
-    static _Thread_local char text[160]; /* threads may ask at once */
+    static _Thread_local char text[160]; /* several threads may ask at once */
     char maker[40], part[40];
     if (*text || find_in_cpuinfo("model name", text, sizeof text))
         return text;
     if (find_in_cpuinfo("CPU implementer", maker, sizeof maker) &&
-        find_in_cpuinfo("CPU part", part, sizeof part)) /* Arm has no names there */
+        find_in_cpuinfo("CPU part", part, sizeof part)) /* Arm gives no names there */
         snprintf(text, sizeof text, "Arm processor, implementer %s, part %s", maker, part);
     else
         snprintf(text, sizeof text, "unknown");
@@ -109,7 +109,7 @@ struct hypar_device_type hp_local_device(int n)
     struct hypar_device_type type = *hp_device_type_find("cpu-core");
     const struct computer *c = hp_computer();
 
-    /* A device is an equal share of the cores, of which it has at least a part of one. */
+    /* A device is an equal share of the cores, and may be less than one core. */
     double share = c->cores / (double)n;
     struct hypar_device *device = &type.device;
     device->name = "local";

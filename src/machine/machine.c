@@ -1,4 +1,4 @@
-/* Making a machine from its parts, and what it is asked. */
+/* Making a machine from its parts, and the functions of the public header that describe it. */
 #include "machine/network.h"
 
 #include <assert.h>
@@ -54,7 +54,8 @@ static enum hypar_status count_nodes(struct hypar_machine *machine, struct hypar
     return HYPAR_OK;
 }
 
-/* Where each part begins, so that the part of a device, or of a card, is found by bisection. */
+/* Record where each part begins, so that the part of a device or of a card is found by
+ * bisection. */
 static void number_nodes(struct hypar_machine *machine)
 {
     int node = 0, card = machine->n_devices;
@@ -69,8 +70,7 @@ static void number_nodes(struct hypar_machine *machine)
     }
 }
 
-/* Nodes with figures of their own share the texts of their cluster: its devices have one name.
- */
+/* Nodes with their own figures share the texts of their cluster: its devices have one name. */
 static void keep_texts(struct arena *arena, struct part *part)
 {
     if (part->continued) {
@@ -85,7 +85,7 @@ static void keep_texts(struct arena *arena, struct part *part)
         part->path = hp_arena_strdup(arena, part->path);
 }
 
-/* Nodes of a cluster that differ in links alone are of the run before. */
+/* Nodes of a cluster that differ in links alone extend the run before. */
 static void add_run(struct hypar_machine *machine, const struct part *part)
 {
     struct device_run run = { part->first_device, hp_part_device(part),
@@ -113,7 +113,7 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
     machine->word = hp_machine_make_word(arena, machine);
     for (int p = 0; p < machine->n_parts; p++) {
         machine->parts[p].arena = NULL;
-        if (machine->parts[p].row) { /* variants of the machine ask for its defaults again */
+        if (machine->parts[p].row) { /* variants of the machine need its defaults again */
             double *row = NEW(arena, double, OPTION_COUNT);
             memcpy(row, machine->parts[p].row, OPTION_COUNT * sizeof *row);
             machine->parts[p].row = row;
@@ -166,7 +166,7 @@ enum hypar_status hp_machine_with(struct hypar_machine **out,
     return status;
 }
 
-/* Without opening it: a pipe can be opened once. */
+/* Without opening the file: a pipe can be opened only once. */
 static bool can_open(const char *path)
 {
     struct stat status;
@@ -179,7 +179,7 @@ static bool ends_in_json(const char *word)
     return n >= 5 && strcmp(word + n - 5, ".json") == 0;
 }
 
-/* Does it begin as a word does, and have an option? */
+/* Does the text begin like a word, and have an option? */
 static bool has_options(const char *word)
 {
     size_t n = strcspn(word, ":");
@@ -209,8 +209,8 @@ static enum hypar_status read_file(struct hypar_machine **out, const char *path,
     return status;
 }
 
-/* Neither a topology nor a machine of the site; where the site has none, only topologies are
- * told. */
+/* The name is neither a topology nor a machine of the site. If the site has none, the message
+ * lists topologies only. */
 static enum hypar_status unknown_name(const char *name, struct hypar_error *err)
 {
     struct arena scratch = { 0 };

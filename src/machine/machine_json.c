@@ -1,5 +1,5 @@
-/* The machine as JSON, "hypar-machine/1". Three forms: one part, several parts, explicit nodes
- * and links (network.c). Every figure is written out; what is missing is read as in a word. */
+/* Machines as JSON, "hypar-machine/1". Three forms: one part, several parts, explicit nodes and
+ * links (network.c). Every figure is written; missing ones get the defaults of a word. */
 #include "machine/machine.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static void write_part(struct json_writer *w, const struct part *part)
     put_options(w, part, false);
 }
 
-/* The figures in which runs of nodes, parts p..end-1, differ from their cluster. */
+/* Write the figures in which runs of nodes, parts p..end-1, differ from their cluster. */
 static void write_nodes(struct json_writer *w, const struct hypar_machine *machine, int p,
                         int end, const struct part *whole)
 {
@@ -88,7 +88,7 @@ void hp_machine_write_json(struct json_writer *w, const char *key,
     hp_json_end_object(w);
 }
 
-/* Put at's place in front of what `why` says. */
+/* Put the place of `at` in front of the reason `why`. */
 static enum hypar_status blame(const struct json *at, enum hypar_status status,
                                const struct hypar_error *why, struct hypar_error *err)
 {
@@ -112,7 +112,7 @@ enum hypar_status hp_part_read_option(struct part *part, const struct json *obje
     return HYPAR_OK;
 }
 
-/* The keys of the options of one side, between `before` and NULL. */
+/* The keys of the options of the device, or of its links, between `before` and NULL. */
 static void list_keys(const char **keys, const struct part *part, bool of_device,
                       const char *const *before)
 {
@@ -126,7 +126,7 @@ static void list_keys(const char **keys, const struct part *part, bool of_device
     keys[n] = NULL;
 }
 
-/* A device that no row describes: peaks and memory must be given, the rest is assumed. */
+/* A device unknown to the table: peaks and memory must be given, the rest is assumed. */
 static struct hypar_device_type unknown_type(const char *name)
 {
     struct hypar_device_type type = *hp_device_type_find(MACHINE_ASSUMED_DEVICE);
@@ -156,7 +156,7 @@ enum hypar_status hp_part_choose_type(struct part *part, const struct json *at,
     return HYPAR_OK;
 }
 
-/* A file that another one names is meant from where that one lies. */
+/* A file name inside a file is relative to that file. */
 static enum hypar_status read_device_file(struct part *part, const struct json *at,
                                           const char *name, struct hypar_error *err)
 {
@@ -218,7 +218,7 @@ static enum hypar_status read_shape(struct part *part, const struct json *object
     return blame(&shape, hp_part_set_shape(part, dim, n, &why), &why, err);
 }
 
-/* Keys of every figure that applies, and "peak" where factors are given. */
+/* Allow the keys of every figure that applies, and "peak" where factors are given. */
 static enum hypar_status check_node_keys(const struct part *part, const struct json *at,
                                          const char *const *before, struct hypar_error *err)
 {

@@ -1,4 +1,4 @@
-/* How much memory the control groups of the process allow. */
+/* The memory limit of the process's control groups. */
 #include "machine/computer.h"
 
 #include <limits.h>
@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 
-/* The number in a file; 0: there is no file, or no number, as "max". */
+/* The number in a file; 0: there is no file, or no number ("max"). */
 static double read_number(const char *path)
 {
     double number = 0;
@@ -20,8 +20,8 @@ static double read_number(const char *path)
     return number;
 }
 
-/* Of the group and of all that it is in, up to the mount: a container may see its own group
- * there while it is named by the path of another. */
+/* The least limit of the group and its parents, up to the mount. In a container the mount may
+ * show its own group under the path of another. */
 static double least_limit(const char *mount, const char *group, const char *name)
 {
     char path[2 * PATH_MAX + 64];
@@ -38,7 +38,7 @@ static double least_limit(const char *mount, const char *group, const char *name
     }
 }
 
-/* "0::/path" is of version 2, "4:memory:/path" of version 1. */
+/* "0::/path" is version 2, "4:memory:/path" version 1. */
 double hp_memory_limit(const char *groups, const char *mount)
 {
     char line[PATH_MAX], old_mount[PATH_MAX];

@@ -1,8 +1,8 @@
-/* A machine of explicit nodes and links. Routes have the fewest links; among those the widest
- * bottleneck; among those, link by link, what routes found before use least, as the forwarding
- * tables of switches are filled. For each device as destination, the next link of every node is
- * kept in a table while that is cheap, else searched for when asked, which knows no routes
- * found before. */
+/* A machine of explicit nodes and links, and its routes. A route has the fewest links; among
+ * those the widest bottleneck; among those, link by link, the links that earlier routes use
+ * least, as the forwarding tables of switches are filled. A table holds the next link of every
+ * node towards each device while it is small; otherwise a route is searched on demand, ignoring
+ * earlier routes. */
 #include "machine/network.h"
 
 #include <math.h>
@@ -15,14 +15,14 @@ enum {
     MAX_TABLE_WORK = 1 << 26
 }; /* steps to fill the table of next links; bounds its size too */
 
-/* What one search needs, for n_nodes each. */
+/* The arrays of one search, n_nodes each. */
 struct search {
     int *next; /* -1: none */
     int *hops;
     double *width; /* of the bottleneck */
     int *queue;
-    int *sources;  /* devices whose routes pass here */
-    int64_t *load; /* [directed link]: routes over it, of all searches so far */
+    int *sources;  /* devices whose routes pass through */
+    int64_t *load; /* [directed link]: its routes, of all searches so far */
 };
 
 static struct search search_new(struct arena *arena, const struct hypar_machine *machine)
@@ -38,8 +38,8 @@ static struct search search_new(struct arena *arena, const struct hypar_machine 
     };
 }
 
-/* Breadth-first from `to`, so a node's width is final before it is looked from. Returns how
- * many nodes are reached. */
+/* Breadth-first from `to`, so that a node's width is final before the search leaves it. Returns
+ * the number of nodes reached. */
 static int measure(const struct network *network, int to, struct search *s)
 {
     for (int v = 0; v < network->n_nodes; v++) {
@@ -74,8 +74,8 @@ static bool begins_best(const struct network *network, const struct search *s, i
            fmin(s->width[u], network->links[directed / 2].bytes_per_s) == s->width[v];
 }
 
-/* Of v's links that begin a best route, the one that carries least; of equals the one whose
- * turn it is, so that destinations take turns where nothing is known of the load. */
+/* Of v's links that begin a best route, the one with the fewest routes. Equal links take turns
+ * by destination, so that they share the load when nothing is known. */
 static int least_loaded(const struct network *network, const struct search *s, int v, int to)
 {
     int end = network->first_out[v + 1], n_equal = 0, i = network->first_out[v];
@@ -93,8 +93,8 @@ static int least_loaded(const struct network *network, const struct search *s, i
             return network->out[i];
 }
 
-/* The best routes of all devices to `to`: the farthest node chooses first, so a node knows all
- * that passes through it. */
+/* The best routes of all devices to `to`. The farthest node chooses first, so a node knows
+ * everything that passes through it. */
 static void search_to(const struct hypar_machine *machine, int to, struct search *s)
 {
     const struct network *network = machine->network;
@@ -123,8 +123,8 @@ static void index_links(struct arena *arena, struct network *network, int n_link
     }
 }
 
-/* Check that every device is reached, bound the longest route, fill the table if it is small.
- */
+/* Check that every device is reached, bound the longest route, fill the table if it is
+ * small. */
 static enum hypar_status find_routes(struct hypar_machine *machine, struct hypar_error *err)
 {
     struct network *network = machine->network;
@@ -204,14 +204,14 @@ double hp_network_routed_bytes_per_s(const struct hypar_machine *machine, int pa
     return group / slowest_s;
 }
 
-/* Is a link between two devices the one of several that their route takes? */
+/* Of several links between two devices, is this the one that their route takes? */
 static bool is_route(const struct network *network, int from, int to, int link)
 {
     return network->next[(size_t)to * (size_t)network->n_nodes + (size_t)from] / 2 == link;
 }
 
-/* What the links that join the devices of a group with the others of its parent carry
- * together; the group that has least. */
+/* The total bandwidth of the links between a group and the rest of its parent; of the group
+ * with the least. */
 static double joining_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
 {
     struct arena scratch = { 0 };
@@ -233,15 +233,15 @@ static double joining_bytes_per_s(const struct hypar_machine *machine, int paren
     return least;
 }
 
-/* Where devices are joined by links of their own, which of these a route takes says little
- * about what they carry together. */
+/* Where devices are joined directly, the link that a route takes says little about the total
+ * bandwidth of these links. */
 static double level_bytes_per_s(const struct hypar_machine *machine, int parent, int group)
 {
     double routed = hp_network_routed_bytes_per_s(machine, parent, group, NULL);
     return fmax(routed, joining_bytes_per_s(machine, parent, group));
 }
 
-/* Without the table that would take too long: what one route carries. */
+/* Without the table the exact value would take too long: use the bandwidth of one route. */
 static double one_route_bytes_per_s(const struct hypar_machine *machine, int to)
 {
     struct arena scratch = { 0 };
@@ -337,9 +337,9 @@ int hp_network_add_class(struct hypar_machine *machine, const char *name)
     return network->n_classes++;
 }
 
-/* Several links of one latency between the same two devices are one: what these send each other
- * is divided over them. (Behind switches routes are, by destination.) What messages reach of
- * a bandwidth is what the link has. */
+/* Merge several links of one latency between the same two devices: their traffic is divided
+ * over all of them. (Behind switches, routes divide it by destination.) The bandwidth of a link
+ * is what messages reach. */
 static void merge_links(struct hypar_machine *machine)
 {
     struct pair {

@@ -1,13 +1,12 @@
-/* Reading and writing the explicit form of a machine:
- * {"format", "devices": [device with "count", ...], "switches": n, "links": [{...}, ...]},
- * and figures of all links beside them. */
+/* The explicit form of a machine as JSON: {"format", "devices": [device with "count", ...],
+ * "switches": n, "links": [{...}, ...]}, and figures of all links beside them. */
 #include "machine/network.h"
 
 #include <math.h>
 #include <string.h>
 
-/* What links have that say nothing else, as in a word: those at a device what any topology
- * gives its links, those between switches what a cluster gives those between its nodes. */
+/* The default figures of links, as in a word: links at a device have those of any topology,
+ * links between switches those between the nodes of a cluster. */
 struct usual {
     /* By figure of a link; NAN: must be given. */
     double at_device[N_LINK_FIGURES], between_switches[N_LINK_FIGURES];
@@ -28,7 +27,7 @@ static struct usual usual_of(const struct part *part)
     return usual;
 }
 
-/* One element of "devices": a run that begins at `first`, of *count devices. */
+/* One element of "devices": a run of *count devices that begins at `first`. */
 static enum hypar_status read_run(struct arena *arena, const struct json *at, int first,
                                   struct device_run *run, struct usual *usual, int64_t *count,
                                   struct hypar_error *err)
@@ -40,7 +39,7 @@ static enum hypar_status read_run(struct arena *arena, const struct json *at, in
     hp_part_begin(&part, &hp_explicit, arena);
     TRY(hp_part_read_device(&part, at, err));
     *usual = usual_of(&part);
-    part.value[OPTION_BANDWIDTH] = 1; /* links come with their own */
+    part.value[OPTION_BANDWIDTH] = 1; /* links have their own */
     if (hp_part_finish(&part, &why) != HYPAR_OK)
         return hp_json_fail(at, err, "%s", why.text);
     if (member.value)
@@ -60,13 +59,13 @@ static bool same_run(const struct device_run *a, const struct device_run *b)
     return source && a->assumed == b->assumed && hp_devices_equal(&a->device, &b->device);
 }
 
-/* What "devices" and the members beside it say. */
+/* The contents of "devices" and of the members beside it. */
 struct listed {
-    struct device_run *runs; /* equal devices with numbers that follow each other */
+    struct device_run *runs; /* equal devices with consecutive numbers */
     int n_runs, n_devices, n_nodes;
     struct usual *usual;        /* by element of "devices" */
     int *element;               /* by device */
-    double all[N_LINK_FIGURES]; /* of all links that do not say it themselves; NAN: not given */
+    double all[N_LINK_FIGURES]; /* of all links without a figure of their own; NAN: not given */
 };
 
 static enum hypar_status read_runs(struct arena *arena, const struct json *list,
@@ -103,8 +102,8 @@ static enum hypar_status read_figure(const struct json *at, int figure, double *
     return hp_json_number(&member, row->low, row->high, value, err);
 }
 
-/* Those of the device at its end, of two that which is numbered first; a link between switches
- * has those of device 0. */
+/* The defaults of the device at the end of a link, of two devices the one with the smaller
+ * number; a link between switches has those of device 0. */
 static const double *usual_figures(const struct listed *l, int from, int to)
 {
     int device = from < to ? from : to;
@@ -112,7 +111,7 @@ static const double *usual_figures(const struct listed *l, int from, int to)
                                  : l->usual[l->element[0]].between_switches;
 }
 
-/* A name that an option of the command can hold: "nvlink" of "nvlink.latency=1us". */
+/* A name that an option of the command can contain: "nvlink" in "nvlink.latency=1us". */
 static enum hypar_status read_class(struct hypar_machine *machine, const struct json *at,
                                     int *class, struct hypar_error *err)
 {

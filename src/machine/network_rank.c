@@ -1,5 +1,5 @@
-/* An order of all devices of a machine whose links are listed one by one, in which those that
- * are close follow each other: what the numbers of devices are where a word tells the links. */
+/* An order of all devices of a machine of listed links that keeps close devices together. Where
+ * a word describes the machine, the order of numbers does this. */
 #include "machine/network.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ static double route_s_per_byte(const struct hypar_machine *machine, int from, in
     return sum;
 }
 
-/* Where to begin in a ring, so that the groups of all levels meet where it has its longest
- * steps: then a group is all that lies behind a switch. */
+/* Choose where a ring begins, so that the groups of all levels meet at its longest steps: a
+ * group is then everything behind a switch. */
 static int find_start(struct arena *scratch, const struct hypar_machine *machine,
                       const int *ring)
 {
@@ -40,8 +40,8 @@ static int find_start(struct arena *scratch, const struct hypar_machine *machine
     return start;
 }
 
-/* What a byte takes on all levels, one after the other, as halving and doubling goes through
- * them; and how long their links are held together. */
+/* The time of a byte on all levels, one after the other, as in halving and doubling; and the
+ * total time for which links are held. */
 struct cost {
     double s_per_byte, all_s;
 };
@@ -70,7 +70,8 @@ static bool is_less(struct cost a, struct cost b)
     return a.all_s < b.all_s * (1 - 1e-9);
 }
 
-/* The ring through all devices, if that makes better groups than their numbers. */
+/* Use the ring through all devices if its groups are better than those of the device
+ * numbers. */
 static void find_rank(const struct hypar_machine *machine, int *rank)
 {
     struct arena scratch = { 0 };

@@ -1,7 +1,7 @@
-/* Rings through devices of a machine whose links are listed one by one: the order in which a
- * collective passes from one to the next. A short tour by the routes between them is a cycle of
- * neighbours where there is one, and seldom crosses a link twice; which of the tours is taken
- * depends on the busiest link alone. */
+/* Rings through devices of a machine of listed links: the order in which a collective passes
+ * from one device to the next. A short tour over the routes is a cycle of neighbours where
+ * there is one, and seldom crosses a link twice. Among the tours found, the one whose busiest
+ * link is least busy is chosen. */
 #include "machine/network.h"
 
 #include "base/sort.h"
@@ -12,16 +12,16 @@
 #include <string.h>
 
 enum {
-    STEPS = 1024, /* of the search, for each device; of the first few, twice as many */
+    STEPS = 1024, /* of the search, for each device; for the first few, twice as many */
     FEW = 64,
-    PATIENCE = 32,      /* tours that are looked at when no link can be less busy */
+    PATIENCE = 32,      /* further tours to examine when no link can be less busy */
     UNIT = 128,         /* the shortest length between two devices */
-    MAX_KEPT = 1 << 22, /* devices of all rings that are kept */
+    MAX_KEPT = 1 << 22, /* devices in all kept rings */
 };
 
-/* How long the busiest link is held in a round by a piece of each device that goes round one
- * way, the other way, and by two that go round both ways; the longest latency from one to the
- * next; and how long all links together are held, which others then have to wait for. */
+/* How long the busiest link is held in a round: by a piece from each device one way, the other
+ * way, and by two pieces both ways; the longest latency of a step; and how long all links
+ * together are held, which delays other traffic. */
 struct quality {
     double forth_s, back_s, two_way_s, latency_s, all_s;
 };
@@ -33,11 +33,11 @@ struct ring {
     int n;
     const int *device;       /* rising */
     int *length;             /* [n * n], for the search */
-    int *forth, *two_way;    /* [directed link]: pieces */
-    int *crossed, n_crossed; /* links that have some */
+    int *forth, *two_way;    /* [directed link]: its pieces */
+    int *crossed, n_crossed; /* links with pieces */
     struct quality bound, by_number, found;
     int *order;   /* the best so far */
-    int patience; /* as PATIENCE, what is left of it */
+    int patience; /* what is left of PATIENCE */
 };
 
 /* Quality -------------------------------------------------------------------------------- */
@@ -77,7 +77,7 @@ static struct quality quality_of(struct ring *r, const int *order)
     return q;
 }
 
-/* No ring is better: every device sends one piece, or two, by its fastest links. */
+/* A bound: every device sends one piece, or two, over its fastest links. */
 static struct quality best_quality(const struct ring *r)
 {
     const struct network *network = r->network;
@@ -100,13 +100,13 @@ static struct quality best_quality(const struct ring *r)
     return q;
 }
 
-/* Does `a` keep no link busier than `b`, whatever goes round? */
+/* Does `a` keep no link busier than `b`, in each direction of traffic? */
 static bool is_harmless(const struct quality *a, const struct quality *b)
 {
     return a->forth_s <= b->forth_s && a->back_s <= b->back_s && a->two_way_s <= b->two_way_s;
 }
 
-/* What a collective takes: one way, or both ways with half of each piece. */
+/* The time of a collective: one way, or both ways with half of each piece. */
 static double time_of(const struct quality *q)
 {
     return fmin(fmax(q->forth_s, q->back_s), q->two_way_s / 2);
@@ -132,15 +132,15 @@ static bool has_least_load(const struct ring *r)
     return is_harmless(&r->found, &r->bound);
 }
 
-/* ... and takes one link from each device to the next. */
+/* The same, with one link from each device to the next. */
 static bool is_best(const struct ring *r)
 {
     return has_least_load(r) && r->found.latency_s <= r->bound.latency_s &&
            r->found.all_s <= r->bound.all_s * (1 + 1e-9);
 }
 
-/* Take the tour if it is the best so far; true: there is none better, or it is not worth
- * looking for. */
+/* Take the tour if it is the best so far. True: none is better, or looking further is not worth
+ * it. */
 static bool judge(void *who, const int *tour)
 {
     struct ring *r = who;
@@ -155,7 +155,7 @@ static bool judge(void *who, const int *tour)
 /* Search --------------------------------------------------------------------------------- */
 
 /* Fill distance[from] with the seconds that a byte holds the links to device `to`, one after
- * the other. `known`, by node, is the number of that device + 1 where far_s is right. */
+ * the other. `known`, by node, is the number of this device + 1 where far_s is right. */
 static void measure_to(const struct hypar_machine *machine, int to, int *known, double *far_s,
                        int *path, float *distance)
 {
@@ -177,7 +177,7 @@ static void measure_to(const struct hypar_machine *machine, int to, int *known, 
     }
 }
 
-/* Between all devices: [to * n_devices + from], once for the machine. */
+/* Distances between all devices: [to * n_devices + from], computed once for the machine. */
 static const float *distances(const struct hypar_machine *machine)
 {
     struct network *network = machine->network;
@@ -239,7 +239,7 @@ static void find_order(struct ring *r)
                    STEPS * ((int64_t)r->n + (r->n < FEW ? r->n : FEW)));
 }
 
-/* Rings that are kept -------------------------------------------------------------------- */
+/* Kept rings ----------------------------------------------------------------------------- */
 
 static struct kept_ring *find_kept(struct kept_ring *ring, const int *device, int n)
 {
@@ -249,7 +249,7 @@ static struct kept_ring *find_kept(struct kept_ring *ring, const int *device, in
     return ring;
 }
 
-/* Two threads may keep the same one; that does no harm. */
+/* Two threads may keep the same ring, which does no harm. */
 static void keep(struct network *network, _Atomic(struct kept_ring *) *slot,
                  const struct ring *r)
 {
@@ -279,7 +279,7 @@ void hp_network_free(struct network *network)
         }
 }
 
-/* A device of a group and its place there. */
+/* A device of a group and its position there. */
 struct place {
     int device, index;
 };
@@ -294,7 +294,7 @@ bool hp_network_cycle(struct arena *scratch, const struct hypar_machine *machine
                       const int *device, int n, int *order)
 {
     struct network *network = machine->network;
-    if (n < 4 || !network->next) /* else each route takes a search */
+    if (n < 4 || !network->next) /* without the table each route would take a search */
         return false;
     struct place *place = NEW(scratch, struct place, n);
     int *rising = NEW(scratch, int, n);

@@ -1,5 +1,5 @@
-/* Nodes of a cluster that have figures of their own. The cluster becomes parts in a row: a part
- * for each run of nodes that are equal. */
+/* Nodes of a cluster with their own figures. The cluster becomes several parts in a row: one
+ * for each run of equal nodes. */
 #include "machine/machine.h"
 
 #include <math.h>
@@ -80,7 +80,7 @@ enum hypar_status hp_node_set(const struct part *part, struct node_figures *figu
     return HYPAR_OK;
 }
 
-/* The nodes at which runs of equal nodes may begin, rising, and the number of nodes. */
+/* The nodes at which runs of equal nodes may begin, ascending, and the number of nodes. */
 static int *find_borders(struct arena *arena, const struct part *part, int *n)
 {
     int *border = NEW(arena, int, 2 * part->n_nodes + 2), all = 1, kept = 0;
@@ -98,7 +98,7 @@ static int *find_borders(struct arena *arena, const struct part *part, int *n)
     return border;
 }
 
-/* Give a run of nodes the figures that all entries say of its first node. */
+/* Give a run of nodes the figures that all entries set for its first node. */
 static enum hypar_status set_figures(struct part *run, const struct part *cluster, int node,
                                      struct hypar_error *err)
 {
@@ -137,7 +137,7 @@ static enum hypar_status expand(struct arena *scratch, const struct part *part,
                                 struct part *out, int *n, struct hypar_error *err)
 {
     struct part cluster = *part;
-    TRY(hp_part_finish(&cluster, err)); /* factors are of these figures */
+    TRY(hp_part_finish(&cluster, err)); /* factors apply to these figures */
     int n_borders, each = cluster.dim[1], first = *n;
     const int *border = find_borders(scratch, &cluster, &n_borders);
     for (int i = 0; i + 1 < n_borders; i++) {
@@ -160,7 +160,7 @@ static enum hypar_status expand(struct arena *scratch, const struct part *part,
     bool all_own = true;
     for (int r = first; r < *n; r++)
         all_own &= out[r].own;
-    if (all_own) /* then the first run's figures are those of the cluster */
+    if (all_own) /* then the first run's figures are the cluster's */
         out[first].own = false;
     return HYPAR_OK;
 }

@@ -1,4 +1,5 @@
-/* The options of machine words and files: one table of names, units and bounds. */
+/* The options of machine words and files: one table of names, units and bounds, and their
+ * defaults. */
 #include "machine/machine.h"
 
 #include <math.h>
@@ -119,8 +120,8 @@ bool hp_option_applies(const struct part *part, enum option option)
     return (hp_machine_options[option].scope & scope) != 0;
 }
 
-/* A figure of the type; of a type that does not have it, what follows from the fp32 peak, but
- * nothing that could not be read back. */
+/* A figure of the type. If the type lacks it: a share of the fp32 peak, but at least what can
+ * be read back. */
 static double or_from_fp32(const struct part *part, double figure, double share)
 {
     double value = isnan(figure) ? share * part->value[OPTION_FP32] : figure;
@@ -128,8 +129,8 @@ static double or_from_fp32(const struct part *part, double figure, double share)
     return value < low ? low : value;
 }
 
-/* A figure of a device that an option sets, but for its memory; NULL: it is none of a device.
- */
+/* The figure of a device, memory excepted, that an option sets; NULL: the option sets none of a
+ * device. */
 static double *device_figure(struct hypar_device *device, enum option option)
 {
     struct hypar_kernel_figures *kernels = &device->kernels;
@@ -201,15 +202,15 @@ static double *device_figure(struct hypar_device *device, enum option option)
     }
 }
 
-/* As the vendor puts cards beside such devices, one for so many; one for a whole node where
- * that is not known. */
+/* As vendors do: one card for `devices_per_card` devices; if that is unknown, one for a whole
+ * node. */
 static double default_nics(const struct part *part)
 {
     int per_node = part->n_dims == 2 ? part->dim[1] : 1, share = part->type.devices_per_card;
     return share > 0 ? (per_node + share - 1) / share : 1;
 }
 
-/* A peak that a device file left out, from those that were said last. */
+/* A peak that a device file left out, from the peaks that it gives. */
 static double derived_peak(const struct part *part, enum option option)
 {
     struct part said = *part;
@@ -226,7 +227,7 @@ static bool is_peak(enum option option)
            option == OPTION_BF16;
 }
 
-/* What a device file says. */
+/* A figure of a device file. */
 static double row_default(const struct part *part, enum option option)
 {
     if (is_peak(option) && part->left_out >> option & 1)
@@ -252,7 +253,7 @@ double hp_option_default(const struct part *part, enum option option)
     case OPTION_BF16:
     case OPTION_TF32:
         return or_from_fp32(part, *figure, 1);
-    case OPTION_FP16: /* what is said of one 16-bit type goes for both */
+    case OPTION_FP16: /* a figure of one 16-bit type counts for both */
         return isnan(*figure) && !isnan(part->value[OPTION_BF16])
                    ? part->value[OPTION_BF16]
                    : or_from_fp32(part, *figure, 1);
@@ -310,7 +311,8 @@ enum hypar_status hp_option_check(const struct part *part, enum option option, d
 
 enum hypar_status hp_part_finish(struct part *part, struct hypar_error *err)
 {
-    double defaults[OPTION_COUNT]; /* before any is filled in: some depend on what was said */
+    double defaults[OPTION_COUNT]; /* computed before any is filled in: some depend on what was
+                                      given */
     for (int o = 0; o < OPTION_COUNT; o++)
         defaults[o] = hp_option_default(part, (enum option)o);
     for (int o = 0; o < OPTION_COUNT; o++) {

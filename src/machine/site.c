@@ -1,5 +1,5 @@
-/* The files of this site: machines and devices that users name without a path. All that knows
- * of their folders, and of the environment that names these, is here. */
+/* The site's files: machines and devices that users name without a path. Only this file knows
+ * their folders and the environment variables that name these. */
 #include "machine/machine.h"
 
 #include <dirent.h>
@@ -19,7 +19,7 @@ struct hypar_site_files {
     int n, capacity;
 };
 
-/* A folder and the folders after it. */
+/* Folders in the order of search. */
 struct folders {
     struct arena *arena;
     const char *kind;
@@ -29,8 +29,7 @@ struct folders {
 
 enum { MOST_FOLDERS = sizeof((struct folders *)0)->path / sizeof(char *) };
 
-/* Relative paths in XDG variables are to be ignored, as the XDG Base Directory Specification
- * says. */
+/* The XDG Base Directory Specification says to ignore relative paths. */
 static void add_folder(struct folders *f, const char *base, size_t length, const char *below)
 {
     if (length > 0 && *base == '/' && f->n < MOST_FOLDERS)
@@ -58,7 +57,7 @@ static void find_folders(struct folders *f, struct arena *arena, enum hypar_site
     add_folder(f, "/etc", 4, "");
 }
 
-/* No such name leaves its folder. */
+/* Such a name cannot lead out of its folder. */
 bool hp_is_plain_name(const char *name, size_t length)
 {
     static const char inside[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -67,8 +66,8 @@ bool hp_is_plain_name(const char *name, size_t length)
            strspn(name, inside) >= length;
 }
 
-/* Opening a pipe would wait for its writer. A link that leads nowhere counts as a file, so that
- * whoever opens the link tells why. */
+/* Opening a pipe would wait for its writer. A dangling link counts as a file, so that opening
+ * it reports the error. */
 static bool may_be_file(const char *path)
 {
     struct stat about;

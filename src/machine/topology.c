@@ -1,4 +1,4 @@
-/* The table of topologies. */
+/* The table of topologies, and finding one by name. */
 #include "machine/topology.h"
 
 #include <string.h>

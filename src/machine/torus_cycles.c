@@ -1,11 +1,11 @@
-/* Cycles through all devices of a torus that have no link in common: as many as it has
- * dimensions (every torus has them: Foregger, "Hamiltonian decompositions of products of
- * cycles", 1978; Aubert and Schneider, 1982).
+/* Cycles through all devices of a torus without a common link, as many as it has dimensions.
+ * They exist in every torus (Foregger, "Hamiltonian decompositions of products of cycles",
+ * 1978; Aubert and Schneider, 1982).
  *
- * At first set d is all lines along dimension d. In a square of which two opposite links are in
- * one set and the two others in another, both pairs may change sets: every device keeps two
- * links of each set, and two cycles that the pair was part of become one. That is done as long
- * as there are fewer cycles then, or, if nothing else is left, as many. */
+ * At first, set d holds all lines along dimension d. Take a square with two opposite links in
+ * one set and the other two in another set. If both pairs swap sets, every device still has two
+ * links of each set, and two cycles through the pair become one. This is repeated while it
+ * reduces the number of cycles, or, if nothing does, while it keeps the number. */
 #include "machine/topology.h"
 
 #include "base/random.h"
@@ -16,10 +16,10 @@ struct torus {
     struct arena *scratch;
     int n, n_dims;
     int size[MACHINE_MAX_DIMS], stride[MACHINE_MAX_DIMS];
-    int *set; /* [device * n_dims + d]: of its link to the next along d */
+    int *set; /* [device * n_dims + d]: the set of its link to the next device along d */
     /* [set * n + device]: */
-    int *cycle; /* which of the set's it is in ... */
-    int *next;  /* ... and who follows there */
+    int *cycle; /* which cycle of the set it is in ... */
+    int *next;  /* ... and the next device in this cycle */
     int n_cycles[MACHINE_MAX_DIMS];
 };
 
@@ -29,7 +29,7 @@ static int step(const struct torus *t, int device, int d, int by)
     return device + ((at + by + t->size[d]) % t->size[d] - at) * t->stride[d];
 }
 
-/* The link of the set by which `device` is left, having been entered by link `from`. */
+/* The link of the set by which a cycle leaves `device`, which it entered by link `from`. */
 static int leave_by(const struct torus *t, int set, int device, int from, int *to)
 {
     for (int d = 0; d < t->n_dims; d++)
@@ -61,8 +61,8 @@ static void follow_cycles(struct torus *t, int set)
     }
 }
 
-/* Two opposite links of a square, a - b and c - d, leave a set for a - c and b - d: by so many
- * cycles more it has then. */
+/* Two opposite links of a square, a - b and c - d, are replaced in a set by a - c and b - d:
+ * returns how many cycles more the set has then. */
 static int more_cycles(const struct torus *t, int set, int a, int b, int c, int d)
 {
     const int *cycle = t->cycle + set * t->n, *next = t->next + set * t->n;
@@ -71,8 +71,8 @@ static int more_cycles(const struct torus *t, int set, int a, int b, int c, int 
     return (next[a] == b) == (next[c] == d) ? 0 : 1;
 }
 
-/* The square that begins at `a` in dimensions x and y, if links may change sets there and there
- * are at most `more` cycles then. */
+/* Swap the links of the square that begins at `a` in dimensions x and y, if this is possible
+ * and adds at most `more` cycles. */
 static bool change_square(struct torus *t, int a, int x, int y, int more)
 {
     int b = step(t, a, x, 1), c = step(t, a, y, 1), d = step(t, b, y, 1), k = t->n_dims;
@@ -132,8 +132,8 @@ static bool find_cycles(struct torus *t)
     return is_done(t);
 }
 
-/* The dimensions of a group that has all or one of the coordinates of each; false: there is
- * another group, or a line that is not closed. member[]: by place in it, row-major. */
+/* The dimensions of a group that has all or one of the coordinates in each; false: it is
+ * another kind of group, or has an open line. member[]: by position in the group, row-major. */
 static bool find_torus(struct torus *t, const struct part *part, const int *device, int n,
                        int *member)
 {

@@ -1,10 +1,10 @@
-/* Short closed tours. There are two to begin with: one goes to the nearest place each time,
- * which is best on a ring; for the other, places that are nearest to each other are paired, and
- * pairs, then larger cycles, are patched together where that costs least (Karp, "A patching
- * algorithm for the nonsymmetric traveling-salesman problem", 1979), which is best on trees and
- * often on grids. The shorter is changed by the moves of Lin and Kernighan ("An effective
- * heuristic algorithm for the traveling-salesman problem", 1973), from ever new starts near to
- * an edge that is too long. */
+/* Short closed tours. There are two initial tours. One always goes to the nearest place, which
+ * is best on a ring. The other pairs places that are nearest to each other, then patches pairs
+ * and larger cycles together where that costs least (Karp, "A patching algorithm for the
+ * nonsymmetric traveling-salesman problem", 1979), which is best on trees and often on grids.
+ * The shorter one is improved by the moves of Lin and Kernighan ("An effective heuristic
+ * algorithm for the traveling-salesman problem", 1973), restarted near edges that are too
+ * long. */
 #include "machine/tour.h"
 
 #include "base/random.h"
@@ -13,9 +13,9 @@
 #include <string.h>
 
 enum {
-    MAX_NEAR = 8, /* neighbours that are looked at */
+    MAX_NEAR = 8, /* neighbours that are considered */
     MAX_DEPTH = 6,
-    MAX_KICK = 30, /* places of a part of the tour that is moved */
+    MAX_KICK = 30, /* places in a part of the tour that is moved */
 };
 
 struct flip {
@@ -27,8 +27,8 @@ struct search {
     struct arena arena;
     int n_near, *near;      /* [place * n_near + i], nearest first */
     int *next, *before;     /* while there are several cycles */
-    int *at, *position;     /* then the tour: place by position, position by place */
-    bool mirrored;          /* the tour is looked at backwards */
+    int *at, *position;     /* later the tour: place by position, position by place */
+    bool mirrored;          /* the tour is read backwards */
     int n_flips, max_flips; /* since the last start */
     struct flip *flip;
     int n_queued, *queue; /* places whose edges have changed */
@@ -45,7 +45,7 @@ static int length_of(const struct search *s, int a, int b)
 
 /* Neighbours ----------------------------------------------------------------------------- */
 
-/* Of equals those that follow in number, so that all are some place's neighbours. */
+/* Among equals, the next in number, so that every place is some place's neighbour. */
 static void find_near(struct search *s)
 {
     int n = s->problem.n, n_near = n - 1 < MAX_NEAR ? n - 1 : MAX_NEAR;
@@ -70,7 +70,8 @@ static int shortest(const struct search *s, int a)
     return length_of(s, a, s->near[a * s->n_near]);
 }
 
-/* Free neighbours as near as any; *best is that which has itself the fewest. */
+/* The number of free neighbours that are as near as any; *best has the fewest such neighbours
+ * itself. */
 static int count_free(const struct search *s, int a, const int *n_free, int *best)
 {
     int count = 0;
@@ -86,8 +87,8 @@ static int count_free(const struct search *s, int a, const int *n_free, int *bes
     return count;
 }
 
-/* Pair places with their nearest: who has fewest to choose from chooses first, so that few are
- * left alone. */
+/* Pair places with their nearest. The place with the fewest choices goes first, so that few
+ * remain alone. */
 static void pair_places(struct search *s)
 {
     int n = s->problem.n, *n_free = NEW(&s->arena, int, n), best;
@@ -116,8 +117,8 @@ static void pair_places(struct search *s)
 
 /* Patching ------------------------------------------------------------------------------- */
 
-/* Two cycles become one: their edges a - a_next and b - b_next make room for a - b and
- * a_next - b_next, or (`straight`) for a - b_next and a_next - b. */
+/* Merging two cycles: edges a - a_next and b - b_next are replaced by a - b and a_next -
+ * b_next, or (`straight`) by a - b_next and a_next - b. */
 struct patch {
     int a, a_next, b, b_next;
     bool straight;
@@ -141,8 +142,8 @@ static int number_cycles(const struct search *s, int *cycle)
     return count;
 }
 
-/* The cheapest patch of every cycle; of equals one with a number close by, so that not all
- * cycles want the same. */
+/* The cheapest patch of every cycle; among equals one with a close number, so that cycles want
+ * different patches. */
 static void find_patches(const struct search *s, const int *cycle, int n_cycles,
                          struct patch *best)
 {
@@ -196,7 +197,7 @@ static bool same_cycle(const struct search *s, int a, int b)
     return false;
 }
 
-/* Make the edge from a to `next` go forwards in its cycle; false: it is gone. */
+/* Make the edge from a to `next` go forwards in its cycle; false: the edge is gone. */
 static bool go_forwards(struct search *s, int a, int next)
 {
     if (s->next[a] != next && s->before[a] == next)
@@ -204,7 +205,7 @@ static bool go_forwards(struct search *s, int a, int next)
     return s->next[a] == next;
 }
 
-/* Apply a patch, if it still is one. */
+/* Apply a patch, if it is still valid. */
 static void apply(struct search *s, const struct patch *patch)
 {
     int a = patch->a, b = patch->b;
@@ -221,7 +222,7 @@ static void apply(struct search *s, const struct patch *patch)
     }
 }
 
-/* In rounds, in each of which every cycle finds its cheapest patch. */
+/* In each round every cycle finds its cheapest patch. */
 static void patch_cycles(struct search *s)
 {
     int n = s->problem.n, *cycle = NEW(&s->arena, int, n), n_cycles;
@@ -235,7 +236,7 @@ static void patch_cycles(struct search *s)
 
 /* Going to the nearest place ------------------------------------------------------------- */
 
-/* Of equals the one with the fewest neighbours that are left (Warnsdorff). */
+/* Among equals, the place with the fewest unvisited neighbours (Warnsdorff). */
 static int nearest(const struct search *s, int from, const bool *seen, const int *n_left)
 {
     int best = -1;
@@ -292,7 +293,7 @@ static void touch(struct search *s, int position)
     s->queue[s->n_queued++] = a;
 }
 
-/* Turn the part of the tour from one position to the other; what is left of it is the same
+/* Reverse the part of the tour between two positions; reversing the rest instead gives the same
  * tour, and may be shorter. */
 static void turn_part(struct search *s, struct flip part)
 {
@@ -322,16 +323,16 @@ static void flip(struct search *s, int first, int last)
     turn_part(s, part);
 }
 
-/* Turned parts are turned back by turning them again. */
+/* Reversing a part again restores it. */
 static void undo(struct search *s, int n_flips)
 {
     while (s->n_flips > n_flips)
         turn_part(s, s->flip[--s->n_flips]);
 }
 
-/* The edge from `first` to the place after it is given up, and edges of `gain` in all: one more
- * is exchanged, until the tour that is closed by an edge back to `first` is shorter. False: it
- * is as it was. */
+/* The edge from `first` to the next place has been removed, with edges of `gain` in all.
+ * Exchange one more edge, until the tour that is closed by an edge back to `first` is shorter.
+ * False: the tour is unchanged. */
 static bool exchange_edges(struct search *s, int first, int64_t gain, int depth)
 {
     static const int breadth[MAX_DEPTH] = { MAX_NEAR, 5, 3, 2, 1, 1 };
@@ -354,7 +355,7 @@ static bool exchange_edges(struct search *s, int first, int64_t gain, int depth)
             flip(s, s->position[end], s->position[loose]);
         else
             flip(s, s->position[loose], s->position[end]);
-        /* A long rest may have been turned in its place: then the tour goes the other way. */
+        /* If the rest was reversed instead, the tour now runs the other way. */
         bool mirrored = s->mirrored;
         s->mirrored = after(s, first) == end ? mirrored : !mirrored;
         bool shorter = left > length_of(s, first, end) ||
@@ -367,7 +368,7 @@ static bool exchange_edges(struct search *s, int first, int64_t gain, int depth)
     return false;
 }
 
-/* Exchange edges at the places in the queue while that helps. */
+/* Exchange edges at the queued places while this helps. */
 static void improve(struct search *s)
 {
     int n = s->problem.n;
@@ -397,7 +398,7 @@ static bool enough(struct search *s)
     return s->problem.judge(s->problem.who, s->at) || s->steps <= 0;
 }
 
-/* The first position from a random one on whose edge is longer than it would have to be. */
+/* The first position from a random one on whose edge is longer than necessary. */
 static int choose_position(struct search *s)
 {
     int n = s->problem.n, start = (int)hp_random_below(&s->random, n);
@@ -409,15 +410,15 @@ static int choose_position(struct search *s)
     return start;
 }
 
-/* Exchange two parts that follow each other near to an edge that is too long: three edges are
- * replaced, in a way that the moves above do not find. */
+/* Swap two adjacent parts near an edge that is too long: this replaces three edges in a way
+ * that the moves above do not find. */
 static void kick(struct search *s)
 {
     int n = s->problem.n, most = n / 4 < MAX_KICK ? n / 4 : MAX_KICK;
     int one = 1 + (int)hp_random_below(&s->random, most);
     int two = 1 + (int)hp_random_below(&s->random, most);
     int first = choose_position(s) + 1;
-    s->steps -= n / 8; /* of looking for it */
+    s->steps -= n / 8; /* the cost of finding it */
     if (hp_random_below(&s->random, 2))
         first += n - one; /* it lies between the parts */
     flip(s, first % n, (first + one + two - 1) % n);
@@ -436,7 +437,7 @@ static int64_t total_of(const struct search *s, const int *tour)
     return sum;
 }
 
-/* Fills at[] with the shorter of both tours. */
+/* Fill at[] with the shorter of the two initial tours. */
 static void choose_tour(struct search *s)
 {
     int n = s->problem.n, *walked = NEW(&s->arena, int, n);

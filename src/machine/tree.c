@@ -45,7 +45,7 @@ static void count(const struct hypar_machine *machine, int64_t *switches, int64_
     *longest = 2 * tree.depth;
 }
 
-/* Of a link from level l to the level above. */
+/* The bandwidth of a link from level l to the level above. */
 static double bytes_per_s(const struct hypar_machine *machine, const struct tree *tree, int l)
 {
     return ldexp(hp_part_link_bytes_per_s(machine->parts), tree->depth - l);
@@ -67,7 +67,7 @@ static struct hypar_link get_link(const struct hypar_machine *machine, int index
     };
 }
 
-/* Up to the lowest switch above both, then down. */
+/* Up to the lowest common switch, then down. */
 static int route(const struct hypar_machine *machine, int from, int to, int *links, int max)
 {
     struct path path = { links, max, 0 };

@@ -1,4 +1,4 @@
-/* The machine as one shell word: topology:AxB,option=value,...[+topology:...] */
+/* Machines as one shell word, read and written: topology:AxB,option=value,...[+topology:...] */
 #include "machine/machine.h"
 
 #include "base/number.h"
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <string.h>
 
-/* What is left to read. The word is copied, so that fields can be cut out of it in place. */
+/* The unread rest. The word is copied, so that fields can be cut out of it in place. */
 struct reader {
     char *at;
     struct arena *arena;
@@ -33,7 +33,7 @@ static enum hypar_status read_shape(struct part *part, struct reader *reader,
         for (; isdigit((unsigned char)*reader->at); reader->at++)
             if (dim[n] <= MACHINE_MAX_DEVICES)
                 dim[n] = dim[n] * 10 + (*reader->at - '0');
-        if (dim[n] > MACHINE_MAX_DEVICES) /* said as it was typed */
+        if (dim[n] > MACHINE_MAX_DEVICES) /* the message shows the number as it was typed */
             return hp_fail(err, HYPAR_INVALID, "size %.*s, expected 1..%d",
                            (int)(reader->at - first < 40 ? reader->at - first : 40), first,
                            MACHINE_MAX_DEVICES);
@@ -111,7 +111,7 @@ static enum hypar_status find_options(const struct part *part, const char *name,
     return HYPAR_OK;
 }
 
-/* Of nodes, "fp32=50TFLOP/s", "fp32=0.8x", or "peak=0.8x". */
+/* An option of nodes: "fp32=50TFLOP/s", "fp32=0.8x", or "peak=0.8x". */
 static enum hypar_status set_node_option(const struct part *part, struct node_figures *figures,
                                          const char *name, const char *text,
                                          struct hypar_error *err)
@@ -188,7 +188,7 @@ static enum hypar_status set_named(struct part *part, const char *name, const ch
     return HYPAR_OK;
 }
 
-/* Is `at` where a word's next part begins? The '+' of "1e+9" is followed by no letter. */
+/* Does the word's next part begin at `at`? The '+' of "1e+9" is followed by no letter. */
 static bool at_join(const char *at)
 {
     return at[0] == '+' && isalpha((unsigned char)at[1]);
@@ -300,13 +300,13 @@ static const char *quantity_text(struct arena *arena, double value, enum hypar_u
     return best;
 }
 
-/* Can a word have it, which ends at a comma, or at a '+' that a part follows? */
+/* Can a word contain this path? A value ends at a comma, or at a '+' before a part. */
 static bool can_be_said(const char *path)
 {
     return !strpbrk(path, ",+");
 }
 
-/* What a part has whose word names its device, and nothing else; returns that name. */
+/* The figures of a part whose word names its device alone; returns the device's name. */
 static const char *name_device(const struct part *part, struct part *said)
 {
     hp_part_begin(said, part->topology, NULL);
@@ -324,7 +324,7 @@ static const char *name_device(const struct part *part, struct part *said)
     return MACHINE_ASSUMED_DEVICE;
 }
 
-/* The part's word: its options that differ from what the word so far implies. */
+/* The part's word: the options that differ from what the word so far implies. */
 static const char *part_text(struct arena *arena, const struct part *part)
 {
     const struct topology *topology = part->topology;
@@ -350,7 +350,7 @@ static const char *part_text(struct arena *arena, const struct part *part)
     return text;
 }
 
-/* A factor that gives exactly `value`, as text; NULL: none of few digits does. */
+/* A factor that gives exactly `value`, as text; NULL: no short one does. */
 static const char *factor_text(struct arena *arena, double value, double whole)
 {
     char text[NUMBER_TEXT_BYTES];
@@ -389,7 +389,8 @@ static bool is_peak(int option)
     return false;
 }
 
-/* ",node17.peak=0.8x,node17.inter=25GB/s": in which a run of nodes differs from its cluster. */
+/* ",node17.peak=0.8x,node17.inter=25GB/s": the figures in which a run of nodes differs from its
+ * cluster. */
 static const char *nodes_text(struct arena *arena, const struct part *run,
                               const struct part *whole, int node)
 {

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "layout/cover.h"
 #include "plan/plan.h"
+#include "split/cover.h"
 
 /* Mixed precision keeps a master copy of short weights, and its moments, in 32 bits. */
 struct param_bytes hp_param_bytes(enum hypar_precision precision, bool fp32_gradients,

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/precision.h"
 #include "graph/graph.h"
-#include "layout/layout.h"
+#include "split/split.h"
 
 enum {
     HP_MAX_MICRO_BATCHES = 1 << 20,

@@ -1,4 +1,5 @@
-/* What is measured besides passes: curves of seconds by size; and on what machine. */
+/* Curves of seconds by size, for what is no pass: messages, sums, updates. And the machine on
+ * which a profile was measured. */
 #include <string.h>
 
 #include "profile/profile.h"
@@ -83,7 +84,7 @@ bool hypar_profile_has_links(const struct hypar_profile *profile, const char *de
     return hp_profile_find_curve(profile, device, "message") != NULL;
 }
 
-/* On what it was measured --------------------------------------------------------------- */
+/* The measured machine ------------------------------------------------------------------ */
 
 void hypar_profile_set_machine(struct hypar_profile *profile,
                                const struct hypar_profile_machine *machine)

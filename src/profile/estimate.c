@@ -1,9 +1,9 @@
-/* Times of passes that were measured in one call with others, or at other extents. */
+/* Times of passes that were measured together with others in one call, or at other extents. */
 #include <math.h>
 
 #include "profile/profile.h"
 
-/* The first pass of a call takes all of its time. */
+/* The first pass of a call has all of its time. */
 static enum time_source joint_time(const struct hypar_profile *profile,
                                    const struct measured_pass *at, double *seconds)
 {
@@ -47,7 +47,7 @@ static double log_loops(const struct measured *m, uint32_t letters)
     return sum;
 }
 
-/* How far apart they are in extents, squared, in logarithms. */
+/* The squared distance of two passes in the logarithms of their extents. */
 static double distance(const struct measured *m, const struct measured *k)
 {
     double sum = 0;
@@ -60,15 +60,15 @@ static double distance(const struct measured *m, const struct measured *k)
     return sum;
 }
 
-/* What one loop takes is the mean, in logarithms, over those that were measured, near ones
- * counting most: it is what was measured there, and lies between neighbours along an extent. */
+/* The time of one loop is the mean of logarithms over measured passes, weighted by nearness. At
+ * a measured extent it is the measured time; between two extents it lies between theirs. */
 static double family_time(const struct hypar_profile *profile, const struct measured_pass *at,
                           int device)
 {
     struct probe probe;
     double weights = 0, sum = 0;
     hp_profile_probe(at, device, &probe);
-    hp_measured_find(profile, &probe.pass); /* sets its hashes */
+    hp_measured_find(profile, &probe.pass); /* sets the hashes of the pass */
     uint32_t letters = looped_letters(at);
     int i = hp_table_get(&profile->families, &probe.pass.family, sizeof probe.pass.family);
     for (; i >= 0; i = profile->pass[i]->next_of_family) {
@@ -83,7 +83,7 @@ static double family_time(const struct hypar_profile *profile, const struct meas
     return weights > 0 ? exp(sum / weights + log_loops(&probe.pass, letters)) : 0;
 }
 
-/* By itself, or with those that it was always measured with. */
+/* The pass by itself, or with the passes with which it was always measured. */
 static enum time_source interpolated_time(const struct hypar_profile *profile,
                                           const struct measured_pass *at, double *seconds)
 {

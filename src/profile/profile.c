@@ -1,4 +1,4 @@
-/* Measured times of passes, looked up by operator, sizes and device. */
+/* A profile: measured times of passes, found by operator, sizes and device. */
 #include "profile/profile.h"
 
 #include <assert.h>
@@ -61,7 +61,7 @@ const char *hypar_profile_made_by(const struct hypar_profile *profile)
 
 /* Devices ------------------------------------------------------------------------------- */
 
-/* Profiles rarely have more than a few devices: those are faster compared than hashed. */
+/* Profiles have few devices: comparing names is faster than hashing. */
 int hp_profile_find_device(const struct hypar_profile *profile, const char *name)
 {
     enum { FEW = 4 };
@@ -105,7 +105,7 @@ int hypar_profile_pass_count(const struct hypar_profile *profile)
     return profile->n_passes;
 }
 
-/* What decides the time ----------------------------------------------------------------- */
+/* What determines the time -------------------------------------------------------------- */
 
 static uint64_t mixed(uint64_t what, uint64_t value)
 {
@@ -122,14 +122,14 @@ static uint64_t bits_of(double value)
     return bits;
 }
 
-/* Is this attribute told by the extents? */
+/* Does an extent determine this attribute? */
 static bool is_told(const struct hypar_profile *profile, enum op_kind kind, enum attr_id id)
 {
     return profile->told[kind] >> id & 1;
 }
 
-/* Sums of independent terms: the order of the axes has no meaning, and terms do not wait for
- * one another. First all but operands and attributes, ... */
+/* Sums of independent terms: the order of axes is irrelevant, and terms can be computed in
+ * parallel. First everything except operands and attributes, ... */
 static uint64_t hash_itself(const struct measured *m)
 {
     enum { ITSELF, WITH = 2 };
@@ -189,7 +189,7 @@ static bool same_operands(const struct measured *m, const struct measured *k)
     return true;
 }
 
-/* The next attribute from *a on that the extents do not tell, or NULL. */
+/* The next attribute from *a on that the extents do not determine, or NULL. */
 static const struct attr *next_untold(const struct hypar_profile *profile,
                                       const struct measured *m, int *a)
 {
@@ -271,7 +271,7 @@ void hp_measured_insert(struct hypar_profile *profile, const struct measured *pa
     kept->next = kept->next_of_family = -1;
     int first = hp_table_put(&profile->hashes, arena, &kept->hash, sizeof kept->hash,
                              profile->n_passes);
-    if (first != profile->n_passes) { /* second in its list */
+    if (first != profile->n_passes) { /* the second of its list */
         kept->next = profile->pass[first]->next;
         profile->pass[first]->next = profile->n_passes;
     }
@@ -293,7 +293,7 @@ void hp_measured_insert(struct hypar_profile *profile, const struct measured *pa
 
 /* From a nest --------------------------------------------------------------------------- */
 
-/* Operands that are there: those that some pass reads. */
+/* The operands that are present: those that some pass reads. */
 static operand_set given_operands(const struct nest *nest)
 {
     operand_set given = 0;
@@ -341,7 +341,7 @@ void hp_profile_probe(const struct measured_pass *at, int device, struct probe *
     describe_operands(at->nest, out);
 }
 
-/* A miss, which is the usual thing, mostly shows in the extents alone. */
+/* Most look-ups fail, and most failures show in the extents alone. */
 double hp_profile_find(const struct hypar_profile *profile, const struct measured_pass *at)
 {
     if (!profile || !profile->n_of[at->nest->kind])
@@ -377,7 +377,7 @@ static const struct attrs *copy_attrs(struct arena *arena, const struct attrs *a
     return copy;
 }
 
-/* With its own copy of all that the probe points to. */
+/* Insert a copy of a pass with everything that it points to. */
 static void insert_copy(struct hypar_profile *profile, const struct measured *pass)
 {
     struct measured own = *pass;

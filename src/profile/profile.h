@@ -1,10 +1,10 @@
-/* profile/profile.h - measured times of passes, found by what decides them. Internal.
+/* profile/profile.h - measured times of passes, found by what determines them. Internal.
  *
- * A pass is known by its device, precision, operator kind, attributes, given operands with the
- * axes that index them (one that is broadcast, or absent, changes the work and the numbers of
- * the passes), its number, and the extent of each axis of the part. Attributes that only set an
- * extent (out, kernel, heads, ...) do not count: a part of a wide layer is as long as a narrow
- * layer. */
+ * A pass is identified by device, precision, operator kind, attributes, the given operands with
+ * the axes that index them, its number, and the extent of each axis of the part. (An operand
+ * that is broadcast, or absent, changes the work and the numbering of passes.) Attributes that
+ * only set an extent (out, kernel, heads, ...) do not count: a part of a wide layer takes as
+ * long as a narrow layer. */
 #ifndef PROFILE_PROFILE_H
 #define PROFILE_PROFILE_H
 
@@ -24,25 +24,25 @@ struct measured_pass {
     const struct nest *nest;
     int pass;
     const int64_t *extent; /* of the part, for each axis of the nest */
-    uint32_t with;         /* later passes that were done in the same call: bit i is pass i */
+    uint32_t with;         /* later passes in the same call: bit i is pass i */
 };
 
 /* Add a measurement; one of the same pass is replaced. HYPAR_INVALID unless the seconds are
- * finite and above 0 and the device has a name; HYPAR_UNSUPPORTED for an opaque operator, of
- * which these figures do not decide the time, and beyond HP_MAX_MEASURED. */
+ * finite and positive and the device has a name; HYPAR_UNSUPPORTED for an opaque operator,
+ * whose time these facts do not determine, and beyond HP_MAX_MEASURED. */
 enum hypar_status hp_profile_add(struct hypar_profile *profile, const struct measured_pass *at,
                                  double seconds, struct hypar_error *err);
 
-/* Of one that was added: what lies between quartiles, as a share of its seconds. */
+/* Set the distance between quartiles of an added pass, as a share of its seconds. */
 void hp_profile_set_spread(struct hypar_profile *profile, const struct measured_pass *at,
                            double spread);
 
-/* Seconds, or 0 where the pass is not known. Safe to call from several threads. */
+/* Seconds, or 0 if the pass is unknown. Safe to call from several threads. */
 double hp_profile_find(const struct hypar_profile *profile, const struct measured_pass *at);
 
-/* The same for a pass by itself (`at->with` does not count), which may have been measured in
- * one call with others: then the first of them has all of the time, and the others 0. A profile
- * that says on what machine it was measured is asked for other extents, too. */
+/* The time of a pass by itself (`at->with` is ignored). If it was measured with others in one
+ * call, the first of them has all of the time, and the others 0. If the profile names its
+ * machine, other extents are interpolated too. */
 enum time_source hp_profile_time(const struct hypar_profile *profile,
                                  const struct measured_pass *at, double *seconds);
 
@@ -59,16 +59,16 @@ enum time_source hp_profile_time(const struct hypar_profile *profile,
 void hp_profile_add_point(struct hypar_profile *profile, const char *device, const char *of,
                           double size, double seconds);
 
-/* The words of updates and squares. */
+/* The names of the curves of updates and squares. */
 void hp_update_word(char *text, size_t size, const char *optimizer, const char *precision);
 void hp_squares_word(char *text, size_t size, const char *precision);
 
-/* Straight between two points, beyond the last by the last two, before the first as that one.
- * 0: there is no such curve. */
+/* Linear between two points; beyond the last, by the last two; before the first, constant. 0:
+ * there is no such curve. */
 double hp_profile_curve(const struct hypar_profile *profile, const char *device, const char *of,
                         double size);
 
-/* The point of just this size; 0: there is none. */
+/* The point of exactly this size; 0: there is none. */
 double hp_profile_point(const struct hypar_profile *profile, const char *device, const char *of,
                         double size);
 
@@ -97,14 +97,14 @@ struct measured {
     uint32_t with;                          /* done in the same call; bit i is pass i */
     int n_axes;                             /* without r */
     const struct measured_axis *axis;       /* in any order */
-    int n_operands;                         /* -1: whatever they are */
+    int n_operands;                         /* -1: any */
     const struct measured_operand *operand; /* given ones, in the row's order */
     const struct attrs *attrs;              /* complete */
     double seconds;
-    double spread;            /* between quartiles, as a share of the seconds; 0: not known */
+    double spread;            /* between quartiles, as a share of the seconds; 0: unknown */
     uint64_t hash, part_hash; /* of all; without operands and attributes */
-    uint64_t family;          /* without extents */
-    int next, next_of_family; /* with the same hash, -1: none */
+    uint64_t family;          /* of all but extents */
+    int next, next_of_family; /* the next with the same hash, -1: none */
 };
 
 struct curve_point {
@@ -137,7 +137,7 @@ struct hypar_profile {
     struct profile_device *device;
     int n_devices, device_capacity;
     struct table hashes;      /* -> pass */
-    struct table part_hashes; /* those that are there */
+    struct table part_hashes; /* those present */
     struct measured **pass;
     int n_passes, pass_capacity;
     int n_of[OP_KIND_COUNT]; /* passes of this kind */
@@ -147,27 +147,27 @@ struct hypar_profile {
     int n_joint, joint_capacity;
     struct curve *curve;
     int n_curves, curve_capacity;
-    struct hypar_profile_machine machine; /* ranks 0: it does not say */
+    struct hypar_profile_machine machine; /* ranks 0: unknown */
     uint64_t told[OP_KIND_COUNT];         /* bit a: attribute a sets an extent of this kind */
 };
 
-/* The number of the device called `name`, which is added if new; the name is copied. */
+/* The number of the device called `name`, which is added if it is new; the name is copied. */
 int hp_profile_device(struct hypar_profile *profile, const char *name);
 
 /* The device called `name`; -1: none. */
 int hp_profile_find_device(const struct hypar_profile *profile, const char *name);
 
-/* A pass as it is looked up, on the caller's stack. */
+/* A pass to look up, on the caller's stack. */
 struct probe {
     struct measured pass;
     struct measured_axis axis[MAX_AXES];
     struct measured_operand operand[MAX_OPERANDS];
 };
 
-/* All but its hashes. */
+/* Fill everything but the hashes. */
 void hp_profile_probe(const struct measured_pass *at, int device, struct probe *out);
 
-/* Do they differ in extents alone? Letters of axes are the same. */
+/* Do two passes differ in extents alone? They have the same axis letters. */
 bool hp_same_family(const struct hypar_profile *profile, const struct measured *m,
                     const struct measured *k);
 
@@ -175,10 +175,11 @@ bool hp_same_family(const struct hypar_profile *profile, const struct measured *
 const struct curve *hp_profile_find_curve(const struct hypar_profile *profile,
                                           const char *device, const char *of);
 
-/* The pass that is the same as `like` but for the seconds, or NULL. Sets its hashes. */
+/* The pass that equals `like` except for the seconds, or NULL. Sets the hashes of `like`. */
 struct measured *hp_measured_find(const struct hypar_profile *profile, struct measured *like);
 
-/* Add a copy of a pass that hp_measured_find() did not find; what it points to is kept. */
+/* Add a copy of a pass that hp_measured_find() did not find; the objects that it points to must
+ * stay. */
 void hp_measured_insert(struct hypar_profile *profile, const struct measured *pass);
 
 #endif /* PROFILE_PROFILE_H */

@@ -1,4 +1,4 @@
-/* Reading and writing hypar-profile/1 (docs/formats-profile.md). */
+/* Reading and writing profile files, hypar-profile/1 (docs/formats-profile.md). */
 #include <float.h>
 #include <string.h>
 
@@ -19,7 +19,7 @@ struct reading {
     struct hypar_error *err;
 };
 
-/* In every locale. */
+/* Independent of the locale. */
 static bool is_letter(char c)
 {
     return c >= 'a' && c <= 'z';
@@ -77,8 +77,8 @@ static enum hypar_status read_precision(struct reading *r, const struct json *at
                         hp_word_list(known, sizeof known, names, HYPAR_PRECISION_COUNT));
 }
 
-/* May an operator of this kind have an axis of that name? Rows of any rank name their axes by
- * it. */
+/* May an operator of this kind have an axis of this name? Rows of any rank name their axes by
+ * rank. */
 static bool has_axis(const struct op_traits *row, const char *name)
 {
     if (!is_letter(name[0]) || name[1] || name[0] == 'r')
@@ -101,7 +101,7 @@ static enum hypar_status read_extents(struct reading *r, const struct json *at,
         if (!has_axis(&hp_op[m->kind], member.key))
             return hp_json_fail(&member, r->err, "%s has no such axis; see 'hypar ops %s'",
                                 hp_op[m->kind].name, hp_op[m->kind].name);
-        if (m->n_axes == MAX_AXES - 1) /* besides r */
+        if (m->n_axes == MAX_AXES - 1) /* r is not counted */
             return hp_json_fail(at, r->err, "expected at most %d axes", MAX_AXES - 1);
         list[m->n_axes].name = member.key[0];
         TRY(hp_json_int(&member, 1, max_extent, &list[m->n_axes++].extent, r->err));
@@ -112,7 +112,7 @@ static enum hypar_status read_extents(struct reading *r, const struct json *at,
     return HYPAR_OK;
 }
 
-/* "x[n,c]": what follows it, or NULL where there is no operand. */
+/* Parse "x[n,c]"; returns the rest, or NULL if there is no operand. */
 static const char *read_operand(const char *p, uint32_t axes, struct measured_operand *out)
 {
     if (!is_letter(p[0]) || p[1] != '[')
@@ -130,7 +130,7 @@ static const char *read_operand(const char *p, uint32_t axes, struct measured_op
     return p + 1;
 }
 
-/* Are these what the row is given, in its order, and none but optional ones left out? */
+/* Are these the operands that the row takes, in its order, with only optional ones left out? */
 static bool fits_row(const struct op_traits *row, const struct measured_operand *operand, int n)
 {
     struct op_operand item = { 0 };
@@ -178,8 +178,8 @@ static enum hypar_status read_operands(struct reading *r, const struct json *at,
     return HYPAR_OK;
 }
 
-/* Complete with the row's defaults, as those of a nest are. Windows in one to three dimensions
- * are told apart by their axes. */
+/* Complete the attributes with the row's defaults, as in a nest. The axes distinguish windows
+ * of one to three dimensions. */
 static enum hypar_status read_attrs(struct reading *r, const struct json *at,
                                     struct measured *m)
 {
@@ -210,7 +210,7 @@ static int row_passes(const struct op_traits *row)
     return n;
 }
 
-/* Passes that come after it, each once, in order. */
+/* The later passes in the same call, each once, in order. */
 static enum hypar_status read_with(struct reading *r, const struct json *at, struct measured *m)
 {
     struct json list = hp_json_member(at, "with");
@@ -227,7 +227,7 @@ static enum hypar_status read_with(struct reading *r, const struct json *at, str
     return HYPAR_OK;
 }
 
-/* Kind, extents, then what is read by them. */
+/* Kind and extents first; the other members are read with them. */
 static enum hypar_status read_key(struct reading *r, const struct json *at, struct measured *m)
 {
     const char *device;
@@ -292,7 +292,7 @@ static enum hypar_status read_passes(struct reading *r, const struct json *root)
 
 /* Curves and the machine ---------------------------------------------------------------- */
 
-/* [size, seconds], sizes rising. */
+/* [size, seconds], sizes ascending. */
 static enum hypar_status read_point(struct reading *r, const struct json *at, double before,
                                     struct curve_point *out)
 {
@@ -375,7 +375,7 @@ static enum hypar_status read_machine(struct reading *r, const struct json *root
     return HYPAR_OK;
 }
 
-/* The whole ----------------------------------------------------------------------------- */
+/* Whole file ---------------------------------------------------------------------------- */
 
 static enum hypar_status read_whole(struct reading *r, const struct json *root)
 {

@@ -1,4 +1,5 @@
-/* In which action of a micro-batch a device takes part in a comm. */
+/* The action of a micro-batch in which a device takes part in a comm; the executor and the
+ * memory model ask for it. */
 #include "program/lowering.h"
 
 /* The last of the device's passes that contribute to the comm; -1: none does. */
@@ -8,7 +9,7 @@ static int last_contribution(const struct lowering *s, int body, const struct ex
     int last = -1;
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &x->writer[p->feed[i].writer];
-        if (s->body[body].layout[from->op]->device[p->feed[i].part] != device)
+        if (s->body[body].parts[from->op]->device[p->feed[i].part] != device)
             continue;
         int action = hp_pass_action(s, hp_source_pass(&s->training, from));
         last = action > last ? action : last;
@@ -16,8 +17,8 @@ static int last_contribution(const struct lowering *s, int body, const struct ex
     return last;
 }
 
-/* Does the device sum what others contribute? Readers in the writer's stage may wait for that.
- */
+/* Does the device sum contributions of others? Readers in the writer's stage may wait for the
+ * sum. */
 static bool sums(const struct pattern *p, int comm, int device)
 {
     bool found = false;
@@ -37,7 +38,7 @@ static int first_reading(const struct lowering *s, int body, const struct exchan
     for (int i = 0; i < p->n_waits; i++) {
         int op = x->reader[p->wait[i].reader].op;
         if (p->wait[i].comm != comm ||
-            s->body[body].layout[op]->device[p->wait[i].part] != device)
+            s->body[body].parts[op]->device[p->wait[i].part] != device)
             continue;
         int action = hp_action(&s->schedule, s->schedule.stage_of_op[op], phase);
         first = first < 0 || action < first ? action : first;
@@ -45,7 +46,7 @@ static int first_reading(const struct lowering *s, int body, const struct exchan
     return first;
 }
 
-/* Of a gradient that is divided: the last action in which it is computed, by anyone. */
+/* For a divided gradient: the last action in which any device computes it. */
 static int last_writer(const struct lowering *s, const struct exchange *x)
 {
     int last = 0;
@@ -71,7 +72,7 @@ int hp_comm_action(const struct lowering *s, int body, int exchange, int comm, i
     enum phase phase = x->backward ? PHASE_BACKWARD : PHASE_FORWARD;
     if (list->n_stages == 1 && !s->schedule.apart)
         return hp_action(&s->schedule, list->stage[0], phase);
-    if (x->division == DIVIDE_GATHER) /* all who have it are in one stage */
+    if (x->division == DIVIDE_GATHER) /* all holders are in one stage */
         return hp_action(&s->schedule, s->schedule.stage_of_op[x->first.op], phase);
     if (x->division == DIVIDE_SUM)
         return last_writer(s, x);

@@ -1,11 +1,11 @@
-/* Fusion groups, and which tasks each block has. */
+/* Fusion groups, and the tasks of each block. */
 #include "program/blocks.h"
 #include "base/csr.h"
 
 /* Fusion groups ------------------------------------------------------------------------ */
 
-/* Passes without multiply-adds of their own, whose input nobody else waits for, may be one task
- * with the pass before. */
+/* Mark the passes that may run in the task of the pass before: those without multiply-adds,
+ * whose input no other task waits for. */
 static void find_fusable(struct blocks *s)
 {
     const struct lowering *lowering = s->lowering;
@@ -17,7 +17,7 @@ static void find_fusable(struct blocks *s)
         for (int p = k->input_start[i]; p < k->input_start[i + 1]; p++) {
             const struct exchange *exchange = &k->exchange[k->input[p].exchange];
             if (exchange->division == DIVIDE_GATHER)
-                continue; /* all of a task waits for it */
+                continue; /* the whole task waits for this input */
             any = true;
             int producer = exchange->n_writers == 1 ? exchange->writer[0].op : -1;
             fuses &= producer >= 0;
@@ -29,7 +29,7 @@ static void find_fusable(struct blocks *s)
     }
 }
 
-/* Does a pass come after one of its operator that is done again only after `group` began? */
+/* Does a pass follow a repeated pass of its operator that runs only after `group` has begun? */
 static bool is_computed_later(const struct training_graph *k, int op_pass, int group)
 {
     const struct op_pass *at = &k->op_pass[op_pass];
@@ -40,7 +40,7 @@ static bool is_computed_later(const struct training_graph *k, int op_pass, int g
     return false;
 }
 
-/* Is a parameter that a pass reads gathered only after `group` began? */
+/* Does a pass read a parameter that is gathered only after `group` has begun? */
 static bool is_gathered_later(const struct training_graph *k, int op_pass, int group)
 {
     for (int p = k->input_start[op_pass]; p < k->input_start[op_pass + 1]; p++) {
@@ -51,8 +51,8 @@ static bool is_gathered_later(const struct training_graph *k, int op_pass, int g
     return false;
 }
 
-/* The fusion group that `op_pass` belongs to. It is fused if all that it waits for is
- * done by one group, part by part, where it is. */
+/* The fusion group of `op_pass`. A pass is fused if one group on the same device produces all
+ * its inputs, part by part. */
 static int group_of(const struct blocks *s, int b, int op_pass)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -115,7 +115,7 @@ struct blocks *hp_blocks_new(struct lowering *lowering, hp_messages_of *expand, 
     s->may_fuse = NEW(&s->arena, bool, k->n_op_passes);
     s->first = NEW(&s->arena, int, s->n_blocks);
     s->size = NEW(&s->arena, int, s->n_blocks);
-    NEW(&s->scratch, char, 1); /* the first block stays */
+    NEW(&s->scratch, char, 1); /* keep the arena's first block */
     find_fusable(s);
     s->head = NEW(&s->arena, int *, lowering->n_bodies);
     s->next = NEW(&s->arena, int *, lowering->n_bodies);
@@ -133,7 +133,7 @@ void hp_blocks_free(struct blocks *s)
         return;
     hp_arena_free(&s->bucket_arena);
     hp_arena_free(&s->scratch);
-    struct arena arena = s->arena; /* it lives in it */
+    struct arena arena = s->arena; /* the blocks live in it */
     hp_arena_free(&arena);
 }
 
@@ -173,7 +173,7 @@ int hp_block_size(struct blocks *s, int number)
     switch (block.kind) {
     case BLOCK_COMPUTE:
         return s->head[block.body][block.index] == block.index
-                   ? hp_pass_layout(s, block.body, block.index)->n_live
+                   ? hp_pass_parts(s, block.body, block.index)->n_live
                    : 0;
     case BLOCK_NORM:
         return s->lowering->norm.n;
@@ -197,7 +197,7 @@ int hp_number_tasks(struct blocks *s)
     return n;
 }
 
-/* The passes that tasks begin with, by action, and in the order of their items. */
+/* The first pass of each task, by action, then in the order of items. */
 static int *sort_heads(const struct blocks *s, int b, struct arena *arena, int *n)
 {
     const struct lowering *lowering = s->lowering;
@@ -227,12 +227,12 @@ struct pass_order hp_pass_order(const struct blocks *s, int b, struct arena *are
     struct pass_order o = { .base = NEW(arena, int, k->n_op_passes),
                             .stride = NEW(arena, int, k->n_op_passes) };
     for (int i = 0; i < k->n_op_passes; i++)
-        o.n += hp_pass_layout(s, b, i)->n_live;
+        o.n += hp_pass_parts(s, b, i)->n_live;
     o.at = NEW(arena, struct pass_part, o.n);
     int n_heads, *heads = sort_heads(s, b, arena, &n_heads);
     for (int i = 0, first = 0; i < n_heads; i++) {
         int head = heads[i], length = 0;
-        const struct part_layout *l = hp_pass_layout(s, b, head);
+        const struct op_parts *l = hp_pass_parts(s, b, head);
         for (int op_pass = head; op_pass >= 0; op_pass = s->next[b][op_pass])
             o.base[op_pass] = first + length++;
         for (int op_pass = head; op_pass >= 0; op_pass = s->next[b][op_pass]) {

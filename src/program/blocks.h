@@ -1,22 +1,21 @@
 /* program/blocks.h - the tasks of a program, block by block: their numbers and their edges.
  * Internal.
  *
- * A fusion group is a pass together with those that only follow it, part by part on the same
- * device, without multiply-adds of their own (activations, normalisation, pooling): one task
- * for each part that is not empty. A block is all tasks of a fusion group, of an exchange of a
- * body, of an exchange of the tail (a task for each comm), or of the updates of a parameter (a
- * task for each device that has some of it). A block's number follows from the graph and the
- * plan's words alone, so that a task's number (block, place in the block) keeps its order when
- * others come and go, and a change of one operator rewrites its own blocks and no others.
+ * A fusion group is a pass together with the passes that directly follow it, part by part on
+ * the same device, without multiply-adds of their own (activations, normalisation, pooling).
+ * Each of its parts that is not empty is one task. A block holds all tasks of one fusion group,
+ * of one exchange of a body or of the tail (a task for each comm), or of the updates of one
+ * parameter (a task for each device that holds some of it). Block numbers follow from the graph
+ * and the schedule alone. So tasks, numbered by block and position in the block, keep their
+ * order when others come and go, and a change of one operator rewrites its own blocks alone.
  *
  *     body 0's items | body 1's items | ... | sums of the tail | updates | gathers of the tail
  *
- * Where gradients are clipped, the last sum of the tail is that of their norm, and before
- * it comes a block of the squares that each device adds up for it.
+ * Where gradients are clipped, the last sum of the tail is their norm; a block before it holds
+ * the tasks that add up each device's squares.
  *
- * Whoever writes all blocks (hp_lower()) gives tasks ids without gaps, in the order of their
- * numbers; delta simulation gives ids as blocks come and go. What a block's tasks wait for is
- * written in ids, as edges. */
+ * hp_lower() writes all blocks and gives tasks ids without gaps, in the order of their numbers;
+ * delta simulation assigns ids as blocks come and go. The edges of a block name tasks by id. */
 #ifndef PROGRAM_BLOCKS_H
 #define PROGRAM_BLOCKS_H
 
@@ -32,10 +31,10 @@ enum block_kind {
 
 struct block {
     enum block_kind kind;
-    int body, index; /* the fusion group's first op_pass; the exchange (of all exchanges) */
+    int body, index; /* the fusion group's first op_pass; or the exchange (of all exchanges) */
 };
 
-/* The messages of each comm of an exchange, where they are tasks of their own. */
+/* The messages of each comm of an exchange, where messages are tasks of their own. */
 typedef const struct comm_messages *hp_messages_of(void *who, int body, int exchange);
 
 struct edge {
@@ -60,9 +59,10 @@ struct blocks {
 };
 
 struct blocks *hp_blocks_new(struct lowering *lowering, hp_messages_of *expand, void *who);
-void hp_blocks_free(struct blocks *blocks); /* not the lowering; NULL is allowed */
+void hp_blocks_free(struct blocks *blocks); /* keeps the lowering; NULL is allowed */
 
-/* The lowering has changed: fusion groups, of one body or of all, and buckets anew. */
+/* The lowering has changed: find the fusion groups of one body or of all, and the buckets,
+ * anew. */
 void hp_find_groups(struct blocks *blocks, int body);
 void hp_blocks_update(struct blocks *blocks);
 
@@ -93,23 +93,21 @@ static inline int hp_update_block(const struct blocks *s, int exchange)
 }
 
 /* The parts of a pass in body `b`. */
-static inline const struct part_layout *hp_pass_layout(const struct blocks *s, int b,
-                                                       int op_pass)
+static inline const struct op_parts *hp_pass_parts(const struct blocks *s, int b, int op_pass)
 {
-    return s->lowering->body[b].layout[s->lowering->training.op_pass[op_pass].op];
+    return s->lowering->body[b].parts[s->lowering->training.op_pass[op_pass].op];
 }
 
-/* The id of the task that does a part of a pass; -1: the part is empty. */
+/* The id of the task that runs a part of a pass; -1: the part is empty. */
 static inline int hp_part_task(const struct blocks *s, int b, int op_pass, int part)
 {
-    const struct part_layout *layout = hp_pass_layout(s, b, op_pass);
-    return layout->empty[part] ? -1
-                               : s->first[hp_pass_block(s, b, op_pass)] + layout->rank[part];
+    const struct op_parts *parts = hp_pass_parts(s, b, op_pass);
+    return parts->empty[part] ? -1 : s->first[hp_pass_block(s, b, op_pass)] + parts->rank[part];
 }
 
-/* The passes of a body's parts, action by action (schedule.h) in the order in which tasks do
- * them: a task goes through the passes of its fusion group one after another. Pass `op_pass` of
- * a part is number base[op_pass] + rank of the part * stride[op_pass]. */
+/* The passes of a body's parts, action by action (schedule.h), in the order in which tasks run
+ * them: a task runs the passes of its fusion group one after another. Pass `op_pass` of a part
+ * has number base[op_pass] + rank of the part * stride[op_pass]. */
 struct pass_order {
     int n;
     struct pass_part {
@@ -119,7 +117,7 @@ struct pass_order {
 };
 struct pass_order hp_pass_order(const struct blocks *blocks, int body, struct arena *arena);
 
-static inline int hp_pass_number(const struct pass_order *order, const struct part_layout *l,
+static inline int hp_pass_number(const struct pass_order *order, const struct op_parts *l,
                                  int op_pass, int part)
 {
     return order->base[op_pass] + l->rank[part] * order->stride[op_pass];
@@ -128,18 +126,18 @@ static inline int hp_pass_number(const struct pass_order *order, const struct pa
 /* How many tasks a block has now. */
 int hp_block_size(struct blocks *blocks, int number);
 
-/* Give all tasks ids in the order of their numbers: fills size[] and first[], returns how many
- * there are. */
+/* Give all tasks ids in the order of their numbers: fills size[] and first[]; returns the
+ * number of tasks. */
 int hp_number_tasks(struct blocks *blocks);
 
-/* What the tasks of a block wait for, into edge[]; first[] must be right for all blocks. An
- * edge may be there twice. (edges.c) */
+/* Write the edges of a block's tasks into edge[]; first[] must be right for all blocks. An edge
+ * may occur twice. (edges.c) */
 void hp_block_edges(struct blocks *blocks, int number);
 
-/* These by task of the block, of which there are n: CSR. start[] has n + 2 zeros. */
+/* Sort these edges by task of the block; there are n tasks. CSR; start[] has n + 2 zeros. */
 void hp_sort_edges(const struct blocks *blocks, int n, int *start, int *id);
 
-/* The edges of all blocks, task by task, each once; ids have no gaps. Taken from `arena`. */
+/* The edges of all blocks by task, each once; ids have no gaps. Taken from `arena`. */
 struct task_edges {
     const int64_t *start; /* n_tasks + 1 */
     const int *after;

@@ -1,5 +1,5 @@
-/* Gradients in buckets: all-reduces, or reduce-scatters, over the same devices that follow each
- * other are one message until a bucket is full. */
+/* Gradient buckets: consecutive all-reduces, or reduce-scatters, over the same devices are sent
+ * as one message until a bucket is full. */
 #include "program/lowering.h"
 
 struct open_bucket {
@@ -12,7 +12,7 @@ struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena)
     const struct training_graph *k = &s->training;
     struct buckets b = { .base = NEW(arena, int, k->n_tail + 1) };
     struct arena scratch = { 0 };
-    struct table groups[2] = { { 0 } }; /* of all-reduces, of reduce-scatters */
+    struct table groups[2] = { { 0 } }; /* one for all-reduces, one for reduce-scatters */
     int n_groups = 0;
     for (int x = 0; x < k->n_tail; x++)
         b.base[x + 1] = b.base[x] + s->tail[x]->n_comms;

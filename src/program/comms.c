@@ -1,27 +1,28 @@
-/* Naming what moves: cells that go between the same devices in the same way are one comm. */
+/* Grouping the cells that move into comms. Cells that move between the same devices in the same
+ * way form one comm: a send, a broadcast or a collective. */
 #include <string.h>
 
 #include "base/table.h"
 #include "program/exchange.h"
 
-/* How neighbouring cells move: from whom, to whom; both sets ascending. */
+/* How neighbouring cells move: senders and receivers, both ascending. */
 struct movement {
-    const struct contribution *contribution; /* which pieces of a cell may share */
+    const struct contribution *contribution; /* which the pieces of a cell may share */
     const int *from, *to;
     int n_from, n_to;
     int n_cells;
     int draft;
 };
 
-/* A comm being put together: the cells that share a key. */
+/* A comm under construction: the cells that share a key. */
 struct draft {
     enum comm_kind kind;
-    const int *key; /* kind, devices, and who sends or receives where that matters */
+    const int *key; /* kind, devices, and senders or receivers where they matter */
     int length;
     const int *device;
     int n_devices, n_cells;
-    int sources;     /* how many different devices are a cell's only source (or only reader) */
-    bool *is_source; /* by place in device[] */
+    int sources;     /* how many devices are the only source (or only reader) of a cell */
+    bool *is_source; /* by position in device[] */
 };
 
 struct namer {
@@ -30,16 +31,16 @@ struct namer {
     struct pattern *pattern;
     const bool *keeps; /* by device: it reads some of the tensor that does not move */
     bool *seen;        /* by device; false between cells */
-    int *movement_of;  /* of each cell, -1 */
+    int *movement_of;  /* by cell, -1 */
     struct movement *movement;
     int n_movements, movement_capacity;
-    struct table keys; /* once there are many */
+    struct table keys; /* used once there are many drafts */
     struct draft *draft;
     int n_drafts, draft_capacity;
     int *ints, n_ints; /* room for lists */
 };
 
-/* Room for n numbers; what is not kept is there for the next. */
+/* Room for `count` numbers. The next call gets the same room unless the caller keeps it. */
 static int *room_for(struct namer *n, int count)
 {
     enum { PIECE = 128 };
@@ -56,7 +57,7 @@ static void keep(struct namer *n, int count)
     n->n_ints -= count;
 }
 
-/* Devices that contribute to a cell, ascending, each once; not kept yet. */
+/* The devices that contribute to a cell, ascending, each once; not kept yet. */
 static const int *sources_of(struct namer *n, const struct cell *cell, int *count)
 {
     int *list = room_for(n, cell->n_contributions), k = 0;
@@ -73,7 +74,7 @@ static const int *sources_of(struct namer *n, const struct cell *cell, int *coun
     return list;
 }
 
-/* The union of two ascending lists; how many there are. */
+/* The union of two ascending lists; returns its length. */
 static int merge(const struct movement *m, int *all)
 {
     int i = 0, k = 0, n = 0;
@@ -87,19 +88,19 @@ static int merge(const struct movement *m, int *all)
 }
 
 /* How often an element of a cell is sent: by contributors that do not own it, and to readers
- * likewise. Either all owners contribute or none does. */
+ * that do not own it. Either all owners contribute or none does. */
 static int times_sent(const struct cell *cell, const struct movement *m)
 {
     if (!cell->n_owners)
-        return m->n_to; /* one source has it all */
+        return m->n_to; /* one source has the whole cell */
     return m->n_from - hp_is_in(m->from, m->n_from, cell->owner[0]) + m->n_to -
            hp_is_in(m->to, m->n_to, cell->owner[0]);
 }
 
 /* Drafts ------------------------------------------------------------------------------ */
 
-/* Devices, ascending, in a key that is not kept yet: behind its kind, before what else there is
- * to it. */
+/* Devices, ascending, within a key that is not kept yet: behind the kind, before further
+ * numbers. */
 struct group {
     int *key, n_devices;
 };
@@ -111,7 +112,7 @@ static struct group group_of(struct namer *n, const struct movement *m)
     return group;
 }
 
-/* The draft that has this key; the next one if there is none. */
+/* The draft with this key; if there is none, the number of the next draft. */
 static int find_key(struct namer *n, const int *key, int length)
 {
     enum { FEW = 8 };
@@ -130,8 +131,8 @@ static int find_key(struct namer *n, const int *key, int length)
     return i;
 }
 
-/* The draft of this kind over the group; where more decides (who sends, who receives), that is
- * in `further`. */
+/* The draft of this kind over the group. `further` holds the senders or receivers where they
+ * matter. */
 static int find_draft(struct namer *n, enum comm_kind kind, struct group group,
                       const int *further, int n_further)
 {
@@ -166,7 +167,7 @@ static void put_elsewhere(struct namer *n, struct movement *m, int draft)
     put(n, m, draft);
 }
 
-/* Put it where each cell has one source, or one reader: `one`. */
+/* Put a cell into a draft in which each cell has one source, or one reader: `one`. */
 static void put_with_source(struct namer *n, struct movement *m, int draft, int one)
 {
     struct draft *d = &n->draft[draft];
@@ -178,8 +179,8 @@ static void put_with_source(struct namer *n, struct movement *m, int draft, int 
     put(n, m, draft);
 }
 
-/* First guess: cells with the same group of devices together, if each of them would be a piece
- * of a gather, a scatter or a reduction over that group. */
+/* First guess: cells with the same group of devices belong together, if each could be one piece
+ * of a gather, a scatter or a reduction over the group. */
 static void name(struct namer *n, struct movement *m)
 {
     struct group all = group_of(n, m);
@@ -203,7 +204,7 @@ static bool is_movement(const struct movement *m, const int *from, int n_from,
            memcmp(m->to, cell->receiver, (size_t)m->n_to * sizeof *m->to) == 0;
 }
 
-/* Add a cell that moves: as its neighbour does, or in its own way. */
+/* Add a cell that moves: to its neighbour's draft, or to its own. */
 static void add_cell(struct namer *n, int c)
 {
     const struct cell *cell = &n->pattern->cell[c];
@@ -233,14 +234,14 @@ static void add_cell(struct namer *n, int c)
     name(n, m);
 }
 
-/* Was every member of the group a source (a reader) of some cell? */
+/* Was every member of the group the source (the reader) of some cell? */
 static bool complete(const struct draft *d)
 {
     return d->sources == d->n_devices;
 }
 
-/* Second look: a gather that not all take part in is broadcasts or sends; a scatter to some is
- * reductions. Two devices that only swap borders are two sends, not a gather. */
+/* Second look: a gather in which not all take part becomes broadcasts or sends; a scatter to
+ * some becomes reductions. Two devices that only swap borders make two sends, not a gather. */
 static void settle_name(struct namer *n, struct movement *m)
 {
     const struct draft *d = &n->draft[m->draft];
@@ -254,7 +255,7 @@ static void settle_name(struct namer *n, struct movement *m)
     put_elsewhere(n, m, find_draft(n, kind, group_of(n, m), scatter ? m->to : m->from, 1));
 }
 
-/* Is there nothing but sends? How many. */
+/* Are there only sends? *n_sends is their number. */
 static bool only_sends(const struct namer *n, int *n_sends)
 {
     *n_sends = 0;
@@ -266,7 +267,7 @@ static bool only_sends(const struct namer *n, int *n_sends)
     return true;
 }
 
-/* Every device that takes part in a send, ascending. */
+/* All devices that take part in a send, ascending. */
 static struct group senders(struct namer *n)
 {
     int last = 0;
@@ -284,7 +285,7 @@ static struct group senders(struct namer *n)
     return all;
 }
 
-/* Sends between every two of a group, both ways, are an all-to-all. */
+/* Sends between every two devices of a group, both ways, form an all-to-all. */
 static void find_all_to_all(struct namer *n)
 {
     enum { FEWEST = 6 }; /* of three devices */
@@ -299,9 +300,9 @@ static void find_all_to_all(struct namer *n)
         put_elsewhere(n, &n->movement[i], draft);
 }
 
-/* Handing over ------------------------------------------------------------------------ */
+/* Result ------------------------------------------------------------------------------ */
 
-/* Number the drafts that have cells, in order, and make room for what they list. */
+/* Number the drafts that have cells, in order, and make room for their lists. */
 static int *make_comms(struct namer *n)
 {
     struct pattern *p = n->pattern;

@@ -1,4 +1,5 @@
-/* A tensor is cut into cells by the borders of all its accesses. */
+/* Cutting a tensor into cells by the borders of all its accesses. Only the borders of
+ * dimensions that some operator divides are found; cells follow from them by multiplication. */
 #include "program/cut.h"
 #include "base/csr.h"
 
@@ -6,13 +7,13 @@
 
 #include "base/sort.h"
 
-/* Covered cells are kept one by one: 4,096 parts may read what 4,096 others wrote. */
+/* Each covered cell is stored: 4,096 parts may read what 4,096 other parts wrote. */
 enum { MAX_CELLS = 1 << 24, MAX_COVERED = 1 << 25 };
 
-/* Beyond these, borders that come in no order are sorted, not put in their places. */
+/* Beyond this many, unordered borders are sorted instead of inserted. */
 enum { FEW_BORDERS = 1 << 10 };
 
-/* The accesses of one exchange_side, and its region where that is the same for all of them. */
+/* The accesses of one exchange_side, and its region if that is the same for all of them. */
 struct holder {
     const struct exchange_side *who;
     int number; /* among writers, or readers */
@@ -27,45 +28,45 @@ struct cutter {
     struct arena *scratch;
     int n_holders;
     struct holder *holder;
-    unsigned varies;               /* along which dimensions some holder does */
-    struct range *range[MAX_DIMS]; /* by access, where its holder varies */
+    unsigned varies;               /* dimensions along which some holder varies */
+    struct range *range[MAX_DIMS]; /* by access, if its holder varies */
 };
 
-bool hp_first_along(const struct part_layout *layout, int part, axis_set axes)
+bool hp_first_along(const struct op_parts *parts, int part, axis_set axes)
 {
     int coordinate[MAX_AXES], stride = 1;
-    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
-    for (int a = layout->nest->n_axes - 1; a >= 0; a--) {
-        /* an earlier part along this axis that is not empty comes first */
+    hp_part_coordinates(parts->nest, parts->split, part % parts->n_each, coordinate);
+    for (int a = parts->nest->n_axes - 1; a >= 0; a--) {
+        /* an earlier part along this axis that is not empty is the first */
         for (int i = 1; axes >> a & 1 && i <= coordinate[a]; i++)
-            if (!layout->empty[part - i * stride])
+            if (!parts->empty[part - i * stride])
                 return false;
-        stride *= layout->split->degree[a] ? layout->split->degree[a] : 1;
+        stride *= parts->split->degree[a] ? parts->split->degree[a] : 1;
     }
     return true;
 }
 
-/* The part with its coordinates along `copies` left out: copies have the same. */
-static int class_of(const struct part_layout *layout, int part, axis_set copies)
+/* The number of a part without its coordinates along `copies`: copies have the same class. */
+static int class_of(const struct op_parts *parts, int part, axis_set copies)
 {
-    int coordinate[MAX_AXES], class = part / layout->n_each; /* replicas are no copies */
+    int coordinate[MAX_AXES], class = part / parts->n_each; /* replicas are no copies */
     if (!copies)
         return part;
-    hp_part_coordinates(layout->nest, layout->split, part % layout->n_each, coordinate);
-    for (int a = 0; a < layout->nest->n_axes; a++) {
-        int degree = layout->split->degree[a] ? layout->split->degree[a] : 1;
+    hp_part_coordinates(parts->nest, parts->split, part % parts->n_each, coordinate);
+    for (int a = 0; a < parts->nest->n_axes; a++) {
+        int degree = parts->split->degree[a] ? parts->split->degree[a] : 1;
         class = class * degree + (copies >> a & 1 ? 0 : coordinate[a]);
     }
     return class;
 }
 
-/* Stakes ------------------------------------------------------------------------------ */
+/* Accesses ---------------------------------------------------------------------------- */
 
-/* Parts have the same range of an axis that is not divided. */
-static unsigned varying_dims(const struct part_layout *layout, int operand)
+/* All parts have the same range of an axis that is not divided. */
+static unsigned varying_dims(const struct op_parts *parts, int operand)
 {
-    const struct operand *o = &layout->nest->operand[operand];
-    const int *degree = layout->split->degree;
+    const struct operand *o = &parts->nest->operand[operand];
+    const int *degree = parts->split->degree;
     unsigned varies = 0;
     for (int d = 0; d < o->n_dims; d++)
         for (int f = 0; f < o->dim[d].n_axes; f++)
@@ -74,7 +75,7 @@ static unsigned varying_dims(const struct part_layout *layout, int operand)
     return varies;
 }
 
-/* Leave out accesses whose region is empty: a part of a concat's input. */
+/* Drop accesses with an empty region: parts that read nothing of one input of a concat. */
 static void drop_empty(struct cutter *k, struct holder *h)
 {
     struct cut *cut = k->cut;
@@ -94,10 +95,10 @@ static void drop_empty(struct cutter *k, struct holder *h)
     cut->n_accesses = n;
 }
 
-/* The regions of a holder's accesses; is one of them empty? */
+/* Find the regions of a holder's accesses; is one of them empty? */
 static bool find_regions(struct cutter *k, struct holder *h)
 {
-    const struct part_layout *l = h->who->layout;
+    const struct op_parts *l = h->who->parts;
     const struct access *access = k->cut->access;
     int n_axes = l->nest->n_axes, o = h->who->operand;
     bool empty = false;
@@ -115,7 +116,7 @@ static bool find_regions(struct cutter *k, struct holder *h)
 
 static void add_accesses(struct cutter *k, struct holder *h, bool writes)
 {
-    const struct part_layout *l = h->who->layout;
+    const struct op_parts *l = h->who->parts;
     struct cut *cut = k->cut;
     struct access *s = cut->access + cut->n_accesses; /* its cells are found later */
     h->first = cut->n_accesses;
@@ -154,7 +155,7 @@ static int find_border(const int64_t *border, int n, int64_t value)
     return lo;
 }
 
-/* Put a border among those there, ascending, unless it is one of them. */
+/* Insert a border into the ascending list unless it is there. */
 static int add_border(int64_t *border, int n, int64_t value)
 {
     int at = n && border[n - 1] < value ? n : find_border(border, n, value);
@@ -170,8 +171,8 @@ static bool same_range(struct range a, struct range b)
     return a.lo == b.lo && a.hi == b.hi;
 }
 
-/* Put both ends of a range among the borders; *next is where it is likely: parts follow one
- * another, in every holder and for every part of an outer axis. -1: better sort them all. */
+/* Insert both ends of a range. *next guesses the position: parts follow one another in every
+ * holder, and again for every part of an outer axis. -1: sort all borders instead. */
 static int add_range(int64_t *border, int n, struct range r, int *next)
 {
     if (!n)
@@ -197,7 +198,7 @@ static int by_border(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All ends along dimension d, ascending, each once. */
+/* All ends of ranges along dimension d, ascending, each once. */
 static int sort_borders(const struct cutter *k, int d, int64_t *border)
 {
     int n = 0, kept = 1;
@@ -217,7 +218,7 @@ static int sort_borders(const struct cutter *k, int d, int64_t *border)
     return kept;
 }
 
-/* Ends of ranges along dimension d, at most; 0: it is the same range for all. */
+/* An upper bound of the ends of ranges along dimension d; 0: all have the same range. */
 static int count_ends(const struct cutter *k, int d)
 {
     int n = 0;
@@ -241,7 +242,8 @@ static int find_borders(const struct cutter *k, int d, int64_t *border)
         }
         const struct range *range = k->range[d] + h->first;
         for (int s = 0; s < h->n_accesses && n >= 0; s++)
-            if (!s || !same_range(range[s], range[s - 1])) /* most share most borders */
+            if (!s ||
+                !same_range(range[s], range[s - 1])) /* most accesses share most borders */
                 n = add_range(border, n, range[s], &next);
     }
     return n < 0 ? sort_borders(k, d, border) : n;
@@ -287,7 +289,7 @@ static void find_intervals(struct cutter *k, int w)
         struct access *s = cut->access + h->first;
         for (int j = 0; j < h->n_accesses; j++, s++) {
             struct range r = varies ? k->range[d][h->first + j] : h->same[d];
-            if (border[lo] != r.lo) /* often as the one before, or next to it */
+            if (border[lo] != r.lo) /* often the same as before, or the next */
                 lo = border[hi] == r.lo ? hi : find_border(border, n, r.lo);
             if (border[hi] != r.hi)
                 hi = border[lo + 1] == r.hi ? lo + 1 : find_border(border, n, r.hi);
@@ -297,7 +299,7 @@ static void find_intervals(struct cutter *k, int w)
     }
 }
 
-/* How many cells accesses [lo, hi) cover, each of them counted. */
+/* The number of cells that accesses [lo, hi) cover, added up. */
 static int64_t count_covered(const struct cut *cut, int lo, int hi)
 {
     int64_t covered = 0;
@@ -310,7 +312,7 @@ static int64_t count_covered(const struct cut *cut, int lo, int hi)
     return covered;
 }
 
-/* Stakes of each cell; they were added writers first, and stay so. */
+/* The accesses of each cell. They were added writers first and stay in this order. */
 void hp_distribute(struct cut *cut, struct arena *scratch)
 {
     int *start = NEW(scratch, int, cut->n_cells + 2 + cut->covered_cells);
@@ -360,16 +362,16 @@ static enum hypar_status find_cells(struct cutter *k, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-/* Room for the accesses of all holders, and for their ranges where they vary. */
+/* Make room for the accesses of all holders, and for their ranges where they vary. */
 static void make_room(struct cutter *k)
 {
     int most = 0, n_varying = 0;
     for (int i = 0; i < k->n_holders; i++) {
         struct holder *h = &k->holder[i];
-        h->n_dims = h->who->layout->nest->operand[h->who->operand].n_dims;
-        h->varies = varying_dims(h->who->layout, h->who->operand);
+        h->n_dims = h->who->parts->nest->operand[h->who->operand].n_dims;
+        h->varies = varying_dims(h->who->parts, h->who->operand);
         k->varies |= h->varies;
-        most += h->who->layout->n_parts;
+        most += h->who->parts->n_parts;
     }
     for (int d = 0; k->varies >> d; d++)
         n_varying += k->varies >> d & 1 ? 1 : 0;
@@ -396,7 +398,7 @@ enum hypar_status hp_cut(struct cut *cut, struct arena *scratch,
         k.holder[i].who = writes ? &writers[i] : &readers[i - n_writers];
     }
     make_room(&k);
-    int n = 0; /* holders that have an access */
+    int n = 0; /* holders with an access */
     for (int i = 0; i < k.n_holders; i++) {
         add_accesses(&k, &k.holder[i], i < n_writers);
         if (i < n_writers)

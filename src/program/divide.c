@@ -1,17 +1,18 @@
-/* Parameters that their holders divide among them: which operators' can be. */
+/* Sharded parameters: which operators' parameters can be divided among the devices that hold
+ * them, and how users of a shared parameter agree. */
 #include "program/lowering.h"
 
-/* Has a second device a piece of what is divided? */
+/* Does a second device hold a piece of the divided tensor? */
 static bool has_copies(const struct pattern *p)
 {
     for (int c = 0; c < p->n_cells; c++)
         if (p->cell[c].n_receivers + p->cell[c].n_kept > 1 || p->cell[c].pieces > 1 ||
-            (c > 0 && p->cell[c].box == p->cell[c - 1].box)) /* another group's */
+            (c > 0 && p->cell[c].box == p->cell[c - 1].box)) /* a piece of another group */
             return true;
     return false;
 }
 
-/* Is some parameter of an operator divided? `*any`: one is to be. */
+/* Is some parameter of an operator divided? `*any`: the plan asks for one. */
 static bool is_divided(const struct lowering *s, int op, bool *any)
 {
     const struct training_graph *k = &s->training;
@@ -59,7 +60,7 @@ enum hypar_status hp_check_divided(const struct lowering *s, struct hypar_error 
     return HYPAR_OK;
 }
 
-/* Users of one parameter have to agree: on the kind that divides less. */
+/* Users of one parameter must agree: the kind that divides less wins. */
 static void agree(struct hypar_plan *plan)
 {
     const struct hypar_graph *g = plan->graph;

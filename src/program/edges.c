@@ -1,4 +1,5 @@
-/* What the tasks of a block wait for. */
+/* The edges of a program: what the tasks of each block wait for. Compute tasks, exchanges and
+ * updates each have their own rules; all edges are written here and nowhere else. */
 #include "base/csr.h"
 #include "program/blocks.h"
 
@@ -17,7 +18,7 @@ static void wait_for_part(struct blocks *s, int local, int b, int op_pass, int p
         add_edge(s, local, id);
 }
 
-/* The same of the tail's parts, in every body that has it. */
+/* The same for parts of the tail, in every body that has the part. */
 static void wait_for_bodies(struct blocks *s, int local, const struct source *from, int part)
 {
     int op_pass = hp_source_pass(&s->lowering->training, from);
@@ -28,13 +29,13 @@ static void wait_for_bodies(struct blocks *s, int local, const struct source *fr
     }
 }
 
-/* The squares that `device` adds up. */
+/* Task `local` waits for the squares that `device` adds up. */
 static void wait_for_squares(struct blocks *s, int local, int device)
 {
     add_edge(s, local, s->first[hp_norm_block(s)] + s->lowering->norm.of_device[device]);
 }
 
-/* What the parts on `device` contribute to a comm. */
+/* Task `local` waits for the contributions of the parts on `device` to a comm. */
 static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int comm,
                            int device)
 {
@@ -46,13 +47,13 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
         return;
     }
     if (k->exchange[exchange].division == DIVIDE_GATHER)
-        return; /* its owner has it from the start */
+        return; /* the owner has it from the start */
     for (int i = p->comm_feed[comm]; i < p->comm_feed[comm + 1]; i++) {
         const struct source *from = &k->exchange[exchange].writer[p->feed[i].writer];
         int op_pass = hp_source_pass(k, from), part = p->feed[i].part;
-        const struct part_layout *layout =
-            tail ? s->lowering->tail_layout[from->op] : hp_pass_layout(s, b, op_pass);
-        if (layout->device[part] != device)
+        const struct op_parts *parts =
+            tail ? s->lowering->tail_parts[from->op] : hp_pass_parts(s, b, op_pass);
+        if (parts->device[part] != device)
             continue;
         if (tail)
             wait_for_bodies(s, local, from, part);
@@ -61,15 +62,15 @@ static void wait_for_feeds(struct blocks *s, int local, int b, int exchange, int
     }
 }
 
-/* The messages of a comm; NULL: its one task is its number. */
+/* The messages of a comm; NULL: the comm is one task. */
 static const struct comm_messages *messages_of(const struct blocks *s, int b, int exchange,
                                                int comm)
 {
     return s->expand ? &s->expand(s->who, b, exchange)[comm] : NULL;
 }
 
-/* `local` needs on `device` what a comm of an exchange brings: its only task, or all messages
- * to the device and what lies there already. */
+/* Task `local` needs on `device` the result of a comm: it waits for the comm's only task, or
+ * for all messages to the device and for contributions that lie there already. */
 static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int comm,
                           int device)
 {
@@ -88,9 +89,9 @@ static void wait_for_comm(struct blocks *s, int local, int b, int exchange, int 
 
 /* Computing ---------------------------------------------------------------------------- */
 
-/* Does a part's error come by way of what its own forward pass computed? Its readers' backward
- * passes come after their forward passes, which read it - if it was not a copy that they read.
- */
+/* Does the error of a part depend on the part's own forward pass? It does if the readers'
+ * forward passes read the part's output itself, and not a copy: their backward passes follow
+ * these. */
 static bool comes_after_forward(const struct blocks *s, int b, int op)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -107,105 +108,106 @@ static bool comes_after_forward(const struct blocks *s, int b, int op)
     return any;
 }
 
-/* Backward comes after forward of the same part; mostly it does so anyway. */
+/* A backward pass follows the forward pass of the same part. Mostly other edges imply this. */
 static void forward_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    bool *waits = NEW(&s->scratch, bool, layout->n_live); /* for an error */
+    bool *waits =
+        NEW(&s->scratch, bool, parts->n_live); /* by live part: it waits for an error */
     for (int i = k->input_start[group]; i < k->input_start[group + 1]; i++) {
         int d = k->input[i].exchange, r = k->input[i].reader;
         const struct pattern *p = s->lowering->body[b].pattern[d];
         for (int w = p->reader_wait[r]; k->exchange[d].place.grad && w < p->reader_wait[r + 1];
              w++)
-            waits[layout->rank[p->wait[w].part]] = true;
+            waits[parts->rank[p->wait[w].part]] = true;
     }
     for (int op_pass = group; op_pass >= 0; op_pass = s->next[b][op_pass]) {
         const struct op_pass *at = &k->op_pass[op_pass];
         int forward = hp_last_forward_pass(s->lowering, at->op);
         bool implied = !at->again && comes_after_forward(s, b, at->op);
-        for (int part = 0; part < layout->n_parts; part++)
-            if (!layout->empty[part] && !(implied && waits[layout->rank[part]]))
-                wait_for_part(s, layout->rank[part], b, forward, part);
+        for (int part = 0; part < parts->n_parts; part++)
+            if (!parts->empty[part] && !(implied && waits[parts->rank[part]]))
+                wait_for_part(s, parts->rank[part], b, forward, part);
         for (int p = 0; !at->again && k->again[at->op] >> p; p++) {
             int again = k->again_of[at->op][p];
             bool other = again >= 0 && s->head[b][again] != group;
-            for (int part = 0; other && part < layout->n_parts; part++)
-                if (!layout->empty[part])
-                    wait_for_part(s, layout->rank[part], b, again, part);
+            for (int part = 0; other && part < parts->n_parts; part++)
+                if (!parts->empty[part])
+                    wait_for_part(s, parts->rank[part], b, again, part);
         }
     }
     hp_arena_release(&s->scratch, mark);
 }
 
-/* Task `local` waits for what part `w->part` of a reader of exchange `d` waits for. */
+/* Task `local` waits for everything that part `w->part` of a reader of exchange `d` waits
+ * for. */
 static void wait_for(struct blocks *s, int local, int b, int d, const struct wait *w)
 {
     const struct exchange *exchange = &s->lowering->training.exchange[d];
     int op = exchange->reader[w->reader].op;
     if (w->comm >= 0)
-        wait_for_comm(s, local, b, d, w->comm,
-                      s->lowering->body[b].layout[op]->device[w->part]);
+        wait_for_comm(s, local, b, d, w->comm, s->lowering->body[b].parts[op]->device[w->part]);
     else
         wait_for_part(s, local, b,
                       hp_source_pass(&s->lowering->training, &exchange->writer[w->writer]),
                       w->writer_part);
 }
 
-/* The parts on each device: the first, and the next of each, plus 1; 0: there is no other. */
+/* The parts on each device: the first, and the next of each, plus 1; 0: there is none. */
 struct device_parts {
     int *first, *next;
 };
 
-static struct device_parts parts_by_device(struct blocks *s, const struct part_layout *layout)
+static struct device_parts parts_by_device(struct blocks *s, const struct op_parts *parts)
 {
     int n_devices = hypar_machine_device_count(s->lowering->plan->machine);
     struct device_parts on = { NEW(&s->scratch, int, n_devices),
-                               NEW(&s->scratch, int, layout->n_parts) };
-    for (int part = 0; part < layout->n_parts; part++)
-        if (!layout->empty[part]) {
-            on.next[part] = on.first[layout->device[part]];
-            on.first[layout->device[part]] = part + 1;
+                               NEW(&s->scratch, int, parts->n_parts) };
+    for (int part = 0; part < parts->n_parts; part++)
+        if (!parts->empty[part]) {
+            on.next[part] = on.first[parts->device[part]];
+            on.first[parts->device[part]] = part + 1;
         }
     return on;
 }
 
-/* What is sent again lies where the parts of the same device put it, of which some may have
- * computed the same. */
+/* A value that is sent again lies where parts of the same device put it; some of these may have
+ * computed copies. */
 static void kept_edges(struct blocks *s, int b, int group)
 {
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     const struct op_pass *at = &s->lowering->training.op_pass[group];
     int forward = s->lowering->training.op_pass_of[at->op][at->pass];
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    struct device_parts on = parts_by_device(s, layout);
-    for (int part = 0; part < layout->n_parts; part++)
-        for (int from = on.first[layout->device[part]]; !layout->empty[part] && from > 0;
+    struct device_parts on = parts_by_device(s, parts);
+    for (int part = 0; part < parts->n_parts; part++)
+        for (int from = on.first[parts->device[part]]; !parts->empty[part] && from > 0;
              from = on.next[from - 1])
-            wait_for_part(s, layout->rank[part], b, forward, from - 1);
+            wait_for_part(s, parts->rank[part], b, forward, from - 1);
     hp_arena_release(&s->scratch, mark);
 }
 
-/* What is computed again waits for the first error that enters its region, that of the operator
- * which needs it first, on the same device: else all layers would be computed again as soon as
- * the backward half begins. */
+/* A repeated pass waits for the first error that enters its region on the same device: the
+ * error of the operator that needs the result first. Otherwise all layers would be repeated as
+ * soon as the backward half begins. */
 static void error_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     int op = k->again_before[k->op_pass[group].op];
-    const struct part_layout *theirs = s->lowering->body[b].layout[op];
+    const struct op_parts *theirs = s->lowering->body[b].parts[op];
     const struct op *o = &s->lowering->graph->ops[op];
     struct arena_mark mark = hp_arena_mark(&s->scratch);
-    struct device_parts on = parts_by_device(s, layout);
+    struct device_parts on = parts_by_device(s, parts);
     for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++) {
         int d = o->tensor[i] < 0 ? -1 : k->error_exchange[o->tensor[i]];
         const struct pattern *p = d < 0 ? NULL : s->lowering->body[b].pattern[d];
         for (int w = 0; p && w < p->n_waits; w++)
             for (int at = on.first[theirs->device[p->wait[w].part]]; at > 0;
                  at = on.next[at - 1])
-                wait_for(s, layout->rank[at - 1], b, d, &p->wait[w]);
+                wait_for(s, parts->rank[at - 1], b, d, &p->wait[w]);
     }
     hp_arena_release(&s->scratch, mark);
 }
@@ -213,15 +215,15 @@ static void error_edges(struct blocks *s, int b, int group)
 static void compute_edges(struct blocks *s, int b, int group)
 {
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *layout = hp_pass_layout(s, b, group);
+    const struct op_parts *parts = hp_pass_parts(s, b, group);
     for (int op_pass = group; op_pass >= 0; op_pass = s->next[b][op_pass])
         for (int i = k->input_start[op_pass]; i < k->input_start[op_pass + 1]; i++) {
             int d = k->input[i].exchange, r = k->input[i].reader;
             const struct pattern *p = s->lowering->body[b].pattern[d];
             if (op_pass != group && k->exchange[d].division != DIVIDE_GATHER)
-                continue; /* what the passes before it do */
+                continue; /* the passes before it write this */
             for (int w = p->reader_wait[r]; w < p->reader_wait[r + 1]; w++)
-                wait_for(s, layout->rank[p->wait[w].part], b, d, &p->wait[w]);
+                wait_for(s, parts->rank[p->wait[w].part], b, d, &p->wait[w]);
         }
     if (k->op_pass[group].backward)
         forward_edges(s, b, group);
@@ -233,8 +235,9 @@ static void compute_edges(struct blocks *s, int b, int group)
 
 /* Exchanges ---------------------------------------------------------------------------- */
 
-/* What is fed to a comm of an exchange, which is done by task `local` or by the messages `m`:
- * its own, or those of the first of its bucket, over the same devices. */
+/* Add the contributions to a comm of an exchange. The comm is run by task `local` or by the
+ * messages `m`: its own, or those of the first comm of its bucket, which has the same
+ * devices. */
 static void feed_comm(struct blocks *s, int body, int exchange, int comm, int local,
                       const struct comm_messages *m)
 {
@@ -251,14 +254,15 @@ static void feed_comm(struct blocks *s, int body, int exchange, int comm, int lo
             add_edge(s, local, id);
         if (id < 0 || !expanded)
             continue;
-        int device = hp_pass_layout(s, body, op_pass)->device[part];
+        int device = hp_pass_parts(s, body, op_pass)->device[part];
         int place = hp_comm_index(&p->comm[comm], device);
         for (int t = m->depart_start[place]; t < m->depart_start[place + 1]; t++)
             add_edge(s, local + m->depart[t], id);
     }
 }
 
-/* The first of a bucket waits for all of it; another one for the first. */
+/* The first comm of a bucket waits for all contributions; each other comm waits for the
+ * first. */
 static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -279,7 +283,7 @@ static void bucket_edges(struct blocks *s, int body, int exchange, int comm)
                      t);
 }
 
-/* Messages of a comm wait for one another. */
+/* The messages of a comm wait for one another. */
 static void message_edges(struct blocks *s, int number, const struct comm_messages *m)
 {
     for (int i = 0; m->list && i < m->n; i++)
@@ -302,7 +306,7 @@ static void norm_feeds(struct blocks *s, int exchange)
     }
 }
 
-/* What is gathered after the updates comes from who has updated it. */
+/* A parameter that is gathered after the updates comes from the devices that updated it. */
 static void gather_feeds(struct blocks *s, int exchange)
 {
     const struct lowering *lowering = s->lowering;
@@ -312,7 +316,7 @@ static void gather_feeds(struct blocks *s, int exchange)
     int first = s->first[hp_update_block(s, what->sum)];
     for (int i = 0; i < p->n_feeds; i++) {
         const struct feed *feed = &p->feed[i];
-        const struct part_layout *l = lowering->tail_layout[what->holder[feed->writer].op];
+        const struct op_parts *l = lowering->tail_parts[what->holder[feed->writer].op];
         const struct comm_messages *m = messages_of(s, 0, exchange, feed->comm);
         int device = l->device[feed->part], id = first + updates->of_device[device];
         int place = hp_comm_index(&p->comm[feed->comm], device);
@@ -324,7 +328,7 @@ static void gather_feeds(struct blocks *s, int exchange)
     }
 }
 
-/* A comm that gathers a parameter on `device` waits for a part there. */
+/* A comm that gathers a parameter on `device` waits for a task there. */
 static void hold_comm(struct blocks *s, int b, int exchange, int comm, int device, int id)
 {
     const struct comm *what = &hp_exchange_pattern(s->lowering, b, exchange)->comm[comm];
@@ -340,8 +344,8 @@ static void hold_comm(struct blocks *s, int b, int exchange, int comm, int devic
         add_edge(s, m->first + m->arrive[t], id);
 }
 
-/* A parameter is gathered no more than some operators before it is read: when the passes that
- * read the one so many before it are done, on the same device. */
+/* A parameter is gathered at most a few operators before it is read: when the passes that read
+ * the parameter so many gathers earlier are done, on the same device. */
 static void ahead_edges(struct blocks *s, int b, int exchange)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -350,7 +354,7 @@ static void ahead_edges(struct blocks *s, int b, int exchange)
     if (behind < 0)
         return;
     const struct visit *visit = &k->exchange[behind].first;
-    const struct part_layout *l = s->lowering->body[b].layout[visit->op];
+    const struct op_parts *l = s->lowering->body[b].parts[visit->op];
     for (int pass = 0; pass < l->nest->n_passes; pass++) {
         int op_pass = hp_visit_pass(k, visit, l->nest, pass);
         for (int part = 0; op_pass >= 0 && part < l->n_parts; part++) {
@@ -371,11 +375,11 @@ static bool is_used_in(const struct lowering *s, const struct exchange *sum, int
     return false;
 }
 
-/* The comms of an error that concern each device: CSR. Those that have a copy of what one of
- * them sends are as far as that one. */
+/* The comms of an error that concern each device: CSR. A device that holds a copy of what
+ * another one sends is concerned as well. */
 struct concerned {
     int *start, *comm;
-    int *latest; /* of each comm: the sum that waits for it, plus one */
+    int *latest; /* by comm: the last sum that waits for it, plus one */
 };
 
 static struct concerned find_concerned(struct blocks *s, const struct pattern *p)
@@ -402,7 +406,7 @@ static struct concerned find_concerned(struct blocks *s, const struct pattern *p
     return by;
 }
 
-/* Task `local` waits for all of a comm. */
+/* Task `local` waits for the whole of a comm. */
 static void wait_for_all(struct blocks *s, int local, int b, int exchange, int comm)
 {
     const struct comm_messages *m = messages_of(s, b, exchange, comm);
@@ -411,7 +415,7 @@ static void wait_for_all(struct blocks *s, int local, int b, int exchange, int c
         add_edge(s, local, first + t);
 }
 
-/* What sum `comm` does waits for the comms of an error that concern its devices. */
+/* The sum `comm` waits for the comms of an error that concern its devices. */
 static void behind_error(struct blocks *s, int exchange, int comm, int b, int error,
                          const struct concerned *by)
 {
@@ -434,8 +438,8 @@ static void behind_error(struct blocks *s, int exchange, int comm, int b, int er
     hp_arena_release(&s->scratch, mark);
 }
 
-/* A pipeline's stage sums gradients when the devices have sent the last errors to the stage
- * before: links serve who comes first, and the next stage waits for these. */
+/* A stage sums gradients after its devices have sent the last errors to the previous stage:
+ * links serve in order of arrival, and the previous stage waits for the errors. */
 static void behind_errors(struct blocks *s, int exchange)
 {
     const struct lowering *lowering = s->lowering;
@@ -489,7 +493,8 @@ static void exchange_edges(struct blocks *s, int b, int exchange, int number)
 
 /* Updates ------------------------------------------------------------------------------ */
 
-/* The passes that read a parameter last: a part's backward comes after its forward anyway. */
+/* The passes that read a parameter last. A part's backward pass follows its forward pass
+ * anyway. */
 static struct some_passes last_reads(const struct lowering *s, const struct reader *r)
 {
     const struct nest *nest = s->graph->ops[r->op].nest;
@@ -502,7 +507,7 @@ static struct some_passes last_reads(const struct lowering *s, const struct read
                     : (struct some_passes){ .passes = r->passes };
 }
 
-/* The same of a sum that each body has made. */
+/* The same for a sum that each body has made. */
 static void wait_for_owned(struct blocks *s, int exchange, const struct update_devices *who)
 {
     const struct lowering *lowering = s->lowering;
@@ -512,7 +517,7 @@ static void wait_for_owned(struct blocks *s, int exchange, const struct update_d
         for (int i = 0; i < p->n_waits; i++) {
             const struct wait *wait = &p->wait[i];
             int op = what->holder[wait->reader].op;
-            int device = lowering->tail_layout[op]->device[wait->part];
+            int device = lowering->tail_parts[op]->device[wait->part];
             int local = who->of_device[device];
             if (wait->comm >= 0)
                 wait_for_comm(s, local, b, exchange, wait->comm, device);
@@ -524,7 +529,7 @@ static void wait_for_owned(struct blocks *s, int exchange, const struct update_d
     }
 }
 
-/* An update of a parameter that is divided waits for what is sent of the old one. */
+/* The update of a divided parameter waits until the old value has been sent. */
 static void wait_for_gathers(struct blocks *s, int tensor, const struct update_devices *who)
 {
     const struct lowering *lowering = s->lowering;
@@ -544,7 +549,7 @@ static void wait_for_gathers(struct blocks *s, int tensor, const struct update_d
     }
 }
 
-/* The tasks of these devices wait for what each reads of a sum of gradients. */
+/* The tasks of these devices wait for the sums of gradients that they read. */
 static void wait_for_sum(struct blocks *s, int exchange, const struct update_devices *who)
 {
     const struct lowering *lowering = s->lowering;
@@ -556,7 +561,7 @@ static void wait_for_sum(struct blocks *s, int exchange, const struct update_dev
     }
     for (int i = 0; i < p->n_waits; i++) {
         const struct wait *wait = &p->wait[i];
-        int device = lowering->tail_layout[what->reader[wait->reader].op]->device[wait->part];
+        int device = lowering->tail_parts[what->reader[wait->reader].op]->device[wait->part];
         int local = who->of_device[device];
         if (wait->comm >= 0)
             wait_for_comm(s, local, 0, exchange, wait->comm, device);
@@ -586,8 +591,8 @@ static void wait_for_norm(struct blocks *s, const struct update_devices *updates
             wait_for_squares(s, i, updates->device[i]);
 }
 
-/* An update waits for the sum, and for its device's passes that read the parameter: they want
- * the old one. */
+/* An update waits for the sum, and for the passes on its device that read the old value of the
+ * parameter. */
 static void update_edges(struct blocks *s, int exchange)
 {
     const struct lowering *lowering = s->lowering;
@@ -599,14 +604,14 @@ static void update_edges(struct blocks *s, int exchange)
     wait_for_gathers(s, what->place.tensor, updates);
     for (int b = 0; b < lowering->n_bodies; b++)
         for (int r = 0; r < what->n_readers; r++) {
-            const struct part_layout *layout = lowering->body[b].layout[what->reader[r].op];
+            const struct op_parts *parts = lowering->body[b].parts[what->reader[r].op];
             struct some_passes last = last_reads(lowering, &what->reader[r]);
             uint32_t passes = last.passes | last.again;
             for (int pass = 0; passes >> pass; pass++)
-                for (int part = 0; passes >> pass & 1 && part < layout->n_parts; part++)
-                    if (updates->of_device[layout->device[part]] >= 0)
+                for (int part = 0; passes >> pass & 1 && part < parts->n_parts; part++)
+                    if (updates->of_device[parts->device[part]] >= 0)
                         wait_for_part(
-                            s, updates->of_device[layout->device[part]], b,
+                            s, updates->of_device[parts->device[part]], b,
                             hp_op_pass(k, what->reader[r].op, pass, last.again >> pass & 1),
                             part);
         }
@@ -639,7 +644,7 @@ void hp_sort_edges(const struct blocks *s, int n, int *start, int *id)
 
 /* All blocks --------------------------------------------------------------------------- */
 
-/* Sort the edges of a block by task, leaving out what is there twice. */
+/* Sort the edges of a block by task and drop duplicates. */
 static int64_t put_edges(struct blocks *s, int number, int64_t *after_start, int *after,
                          int64_t at)
 {

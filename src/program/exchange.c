@@ -1,4 +1,6 @@
-/* The one exchange rule: from cells and their accesses to a pattern. */
+/* The one exchange rule: from cells and their accesses to a pattern. For each cell: which
+ * copies count, who sums, who receives, who keeps; for divided parameters the same for each
+ * piece. */
 #include "program/exchange.h"
 
 #include <limits.h>
@@ -7,44 +9,44 @@
 #include "base/sort.h"
 #include "program/cut.h"
 
-/* What is known of a device while a cell is settled. */
+/* What is known of a device while one cell is settled. */
 struct mark {
     unsigned flag;
-    int count;   /* classes that it has */
-    int counted; /* the latest class that was counted, plus one */
+    int count;   /* classes that the device has */
+    int counted; /* the last class that was counted, plus one */
 };
 
 enum { READS = 1, CHOSEN = 2, HAS_ALL = 4, SEEN = 8, HOLDS = 16, EARLY = 32 };
 
-/* The accesses of one cell. The copies of one partial result are a class, and a list. */
+/* The accesses of one cell. The copies of one partial result form a class, and a list. */
 struct accesses_view {
-    const int *of; /* the cell's accesses, those that write first */
+    const int *of; /* the cell's accesses, writing ones first */
     int n, n_writers;
     int n_devices;
-    int *device; /* that appear in it, ascending */
+    int *device; /* the devices of the cell, ascending */
     int n_classes;
-    int *chosen; /* of each class: its member that counts, a place in of[] */
-    int *first;  /* of each class: its first member */
-    int *last;   /* ... and its last */
-    int *next;   /* of each writing access: the next of its class, -1 */
+    int *chosen; /* by class: the member that counts, a position in of[] */
+    int *first;  /* by class: its first member */
+    int *last;   /* by class: its last member */
+    int *next;   /* by writing access: the next member of its class, -1 */
 };
 
 struct finder {
-    struct arena *arena; /* for what stays */
+    struct arena *arena; /* for results */
     struct arena *scratch;
     struct cut cut;
     struct pattern *pattern;
     struct mark *mark;         /* by device; clear between cells */
     bool *keeps;               /* by device: it reads some of the tensor that does not move */
-    int *by_class;             /* -1 between cells */
-    struct accesses_view view; /* of the cell at hand */
-    bool moves;                /* some cell does */
-    int *holder;               /* of the cell at hand, in cut.holder */
-    /* room for the lists of the cells to come, taken from the arena in pieces */
+    int *by_class;             /* by class; -1 between cells */
+    struct accesses_view view; /* of the current cell */
+    bool moves;                /* some cell moves */
+    int *holder;               /* of the current cell, in cut.holder */
+    /* room for the lists of further cells, taken from the arena in pieces */
     int *ints, n_ints;
     struct contribution *contributions;
     int n_contributions;
-    int writing_left, reading_left; /* accesses of the cells to come, this one included */
+    int writing_left, reading_left; /* accesses of the current cell and of further ones */
     const struct exchange_side *reader;
 };
 
@@ -58,7 +60,7 @@ static struct mark *mark_at(const struct finder *f, int i)
     return &f->mark[access_at(f, i)->device];
 }
 
-/* Whose copy counts ------------------------------------------------------------------- */
+/* Which copy counts ------------------------------------------------------------------- */
 
 static void find_classes(struct finder *f)
 {
@@ -77,10 +79,10 @@ static void find_classes(struct finder *f)
         }
     }
     for (int i = 0; i < v->n_writers; i++)
-        f->by_class[access_at(f, i)->class] = -1; /* for the next cell */
+        f->by_class[access_at(f, i)->class] = -1; /* clear for the next cell */
 }
 
-/* Devices that have a copy of every class need nobody. */
+/* Devices that have a copy of every class need no message. */
 static bool find_self_sufficient(struct finder *f)
 {
     const struct accesses_view *v = &f->view;
@@ -89,7 +91,7 @@ static bool find_self_sufficient(struct finder *f)
         for (int i = v->first[c]; i >= 0; i = v->next[i]) {
             struct mark *mark = mark_at(f, i);
             if (mark->counted == c + 1)
-                continue; /* another copy of the same */
+                continue; /* another copy of the same class */
             mark->counted = c + 1;
             if (++mark->count == v->n_classes) {
                 mark->flag |= HAS_ALL;
@@ -99,7 +101,7 @@ static bool find_self_sufficient(struct finder *f)
     return any;
 }
 
-/* A device that alone has some class contributes in any case. */
+/* A device that is the only one with some class contributes in any case. */
 static void mark_forced(struct finder *f)
 {
     const struct accesses_view *v = &f->view;
@@ -112,7 +114,7 @@ static void mark_forced(struct finder *f)
     }
 }
 
-/* Of a sum in pieces: which of the copies of its class whoever reads the piece at hand has. */
+/* For a sum in pieces: which of the copies of its class the reader of the current piece has. */
 static int place_of_reader(const struct finder *f)
 {
     const struct accesses_view *v = &f->view;
@@ -123,7 +125,7 @@ static int place_of_reader(const struct finder *f)
     return 0;
 }
 
-/* Of the copies that a device has of a class the same one counts in every piece. */
+/* Among the copies of a class on one device, the same one counts in every piece. */
 static int first_on_device(const struct finder *f, int class, int device)
 {
     int i = f->view.first[class];
@@ -132,8 +134,9 @@ static int first_on_device(const struct finder *f, int class, int device)
     return i;
 }
 
-/* For each class: a device that has all, one that contributes anyway, one that reads, or one in
- * the place that the reader has in its class, so that readers in one place sum together. */
+/* For each class choose a device that has all classes, one that contributes anyway, one that
+ * reads, or else the copy at the reader's position in its class, so that readers at one
+ * position sum together. */
 static void choose_copies(struct finder *f, bool any_sufficient)
 {
     const struct accesses_view *v = &f->view;
@@ -157,7 +160,7 @@ static void choose_copies(struct finder *f, bool any_sufficient)
     }
 }
 
-/* The same where there are no copies: every class has one member. */
+/* The same if there are no copies: every class has one member. */
 static bool choose_all(struct finder *f)
 {
     struct accesses_view *v = &f->view;
@@ -173,7 +176,7 @@ static bool choose_all(struct finder *f)
     return sufficient;
 }
 
-/* Choose what counts of each class; is there a device that has all? */
+/* Choose the member that counts of each class. Does a device have all classes? */
 static bool choose(struct finder *f)
 {
     if (!f->cut.copied)
@@ -186,8 +189,8 @@ static bool choose(struct finder *f)
 
 /* Settling one cell ------------------------------------------------------------------- */
 
-/* Room for what the cell at hand lists: contributions, and who receives and keeps it or sums
- * it. Most patterns are small and take just enough for all their cells at once. */
+/* Room for the lists of the current cell: contributions, receivers, keepers and summing
+ * devices. Most patterns are small and take just enough room for all their cells at once. */
 static void make_room(struct finder *f, bool sufficient)
 {
     enum { PIECE = 256 };
@@ -206,7 +209,7 @@ static void make_room(struct finder *f, bool sufficient)
     }
 }
 
-/* The readers, ascending: who has not got it all, and who of them is `second` besides. */
+/* The readers, ascending: those that lack some class, and among them those marked `second`. */
 static void collect(struct finder *f, struct cell *cell, unsigned second)
 {
     const struct accesses_view *v = &f->view;
@@ -234,7 +237,7 @@ static void collect(struct finder *f, struct cell *cell, unsigned second)
     } else if (k && k < n) {
         cell->owner = also;
         cell->n_owners = k;
-    } else { /* all who read it */
+    } else { /* all readers */
         cell->owner = receiver;
         cell->n_owners = n;
         k = 0;
@@ -273,7 +276,7 @@ void hp_sort_devices(int *device, int n)
     }
 }
 
-/* The devices that appear in the cell, ascending. */
+/* The devices of the current cell, ascending. */
 static void list_devices(struct finder *f)
 {
     struct accesses_view *v = &f->view;
@@ -302,7 +305,7 @@ static void forget_marks(struct finder *f)
         f->mark[f->view.device[i]] = (struct mark){ 0 };
 }
 
-/* Whoever has it all, if several do and several others receive it. */
+/* The devices that have all classes, if there are several of them and several receivers. */
 static void collect_copies(struct finder *f, struct cell *cell)
 {
     const struct accesses_view *v = &f->view;
@@ -318,7 +321,8 @@ static void collect_copies(struct finder *f, struct cell *cell)
     cell->copy = copy;
 }
 
-/* Its devices are marked. `like`: a piece of the same cell; NULL: it is the first. */
+/* Settle a cell whose devices are marked. `like`: another piece of the same cell; NULL: this is
+ * the first piece. */
 static void settle(struct finder *f, struct cell *cell, const struct cell *like)
 {
     const struct accesses_view *v = &f->view;
@@ -326,7 +330,7 @@ static void settle(struct finder *f, struct cell *cell, const struct cell *like)
     make_room(f, sufficient);
     cell->n_contributions = v->n_classes;
     cell->contribution = like && !f->cut.copied ? like->contribution : collect_contributions(f);
-    if (v->n > v->n_writers) /* who keeps it, or else who sums it */
+    if (v->n > v->n_writers) /* readers keep it; without readers, those that sum it */
         collect(f, cell, sufficient ? HAS_ALL : CHOSEN);
     if (sufficient && f->cut.copied)
         collect_copies(f, cell);
@@ -336,10 +340,10 @@ static void settle(struct finder *f, struct cell *cell, const struct cell *like)
     forget_marks(f);
 }
 
-/* Cells that are divided -------------------------------------------------------------- */
+/* Divided cells ----------------------------------------------------------------------- */
 
-/* The devices that have the cell at hand, ascending: who reads its gradient, or is in the place
- * of a writer of the parameter. */
+/* The devices that hold the current cell, ascending: readers of its gradient, or holders in the
+ * place of writers. */
 static int list_holders(struct finder *f)
 {
     struct accesses_view *v = &f->view;
@@ -355,8 +359,8 @@ static int list_holders(struct finder *f)
     return n;
 }
 
-/* Several devices own a piece that none of them has a part in: one of those that have sums it
- * up, for as many bytes. */
+/* Several devices own a piece to which none of them contributes: one contributor sums it, at no
+ * more bytes. */
 static void sum_by_contributor(struct cell *cell)
 {
     for (int i = 0; i < cell->n_contributions; i++)
@@ -366,7 +370,7 @@ static void sum_by_contributor(struct cell *cell)
     cell->n_owners = 1;
 }
 
-/* Its owners have it, wherever it was summed. */
+/* The owners have the piece, wherever it was summed. */
 static void keep_by_owners(struct finder *f, struct cell *cell, int n_holders, int piece,
                            int each)
 {
@@ -378,7 +382,7 @@ static void keep_by_owners(struct finder *f, struct cell *cell, int n_holders, i
     cell->n_receivers = cell->n_owners = 0;
 }
 
-/* The gradient of a piece, which its owners read and nobody else does. */
+/* The gradient of a piece; its owners are its only readers. */
 static void settle_sum(struct finder *f, struct cell *cell, int n_holders)
 {
     const struct accesses_view *v = &f->view;
@@ -398,7 +402,7 @@ static void settle_sum(struct finder *f, struct cell *cell, int n_holders)
     }
 }
 
-/* The first part of an owner stands for it. */
+/* The first part of an owner represents it. */
 static const struct contribution *contribution_of(struct finder *f, int device)
 {
     struct contribution *out = NEW(f->arena, struct contribution, 1);
@@ -409,7 +413,8 @@ static const struct contribution *contribution_of(struct finder *f, int device)
     return out;
 }
 
-/* The pieces of a parameter, group after group: each to those of the group that read it. */
+/* The pieces of a parameter, group after group: each goes to the members of the group that read
+ * it. */
 static void settle_gather(struct finder *f, struct cell *cell, int n_holders)
 {
     int each = hp_group_size(&f->cut, n_holders);
@@ -458,7 +463,7 @@ static void prepare(struct finder *f)
     f->reading_left = total - cut->writing_cells;
 }
 
-/* Look at the accesses of a cell. */
+/* Set the view to the accesses of a cell. */
 static void view_cell(struct finder *f, int c)
 {
     const struct cut *cut = &f->cut;
@@ -470,7 +475,7 @@ static void view_cell(struct finder *f, int c)
         v->n_writers++;
 }
 
-/* How many pieces each cell has; a gradient that nobody writes is not divided. */
+/* The number of pieces of each cell. A gradient that nobody writes is not divided. */
 static enum hypar_status count_pieces(struct finder *f, struct hypar_error *err)
 {
     struct cut *cut = &f->cut;
@@ -538,7 +543,8 @@ static enum hypar_status settle_all(struct finder *f, struct hypar_error *err)
 
 /* Sizes -------------------------------------------------------------------------------- */
 
-/* Keep the borders: cells have no boxes of their own, which would be most of a pattern. */
+/* Keep the borders. Cells store no boxes of their own, which would take most of a pattern's
+ * memory. */
 static void keep_borders(struct finder *f)
 {
     const struct cut *cut = &f->cut;
@@ -555,7 +561,7 @@ static void keep_borders(struct finder *f)
     }
 }
 
-/* at[]: a cell's place on each walked dimension. */
+/* at[]: a cell's position along each walked dimension. */
 static int64_t elements_at(const struct cut *cut, const int at[MAX_DIMS])
 {
     int64_t elements = cut->unwalked_elements;
@@ -596,7 +602,7 @@ static void count_elements(struct finder *f)
 
 /* Shapes ------------------------------------------------------------------------------- */
 
-/* Who accesses which cells: all that matters, sizes left out. */
+/* The key of a shape: who accesses which cells, without sizes. */
 static const int *key_of(const struct finder *f, size_t *bytes)
 {
     const struct cut *cut = &f->cut;
@@ -633,12 +639,13 @@ static void add_shape(struct finder *f, struct shapes *shapes, const int *key, s
     shapes->pattern[shapes->n++] = f->pattern;
 }
 
-/* All but its sizes: its cells and comms, which have some, are its own. */
+/* Copy everything but sizes from a pattern of the same shape; cells and comms hold sizes, so
+ * they are new. */
 static void take_shape(struct finder *f, const struct pattern *from)
 {
     struct pattern *p = f->pattern;
     *p = *from;
-    p->id = 0; /* what others say of it */
+    p->id = 0; /* other objects refer to the id */
     p->copied = false;
     p->cell = NEW(f->arena, struct cell, p->n_cells);
     memcpy(p->cell, from->cell, (size_t)p->n_cells * sizeof *p->cell);
@@ -653,7 +660,7 @@ static enum hypar_status find_shape(struct finder *f, const struct exchange_side
 {
     struct pattern *p = f->pattern;
     p->reader_wait = NEW(f->arena, int, p->n_readers + 2);
-    p->comm_feed = p->reader_wait + p->n_readers + 1; /* of no comms */
+    p->comm_feed = p->reader_wait + p->n_readers + 1; /* there are no comms */
     if (!f->cut.n_accesses)
         return HYPAR_OK;
     hp_distribute(&f->cut, f->scratch);

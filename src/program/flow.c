@@ -1,7 +1,9 @@
-/* What of a graph has to be computed: gradients that reach from the loss to a parameter. */
+/* What training has to compute: the gradients on the way from the loss to each trained
+ * parameter. */
 #include "program/lowering.h"
 
-/* Micro-batches divide the samples: an operator that mixes them cannot be cut there. */
+/* Micro-batches divide the samples, so an operator that mixes samples cannot run in
+ * micro-batches. */
 static enum hypar_status refuse_mixing(const struct lowering *s, const struct op *op)
 {
     if (s->iteration.delayed || s->iteration.n_micro <= 1 || !hp_op_mixes_samples(s->graph, op))
@@ -11,8 +13,8 @@ static enum hypar_status refuse_mixing(const struct lowering *s, const struct op
                    hp_op[op->kind].name, op->name);
 }
 
-/* A part's own statistics are over whole positions: it may be a part of the samples (and of the
- * channels) only. */
+/* A part's own statistics are over whole positions: such an operator may be split along samples
+ * and channels only. */
 enum hypar_status hp_check_local_bn(const struct lowering *s, int op)
 {
     const struct nest *nest = s->graph->ops[op].nest;

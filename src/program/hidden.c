@@ -1,5 +1,5 @@
-/* Redistributions that a plan's splits do not show: two operators divide the tensor between
- * them alike, going by degrees and letters, and it moves all the same. */
+/* Hidden redistributions: two operators divide a tensor alike, judged by degrees and axis
+ * letters, but the tensor moves between them. `hypar check` warns of these. */
 #include "program/lowering.h"
 
 /* The dimension of operand `o` that axis `a` indexes; -1: none. */
@@ -13,35 +13,36 @@ static int indexed_dim(const struct nest *nest, int o, int a)
     return -1;
 }
 
-/* A window reads beyond its part's border, as one expects it to. */
+/* A window reads beyond its part's border; users expect that. */
 static bool is_window(const struct nest *nest, int o, int d)
 {
     const struct dim_map *map = &nest->operand[o].dim[d];
     return map->kind == DIM_AXIS && (map->span != 1 || map->stride != 1);
 }
 
-static bool is_copies(const struct part_layout *layout, int a)
+static bool is_copies(const struct op_parts *parts, int a)
 {
-    return layout->nest->axis[a].role == HYPAR_COPY;
+    return parts->nest->axis[a].role == HYPAR_COPY;
 }
 
-/* Is axis `b` of the reader split as axis `a` of the writer is: into as many parts, along the
- * same dimension of the tensor or an axis of the same letter? */
-static bool split_alike(const struct part_layout *writer, int wo, int a,
-                        const struct part_layout *reader, int ro, int b)
+/* Is axis `b` of the reader split as axis `a` of the writer: into as many parts, along the same
+ * dimension of the tensor or along an axis with the same letter? */
+static bool split_alike(const struct op_parts *writer, int wo, int a,
+                        const struct op_parts *reader, int ro, int b)
 {
     int written = indexed_dim(writer->nest, wo, a), read = indexed_dim(reader->nest, ro, b);
     if (hp_degree(reader->split, b) != hp_degree(writer->split, a))
         return false;
-    if (written < 0 || read < 0) /* sums, or all of it is read: nobody takes that for alike */
+    if (written < 0 ||
+        read < 0) /* a sum, or the whole tensor is read: this does not look alike */
         return is_copies(writer, a) && is_copies(reader, b);
     return !is_window(reader->nest, ro, read) &&
            (read == written || reader->nest->axis[b].name[0] == writer->nest->axis[a].name[0]);
 }
 
-/* Are all axes that one is split along split alike in the other, on the same devices? */
-static bool look_alike(const struct part_layout *writer, int wo,
-                       const struct part_layout *reader, int ro)
+/* Is each split axis of one operator split alike in the other, on the same devices? */
+static bool look_alike(const struct op_parts *writer, int wo, const struct op_parts *reader,
+                       int ro)
 {
     axis_set matched = 0;
     bool cut = false;
@@ -62,10 +63,10 @@ static bool look_alike(const struct part_layout *writer, int wo,
         matched |= (axis_set)1 << b;
         cut |= !is_copies(writer, a);
     }
-    return cut; /* as many parts, so no axis of the reader is left */
+    return cut; /* as many parts, so no other axis of the reader is split */
 }
 
-/* What the comms send that a reader waits for. */
+/* The elements that comms send to a reader. */
 static double received_elements(const struct pattern *pattern, int reader, bool *counted)
 {
     double elements = 0;
@@ -84,7 +85,7 @@ static double received_elements(const struct pattern *pattern, int reader, bool 
 static void look_at_exchange(struct lowering *s, int d, struct hypar_hidden_moves *out)
 {
     const struct exchange *x = &s->training.exchange[d];
-    const struct body_layouts *body = &s->body[0];
+    const struct lowered_body *body = &s->body[0];
     const struct pattern *pattern = body->pattern[d];
     if (x->place.grad || x->backward || x->n_writers != 1 || !pattern->n_comms)
         return;
@@ -93,8 +94,8 @@ static void look_at_exchange(struct lowering *s, int d, struct hypar_hidden_move
     for (int r = 0; r < x->n_readers; r++) {
         const struct source *writer = &x->writer[0];
         const struct reader *reader = &x->reader[r];
-        if (reader->op == writer->op || !look_alike(body->layout[writer->op], writer->operand,
-                                                    body->layout[reader->op], reader->operand))
+        if (reader->op == writer->op || !look_alike(body->parts[writer->op], writer->operand,
+                                                    body->parts[reader->op], reader->operand))
             continue;
         double bytes = received_elements(pattern, r, counted) *
                        hp_message_bytes(s->plan, x->place) *
@@ -108,7 +109,7 @@ static void look_at_exchange(struct lowering *s, int d, struct hypar_hidden_move
     hp_arena_release(&s->scratch, mark);
 }
 
-/* "k=4 n=2": what an operator is split along. */
+/* "k=4 n=2": the split axes of an operator. */
 static void put_split(char *text, size_t size, const struct hypar_plan *plan, int op)
 {
     const struct nest *nest = plan->graph->ops[op].nest;

@@ -1,8 +1,8 @@
-/* Rows of task instances: those of each micro-batch and of each update period. */
+/* Rows of task instances: the tasks of each micro-batch and of each update period. */
 #include "program/instances.h"
 #include "base/csr.h"
 
-/* Tasks of the tail by the group that they are updated with. */
+/* The tasks of the tail by the group of parameters that they update. */
 static void group_tail(struct rows *r, const struct blocks *s, int n_tasks, struct arena *arena)
 {
     const struct lowering *lowering = s->lowering;
@@ -43,7 +43,7 @@ struct rows hp_rows_of(const struct blocks *s, int n_tasks, struct arena *arena)
 
 int hp_row_group(const struct rows *r, int row)
 {
-    int low = 0, high = r->iteration->n_groups; /* the last that begins no later */
+    int low = 0, high = r->iteration->n_groups; /* find the last group that begins no later */
     if (row < r->iteration->n_micro)
         return -1;
     while (high - low > 1) {

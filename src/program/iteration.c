@@ -1,4 +1,4 @@
-/* Which micro-batches, bodies and update periods a plan has. */
+/* The micro-batches, bodies and update periods of a plan. */
 #include "program/iteration.h"
 
 #include "base/error.h"
@@ -15,7 +15,7 @@ static int common_divisor(int a, int b)
     return a;
 }
 
-/* Enough for the input stage to fill up twice, and for some steady periods. */
+/* Enough minibatches for the input stage to fill up twice, and for some steady periods. */
 static int64_t default_minibatches(const struct iteration *r)
 {
     enum { STEADY_MINIBATCHES = 32, STEADY_PERIODS = 8 };
@@ -24,7 +24,7 @@ static int64_t default_minibatches(const struct iteration *r)
     return 2 * fill + (steady > STEADY_MINIBATCHES ? steady : STEADY_MINIBATCHES);
 }
 
-/* A forward and a backward half of every micro-batch on every stage, and an update or a
+/* Each stage has a forward and a backward half of every micro-batch, and an update or a
  * gradient phase. */
 static enum hypar_status check_slots(const struct iteration *r, struct hypar_error *err)
 {
@@ -35,7 +35,7 @@ static enum hypar_status check_slots(const struct iteration *r, struct hypar_err
                    HP_MAX_SLOTS / 3 / r->pipe.n_stages);
 }
 
-/* Whole periods of every stage. */
+/* Round up to whole periods of every stage. */
 static enum hypar_status count_minibatches(struct iteration *r,
                                            const struct hypar_lower_options *options,
                                            struct hypar_error *err)
@@ -76,7 +76,7 @@ static enum hypar_status make_delayed(struct iteration *r, const struct hypar_pl
     return count_minibatches(r, options, err);
 }
 
-/* Are gradients of parameters taken out of the backward half? */
+/* Does the plan separate the gradients of parameters from the backward half? */
 static bool takes_apart(const struct hypar_plan *plan)
 {
     for (int g = 0; g < plan->n_orders; g++)

@@ -1,15 +1,15 @@
-/* program/iteration.h - which micro-batches there are, what each does where, and when
- * parameters are updated. Internal.
+/* program/iteration.h - the micro-batches of a program, their bodies, and when parameters are
+ * updated. Internal.
  *
- * A program covers a window of micro-batches: under synchronous schedules those of one batch,
- * with one update when all have been backward (one update period); under `pipedream`
- * minibatches, each a whole batch. Minibatch m runs on replica m mod r of a stage with r
- * replicas, and each r of them are an update period of that stage, which ends with an update of
- * its parameters.
+ * A program covers a window of micro-batches. Under synchronous schedules these are the
+ * micro-batches of one batch, with one update after all their backward halves (one update
+ * period). Under `pipedream` they are minibatches, each a whole batch. Minibatch m runs on
+ * replica m mod r of a stage with r replicas; each r minibatches are an update period of this
+ * stage, which ends with an update of its parameters.
  *
- * Micro-batches that do the same have the same body. Synchronous ones differ in size, by one
- * sample at most: two bodies. Minibatches differ in the replicas that they run on: as many
- * bodies as the least common multiple of all r, in turn. */
+ * Micro-batches that do the same have the same body. Synchronous micro-batches differ in size
+ * by at most one sample: two bodies. Minibatches differ in the replicas that they run on: as
+ * many bodies as the least common multiple of all r, in turn. */
 #ifndef PROGRAM_ITERATION_H
 #define PROGRAM_ITERATION_H
 
@@ -28,18 +28,19 @@ struct iteration {
     int n_micro;
     int n_batches; /* batches that are trained on: 1, or (pipedream) n_micro */
     int n_bodies;  /* body b first occurs in micro-batch first_micro[b] */
-    int n_larger;  /* synchronous: so many have body 0, the others body 1 */
-    bool forward;  /* forward phases alone: parameters stay as they are */
-    bool apart;    /* gradient phases are slots of their own, after the backward ones */
-    bool delayed;  /* pipedream: order is meaning, weights have versions */
-    bool stash;    /* ... and a backward pass uses the version of its forward pass */
-    bool sync;     /* ... which is the same in all stages (vertical sync) */
-    int n_groups;  /* of parameters that are updated together: 1, or one for each stage */
-    int *period;   /* by group: micro-batches of a period */
-    struct pipedream pipe; /* stages, and replicas that take turns in each: 1 if synchronous */
+    int n_larger;  /* synchronous: this many have body 0, the others body 1 */
+    bool forward;  /* forward phases alone: parameters are not updated */
+    bool apart;    /* gradient phases are separate slots, after the backward ones */
+    bool delayed;  /* pipedream: the order of tasks changes results, weights have versions */
+    bool stash;    /* pipedream: a backward pass uses the version of its forward pass */
+    bool sync;     /* pipedream: this version is the same in all stages (vertical sync) */
+    int n_groups; /* groups of parameters that are updated together: 1, or one for each stage */
+    int *period;  /* by group: micro-batches in a period */
+    struct pipedream
+        pipe; /* stages, and the replicas that take turns in each: 1 if synchronous */
 };
 
-/* HYPAR_UNSUPPORTED: too many bodies or slots, or parts of a minibatch. */
+/* HYPAR_UNSUPPORTED: too many bodies or slots, or micro-batches within a minibatch. */
 enum hypar_status hp_iteration_make(struct iteration *iteration, struct arena *arena,
                                     const struct hypar_plan *plan,
                                     const struct hypar_lower_options *options,
@@ -70,17 +71,17 @@ static inline int hp_replica_of(const struct iteration *r, int stage, int body)
     return body % r->pipe.replicas[stage];
 }
 
-/* Update periods of a group, which are numbered from 0 on. */
+/* The number of update periods of a group; they are numbered from 0. */
 static inline int hp_period_count(const struct iteration *r, int group)
 {
     return r->n_micro / r->period[group];
 }
 
-/* The last micro-batch of a period that has this body; -1: none has. */
+/* The last micro-batch of a period that has this body; -1: there is none. */
 int hp_last_in_period(const struct iteration *r, int group, int period, int body);
 
-/* Update periods whose micro-batches have the same bodies are of one kind, which is the number
- * of the period mod hp_period_kinds(); hp_period_kind() is the kind in which a body occurs. */
+/* Update periods whose micro-batches have the same bodies are of one kind: the number of the
+ * period mod hp_period_kinds(). hp_period_kind() is the kind in which a body occurs. */
 static inline int hp_period_kinds(const struct iteration *r, int group)
 {
     return r->delayed ? r->n_bodies / r->period[group] : 1;
@@ -91,11 +92,11 @@ static inline int hp_period_kind(const struct iteration *r, int group, int body)
     return hp_first_micro(r, body) / r->period[group];
 }
 
-/* The version of its stage's parameters that a half of a micro-batch uses; 0 is the first, and
- * period u makes u + 1 from u. Synchronous, or forward alone: 0. */
+/* The version of its stage's parameters that a half of a micro-batch uses. Version 0 is the
+ * first; period u turns version u into u + 1. Synchronous, or forward alone: 0. */
 int hp_version_used(const struct iteration *r, int stage, int micro, bool backward);
 
-/* How many versions a stage has to keep, the newest included. */
+/* How many versions a stage keeps, including the newest. */
 int hp_versions_kept(const struct iteration *r, int stage);
 
 #endif /* PROGRAM_ITERATION_H */

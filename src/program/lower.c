@@ -1,9 +1,11 @@
-/* A plan is made a program: all blocks are written. */
+/* Lowering a plan to a program: numbering all tasks and writing all blocks. Also the ranges,
+ * boxes and bytes of tasks in each micro-batch. */
 #include <math.h>
 
 #include "program/blocks.h"
 
-/* Micro-batches: contiguous, sizes differ by at most one, the larger ones first. */
+/* Micro-batches are contiguous; their sizes differ by at most one, the larger ones come
+ * first. */
 struct range hp_micro_samples(const struct hypar_program *p, int micro)
 {
     int64_t batch = p->plan->graph->batch;
@@ -49,8 +51,8 @@ double hp_task_bytes(const struct hypar_program *p, int task)
 
 __extension__ typedef __int128 wide; /* a product of two extents */
 
-/* Part i of an axis of `extent` restricted to a window of `length` that begins at `begin`:
- * even, or in proportion to the sizes given for the whole. */
+/* Part i of an axis, restricted to a window of `length` elements from `begin` on: an even part,
+ * or one in proportion to the sizes given for the whole `extent`. */
 static struct range part_within(const struct split *split, int axis, int64_t extent, int i,
                                 int64_t begin, int64_t length)
 {
@@ -106,7 +108,8 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
     const struct tensor *tensor = &plan->graph->tensors[place.tensor];
     if (tensor->index)
         return 4;
-    if (place.tensor == plan->graph->loss) /* and the norm of gradients, in its place */
+    if (place.tensor ==
+        plan->graph->loss) /* also for the norm of gradients, which has the same place */
         return hp_precision_bytes(hp_master_precision(plan->precision));
     bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
     return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
@@ -121,31 +124,30 @@ int hp_param_stage(const struct hypar_program *p, int tensor)
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err)
 {
     TRY(hypar_plan_check(plan, err));
-    if (hp_has_choices(plan->graph)) /* stages share samples as no others do */
+    if (hp_has_choices(plan->graph)) /* such graphs divide samples between stages */
         TRY(hypar_graph_lowerable(plan->graph, err));
     TRY(hp_check_resend(plan, err));
     return hp_check_clip(plan, err);
 }
 
-/* Is this the part that adds what the pass adds after partial sums? */
-bool hp_adds_after(const struct part_layout *layout, int pass, int part)
+bool hp_adds_after(const struct op_parts *parts, int pass, int part)
 {
-    const struct pass *p = &layout->nest->pass[pass];
+    const struct pass *p = &parts->nest->pass[pass];
     axis_set partial = 0;
     if (!p->adds)
         return false;
-    for (int o = 0; o < layout->nest->n_operands; o++)
+    for (int o = 0; o < parts->nest->n_operands; o++)
         if (p->writes >> o & 1)
-            partial |= hp_written_axes(layout->nest, pass, o, WRITE_PARTIAL);
-    partial &= hp_divided_axes(layout->nest, layout->split);
-    return !partial || hp_first_along(layout, part, partial);
+            partial |= hp_written_axes(parts->nest, pass, o, WRITE_PARTIAL);
+    partial &= hp_divided_axes(parts->nest, parts->split);
+    return !partial || hp_first_along(parts, part, partial);
 }
 
 /* Writing out -------------------------------------------------------------------------- */
 
 static void write_computes(struct hypar_program *p, int number, const struct block *block)
 {
-    const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
+    const struct op_parts *l = hp_pass_parts(p->blocks, block->body, block->index);
     enum phase phase = p->lowering->training.op_pass[block->index].phase;
     struct task *task = p->task + p->blocks->first[number];
     for (int part = 0; part < l->n_parts; part++)
@@ -158,7 +160,7 @@ static void write_computes(struct hypar_program *p, int number, const struct blo
                                                  .phase = phase };
 }
 
-/* The first comm of a bucket gives it its number. */
+/* The first comm of a bucket gives the bucket its number. */
 static int bucket_of(const struct hypar_program *p, const struct block *block, int comm)
 {
     const struct buckets *b = &p->blocks->buckets;
@@ -268,7 +270,7 @@ enum hypar_status hp_check_lower_options(const struct hypar_lower_options *optio
 
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
                            const struct hypar_lower_options *options,
-                           struct layout_cache *cache, struct hypar_error *err)
+                           struct lowering_cache *cache, struct hypar_error *err)
 {
     struct hypar_lower_options planned = { .bucket_bytes = plan->simulation.bucket_bytes,
                                            .local_bn = plan->simulation.local_bn };

@@ -1,25 +1,25 @@
-/* A plan is lowered to layouts and patterns, and again where it changes. */
+/* Lowering a plan to parts and patterns, and updating them when the plan changes. */
 #include "program/lowering.h"
 
 #include <string.h>
 
-/* Micro-batches: contiguous, sizes differ by at most one, the larger ones first; minibatches
- * are whole batches. */
+/* Micro-batches are contiguous; their sizes differ by at most one, the larger ones come first.
+ * Minibatches are whole batches. */
 static void divide_batch(struct lowering *s)
 {
     const struct iteration *r = &s->iteration;
     int64_t batch = s->graph->batch;
     s->n_bodies = r->n_bodies;
-    s->body = NEW(&s->arena, struct body_layouts, s->n_bodies);
+    s->body = NEW(&s->arena, struct lowered_body, s->n_bodies);
     for (int b = 0; b < s->n_bodies; b++)
         s->body[b].samples = r->delayed ? (struct range){ 0, batch }
                                         : hp_even_part(batch, r->n_micro, hp_first_micro(r, b));
 }
 
-/* Some 1,000 bytes for a part, and as much again where nothing is shared: 2 GB. */
+/* A part takes some 1,000 bytes, and as much again where nothing is shared: 2 GB in all. */
 enum { MAX_LOWERED = 1 << 21, MAX_UNLIKE = 1 << 20 };
 
-/* Asked before anything is laid out. Operators that are alike have most in common. */
+/* Checked before memory is taken. Operators that are alike share most of their parts. */
 static enum hypar_status check_size(const struct lowering *s)
 {
     struct arena scratch = { 0 };
@@ -49,18 +49,18 @@ static void lay_out(struct lowering *s, int op)
     const struct iteration *r = &s->iteration;
     int stage = s->schedule.stage_of_op[op];
     for (int b = 0; b < s->n_bodies; b++)
-        s->body[b].layout[op] =
-            hp_layout_of(s, op, s->body[b].samples, hp_replica_of(r, stage, b), 1);
+        s->body[b].parts[op] =
+            hp_parts_of(s, op, s->body[b].samples, hp_replica_of(r, stage, b), 1);
     if (r->delayed)
-        s->tail_layout[op] =
-            hp_layout_of(s, op, s->body[0].samples, 0, r->pipe.replicas[stage]);
+        s->tail_parts[op] = hp_parts_of(s, op, s->body[0].samples, 0, r->pipe.replicas[stage]);
     else
-        s->tail_layout[op] = s->n_bodies == 1 ? s->body[0].layout[op]
-                                              : hp_either_layout(s, s->body[0].layout[op],
-                                                                 s->body[1].layout[op]);
+        s->tail_parts[op] =
+            s->n_bodies == 1 ? s->body[0].parts[op]
+                             : hp_either_parts(s, s->body[0].parts[op], s->body[1].parts[op]);
 }
 
-/* Parameters are used in one stage if stages update them on their own (hypar_plan_check()). */
+/* Stages that update their parameters separately have no parameters in common
+ * (hypar_plan_check()). */
 int hp_exchange_group(const struct lowering *s, int d)
 {
     const struct exchange *x = &s->training.exchange[d];
@@ -69,7 +69,7 @@ int hp_exchange_group(const struct lowering *s, int d)
     return s->plan->ops[x->n_holders ? x->holder[0].op : x->writer[0].op].stage;
 }
 
-/* Elements of the parameter that each device keeps: the cells that it reads. */
+/* The elements of the parameter that each device holds: the cells that it reads. */
 static void count_elements(const struct pattern *p, double *elements)
 {
     for (int c = 0; c < p->n_cells; c++) {
@@ -103,7 +103,7 @@ static struct update_devices *find_devices(struct lowering *s, const struct exch
     for (int i = 0; exchange->division == DIVIDE_NOT && i < p->n_waits; i++)
         add_device(
             u, device,
-            s->tail_layout[exchange->reader[p->wait[i].reader].op]->device[p->wait[i].part]);
+            s->tail_parts[exchange->reader[p->wait[i].reader].op]->device[p->wait[i].part]);
     for (int c = 0; exchange->division != DIVIDE_NOT && c < p->n_cells; c++) {
         for (int i = 0; i < p->cell[c].n_kept; i++)
             add_device(u, device, p->cell[c].kept[i]);
@@ -124,7 +124,7 @@ static struct update_devices *find_devices(struct lowering *s, const struct exch
 
 const struct update_devices *hp_update_devices(struct lowering *s, int exchange)
 {
-    struct layout_cache *cache = s->cache;
+    struct lowering_cache *cache = s->cache;
     const struct pattern *p = s->tail[exchange - s->training.n_exchanges];
     cache->updates = REACH(&cache->arena, struct update_devices *, cache->updates, p->id,
                            &cache->update_capacity);
@@ -137,9 +137,9 @@ static enum hypar_status settle(struct lowering *s, int d)
 {
     const struct training_graph *k = &s->training;
     if (d >= k->n_exchanges)
-        return hp_pattern_of(s, &k->exchange[d], s->tail_layout, &s->tail[d - k->n_exchanges]);
+        return hp_pattern_of(s, &k->exchange[d], s->tail_parts, &s->tail[d - k->n_exchanges]);
     for (int b = 0; b < s->n_bodies; b++)
-        TRY(hp_pattern_of(s, &k->exchange[d], s->body[b].layout, &s->body[b].pattern[d]));
+        TRY(hp_pattern_of(s, &k->exchange[d], s->body[b].parts, &s->body[b].pattern[d]));
     return HYPAR_OK;
 }
 
@@ -157,10 +157,10 @@ static enum hypar_status make(struct lowering *s)
     for (int d = 0; d < k->n_exchanges + k->n_tail; d++)
         s->training.exchange[d].pattern_class = hp_pattern_class(s, &k->exchange[d]);
     for (int b = 0; b < s->n_bodies; b++) {
-        s->body[b].layout = NEW(&s->arena, const struct part_layout *, n_ops);
+        s->body[b].parts = NEW(&s->arena, const struct op_parts *, n_ops);
         s->body[b].pattern = NEW(&s->arena, const struct pattern *, k->n_exchanges);
     }
-    s->tail_layout = NEW(&s->arena, const struct part_layout *, n_ops);
+    s->tail_parts = NEW(&s->arena, const struct op_parts *, n_ops);
     s->tail = NEW(&s->arena, const struct pattern *, k->n_tail);
     s->settled = NEW(&s->arena, int, k->n_exchanges + k->n_tail);
     for (int op = 0; op < n_ops; op++)
@@ -173,7 +173,7 @@ static enum hypar_status make(struct lowering *s)
 
 enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_plan *plan,
                                    const struct hypar_lower_options *options,
-                                   struct layout_cache *cache, struct hypar_error *err)
+                                   struct lowering_cache *cache, struct hypar_error *err)
 {
     struct arena arena = { 0 };
     struct lowering *s = NEW(&arena, struct lowering, 1);
@@ -182,7 +182,7 @@ enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_pla
     s->plan = plan;
     s->graph = plan->graph;
     s->err = err;
-    NEW(&s->scratch, char, 1); /* the first block stays */
+    NEW(&s->scratch, char, 1); /* keep the arena's first block */
     if (options)
         s->options = *options;
     enum hypar_status status = make(s);
@@ -215,7 +215,7 @@ enum hypar_status hp_lowering_lay_out(struct lowering *s, const int *op, int n,
     return HYPAR_OK;
 }
 
-/* An exchange between two of the operators is settled once, when both are laid out. */
+/* An exchange between two changed operators is settled once, after both have their parts. */
 enum hypar_status hp_lowering_exchange(struct lowering *s, const int *op, int n,
                                        struct hypar_error *err)
 {

@@ -1,12 +1,12 @@
 /* program/lowering.h - a program before its tasks are written out. Internal.
  *
- * Which passes there are, which tensors move between them and who accesses each follows
- * from the graph alone: the TRAINING GRAPH. How each operator's parts lie (its layout) and what
- * has to move between them (a pattern for each exchange) follows from the plan: the LOWERING.
- * When one operator's split or placement changes, its layout and the patterns of the exchanges
- * that it accesses change, and nothing else does (hp_lowering_lay_out(),
- * hp_lowering_exchange()); layouts and patterns are shared by what decides them and remembered,
- * so a change that was seen before costs a look-up. */
+ * The graph alone determines which passes there are, which tensors move between them, and who
+ * accesses each tensor: this is the TRAINING GRAPH. The plan determines the parts of each
+ * operator (struct op_parts) and what moves between them (a pattern for each exchange): this is
+ * the LOWERING. A change of one operator's split or placement changes its parts and the
+ * patterns of the exchanges that it accesses, and nothing else (hp_lowering_lay_out(),
+ * hp_lowering_exchange()). Parts and patterns are cached by the facts that determine them, so a
+ * change that was seen before costs a look-up. */
 #ifndef PROGRAM_LOWERING_H
 #define PROGRAM_LOWERING_H
 
@@ -16,12 +16,12 @@
 /* One pass of one operator. */
 struct op_pass {
     int op, pass;
-    bool backward;    /* it is done in the backward half, perhaps ... */
-    bool again;       /* ... as a forward pass that is computed again, or ... */
-    bool resend;      /* ... of which no more is done than to send again what it wrote: it was
-                         kept where it was computed, and nowhere else */
-    enum phase phase; /* gradient: where the schedule takes that apart */
-    int item;         /* its place in the order of items */
+    bool backward; /* it belongs to the backward half; if so, it may be ... */
+    bool again;    /* ... a forward pass that is computed again, or ... */
+    bool resend; /* ... a pass that only sends its kept output again: the value was kept on the
+                    devices that computed it, and on no others */
+    enum phase phase; /* PHASE_GRADIENT where the schedule separates it */
+    int item;         /* its position among the items */
 };
 
 struct source {
@@ -29,45 +29,49 @@ struct source {
     bool again;
 };
 
-/* Some passes of an operator: bit p, pass p, or pass p that is done again. */
+/* Some passes of an operator: bit p stands for pass p, in `passes` done first, in `again`
+ * repeated. */
 struct some_passes {
     uint32_t passes, again;
 };
 
-/* A tensor's value or gradient to be settled: its writers and readers. */
+/* An exchange settles the value or gradient of a tensor: it leads from the tensor's writers to
+ * its readers. */
 struct exchange {
     struct place place;
     enum combine combine;
-    bool backward; /* it happens in the backward half */
+    bool backward; /* it belongs to the backward half */
     bool private;  /* each part keeps its own (local batch norm statistics) */
     int n_writers, n_readers, n_holders;
     const struct source *writer;
     const struct reader *reader;
-    /* Of a parameter that is divided: how, over how many, and of one that is gathered all who
-     * read it in any half; the sum of its gradient. */
+    /* For a divided parameter: how it is divided, and over how many holders. For a gathered
+     * parameter: all who read it in any half (holders), and the exchange that sums its
+     * gradient. */
     enum division division;
     int over;
     const struct reader *holder;
-    int sum; /* of one that is gathered after its update, or has been summed: that exchange */
-    /* Of one that is gathered in a body: the operator that reads it first, in forward passes,
-     * in those that are done again or in backward ones; and the gathered exchange before it
-     * whose passes it waits for, -1. */
+    int sum; /* of a parameter that is gathered after its update, or whose gradient has been
+                summed: the exchange that sums it */
+    /* For a parameter gathered in a body: the operator that reads it first, in its forward,
+     * repeated or backward passes; and the earlier gathered exchange whose passes it waits for,
+     * -1. */
     struct visit {
         int op;
         bool backward, again;
     } first;
     int behind;
-    int item;          /* its place in the order of items; of a tail's exchange: its number */
-    int pattern_class; /* those of one class with the same layouts have the same pattern */
+    int item;          /* its position among the items; in the tail: its number */
+    int pattern_class; /* exchanges of one class with the same parts have the same pattern */
 };
 
-/* A body's passes and exchanges in the order of task numbers. */
+/* The passes and exchanges of a body, in the order of task numbers. */
 struct item {
     bool is_pass;
     int index; /* into op_pass[] or exchange[] */
 };
 
-/* What a pass reads: it is reader `reader` of an exchange, and waits for it. */
+/* An input of a pass: the pass is reader `reader` of an exchange and waits for it. */
 struct pass_input {
     int exchange, reader;
 };
@@ -79,27 +83,29 @@ struct leaving {
 
 struct training_graph {
     uint32_t *passes;     /* by op: bit p, pass p is done */
-    uint32_t *again;      /* by op: bit p, pass p is done again in the backward half */
+    uint32_t *again;      /* by op: bit p, pass p is repeated in the backward half */
     bool *has_again;      /* by tensor: its value is computed again */
-    unsigned char *shard; /* by tensor: what is divided of a parameter (enum hypar_shard) */
+    unsigned char *shard; /* by tensor: what of a parameter is divided (enum hypar_shard) */
     int (*gather_of)[2];  /* by tensor: the exchanges of a body that gather it, by half; -1 */
-    int *again_before; /* by op that is done again: before the backward passes of this op, the
-                          first to need what comes of it; -1 */
-    int *again_first, *again_next; /* those before an op, and the next one, ascending; -1 */
+    int *again_before;    /* by repeated op: the op before whose backward passes it is repeated,
+                             because that op needs the result first; -1 */
+    int *again_first, *again_next; /* the repeated ops before an op: the first, and the next of
+                                      each, ascending; -1 */
     int n_items, n_op_passes, n_exchanges;
-    int n_sums, n_tail; /* exchanges of the tail: before the updates, and all */
+    int n_sums, n_tail; /* exchanges of the tail: those before the updates, and all */
     struct item *item;
     struct op_pass *op_pass;
     int (*op_pass_of)[MAX_PASSES]; /* by op and pass; -1 */
-    int (*again_of)[MAX_PASSES];   /* likewise, of those that are done again */
-    struct exchange *exchange;     /* the body's; those of the tail: the loss, gradients, their
-                                      norm;     after the updates, parameters that are divided */
-    int norm; /* the last sum of the tail: squares of all gradients; -1: they stay as they are
-               */
+    int (*again_of)[MAX_PASSES];   /* likewise, of repeated passes */
+    struct exchange
+        *exchange; /* those of the body, then those of the tail: the loss, gradients, their
+                      norm; after the updates: divided parameters */
+    int norm;      /* the last sum of the tail: squares of all gradients; -1: gradients are not
+                      clipped */
     int *value_exchange; /* by tensor: the exchange that settles its value, -1 */
     int *error_exchange; /* by tensor: the exchange of a body that settles its gradient, -1 */
-    int n_leaving; /* errors that leave stages; under pipedream, where updates follow each other
-                      without an end, none */
+    int n_leaving; /* errors that leave stages; none under pipedream, where updates follow one
+                      another without an end */
     struct leaving *leaving;
     int *input_start; /* what each op_pass reads: CSR */
     struct pass_input *input;
@@ -108,38 +114,38 @@ struct training_graph {
     int most_sides; /* of any exchange: writers and readers */
 };
 
-/* The parts of every operator in the micro-batches of one body. */
-struct body_layouts {
-    struct range samples;              /* of the first of them */
-    const struct part_layout **layout; /* by op */
-    const struct pattern **pattern;    /* by exchange of the body */
+/* The parts and patterns of the micro-batches that have one body. */
+struct lowered_body {
+    struct range samples;           /* of the first of these micro-batches */
+    const struct op_parts **parts;  /* by op */
+    const struct pattern **pattern; /* by exchange of the body */
 };
 
-/* The devices that have some of a parameter, and so update it. */
+/* The devices that hold some of a parameter, and so update it. */
 struct update_devices {
     int n;
     const int *device;
-    const double *elements; /* that each has */
-    int *of_device;         /* place in the list by device, -1 */
+    const double *elements; /* how many each device holds */
+    int *of_device;         /* position in the list by device, -1 */
 };
 
-/* What has been worked out of a graph, whatever the plan: layouts and patterns by what decides
- * them. Lowerings of one graph may share a cache, though not at the same time. Zero-initialised
- * is empty. */
-struct layout_cache {
+/* Results that depend on the graph and not on the plan as a whole: parts and patterns by the
+ * facts that determine them. Lowerings of one graph may share a cache, but not at the same
+ * time. Zero-initialised is empty. */
+struct lowering_cache {
     struct arena arena;
-    struct table layout_keys, pattern_classes, pattern_keys;
-    struct part_layout **layouts;
+    struct table op_parts_keys, pattern_classes, pattern_keys;
+    struct op_parts **op_parts;
     struct pattern **patterns;
     struct shapes shapes;
-    int n_layouts, layout_capacity, n_patterns, pattern_capacity;
-    struct update_devices **updates; /* by pattern id, of those of parameters */
+    int n_op_parts, op_parts_capacity, n_patterns, pattern_capacity;
+    struct update_devices **updates; /* by pattern id, for patterns of parameters */
     int update_capacity;
 };
 
 struct lowering {
-    struct arena arena;   /* training, lists */
-    struct arena scratch; /* of one call */
+    struct arena arena;   /* for the training graph and lists */
+    struct arena scratch; /* for one call */
     const struct hypar_plan *plan;
     const struct hypar_graph *graph;
     struct hypar_lower_options options;
@@ -147,147 +153,151 @@ struct lowering {
     struct iteration iteration;
     struct schedule schedule;
     int n_bodies;
-    struct body_layouts *body;
-    /* The tail: parts that take part in some micro-batch of an update period, those of replica
-     * 0, then of 1, ...; patterns by exchange - n_exchanges. */
-    const struct part_layout **tail_layout;
+    struct lowered_body *body;
+    /* The tail: parts that occur in some micro-batch of an update period, first those of
+     * replica 0, then of 1, ...; patterns by exchange - n_exchanges. */
+    const struct op_parts **tail_parts;
     const struct pattern **tail;
-    struct update_devices norm;      /* who adds up squares, and how many */
-    struct layout_cache own, *cache; /* its own, or one that it shares */
-    int32_t *pattern_key;            /* room for most_sides, and one more */
-    int *settled, change;            /* by exchange: the change in which it was last settled */
-    struct hypar_error *err;         /* of the call at hand */
+    struct update_devices norm;        /* which devices add up squares, and how many each */
+    struct lowering_cache own, *cache; /* its own cache, or a shared one */
+    int32_t *pattern_key;              /* scratch for most_sides + 1 numbers */
+    int *settled, change;    /* by exchange: the change in which it was last settled */
+    struct hypar_error *err; /* of the current call */
 };
 
-/* As hypar_plan_hidden_moves(), of what is lowered (hidden.c). */
+/* hypar_plan_hidden_moves() for a lowering (hidden.c). */
 void hp_hidden_moves(struct lowering *lowering, struct hypar_hidden_moves *out);
 
-/* HYPAR_UNSUPPORTED for what a plan may say and cannot be lowered yet. */
+/* HYPAR_UNSUPPORTED for a valid plan that cannot be lowered yet. */
 enum hypar_status hp_check_lowerable(const struct hypar_plan *plan, struct hypar_error *err);
 
-/* HYPAR_INVALID for numbers that are none, or below 0. */
+/* HYPAR_INVALID for numbers that are NaN or negative. */
 enum hypar_status hp_check_lower_options(const struct hypar_lower_options *options,
                                          struct hypar_error *err);
 
-/* Lower a plan; it must have been checked, and outlive the lowering, as must a `cache` that it
- * shares (NULL: it has its own). On failure *out is NULL. */
+/* Lower a checked plan. The plan and a shared `cache` (NULL: the lowering has its own) must
+ * outlive the lowering. On failure *out is NULL. */
 enum hypar_status hp_lowering_make(struct lowering **out, const struct hypar_plan *plan,
                                    const struct hypar_lower_options *options,
-                                   struct layout_cache *cache, struct hypar_error *err);
+                                   struct lowering_cache *cache, struct hypar_error *err);
 void hp_lowering_free(struct lowering *lowering); /* NULL is allowed */
 
-/* hypar_lower() with a cache that is shared, or NULL. */
+/* hypar_lower() with a shared cache, or NULL. */
 enum hypar_status hp_lower(struct hypar_program **out, const struct hypar_plan *plan,
                            const struct hypar_lower_options *options,
-                           struct layout_cache *cache, struct hypar_error *err);
+                           struct lowering_cache *cache, struct hypar_error *err);
 
-/* The plan's operators op[] (each once) have been changed: bring the lowering up to date, first
- * their layouts, then the patterns of all that they access. On failure (a tensor in
- * absurdly many pieces) the caller takes the change back and calls again. */
+/* The plan's operators op[] (each once) have changed: update the lowering, first their parts,
+ * then the patterns of all exchanges that they access. On failure (a tensor in too many pieces)
+ * the caller undoes the change and calls again. */
 enum hypar_status hp_lowering_lay_out(struct lowering *lowering, const int *op, int n,
                                       struct hypar_error *err);
 enum hypar_status hp_lowering_exchange(struct lowering *lowering, const int *op, int n,
                                        struct hypar_error *err);
 
-/* Who updates the parameter whose gradient an exchange of the tail sums up; shared, too. */
+/* The devices that update the parameter whose gradient an exchange of the tail sums; cached. */
 const struct update_devices *hp_update_devices(struct lowering *lowering, int exchange);
 
-/* Gradients that are clipped (norm.c): who adds up the squares of what. Each element is one
- * device's, however many have it: of a cell the elements, by number, that are `device`'s. */
+/* Clipping gradients (norm.c): which device adds up which squares. Each element counts on one
+ * device, however many hold it: hp_norm_share() gives the elements of a cell, by number, that
+ * count on `device`. */
 enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_error *err);
 struct range hp_norm_share(const struct cell *cell, int device);
 enum hypar_status hp_find_norm(struct lowering *lowering);
 
-/* The pieces of a place that is divided, a parameter's value or gradient (NULL: it has none);
- * and whether one is a device's. */
+/* The pieces of a divided parameter's value or gradient (NULL: it is not divided); and whether
+ * a device owns a piece. */
 const struct pattern *hp_pieces(const struct lowering *lowering, struct place place);
 bool hp_owns(const struct cell *cell, struct place place, int device);
 
-/* HYPAR_INFEASIBLE if the parameters of an operator are to be divided and no two devices have
- * the same of them (divide.c). */
+/* HYPAR_INFEASIBLE if the parameters of an operator are to be divided, but no two devices hold
+ * the same elements (divide.c). */
 enum hypar_status hp_check_divided(const struct lowering *lowering, struct hypar_error *err);
 
-/* The parameters that an exchange of the tail is updated with (iteration.h). */
+/* The group of parameters that an exchange of the tail belongs to (iteration.h). */
 int hp_exchange_group(const struct lowering *s, int d);
 
-/* A part of the tail's layout of `op` as a part in body `b`; -1: another replica runs it. */
+/* Part `part` of tail_parts[op] as a part in body `b`; -1: another replica runs it. */
 static inline int hp_live_part(const struct lowering *s, int op, int part, int b)
 {
-    const struct part_layout *l = s->tail_layout[op];
+    const struct op_parts *l = s->tail_parts[op];
     return part / l->n_each == b % (l->n_parts / l->n_each) ? part % l->n_each : -1;
 }
 
-/* The pattern of exchange `d` (the body's, then the tail's) in body `b` (the tail: any b). */
+/* The pattern of exchange `d` (of the body, then of the tail) in body `b`; for the tail, b is
+ * ignored. */
 static inline const struct pattern *hp_exchange_pattern(const struct lowering *s, int b, int d)
 {
     return d < s->training.n_exchanges ? s->body[b].pattern[d]
                                        : s->tail[d - s->training.n_exchanges];
 }
 
-/* The parts of making one. */
+/* The steps of making a lowering. */
 enum hypar_status hp_find_flow(struct lowering *s);
 enum hypar_status hp_check_local_bn(const struct lowering *s, int op);
 void hp_make_training_graph(struct lowering *s);
 
-/* The layout of op's parts for `samples` on `n_replicas` replicas of its stage, from the
- * `replica`-th on; shared (layouts.c). */
-const struct part_layout *hp_layout_of(struct lowering *s, int op, struct range samples,
-                                       int replica, int n_replicas);
+/* The parts of `op` for `samples` on `n_replicas` replicas of its stage, beginning with replica
+ * `replica`; cached (op_parts.c). */
+const struct op_parts *hp_parts_of(struct lowering *s, int op, struct range samples,
+                                   int replica, int n_replicas);
 
-/* Parts that one of two layouts has; shared too. */
-const struct part_layout *hp_either_layout(struct lowering *s, const struct part_layout *a,
-                                           const struct part_layout *b);
+/* The parts that `a` or `b` has; cached too. */
+const struct op_parts *hp_either_parts(struct lowering *s, const struct op_parts *a,
+                                       const struct op_parts *b);
 
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange);
 
-/* The pattern of an exchange, its operators' parts lying as `layout` says; shared. */
+/* The pattern of an exchange between operators with these `parts` (by op); cached. */
 enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
-                                const struct part_layout *const *layout,
+                                const struct op_parts *const *parts,
                                 const struct pattern **out);
 
-/* Is `part` the one that adds what a pass adds after partial sums (a bias)? */
-bool hp_adds_after(const struct part_layout *layout, int pass, int part);
+/* Does `part` add the term that a pass adds after partial sums (a bias)? */
+bool hp_adds_after(const struct op_parts *parts, int pass, int part);
 
-/* The passes in which a value is first read, and so waited for: forward ones if there are, else
- * those that are done again. */
+/* The passes that read a value first, and so wait for it: forward passes if there are any, else
+ * repeated ones. */
 struct some_passes hp_first_reads(const struct hypar_graph *graph, const struct reader *r);
 
-/* Which passes are done again, and where (recompute.c). */
+/* Which passes are repeated, and where (recompute.c). */
 void hp_find_recomputed(struct lowering *s);
 
-/* Is the value of `tensor` that a pass of `op` reads in the backward half the one that was
- * computed, or sent, again? It is the first one where it came from another stage, or, of what
- * is sent again, where it was computed. */
+/* Does a pass of `op` in the backward half read the repeated value of `tensor`? It reads the
+ * first value if that came from another stage, or if the value is sent again and `op` runs
+ * where it was computed. */
 bool hp_reads_again(const struct lowering *s, int op, int tensor);
 
-/* Operands that a pass reads and writes: values and gradients. */
+/* The operands whose values and gradients a pass reads and writes. */
 struct pass_operands {
     operand_set reads, reads_grad, writes, writes_grad;
 };
 struct pass_operands hp_pass_operands(const struct lowering *s, const struct op_pass *op_pass);
 
-/* The place that a pass reads, or writes, as an operand. */
+/* The place that a pass reads or writes as operand `o`. */
 struct place hp_operand_place(const struct lowering *s, const struct op_pass *op_pass, int o,
                               bool grad, bool written);
 
-/* HYPAR_INFEASIBLE: what an operator is to send again is in parts that have to be summed. */
+/* HYPAR_INFEASIBLE: an operator is to send its output again, but the parts of the output have
+ * to be summed. */
 enum hypar_status hp_check_resend(const struct hypar_plan *plan, struct hypar_error *err);
 
-/* ... were that operator split so. */
+/* The same for one operator under a given split. */
 enum hypar_status hp_check_resend_op(const struct hypar_plan *plan, int op,
                                      const struct split *split, struct hypar_error *err);
 
-/* The comms of the tail, numbered: comm c of its exchange x is base[x] + c. lead[] is the first
- * one of the bucket that a comm is in, -1: it goes alone; next[] the next one of the bucket,
- * -1; exchange[] its exchange x; bytes[] of the first ones, all together. */
+/* The comms of the tail in buckets. Comm c of exchange x of the tail has number base[x] + c.
+ * lead[]: the first comm of its bucket, -1: the comm is sent alone; next[]: the next comm of
+ * the bucket, -1; exchange[]: the exchange x; bytes[]: of first comms, all bytes of the
+ * bucket. */
 struct buckets {
     int *base, *lead, *next, *exchange;
     double *bytes;
 };
 struct buckets hp_find_buckets(const struct lowering *s, struct arena *arena);
 
-/* Pass `pass` of an operator as it is done when it is visited; -1: it is not, or in a slot of
- * its own (gradients that are apart). */
+/* Pass `pass` of an operator during a visit; -1: it is not done, or in a slot of its own
+ * (separate gradients). */
 static inline int hp_visit_pass(const struct training_graph *k, const struct visit *visit,
                                 const struct nest *nest, int pass)
 {
@@ -297,7 +307,7 @@ static inline int hp_visit_pass(const struct training_graph *k, const struct vis
     return op_pass >= 0 && k->op_pass[op_pass].phase == PHASE_GRADIENT ? -1 : op_pass;
 }
 
-/* Do slots say more than edges do? */
+/* Does the order of slots constrain tasks beyond their edges? */
 static inline bool hp_has_order(const struct lowering *s)
 {
     return s->iteration.n_micro > 1 || s->schedule.apart || s->schedule.several;
@@ -310,9 +320,10 @@ static inline int hp_pass_action(const struct lowering *s, int op_pass)
     return hp_action(&s->schedule, s->schedule.stage_of_op[p->op], p->phase);
 }
 
-/* The action in which `device` takes part in a comm of a body's exchange: that of the last of
- * its passes that contribute to it; if none does, that of the first stage in which it reads it,
- * or, if it sums what others contribute there, of their stage. */
+/* The action in which `device` takes part in a comm of a body's exchange: the action of its
+ * last pass that contributes to the comm. If none contributes: the action of the first stage in
+ * which the device reads the result, or, if it sums contributions of others there, of their
+ * stage. */
 int hp_comm_action(const struct lowering *s, int body, int exchange, int comm, int device);
 
 /* The last forward pass of an op, as an index of op_pass[]. */

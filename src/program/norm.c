@@ -1,8 +1,8 @@
-/* The norm of all gradients, by which they are clipped: every device adds up the squares of its
- * share of the gradients, and the sums of all devices are summed as any other tensor is.
+/* The norm of all gradients, for clipping. Every device adds up the squares of its share of the
+ * gradients; these sums are summed over devices like any other tensor.
  *
- * The sum is a tensor of one element. The loss's own gradient, which is one and never computed,
- * lends it its place: { loss, gradient }. */
+ * The sum is a tensor of one element. It uses the place of the loss's own gradient, { loss,
+ * gradient }, which is 1 and never computed. */
 #include "plan/schedules.h"
 #include "program/lowering.h"
 
@@ -15,8 +15,8 @@ enum hypar_status hp_check_clip(const struct hypar_plan *plan, struct hypar_erro
     return HYPAR_OK;
 }
 
-/* Devices that divide a cell among them: those that sum it, else those that compute it
- * themselves, else those that it comes to. They all have all of it when the sums are done. */
+/* The devices that divide a cell among them: those that sum it, else those that compute it
+ * themselves, else those that receive it. After the sums all of them have the whole cell. */
 static const int *sharers(const struct cell *cell, int *n)
 {
     if (cell->n_owners && hp_is_in(cell->receiver, cell->n_receivers, cell->owner[0])) {
@@ -37,7 +37,7 @@ struct range hp_norm_share(const struct cell *cell, int device)
     return (struct range){ 0, 0 };
 }
 
-/* How many elements of a gradient each has, by place in the list of devices. */
+/* The elements of a gradient that each device has, by position in the list of devices. */
 static void count_elements(const struct pattern *p, const int *of_device, double *elements)
 {
     for (int c = 0; c < p->n_cells; c++) {
@@ -50,7 +50,7 @@ static void count_elements(const struct pattern *p, const int *of_device, double
     }
 }
 
-/* The devices that update something, ascending, and how much of the gradients each has. */
+/* The devices that update a parameter, ascending, and how many gradient elements each has. */
 static void find_devices(struct lowering *s)
 {
     const struct training_graph *k = &s->training;
@@ -77,9 +77,9 @@ static void find_devices(struct lowering *s)
     s->norm = (struct update_devices){ n, device, elements, of_device };
 }
 
-/* Each device writes all of the sum, a part of it, and reads it: as replicas of the loss's
+/* Each device writes one partial sum and reads the whole sum, as the replicas of the loss's
  * operator do with the loss. */
-static struct part_layout layout_of(struct lowering *s)
+static struct op_parts parts_of(struct lowering *s)
 {
     const struct nest *nest = s->graph->ops[s->graph->tensors[s->graph->loss].producer].nest;
     int n = s->norm.n;
@@ -89,27 +89,27 @@ static struct part_layout layout_of(struct lowering *s)
         hp_whole_ranges(nest, range + i * nest->n_axes);
         rank[i] = i;
     }
-    return (struct part_layout){ .nest = nest,
-                                 .split = NEW(&s->arena, struct split, 1),
-                                 .n_parts = n,
-                                 .n_each = 1,
-                                 .device = s->norm.device,
-                                 .range = range,
-                                 .empty = NEW(&s->arena, bool, n),
-                                 .n_live = n,
-                                 .rank = rank };
+    return (struct op_parts){ .nest = nest,
+                              .split = NEW(&s->arena, struct split, 1),
+                              .n_parts = n,
+                              .n_each = 1,
+                              .device = s->norm.device,
+                              .range = range,
+                              .empty = NEW(&s->arena, bool, n),
+                              .n_live = n,
+                              .rank = rank };
 }
 
 enum hypar_status hp_find_norm(struct lowering *s)
 {
-    struct layout_cache *cache = s->cache;
+    struct lowering_cache *cache = s->cache;
     struct pattern *p;
     if (s->training.norm < 0)
         return HYPAR_OK;
     find_devices(s);
-    struct part_layout layout = layout_of(s);
+    struct op_parts parts = parts_of(s);
     const struct op *op = &s->graph->ops[s->graph->tensors[s->graph->loss].producer];
-    struct exchange_side side = { .layout = &layout,
+    struct exchange_side side = { .parts = &parts,
                                   .operand = hp_output_operand(op, s->graph->loss) };
     struct exchange_sides sides = {
         .writer = &side, .reader = &side, .n_writers = 1, .n_readers = 1

@@ -1,4 +1,4 @@
-/* What a pattern says of a cell: which elements it is, and who sends them to whom. */
+/* Questions about a cell of a pattern: its box, and its messages. */
 #include "program/program.h"
 
 struct box hp_cell_box(const struct pattern *p, int cell)
@@ -17,7 +17,7 @@ struct box hp_cell_box(const struct pattern *p, int cell)
     return box;
 }
 
-/* Contributions of one device are added there first. */
+/* Contributions on one device are added there first. */
 static void send_to_owner(const struct cell *cell, int owner, bool *seen, hp_send_visit *visit,
                           void *who)
 {

@@ -1,4 +1,5 @@
-/* PipeDream: how many minibatches are in flight, and which version of the weights each uses. */
+/* PipeDream: the number of minibatches in flight, and the version of the weights that each
+ * uses. */
 #include "program/pipedream.h"
 
 int hp_pipedream_in_flight(int workers_from_here, int replicas)
@@ -14,8 +15,8 @@ int hp_pipedream_stage_in_flight(const struct pipedream *p, int s)
     return hp_pipedream_in_flight(workers, p->replicas[s]);
 }
 
-/* Periods are updated one after another, each before its replicas begin the next forward pass:
- * so period u sees what periods before u - in flight + 1 have done. */
+/* A period is updated before its replicas begin the next forward pass. So period u sees the
+ * updates of all periods before u - in flight + 1. */
 static int64_t own_version(const struct pipedream *p, int s, int64_t b)
 {
     int64_t version = b / p->replicas[s] - hp_pipedream_stage_in_flight(p, s) + 1;

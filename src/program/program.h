@@ -1,37 +1,37 @@
 /* program/program.h - the inside of a program: a plan made explicit. Internal.
  *
  * One micro-batch is a BODY: compute tasks (one part of one operator, pass after pass) and
- * communication tasks between them. Micro-batches that do the same have the same body, which is
- * kept once (iteration.h); a task instance is (micro-batch, body task). What ends a period of
- * micro-batches is the TAIL: gradients and the loss are summed over devices, parameters are
- * updated; an instance is (period, tail task). The SCHEDULE says in which order a
- * device runs the forward and backward halves of the micro-batches, and the updates. Tasks and
- * what they wait for are written block by block (blocks.h); simulator and executor read these.
+ * communication tasks between them. Micro-batches that do the same share one body
+ * (iteration.h); a task instance is (micro-batch, body task). A period of micro-batches ends
+ * with the TAIL: gradients and the loss are summed over devices, parameters are updated; an
+ * instance is (period, tail task). The SCHEDULE gives the order in which a device runs the
+ * forward and backward halves of the micro-batches, and the updates. Tasks and their edges are
+ * written block by block (blocks.h); the simulator and the executor read these.
  *
- * What has to move is derived by one rule from who writes and who reads each tensor
- * (exchange.c): the tensor is cut into cells by all their borders; a cell is summed once over
- * its contributions and copied to those readers that do not have it. The result depends only on
- * how writers and readers are laid out, not on which tensor it is, so it is kept as a PATTERN,
- * shared by all tensors for which it is the same (identical layers). */
+ * One rule (exchange.c) derives the communication from the writers and readers of each tensor.
+ * The borders of all their regions cut the tensor into cells; each cell is summed once over its
+ * contributions and copied to the readers that lack it. The result depends only on the parts of
+ * writers and readers, not on the tensor. So it is kept as a PATTERN, which identical layers
+ * share. */
 #ifndef PROGRAM_PROGRAM_H
 #define PROGRAM_PROGRAM_H
 
 #include <hypar/program.h>
 
-#include "layout/comm.h"
-#include "layout/layout.h"
 #include "plan/plan.h"
 #include "program/iteration.h"
 #include "program/schedule.h"
+#include "split/comm.h"
+#include "split/split.h"
 
-/* The value of a tensor, its gradient, or its value as it is computed again in the backward
- * half (recompute.c), which is held apart from the first one. */
+/* What a task reads or writes of a tensor: its value, its gradient, or its value as computed
+ * again in the backward half (recompute.c), which has memory of its own. */
 struct place {
     int tensor;
     bool grad, again;
 };
 
-/* Places of one tensor, and their numbers. */
+/* The places of one tensor, and their numbers. */
 enum place_kind { PLACE_VALUE, PLACE_GRADIENT, PLACE_AGAIN, HP_PLACES };
 static inline int hp_place_kind(struct place place)
 {
@@ -49,52 +49,54 @@ static inline struct place hp_place_at(int index)
 
 enum task_kind {
     TASK_COMPUTE, /* one part of the passes of a fusion group */
-    TASK_COMM,    /* a transfer or a collective */
+    TASK_COMM,    /* one transfer or collective */
     TASK_NORM,    /* squares of one device's share of all gradients; tail only */
-    TASK_UPDATE,  /* of what one device holds of a parameter; tail only */
+    TASK_UPDATE,  /* of one device's share of a parameter; tail only */
 };
 
 struct task {
     enum task_kind kind;
-    int block;        /* that it is a task of (blocks.h) */
-    int index;        /* COMPUTE: its first op_pass; else: the exchange */
+    int block;        /* the block of the task (blocks.h) */
+    int index;        /* COMPUTE: its first op_pass; else the exchange */
     int part;         /* COMPUTE */
     int comm;         /* COMM: which of the exchange's pattern */
     int device;       /* COMPUTE, NORM, UPDATE; of COMM -1 */
-    int bucket;       /* COMM: those with the same number are one message; -1: alone */
-    enum phase phase; /* of a micro-batch; of the tail: update */
+    int bucket;       /* COMM: comms with the same number are one message; -1: sent alone */
+    enum phase phase; /* of a micro-batch; in the tail: update */
 };
 
-/* One part of one writer: the writers of a pattern are numbered. */
+/* One part of one writer; the writers of a pattern are numbered. */
 struct contribution {
     int writer, part, device;
 };
 
-/* A box of the tensor in which everybody's access is the same; or, where it is divided among
- * the devices that have it, one of its pieces: elements that follow each other, row-major. */
+/* A box of the tensor whose elements all have the same writers and readers. If its holders
+ * divide the box: one of its pieces, consecutive elements in row-major order. */
 struct cell {
-    int64_t elements;                        /* of the box of hp_cell_box() ... */
-    int64_t lo;                              /* ... from this one on */
-    int box;                                 /* its number, row-major */
-    int piece, pieces;                       /* which of its even pieces it is: 0 of 1 */
-    int n_contributions;                     /* to be summed; 0: nobody writes it, it is zero */
-    const struct contribution *contribution; /* one for each partial result; copies left out */
-    int n_receivers;     /* devices that read it and do not have the sum already */
+    int64_t elements;    /* the piece: elements of hp_cell_box() ... */
+    int64_t lo;          /* ... from this one on */
+    int box;             /* number of the box, row-major */
+    int piece, pieces;   /* which of its even pieces this is: 0 of 1 */
+    int n_contributions; /* to be summed; 0: nobody writes the cell, it is zero */
+    const struct contribution
+        *contribution;   /* one for each partial result; copies are left out */
+    int n_receivers;     /* devices that read the cell and lack the sum */
     const int *receiver; /* ascending */
-    int n_owners;        /* if contributions lie on several devices: who sums, evenly */
+    int n_owners; /* if contributions lie on several devices: the devices that sum, evenly */
     const int *owner;
-    int n_kept; /* readers that compute it themselves (a copy, or the only contribution) */
+    int n_kept; /* readers that compute the cell themselves (a copy, or the only contribution)
+                 */
     const int *kept;
-    int n_copies; /* devices that have it besides each other and could all send it; 0: one */
+    int n_copies; /* several devices that all have the cell and could send it; 0: one has it */
     const int *copy;
-    int comm; /* the comm that moves it, -1: nothing moves */
-    int sent; /* how often each of its elements is sent */
+    int comm; /* the comm that moves it; -1: nothing moves */
+    int sent; /* how often each element is sent */
 };
 
 struct comm {
     enum comm_kind kind;
     int n_devices;
-    const int *device; /* who takes part, ascending */
+    const int *device; /* the devices that take part, ascending */
     int n_cells;
     const int *cell;      /* indices of the pattern's cells */
     double sent_elements; /* over all devices: contributors - 1 + readers - 1 of each cell */
@@ -108,7 +110,7 @@ struct wait {
     int writer, writer_part; /* comm == -1: for a task on the same device */
 };
 
-/* A comm waits for what a writer's part contributes. */
+/* A comm waits for the contribution of a writer's part. */
 struct feed {
     int comm, writer, part;
 };
@@ -123,14 +125,14 @@ struct pattern {
     struct cell *cell;         /* by box, then by piece */
     struct comm *comm;
     struct wait *wait; /* by reader, then by part */
-    struct feed *feed; /* by comm; each once */
+    struct feed *feed; /* by comm; each contribution once */
     int *comm_feed;    /* where each comm's feeds begin: n_comms + 1 */
     int *reader_wait;  /* where each reader's waits begin: n_readers + 1 */
-    bool copied;       /* some parts of its writers write the same */
+    bool copied;       /* some parts of its writers compute copies */
     bool aligned;      /* nothing moves: part i reads what part i of the only writer wrote */
 };
 
-/* Where `device` is in an ascending list, or would be. */
+/* The position of `device` in an ascending list, or where it would be inserted. */
 static inline int hp_place_in(const int *list, int n, int device)
 {
     int lo = 0, hi = n;
@@ -150,13 +152,13 @@ static inline bool hp_is_in(const int *list, int n, int device)
     return at < n && list[at] == device;
 }
 
-/* The place of a device in a comm's list. */
+/* The position of a device in a comm's list. */
 static inline int hp_comm_index(const struct comm *comm, int device)
 {
     return hp_place_in(comm->device, comm->n_devices, device);
 }
 
-/* Of all cells that a comm moves. */
+/* The elements of all cells that a comm moves. */
 static inline double hp_comm_elements(const struct pattern *pattern, const struct comm *comm)
 {
     double elements = 0;
@@ -165,12 +167,11 @@ static inline double hp_comm_elements(const struct pattern *pattern, const struc
     return elements;
 }
 
-/* The part of the tensor that cell number `cell` is, or is a piece of. */
+/* The box of the tensor that cell number `cell` is, or is a piece of. */
 struct box hp_cell_box(const struct pattern *pattern, int cell);
 
-/* What is sent of one cell, message by message: contributors send to the owners (round 0),
- * each of whom sums one of `pieces` even pieces; owners send to the other readers (round 1).
- */
+/* The messages of one cell. Round 0: contributors send to the owners, each of which sums one of
+ * `pieces` even pieces. Round 1: owners send to the other readers. */
 typedef void hp_send_visit(void *who, int round, int from, int to, int pieces);
 
 /* `seen`: by device, false before and after. */
@@ -183,29 +184,30 @@ struct reader {
     bool only_adds;  /* ... and adds it after partial sums: a bias */
 };
 
-/* Task ids are dense: body 0's tasks, body 1's, ..., the tail's, each in an order in which they
- * could run. */
+/* Task ids are dense: the tasks of body 0, of body 1, ..., of the tail, each in an order in
+ * which they could run. */
 struct hypar_program {
     struct arena arena;
     const struct hypar_plan *plan;
-    struct hypar_plan *own_plan; /* the same, of a program that was read from a file */
-    struct lowering *lowering;   /* layouts and patterns; owned */
+    struct hypar_plan *own_plan; /* the same plan, if the program was read from a file */
+    struct lowering *lowering;   /* parts and patterns; owned */
     struct blocks *blocks;       /* owned */
     const struct iteration *iteration;
     const struct schedule *schedule;
     int n_bodies, n_tasks;
     int *first; /* by body: its first task; then the tail's, then past it: n_bodies + 2 */
     struct task *task;
-    /* What each task waits for: CSR. A task of the tail waits for a body's task in periods in
-     * which a micro-batch has that body, in the last of these; for another of the tail in the
-     * same period. */
+    /* What each task waits for: CSR. A task of the tail waits for a task of a body in the last
+     * micro-batch of its period that has this body, if there is one; and for another task of
+     * the tail in the same period. */
     const int64_t *after_start;
     const int *after;
-    int *update_group; /* by task of the tail: which updates it belongs to (iteration.h) */
+    int *update_group; /* by task of the tail: the group of parameters it belongs to
+                          (iteration.h) */
 };
 
-/* The file form (write.c), and back (read.c): what is no lowered program, or not the one that
- * its plan comes to, is HYPAR_INVALID at its place. */
+/* Writing the file form (write.c) and reading it (read.c). HYPAR_INVALID, with the place, for a
+ * file that is no lowered program, or differs from the program that its plan lowers to. */
 struct json;
 struct json_writer;
 void hp_program_write_json(struct json_writer *w, const struct hypar_program *program);
@@ -215,13 +217,13 @@ enum hypar_status hp_program_read_json(struct hypar_program **out, const struct 
 /* The samples of micro-batch `micro`. */
 struct range hp_micro_samples(const struct hypar_program *program, int micro);
 
-/* The loops of one part in a micro-batch with samples `samples`: as hp_part_ranges(), the n
- * split applied inside. False: the part is empty. */
+/* The loops of one part in a micro-batch of `samples`: as hp_part_ranges(), with the samples'
+ * axis divided within `samples`. False: the part is empty. */
 bool hp_micro_ranges(const struct hypar_graph *graph, int op, const struct split *split,
                      int part, struct range samples, struct range range[MAX_AXES]);
 
-/* A box of `tensor` in the first micro-batch of a body, in micro-batch `micro`: shifted along
- * the samples. */
+/* A box of `tensor` in the first micro-batch of a body, shifted along the samples to
+ * micro-batch `micro`. */
 struct box hp_micro_box(const struct hypar_program *program, int tensor, const struct box *box,
                         int micro);
 
@@ -231,7 +233,7 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place);
 /* The body that a task belongs to; n_bodies: the tail. */
 int hp_task_body(const struct hypar_program *program, int task);
 
-/* How many times a task is done for one batch; of a window of minibatches on average. */
+/* How often a task is done for one batch; for a window of minibatches, on average. */
 double hp_task_times(const struct hypar_program *program, int task);
 
 static inline bool hp_is_tail(const struct hypar_program *program, int task)
@@ -239,14 +241,14 @@ static inline bool hp_is_tail(const struct hypar_program *program, int task)
     return task >= program->first[program->n_bodies];
 }
 
-/* Which updates a task of the tail belongs to. */
+/* The group of parameters that a task of the tail belongs to. */
 static inline int hp_update_group(const struct hypar_program *program, int task)
 {
     return program->update_group[task - program->first[program->n_bodies]];
 }
 
-/* The tensor that a COMM moves or an UPDATE updates; the pattern and the comm of a COMM, and
- * what it sends. */
+/* The place that a COMM moves or an UPDATE updates; the pattern and the comm of a COMM, and the
+ * bytes that it sends. */
 struct place hp_task_place(const struct hypar_program *program, int task);
 const struct pattern *hp_task_pattern(const struct hypar_program *program, int task);
 const struct comm *hp_task_comm(const struct hypar_program *program, int task);
@@ -255,8 +257,8 @@ double hp_task_bytes(const struct hypar_program *program, int task);
 /* "conv1+bn1+relu1 forward part 3" of a COMPUTE task; returns its phase. */
 enum phase hp_task_text(const struct hypar_program *program, int task, char *text, size_t n);
 
-/* Names in timelines: a task's; those of its kinds, where messages of a comm are tasks of their
- * own: "all-reduce gradient of w", "update w". Returns what it does. */
+/* Names in timelines: of a task; of all tasks of its kind, where the messages of a comm are
+ * separate tasks: "all-reduce gradient of w", "update w". Returns the kind of event. */
 struct lowering;
 enum hypar_event_kind hp_task_name(const struct hypar_program *program, int task, char *text,
                                    size_t n);
@@ -272,13 +274,13 @@ void hp_add_instance(const struct hypar_program *program, int micro, char *text,
 /* The stage of a parameter: that of its first reader. */
 int hp_param_stage(const struct hypar_program *program, int tensor);
 
-/* The half after which a stage has sent all that it sends. */
+/* The half after which a stage has sent all its messages. */
 static inline enum phase hp_last_half(const struct iteration *r)
 {
     return r->forward ? PHASE_FORWARD : PHASE_BACKWARD;
 }
 
-/* The group of parameters that an update slot of `stage` is of. */
+/* The group of parameters that an update slot of `stage` updates. */
 static inline int hp_slot_group(const struct iteration *iteration, int stage)
 {
     return iteration->delayed ? stage : 0;

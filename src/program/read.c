@@ -1,4 +1,5 @@
-/* Reading a lowered program: its plan is lowered again, and must come to what the file says. */
+/* Reading a lowered program: the plan in the file is lowered again, and the result must equal
+ * the file. */
 #include "base/json.h"
 #include "machine/machine.h"
 #include "model/model.h"
@@ -44,7 +45,7 @@ static void write_again(struct json_writer *w, const void *program)
     hp_program_write_json(w, program);
 }
 
-/* Does the file say what the program is? */
+/* Does the file equal the program? */
 static enum hypar_status check_same(const struct hypar_program *program,
                                     const struct json *root, struct hypar_error *err)
 {
@@ -67,7 +68,8 @@ enum hypar_status hp_program_read_json(struct hypar_program **out, const struct 
     TRY(hp_json_only(root, members, err));
     TRY(read_options(root, &options, err));
     enum hypar_status status = read_plan(&plan, root, err);
-    if (status != HYPAR_OK) /* a plan that does not fit is told of without its file */
+    if (status !=
+        HYPAR_OK) /* an error of the plan is reported without the program's file name */
         return status == HYPAR_INFEASIBLE ? hp_in(err, status, "%s", root->key) : status;
     struct hypar_program *program;
     status = hypar_lower(&program, plan, &options, err);

@@ -1,15 +1,15 @@
-/* Recomputation: what is computed again in the backward half, and when.
+/* Recomputation: which passes are repeated in the backward half, and when.
  *
  * The value of an operator with "recompute" is not kept for the backward half, except where it
- * entered another stage: all else that its own stage reads of it there is computed again, by
- * its forward passes, from the nearest values that were kept, and sent again. A pass is done
- * again only if something needs what it writes. Operators that read what others compute again
- * are one region, which is computed again all at once, before the backward passes of the first
- * operator that needs any of it.
+ * entered another stage. Its own stage computes everything else that it reads of the value
+ * again, by the operator's forward passes, from the nearest kept values, and sends it again. A
+ * pass is repeated only if something needs its output. Operators that read what others repeat
+ * form one region. A region is repeated all at once, before the backward passes of the first
+ * operator that needs any of its values.
  *
- * The value of an operator with "resend" is kept where it was computed; what others received of
- * it is not, but sent to them again (Korthikanti et al., section 4.2.2: the input of a
- * column-parallel layer under sequence parallelism). */
+ * The value of an operator with "resend" is kept where it was computed. Copies that other
+ * devices received are dropped and sent again (Korthikanti et al., section 4.2.2: the input of
+ * a column-parallel layer under sequence parallelism). */
 #include "program/lowering.h"
 
 #include <string.h>
@@ -61,8 +61,8 @@ static bool reads_later(const struct lowering *s, int op, int o)
     return false;
 }
 
-/* Is what a forward pass of `op` writes as operand `o` needed again, by the op itself or by
- * others of its stage, all of which have been looked at? */
+/* Is the value that a forward pass of `op` writes as operand `o` needed again, by the op itself
+ * or by other operators of its stage? The others have been decided before. */
 static bool is_needed(const struct lowering *s, int op, int o)
 {
     const struct hypar_graph *g = s->graph;
@@ -78,8 +78,7 @@ static bool is_needed(const struct lowering *s, int op, int o)
     return false;
 }
 
-/* The passes of an operator that are done again, the last one first. The loss is summed up
- * once. */
+/* The repeated passes of an operator, the last one first. The loss is summed only once. */
 static void find_passes(struct lowering *s, int op)
 {
     const struct op *o = &s->graph->ops[op];
@@ -103,7 +102,7 @@ static void find_passes(struct lowering *s, int op)
     }
 }
 
-/* The operator that stands for a region. */
+/* The operator that represents a region. */
 static int region_of(int *region, int op)
 {
     while (region[op] != op)
@@ -111,7 +110,8 @@ static int region_of(int *region, int op)
     return op;
 }
 
-/* Operators of which one reads again what the other computes again are of one region. */
+/* Two operators are in one region if one repeats a value that the other one reads when it is
+ * repeated. */
 static void join_regions(const struct lowering *s, int op, int *region)
 {
     const struct op *o = &s->graph->ops[op];
@@ -135,7 +135,8 @@ static bool reads_backward(const struct lowering *s, int op, int o)
     return false;
 }
 
-/* The last operator whose backward passes read what a region computes again. */
+/* The operator whose backward passes need a region first; the backward half runs from the last
+ * operator to the first. */
 static void find_first_need(struct lowering *s, int *region)
 {
     struct training_graph *k = &s->training;

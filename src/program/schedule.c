@@ -1,10 +1,11 @@
-/* In which order each device runs the halves of the micro-batches, and the updates. */
+/* The slots of each device: the order in which it runs the halves of the micro-batches and the
+ * updates, taken from the plan's schedule. */
 #include "program/program.h"
 
 #include <assert.h>
 #include <string.h>
 
-/* Forward phases alone: each minibatch of a replica with the end of its period, or all
+/* Forward phases alone: the minibatches of a replica, each with the end of its period; or all
  * micro-batches of a batch. */
 static void forward_only(const struct iteration *r, int stage, int replica, struct slot *slot)
 {
@@ -16,13 +17,13 @@ static void forward_only(const struct iteration *r, int stage, int replica, stru
     }
 }
 
-/* PipeDream: a replica has one minibatch of each update period, with whose backward half it
- * updates. */
+/* PipeDream: a replica runs one minibatch of each update period, and updates after its backward
+ * half. */
 static void one_of_each_period(const struct iteration *r, int stage, int replica,
                                struct slot *slot)
 {
     int turns = r->pipe.replicas[stage], n = hp_period_count(r, stage);
-    struct slot *halves = slot + n; /* each is read before its place is written */
+    struct slot *halves = slot + n; /* each slot is read before its place is overwritten */
     hp_alternate(halves, stage, n, hp_pipedream_stage_in_flight(&r->pipe, stage));
     for (int i = 0; i < 2 * n; i++) {
         struct slot half = halves[i];
@@ -38,7 +39,7 @@ static struct pipeline_size size_of(const struct hypar_plan *plan, const struct 
     return (struct pipeline_size){ r->pipe.n_stages / chunks, chunks, r->n_micro };
 }
 
-/* The slots of a group of devices, all but the update; returns how many. */
+/* The slots of a group of devices without the update; returns their number. */
 static int fill_order(const struct hypar_plan *plan, const struct iteration *r, int group,
                       const struct slot_list *list, struct slot *slot)
 {
@@ -64,7 +65,8 @@ static void fill_slots(const struct hypar_plan *plan, const struct iteration *r,
     }
 }
 
-/* The devices of a replica that has minibatches of its own do the same, else all of a stage. */
+/* All devices of a stage share one list; where replicas take turns with minibatches, the
+ * devices of each replica do. */
 static void add_stage(struct schedule *s, const struct hypar_plan *plan,
                       const struct iteration *r, int stage, struct arena *arena)
 {
@@ -116,8 +118,9 @@ static void add_group(struct schedule *s, const struct hypar_plan *plan,
     s->n_lists++;
 }
 
-/* When stages that receive what a slot sends have got that far: those that it reads from, or,
- * where there is no way back, those that read from it. */
+/* The time at which the stages that receive the messages of a slot have run the receiving
+ * slots. These are the stages that the slot reads from; where there is no backward half, the
+ * stages that read from it. */
 static int received_at(const struct slot_race *race, const int *time, const struct slot *slot)
 {
     const struct stage_edges *e = race->edges;
@@ -133,10 +136,11 @@ static int received_at(const struct slot_race *race, const int *time, const stru
     return latest;
 }
 
-/* What a slot of the last half sends, and what those of the same micro-batch sent before, is
- * held until a slot that is over no sooner than those in which it is received, if all take the
- * same time. Then a device that waits for it at the end of that slot waits for slots of no
- * later time, whose tasks wait for slots of earlier times alone: nobody waits for himself. */
+/* Messages of a slot of the last half, and messages of earlier slots of the same micro-batch,
+ * are held until a slot that ends no sooner than the slots that receive them, if all slots take
+ * the same time. A device that waits for the receivers at the end of this slot waits for slots
+ * of no later time; their tasks wait only for slots of earlier times. So no cycle of waiting
+ * arises. */
 static void find_until(struct slot_list *list, const struct slot_race *race,
                        const struct slot_order *order, const int *time, enum phase last,
                        struct arena *arena)

@@ -1,4 +1,7 @@
-/* program/schedule.h - in which order each device does its share of the program. Internal. */
+/* program/schedule.h - the order in which each device runs its share of the program. Internal.
+ *
+ * Devices that do the same share a list of slots; a slot is one phase of one micro-batch on one
+ * stage. */
 #ifndef PROGRAM_SCHEDULE_H
 #define PROGRAM_SCHEDULE_H
 
@@ -6,33 +9,33 @@
 
 struct iteration;
 
-/* What some devices do in turn, slots of one stage or of several. */
+/* The slots of some devices, in order; they belong to one stage or to several. */
 struct slot_list {
     int n_slots, n_devices;
     struct slot *slot;
     const int *device;
-    int n_stages; /* that they are in */
+    int n_stages; /* stages of these devices */
     int *stage;   /* ascending */
-    /* By slot: the one with whose end they have what it sent to other stages received; NULL:
-     * the next one. */
+    /* By slot i: the slot at whose end all messages that slot i sent to other stages have been
+     * received; NULL: slot i + 1. */
     int *until;
 };
 
 struct schedule {
     int n_stages; /* at least 1 */
-    bool apart;   /* gradient phases have slots of their own */
-    bool several; /* some devices are in several stages */
-    bool grouped; /* devices of stages go by lists that know no first micro-batch */
+    bool apart;   /* gradient phases have separate slots */
+    bool several; /* some devices belong to several stages */
+    bool grouped; /* lists are made for groups of devices, and not stage by stage */
     int *stage_of_op;
-    int *place; /* by stage: among those of its devices */
+    int *place; /* by stage: its position among the stages of its devices */
     int n_lists;
-    struct slot_list *list; /* and an empty one, for devices that do nothing */
+    struct slot_list *list; /* and an empty one, for devices without work */
     int *list_of;           /* by device */
 };
 
-/* Actions of a micro-batch: what is done of it in one slot, numbered in an order in which they
- * can be done: forward from stage to stage, then backward from the last one, then gradients
- * likewise. Devices in several stages whose gradients are apart may do these earlier. */
+/* An action is what one slot does of a micro-batch. Actions are numbered in an order in which
+ * they can run: forward from stage to stage, then backward from the last stage, then gradients
+ * from the last stage. Devices of several stages may run separate gradients earlier. */
 static inline int hp_action(const struct schedule *s, int stage, enum phase phase)
 {
     return phase == PHASE_FORWARD ? stage : ((int)phase + 1) * s->n_stages - 1 - stage;
@@ -54,8 +57,7 @@ static inline enum phase hp_action_phase(const struct schedule *s, int action)
     return (enum phase)(action / s->n_stages);
 }
 
-/* The place of an action among those of the devices of its stage, which have
- * hp_list_actions(). */
+/* The position of an action among the hp_list_actions() actions of its stage's devices. */
 static inline int hp_own_action(const struct schedule *s, const struct slot_list *list,
                                 int action)
 {
@@ -69,7 +71,7 @@ static inline int hp_list_actions(const struct schedule *s, const struct slot_li
     return (s->apart ? 3 : 2) * list->n_stages;
 }
 
-/* ... and back. */
+/* The inverse of hp_own_action(). */
 static inline int hp_list_action(const struct schedule *s, const struct slot_list *list,
                                  int own)
 {
@@ -78,22 +80,22 @@ static inline int hp_list_action(const struct schedule *s, const struct slot_lis
                      (enum phase)phase);
 }
 
-/* Is a device in several stages whose gradients are apart? Then a micro-batch goes through its
- * actions in orders that may differ. */
+/* Does a device have several stages with separate gradients? Then the order of a micro-batch's
+ * actions may differ from micro-batch to micro-batch. */
 static inline bool hp_is_loose(const struct schedule *s, const struct slot_list *list)
 {
     return s->apart && list->n_stages > 1;
 }
 
-/* With which slot's end what slot `i` has sent is held no more, and after how many slots that
- * is at most. */
+/* The slot at whose end the messages sent in slot `i` are no longer held; and the longest such
+ * wait, in slots. */
 static inline int hp_held_until(const struct slot_list *list, int i)
 {
     return list->until ? list->until[i] : i + 1;
 }
 int hp_longest_hold(const struct slot_list *list);
 
-/* Taken from `arena`. */
+/* Make the schedule of a plan; taken from `arena`. */
 struct schedule hp_make_schedule(const struct hypar_plan *plan,
                                  const struct iteration *iteration, struct arena *arena);
 

@@ -1,11 +1,11 @@
-/* What tasks are called, in messages, files and timelines. */
+/* The names of tasks in messages, files and timelines. */
 #include <stdio.h>
 #include <string.h>
 
 #include "program/blocks.h"
 #include "program/program.h"
 
-/* A pass that writes a parameter's gradient is of the gradient phase. */
+/* A pass that writes a parameter's gradient belongs to the gradient phase. */
 static enum phase phase_of(const struct hypar_program *p, const struct op_pass *op_pass)
 {
     const struct hypar_graph *g = p->plan->graph;
@@ -22,7 +22,7 @@ enum phase hp_task_text(const struct hypar_program *p, int task, char *text, siz
 {
     static const char *const phases[] = { "forward", "backward", "gradient" };
     const struct op_pass *first = &p->lowering->training.op_pass[p->task[task].index];
-    enum { ROOM = 60 }; /* for what follows the names */
+    enum { ROOM = 60 }; /* for the text behind the names */
     const struct op_pass *op_pass = p->lowering->training.op_pass;
     const int *next = p->blocks->next[hp_task_body(p, task)];
     enum phase phase = phase_of(p, &op_pass[p->task[task].index]);

@@ -1,4 +1,4 @@
-/* What a program amounts to: tasks and bytes. */
+/* The totals of a program: tasks, and bytes by operator and by pair of devices. */
 #include "program/lowering.h"
 
 static void add_task(const struct hypar_program *p, int i, struct hypar_program_totals *out)
@@ -37,7 +37,7 @@ struct hypar_program_totals hypar_program_totals(const struct hypar_program *p)
     return out;
 }
 
-/* The operator that a tensor's traffic is counted with: its producer, or its first user. */
+/* The operator to which a tensor's bytes are attributed: its producer, or its first user. */
 static int op_of(const struct hypar_graph *g, int tensor)
 {
     return g->tensors[tensor].producer >= 0 ? g->tensors[tensor].producer
@@ -54,7 +54,7 @@ void hypar_program_op_bytes(const struct hypar_program *p, double *bytes)
                 hp_task_times(p, i) * hp_task_bytes(p, i);
 }
 
-/* Bytes of the current cell, which are added to each pair of rows of devices. */
+/* The bytes of the current cell, added to each pair of devices that exchange it. */
 struct pairs {
     double *pair, bytes;
     int in_row, n_rows;

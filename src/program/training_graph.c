@@ -1,10 +1,11 @@
-/* The training graph: passes and exchanges, in the order of task numbers. */
+/* The training graph: passes and exchanges of a body and of the tail, in the order of task
+ * numbers. It follows from the graph, and from what the plan recomputes and divides. */
 #include <string.h>
 
 #include "base/csr.h"
 #include "program/lowering.h"
 
-/* The operand of its producer that tensor `t` is. */
+/* The number of tensor `t` among the operands of its producer. */
 static int operand_of(const struct op *op, int t)
 {
     int o = 0;
@@ -31,7 +32,8 @@ static int add_sources(const struct lowering *s, int op, int o, struct place pla
     return n;
 }
 
-/* A value is written by its producer, a gradient by all who read the value. */
+/* The writers of a place: a value is written by its producer, a gradient by all readers of the
+ * value. */
 static int sources_of(const struct lowering *s, struct place place, struct source *who)
 {
     const struct hypar_graph *g = s->graph;
@@ -46,7 +48,7 @@ static int sources_of(const struct lowering *s, struct place place, struct sourc
     return n;
 }
 
-/* In the backward half a value is read where it was computed again, if it was. */
+/* A reader in the backward half reads the repeated value if there is one. */
 static int add_reader(const struct lowering *s, int op, int o, struct place place,
                       struct reader *who, int n)
 {
@@ -70,8 +72,8 @@ static int add_reader(const struct lowering *s, int op, int o, struct place plac
     return n;
 }
 
-/* A value is read by its users and, perhaps, by its producer's later passes; a gradient by the
- * producer's backward passes. */
+/* The readers of a place. A value is read by its users, and perhaps by later passes of its
+ * producer; a gradient by the producer's backward passes. */
 static int readers_of(const struct lowering *s, struct place place, struct reader *who)
 {
     const struct hypar_graph *g = s->graph;
@@ -107,8 +109,8 @@ int hp_last_forward_pass(const struct lowering *s, int op)
 
 /* Building ----------------------------------------------------------------------------- */
 
-/* A parameter that is gathered for passes of an operator, which are the first of a half to read
- * it. Those of one operator have one number, counted in its stage. */
+/* A parameter is gathered before the first passes of a half that read it. All parameters that
+ * one operator needs have the same number, counted within its stage. */
 struct gathering {
     int tensor, stage, number;
     struct visit first;
@@ -118,7 +120,7 @@ struct gathering {
 struct builder {
     struct lowering *s;
     int item_capacity, pass_capacity, exchange_capacity;
-    struct gathering *gathering; /* in the order of use, those of the forward half first */
+    struct gathering *gathering; /* in the order of use, the forward half first */
     int n_gatherings, gathering_capacity;
 };
 
@@ -129,9 +131,9 @@ static void add_item(struct builder *b, bool is_pass, int index)
     k->item[k->n_items++] = (struct item){ is_pass, index };
 }
 
-/* Passes that write gradients of parameters and nothing else, so that no other pass waits for
- * them, and are worth to be moved: those of norms and biases alone would keep errors longer
- * than they take. */
+/* Does a pass write gradients of parameters alone, so that no other pass waits for it, and is
+ * it worth moving? Passes of norms and biases are not: moving them would keep errors longer
+ * than the passes take. */
 static bool is_gradient(const struct hypar_graph *g, int op, int pass)
 {
     const struct op *o = &g->ops[op];
@@ -191,7 +193,7 @@ static int accesses_of(const struct exchange *x)
     return x->n_writers + x->n_holders + x->n_readers;
 }
 
-/* Append an exchange with these writers and readers, which are copied. */
+/* Append an exchange; its writers and readers are copied. */
 static struct exchange *append_exchange(struct builder *b, struct exchange exchange)
 {
     struct training_graph *k = &b->s->training;
@@ -239,9 +241,9 @@ static void add_exchange(struct builder *b, struct place place, bool backward)
     hp_arena_release(&s->scratch, mark);
 }
 
-/* Parameters that are divided ----------------------------------------------------------- */
+/* Divided parameters --------------------------------------------------------------------- */
 
-/* All who read a parameter, in any half. */
+/* All readers of a parameter, in any half. */
 static int holders_of(const struct lowering *s, int tensor, struct reader *who)
 {
     const struct hypar_graph *g = s->graph;
@@ -272,7 +274,7 @@ static void add_item_of_exchange(struct builder *b, struct exchange exchange)
     add_item(b, false, b->s->training.n_exchanges++);
 }
 
-/* Gather a parameter for a half of a micro-batch. */
+/* Gather a parameter for one half of a micro-batch. */
 static void gather(struct builder *b, struct gathering *what)
 {
     struct lowering *s = b->s;
@@ -303,8 +305,8 @@ static void gather(struct builder *b, struct gathering *what)
     hp_arena_release(&s->scratch, mark);
 }
 
-/* Before passes of an operator: what they read, and what is to be gathered ahead in the same
- * half. */
+/* Before the passes of an operator: gather the parameters that they read, and those that are to
+ * be gathered ahead in the same half. */
 static void gather_for(struct builder *b, const struct visit *visit)
 {
     int number = -1, stage = b->s->schedule.stage_of_op[visit->op];
@@ -323,8 +325,8 @@ static void gather_for(struct builder *b, const struct visit *visit)
     }
 }
 
-/* The gradient of a parameter comes to its owners once the last of its writers is done: the
- * first operator that uses it. */
+/* The gradient of a parameter goes to its owners after its last writer: the first operator that
+ * uses the parameter. */
 static void scatter_gradients(struct builder *b, int op)
 {
     struct lowering *s = b->s;
@@ -387,7 +389,7 @@ static void list_gatherings(struct builder *b, struct visit visit, bool *seen, i
     }
 }
 
-/* What is gathered for each half, in the order of use. */
+/* The parameters to gather in each half, in the order of use. */
 static void find_gatherings(struct builder *b)
 {
     struct lowering *s = b->s;
@@ -407,7 +409,8 @@ static void find_gatherings(struct builder *b)
     }
 }
 
-/* What is divided of each parameter; forward alone only the parameter itself matters. */
+/* What of each parameter is divided. Without a backward half only the parameter itself
+ * matters. */
 static void find_shards(struct lowering *s)
 {
     const struct hypar_graph *g = s->graph;
@@ -423,7 +426,7 @@ static void find_shards(struct lowering *s)
     }
 }
 
-/* Passes of one half, each followed by what it writes. */
+/* The passes of one half of an operator, each followed by the exchanges of its outputs. */
 static void add_passes(struct builder *b, int op, uint32_t passes, bool backward, bool again)
 {
     const struct lowering *s = b->s;
@@ -442,7 +445,7 @@ static void add_passes(struct builder *b, int op, uint32_t passes, bool backward
     }
 }
 
-/* The regions that are computed again before the backward passes of `op`. */
+/* The regions that are repeated before the backward passes of `op`. */
 static void add_again(struct builder *b, int op)
 {
     const struct training_graph *k = &b->s->training;
@@ -468,7 +471,8 @@ static void add_op(struct builder *b, int op, bool backward)
         scatter_gradients(b, op);
 }
 
-/* Trained parameters by their first use, the last one first: backward comes to it last. */
+/* Trained parameters by their first use, the last one first: the backward half reaches it
+ * first. */
 static int order_params(const struct lowering *s, int *param)
 {
     const struct hypar_graph *g = s->graph;
@@ -491,7 +495,7 @@ static void append_tail(struct builder *b, struct exchange exchange)
     b->s->training.n_tail++;
 }
 
-/* The sum of what the bodies leave of a place, for `reader`. */
+/* The exchange that sums a place over bodies for `reader`. */
 static void add_sum(struct builder *b, struct place place, struct reader *reader, int n_readers)
 {
     struct lowering *s = b->s;
@@ -510,7 +514,7 @@ static void add_sum(struct builder *b, struct place place, struct reader *reader
     append_tail(b, sum);
 }
 
-/* Everyone who has a part of the loss is told it. */
+/* Every device that has a part of the loss receives the loss. */
 static void add_loss(struct builder *b)
 {
     struct lowering *s = b->s;
@@ -524,7 +528,7 @@ static void add_loss(struct builder *b)
     add_sum(b, loss, reader, n);
 }
 
-/* A parameter whose owners have updated it comes to its other holders. */
+/* A divided parameter goes from its owners, which have updated it, to its other holders. */
 static void add_gather(struct builder *b, int sum)
 {
     struct exchange from = b->s->training.exchange[sum];
@@ -538,9 +542,8 @@ static void add_gather(struct builder *b, int sum)
                                       .sum = sum });
 }
 
-/* The loss; the parameters' gradients, which whoever reads the parameter wants in order to keep
- * it up to date; their norm, which no pass reads (norm.c); and, after the updates, parameters
- * that were divided. */
+/* The exchanges of the tail: the loss; the gradients, for everyone who holds the parameter;
+ * their norm, which no pass reads (norm.c); and, after the updates, divided parameters. */
 static void add_tail(struct builder *b)
 {
     struct lowering *s = b->s;
@@ -566,7 +569,7 @@ static void add_tail(struct builder *b)
             add_gather(b, d);
 }
 
-/* What each pass waits for. */
+/* The exchanges that each pass waits for. */
 static void find_ports(struct lowering *s)
 {
     struct training_graph *k = &s->training;
@@ -602,7 +605,7 @@ static int op_of_access(const struct exchange *x, int i)
                         : x->reader[reader].op;
 }
 
-/* The exchanges of each operator. */
+/* The exchanges that each operator accesses. */
 static void find_touched(struct lowering *s)
 {
     struct training_graph *k = &s->training;

@@ -1,20 +1,23 @@
-/* Who waits for whom in a pattern: readers for comms and writers, comms for writers. */
+/* Who waits for whom in a pattern: readers wait for comms and for writers on their own device,
+ * comms wait for writers. */
 #include <string.h>
 
 #include "base/csr.h"
 #include "program/cut.h"
 
-/* Of one part; of all parts that read a tensor, as many as 4,096 copies on one device have. */
+/* Limits: of one part; and of all parts that read a tensor, which 4,096 copies on one device
+ * reach. */
 enum { MAX_WAITS = 1 << 14, MAX_ALL_WAITS = 1 << 24 };
 
-/* Each reading access waits for something once: who asked for it last is remembered. */
+/* Each reading access waits for a comm or a writer once: the last access that asked is
+ * recorded. */
 struct waits {
     const struct cut *cut;
     const struct pattern *pattern;
     struct arena *scratch;
     struct wait *list;
     int n, capacity;
-    int *by_comm, *by_access; /* the latest reading access that waits for it */
+    int *by_comm, *by_access; /* the last reading access that waits for it */
     /* The writing accesses on each device, ascending: CSR. */
     int *device_start, *on_device;
 };
@@ -28,7 +31,6 @@ static void add_wait(struct waits *w, int *latest, int who, struct wait wait)
     w->list[w->n++] = wait;
 }
 
-/* Two counting passes put them there. */
 static void find_writers(struct waits *w)
 {
     const struct cut *cut = w->cut;
@@ -60,8 +62,8 @@ static void wait_for_writer(struct waits *w, int who, int writer)
              (struct wait){ s->holder, s->part, -1, from->holder, from->part });
 }
 
-/* Of the cell's writers those on the reader's device: whichever list is shorter is gone
- * through. `add`: it waits for them. Is there one? */
+/* Find the writers of the cell on the reader's device, using the shorter of two lists. `add`:
+ * the reader waits for them. Is there one? */
 static bool look_for_writers(struct waits *w, int who, int cell, bool add)
 {
     const struct cut *cut = w->cut;
@@ -77,7 +79,7 @@ static bool look_for_writers(struct waits *w, int who, int cell, bool add)
     for (int i = lo; i < hi && (add || !any); i++) {
         const struct access *from = &cut->access[list[i]];
         if (list[i] >= cut->n_writing)
-            break; /* writers come first */
+            break; /* writing accesses come first */
         if (own ? !covers(cut, from, cell) : from->device != device)
             continue;
         any = true;
@@ -87,19 +89,21 @@ static bool look_for_writers(struct waits *w, int who, int cell, bool add)
     return any;
 }
 
-/* Of a divided cell a reader waits for the pieces that it owns, or for those that come. */
+/* A reader of a divided cell waits for the pieces that it owns and for those that it
+ * receives. */
 static bool is_waited_for(const struct waits *w, const struct cell *c, int device)
 {
     return w->cut->division == DIVIDE_NOT || hp_is_in(c->receiver, c->n_receivers, device) ||
            (w->cut->division != DIVIDE_GATHER && hp_is_in(c->kept, c->n_kept, device));
 }
 
-/* Who reads what moves receives it, unless it is there already: it then has a part in it. */
+/* A reader of a piece that moves receives it, unless it has the piece already because it
+ * contributes. */
 static void add_waits_of_piece(struct waits *w, int who, int cell, const struct cell *c)
 {
     const struct access *s = &w->cut->access[who];
     if (w->cut->division == DIVIDE_GATHER && c->comm >= 0 && w->by_comm[c->comm] == who)
-        return; /* as for another piece of the same comm */
+        return; /* already waits for another piece of this comm */
     if (!is_waited_for(w, c, s->device))
         return;
     if (c->comm >= 0 && (!look_for_writers(w, who, cell, false) ||
@@ -110,8 +114,8 @@ static void add_waits_of_piece(struct waits *w, int who, int cell, const struct 
         look_for_writers(w, who, cell, true);
 }
 
-/* The pieces of a cell that a device may wait for: its own of a sum, its group's of a gather,
- * all of what is not divided. */
+/* The pieces of a cell for which a device may wait: its own of a sum, those of its group of a
+ * gather, all of an undivided cell. */
 static struct run pieces_for(const struct cut *cut, int cell, int device)
 {
     struct run all = { .lo = hp_piece_start(cut, cell), .hi = hp_piece_start(cut, cell + 1) };
@@ -177,7 +181,7 @@ enum hypar_status hp_find_waits(struct arena *arena, struct arena *scratch,
         memcpy(p->wait, w.list, (size_t)w.n * sizeof *w.list);
     for (int i = 0; i < w.n; i++)
         p->reader_wait[w.list[i].reader + 1] = i + 1;
-    for (int r = 0; r < p->n_readers; r++) /* a reader without any */
+    for (int r = 0; r < p->n_readers; r++) /* readers without waits */
         if (p->reader_wait[r + 1] < p->reader_wait[r])
             p->reader_wait[r + 1] = p->reader_wait[r];
     return HYPAR_OK;
@@ -189,8 +193,8 @@ void hp_find_feeds(struct arena *arena, struct arena *scratch,
     int *base = NEW(scratch, int, p->n_writers + 1), n = 0, capacity = 0;
     struct feed *feed = NULL;
     for (int w = 0; w < p->n_writers; w++)
-        base[w + 1] = base[w] + writers[w].layout->n_parts;
-    int *latest = NEW(scratch, int, base[p->n_writers]); /* by part: its latest comm, plus 1 */
+        base[w + 1] = base[w] + writers[w].parts->n_parts;
+    int *latest = NEW(scratch, int, base[p->n_writers]); /* by part: its last comm, plus 1 */
     for (int c = 0; c < p->n_comms; p->comm_feed[++c] = n)
         for (int i = 0; i < p->comm[c].n_cells; i++) {
             const struct cell *cell = &p->cell[p->comm[c].cell[i]];
@@ -216,9 +220,9 @@ bool hp_is_aligned(const struct pattern *p, const struct exchange_side *writers,
     if (p->n_comms || p->n_writers != 1)
         return false;
     for (int r = 0; r < p->n_readers; r++)
-        if (readers[r].layout->n_parts != writers[0].layout->n_parts ||
-            readers[r].layout->n_live != writers[0].layout->n_live ||
-            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].layout->n_live)
+        if (readers[r].parts->n_parts != writers[0].parts->n_parts ||
+            readers[r].parts->n_live != writers[0].parts->n_live ||
+            p->reader_wait[r + 1] - p->reader_wait[r] != readers[r].parts->n_live)
             return false;
     for (int i = 0; i < p->n_waits; i++)
         if (p->wait[i].writer_part != p->wait[i].part)

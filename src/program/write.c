@@ -1,4 +1,5 @@
-/* hypar-program/1, lowered: the plan, and what it comes to, block by block. */
+/* Writing a lowered program as a file, hypar-program/1: the plan, then its tasks and exchanges
+ * block by block. */
 #include "base/json.h"
 #include "machine/machine.h"
 #include "model/model.h"
@@ -47,8 +48,8 @@ static void put_passes(struct json_writer *w, const struct hypar_program *p,
     hp_json_end_array(w);
 }
 
-/* Along the axes that are divided, the range of each part. */
-static void put_ranges(struct json_writer *w, const struct part_layout *l)
+/* The range of each part along the divided axes. */
+static void put_ranges(struct json_writer *w, const struct op_parts *l)
 {
     hp_json_begin_object(w, "ranges", true);
     for (int a = 0; a < l->nest->n_axes; a++) {
@@ -63,7 +64,7 @@ static void put_ranges(struct json_writer *w, const struct part_layout *l)
     hp_json_end_object(w);
 }
 
-/* The half of a micro-batch, or the gradient phase where that is apart. */
+/* The half of a micro-batch, or the gradient phase where it is separate. */
 static const char *half_text(enum phase phase)
 {
     return phase == PHASE_FORWARD    ? "forward"
@@ -74,7 +75,7 @@ static const char *half_text(enum phase phase)
 static void put_compute(struct json_writer *w, const struct hypar_program *p,
                         const struct block *block, int first, int n)
 {
-    const struct part_layout *l = hp_pass_layout(p->blocks, block->body, block->index);
+    const struct op_parts *l = hp_pass_parts(p->blocks, block->body, block->index);
     put_passes(w, p, block);
     hp_json_put_string(w, "half", half_text(p->task[first].phase));
     hp_json_begin_array(w, "parts", true);
@@ -90,7 +91,7 @@ static void put_compute(struct json_writer *w, const struct hypar_program *p,
 
 /* Exchanges ---------------------------------------------------------------------------- */
 
-/* Which elements of its box, row-major. */
+/* The elements of the piece within its box, row-major. */
 static void put_piece(struct json_writer *w, const struct cell *cell)
 {
     hp_json_begin_array(w, "elements", true);
@@ -99,7 +100,7 @@ static void put_piece(struct json_writer *w, const struct cell *cell)
     hp_json_end_array(w);
 }
 
-/* A box of the tensor: who contributes to it, who sums it up, who receives it. */
+/* A box of the tensor: who contributes, who sums, who receives. */
 static void put_region(struct json_writer *w, const struct pattern *pattern, int c)
 {
     const struct cell *cell = &pattern->cell[c];
@@ -167,9 +168,9 @@ static void put_norm(struct json_writer *w, const struct hypar_program *p)
     put_ints(w, "devices", p->lowering->norm.device, p->lowering->norm.n);
 }
 
-/* The whole ---------------------------------------------------------------------------- */
+/* Whole file --------------------------------------------------------------------------- */
 
-/* The blocks first .. last - 1 that have tasks. */
+/* Those of blocks first .. last - 1 that have tasks. */
 static void put_blocks(struct json_writer *w, const struct hypar_program *p, const char *key,
                        int first, int last)
 {
@@ -213,7 +214,7 @@ static void put_bodies(struct json_writer *w, const struct hypar_program *p)
     hp_json_end_array(w);
 }
 
-/* "B1.0": phase, stage and micro-batch, of an update its period. */
+/* "B1.0": phase, stage and micro-batch; for an update its period. */
 static void put_schedule(struct json_writer *w, const struct schedule *s)
 {
     hp_json_begin_array(w, "schedule", false);

@@ -34,7 +34,7 @@ static bool next(const struct adding *a, struct done *d)
         if (p->resend || a->row_of_op[p->op] < 0)
             continue;
         for (; d->body < s->n_bodies; d->body++, d->part = -1) {
-            const struct part_layout *l = s->body[d->body].layout[p->op];
+            const struct op_parts *l = s->body[d->body].parts[p->op];
             d->times = (double)hp_body_times(&s->iteration, d->body) / s->iteration.n_batches;
             while (++d->part < l->n_parts)
                 if (!l->empty[d->part] && l->device[d->part] == a->trace->rank)
@@ -51,7 +51,7 @@ static const struct op_pass *pass_of(const struct adding *a, const struct done *
 
 static const struct range *range_of(const struct adding *a, const struct done *d)
 {
-    const struct part_layout *l = a->lowering->body[d->body].layout[pass_of(a, d)->op];
+    const struct op_parts *l = a->lowering->body[d->body].parts[pass_of(a, d)->op];
     return l->range + d->part * l->nest->n_axes;
 }
 

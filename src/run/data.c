@@ -1,4 +1,4 @@
-/* Whole tensors: what a training step starts from. */
+/* Whole tensors as dense arrays: random data for tests, and copying boxes between views. */
 #include "run/data.h"
 
 #include <string.h>
@@ -66,7 +66,7 @@ struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *gr
             continue;
         size_t bytes =
             (size_t)hp_shape_elements(&info->shape) * hp_tensor_element_bytes(graph, t, real);
-        /* doubles: aligned for every precision */
+        /* doubles, so that memory is aligned for every precision */
         struct box box = hp_shape_box(&info->shape);
         tensor[t] = hp_dense_view(
             NEW(arena, double, (bytes + sizeof(double) - 1) / sizeof(double)), &box);
@@ -75,7 +75,7 @@ struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *gr
     return (struct run_data){ real, tensor };
 }
 
-/* Where the element at `index` lies in a view. */
+/* The offset of the element at `index` in a view. */
 static int64_t offset(const struct view *view, const int64_t *index)
 {
     int64_t at = 0;

@@ -1,31 +1,31 @@
-/* run/data.h - whole tensors: what a training step starts from. Internal.
+/* run/data.h - whole tensors as dense arrays: the start of a training step. Internal.
  *
- * Parameters and model inputs as they are before anything is split: dense arrays over the whole
- * tensor, of one precision; integers (ids, labels) are int32_t. */
+ * Parameters and model inputs before anything is split: dense arrays over the whole tensor, of
+ * one precision; integers (ids, labels) are int32_t. Tests and the reference run use them. */
 #ifndef RUN_DATA_H
 #define RUN_DATA_H
 
 #include "graph/graph.h"
 #include "kernel/kernel.h"
 
-/* Views over whole tensors; data is NULL for tensors that operators write, but for the running
- * statistics of batch norm, which may be there. */
+/* Views of whole tensors. data is NULL for tensors that operators write, except the running
+ * statistics of batch norm, which may be given. */
 struct run_data {
     enum real real;
     const struct view *tensor; /* by number */
 };
 
-/* The box of all of a shape. */
+/* The box of a whole shape. */
 struct box hp_shape_box(const struct hypar_shape *shape);
 
 /* Bytes of one element of tensor `t`. */
 size_t hp_tensor_element_bytes(const struct hypar_graph *graph, int t, enum real real);
 
-/* The integers that every reader of `t` takes are below this: vocabulary, classes. */
+/* Every reader of `t` accepts integers below this number: vocabulary, classes. */
 int64_t hp_integers_below(const struct hypar_graph *graph, int t);
 
 /* Random values for every parameter, model input and running statistic: numbers between -1 and
- * 1, integers below what every reader takes (vocabulary, classes). The same seed gives the same
+ * 1, integers that every reader accepts (vocabulary, classes). The same seed gives the same
  * numbers. */
 struct run_data hp_random_data(struct arena *arena, const struct hypar_graph *graph,
                                enum real real, uint64_t seed);

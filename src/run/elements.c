@@ -1,4 +1,4 @@
-/* Elements as files hold them: any type, either byte order, any alignment. */
+/* Array elements in files: any type, either byte order, any alignment. */
 #include "run/elements.h"
 
 #include <assert.h>
@@ -87,7 +87,7 @@ static double from_f16(unsigned bits)
     }                                                                              \
     break
 
-/* The cases of integers that both int64_t and double hold exactly. */
+/* The cases of integers that both int64_t and double represent exactly. */
 /* clang-format off */
 #define EACH_OF_INTEGERS                                    \
     case ELEMENT_U8: EACH(1, *p);                           \
@@ -174,7 +174,8 @@ static int64_t extent(const struct box *box, int d)
     return box->dim[d].hi - box->dim[d].lo;
 }
 
-/* Inner dimensions of which the box has all are one run, together with the next one. */
+/* Inner dimensions that the box covers completely form one run, together with the next
+ * dimension. */
 struct runs hp_runs(const struct hypar_shape *shape, const struct box *box)
 {
     struct runs r = { .length = 1, .left = !hp_box_empty(box), .box = *box };

@@ -1,14 +1,14 @@
-/* run/elements.h - elements as files hold them, and boxes of arrays as runs. Internal.
+/* run/elements.h - array elements in files, and boxes of arrays as runs. Internal.
  *
- * Numbers of many types and either byte order become numbers of the chosen precision; a box of
- * a row-major array is gone through run by run. */
+ * Numbers of many types and either byte order are converted to the chosen precision; a box of a
+ * row-major array is processed run by run. */
 #ifndef RUN_ELEMENTS_H
 #define RUN_ELEMENTS_H
 
 #include "kernel/kernel.h"
 
-/* Types: enum, bytes, name in safetensors, code in .npy, what it is (u unsigned, i signed,
- * f floating-point, ' ': its size alone is known here). */
+/* Types: enum, bytes, name in safetensors, code in .npy, kind (u unsigned, i signed, f
+ * floating-point, ' ': only its size is known here). */
 /* clang-format off */
 #define ELEMENT_MAP(X) \
     X(U8, 1, "U8", "u1", 'u') \
@@ -56,13 +56,12 @@ struct elements {
     int64_t n;
 };
 
-/* All of them as numbers (kinds u, i, f), or as integers (kinds u, i): those beyond an int64_t
- * become the nearest. */
+/* Convert all elements to numbers (kinds u, i, f), or to integers (kinds u, i); values beyond
+ * an int64_t become the nearest. */
 void hp_elements_to_double(const struct elements *from, double *out);
 void hp_elements_to_int(const struct elements *from, int64_t *out);
 
-/* The other way: n numbers of `type`, which has 4 or 8 bytes, as a little-endian file holds
- * them. */
+/* The reverse: n numbers of `type`, which has 4 or 8 bytes, in little-endian form. */
 void hp_elements_to_file(const void *from, enum element type, int64_t n, void *bytes);
 
 /* "[3, 32, 32]", for messages; returns `text`. */
@@ -78,7 +77,7 @@ const char *hp_shape_text(const struct hypar_shape *shape, char text[SHAPE_TEXT_
 struct runs {
     int64_t in_array, in_box, length;
     int64_t left; /* runs */
-    int outer;    /* dimensions that are counted through; the others are one run */
+    int outer;    /* dimensions that are counted; the others form one run */
     int64_t index[MAX_DIMS], stride[MAX_DIMS];
     struct box box;
 };

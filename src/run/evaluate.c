@@ -1,4 +1,4 @@
-/* A test on held-out samples: the plan's forward phases alone, on the same ranks and with the
+/* Tests on held-out samples: the plan's forward phases alone, on the same ranks, with the
  * training's own parameters and running statistics. */
 #include <string.h>
 
@@ -6,11 +6,11 @@
 #include "run/data/inputs.h"
 #include "run/trainer.h"
 
-/* What one part of a classifier's loss says of a row (a sample, or a position of one). */
+/* What one part of a classifier's loss knows of a row (a sample, or a position of one). */
 struct score {
-    int64_t row;   /* of the batches that are run at once */
-    double value;  /* the largest of its classes, ... */
-    int32_t class; /* ... which is the first of them that has it; -1: none yet */
+    int64_t row;   /* in the batches that run at once */
+    double value;  /* the largest score of its classes, ... */
+    int32_t class; /* ... and the first class that has it; -1: none yet */
     int32_t label;
 };
 
@@ -26,7 +26,7 @@ static int64_t offset(const struct view *view, const int64_t *index)
     return at;
 }
 
-/* The largest of a row's classes that the part has. */
+/* The largest score of a row among the classes of the part. */
 static struct score score_row(const struct kernel_call *call, const int64_t *index,
                               struct range classes)
 {
@@ -45,7 +45,7 @@ static struct score score_row(const struct kernel_call *call, const int64_t *ind
     return s;
 }
 
-/* The rows of a part whose share of the loss was computed. */
+/* Add the rows of a part whose share of the loss was computed. */
 static void add_scores(void *who, int micro, const struct kernel_call *call)
 {
     struct evaluation *e = who;
@@ -69,7 +69,7 @@ static void add_scores(void *who, int micro, const struct kernel_call *call)
     }
 }
 
-/* Of all classes the largest counts, of several the first, whatever the order of parts is. */
+/* The largest score counts, and of equal ones the first class, whatever the order of parts. */
 static void merge(struct score *best, const struct score *score, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -92,8 +92,8 @@ static void receive_scores(struct trainer *t, struct score *best, int from)
     hp_arena_free(&scratch);
 }
 
-/* Rank 0 counts rows, and of them those that are right. A label that is none (padding) is left
- * out. */
+/* Rank 0 counts the rows, and those that are right. Rows without a valid label (padding) are
+ * left out. */
 static void count_right(struct trainer *t, struct evaluation *e)
 {
     int64_t n = e->n_scores;
@@ -117,7 +117,7 @@ static void count_right(struct trainer *t, struct evaluation *e)
     e->n_scores = 0;
 }
 
-/* Making one ------------------------------------------------------------------------- */
+/* Preparing -------------------------------------------------------------------------- */
 
 static enum hypar_status fill(void *who, const struct fill_request *request,
                               const struct view *to, struct hypar_error *err)
@@ -131,7 +131,7 @@ static enum hypar_status fill(void *who, const struct fill_request *request,
     return hp_data_read(t->data, &wanted, to->data, err);
 }
 
-/* Batches that are run at once: one, or under pipedream as many as fill the pipeline. */
+/* The batches that run at once: one, or under pipedream enough to fill the pipeline. */
 static enum hypar_status lower(struct trainer *t, struct evaluation *e, struct hypar_error *err)
 {
     enum { MOST = 16 };
@@ -190,9 +190,9 @@ void hp_evaluation_free(struct trainer *t)
     hp_arena_free(&e->arena);
 }
 
-/* Running it ------------------------------------------------------------------------- */
+/* Running ---------------------------------------------------------------------------- */
 
-/* The sum over samples of the batches that were just run, on rank 0. */
+/* The sum over samples of the batches just run, on rank 0. */
 static double sum_losses(struct trainer *t, struct evaluation *e)
 {
     int n = hp_loss_count(t, e->program);

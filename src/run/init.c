@@ -1,4 +1,4 @@
-/* Values of parameters before the first step, element by element. */
+/* Initial values of parameters, element by element. */
 #include "run/init.h"
 
 #include <math.h>
@@ -8,12 +8,12 @@
 #include "run/data.h"
 #include "run/elements.h"
 
-/* What a kind of operator asks of its parameters. */
+/* How a kind of operator initialises its parameters. */
 enum ask {
     ASK_OTHER,  /* small random numbers */
-    ASK_FAN_IN, /* by the inputs of one output */
+    ASK_FAN_IN, /* by the number of inputs of one output */
     ASK_HIDDEN, /* by the width of the hidden state */
-    ASK_NORM,   /* w is a factor, b a term */
+    ASK_NORM,   /* w is a factor, b a term: 1 and 0 */
     ASK_FACTOR,
 };
 
@@ -63,8 +63,8 @@ static int operand_called(const struct nest *nest, char name)
     return o < nest->n_operands ? o : -1;
 }
 
-/* Inputs of one output: the axes of the weight that the output does not have. The second
- * operand is the weight: w, or y of a product. */
+/* The inputs of one output: the axes of the weight that the output lacks. The second operand is
+ * the weight: w, or y of a product. */
 static double fan_in(const struct op *op)
 {
     const struct nest *nest = op->nest;
@@ -102,8 +102,8 @@ struct init_rule hp_init_rule(const struct hypar_graph *graph, int tensor)
     }
 }
 
-/* ln x to some 16 digits, by operations that are the same on every machine: of x = m 2^e with m
- * in [1/2, 1) the series of ln m = 2 artanh((m - 1) / (m + 1)). */
+/* ln x to some 16 digits, by operations that are the same on every machine: for x = m 2^e with
+ * m in [1/2, 1), the series of ln m = 2 artanh((m - 1) / (m + 1)). */
 static double logarithm(double x)
 {
     static const double ln_2 = 0.69314718055994530942;
@@ -114,9 +114,9 @@ static double logarithm(double x)
     return e * ln_2 + 2 * sum;
 }
 
-/* Normal, as a ratio of uniform numbers (Leva, ACM TOMS 18(4), 1992): two quadratic curves
- * decide in all but a hundredth of the cases, and a logarithm only decides, so a result has no
- * rounding but a quotient's. */
+/* A normal number as a ratio of uniform ones (Leva, ACM TOMS 18(4), 1992). Two quadratic curves
+ * decide in all but a hundredth of the cases. The logarithm only accepts or rejects, so its
+ * rounding does not enter the result. */
 static double normal(struct random *random)
 {
     for (;;) {
@@ -128,14 +128,14 @@ static double normal(struct random *random)
     }
 }
 
-/* Element `index` of a parameter has its own random numbers. */
+/* Element `index` of a parameter has its own stream of random numbers. */
 static double draw(struct init_rule rule, uint64_t key, int64_t index)
 {
     struct random random = { key + (uint64_t)index * 0x9e3779b97f4a7c15u };
     switch (rule.kind) {
     case INIT_UNIFORM:
         return (2 * hp_random_unit(&random) - 1) * rule.value;
-    case INIT_NORMAL: /* several numbers: not those of the next element */
+    case INIT_NORMAL: /* takes several numbers, which must not be the next element's */
         random.state = hp_random_u64(&random);
         return normal(&random) * rule.value;
     default:
@@ -143,13 +143,13 @@ static double draw(struct init_rule rule, uint64_t key, int64_t index)
     }
 }
 
-/* A part of a parameter's elements, which its runs in a box are taken from. */
+/* A part of a parameter's elements, from which its runs in a box are copied. */
 struct window {
     int64_t at, n, room;
     double *value;
 };
 
-/* Runs that lie near each other come from one read. */
+/* Runs that are close to each other are read at once. */
 enum hypar_status hp_init_from(const struct weights *weights, const struct hypar_graph *graph,
                                int tensor, const struct box *box, enum real real, void *dense,
                                struct hypar_error *err)

@@ -27,7 +27,7 @@
 #include "model/weights.h"
 
 enum init_kind {
-    INIT_CONSTANT, /* `value` */
+    INIT_CONSTANT, /* always `value` */
     INIT_UNIFORM,  /* in [-value, value) */
     INIT_NORMAL,   /* mean 0, deviation `value` */
 };
@@ -39,11 +39,11 @@ struct init_rule {
 
 struct init_rule hp_init_rule(const struct hypar_graph *graph, int tensor);
 
-/* A box of a parameter into a dense array. */
+/* Initialise a box of a parameter in a dense array. */
 void hp_init_box(const struct hypar_graph *graph, int tensor, const struct box *box,
                  enum real real, uint64_t seed, void *dense);
 
-/* The same of a parameter, or a constant input, that a model file has values of. */
+/* The same for a parameter or a constant input whose values a model file contains. */
 enum hypar_status hp_init_from(const struct weights *weights, const struct hypar_graph *graph,
                                int tensor, const struct box *box, enum real real, void *dense,
                                struct hypar_error *err);

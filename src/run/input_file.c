@@ -1,4 +1,4 @@
-/* Parts of a file, by pread(). */
+/* Reading parts of a file by pread(). */
 #include "run/input_file.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ static enum hypar_status unreadable(const char *path, const char *what, const ch
     return hp_in(err, hp_fail(err, HYPAR_UNREADABLE, "%s%s", what, why), "%s", path);
 }
 
-/* Asked before it is opened: opening a pipe would wait for its writer. */
+/* Check the kind of file before opening it: opening a pipe would wait for its writer. */
 enum hypar_status hp_input_open(struct input_file *file, const char *path,
                                 struct hypar_error *err)
 {

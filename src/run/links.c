@@ -1,5 +1,5 @@
-/* What messages between ranks take, and sums of what came: all ranks at once, as the executor
- * does it. */
+/* Measuring messages between ranks, and sums of received data: all ranks at once, as in the
+ * executor. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -11,11 +11,11 @@
 #include "run/measure.h"
 
 enum {
-    CHUNK_BYTES = 1 << 20, /* as messages of training are sent */
+    CHUNK_BYTES = 1 << 20, /* the chunks of training messages */
     LEAST_BYTES = 64,
     MOST_BYTES = 1 << 22,
-    BUFFER_BYTES = 1 << 24, /* walked through: what is sent seldom lies in a cache */
-    ROWS_BYTES = 1 << 18,   /* that are gathered, and scattered, one row of ROW_OF */
+    BUFFER_BYTES = 1 << 24, /* walked through, so that sent data is seldom in a cache */
+    ROWS_BYTES = 1 << 18,   /* gathered and scattered: one row in ROW_OF */
     ROW_OF = 16,
     TIMES = 48,
     FEWER_TIMES = 12,
@@ -26,10 +26,10 @@ struct link_bench {
     struct hypar_ranks *ranks;
     struct transport transport;
     int rank, n;
-    int next, previous; /* whom it sends to, and receives from */
+    int next, previous; /* receiver and sender */
     char *from, *to;
-    size_t at; /* of what is sent, in the buffers */
-    int turn;  /* of what is gathered */
+    size_t at; /* position in the buffers */
+    int turn;  /* of rows that are gathered */
     char *staging;
     int *request;
     double second[TIMES];
@@ -42,7 +42,7 @@ static void wait_for(const struct link_bench *b, int request)
         b->transport.yield(b->transport.who);
 }
 
-/* Each rank sends to the next one, and receives from the one before it, in chunks. */
+/* Each rank sends to the next one and receives from the previous one, in chunks. */
 static void shift(struct link_bench *b, size_t bytes)
 {
     enum { MOST_CHUNKS = MOST_BYTES / CHUNK_BYTES };
@@ -65,7 +65,7 @@ static void sum(struct link_bench *b, size_t bytes)
     hp_view_combine(&to, &from, COMBINE_SUM, REAL_F32);
 }
 
-/* Rows of so many bytes gathered into what lies dense, and scattered from there. */
+/* Gather rows of this many bytes into a dense array, and scatter them back. */
 static void gather_rows(struct link_bench *b, size_t bytes)
 {
     int64_t n = (int64_t)(bytes / sizeof(float)), rows = (int64_t)(ROWS_BYTES / bytes);
@@ -84,7 +84,7 @@ static int send_piece(const struct link_bench *b, int piece, size_t bytes, int t
     return t->send(t->who, b->from + b->at + (size_t)piece * bytes, bytes, to, tag);
 }
 
-/* Contributions to the rank's own piece, put together one after another. */
+/* Add contributions to the rank's own piece, one after another. */
 static void sum_own(struct link_bench *b, size_t bytes)
 {
     const struct transport *t = &b->transport;
@@ -99,7 +99,7 @@ static void sum_own(struct link_bench *b, size_t bytes)
     }
 }
 
-/* A sum over all ranks by the exchange rule: each owns a piece. */
+/* A sum over all ranks by the exchange rule: each rank owns a piece. */
 static void sum_over_ranks(struct link_bench *b, size_t bytes)
 {
     const struct transport *t = &b->transport;
@@ -120,7 +120,7 @@ static void sum_over_ranks(struct link_bench *b, size_t bytes)
         wait_for(b, b->request[i]);
 }
 
-/* Each rank has a piece, and in the end all have all of them. */
+/* Each rank has a piece; in the end all ranks have all pieces. */
 static void gather_over_ranks(struct link_bench *b, size_t bytes)
 {
     const struct transport *t = &b->transport;
@@ -152,7 +152,7 @@ static double median_s(struct link_bench *b, void (*what)(struct link_bench *, s
     return hp_median(b->second, times);
 }
 
-/* The mean over the slowest eighth of ranks, which the others wait for; known to rank 0. */
+/* The mean over the slowest eighth of the ranks, for which the others wait; known to rank 0. */
 static double slowest(struct link_bench *b, double mine)
 {
     double *of = b->of_rank, sum = 0;
@@ -170,11 +170,11 @@ static double slowest(struct link_bench *b, double mine)
     return sum / n;
 }
 
-/* All ranks at once. */
+/* Measure on all ranks at once. */
 static double measure(struct link_bench *b, void (*what)(struct link_bench *, size_t),
                       size_t bytes)
 {
-    hypar_ranks_agree(b->ranks, HYPAR_OK, NULL); /* all begin */
+    hypar_ranks_agree(b->ranks, HYPAR_OK, NULL); /* so that all begin together */
     return slowest(b, median_s(b, what, bytes, bytes < CHUNK_BYTES ? TIMES : FEWER_TIMES));
 }
 
@@ -201,7 +201,7 @@ struct point_maker {
     bool anew;
 };
 
-/* The mean with what is known: what else a computer does changes. */
+/* Average with the known value: the load of a computer varies. */
 static void add_point(const struct point_maker *m, const char *of, size_t bytes, double seconds)
 {
     if (m->bench.rank != 0)
@@ -225,7 +225,8 @@ static void measure_messages(struct point_maker *m)
 static void measure_rows(struct point_maker *m)
 {
     for (size_t bytes = sizeof(float); bytes < ROWS_BYTES; bytes *= 4) {
-        double each = (double)bytes / (2 * ROWS_BYTES); /* of all of them, there and back */
+        double each =
+            (double)bytes / (2 * ROWS_BYTES); /* the time of one row, there and back */
         add_point(m, "row", bytes, measure(&m->bench, gather_rows, bytes) * each);
     }
 }

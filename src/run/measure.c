@@ -1,5 +1,5 @@
-/* Times of the calls of a training run: the middle of each rank's, the mean over the slowest
- * quarter of ranks, which the others wait for. */
+/* The times of a training run's calls: of each rank the mean between the quartiles, then the
+ * mean over the slowest ranks, for which the others wait. */
 #include "run/measure.h"
 
 #include <math.h>
@@ -10,10 +10,10 @@
 #include "kernel/blas.h"
 #include "profile/profile.h"
 
-/* What is run at once: calls are the same if their nests, passes and extents are. */
+/* What runs at once. Calls are equal if their nests, passes and extents are. */
 struct work_key {
     int32_t kind; /* enum timed_kind */
-    int32_t op;   /* the first of those that share its nest */
+    int32_t op;   /* the first operator that has its nest */
     uint32_t passes, unused;
     int64_t size[MAX_AXES]; /* extents; [0]: elements */
 };
@@ -33,7 +33,7 @@ struct measuring {
     int n, capacity;
 };
 
-/* Of one rank. */
+/* The time of one call on one rank. */
 struct work_time {
     struct work_key key;
     double seconds, spread;
@@ -108,7 +108,7 @@ void hp_measure_work(void *who, const struct timed_work *work)
     s->seconds[s->n++] = work->seconds;
 }
 
-/* The middle ---------------------------------------------------------------------------- */
+/* Mean between quartiles ---------------------------------------------------------------- */
 
 double hp_middle_mean(double *value, int64_t n, double *low, double *high)
 {
@@ -122,7 +122,7 @@ double hp_middle_mean(double *value, int64_t n, double *low, double *high)
     return sum / (double)(to - from);
 }
 
-/* The first quarter is to warm up. */
+/* The first quarter of the calls warms up. */
 static struct work_time middle_of(struct samples *s)
 {
     struct work_time time = { .key = s->key };
@@ -135,7 +135,7 @@ static struct work_time middle_of(struct samples *s)
 
 /* All ranks ----------------------------------------------------------------------------- */
 
-/* Of all ranks that did it. */
+/* The times of one call on all ranks that ran it. */
 struct rank_times {
     struct work_key key;
     double *seconds;
@@ -166,8 +166,8 @@ static void gather(struct gathered *g, const struct work_time *time)
     r->spread = fmax(r->spread, time->spread);
 }
 
-/* The mean of the slowest eighth: cores that compute the same differ, and a step is over when
- * the slowest is done, which is not the same one in every call. */
+/* The mean of the slowest eighth. Cores that compute the same differ, and a step ends with the
+ * slowest, which varies from call to call. */
 static double seconds_of(struct rank_times *r)
 {
     int from = r->n - (r->n + 7) / 8;
@@ -201,7 +201,7 @@ static void receive_times(struct trainer *t, struct gathered *g, int rank)
 
 /* Into the profile ---------------------------------------------------------------------- */
 
-/* With what is known already: conditions change from one plan to the next. */
+/* Average with the known value: conditions change from plan to plan. */
 static double with_before(double seconds, double before)
 {
     seconds = fmax(seconds, 1e-9);
@@ -262,7 +262,7 @@ static double macs_of(const struct nest *nest, const struct work_key *key)
     return sum;
 }
 
-/* What products came to, of the device's peak: for passes that nobody has measured. */
+/* The share of the device's peak that products reached, for passes that were not measured. */
 static void calibrate(struct trainer *t, struct hypar_profile *profile,
                       const struct gathered *g)
 {

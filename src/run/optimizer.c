@@ -1,5 +1,5 @@
-/* Updates of parameters: the figures of an optimizer and a step, turned into those of the loops
- * (update.inc). */
+/* Updates of parameters: the figures of an optimizer and a step become coefficients of the
+ * loops (update.inc). */
 #include "run/optimizer.h"
 
 #include <math.h>
@@ -82,8 +82,8 @@ double hp_sum_of_squares(int64_t n, enum real real, const void *gradient)
     return loops_of(real)->sum_of_squares(n, gradient);
 }
 
-/* As torch.nn.utils.clip_grad_norm_: a little is added to the norm, which may be 0. A norm that
- * is no number scales nothing: what is wrong shows in the parameters. */
+/* As torch.nn.utils.clip_grad_norm_(): a small number is added to the norm, which may be 0. A
+ * norm that is NaN scales nothing: the fault then shows in the parameters. */
 double hp_clip_scale(double sum_of_squares, double max_norm)
 {
     double scale = max_norm / (sqrt(sum_of_squares) + 1e-6);

@@ -1,4 +1,5 @@
-/* The processes of a run. MPI is called here and nowhere else, and loaded for ranks alone. */
+/* The processes of a run. Only this file calls MPI, and it loads MPI only in processes that
+ * were started as ranks. */
 #include "run/ranks.h"
 
 #include <limits.h>
@@ -15,7 +16,7 @@
 #include "base/error.h"
 #include "run/stall.h"
 
-/* What launchers leave in the environment of the processes that they start. */
+/* Variables that launchers set for the processes that they start. */
 static const char *const launched_by[] = { "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE",
                                            "PMI_RANK", "MPI_LOCALRANKID" };
 
@@ -27,8 +28,8 @@ bool hypar_ranks_launched(void)
     return false;
 }
 
-/* Launchers that say how many processes they have started, and what they need so that MPI knows
- * of the others. The first variable that is set counts: mpirun may run inside of Slurm. */
+/* Launchers that tell how many processes they have started, and what they need so that MPI
+ * connects these. The first variable that is set counts: mpirun may run inside Slurm. */
 static const struct launcher {
     const char *variable, *name, *expected;
 } launchers[] = {
@@ -73,14 +74,14 @@ struct hypar_ranks {
     struct arena arena;
     int rank, n;
     void *request; /* of MPI */
-    int *unused;   /* the next request that is not used, by request; -1 */
-    int *peer;     /* the other rank of a request, -1: the request is not used */
+    int *unused;   /* by request: the next unused request; -1 */
+    int *peer;     /* by request: the other rank; -1: unused */
     int n_requests, capacity, unused_capacity, peer_capacity, first_unused;
-    int most_tags; /* above: those of enum own_tag */
+    int most_tags; /* tags above it are those of enum own_tag */
     struct stall stall;
     unsigned yields;
-    bool joined; /* MPI is at work */
-    bool agreed; /* that something went wrong: they end one by one */
+    bool joined; /* MPI has been initialised */
+    bool agreed; /* on a failure: ranks end one by one */
 };
 
 int hypar_ranks_rank(const struct hypar_ranks *ranks)
@@ -115,7 +116,7 @@ static void free_ranks(struct hypar_ranks *ranks)
 
 #include "base/library.h"
 
-/* MPI's functions and handles, once it is loaded: by a process that was started as a rank. */
+/* MPI's functions and handles, loaded in a process that was started as a rank. */
 static struct {
     int (*init)(int *argc, char ***argv);
     int (*finalize)(void);
@@ -139,7 +140,8 @@ static struct {
     MPI_Datatype int32, byte;
 } mpi;
 
-/* Handles of Open MPI are addresses of objects; those of MPICH and its kin are constants. */
+/* Handles of Open MPI are addresses of objects; those of MPICH and its relatives are
+ * constants. */
 static const struct library_symbol symbols[] = {
     { "MPI_Init", &mpi.init },
     { "MPI_Finalize", &mpi.finalize },
@@ -177,11 +179,11 @@ static enum hypar_status load(struct hypar_error *err)
 
 enum own_tag { TAG_AGREE, TAG_STALL, N_OWN_TAGS = TAG_STALL + STALL_WORD_COUNT };
 
-/* MPI's errors end the program: the launcher then ends the other ranks. */
+/* An error inside MPI ends the program; the launcher then ends the other ranks. */
 static enum hypar_status join(struct hypar_ranks *ranks, struct hypar_error *err)
 {
     int *most, found;
-    hypar_local_all_cores(); /* the first call forks: before MPI is at work */
+    hypar_local_all_cores(); /* its first call forks, which must happen before MPI starts */
     TRY(load(err));
     if (mpi.init(NULL, NULL) != MPI_SUCCESS)
         return hp_fail(err, HYPAR_RUNTIME, "MPI cannot be started");
@@ -217,13 +219,13 @@ void hypar_ranks_leave(struct hypar_ranks *ranks, enum hypar_status status)
     free_ranks(ranks);
 }
 
-/* By messages to and from rank 0, not by a collective of MPI: a rank that waits in a collective
- * cannot tell for which rank. */
+/* By messages to and from rank 0, not by an MPI collective: a rank that waits in a collective
+ * cannot tell for which rank it waits. */
 enum hypar_status hypar_ranks_agree(struct hypar_ranks *ranks, enum hypar_status status,
                                     struct hypar_error *err)
 {
     struct said {
-        int32_t first, status; /* the first rank with a fault, `n` if there is none */
+        int32_t first, status; /* the first rank with an error; `n`: none */
     } said = { status == HYPAR_OK ? ranks->n : ranks->rank, (int32_t)status }, other;
     if (ranks->n == 1)
         return status;
@@ -273,7 +275,7 @@ static int new_request(struct hypar_ranks *r)
     return r->n_requests++;
 }
 
-/* Messages are counted in units of 4 bytes, so that one of 8 GiB can be told. */
+/* MPI counts messages in units of 4 bytes, so that 8 GiB fit an int. */
 static int units(size_t bytes)
 {
     return (int)((bytes + 3) / 4);
@@ -314,14 +316,14 @@ static bool mpi_done(void *who, int request)
 
 static void mpi_yield(void *who)
 {
-    enum { CALLS = 16 }; /* the clock is read in one of so many */
+    enum { CALLS = 16 }; /* the clock is read in one call of this many */
     struct hypar_ranks *r = who;
     if (r->stall.tell && ++r->yields % CALLS == 0)
         hp_stall_look(&r->stall, hp_now_s());
     sched_yield();
 }
 
-/* Nobody waits until the word has gone: it lives as long as the ranks. */
+/* The sender does not wait; the word lives as long as the ranks. */
 static void say(void *who, enum stall_word word, int to, int32_t number)
 {
     struct hypar_ranks *r = who;

@@ -1,4 +1,4 @@
-/* The learning rate of each step. After the warm-up the kinds count from 0, as PyTorch's
+/* The learning rate of each step. After the warm-up the schedules count from 0, as PyTorch's
  * CosineAnnealingLR and StepLR do behind a SequentialLR. */
 #include <math.h>
 #include <string.h>

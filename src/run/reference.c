@@ -1,4 +1,5 @@
-/* Training steps of the unsplit graph, operator by operator. */
+/* Training steps of the unsplit graph, operator by operator: the definition of what every plan
+ * must compute. */
 #include "run/reference.h"
 
 #include <string.h>
@@ -14,8 +15,8 @@ struct reference_run {
     enum real real;
     int step;
     /* [row * n_tensors + tensor]. Rows are micro-batches; parameters and inputs have row 0
-     * only. Delayed: inputs are those of each minibatch, parameters have a row for each
-     * version, and their gradients for each period. */
+     * only. Delayed: inputs have a row for each minibatch, parameters one for each version, and
+     * their gradients one for each period. */
     struct view *value, *grad;
     int n_rows;
     struct optimizer_state *state; /* by tensor */
@@ -42,7 +43,7 @@ static const struct delayed_updates *delayed(const struct reference_run *run)
     return run->settings.delayed;
 }
 
-/* The only row that a tensor has, -1: it has more. */
+/* The only row of a tensor; -1: it has several. */
 static int only_row(const struct reference_run *run, int t)
 {
     bool stays = run->settings.forward && run->graph->tensors[t].kind != TENSOR_INPUT;
@@ -55,7 +56,7 @@ static int slot(const struct reference_run *run, int t, int row)
     return (only >= 0 ? only : row) * run->graph->n_tensors + t;
 }
 
-/* The version that a half of a minibatch sees of the parameters of op's stage. */
+/* The version of the parameters of op's stage that a half of a minibatch uses. */
 static int version_row(const struct reference_run *run, int op, int micro, bool backward)
 {
     const struct delayed_updates *d = delayed(run);
@@ -65,7 +66,7 @@ static int version_row(const struct reference_run *run, int op, int micro, bool 
                : (int)hp_pipedream_version(&d->pipe, stage, micro, d->vertical_sync);
 }
 
-/* Where an operand of op is, in a half of a micro-batch. */
+/* The slot of an operand of op, in a half of a micro-batch. */
 static int operand_slot(const struct reference_run *run, int op, int t, bool grad, int micro,
                         bool backward)
 {
@@ -102,7 +103,7 @@ double hp_reference_loss(const struct reference_run *run, int period)
     return loss;
 }
 
-/* Parameters and inputs as they are given. */
+/* Copy the given parameters and inputs. */
 static void fill_given(struct reference_run *run, const struct run_data *data)
 {
     const struct delayed_updates *d = delayed(run);
@@ -170,7 +171,7 @@ void hp_reference_free(struct reference_run *run)
     hp_arena_free(&arena);
 }
 
-/* Kernels add: what is written starts at the neutral element of its combination. */
+/* Kernels add to their outputs: these start at the neutral element. */
 static void clear(struct reference_run *run)
 {
     const struct hypar_graph *g = run->graph;
@@ -185,7 +186,7 @@ static void clear(struct reference_run *run)
             hp_view_clear(&run->grad[i], COMBINE_SUM, run->real);
 }
 
-/* Give the pass its views; false: it writes nothing that is needed. */
+/* Set the views of a pass; false: it writes nothing that is needed. */
 static bool bind_views(const struct reference_run *run, int op, int micro,
                        struct kernel_call *call)
 {
@@ -239,7 +240,7 @@ static void run_passes(const struct reference_run *run, int op, int micro, bool 
     }
 }
 
-/* Rounding errors, exaggerated: what an operator wrote is a little off. */
+/* Exaggerated rounding errors: the output of an operator is changed a little. */
 static void add_noise(const struct reference_run *run, int op, int micro)
 {
     const struct op *o = &run->graph->ops[op];
@@ -270,8 +271,8 @@ static void run_micro(const struct reference_run *run, int micro)
         run_passes(run, op, micro, true);
 }
 
-/* The next value of a parameter from its gradient; `number` of the update, 1 at first. One that
- * is not trained stays as it is: weight decay is not for it. */
+/* Compute the next value of a parameter from its gradient; `number` counts updates from 1. An
+ * untrained parameter does not change: weight decay does not apply to it. */
 static void update(struct reference_run *run, int t, int number, double scale,
                    const struct view *old, const struct view *new, const struct view *gradient)
 {
@@ -296,7 +297,7 @@ double hp_reference_scale(const struct reference_run *run)
     return hp_clip_scale(sum, run->settings.clip);
 }
 
-/* Parameters of the stages of which minibatch `micro` is the last of a period. */
+/* Update the parameters of the stages for which minibatch `micro` ends a period. */
 static void end_periods(struct reference_run *run, int micro)
 {
     const struct delayed_updates *d = delayed(run);

@@ -1,5 +1,5 @@
-/* The files that the values of a training come from: a checkpoint that it goes on from, the
- * weights of its model. They are checked before the first step. */
+/* The files with the initial values of a training: a checkpoint to resume from, the weights of
+ * the model. They are checked before the first step. */
 #include "run/trainer.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static void note(const struct trainer *t, const char *text)
         t->options->note(t->options->who, text);
 }
 
-/* Ranks read a file once together; they agree later on what they found. */
+/* Each rank verifies a share of the file; later the ranks agree on the result. */
 static enum hypar_status open_file(struct trainer *t, const char *path, struct checkpoint **out,
                                    struct hypar_error *err)
 {
@@ -71,13 +71,14 @@ enum hypar_status hp_trainer_open(struct trainer *t, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-/* What files lack -------------------------------------------------------------------------- */
+/* Missing tensors
+ * --------------------------------------------------------------------------- */
 
-/* Tensors that a file should have, and those that are missing. */
+/* Tensors that a file should contain, and those that are missing. */
 struct lack {
     const char *first;
     int n, of;
-    int params, constants; /* among the missing; the others are state */
+    int params, constants; /* missing ones; the rest is optimizer state */
 };
 
 static void count(struct lack *lack, const struct tensor *info, bool found, const char *name)
@@ -111,7 +112,7 @@ static enum hypar_status tell(const struct trainer *t, const char *path,
     return HYPAR_OK;
 }
 
-/* Of a checkpoint: parameters, the optimizer's state, running statistics. */
+/* A checkpoint must contain parameters, the optimizer's state and running statistics. */
 static enum hypar_status check_resumed(const struct trainer *t, struct hypar_error *err)
 {
     struct arena scratch = { 0 };
@@ -133,8 +134,8 @@ static enum hypar_status check_resumed(const struct trainer *t, struct hypar_err
     return status;
 }
 
-/* Of the file beside a model's: constants, which cannot be drawn, and parameters, where they
- * begin from it. */
+/* The file beside a model's must contain constants, which cannot be drawn at random, and
+ * parameters, if the training begins with its values. */
 static enum hypar_status check_values(const struct trainer *t, struct hypar_error *err)
 {
     struct lack lack = { NULL };
@@ -153,7 +154,7 @@ static enum hypar_status check_values(const struct trainer *t, struct hypar_erro
     return tell(t, t->graph->values_path, &lack, err);
 }
 
-/* Of an ONNX file, which may have no values at all: planning needs none. */
+/* An ONNX file may contain no values at all: planning needs none. */
 static enum hypar_status check_weights(const struct trainer *t, struct hypar_error *err)
 {
     struct lack lack = { NULL };
@@ -173,8 +174,8 @@ static enum hypar_status check_weights(const struct trainer *t, struct hypar_err
     return HYPAR_OK;
 }
 
-/* The place in the data follows from the step; which samples lie there, from how many there
- * are. */
+/* The position in the data follows from the step; the sample at a position depends on the size
+ * of the data set. */
 static void check_samples(const struct trainer *t)
 {
     char text[512];

@@ -1,11 +1,11 @@
-/* Running statistics of batch norm: moved by each forward pass, and their names. */
+/* Running statistics of batch norm: how a forward pass moves them, and their names in files. */
 #include "run/running.h"
 
 #include <string.h>
 
 #include "run/data.h"
 
-static const double MOMENTUM = 0.1; /* of what is new */
+static const double MOMENTUM = 0.1; /* weight of the new value */
 
 int hp_running_operand(const struct hypar_graph *graph, const struct op *op, int pass)
 {
@@ -16,14 +16,14 @@ int hp_running_operand(const struct hypar_graph *graph, const struct op *op, int
     return -1;
 }
 
-/* Element (channel, i) of an array of pairs. */
+/* The index of element (channel, i) of an array of pairs. */
 static int64_t pair_at(const struct view *view, int64_t channel, int i)
 {
     return (channel - view->box.dim[0].lo) * view->stride[0] +
            (i - view->box.dim[1].lo) * view->stride[1];
 }
 
-/* Numbers that a channel's mean is over. */
+/* How many numbers a channel's mean covers. */
 static double numbers(const struct kernel_call *call, int operand)
 {
     const struct nest *nest = call->nest;
@@ -65,8 +65,8 @@ void hp_first_running(const struct view *running, enum real real)
             hp_put(running->data, pair_at(running, c, i), i == RUNNING_VARIANCE, real);
 }
 
-/* The weights of an operator that no earlier one of its kind has, so that what is called after
- * them is theirs alone; NULL: it has none. */
+/* The name of an operator's weights that no earlier operator of its kind uses, so that a name
+ * derived from it is unique; NULL: there is none. */
 static const char *own_weights(const struct hypar_graph *graph, const struct op *op)
 {
     for (int o = 1; o < op->nest->n_inputs; o++) {

@@ -1,4 +1,5 @@
-/* A checkpoint of a training run: rank 0 gathers, piece by piece, and writes. */
+/* Writing a checkpoint of a training run: rank 0 gathers the tensors piece by piece and writes
+ * them. */
 #include "run/trainer.h"
 
 #include <math.h>
@@ -14,8 +15,8 @@ static int holder(const struct cell *cell)
     return cell->n_kept && cell->kept[0] < first ? cell->kept[0] : first;
 }
 
-/* The loss of a step is that before its update: what the update made of a parameter may not be
- * finite though the loss is. */
+/* The loss of a step precedes its update: a parameter may be infinite after the update although
+ * the loss is finite. */
 static enum hypar_status check_finite(const struct trainer *t, const struct saved *saved,
                                       const void *dense, int64_t n, struct hypar_error *err)
 {
@@ -30,7 +31,7 @@ static enum hypar_status check_finite(const struct trainer *t, const struct save
     return HYPAR_OK;
 }
 
-/* One piece: from where it is held to rank 0, and as box `to` of a tensor into the file. */
+/* Send one piece from its holder to rank 0, and write it as box `to` of a tensor. */
 static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer *writer,
                                     int number, const struct saved *saved,
                                     const struct box *box, const struct box *to, int device,
@@ -59,7 +60,7 @@ static enum hypar_status save_piece(struct trainer *t, struct checkpoint_writer 
 }
 
 /* A parameter that is not trained, or a part of one that nobody reads (positions beyond the
- * sequence), is what it was at first. */
+ * sequence), still has its initial value. */
 static enum hypar_status save_fixed(struct trainer *t, struct checkpoint_writer *writer,
                                     int number, const struct saved *saved, struct box box,
                                     struct hypar_error *err)
@@ -78,17 +79,17 @@ static enum hypar_status save_fixed(struct trainer *t, struct checkpoint_writer 
     return status;
 }
 
-/* Running statistics: those of the first part with each channel, in the first micro-batch. */
+/* Running statistics: of the first part with each channel, in the first micro-batch. */
 static enum hypar_status save_running(struct trainer *t, struct checkpoint_writer *writer,
                                       int number, const struct saved *saved,
                                       struct hypar_error *err)
 {
     int producer = t->graph->tensors[saved->tensor].producer;
     const struct op *op = &t->graph->ops[producer];
-    const struct part_layout *l = t->program->lowering->body[0].layout[producer];
+    const struct op_parts *l = t->program->lowering->body[0].parts[producer];
     int o = hp_output_operand(op, saved->tensor);
     enum hypar_status status = HYPAR_OK;
-    int64_t done = 0; /* channels: parts are in their order, others' copies between them */
+    int64_t done = 0; /* channels: parts come in order, with copies in between */
     for (int part = 0; part < l->n_parts; part++) {
         struct box pairs = hp_region(op->nest, o, l->range + part * op->nest->n_axes);
         struct box channels = { 1, { pairs.dim[0] } };
@@ -112,7 +113,7 @@ static int tail_exchange(const struct trainer *t, int tensor)
     return -1;
 }
 
-/* `box` without `hole`, which meets it: boxes into `out`. */
+/* `box` without `hole`, which intersects it: boxes in `out`. */
 static int cut_out(struct box box, const struct box *hole, struct box out[2 * MAX_DIMS])
 {
     int n = 0;
@@ -131,7 +132,7 @@ static int cut_out(struct box box, const struct box *hole, struct box out[2 * MA
     return n;
 }
 
-/* What nobody reads of a parameter that is trained, and so nobody holds. */
+/* The elements of a trained parameter that nobody reads, and so nobody holds. */
 static enum hypar_status save_unread(struct trainer *t, struct checkpoint_writer *writer,
                                      int number, const struct saved *saved,
                                      const struct pattern *p, struct hypar_error *err)
@@ -163,8 +164,8 @@ static enum hypar_status save_unread(struct trainer *t, struct checkpoint_writer
     return status;
 }
 
-/* A tensor of the file. All ranks go through the same
- * pieces, also where nothing can be written any more. */
+/* One tensor of the file. All ranks go through the same pieces, even after a write has
+ * failed. */
 static enum hypar_status save_tensor(struct trainer *t, struct checkpoint_writer *writer,
                                      int number, const struct saved *saved,
                                      struct hypar_error *err)

@@ -1,4 +1,4 @@
-/* A rank that waits for long tells for which rank it waits. */
+/* Finding the rank that makes others wait (run/stall.h). */
 #include "run/stall.h"
 
 #include <string.h>
@@ -35,7 +35,7 @@ static void ask(struct stall *s)
             s->say(s->ranks, STALL_ASK, r, s->number);
 }
 
-/* Of the first rank that has not answered. */
+/* Report the first rank that has not answered. */
 static void tell(struct stall *s)
 {
     int r = 0;
@@ -51,8 +51,8 @@ static void tell(struct stall *s)
     s->asked = false;
 }
 
-/* A process that has not looked for long has computed, or was stopped itself: its wait begins
- * anew. */
+/* A process that did not call this for long was computing, or was stopped itself: its wait
+ * starts anew. */
 void hp_stall_look(struct stall *s, double now)
 {
     double slow_s = s->after_s / 4;
@@ -64,6 +64,6 @@ void hp_stall_look(struct stall *s, double now)
     hear_others(s);
     if (!s->asked && now - s->since_s >= s->next_s - s->after_s / 2)
         ask(s);
-    if (now - s->since_s >= s->next_s + slow_s * s->rank / s->n) /* one after another */
+    if (now - s->since_s >= s->next_s + slow_s * s->rank / s->n) /* one rank after another */
         tell(s);
 }

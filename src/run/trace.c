@@ -1,19 +1,19 @@
-/* What ranks recorded, gathered at rank 0: clocks made one, tasks numbered as the simulator
- * numbers them. */
+/* The measured timeline: records of all ranks are gathered at rank 0, clocks are aligned, tasks
+ * get the simulator's numbers. */
 #include "base/clock.h"
 #include "program/instances.h"
 #include "run/trainer.h"
 
 struct rank_records {
     struct task_record *record;
-    int64_t n, before; /* events of it; of the ranks before it */
+    int64_t n, before; /* its events; events of the ranks before it */
 };
 
-/* What one rank has to tell. */
+/* The records of one rank. */
 struct rank_told {
     struct rank_records all, mean;
     double begin_s;  /* of its mean step */
-    double offset_s; /* its clock is so far ahead of rank 0's */
+    double offset_s; /* its clock minus rank 0's */
 };
 
 struct hypar_trace {
@@ -32,8 +32,8 @@ struct hypar_trace {
 
 enum { TRIPS = 20 };
 
-/* Of several round trips the shortest tells best what the other's clock said in its middle.
- * Ranks of one host have one clock: an offset that the trip itself may have made is none. */
+/* Of several round trips, the shortest shows best what the other clock said at its middle.
+ * Ranks of one host share a clock: an offset within the trip's time counts as 0. */
 static double ask_clock(struct trainer *t, int rank)
 {
     double best_s = 0, offset_s = 0;
@@ -62,7 +62,7 @@ static void tell_clock(struct trainer *t)
 
 /* Gathering ---------------------------------------------------------------------------- */
 
-/* A ring's records, the oldest first. */
+/* The records of a ring buffer, the oldest first. */
 static int64_t unroll(const struct records *records, struct arena *arena,
                       struct task_record **out)
 {
@@ -130,7 +130,7 @@ static void place_means(struct hypar_trace *trace)
     }
 }
 
-/* Where all begins, and which steps there are. */
+/* The beginning of the trace, and its steps. */
 static void find_span(struct hypar_trace *trace)
 {
     int32_t first = 0;
@@ -189,7 +189,7 @@ void hp_trainer_trace(struct trainer *t, struct hypar_trace **out)
     *out = trace;
 }
 
-/* Looking at it ------------------------------------------------------------------------ */
+/* Reading a trace ---------------------------------------------------------------------- */
 
 int64_t hypar_trace_mean_steps(const struct hypar_trace *trace)
 {
@@ -216,7 +216,7 @@ static const struct rank_records *records_of(const struct hypar_trace *trace, in
     return mean ? &trace->rank[rank].mean : &trace->rank[rank].all;
 }
 
-/* Event `i` of all, or of those of the mean step, and its rank; NULL: past the last. */
+/* Event `i` of all, or of the mean step, and its rank; NULL: past the last. */
 static const struct task_record *find_record(const struct hypar_trace *trace, bool mean,
                                              int64_t i, int *rank)
 {

@@ -1,4 +1,5 @@
-/* Training: steps one after another, on all ranks alike. */
+/* Training: makes the executors of this process, fills their arrays, and runs steps, tests and
+ * checkpoints, on all ranks alike. */
 #include <math.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -27,7 +28,7 @@ static enum hypar_status check_read(const struct trainer *t, const struct checkp
     return HYPAR_OK;
 }
 
-/* A parameter, or its state, as another run left it. Where the checkpoint has none, which
+/* Fill a parameter, or its state, from a checkpoint. If the checkpoint lacks it, which
  * hp_trainer_check_values() allowed, state stays zero and a parameter is drawn at random. */
 static enum hypar_status fill_resumed(struct trainer *t, const struct fill_request *request,
                                       const struct view *to, struct hypar_error *err)
@@ -49,7 +50,7 @@ static enum hypar_status fill_resumed(struct trainer *t, const struct fill_reque
     return status;
 }
 
-/* Ids that never change; the kernels rely on their being those of rows. */
+/* Constant ids. They are checked here, because kernels rely on ids being valid rows. */
 static enum hypar_status fill_ids(struct trainer *t, int tensor, int at, const struct view *to,
                                   struct hypar_error *err)
 {
@@ -69,8 +70,8 @@ static enum hypar_status fill_ids(struct trainer *t, int tensor, int at, const s
     return status;
 }
 
-/* A parameter's first values, or a constant, from the file beside the model's; *found: it has
- * them. */
+/* Fill a parameter's initial values, or a constant, from the file beside the model's; *found:
+ * the file has it. */
 static enum hypar_status fill_value(struct trainer *t, int tensor, const struct view *to,
                                     bool *found, struct hypar_error *err)
 {
@@ -87,8 +88,8 @@ static enum hypar_status fill_value(struct trainer *t, int tensor, const struct 
                                       : HYPAR_OK;
 }
 
-/* Running means (or variances) of the channels [lo, hi) as another run, or the model's file,
- * left them: into `values`. False: there are none, or it failed. */
+/* Read running means (or variances) of the channels [lo, hi) from a checkpoint or the model's
+ * file into `values`. False: there are none, or reading failed. */
 static bool find_running(struct trainer *t, int tensor, int which, struct range channels,
                          double *values, enum hypar_status *status, struct hypar_error *err)
 {
@@ -123,8 +124,8 @@ static bool find_running(struct trainer *t, int tensor, int which, struct range 
     return found && *status == HYPAR_OK;
 }
 
-/* Running statistics as another run left them; one that knew of none, or that has been made
- * elsewhere, leaves their first values. */
+/* Fill running statistics from another run; if it has none, or was made elsewhere, with their
+ * initial values. */
 static enum hypar_status fill_running(struct trainer *t, int tensor, const struct view *to,
                                       struct hypar_error *err)
 {
@@ -180,8 +181,7 @@ static enum hypar_status fill(struct trainer *t, const struct fill_request *requ
     return HYPAR_OK;
 }
 
-/* A run that is checked takes NaN for what is not there yet, so that none may come from a file.
- */
+/* A checked run marks missing values by NaN, so a file must not contain any. */
 static enum hypar_status check_numbers(const struct trainer *t, int tensor,
                                        const struct view *dense, struct hypar_error *err)
 {
@@ -207,7 +207,7 @@ enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
     return HYPAR_OK;
 }
 
-/* Making one ------------------------------------------------------------------------- */
+/* Preparing -------------------------------------------------------------------------- */
 
 static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
 {
@@ -219,7 +219,7 @@ static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-/* This process's devices: one for each of several ranks, or all. */
+/* The devices of this process: one if there are several ranks, else all. */
 static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ranks,
                                       struct hypar_error *err)
 {
@@ -251,8 +251,8 @@ static enum hypar_status find_devices(struct trainer *t, struct hypar_ranks *ran
     return HYPAR_OK;
 }
 
-/* Steps of one window: under pipedream the pipeline is empty before and after it. Windows are
- * of equal length, as far as saving and testing let them be; the last one may be shorter. */
+/* The steps of a window: under pipedream the pipeline is empty before and after it. Windows
+ * have equal lengths, as far as saving and testing allow; the last one may be shorter. */
 static int64_t window_of(const struct trainer *t)
 {
     enum { MOST = 64 };
@@ -266,7 +266,7 @@ static int64_t window_of(const struct trainer *t)
     return every[0] > 0 || every[1] > 0 ? most : (left + windows - 1) / windows;
 }
 
-/* Opaque operators are simulated, but nothing computes them. */
+/* Opaque operators can be simulated, but have no kernels. */
 static enum hypar_status check_kernels(const struct hypar_graph *g, struct hypar_error *err)
 {
     for (int i = 0; i < g->n_ops; i++)
@@ -320,7 +320,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
         .check = o->check,
         .fill = hp_trainer_fill,
         .timed = t->measuring ? hp_measure_work : NULL,
-        /* where ranks share cores, waiting for one is part of what it takes */
+        /* if ranks share cores, waiting for a core is part of the time */
         .one_thread = o->threads <= 1 && t->n_ranks <= hypar_local_all_cores(),
         .who = t,
     };
@@ -338,7 +338,7 @@ static enum hypar_status make_executors(struct trainer *t, struct hypar_error *e
     return hp_evaluation_make(t, &settings, err);
 }
 
-/* A checkpoint that cannot be written is told before the first step, not after the last. */
+/* A checkpoint that cannot be written is reported before the first step, not after the last. */
 static enum hypar_status try_checkpoint(const struct trainer *t, struct hypar_error *err)
 {
     struct hypar_output output;
@@ -388,13 +388,13 @@ static void release(struct trainer *t)
 
 /* Steps ------------------------------------------------------------------------------ */
 
-/* Steps that the program does at once: a batch, or pipedream's window. */
+/* The steps that the program runs at once: one batch, or pipedream's window. */
 static int steps_at_once(const struct trainer *t)
 {
     return t->program->iteration->delayed ? t->program->iteration->n_micro : 1;
 }
 
-/* So many steps in whole update periods of every stage. */
+/* Round steps up to whole update periods of every stage. */
 static int64_t whole_periods(const struct trainer *t, int64_t steps)
 {
     int64_t each = t->program->iteration->delayed ? t->program->iteration->n_bodies : 1;
@@ -407,7 +407,7 @@ static int64_t last_step(const struct trainer *t)
     return t->first_step + whole_periods(t, t->options->steps - t->first_step);
 }
 
-/* Steps of the next window; the executors know of a shorter one. */
+/* The steps of the next window; the executors are told of a shorter one. */
 static int begin_window(struct trainer *t, int64_t step)
 {
     int at_once = steps_at_once(t);
@@ -419,8 +419,8 @@ static int begin_window(struct trainer *t, int64_t step)
     return (int)left;
 }
 
-/* Replicas of a stage update once for a minibatch of each, so that the steps asked for may end
- * within an update period. */
+/* Replicas of a stage update once after a minibatch of each, so the requested steps may end
+ * within an update period: note it. */
 static void note_steps(const struct trainer *t)
 {
     struct arena arena = { 0 };
@@ -436,7 +436,7 @@ static void note_steps(const struct trainer *t)
     hp_arena_free(&arena);
 }
 
-/* Each update of the loss's stage has one. */
+/* One loss for each update of the loss's stage. */
 int hp_loss_count(const struct trainer *t, const struct hypar_program *program)
 {
     const struct iteration *it = program->iteration;
@@ -458,7 +458,7 @@ void hp_collect_losses(struct trainer *t, struct executor **x, int device, doubl
         hp_receive_now(&t->control, loss, bytes, device, t->tag_loss);
 }
 
-/* Those of `steps` training steps, of a period's minibatches the mean. */
+/* The losses of `steps` training steps; each is the mean over its period's minibatches. */
 static void collect_losses(struct trainer *t, double *loss, int n, int steps)
 {
     hp_collect_losses(t, t->x, t->loss_device, loss, n);
@@ -466,7 +466,7 @@ static void collect_losses(struct trainer *t, double *loss, int n, int steps)
         loss[i] *= (double)n / steps;
 }
 
-/* What all ranks do after a step, as rank 0 says. */
+/* What all ranks do after a step; rank 0 decides. */
 enum word { WORD_GO, WORD_END, WORD_STOP, WORD_NOT_FINITE };
 
 /* What is due after a step. */
@@ -485,7 +485,7 @@ static enum word tell(struct trainer *t, enum word word, struct due *due)
     return (enum word)said[0];
 }
 
-/* A signal may have come to one rank alone. */
+/* A signal may have reached one rank alone. */
 static bool is_to_stop(struct trainer *t)
 {
     int32_t stop = t->options->stop && *t->options->stop, other;
@@ -509,7 +509,7 @@ static enum word decide(struct trainer *t, int64_t step, const double *loss, int
     return stop ? WORD_STOP : WORD_GO;
 }
 
-/* Every so many steps, and at the end. */
+/* After every `every` steps, and at the end. */
 static bool is_due(int64_t every, enum word word, int64_t before, int64_t step)
 {
     if (word == WORD_NOT_FINITE)
@@ -546,7 +546,7 @@ static const char *not_finite_text(double x)
     return isnan(x) ? "nan" : x > 0 ? "inf" : "-inf";
 }
 
-/* The first of the `at_once` steps before `step` whose loss is not finite. */
+/* Report the first of the `at_once` steps before `step` whose loss is not finite. */
 static enum hypar_status not_finite(struct trainer *t, int64_t step, int at_once,
                                     const double *loss, int n, struct hypar_error *err)
 {
@@ -560,7 +560,7 @@ static enum hypar_status not_finite(struct trainer *t, int64_t step, int at_once
     return hypar_ranks_agree(t->ranks, HYPAR_INFEASIBLE, err);
 }
 
-/* Of all but the first, if there are others. */
+/* The mean without the first value, if there are others. */
 static double mean(const double *value, int64_t n)
 {
     double sum = n == 1 ? value[0] : 0;
@@ -569,7 +569,7 @@ static double mean(const double *value, int64_t n)
     return sum;
 }
 
-/* What is done after a window: told, saved, tested. */
+/* A window of steps, and what follows it: reports, checkpoints, tests. */
 struct window {
     int64_t before; /* steps done before it */
     int steps, n_losses;
@@ -603,11 +603,10 @@ static enum hypar_status end_window(struct trainer *t, const struct window *w, e
     *word = tell(t, *word, &due);
     if (*word == WORD_NOT_FINITE)
         return not_finite(t, step, w->steps, w->loss, w->n_losses, err);
-    if (due.save) /* first: a test may fail */
+    if (due.save) /* first, because a test may fail */
         TRY(hypar_ranks_agree(t->ranks, hp_trainer_save(t, t->options->checkpoint, step, err),
                               err));
-    return due.test ? test(t, step, result, err) /* as a step: others may wait for this rank */
-                    : HYPAR_OK;
+    return due.test ? test(t, step, result, err) : HYPAR_OK;
 }
 
 static enum hypar_status train(struct trainer *t, struct hypar_train_result *result,
@@ -649,7 +648,7 @@ static enum hypar_status train(struct trainer *t, struct hypar_train_result *res
     return HYPAR_OK;
 }
 
-/* Bytes and memory of ranks: what all sent, and the most that one of them took. */
+/* Bytes and memory of ranks: the sum of what all sent, and the most that one of them used. */
 enum {
     COUNT_SENT,
     COUNT_PEAK,

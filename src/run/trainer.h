@@ -8,16 +8,16 @@
 #include "run/exec/executor.h"
 #include "run/ranks.h"
 
-/* Forward phases alone on held-out samples (evaluate.c). */
+/* Tests on held-out samples: forward phases alone (evaluate.c). */
 struct evaluation {
     struct arena arena;
     struct trainer *trainer;
     struct hypar_program *program; /* NULL: there are no such samples */
-    struct executor **x;           /* as the trainer's, whose parameters they use */
+    struct executor **x;           /* like the trainer's executors, whose parameters they use */
     int loss_device;
     int64_t samples, batches_at_once, rows_at_once;
     int64_t classes;     /* of a classifier; else 0 */
-    struct score *score; /* of this process, since they were last gathered */
+    struct score *score; /* of this process, since the last gathering */
     struct score *best;  /* on rank 0, by row */
     int n_scores, capacity;
     int64_t right, counted; /* rows of this test, on rank 0 */
@@ -36,67 +36,66 @@ struct trainer {
     struct optimizer optimizer;
     uint64_t seed;
     int64_t first_step;      /* done before this run */
-    int64_t resumed_samples; /* of the data set before; 0: unknown */
+    int64_t resumed_samples; /* samples of the data set before; 0: unknown */
     struct data_source *data;
     struct checkpoint *resumed; /* NULL: from the start */
     struct weights *weights;    /* of the model's file; NULL: it has none */
-    struct checkpoint *values;  /* beside the model's file; NULL: there are none */
+    struct checkpoint *values;  /* from the file beside the model's; NULL: there are none */
 
     /* The devices that this process runs: its rank's, or all. */
     int rank, n_ranks, first_device, n_here, n_devices;
     struct executor **x;
-    struct local_network *network; /* between them; NULL: MPI */
-    struct transport control;      /* between processes, where there are several */
+    struct local_network *network; /* between these devices; NULL: MPI */
+    struct transport control;      /* between processes, if there are several */
     int tag_loss, tag_word, tag_save, tag_trace, tag_test;
-    int loss_device; /* the first that knows the loss */
+    int loss_device; /* the first device that knows the loss */
     struct evaluation test;
-    struct measuring *measuring; /* NULL: nobody asks for times */
+    struct measuring *measuring; /* NULL: times are not measured */
 };
 
-/* The first device that knows the loss; losses of a step (one, or of each update period); these
- * come to rank 0 (train.c). */
+/* The first device that knows the loss; the number of losses in a step (one, or one for each
+ * update period); gathering these at rank 0 (train.c). */
 int hp_loss_device(const struct trainer *t, const struct hypar_program *program);
 int hp_loss_count(const struct trainer *t, const struct hypar_program *program);
 void hp_collect_losses(struct trainer *t, struct executor **x, int device, double *loss, int n);
 
-/* Get ready for tests, executors set up as `as` says; nothing is done without held-out samples.
- */
+/* Prepare tests, with executors set up like `as`; does nothing without held-out samples. */
 enum hypar_status hp_evaluation_make(struct trainer *t, const struct executor_settings *as,
                                      struct hypar_error *err);
 void hp_evaluation_free(struct trainer *t);
 
-/* A test after `step`, on all ranks; what it came to is known to rank 0. */
+/* Run a test after `step`, on all ranks; rank 0 has the result. */
 enum hypar_status hp_evaluate(struct trainer *t, int64_t step, struct hypar_train_test *out,
                               struct hypar_error *err);
 
-/* What the executor asks for (train.c). */
+/* Fill an array that an executor asks for (train.c). */
 enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                                   const struct view *to, struct hypar_error *err);
 
 /* A tensor of a checkpoint: a parameter, its state, or running statistics. */
 struct saved {
     int tensor;
-    int state; /* -1: the value; of running statistics which of them */
+    int state; /* -1: the value; of running statistics: which one */
 };
 
-/* What a checkpoint of this training has, by tensor of the file; room for
+/* The tensors of a checkpoint of this training, in the order of the file; room for
  * hp_saved_most() (save.c). */
 int hp_saved_most(const struct trainer *t);
 int hp_list_saved(const struct trainer *t, struct saved *saved,
                   struct checkpoint_tensor *tensor, struct arena *arena);
 
-/* The files that values come from: a checkpoint, the model's weights (restore.c). They are
- * opened and their checksums are compared before the plan is lowered, ... */
+/* The files with initial values: a checkpoint, the model's weights (restore.c). They are
+ * opened, and their checksums compared, before the plan is lowered ... */
 enum hypar_status hp_trainer_open(struct trainer *t, struct hypar_error *err);
-/* ... and what they lack is told after it, when samples are known, too. */
+/* ... and missing tensors are reported after it, when the samples are known too. */
 enum hypar_status hp_trainer_check_values(struct trainer *t, struct hypar_error *err);
 
-/* Write a checkpoint at `step`: rank 0 does, the others send what they have (save.c). */
+/* Write a checkpoint at `step`: rank 0 writes, the others send their pieces (save.c). */
 enum hypar_status hp_trainer_save(struct trainer *t, const char *path, int64_t step,
                                   struct hypar_error *err);
 
-/* What was recorded comes to rank 0, where it becomes *out, which takes the program over; NULL
- * on the others (trace.c). */
+/* Gather all records at rank 0 as *out, which takes ownership of the program; NULL on the other
+ * ranks (trace.c). */
 void hp_trainer_trace(struct trainer *t, struct hypar_trace **out);
 
 #endif /* RUN_TRAINER_H */

@@ -4,17 +4,17 @@
 
 #include "run/optimizer.h"
 
-/* What the loops need, worked out once a call:
+/* The coefficients of the loops, computed once for a call:
  *
- *     g = scale gradient + decay w
- *     sgd        w = w - rate g
- *     momentum   v = beta1 v + g;  w = w - rate v
- *     adam       m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g g
- *                w = keep w - rate m / (root sqrt(v) + epsilon) */
+ *   g = scale gradient + decay w
+ *   sgd        w = w - rate g
+ *   momentum   v = beta1 v + g;  w = w - rate v
+ *   adam       m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g g
+ *              w = keep w - rate m / (root sqrt(v) + epsilon) */
 struct update {
     double scale, decay, rate;
     double beta1, beta2, epsilon;
-    double keep; /* what decoupled decay leaves of w */
+    double keep; /* the share of w that decoupled decay leaves */
     double root; /* 1 / sqrt(correction of v) */
 };
 

@@ -228,7 +228,7 @@ double hp_most_need(const struct op_needs *n, const struct batch_share *s)
 /* Exact -------------------------------------------------------------------------------- */
 
 enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,
-                                struct layout_cache *cache, struct fullest *out,
+                                struct lowering_cache *cache, struct fullest *out,
                                 struct hypar_error *err)
 {
     struct arena scratch = { 0 };

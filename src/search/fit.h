@@ -16,7 +16,7 @@
 
 #include "search/planner.h"
 
-struct layout_cache; /* of a lowering (program/lowering.h) */
+struct lowering_cache; /* of a lowering (program/lowering.h) */
 
 /* What a device may use: the limit that is asked for, or its own memory, without what the
  * framework takes of it. Needs below are without that, too. */
@@ -74,7 +74,7 @@ double hp_most_need(const struct op_needs *needs, const struct batch_share *shar
 
 /* The exact need of the fullest device; `cache` as for hp_plan_memory(). */
 enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,
-                                struct layout_cache *cache, struct fullest *out,
+                                struct lowering_cache *cache, struct fullest *out,
                                 struct hypar_error *err);
 
 /* An operator that has measured figures, which are of one batch; -1: none. */

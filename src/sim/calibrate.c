@@ -1,4 +1,5 @@
-/* The efficiency of devices at which a step takes as long as was measured. */
+/* Calibration: the efficiency of devices at which a simulated step takes as long as a measured
+ * one. */
 #include <hypar/sim.h>
 
 #include "base/error.h"
@@ -23,7 +24,8 @@ static enum hypar_status step_at(const struct hypar_plan *plan, struct hypar_sim
         *step_s = hypar_sim_summary(sim).step_s;
     hypar_sim_free(sim);
     hypar_profile_free(profile);
-    if (status == HYPAR_UNSUPPORTED && efficiency < 1) { /* beyond the clock: slower than any */
+    if (status == HYPAR_UNSUPPORTED &&
+        efficiency < 1) { /* the time overflows: slower than any measurement */
         *step_s = hp_seconds(HP_MAX_TICKS);
         return HYPAR_OK;
     }

@@ -1,4 +1,5 @@
-/* Communications as tasks: which links they hold, for how long. */
+/* The cost of each comm: the links that its tasks hold, and for how long. A comm is one task,
+ * or one task for each message. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,20 +7,20 @@
 #include "base/csr.h"
 #include "sim/task_costs.h"
 
-/* Up to this size the messages of an all-to-all are told apart. */
+/* In groups up to this size, the messages of an all-to-all are distinguished. */
 enum { SMALL_GROUP = 64 };
 
-/* A comm, with what its cost is worked out from. */
+/* A comm, and what its cost depends on. */
 struct request {
-    struct arena *arena; /* that the cost is taken from */
+    struct arena *arena; /* for the result */
     const struct pattern *pattern;
     const struct comm *comm;
     double element_bytes, bytes; /* of one element; of all cells */
-    bool in_bucket;              /* of all that the bucket has */
+    bool in_bucket;              /* `bytes` are those of the whole bucket */
     struct comm_group group;
 };
 
-/* Every pair has one message, all of a size. */
+/* Does every pair exchange one message, all of equal size? */
 static bool is_even(const struct request *r)
 {
     const struct comm *comm = r->comm;
@@ -45,11 +46,11 @@ static struct request request_of(struct arena *arena, const struct pattern *p,
     if (comm->kind == COMM_ALL_TO_ALL && comm->n_devices > SMALL_GROUP && is_even(&r))
         r.bytes = (double)first->elements * bytes;
     else if (comm->kind == COMM_ALL_TO_ALL)
-        r.group.kind = COMM_EXCHANGE; /* message by message */
+        r.group.kind = COMM_EXCHANGE; /* cost it message by message */
     return r;
 }
 
-/* The ways of a group, remembered by its devices. */
+/* The cost model of a group of devices, cached by its devices. */
 static const struct comm_model *model_of(struct task_costs *a, const struct comm_group *group)
 {
     struct arena_mark mark = hp_arena_mark(&a->scratch);
@@ -75,12 +76,13 @@ static const struct comm_model *model_of(struct task_costs *a, const struct comm
 
 /* Exchanges without a pattern of their own ---------------------------------------------- */
 
-/* Messages of two rounds: pieces to whoever sums them, sums to whoever reads them. */
+/* Messages in two rounds: pieces to the devices that sum them, sums to the devices that read
+ * them. */
 struct rounds {
     struct arena *arena;
     struct message *message[2];
     int n[2], capacity[2];
-    double cell_bytes; /* of the cell at hand */
+    double cell_bytes; /* of the current cell */
 };
 
 static void add_message(void *who, int round, int from, int to, int pieces)
@@ -97,7 +99,7 @@ static void add_message(void *who, int round, int from, int to, int pieces)
     r->message[round][r->n[round]++] = (struct message){ from, to, bytes };
 }
 
-/* In scratch. */
+/* Taken from scratch. */
 static struct rounds rounds_of(struct task_costs *a, const struct request *r)
 {
     struct rounds rounds = { .arena = &a->scratch };
@@ -110,7 +112,7 @@ static struct rounds rounds_of(struct task_costs *a, const struct request *r)
     return rounds;
 }
 
-/* Two ways, one after the other, as one; for bytes = 1. In scratch. */
+/* Two communications, one after the other, as one; for bytes = 1. Taken from scratch. */
 static struct comm_way one_way(struct task_costs *a, const struct comm_way *way,
                                double bytes[2], const char *algorithm)
 {
@@ -142,7 +144,8 @@ static struct comm_way way_of_rounds(struct task_costs *a, const struct rounds *
     return one_way(a, way, (double[]){ 1, 1 }, "exchange");
 }
 
-/* Sums go out when all pieces for them have come: messages of one sender share that list. */
+/* A sum is sent when all its pieces have arrived; the messages of one sender share the list of
+ * these. */
 static void messages_of_rounds(struct task_costs *a, struct arena *arena,
                                const struct rounds *rounds, struct comm_messages *out)
 {
@@ -177,7 +180,8 @@ static int link_queue(const struct task_costs *a, int link)
     return a->n_devices + (a->settings.half_duplex ? link & ~1 : link);
 }
 
-/* Room for a link among the holds of a cost so far: the other direction may be there. */
+/* The position of a link among the holds of a cost; the other direction may be there
+ * already. */
 static int place_of_link(const struct comm_cost *cost, const struct hold *hold, int queue)
 {
     int i = 0;
@@ -186,8 +190,8 @@ static int place_of_link(const struct comm_cost *cost, const struct hold *hold, 
     return i;
 }
 
-/* One task that holds every link for its own time, from when it is free on; without overlap,
- * the devices too, and then all together. */
+/* Cost as one task that holds every link for the link's own time, each when it is free. Without
+ * overlap it holds the devices too, and takes all queues together. */
 static void as_one_task(struct task_costs *a, const struct request *r,
                         const struct comm_way *way, double bytes, struct comm_cost *cost)
 {
@@ -222,8 +226,9 @@ static void as_one_task(struct task_costs *a, const struct request *r,
     cost->bytes_on_link = on_link;
 }
 
-/* A message holds the links of its route, each a latency after the one before, and the overhead
- * follows; without overlap, sender and receiver too, and then all together. */
+/* Cost of one message: it holds the links of its route, each one latency after the one before;
+ * the overhead follows. Without overlap it holds sender and receiver too, and takes all queues
+ * together. */
 static void as_message(struct task_costs *a, struct arena *arena, const struct message *m,
                        double overhead_s, struct sim_task *task, struct comm_cost *cost)
 {
@@ -253,7 +258,7 @@ static void as_message(struct task_costs *a, struct arena *arena, const struct m
         hold[n + i] = (struct hold){ i ? m->to : m->from, 0, task->duration };
 }
 
-/* One message alone: known link by link. */
+/* A single message, whose route is known link by link. */
 static void as_send(struct task_costs *a, struct arena *arena, const struct message *m,
                     double overhead_s, struct comm_cost *cost)
 {
@@ -269,7 +274,7 @@ static void as_send(struct task_costs *a, struct arena *arena, const struct mess
     cost->bytes_on_link = on_link;
 }
 
-/* Has a message none of its sender's before it? */
+/* Does a message wait for no other message of its sender? */
 static bool sends_first(const struct comm_messages *messages, int number)
 {
     const struct comm_message *m = &messages->list[number];
@@ -279,7 +284,8 @@ static bool sends_first(const struct comm_messages *messages, int number)
     return true;
 }
 
-/* Messages by device of the comm: those that it gets, or those that it sends first. */
+/* Messages by device of the comm: those that arrive there, or those that the device sends
+ * first. */
 static const int *index_messages(struct arena *arena, const struct comm *comm,
                                  const struct comm_messages *messages, bool arrive, int **start)
 {
@@ -303,7 +309,7 @@ static const int *index_messages(struct arena *arena, const struct comm *comm,
     return list;
 }
 
-/* The overhead is that of the messages that wait for none, which the others wait for. */
+/* Only messages that wait for none carry the overhead; the others wait for these. */
 static void as_messages(struct task_costs *a, const struct request *r, double overhead_s,
                         struct comm_cost *cost, struct comm_messages *m)
 {
@@ -361,8 +367,9 @@ static bool has_copies(const struct request *r)
     return first->n_copies > 0;
 }
 
-/* A broadcast of what several devices have: each sends a piece to one of the readers, who
- * gather them (Narayanan et al., SC 2021, section 4.1). For bytes = 1. In scratch. */
+/* A broadcast from several devices that all have the data: each sends a piece to one of the
+ * readers, and the readers gather the pieces (Narayanan et al., SC 2021, section 4.1). For
+ * bytes = 1. Taken from scratch. */
 static struct comm_way way_from_copies(struct task_costs *a, const struct request *r)
 {
     const struct cell *cell = &r->pattern->cell[r->comm->cell[0]];
@@ -393,7 +400,7 @@ static void make_broadcast(struct task_costs *a, const struct request *r,
     hp_arena_release(&a->scratch, mark);
 }
 
-/* `m`: the comm's messages, if each is a task; NULL: they are not. */
+/* `m`: the comm's messages, if each is a task; else NULL. */
 static void make_cost(struct task_costs *a, const struct request *r, struct comm_cost *cost,
                       struct comm_messages *m)
 {
@@ -423,8 +430,8 @@ static void make_cost(struct task_costs *a, const struct request *r, struct comm
     }
 }
 
-/* What is sent is read from one device's DRAM and written to another's: the devices of a comm
- * take even parts in it. */
+/* Sent data is read from one device's DRAM and written to another's: the devices of a comm
+ * share this evenly. */
 static double dram_j(const struct task_costs *a, const struct comm *comm, double sent_bytes)
 {
     int n = hypar_machine_is_uniform(a->machine) ? 1 : comm->n_devices;

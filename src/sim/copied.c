@@ -1,23 +1,23 @@
-/* Messages as ranks of this computer send them: copied, by the processors that compute. */
+/* The cost of messages between ranks of one computer: the processors that compute copy them. */
 #include <math.h>
 
-#include "layout/layout.h"
 #include "profile/profile.h"
 #include "sim/task_costs.h"
+#include "split/split.h"
 
-/* What each device does for a comm: it copies what it sends and what it receives, row by row
- * where these do not lie one after another, and adds up what comes to be summed. */
+/* The work of each device for a comm: it copies data that it sends and receives, row by row
+ * where it is not contiguous, and adds data that is summed. */
 struct copying {
     const struct hypar_profile *profile;
     const struct hypar_machine *machine;
-    const struct box *held;  /* by device: what it has of the tensor */
+    const struct box *held;  /* by device: the box that it has of the tensor */
     double *busy_s, *rows_s; /* by device: messages and sums; rows */
-    double *arrive_s;        /* by device: since the last message to it was sent */
-    bool *held_up;           /* by device: it sends, or adds up */
+    double *arrive_s;        /* by device: time since the last message to it was sent */
+    bool *held_up;           /* by device: it sends, or adds */
     double element_bytes, scale;
-    const struct cell *cell; /* at hand, and its box */
+    const struct cell *cell; /* the current cell, and its box */
     struct box box;
-    int sender; /* the only one; -1: none yet, -2: several */
+    int sender; /* the only sender; -1: none yet, -2: several */
     bool alone; /* all ranks take part, and one of them sends */
     bool sums;
 };
@@ -34,7 +34,7 @@ static double curve_s(const struct copying *c, int device, const char *of, doubl
                             size);
 }
 
-/* Ranks that send at once share the memory's bandwidth. */
+/* Ranks that send at the same time share the memory's bandwidth. */
 static double message_s(const struct copying *c, int device, double bytes)
 {
     double alone = c->alone ? curve_s(c, device, "message alone", bytes) : 0;
@@ -56,7 +56,7 @@ static void hold_also(struct box *held, const struct box *box)
     }
 }
 
-/* By device: the box around all that it writes, sums or reads of the tensor. */
+/* By device: the bounding box of everything that it writes, sums or reads of the tensor. */
 static const struct box *boxes_held(struct task_costs *a, const struct pattern *p)
 {
     if (!a->held)
@@ -76,7 +76,7 @@ static const struct box *boxes_held(struct task_costs *a, const struct pattern *
     return a->held;
 }
 
-/* Elements of the box that follow each other in what is held. */
+/* The number of elements of the box that are contiguous in the held box. */
 static int64_t row_of(const struct box *box, const struct box *held)
 {
     int64_t row = 1;
@@ -89,7 +89,7 @@ static int64_t row_of(const struct box *box, const struct box *held)
     return row;
 }
 
-/* To gather, or to scatter, so many elements of the cell at hand. */
+/* Gather or scatter this many elements of the current cell. */
 static void copy_rows(struct copying *c, int device, double elements)
 {
     double row = (double)row_of(&c->box, &c->held[device]);
@@ -125,9 +125,9 @@ static void note_sender(void *who, int round, int from, int to, int pieces)
     c->sender = c->sender == -1 || c->sender == from ? from : -2;
 }
 
-/* Ranks that all send to each other take so many times as long as for their messages and sums
- * one by one: those that come in another order than they are wanted in are copied once more,
- * others are still in a cache. Of messages without sums, among some of the ranks, in part. */
+/* The factor by which ranks that all send to each other take longer than for their messages and
+ * sums one by one: messages that arrive out of order are copied once more, others are still in
+ * a cache. For messages without sums among some of the ranks, a part of this factor. */
 static double crowding(const struct copying *c, const struct comm *comm, double bytes)
 {
     const struct hypar_profile_machine *measured = hypar_profile_machine(c->profile);
@@ -163,9 +163,8 @@ static void copy_cells(struct copying *c, struct task_costs *a, const struct pat
     }
 }
 
-/* Whoever sends or adds up is held for as long as that takes, and what it receives; one that
- * only receives waits for the message anyway, and gets its last chunk when that has been sent.
- */
+/* A device that sends or adds is occupied as long as this and its receiving take. A device that
+ * only receives waits for the message anyway; its last chunk arrives when it has been sent. */
 void hp_copied_cost(struct task_costs *a, struct arena *arena, const struct pattern *p,
                     const struct comm *comm, double element_bytes, double scale,
                     struct comm_cost *cost)

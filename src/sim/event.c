@@ -1,4 +1,4 @@
-/* The timeline as events, for people and traces. */
+/* The timeline as events, for reports and traces. */
 #include <string.h>
 
 #include "sim/sim.h"
@@ -31,7 +31,7 @@ static void name_compute(const struct hypar_sim *sim, const struct block *block,
     e->stage = p->plan->ops[e->op].stage;
 }
 
-/* The tensor of an exchange; -1: squares of all gradients. */
+/* The tensor of an exchange; -1: the squares of all gradients. */
 static int tensor_of(const struct lowering *s, int exchange)
 {
     return exchange == s->training.norm ? -1 : s->training.exchange[exchange].place.tensor;
@@ -67,7 +67,7 @@ static void name_update(const struct hypar_sim *sim, const struct block *block,
     hp_update_name(sim->timing->lowering, block->index, e->name, sizeof e->name);
 }
 
-/* Which task instance event `i` is: row by row. */
+/* The task instance of event `i`; events are numbered row by row. */
 static const struct times *find(const struct hypar_sim *sim, int64_t i, int *task, int *micro,
                                 const ticks **from, struct task_instance *by)
 {
@@ -75,7 +75,7 @@ static const struct times *find(const struct hypar_sim *sim, int64_t i, int *tas
     int low = 0, high = t->rows.n;
     if (i >= sim->row_start[t->rows.n])
         return NULL;
-    while (high - low > 1) { /* the last row that begins no later */
+    while (high - low > 1) { /* find the last row that begins no later */
         int middle = (low + high) / 2;
         if (sim->row_start[middle] <= i)
             low = middle;
@@ -106,7 +106,7 @@ static void number_rows(struct hypar_sim *sim)
         sim->row_start[row + 1] = sim->row_start[row] + hp_row_size(rows, row);
 }
 
-/* Where and when event `i` is, and which task of which block. */
+/* The place and times of event `i`, and its task and block. */
 static bool place(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event,
                   struct block *block, int *local, int *micro)
 {
@@ -124,7 +124,7 @@ static bool place(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event
     bool comm = block->kind != BLOCK_COMPUTE && block->kind != BLOCK_UPDATE &&
                 block->kind != BLOCK_NORM;
     event->id = i;
-    event->kind = HYPAR_EVENT_COMM; /* until it is named */
+    event->kind = HYPAR_EVENT_COMM; /* until it gets its name */
     event->device = comm ? -1 : what->queue;
     event->op = event->tensor = event->stage = -1;
     event->micro = *micro < 0 ? -1 : *micro;

@@ -1,4 +1,5 @@
-/* sim/heap.h - tasks that are ready, or go on, the first of them on top. Internal. */
+/* sim/heap.h - a priority queue of tasks that are ready or have to be looked at again.
+ * Internal. */
 #ifndef SIM_HEAP_H
 #define SIM_HEAP_H
 
@@ -6,11 +7,11 @@
 #include "sim/tasks.h"
 
 struct ready_task {
-    ticks time;     /* when it is ready, or to be looked at again */
-    ticks since;    /* -1; of traffic that gives way: ready since then */
+    ticks time;     /* when it is ready, or has to be looked at again */
+    ticks since;    /* -1; of traffic that gives way: when it became ready */
     int64_t number; /* the task's */
     int id;
-    int flow; /* of one that has begun with its links (links.h); -1 */
+    int flow; /* its flow, if it has begun with its links (links.h); -1 */
 };
 
 struct ready_heap {
@@ -18,8 +19,8 @@ struct ready_heap {
     int n, capacity;
 };
 
-/* The same, for tasks that mostly come in the order in which they will be taken: those that do
- * stand in a line, the others go to the heap. */
+/* A faster queue for tasks that mostly arrive in the order of service: those are kept in a
+ * line, the others in the heap. */
 struct ready_line {
     struct ready_task *task;
     int first, end, capacity;
@@ -74,7 +75,7 @@ static inline void hp_line_push(struct ready_line *l, struct arena *arena, struc
     l->task[l->end++] = t;
 }
 
-/* The first of all; NULL: there is none. */
+/* The first task of all; NULL: there is none. */
 static inline const struct ready_task *hp_line_first(const struct ready_line *l)
 {
     const struct ready_task *line = l->first < l->end ? &l->task[l->first] : NULL;

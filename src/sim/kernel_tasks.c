@@ -1,8 +1,9 @@
-/* The kernels that the tasks of a fusion group run. */
+/* The kernels that the tasks of a fusion group run on devices with a kernel model: which passes
+ * share a kernel, and which tensors never reach memory. */
 #include "sim/timing.h"
 
-/* Do passes of an operator go through operand `o` element by element, forward, and never again?
- */
+/* Do all passes of an operator process operand `o` element by element, in the forward half
+ * only? */
 static bool passes_through(const struct nest *nest, int o)
 {
     for (int p = 0; p < nest->n_passes; p++) {
@@ -27,8 +28,8 @@ bool hp_is_passed_on(const struct hypar_graph *g, int t)
            passes_through(g->ops[use->op].nest, use->operand);
 }
 
-/* By place: the exchange that gives such a tensor to its reader. A place that several read, of
- * which one may do its passes again, is in memory. */
+/* By place: the exchange that hands such a tensor to its reader. A place with several readers,
+ * one of which may be repeated, lies in memory. */
 static void find_passed_on(struct timing *s)
 {
     const struct hypar_graph *g = s->lowering->graph;
@@ -55,14 +56,15 @@ bool hp_may_pass_on(const struct timing *s, int exchange)
            s->passed_on[hp_place_index(k->exchange[exchange].place)] == exchange;
 }
 
-/* Is what is in a place handed to its reader where and as it was written? */
+/* Is the value of a place handed to its reader on the same device, unchanged? */
 static bool is_never_in_memory(const struct timing *s, int b, int place)
 {
     int exchange = s->passed_on[place];
     return exchange >= 0 && s->lowering->body[b].pattern[exchange]->aligned;
 }
 
-/* By pass of an operator: gradients that it adds to what an earlier pass wrote there. */
+/* By pass of an operator: the gradients to which it adds, because an earlier pass wrote
+ * them. */
 static void find_added(struct timing *s)
 {
     const struct lowering *lowering = s->lowering;
@@ -96,7 +98,7 @@ static void find_roles(struct timing *s)
     }
 }
 
-/* What follows from the graph, not from the plan. */
+/* Facts that follow from the graph, not from the plan. */
 static void find_once(struct timing *s)
 {
     if (s->added)
@@ -109,7 +111,7 @@ static void find_once(struct timing *s)
 /* The passes of a fusion group, one after another. */
 struct group_walk {
     struct kernel_walk kernels;
-    const struct op_pass *before; /* the last that was no free one; NULL: none yet */
+    const struct op_pass *before; /* the last pass that takes a kernel; NULL: none yet */
 };
 
 static struct group_walk walk_of(const struct timing *s)
@@ -130,22 +132,22 @@ static enum kernel_step next_pass(const struct timing *s, struct group_walk *wal
     return step;
 }
 
-/* Does a pass add to errors in a kernel of its own? */
+/* Does a pass add to errors in a separate kernel? */
 static bool adds_apart(const struct timing *s, int i)
 {
     return s->added[i] && s->costs->settings.framework == HYPAR_FRAMEWORK_EAGER;
 }
 
-/* Of the last kernel of a group so far what has been touched. */
+/* The last kernel of a group so far: what it has touched. */
 struct kernel_run {
     int body;
     int *place; /* hp_place_index() */
     int n_places;
     struct kernel *kernel; /* by task */
-    double *seconds;       /* by task, without that kernel */
+    double *seconds;       /* by task, without the last kernel */
 };
 
-/* Of these operands those that the kernel touches for the first time. */
+/* Those of these operands that the kernel touches for the first time. */
 static operand_set touch(struct kernel_run *run, const struct timing *timing,
                          const struct op_pass *what, operand_set operands, bool grad,
                          operand_set written)
@@ -167,7 +169,7 @@ static operand_set touch(struct kernel_run *run, const struct timing *timing,
     return fresh;
 }
 
-static void end_kernel(struct timing *s, const struct part_layout *l, struct kernel_run *run)
+static void end_kernel(struct timing *s, const struct op_parts *l, struct kernel_run *run)
 {
     for (int part = 0; part < l->n_parts; part++) {
         if (l->empty[part] || !s->costs->runs_kernels[l->device[part]])
@@ -180,10 +182,10 @@ static void end_kernel(struct timing *s, const struct part_layout *l, struct ker
     run->n_places = 0;
 }
 
-/* A compiled kernel reads the error that is there and adds to it; eager, another kernel reads
- * both and writes their sum. */
+/* A compiled kernel reads the existing error and adds to it. In eager mode another kernel reads
+ * both and writes the sum. */
 static void add_to_errors(struct timing *s, const struct op_pass *what,
-                          const struct part_layout *l, struct kernel_run *run)
+                          const struct op_parts *l, struct kernel_run *run)
 {
     int i = (int)(what - s->lowering->training.op_pass);
     operand_set added = s->added[i];
@@ -205,7 +207,7 @@ static void add_to_errors(struct timing *s, const struct op_pass *what,
     }
 }
 
-static void add_pass(struct timing *s, const struct op_pass *what, const struct part_layout *l,
+static void add_pass(struct timing *s, const struct op_pass *what, const struct op_parts *l,
                      struct kernel_run *run)
 {
     const struct op *op = &s->lowering->graph->ops[what->op];
@@ -227,7 +229,7 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
     struct arena *scratch = &s->costs->scratch;
     struct arena_mark mark = hp_arena_mark(scratch);
     const struct training_graph *k = &s->lowering->training;
-    const struct part_layout *first = hp_pass_layout(s->blocks, b, group);
+    const struct op_parts *first = hp_pass_parts(s->blocks, b, group);
     struct kernel_run run = { .body = b,
                               .kernel = NEW(scratch, struct kernel, first->n_parts),
                               .seconds = NEW(scratch, double, first->n_parts) };
@@ -244,8 +246,8 @@ void hp_kernel_tasks(struct timing *s, int b, int group, struct sim_task *task)
             continue;
         if (step == STEP_BEGINS && any)
             end_kernel(s, first, &run);
-        add_pass(s, &k->op_pass[i], hp_pass_layout(s->blocks, b, i), &run);
-        add_to_errors(s, &k->op_pass[i], hp_pass_layout(s->blocks, b, i), &run);
+        add_pass(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
+        add_to_errors(s, &k->op_pass[i], hp_pass_parts(s->blocks, b, i), &run);
     }
     end_kernel(s, first, &run);
     for (int part = 0; part < first->n_parts; part++)
@@ -276,7 +278,7 @@ double hp_count_kernels(struct timing *s, double *launch_s)
     find_once(s);
     for (int b = 0; s->costs->any_kernels && b < r->n_bodies; b++)
         for (int i = 0; i < k->n_op_passes; i++) {
-            const struct part_layout *l = hp_pass_layout(s->blocks, b, i);
+            const struct op_parts *l = hp_pass_parts(s->blocks, b, i);
             double n = s->blocks->head[b][i] != i
                            ? 0
                            : (double)kernels_of_group(s, b, i) * hp_body_times(r, b);

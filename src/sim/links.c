@@ -1,4 +1,4 @@
-/* Tasks that take their links one by one. */
+/* Flows: tasks that take their links one by one, and traffic that gives way (links.h). */
 #include "sim/links.h"
 
 static int class_of(int room)
@@ -24,7 +24,7 @@ int hp_flow_new(struct flows *s, struct arena *arena, int n_holds, ticks ready)
         number = s->n++;
         s->flow[number] =
             (struct flow){ .from = NEW(arena, ticks, 1 << class), .room = 1 << class };
-        while (s->spare_capacity[class] < s->n) /* so that freeing needs no arena */
+        while (s->spare_capacity[class] < s->n) /* so that freeing a flow needs no memory */
             s->spare[class] = GROW(arena, int, s->spare[class], s->spare_capacity[class],
                                    &s->spare_capacity[class]);
     }
@@ -78,15 +78,15 @@ void hp_flow_began(struct flows *s, int number, ticks now)
     s->last = number;
 }
 
-/* A link is held by what gives way: it stands in line. */
+/* A task that gives way joins the line of a link. */
 static void ask(const struct queues *q, const struct hold *hold, ticks *from)
 {
     *from = ~q->asked[hold->queue];
     q->asked[hold->queue] = hp_later(q->asked[hold->queue], hold->busy);
 }
 
-/* Start on a link where it stands in line, if the link is free and it is its turn. Returns when
- * that is, at the earliest; -1: it has started. */
+/* Start on a link if it is free and it is this task's turn. Returns the earliest time when that
+ * can be; -1: it has started. */
 static ticks start_in_line(const struct queues *q, const struct hold *hold, ticks *from,
                            ticks now)
 {
@@ -106,7 +106,7 @@ static void count(const struct queues *q, const struct hold *hold)
         q->left[hold->queue] = hp_less(q->left[hold->queue], hold->busy);
 }
 
-/* A message has been given a link. */
+/* A message gets its current link. */
 static void pass_hop(struct flow *f, const struct sim_task *task, const struct queues *q)
 {
     const struct hold *hold = &task->hold[f->hop];
@@ -118,7 +118,7 @@ static void pass_hop(struct flow *f, const struct sim_task *task, const struct q
         f->ready = hp_later(from, hold[1].offset - hold->offset);
 }
 
-/* A message comes to its next link. Links that it holds for no time it does not wait for. */
+/* A message comes to its next link. It does not wait for links that it holds for no time. */
 static ticks next_hop(struct flow *f, const struct sim_task *task, const struct queues *q,
                       ticks now)
 {
@@ -133,7 +133,7 @@ static ticks next_hop(struct flow *f, const struct sim_task *task, const struct 
         ticks again = start_in_line(q, hold, from, now);
         if (again >= 0)
             return again;
-        f->left = -1; /* of the next link it has asked for none */
+        f->left = -1; /* it has not asked for the next link */
     }
     pass_hop(f, task, q);
     while (f->hop < task->n_holds && !task->hold[f->hop].busy) {
@@ -147,7 +147,7 @@ static ticks next_hop(struct flow *f, const struct sim_task *task, const struct 
     return -1;
 }
 
-/* All links of a collective that gives way. */
+/* A collective that gives way joins the lines of all its links. */
 static void ask_all(struct flow *f, const struct sim_task *task, const struct queues *q,
                     ticks now)
 {

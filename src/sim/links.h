@@ -1,19 +1,20 @@
-/* sim/links.h - how tasks take what they hold. Internal.
+/* sim/links.h - how tasks take their queues. Internal.
  *
- * A task that holds all its queues together, and one of the first class that holds links each
- * by itself, is given them when it is ready (hp_claim()). The others are FLOWS: a message comes
- * to one link of its route after the other; what gives way waits until nothing of the first
- * class wants the link.
+ * A task that holds all its queues together gets them when it is ready (hp_claim()); so does a
+ * task of the first class that holds its links independently. All other tasks are FLOWS. A
+ * message takes the links of its route one after another. A task of the second class gives way:
+ * it waits until no task of the first class wants the link.
  *
- * Everything is decided in the order of (time, since, number), struct ready_task: of the first
- * class when it comes to a link, which then is held from when it is free; of the second when it
- * starts, after all of the first class that has come by that time. What is decided so depends
- * on nothing that is decided later, so there is one timeline. (The second class: it ends later
- * than it starts on its last link, since a link that is held for no time is not waited for.)
+ * All decisions are made in the order of (time, since, number), struct ready_task. A task of
+ * the first class is decided when it comes to a link: it holds the link from the time when the
+ * link is free. A task of the second class is decided when it starts, after all tasks of the
+ * first class that have come by then. No decision depends on a later one, so the timeline is
+ * unique. (A task of the second class ends later than it starts on its last link, because
+ * nobody waits for a link that is held for no time.)
  *
- * What of the second class waits for a link is served there as it came. It is looked at again
- * when the link will have done what it was given and all that came before: something of the
- * first class may have come in between, then it is looked at again. */
+ * Tasks of the second class that wait for a link are served in the order of arrival. Such a
+ * task is looked at again at the time when the link will have done all earlier work. If a task
+ * of the first class has come in between, the task is looked at once more. */
 #ifndef SIM_LINKS_H
 #define SIM_LINKS_H
 
@@ -22,31 +23,32 @@
 
 /* By queue. */
 struct queues {
-    ticks *free;          /* when it has done all that it was given so far */
-    ticks *asked, *given; /* of the second class: what has come, and what of that has started */
-    ticks *left;          /* what it is yet to be given; NULL: nobody asks */
+    ticks *free;          /* when it has done all its work so far */
+    ticks *asked, *given; /* of the second class: tasks that have come, and tasks of these that
+                             have started */
+    ticks *left;          /* work that is still to come; NULL: unused */
 };
 
 /* A task while it takes its links. */
 struct flow {
     ticks arrived; /* when the task was ready */
-    ticks ready;   /* of the link that it is to take, or of all */
+    ticks ready;   /* when the current link, or all links, can be taken */
     ticks start, end;
-    int hop;     /* of a message: the link that it is to take */
-    int left;    /* of another: links that it has not got yet; -1: it has asked for none */
-    ticks *from; /* by hold: when it starts there; ~asked of the queue when it came */
-    int room;    /* of from[] */
-    ticks began; /* when it was given its first link; those that were stand in a list */
+    int hop;     /* of a message: the current link */
+    int left;    /* of another task: links that it still lacks; -1: it has asked for none */
+    ticks *from; /* by hold: when it starts; while it waits, ~asked of the queue when it came */
+    int room;    /* size of from[] */
+    ticks began; /* when it got its first link; such flows form a list */
     int before, after;
 };
 
-/* Flows by number; those that have ended are used again. */
+/* Flows by number; ended ones are reused. */
 struct flows {
     struct flow *flow;
     int n, capacity;
     int *spare[32]; /* by logarithm of the room */
     int n_spare[32], spare_capacity[32];
-    int first, last; /* of those that have begun, in that order; -1 */
+    int first, last; /* of the flows that have begun, in this order; -1 */
 };
 
 void hp_flows_begin(struct flows *flows);
@@ -54,11 +56,11 @@ int hp_flow_new(struct flows *flows, struct arena *arena, int n_holds, ticks rea
 void hp_flow_free(struct flows *flows, int flow);
 void hp_flows_clear(struct flows *flows); /* free all */
 
-/* It has been given its first link, now: it stands in the list until it is freed. */
+/* A flow gets its first link now: it joins the list until it is freed. */
 void hp_flow_began(struct flows *flows, int flow, ticks now);
 
-/* The time that a task takes besides the longest hold (and, of a message, the latencies
- * before its last link). */
+/* The time that a task takes beyond its longest hold; for a message, also beyond the latencies
+ * before its last link. */
 static inline ticks hp_rest(const struct sim_task *task)
 {
     ticks longest = 0, before = 0;
@@ -69,15 +71,15 @@ static inline ticks hp_rest(const struct sim_task *task)
     return hp_latest(task->duration - longest - before, 0);
 }
 
-/* Does a task get all that it holds when it is ready? */
+/* Does a task get all its queues when it is ready? */
 static inline bool hp_is_claimed(const struct sim_task *task)
 {
     return task->held == HELD_TOGETHER ||
            (task->traffic == TRAFFIC_NEXT && (task->held == HELD_EACH || task->n_holds <= 1));
 }
 
-/* Give a queue a task that comes at `ready`; returns when it starts. What holds it for no time
- * does not wait. */
+/* Give a queue to a task that comes at `ready`; returns when the task starts there. A hold of
+ * no time does not wait. */
 static inline ticks hp_hold(ticks *free, ticks ready, ticks busy)
 {
     if (!busy)
@@ -87,7 +89,7 @@ static inline ticks hp_hold(ticks *free, ticks ready, ticks busy)
     return start;
 }
 
-/* Queues that are held together. */
+/* Take queues that are held together. */
 static inline ticks hp_claim_together(const struct sim_task *task, ticks *free, ticks ready,
                                       ticks *from)
 {
@@ -101,7 +103,7 @@ static inline ticks hp_claim_together(const struct sim_task *task, ticks *free, 
     return start;
 }
 
-/* Links that are held each by itself. */
+/* Take links that are held independently. */
 static inline struct times hp_claim_each(const struct sim_task *task, ticks *free, ticks ready,
                                          ticks *from)
 {
@@ -119,7 +121,7 @@ static inline struct times hp_claim_each(const struct sim_task *task, ticks *fre
     return t;
 }
 
-/* Give a task that is ready all that it holds; from[]: room for when each hold starts. */
+/* Give a ready task all its queues; from[] receives when each hold starts. */
 static inline struct times hp_claim(const struct sim_task *task, ticks *free, ticks ready,
                                     ticks *from)
 {
@@ -135,12 +137,12 @@ static inline struct times hp_claim(const struct sim_task *task, ticks *free, ti
     return (struct times){ ready, start, hp_later(start, task->duration) };
 }
 
-/* Go on with a flow, now. Returns when it is to go on again; -1: it has all its links, and
- * flow->start and flow->end are those of the task. */
+/* Advance a flow at time `now`. Returns when it is to be advanced again; -1: it has all its
+ * links, and flow->start and flow->end are the task's. */
 ticks hp_flow_go(struct flow *flow, const struct sim_task *task, const struct queues *queues,
                  ticks now);
 
-/* The second part of the key by which a task, or a flow of it, is served. */
+/* The second part of the key by which a task or its flow is served. */
 static inline ticks hp_since(const struct sim_task *task, ticks ready)
 {
     return task->traffic == TRAFFIC_NEXT ? -1 : ready;

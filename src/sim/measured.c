@@ -1,15 +1,16 @@
-/* What a profile told of a step's times. */
+/* How much of a step's time comes from measurements of a profile. */
 #include "profile/profile.h"
 #include "sim/timing.h"
 
-/* A pass as it lies: how its parts are known, as the worst of them, and what they take. */
+/* A pass with its parts: how well the profile knows the least known part, and how long they
+ * take. */
 struct laid_pass {
     bool known;
     enum time_source source;
     double seconds;
 };
 
-static struct laid_pass look_at_parts(const struct lowering *s, const struct part_layout *l,
+static struct laid_pass look_at_parts(const struct lowering *s, const struct op_parts *l,
                                       const struct op_pass *at,
                                       const struct hypar_profile *profile)
 {
@@ -30,14 +31,14 @@ static struct laid_pass look_at_parts(const struct lowering *s, const struct par
     return out;
 }
 
-/* Layouts are shared by many operators: laid[layout * MAX_PASSES + pass]. Its seconds are those
+/* Many operators share parts: laid[id of the parts * MAX_PASSES + pass]. Its seconds are those
  * of a step. */
 static struct laid_pass look_at(const struct lowering *s, const struct op_pass *op_pass,
                                 const struct hypar_profile *profile, struct laid_pass *laid)
 {
     struct laid_pass out = { .known = true, .source = TIME_MEASURED };
     for (int b = 0; b < s->n_bodies; b++) {
-        const struct part_layout *l = s->body[b].layout[op_pass->op];
+        const struct op_parts *l = s->body[b].parts[op_pass->op];
         struct laid_pass *at = &laid[(size_t)l->id * MAX_PASSES + (size_t)op_pass->pass];
         if (!at->known)
             *at = look_at_parts(s, l, op_pass, profile);
@@ -66,7 +67,7 @@ struct hypar_sim_measured hp_count_measured(const struct lowering *s,
     if (!profile)
         return out;
     struct laid_pass *laid =
-        NEW(&scratch, struct laid_pass, (size_t)s->cache->n_layouts * MAX_PASSES);
+        NEW(&scratch, struct laid_pass, (size_t)s->cache->n_op_parts * MAX_PASSES);
     double all_s = 0, by_source_s[TIME_MEASURED + 1] = { 0 };
     for (int i = 0; i < k->n_op_passes; i++) {
         if (hp_is_view(s->graph->ops[k->op_pass[i].op].nest))

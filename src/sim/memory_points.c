@@ -1,20 +1,19 @@
-/* Memory over time: what the memory model says of each device, laid on the timeline.
+/* Memory over time: the levels of the memory model at the times of the timeline.
  *
- * The model goes through a device's tasks by slot and number; the simulator serves them by
- * ready time, which now and then is another order. A change is drawn when its task starts or
- * ends, but never before the changes that the model has before it. So the counter takes on the
- * levels of the model, each of them, in their order: its maximum is the peak that is reported.
- */
+ * The memory model processes a device's tasks by slot and number; the simulator serves them by
+ * ready time, which is sometimes another order. A change is drawn when its task starts or ends,
+ * but never before changes that precede it in the model. So the counter takes all levels of the
+ * model, in the model's order, and its maximum is the reported peak. */
 #include "base/csr.h"
 #include "program/memory/memory.h"
 #include "sim/sim.h"
 
-/* A device, as far as it is drawn. */
+/* The state of drawing for one device. */
 struct counter {
     ticks now;
     double level;
     int last;     /* its last point, -1 */
-    double begun; /* gradients, which end with the step */
+    double begun; /* gradients, which last until the end of the step */
 };
 
 struct drawn {
@@ -30,15 +29,15 @@ struct points {
     const struct schedule *schedule;
     int *start,
         *task; /* [(body * n_lists + list of slots) * actions + action]: its tasks, CSR */
-    int *left; /* by micro-batch: slots that the list at hand is yet to do of it ... */
-    int *last; /* ... and the last one so far */
+    int *left; /* by micro-batch: its remaining slots in the current list ... */
+    int *last; /* ... and its last slot so far */
     struct drawn *point;
     int n, capacity;
 };
 
 /* Drawing ------------------------------------------------------------------------------ */
 
-/* Of several points at one time those remain at which it turns down, and the last. */
+/* Of several points at one time, local maxima and the last point remain. */
 static void put(struct points *p, int device, ticks time, double bytes)
 {
     struct counter *c = &p->counter[device];
@@ -73,24 +72,24 @@ static const struct times *times_of(const struct points *p, int row, int task)
     return &t->times[row][hp_row_place(&t->rows, row, task)];
 }
 
-/* The id that the simulator knows the first task of a task's block by. */
+/* The simulator's id of the first task of a task's block. */
 static int first_of(const struct points *p, int task)
 {
     return p->sim->timing->blocks->first[p->sim->program->task[task].block];
 }
 
-/* The passes of a task one after another; `first`: gradients begin with them. */
+/* The passes of a task, one after another; `first`: gradients begin here. */
 static void put_compute(struct points *p, int micro, int b, int number, bool first)
 {
     struct timing *s = p->sim->timing;
     const struct op_pass *op_pass = s->lowering->training.op_pass;
-    const struct part_layout *const *layout = s->lowering->body[b].layout;
+    const struct op_parts *const *parts = s->lowering->body[b].parts;
     const struct task *task = &p->sim->program->task[number];
     const struct pass_order *order = &p->sim->memory->order[b];
-    int place = layout[op_pass[task->index].op]->rank[task->part];
+    int place = parts[op_pass[task->index].op]->rank[task->part];
     ticks at = times_of(p, micro, first_of(p, number) + place)->start;
     for (int i = task->index; i >= 0; i = s->blocks->next[b][i]) {
-        const struct part_layout *l = layout[op_pass[i].op];
+        const struct op_parts *l = parts[op_pass[i].op];
         ticks took = op_pass[i].resend ? 0
                                        : hp_pass_times(s->costs, op_pass[i].op, op_pass[i].pass,
                                                        l)[task->part];
@@ -140,7 +139,7 @@ static int body_of(const struct points *p, const struct slot *slot)
     return hp_body_number(p->sim->program->iteration, slot->micro);
 }
 
-/* The place of a slot's action in the memory model. */
+/* The position of a slot's action in the memory model. */
 static int place_of(const struct points *p, const struct slot_list *list,
                     const struct slot *slot, int device)
 {
@@ -148,13 +147,13 @@ static int place_of(const struct points *p, const struct slot_list *list,
     return hp_memory_at(p->sim->memory, device, hp_own_action(p->schedule, list, action));
 }
 
-/* The place past the last of a device's actions. */
+/* The position past the last of a device's actions. */
 static int end_of(const struct points *p, const struct slot_list *list, int device)
 {
     return hp_memory_at(p->sim->memory, device, hp_list_actions(p->schedule, list));
 }
 
-/* What slot `i` sent is held no more. */
+/* Messages that slot `i` sent are no longer held. */
 static void release_sent(struct points *p, const struct slot_list *list, int i)
 {
     const struct slot *slot = &list->slot[i];
@@ -170,7 +169,7 @@ static void release_sent(struct points *p, const struct slot_list *list, int i)
     }
 }
 
-/* What was sent forward has been received when the backward half begins. */
+/* Messages sent forward have been received when the backward half begins. */
 static void put_slot(struct points *p, int l, const struct slot *slot, bool first)
 {
     const struct slot_list *list = &p->schedule->list[l];
@@ -222,7 +221,7 @@ static void put_slots(struct points *p, int l)
     }
 }
 
-/* The whole ---------------------------------------------------------------------------- */
+/* All devices --------------------------------------------------------------------------- */
 
 static void begin_counters(struct points *p)
 {
@@ -235,7 +234,7 @@ static void begin_counters(struct points *p)
     }
 }
 
-/* By device; those of one are in order. */
+/* Copy the points, device by device, in order. */
 static void hand_over(struct points *p)
 {
     int n = p->sim->summary.n_devices, *at = NEW(&p->arena, int, n + 1);

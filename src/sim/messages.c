@@ -1,4 +1,5 @@
-/* How many messages would be tasks, each by itself. */
+/* The number of tasks if each message is simulated separately; used to refuse programs that
+ * would be too large. */
 #include <string.h>
 
 #include "sim/timing.h"
@@ -7,7 +8,7 @@ struct estimate {
     const struct lowering *lowering;
     struct arena arena;
     double messages;
-    /* By kind: the last group of devices, whose ways are worked out. */
+    /* By kind: the last group of devices, and its cost model. */
     const struct comm *last[COMM_KIND_COUNT];
     const struct comm_model *model[COMM_KIND_COUNT];
 };
@@ -18,8 +19,8 @@ static bool same_devices(const struct comm *a, const struct comm *b)
            memcmp(a->device, b->device, (size_t)a->n_devices * sizeof *a->device) == 0;
 }
 
-/* Pieces to whoever sums them, sums to whoever reads them; those of several cells may be one
- * message, but each of them has to be looked at. */
+/* Pieces go to the devices that sum, sums to the devices that read. Messages of several cells
+ * may be merged, but each has to be visited. */
 static double exchanged(const struct pattern *p, const struct comm *comm)
 {
     double n = 0;
@@ -32,7 +33,7 @@ static double exchanged(const struct pattern *p, const struct comm *comm)
     return n;
 }
 
-/* Messages of a comm that collects `bytes`; who is the root does not matter. */
+/* The messages of a comm of `bytes`; the choice of the root does not matter. */
 static double collected(struct estimate *e, const struct comm *comm, double bytes)
 {
     struct comm_group group = { comm->kind, comm->n_devices, comm->device, 0 };
@@ -80,8 +81,8 @@ double hp_estimate_messages(const struct lowering *s)
     return e.messages;
 }
 
-/* Links that the messages of exchanges without a pattern cross, at most. Each pattern counts
- * once. */
+/* An upper bound of the links that messages of exchanges without a pattern cross. Each pattern
+ * counts once. */
 static double links_crossed(const struct lowering *s)
 {
     const struct training_graph *k = &s->training;

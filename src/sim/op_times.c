@@ -1,7 +1,7 @@
-/* Times of operators on one device, from their layouts. */
+/* How long one device computes each operator, from the times of its parts. */
 #include "sim/op_times.h"
 
-/* Which passes of an operator a step does. */
+/* The passes of an operator in a step. */
 struct halves {
     uint32_t forward, backward, again;
 };
@@ -30,7 +30,7 @@ void hp_op_times(const struct hypar_sim *sim, int device, struct op_times *out)
         out[op] = (struct op_times){ .parts = 0 };
         operand_set present = hp_present(&s->graph->ops[op]);
         for (int b = 0; b < s->n_bodies; b++) {
-            const struct part_layout *l = s->body[b].layout[op];
+            const struct op_parts *l = s->body[b].parts[op];
             double times = (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches;
             for (int part = 0; part < l->n_parts; part++) {
                 const struct range *range = l->range + part * l->nest->n_axes;

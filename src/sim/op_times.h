@@ -1,18 +1,17 @@
-/* sim/op_times.h - what a device computes in a simulated step, operator by operator. Internal.
- */
+/* sim/op_times.h - how long one device computes each operator in a simulated step. Internal. */
 #ifndef SIM_OP_TIMES_H
 #define SIM_OP_TIMES_H
 
 #include "sim/sim.h"
 
-/* Seconds of a step (pipedream: of a minibatch). Tasks add up to their sum, but where passes of
- * several operators are one kernel. */
+/* Seconds in a step (pipedream: in a minibatch). The tasks take as long as all operators
+ * together, except where several operators share a kernel. */
 struct op_times {
-    double forward_s, backward_s; /* backward: with gradients, and what is computed again */
+    double forward_s, backward_s; /* backward: with gradients and recomputation */
     int parts;                    /* on that device */
 };
 
-/* `out` has one for each operator of the plan that was simulated. */
+/* `out` has one entry for each operator of the simulated plan. */
 void hp_op_times(const struct hypar_sim *sim, int device, struct op_times *out);
 
 #endif /* SIM_OP_TIMES_H */

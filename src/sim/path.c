@@ -1,6 +1,6 @@
-/* The critical path of a timeline: backwards from the task that ends last, to whatever let each
- * one begin. That is the task whose end made it ready, which the timeline knows; or the task
- * that held its queue until then, which is found among those that hold that queue. */
+/* The critical path of a timeline. It is traced backwards from the task that ends last to the
+ * cause of each start: the task whose end made it ready, which the timeline records, or the
+ * task that held its queue until then, which is found among the holders of this queue. */
 #include <assert.h>
 
 #include "base/csr.h"
@@ -15,7 +15,7 @@ struct holding {
     int hold;
 };
 
-/* Those of one queue by their ends, found when they are first asked for. */
+/* The holds of one queue by their ends, found when first needed. */
 struct holdings {
     struct holding *list;
     int64_t n;
@@ -25,12 +25,13 @@ struct walk {
     struct hypar_sim *sim;
     const struct timeline *t;
     struct arena arena;
-    int *task_start, *task, *hold; /* by queue: tasks that hold it, and which hold that is */
+    int *task_start, *task,
+        *hold; /* by queue: the tasks that hold it, and the index of this hold */
     struct holdings *of_queue;
-    ticks time;    /* all after it is explained */
-    ticks arrived; /* when the task that follows came to the queue; HP_NEVER: it stood in none
-                    */
-    int n;         /* segments, the last ones first */
+    ticks time;    /* the path after this time is known */
+    ticks arrived; /* when the next task on the path came to the queue; HP_NEVER: it waited for
+                      none */
+    int n;         /* segments, in reverse order */
     int capacity;
     struct hypar_sim_segment *segment;
 };
@@ -47,7 +48,7 @@ static const ticks *held_of(const struct walk *w, struct task_instance at)
 
 /* Queues --------------------------------------------------------------------------------- */
 
-/* The holds of a task: one that has no list holds its queue all the time. */
+/* The number of holds of a task; a task without a list holds its queue all the time. */
 static int hold_count(const struct sim_task *task)
 {
     return task->hold ? task->n_holds : task->n_holds > 0;
@@ -87,7 +88,7 @@ static void find_holders(struct walk *w)
     w->of_queue = NEW(&w->arena, struct holdings, g->n_queues);
 }
 
-/* The rows that have a task: the first, how many, and how far apart. */
+/* The rows that have a task: the first, their number, and their distance. */
 static int rows_with(const struct walk *w, int task, int *first, int *apart)
 {
     const struct rows *rows = &w->t->rows;
@@ -133,7 +134,7 @@ static void sort_queue(struct walk *w, int queue)
     hp_sort(q->list, q->n, sizeof *q->list, by_end);
 }
 
-/* Is an instance, of those that take their queues together, served before another? */
+/* Of two instances that take their queues together: is `a` served before `b`? */
 static bool is_before(const struct walk *w, struct task_instance a, struct task_instance b)
 {
     ticks a_ready = times_of(w, a)->ready, b_ready = times_of(w, b)->ready;
@@ -143,9 +144,9 @@ static bool is_before(const struct walk *w, struct task_instance a, struct task_
     return a_micro != b_micro ? a_micro < b_micro : a.task < b.task;
 }
 
-/* What held a queue until `end`, when `at` was given it; NULL: nothing. What holds it for no
- * time keeps others from it until then all the same, if it had to wait for other queues: the
- * first of those. */
+/* The hold of a queue that ended at `end`, when `at` got the queue; NULL: none. A hold of no
+ * time also blocks the queue until its end if its task had to wait for other queues; the first
+ * of such holds counts. */
 static const struct holding *holder(struct walk *w, int queue, ticks end,
                                     struct task_instance at)
 {
@@ -154,7 +155,7 @@ static const struct holding *holder(struct walk *w, int queue, ticks end,
     int64_t low = 0, high;
     if (!q->list)
         sort_queue(w, queue);
-    for (high = q->n; low < high;) { /* the first that ends no earlier */
+    for (high = q->n; low < high;) { /* find the first that ends no earlier */
         int64_t middle = (low + high) / 2;
         if (q->list[middle].end < end)
             low = middle + 1;
@@ -171,7 +172,7 @@ static const struct holding *holder(struct walk *w, int queue, ticks end,
     return found;
 }
 
-/* The walk ------------------------------------------------------------------------------- */
+/* Tracing -------------------------------------------------------------------------------- */
 
 static enum hypar_segment kind_of(const struct walk *w, int task)
 {
@@ -188,7 +189,7 @@ static void add(struct walk *w, const struct hypar_sim_segment *segment)
     w->segment[w->n++] = *segment;
 }
 
-/* From `from` on it was this task, with this hold (-1: none). */
+/* From `from` to the current time the path is this task, with this hold (-1: none). */
 static void explain(struct walk *w, struct task_instance at, int hold, ticks from)
 {
     const struct sim_task *task = &w->t->graph.task[at.task];
@@ -209,7 +210,7 @@ static void explain(struct walk *w, struct task_instance at, int hold, ticks fro
     w->arrived = HP_NEVER;
 }
 
-/* The hold that decides when a task ends; -1: it has none. */
+/* The hold that determines when a task ends; -1: none. */
 static int last_hold(const struct walk *w, struct task_instance at)
 {
     const struct sim_task *task = &w->t->graph.task[at.task];
@@ -230,7 +231,7 @@ static int last_hold(const struct walk *w, struct task_instance at)
     return last;
 }
 
-/* Of queues that are taken together: the one that was free last. */
+/* Of queues that are taken together: the one that became free last. */
 static const struct holding *last_free(struct walk *w, struct task_instance at, ticks start)
 {
     const struct sim_task *task = &w->t->graph.task[at.task];
@@ -244,8 +245,8 @@ static const struct holding *last_free(struct walk *w, struct task_instance at, 
     return NULL;
 }
 
-/* Back to when the task began with a hold; returns what held the queue until then, NULL: it was
- * free when the task was ready. */
+/* Go back to the time when the task began a hold. Returns the hold that blocked the queue until
+ * then; NULL: the queue was free when the task was ready. */
 static const struct holding *go_back(struct walk *w, struct task_instance at, int hold)
 {
     const struct sim_task *task = &w->t->graph.task[at.task];
@@ -298,7 +299,8 @@ static void go(struct walk *w)
     assert(w->time == 0);
 }
 
-/* A host that is longer at launching than the devices are at working. */
+/* A segment for launches, if the host takes longer to launch kernels than the devices to run
+ * them. */
 static void add_launches(struct walk *w)
 {
     const struct hypar_sim_summary *s = &w->sim->summary;

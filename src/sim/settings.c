@@ -1,4 +1,4 @@
-/* The options of a simulation: checked, as a plan keeps them, and back. */
+/* The options of a simulation: checking them, storing them in a plan, and reading them back. */
 #include "base/error.h"
 #include "base/word.h"
 #include "cost/collective_rounds.h"
@@ -11,7 +11,7 @@ static const char fastest[] = "auto";
 
 enum { MAX_WORDS = 16, WORD_BYTES = 32 };
 
-/* What an all-reduce may be asked to be done by. */
+/* The names of all-reduce algorithms that may be asked for. */
 struct words {
     int n;
     const char *word[MAX_WORDS];
@@ -82,8 +82,8 @@ struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
     return how;
 }
 
-/* A message simulated by itself would keep its sender from receiving: queues cannot say "either
- * computing, or sending and receiving". */
+/* Some options exclude each other: without overlap, a separate message would keep its sender
+ * from receiving. Queues cannot express "either computing, or sending and receiving". */
 enum hypar_status hp_check_sim_options(const struct hypar_sim_options *options,
                                        struct hypar_error *err)
 {

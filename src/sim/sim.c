@@ -1,4 +1,5 @@
-/* A plan's step: simulated, and added up. */
+/* Simulating a plan's step and summing it up: step time, devices, links, energy, memory, steady
+ * state of PipeDream. */
 #include "sim/sim.h"
 
 #include <math.h>
@@ -10,15 +11,16 @@
 #include "sim/step_totals.h"
 #include "sim/tally.h"
 
-/* While it is simulated: how long devices compute and communicate, links carry. */
+/* Sums made during the simulation: how long devices compute and communicate, and links carry
+ * data. */
 struct counting {
     struct hypar_sim *sim;
     struct arena arena;
     const struct task_graph *graph;
     ticks *busy;                   /* by queue */
-    struct covered *comm, *either; /* by device: communicating; that or computing */
+    struct covered *comm, *either; /* by device: communicating; communicating or computing */
     int64_t compute, comms, update;
-    ticks *begins; /* by stage, by minibatch: when it begins with it */
+    ticks *begins; /* by stage and minibatch: when the stage begins with it */
 };
 
 static void cover(struct counting *c, int device, const struct served *s)
@@ -27,7 +29,7 @@ static void cover(struct counting *c, int device, const struct served *s)
     hp_cover(&c->either[device], &c->arena, s->now, s->times.start, s->times.end);
 }
 
-/* Devices that take part in a comm's task. */
+/* Count a comm's task for the devices that take part. */
 static void cover_devices(struct counting *c, const struct block *block, int local,
                           const struct served *served)
 {
@@ -89,7 +91,7 @@ static void count_task(void *who, int task, int micro, const struct served *serv
 
 /* Summary ------------------------------------------------------------------------------ */
 
-/* Opaque operators: how many there are, and their share of what devices compute. */
+/* Opaque operators: their number, and their share of the computing time. */
 static void count_opaque(struct hypar_sim *sim)
 {
     const struct lowering *s = sim->timing->lowering;
@@ -104,7 +106,7 @@ static void count_opaque(struct hypar_sim *sim)
     for (int b = 0; sim->summary.opaque && b < s->n_bodies; b++)
         for (int i = 0; i < k->n_op_passes; i++) {
             const struct op *op = &s->graph->ops[k->op_pass[i].op];
-            const struct part_layout *l = s->body[b].layout[k->op_pass[i].op];
+            const struct op_parts *l = s->body[b].parts[k->op_pass[i].op];
             double times = (double)hp_body_times(&s->iteration, b) / s->iteration.n_batches;
             if (!(hp_op[op->kind].flags & ROW_OPAQUE) || k->op_pass[i].resend)
                 continue;
@@ -123,7 +125,7 @@ static void count_opaque(struct hypar_sim *sim)
         sim->summary.opaque_share = fmin(1, opaque_s / busy_s);
 }
 
-/* Positions of a sample in a model of sequences: of the first input of ids; else 0. */
+/* The positions of a sample in a sequence model: from the first input of ids; else 0. */
 static double positions(const struct hypar_graph *g)
 {
     for (int t = 0; t < g->n_tensors; t++)
@@ -133,10 +135,10 @@ static double positions(const struct hypar_graph *g)
     return 0;
 }
 
-/* After how many minibatches, a multiple of `period`, a stage does the same again to the
- * end of the window: the last ones of that many begin as much later than those before. What
- * happens before it begins with a minibatch does not know whether another one follows, so the
- * window's end does not show. 0: never, of `n` minibatches. */
+/* The number of minibatches, a multiple of `period`, after which a stage repeats itself until
+ * the end of the window: the last minibatches begin later than those before by a constant. A
+ * start does not depend on whether another minibatch follows, so the end of the window does not
+ * disturb this. 0: `n` minibatches show no repetition. */
 static int period(const ticks *begins, int last, int n, int period)
 {
     for (int p = period; 2 * p <= n; p += period) {
@@ -152,8 +154,9 @@ static int period(const ticks *begins, int last, int n, int period)
     return 0;
 }
 
-/* Seconds for one minibatch between the same points of two periods of a stage, the last ones;
- * of the later half, if there is one, where it never repeats itself (*steady tells). */
+/* Seconds for one minibatch, between corresponding points of the last two periods of a stage.
+ * If it never repeats itself: over the later half of the window, if there is one (*steady
+ * tells). */
 static double stage_s(const struct hypar_sim *sim, const ticks *begins, int full, bool *steady)
 {
     const struct iteration *r = sim->program->iteration;
@@ -165,9 +168,10 @@ static double stage_s(const struct hypar_sim *sim, const ticks *begins, int full
                       : sim->pipeline.window_s / r->n_micro;
 }
 
-/* The input stage goes as fast as the others let it: it waits for errors. Where none come back,
- * since the loss does not depend on what it or a later one computes, a stage that is slower
- * falls behind, and the step is its own; by more than what period() takes for the same. */
+/* The input stage waits for errors, so it is as fast as the other stages allow. If no errors
+ * come back, because the loss does not depend on this stage or on a later one, a slower stage
+ * falls behind. The step time is then that of the slower stage, if it exceeds the tolerance of
+ * period(). */
 static double steady_s(struct hypar_sim *sim, const struct counting *c, ticks length)
 {
     const struct iteration *r = sim->program->iteration;
@@ -214,7 +218,7 @@ static void summarise(struct hypar_sim *sim, const struct counting *c, ticks len
         double idle_s = hp_seconds(length - hp_covered(&c->either[d])) / steps;
         device->busy_s = hp_seconds(c->busy[d]) / steps;
         device->comm_s = hp_seconds(hp_covered(&c->comm[d])) / steps;
-        /* of a window without the time that filling and draining take; for launches too */
+        /* without the time for filling and draining the window, and without launches */
         device->waiting_s = fmax(0, idle_s - (hp_seconds(length) / steps - s->step_s));
         device->memory = sim->memory->device[d];
         peak += hp_peak_op_per_s(hypar_machine_device(plan->machine, d), plan->precision);
@@ -286,7 +290,7 @@ static enum hypar_status run(struct hypar_sim *sim, bool timeline, struct hypar_
     return hp_check_length(length, err);
 }
 
-/* Takes the program, also on failure. */
+/* Takes ownership of the program, also on failure. */
 enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
                                       const struct hypar_sim_options *options,
                                       struct hypar_error *err)

@@ -1,4 +1,5 @@
-/* sim/sim.h - the inside of a simulated step. Internal to sim/. */
+/* sim/sim.h - the result of a simulated step: timeline, totals, memory, critical path, events.
+ * Internal to sim/. */
 #ifndef SIM_SIM_H
 #define SIM_SIM_H
 
@@ -21,7 +22,7 @@ struct hypar_sim {
     int *block_of; /* by task of the graph */
     bool has_timeline;
     struct timeline timeline;
-    int64_t *row_start; /* of each row of the timeline: its first event; then past the last */
+    int64_t *row_start; /* by row of the timeline: its first event; then past the last */
     struct hypar_sim_memory_point *point;
     int64_t n_points;
     struct hypar_sim_segment *segment; /* of the critical path, in order */
@@ -31,36 +32,36 @@ struct hypar_sim {
     struct times *file_times;
     ticks *file_held;         /* when each hold of each task starts, ... */
     int64_t *file_hold_start; /* ... from here on */
-    int *file_order;          /* tasks by number */
-    /* what an event points at */
+    int *file_order;          /* tasks in the order of their numbers */
+    /* arrays that the last event points to */
     int *event_link;
     double *event_busy_s, *event_offset_s;
 };
 
-/* Simulate a program, which becomes the result's, also on failure. */
+/* Simulate a program. The result takes ownership of the program, also on failure. */
 enum hypar_status hp_simulate_program(struct hypar_sim **out, struct hypar_program *program,
                                       const struct hypar_sim_options *options,
                                       struct hypar_error *err);
 
-/* Fill an event's queues from a task that started then, and its holds at from[]; queues from
- * n_devices on are links. */
+/* Fill an event's links from a task that started at `start`, with its holds at from[]; queues
+ * from n_devices on are links. */
 void hp_put_event_links(const struct hypar_sim *sim, const struct sim_task *task, ticks start,
                         const ticks *from, struct hypar_sim_event *event);
 
-/* The event that a task instance is; -1: it is none (row -1). */
+/* The event of a task instance; -1: none (row -1). */
 int64_t hp_event_number(const struct hypar_sim *sim, struct task_instance at);
 
-/* hypar_sim_event() without what takes time: only `id`, `device`, the links, `micro`, `after`
- * and the times are told. */
+/* A quick hypar_sim_event(): it fills only `id`, `device`, the links, `micro`, `after` and the
+ * times. */
 bool hp_event_place(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event);
 
-/* Where the events of each row begin, and room for what events point at. */
+/* Number the events of each row, and make room for the arrays that events point to. */
 void hp_make_events(struct hypar_sim *sim);
 
 /* Memory over time, for hypar_sim_memory_point(). */
 void hp_make_memory_points(struct hypar_sim *sim);
 
-/* The critical path, for hypar_sim_segment(); after the events. */
+/* The critical path, for hypar_sim_segment(). Needs the events. */
 void hp_make_path(struct hypar_sim *sim);
 
 bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_event *event);

@@ -1,4 +1,4 @@
-/* Layouts, patterns, costs and loads that many plans share. */
+/* Parts, patterns, costs and loads that many plans share. */
 #include "sim/sim_cache.h"
 
 struct sim_cache *hp_sim_cache_new(const struct hypar_plan *like,

@@ -1,4 +1,4 @@
-/* Bytes and joules of a step. */
+/* Bytes and joules of a step, summed over all tasks. */
 #include "sim/step_totals.h"
 
 struct adding {
@@ -14,12 +14,12 @@ static void add_energy(struct hypar_energy *sum, const struct work_energy *e, do
     sum->dram_j += times * e->dram_j;
 }
 
-/* Of every part; one that is like the part before takes as much. */
+/* The energy of a pass: every part; a part that equals the part before takes as much. */
 static void add_pass(struct adding *a, int b, int op_pass, double times)
 {
     const struct lowering *s = a->timing->lowering;
     const struct op_pass *what = &s->training.op_pass[op_pass];
-    const struct part_layout *l = s->body[b].layout[what->op];
+    const struct op_parts *l = s->body[b].parts[what->op];
     operand_set present = hp_present(&s->graph->ops[what->op]);
     axis_set positional = hp_positional_axes(l->nest);
     const struct range *before = NULL;
@@ -43,7 +43,7 @@ static void add_pass(struct adding *a, int b, int op_pass, double times)
     }
 }
 
-/* How often an exchange of the tail is settled for one batch. */
+/* How often an exchange of the tail occurs for one batch. */
 static double periods_per_step(const struct lowering *s, int exchange)
 {
     return (double)hp_period_count(&s->iteration, hp_exchange_group(s, exchange)) /
@@ -68,7 +68,8 @@ static void add_updates(struct adding *a, int exchange)
     }
 }
 
-/* A comm on each of its links: all of it, or where messages are tasks, each of them. */
+/* The bytes of a comm on each of its links: of the whole comm, or of each message where
+ * messages are tasks. */
 static void add_to_links(struct adding *a, const struct pattern_cost *cost, int c, double times)
 {
     const struct comm_cost *comm = &cost->comm[c];

@@ -1,5 +1,5 @@
-/* sim/step_totals.h - what a step sends and what energy it takes: sums over all tasks, which do
- * not depend on when they are done. Internal. */
+/* sim/step_totals.h - bytes and energy of a step: sums over all tasks, independent of their
+ * times. Internal. */
 #ifndef SIM_STEP_TOTALS_H
 #define SIM_STEP_TOTALS_H
 
@@ -7,10 +7,11 @@
 
 struct step_totals {
     double comm_bytes, link_bytes; /* as in struct hypar_sim_summary */
-    struct hypar_energy energy;    /* but for idle power, which depends on the step */
+    struct hypar_energy
+        energy; /* without idle power, which depends on the length of the step */
 };
 
-/* Adds what each directed link carries to link[].bytes, unless `link` is NULL. */
+/* Sum up. Adds the bytes on each directed link to link[].bytes, unless `link` is NULL. */
 struct step_totals hp_step_totals(struct timing *timing, struct hypar_sim_link *link);
 
 #endif /* SIM_STEP_TOTALS_H */

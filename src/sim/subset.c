@@ -1,32 +1,35 @@
-/* Which tasks of a program tell how long all of them take. */
+/* Finding a subset of tasks from which the step time follows: classes of devices by hashes of
+ * their work, then closing the subset under contributions and shared links. */
 #include "sim/subset.h"
 
 #include <string.h>
 
 #include "base/table.h"
 
-/* Comms that are left out may hold a link that one which is kept needs for this share of the
- * time that a device computes, at most: they would mostly be served when it is free. */
+/* Comms that are left out may hold a link that a kept comm needs for at most this share of a
+ * device's computing time: the link mostly serves them when it is free anyway. */
 static const double NEGLIGIBLE = 2e-3;
 
 struct finding {
     struct timing *timing;
     const struct hypar_program *program;
-    int body; /* -1: all */
+    int body; /* -1: all bodies */
     struct arena scratch;
     struct task_graph graph;
     int n_devices;
-    uint64_t *hash;      /* by device, of all that it does; 0: nothing */
-    int *class;          /* by device, -1: it does nothing */
+    uint64_t *hash;      /* by device: of all its work; 0: it has none */
+    int *class;          /* by device; -1: it has no work */
     int n_classes;       /* a number for each */
-    bool *device, *task; /* kept: by device; by task, comms */
-    int n_kept, *latest; /* by class: the latest comm that one which is kept contributes to */
-    /* By queue: how long comms hold it that are kept, and that are not: in a micro-batch, at
+    bool *device, *task; /* kept devices; kept comms by task */
+    int n_kept,
+        *latest; /* by class: the last comm to which a kept device of the class contributes */
+    /* By queue: how long kept comms hold it, and how long others do; in a micro-batch, and at
      * the end of a step. */
     ticks *held[2], *foreign[2];
     ticks negligible[2];
     int *link_class, n_link_classes; /* by queue: links that the same comms hold */
-    int *chosen; /* by class of links: ALL_KEPT, one some of whose comms are not; -1: none */
+    int *chosen; /* by class of links: ALL_KEPT, or a link with comms that are not kept; -1:
+                    none */
 };
 
 enum { ALL_KEPT = -2 };
@@ -50,7 +53,7 @@ static uint64_t mix(uint64_t hash, uint64_t number)
     return hash ^ hash >> 29;
 }
 
-/* What a task is to those who do it: its block, its length, and how many they are. */
+/* Add a task to the hashes of its devices: block, length and number of devices. */
 static void add_to_hashes(struct finding *f, int task)
 {
     const struct task *what = &f->program->task[task];
@@ -69,7 +72,7 @@ static void keep(struct finding *f, int device)
     f->device[device] = true;
 }
 
-/* Numbers for those that have the same hash; -1: nothing is known of it, its hash is 0. */
+/* A number for each hash; -1 for hash 0: nothing is known. */
 static int *number_hashes(struct finding *f, const uint64_t *hash, int n, int *n_classes)
 {
     struct table known = { 0 };
@@ -99,7 +102,7 @@ static void find_link_classes(struct finding *f)
     f->chosen = NEW(&f->scratch, int, f->n_link_classes);
 }
 
-/* The first device of each class is kept. */
+/* Keep the first device of each class. */
 static void find_classes(struct finding *f)
 {
     f->hash = NEW(&f->scratch, uint64_t, f->n_devices);
@@ -115,7 +118,7 @@ static void find_classes(struct finding *f)
         }
 }
 
-/* What is kept besides ------------------------------------------------------------------ */
+/* Further devices ----------------------------------------------------------------------- */
 
 static bool takes_part(const struct finding *f, const struct comm *comm)
 {
@@ -125,7 +128,7 @@ static bool takes_part(const struct finding *f, const struct comm *comm)
     return false;
 }
 
-/* Somebody of each class that contributes to a comm. */
+/* Keep one device of each class that contributes to a comm. */
 static void keep_contributors(struct finding *f, int comm)
 {
     for (int all = 0; all < 2; all++)
@@ -139,7 +142,7 @@ static void keep_contributors(struct finding *f, int comm)
         }
 }
 
-/* Comms of devices that are kept are, too; true: they were not. */
+/* Keep the comms of kept devices. Returns whether any comm was added. */
 static bool keep_comms(struct finding *f)
 {
     bool any = false;
@@ -170,7 +173,7 @@ static void count_holds(struct finding *f)
     }
 }
 
-/* Of the links that the same comms hold one is enough on which all of these are kept. */
+/* Among links that the same comms hold, one is enough if all these comms are kept on it. */
 static void choose_links(struct finding *f)
 {
     count_holds(f);
@@ -186,7 +189,7 @@ static void choose_links(struct finding *f)
     }
 }
 
-/* Does a comm that is left out hold a link that has been chosen? */
+/* Does a comm that is left out hold a chosen link? */
 static bool is_in_the_way(const struct finding *f, int comm)
 {
     const struct sim_task *task = &f->graph.task[comm];
@@ -198,7 +201,7 @@ static bool is_in_the_way(const struct finding *f, int comm)
     return false;
 }
 
-/* True: there were some. */
+/* Keep the devices of comms that are in the way. Returns whether there were any. */
 static bool keep_in_the_way(struct finding *f)
 {
     int before = f->n_kept;
@@ -211,7 +214,7 @@ static bool keep_in_the_way(struct finding *f)
     return f->n_kept > before;
 }
 
-/* The longest that a device computes in a micro-batch. */
+/* The longest time that a device computes in a micro-batch. */
 static ticks longest_busy(struct finding *f)
 {
     ticks *busy = NEW(&f->scratch, ticks, f->n_devices), longest = 0;
@@ -246,7 +249,7 @@ static void find_kept(struct finding *f)
                                                 f->device[f->program->task[t].device]));
 }
 
-/* The part ------------------------------------------------------------------------------ */
+/* Result -------------------------------------------------------------------------------- */
 
 static int number_tasks(struct finding *f, struct timeline_part *part, int *place,
                         struct arena *arena)
@@ -266,7 +269,7 @@ static int number_tasks(struct finding *f, struct timeline_part *part, int *plac
     return n;
 }
 
-/* When a part of a pass is done in its micro-batch. */
+/* The action of a compute task in its micro-batch. */
 static int action_of(const struct finding *f, const struct task *task)
 {
     const struct lowering *s = f->program->lowering;
@@ -276,7 +279,7 @@ static int action_of(const struct finding *f, const struct task *task)
     return s->schedule.stage_of_op[pass->op] * PHASE_UPDATE + (int)pass->phase;
 }
 
-/* Fills `gather`, if it is not NULL; returns how many there are. */
+/* Fill `gather`, unless it is NULL; returns the number of entries. */
 static int list_gathers(const struct finding *f, const int *place, struct part_gather *gather)
 {
     const struct lowering *s = f->program->lowering;

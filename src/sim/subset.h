@@ -1,30 +1,30 @@
-/* sim/subset.h - as many of a program's tasks as tell how long all of them take. Internal.
+/* sim/subset.h - a subset of a program's tasks from which the step time follows. Internal.
  *
- * Devices that do the same, in the same time, with comms that take as long, are of one class;
- * replicas of a stage mostly are, and the devices that divide a layer. One of each class is
- * KEPT, with its own tasks and all comms that it takes part in, which cost what they cost with
- * everybody. The others are taken to do at the same time what the kept one of their class does.
- * So that this is so, devices are kept besides:
+ * Devices that do the same in the same time, with comms of equal length, form a class: mostly
+ * the replicas of a stage, and the devices that divide a layer. One device of each class is
+ * KEPT, with its own tasks and all comms that it takes part in; these cost what they cost with
+ * all devices. The other devices are assumed to act at the same times as the kept device of
+ * their class. To make this true, further devices are kept:
  *
- *  - whoever contributes to a comm that is kept, if nobody of its class who is kept does;
- *  - who takes part in comms on links that comms that are kept need, too: they take turns. */
+ * - a contributor to a kept comm, if no kept device of its class contributes; - the devices of
+ * comms that share links with kept comms, because these take turns. */
 #ifndef SIM_SUBSET_H
 #define SIM_SUBSET_H
 
 #include "sim/timeline.h"
 
 struct subset {
-    struct timeline_part part; /* the tasks that are kept, numbered anew in the same order */
+    struct timeline_part part; /* the kept tasks, renumbered in the same order */
     const bool *device;        /* by device: it is kept */
-    int n_devices;             /* how many are ... */
-    int used_devices;          /* ... of those that do something */
-    /* By micro-batch, and at the end of a step: how long comms that were left out hold a link
-     * that one which was kept needs, at most. */
+    int n_devices;             /* kept devices ... */
+    int used_devices;          /* ... and devices that do anything */
+    /* Upper bounds, of a micro-batch and of the end of a step: how long comms that are left out
+     * hold a link that a kept comm needs. */
     double body_s, tail_s;
 };
 
-/* `body`: its tasks alone and the tail's; -1: those of all bodies. Messages that are tasks of
- * their own, and delayed updates, are not for it. Taken from `arena`. */
+/* Find the subset. `body`: include the tasks of this body and of the tail; -1: of all bodies.
+ * Not for separate messages or delayed updates. Taken from `arena`. */
 struct subset hp_find_subset(struct timing *timing, const struct hypar_program *program,
                              int body, struct arena *arena);
 

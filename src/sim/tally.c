@@ -1,7 +1,8 @@
-/* How long some interval or other is open, added up while a step is simulated. */
+/* The total time that is covered by at least one interval, added up while a step is
+ * simulated. */
 #include "sim/tally.h"
 
-/* Close what ended before `now`. */
+/* Close intervals that ended before `now`. */
 static void close_before(struct covered *c, ticks now)
 {
     int closed = 0;
@@ -20,17 +21,17 @@ void hp_cover(struct covered *c, struct arena *arena, ticks now, ticks from, tic
     if (from >= to)
         return;
     int at = c->n, last;
-    while (at > 0 && c->open[at - 1].to >= from) /* most come last */
+    while (at > 0 && c->open[at - 1].to >= from) /* most intervals come last */
         at--;
     for (last = at; last < c->n && c->open[last].from <= to; last++) {
         from = c->open[last].from < from ? c->open[last].from : from;
         to = c->open[last].to > to ? c->open[last].to : to;
     }
-    if (last == at) { /* nothing touches it: room for one more */
+    if (last == at) { /* it touches no other: make room */
         c->open = GROW(arena, struct interval, c->open, c->n, &c->capacity);
         for (int i = c->n++; i > at; i--)
             c->open[i] = c->open[i - 1];
-    } else { /* it takes the place of all that it touches */
+    } else { /* it replaces all that it touches */
         for (int i = last; i < c->n; i++)
             c->open[i - (last - at - 1)] = c->open[i];
         c->n -= last - at - 1;

@@ -1,8 +1,8 @@
-/* sim/tally.h - adding up a step while it is simulated. Internal to sim/.
+/* sim/tally.h - adding up times while a step is simulated. Internal to sim/.
  *
- * Tasks are served in the order in which they become ready, so nothing served later can lie
- * before the present ready time: of a device's time under communication only the intervals that
- * reach beyond it have to be remembered. */
+ * Tasks are served in the order in which they become ready, so no later task starts before the
+ * current ready time. So only intervals that reach beyond the current time have to be
+ * remembered. */
 #ifndef SIM_TALLY_H
 #define SIM_TALLY_H
 
@@ -14,7 +14,7 @@ struct interval {
     ticks from, to;
 };
 
-/* Time covered by intervals that come with rising `now`. */
+/* The time covered by intervals; they are added with rising `now`. */
 struct covered {
     ticks sum;
     struct interval *open; /* disjoint, ascending */

@@ -1,4 +1,4 @@
-/* Times of passes and updates; tables that grow with the cache. */
+/* The times of passes and updates, in tables that grow with the lowering's cache. */
 #include "sim/task_costs.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
         a->any_kernels |= a->runs_kernels[d];
         a->any_launches |= a->runs_kernels[d] && hp_launch_s(&at) > 0;
     }
-    NEW(&a->scratch, char, 1); /* the first block stays */
+    NEW(&a->scratch, char, 1); /* keep the arena's first block */
 }
 
 void hp_task_costs_end(struct task_costs *a)
@@ -41,8 +41,8 @@ struct kernel_place hp_kernel_place(const struct task_costs *a, int device)
                                   a->settings.framework, a->settings.profile };
 }
 
-/* Does part `part` do the same as the one before, on the same kind of device? Most do. */
-static bool as_before(const struct task_costs *a, const struct part_layout *l, int part,
+/* Does part `part` do the same as the part before, on an equal device? Most parts do. */
+static bool as_before(const struct task_costs *a, const struct op_parts *l, int part,
                       axis_set positional)
 {
     const struct range *range = l->range + part * l->nest->n_axes;
@@ -52,8 +52,8 @@ static bool as_before(const struct task_costs *a, const struct part_layout *l, i
            hp_same_work(range, range - l->nest->n_axes, l->nest->n_axes, positional);
 }
 
-/* By itself; of a part of a kernel no more than is sure: its arithmetic. */
-static ticks time_part(struct task_costs *a, int op, int pass, const struct part_layout *l,
+/* The time of a part by itself; within a kernel only a lower bound: its arithmetic. */
+static ticks time_part(struct task_costs *a, int op, int pass, const struct op_parts *l,
                        int part)
 {
     struct kernel_place at = hp_kernel_place(a, l->device[part]);
@@ -65,8 +65,7 @@ static ticks time_part(struct task_costs *a, int op, int pass, const struct part
     return sure > 0 ? sure - 1 : 0; /* rounded down */
 }
 
-static const ticks *time_parts(struct task_costs *a, int op, int pass,
-                               const struct part_layout *l)
+static const ticks *time_parts(struct task_costs *a, int op, int pass, const struct op_parts *l)
 {
     ticks *time = NEW(&a->arena, ticks, l->n_parts);
     axis_set positional = hp_positional_axes(l->nest);
@@ -78,7 +77,7 @@ static const ticks *time_parts(struct task_costs *a, int op, int pass,
 }
 
 static const struct kernel_pass *const *find_kernel_passes(struct task_costs *a, int pass,
-                                                           const struct part_layout *l)
+                                                           const struct op_parts *l)
 {
     const struct kernel_pass **of = NEW(&a->arena, const struct kernel_pass *, l->n_parts);
     axis_set positional = hp_positional_axes(l->nest);
@@ -99,27 +98,26 @@ static const struct kernel_pass *const *find_kernel_passes(struct task_costs *a,
 }
 
 const struct kernel_pass *const *hp_kernel_passes(struct task_costs *a, int pass,
-                                                  const struct part_layout *layout)
+                                                  const struct op_parts *parts)
 {
     a->pass_time =
-        REACH(&a->arena, struct layout_times, a->pass_time, layout->id, &a->layout_capacity);
-    if (!a->pass_time[layout->id].kernel[pass]) {
-        const struct kernel_pass *const *found = find_kernel_passes(a, pass, layout);
-        a->pass_time[layout->id].kernel[pass] = found;
+        REACH(&a->arena, struct op_parts_times, a->pass_time, parts->id, &a->op_parts_capacity);
+    if (!a->pass_time[parts->id].kernel[pass]) {
+        const struct kernel_pass *const *found = find_kernel_passes(a, pass, parts);
+        a->pass_time[parts->id].kernel[pass] = found;
     }
-    return a->pass_time[layout->id].kernel[pass];
+    return a->pass_time[parts->id].kernel[pass];
 }
 
-const ticks *hp_pass_times(struct task_costs *a, int op, int pass,
-                           const struct part_layout *layout)
+const ticks *hp_pass_times(struct task_costs *a, int op, int pass, const struct op_parts *parts)
 {
     a->pass_time =
-        REACH(&a->arena, struct layout_times, a->pass_time, layout->id, &a->layout_capacity);
-    if (!a->pass_time[layout->id].of[pass]) {
-        const ticks *time = time_parts(a, op, pass, layout); /* which may move the table */
-        a->pass_time[layout->id].of[pass] = time;
+        REACH(&a->arena, struct op_parts_times, a->pass_time, parts->id, &a->op_parts_capacity);
+    if (!a->pass_time[parts->id].of[pass]) {
+        const ticks *time = time_parts(a, op, pass, parts); /* this may move the table */
+        a->pass_time[parts->id].of[pass] = time;
     }
-    return a->pass_time[layout->id].of[pass];
+    return a->pass_time[parts->id].of[pass];
 }
 
 /* Updates ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* Full simulation (FlexFlow, Algorithm 1). Task instances are (row, task), never written out: a
- * row has its counters only while it is under way. */
+/* Full simulation (FlexFlow, Algorithm 1). Task instances are pairs (row, task) and never
+ * written out; a row has counters only while it is under way. */
 #include "sim/timeline.h"
 #include "base/csr.h"
 #include "base/stop.h"
@@ -9,34 +9,35 @@
 #include "sim/heap.h"
 #include "sim/links.h"
 
-/* Tasks that wait for each task: the edges turned round. */
+/* The tasks that wait for each task: the reversed edges. */
 struct waiting {
     const int64_t *start; /* n_tasks + 1 */
     const int *task;
 };
 
-/* The counters of a row under way. */
+/* The counters of a row that is under way. */
 struct under_way {
-    int *missing; /* by place: how much of what a task waits for has not ended */
-    ticks *ready; /* by place: the latest end of what has */
+    int *missing; /* by position: predecessors that have not ended */
+    ticks *ready; /* by position: the latest end of the others */
     int left;     /* tasks to be served */
 };
 
-/* Arrays of rows of one kind that are closed. */
+/* Arrays of closed rows of one kind, to be reused. */
 struct spare {
     struct under_way *list;
     int n, capacity;
 };
 
-/* Where a device is in its slots. */
+/* The progress of a device through its slots. */
 struct progress {
-    int slot; /* that it works on */
-    int left; /* tasks of that slot to be served */
+    int slot; /* the current slot */
+    int left; /* tasks of this slot that are not served */
     ticks time;
-    struct task_instance by; /* which ended then */
+    struct task_instance by; /* the instance that ended then */
 };
 
-/* Updates of a stage's parameters that a device does, and what it gets of others. */
+/* The updates of a stage's parameters that a device waits for: its own, and parameters that it
+ * receives. */
 struct updates {
     int each;     /* in a period */
     int64_t done; /* in all periods so far ... */
@@ -45,36 +46,37 @@ struct updates {
 };
 
 struct timeline_run {
-    struct timing *timing;            /* of a program; NULL: ... */
-    const struct timeline_part *part; /* ... of some of its tasks; NULL too: a graph of no
-                                         program, in one row */
-    struct times *times;              /* of that graph: by task */
+    struct timing *timing;            /* of a program; or NULL */
+    const struct timeline_part *part; /* some tasks of a program; if both are NULL: a graph
+                                         without a program, in one row */
+    struct times *times;              /* by task of this graph */
     struct arena arena;
     struct task_graph graph;
     struct rows rows;
     const struct iteration *iteration;
     int n_devices;
     struct waiting before;
-    int *missing;             /* by task of a body: of all that it waits for ... */
-    int ***missing_in;        /* ... and of the tail: [group][kind][place] */
+    int *missing;             /* by task of a body: all its predecessors */
+    int ***missing_in;        /* the same for the tail: [group][kind][position] */
     struct under_way *of_row; /* closed ones have no arrays */
     struct spare *spare;      /* by kind of row */
-    /* Schedule: slots as the program has them; computations by (stage, phase, device). */
+    /* Slots of the program's schedule; compute tasks by (stage, phase, device). */
     bool gated;
     const struct schedule *schedule;
     int **group_start, **group;
-    int *group_of;                /* by task of a body; -1: not gated */
-    int **gather_start, **gather; /* likewise, comms that gather parameters there; or NULL */
+    int *group_of;                /* by task of a body; -1: it waits for no slot */
+    int **gather_start, **gather; /* by body: comms that gather parameters in a slot; or NULL */
     struct progress *progress;    /* by device */
-    struct updates *updates; /* [stage * n_devices + device]; NULL: nothing waits for them */
-    int *updated_start, *updated; /* by task of the tail: devices that it brings up to date */
+    struct updates *updates; /* [stage * n_devices + device]; NULL: no slot waits for updates */
+    int *updated_start,
+        *updated; /* by task of the tail: the devices whose parameters it completes */
     struct queues queues;
     struct flows flows;
-    ticks *from; /* room for when each hold of a task starts */
+    ticks *from; /* scratch: when each hold of a task starts */
     struct ready_heap heap;
     struct timeline *keep;
     const struct observer *observer;
-    const volatile sig_atomic_t *stop; /* NULL: nobody can */
+    const volatile sig_atomic_t *stop; /* NULL: it cannot be stopped */
     int64_t served;
     ticks length;
 };
@@ -86,7 +88,7 @@ static bool is_tail(const struct timeline_run *s, int task)
 
 /* Waiting ------------------------------------------------------------------------------ */
 
-/* How much each task of a row waits for. */
+/* The number of predecessors of each task of a row. */
 static const int *all_missing(const struct timeline_run *s, int row)
 {
     int group = hp_row_group(&s->rows, row);
@@ -128,7 +130,7 @@ static void push(struct timeline_run *s, int row, int task, ticks ready)
     hp_heap_push(&s->heap, &s->arena, (struct ready_task){ ready, since, number, task, -1 });
 }
 
-/* One of the things that a task waits for has ended: `by`. */
+/* A predecessor of a task has ended: `by`. */
 static void release(struct timeline_run *s, int row, int task, ticks end,
                     struct task_instance by)
 {
@@ -151,7 +153,7 @@ static int group_index(const struct timeline_run *s, int stage, enum phase phase
     return (stage * PHASE_UPDATE + (int)phase) * s->n_devices + device;
 }
 
-/* The latest of several ends, and whose it is. */
+/* Keep the latest of several ends, and its instance. */
 static void reach(ticks *time, struct task_instance *by, ticks end, struct task_instance ended)
 {
     if (end >= *time)
@@ -159,7 +161,8 @@ static void reach(ticks *time, struct task_instance *by, ticks end, struct task_
     *time = hp_latest(*time, end);
 }
 
-/* Updates of a period and of those before that the device has not done yet have to be. */
+/* A device waits for the updates of a period and of earlier periods that it has not done
+ * yet. */
 static void await_updates(struct timeline_run *s, const struct slot *slot, int device)
 {
     struct progress *p = &s->progress[device];
@@ -172,8 +175,8 @@ static void await_updates(struct timeline_run *s, const struct slot *slot, int d
         reach(&p->time, &p->by, u->last, u->by);
 }
 
-/* The device has done its part of a slot: its tasks of the next one may go. Updates do not wait
- * for their slot, but what follows waits for them. */
+/* The device has served all tasks of its slot: release those of the next. Updates do not wait
+ * for their slot, but later slots wait for them. */
 static void next_slot(struct timeline_run *s, int device)
 {
     struct progress *p = &s->progress[device];
@@ -195,7 +198,7 @@ static void next_slot(struct timeline_run *s, int device)
     }
 }
 
-/* An update has been done: perhaps the device has waited for it. */
+/* An update has ended; the device may have waited for it. */
 static void note_update(struct timeline_run *s, int stage, int device, ticks end,
                         struct task_instance by)
 {
@@ -229,7 +232,7 @@ static void leave_slot(struct timeline_run *s, int row, int task, ticks end)
         next_slot(s, device);
 }
 
-/* To which stage, phase and device a body's computations belong. */
+/* The stage, phase and device of each compute task of a body. */
 static void name_groups(struct timeline_run *s, int b)
 {
     const struct blocks *blocks = s->timing->blocks;
@@ -272,7 +275,7 @@ static void group_tasks(struct timeline_run *s, int b)
             s->group[b][hp_csr_place(start, s->group_of[id])] = id;
 }
 
-/* Parameters are gathered no earlier than the slot begins that needs them, on each device that
+/* A parameter is gathered no earlier than the slot that needs it begins, on each device that
  * takes part. */
 static void group_gathers(struct timeline_run *s, int b)
 {
@@ -310,7 +313,7 @@ static void group_gathers(struct timeline_run *s, int b)
     }
 }
 
-/* The same of a part of a program. */
+/* The same for a part of a program. */
 static void group_part_gathers(struct timeline_run *s, int b)
 {
     const struct timeline_part *part = s->part;
@@ -334,8 +337,8 @@ static void group_part_gathers(struct timeline_run *s, int b)
     }
 }
 
-/* The devices that task `local` of a block of the tail brings up to date: that of an update,
- * those that a parameter is gathered by. */
+/* The devices whose parameters task `local` of a block of the tail completes: the device of an
+ * update, or the receivers of a gathered parameter. */
 static int updated_by(struct timeline_run *s, int number, int local, const int **device)
 {
     const struct blocks *blocks = s->timing->blocks;
@@ -354,7 +357,7 @@ static int updated_by(struct timeline_run *s, int number, int local, const int *
     return message ? 1 : p->comm[comm].n_devices;
 }
 
-/* How many updates of each stage each device waits for in a period. */
+/* How many updates of each stage a device waits for in a period. */
 static void count_updates(struct timeline_run *s)
 {
     const struct blocks *blocks = s->timing->blocks;
@@ -384,7 +387,7 @@ static void start_slots(struct timeline_run *s)
         s->progress[device].slot = -1;
         s->progress[device].by.row = -1;
     }
-    if (s->iteration->delayed) /* stages update on their own, and wait for it */
+    if (s->iteration->delayed) /* stages update separately and wait for their updates */
         count_updates(s);
     for (int device = 0; device < s->n_devices; device++)
         next_slot(s, device);
@@ -408,8 +411,8 @@ static void note_served(struct timeline_run *s, int row, int task, const struct 
         s->observer->served(s->observer->who, task, hp_row_name(&s->rows, row), what);
 }
 
-/* What waits for a task: tasks of the same row; of the tail, in the period that the micro-batch
- * belongs to, if it is the last there with its body. */
+/* Release the tasks that wait for a task: those of the same row; and those of the tail, in the
+ * period of the micro-batch, if it is the last one there with its body. */
 static void release_next(struct timeline_run *s, int row, int task, ticks end)
 {
     const struct task_instance me = { row, task };
@@ -426,7 +429,7 @@ static void release_next(struct timeline_run *s, int row, int task, ticks end)
     }
 }
 
-/* A task has been given all that it holds. */
+/* A task has been given all its queues. */
 static void end_task(struct timeline_run *s, int row, int task, const struct served *what)
 {
     note_served(s, row, task, what);
@@ -439,7 +442,7 @@ static void end_task(struct timeline_run *s, int row, int task, const struct ser
         close_row(s, row);
 }
 
-/* A flow goes on: it is looked at again (-1), or has all its links. */
+/* Advance a flow. -1: it has to be looked at again; else it has all its links. */
 static int go_on(struct timeline_run *s, const struct ready_task *what, struct served *served)
 {
     const struct sim_task *task = &s->graph.task[what->id];
@@ -478,7 +481,7 @@ static void serve(struct timeline_run *s, const struct ready_task *what)
         hp_flow_free(&s->flows, flow);
 }
 
-/* Room for when each hold of a row's tasks starts. */
+/* Make room for the start of each hold of a row's tasks. */
 static void begin_holds(struct timeline_run *s, struct timeline *keep)
 {
     keep->held = NEW(&keep->arena, ticks *, s->rows.n);
@@ -487,7 +490,7 @@ static void begin_holds(struct timeline_run *s, struct timeline *keep)
         int n = 0;
         for (int place = 0; place < hp_row_size(&s->rows, row); place++) {
             int task = hp_row_task(&s->rows, row, place);
-            keep->hold_start[task] = n; /* the same in all rows that have the task */
+            keep->hold_start[task] = n; /* the same in all rows with this task */
             n += s->graph.task[task].hold ? s->graph.task[task].n_holds : 0;
         }
         keep->held[row] = NEW(&keep->arena, ticks, n);
@@ -516,7 +519,7 @@ static void start_task(struct timeline_run *s, int row, int task)
     push(s, row, task, 0);
 }
 
-/* Everything that waits for nothing. */
+/* Release the tasks without predecessors. */
 static void start_tasks(struct timeline_run *s)
 {
     const struct iteration *r = s->iteration;
@@ -530,7 +533,7 @@ static void start_tasks(struct timeline_run *s)
                 start_task(s, row, hp_row_task(&s->rows, row, place));
 }
 
-/* Of what a task of the tail waits for, what is in the update periods of one kind. */
+/* The predecessors of each task of the tail, for each kind of update period. */
 static void count_tail(struct timeline_run *s)
 {
     const struct rows *r = &s->rows;
@@ -551,7 +554,7 @@ static void count_tail(struct timeline_run *s)
                 s->missing_in[g][kind][place]++;
             if (after >= first)
                 continue;
-            while (after < r->first[b]) /* mostly in the same body as the one before */
+            while (after < r->first[b]) /* mostly the body of the predecessor before */
                 b--;
             while (after >= r->first[b + 1])
                 b++;
@@ -675,7 +678,8 @@ ticks hp_timeline_observe(struct timing *timing, const struct hypar_program *pro
     return s.length;
 }
 
-/* One group of parameters, updated once: the tail's tasks are in one row, in their order. */
+/* One group of parameters that is updated once: all tasks of the tail are in one row, in
+ * order. */
 static struct rows rows_of_part(const struct timeline_part *part, const struct iteration *r,
                                 struct arena *arena)
 {

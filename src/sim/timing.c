@@ -1,4 +1,4 @@
-/* Tasks with their times and queues, block by block. */
+/* The tasks of each block with their times and queues, and all of them as one graph. */
 #include "sim/timing.h"
 
 #include <string.h>
@@ -18,7 +18,7 @@ int hp_comm_at(const struct pattern_cost *cost, int n_comms, int local)
     int lo = 0, hi = n_comms - 1;
     if (!cost->messages)
         return local;
-    while (lo < hi) { /* the last that begins no later */
+    while (lo < hi) { /* find the last that begins no later */
         int mid = (lo + hi + 1) / 2;
         if (cost->messages[mid].first <= local)
             lo = mid;
@@ -39,7 +39,7 @@ static const struct comm_messages *messages_of(void *who, int b, int exchange)
     return hp_exchange_cost(who, b, exchange)->messages;
 }
 
-/* Costs of buckets are seldom needed again: they are released when the buckets change. */
+/* Costs of buckets are rarely reused: they are released when the buckets change. */
 static void fill_buckets(struct timing *s)
 {
     const struct training_graph *k = &s->lowering->training;
@@ -103,15 +103,15 @@ void hp_timing_free(struct timing *s)
 /* A part of a fusion group takes as long as its passes together. */
 static void compute_tasks(struct timing *s, int b, int group, struct sim_task *task)
 {
-    const struct part_layout *layout = hp_pass_layout(s->blocks, b, group);
-    for (int part = 0; part < layout->n_parts; part++)
-        if (!layout->empty[part])
-            task[layout->rank[part]] =
-                (struct sim_task){ .n_holds = 1, .queue = layout->device[part] };
+    const struct op_parts *parts = hp_pass_parts(s->blocks, b, group);
+    for (int part = 0; part < parts->n_parts; part++)
+        if (!parts->empty[part])
+            task[parts->rank[part]] =
+                (struct sim_task){ .n_holds = 1, .queue = parts->device[part] };
     for (int op_pass = group; op_pass >= 0; op_pass = s->blocks->next[b][op_pass]) {
         const struct op_pass *what = &s->lowering->training.op_pass[op_pass];
-        const struct part_layout *l = hp_pass_layout(s->blocks, b, op_pass);
-        if (what->resend) /* messages alone */
+        const struct op_parts *l = hp_pass_parts(s->blocks, b, op_pass);
+        if (what->resend) /* only messages */
             continue;
         const ticks *time = hp_pass_times(s->costs, what->op, what->pass, l);
         for (int part = 0; part < l->n_parts; part++)
@@ -123,8 +123,8 @@ static void compute_tasks(struct timing *s, int b, int group, struct sim_task *t
         hp_kernel_tasks(s, b, group, task);
 }
 
-/* Sums of parameters' gradients give way to what the next task waits for: values, errors,
- * parameters that are gathered; under pipedream the next slot waits for sums too. Queues that
+/* Sums of parameter gradients give way to traffic for which the next task waits: values,
+ * errors, gathered parameters. Under pipedream the next slot waits for sums too. Queues that
  * are held together serve one class. */
 static enum traffic traffic_of(const struct timing *s, int exchange)
 {

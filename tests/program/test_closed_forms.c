@@ -436,11 +436,11 @@ static struct two_bytes program_bytes(enum layer_type first, enum layer_type sec
     struct hypar_graph *g = two_layers();
     struct hypar_machine *machine = full(2);
     struct hypar_plan *plan = hp_plan_new(g, machine, &(struct plan_settings){ 0 });
-    split_axis(plan, 0, layout_axis[hp_layout_in(first)], 2);
+    split_axis(plan, 0, layout_axis[hp_split_in(first)], 2);
     split_axis(plan, 1, type_axis[first], 2);
     split_axis(plan, 2, type_axis[second], 2);
-    split_axis(plan, 3, layout_axis[hp_layout_out(second)], 2);
-    split_axis(plan, 4, layout_axis[hp_layout_out(second)], 2);
+    split_axis(plan, 3, layout_axis[hp_split_out(second)], 2);
+    split_axis(plan, 4, layout_axis[hp_split_out(second)], 2);
     struct hypar_program *p = lower(plan, false);
     const int *layer1 = g->ops[1].tensor, *layer2 = g->ops[2].tensor; /* x w b y */
     struct two_bytes bytes = {
@@ -465,7 +465,7 @@ static struct two_bytes paper_bytes(enum layer_type first, enum layer_type secon
     struct layer_sizes two = { between, C1 * C2, N * C2, 0 };
     double intra1 = 8 * hp_intra_elements(first, &one, 2);
     double intra2 = 8 * hp_intra_elements(second, &two, 2);
-    enum side_layout out = hp_layout_out(first), in = hp_layout_in(second);
+    enum side_split out = hp_split_out(first), in = hp_split_in(second);
     struct two_bytes bytes = { .f = 8 * between * hp_convert_share(out, in, 2),
                                .e = 8 * between * hp_convert_share(in, out, 2) };
     *(first == TYPE_II ? &bytes.f : &bytes.rest) += intra1;
@@ -487,8 +487,8 @@ static void tables(void **state)
         for (enum layer_type second = TYPE_I; second <= TYPE_III; second++) {
             struct two_bytes does = program_bytes(first, second);
             struct two_bytes says = paper_bytes(first, second);
-            bool f_scattered = first == TYPE_II && hp_layout_in(second) != WHOLE;
-            bool e_scattered = second == TYPE_III && hp_layout_out(first) != WHOLE;
+            bool f_scattered = first == TYPE_II && hp_split_in(second) != WHOLE;
+            bool e_scattered = second == TYPE_III && hp_split_out(first) != WHOLE;
             print_message("  %-3s > %-3s   %5.0f / %-5.0f %5.0f / %-5.0f %5.0f / %-5.0f%s%s\n",
                           names[first], names[second], does.f, says.f, does.e, says.e,
                           does.rest, says.rest,

@@ -20,7 +20,7 @@ struct holding {
     struct operand operand;
     struct nest nest;
     struct split split;
-    struct part_layout layout;
+    struct op_parts parts;
 };
 
 static void divide(struct holding *h, struct random *random)
@@ -33,8 +33,8 @@ static void divide(struct holding *h, struct random *random)
     }
 }
 
-static struct part_layout *lay_out(struct arena *arena, struct random *random,
-                                   const int64_t size[N_DIMS])
+static struct op_parts *lay_out(struct arena *arena, struct random *random,
+                                const int64_t size[N_DIMS])
 {
     struct holding *h = NEW(arena, struct holding, 1);
     bool halo = hp_random_below(random, 3) == 0;
@@ -57,17 +57,16 @@ static struct part_layout *lay_out(struct arena *arena, struct random *random,
     struct range *range = NEW(arena, struct range, n * N_AXES);
     int *device = NEW(arena, int, n), first = (int)hp_random_below(random, 2 * DEVICES);
     bool *empty = NEW(arena, bool, n), scattered = hp_random_below(random, 3) == 0;
-    h->layout =
-        (struct part_layout){ 0, &h->nest, &h->split, n, n, device, range, empty, 0, NULL };
+    h->parts = (struct op_parts){ 0, &h->nest, &h->split, n, n, device, range, empty, 0, NULL };
     for (int part = 0; part < n; part++) {
         struct range loops[MAX_AXES];
         empty[part] = !hp_part_ranges(&h->nest, &h->split, part, loops);
         memcpy(range + part * N_AXES, loops, N_AXES * sizeof *range);
         device[part] =
             scattered ? (int)hp_random_below(random, DEVICES) : (first + part) % DEVICES;
-        h->layout.n_live += !empty[part];
+        h->parts.n_live += !empty[part];
     }
-    return &h->layout;
+    return &h->parts;
 }
 
 struct timing {
@@ -86,10 +85,10 @@ static void make_timing(struct timing *s, uint64_t seed, int times)
     for (int d = 0; d < N_DIMS; d++)
         s->size[d] = smallest[d] * times;
     for (int i = 0; i < s->n_writers; i++)
-        s->writer[i].layout = lay_out(&s->arena, &random, s->size);
+        s->writer[i].parts = lay_out(&s->arena, &random, s->size);
     for (int i = 0; i < s->n_readers; i++)
-        s->reader[i].layout = hp_random_below(&random, 2) ? lay_out(&s->arena, &random, s->size)
-                                                          : s->writer[0].layout;
+        s->reader[i].parts = hp_random_below(&random, 2) ? lay_out(&s->arena, &random, s->size)
+                                                         : s->writer[0].parts;
     for (int i = 0; i < s->n_writers; i++) /* copies are along axes of no dimension */
         s->writer[i].copies = hp_random_below(&random, 3) ? 0 : 1U << COPY;
 }
@@ -187,7 +186,7 @@ static void test_shapes(void **state)
 
 static bool has(const struct exchange_side *who, int part, const int64_t at[N_DIMS])
 {
-    const struct part_layout *l = who->layout;
+    const struct op_parts *l = who->parts;
     if (l->empty[part])
         return false;
     struct box box = hp_region(l->nest, who->operand, l->range + part * N_AXES);
@@ -202,9 +201,9 @@ static unsigned holders_of(const struct exchange_side *who, int n, const int64_t
 {
     unsigned devices = 0;
     for (int i = 0; i < n; i++)
-        for (int part = 0; part < who[i].layout->n_parts; part++)
+        for (int part = 0; part < who[i].parts->n_parts; part++)
             if (has(&who[i], part, at))
-                devices |= 1U << who[i].layout->device[part];
+                devices |= 1U << who[i].parts->device[part];
     return devices;
 }
 

@@ -19,7 +19,7 @@ static void measure(struct hypar_profile *profile, const struct lowering *s,
                     const struct op_pass *op_pass)
 {
     for (int b = 0; b < s->n_bodies; b++) {
-        const struct part_layout *l = s->body[b].layout[op_pass->op];
+        const struct op_parts *l = s->body[b].parts[op_pass->op];
         for (int part = 0; part < l->n_parts; part++) {
             const struct range *range = l->range + part * l->nest->n_axes;
             int64_t extent[MAX_AXES];

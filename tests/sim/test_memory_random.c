@@ -107,14 +107,14 @@ static const struct op_pass *pass_at(const struct oracle *o, int number)
     return &o->pair->program->lowering->training.op_pass[o->order->at[number].op_pass];
 }
 
-static const struct part_layout *layout_at(const struct oracle *o, int number)
+static const struct op_parts *parts_at(const struct oracle *o, int number)
 {
-    return o->pair->program->lowering->body[o->body].layout[pass_at(o, number)->op];
+    return o->pair->program->lowering->body[o->body].parts[pass_at(o, number)->op];
 }
 
 static int device_at(const struct oracle *o, int number)
 {
-    return layout_at(o, number)->device[o->order->at[number].part];
+    return parts_at(o, number)->device[o->order->at[number].part];
 }
 
 static void touch(struct oracle *o, int number, int operand, bool grad, bool written)
@@ -161,7 +161,7 @@ static void touch_all(struct oracle *o)
     for (int i = 0; i < o->order->n; i++) {
         const struct op_pass *op_pass = pass_at(o, i);
         const struct pass *pass = &g->ops[op_pass->op].nest->pass[op_pass->pass];
-        bool adds = hp_adds_after(layout_at(o, i), op_pass->pass, o->order->at[i].part);
+        bool adds = hp_adds_after(parts_at(o, i), op_pass->pass, o->order->at[i].part);
         struct pass_operands all = hp_pass_operands(o->pair->program->lowering, op_pass);
         operand_set reads = adds || op_pass->resend ? all.reads : all.reads & ~pass->adds;
         for (int q = 0; q < g->ops[op_pass->op].nest->n_operands; q++) {

@@ -147,14 +147,14 @@ static struct box box_of(const struct hypar_graph *g, const struct operand_use *
 }
 
 /* A bias is read by those parts that add it. */
-static bool touches(const struct touch *t, const struct part_layout *l, int part)
+static bool touches(const struct touch *t, const struct op_parts *l, int part)
 {
     return !t->adds || hp_adds_after(l, t->at->pass, part);
 }
 
 /* The number of a pass of a part, or of that which it is done with. */
 static int number_of(const struct buffer_finder *f, const struct body_passes *p,
-                     const struct part_layout *l, const struct op_pass *at, int part)
+                     const struct op_parts *l, const struct op_pass *at, int part)
 {
     const struct training_graph *k = &f->program->lowering->training;
     int least = hp_pass_number(&p->order, l, (int)(at - k->op_pass), part);
@@ -171,7 +171,7 @@ static int number_of(const struct buffer_finder *f, const struct body_passes *p,
 static void note_part(struct buffer_finder *f, int body, const struct operand_use *u, int part)
 {
     const struct body_passes *passes = &f->body[body];
-    const struct part_layout *l = f->program->lowering->body[body].layout[u->op];
+    const struct op_parts *l = f->program->lowering->body[body].parts[u->op];
     struct access half[2] = { { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 },
                               { .first = INT_MAX, .first_writes = INT_MAX, .last = -1 } };
     for (int i = 0; i < u->n; i++) {
@@ -203,7 +203,7 @@ static void note_part(struct buffer_finder *f, int body, const struct operand_us
 
 static void note_operand(struct buffer_finder *f, int body, struct operand_use *u)
 {
-    const struct part_layout *l = f->program->lowering->body[body].layout[u->op];
+    const struct op_parts *l = f->program->lowering->body[body].parts[u->op];
     const struct training_graph *k = &f->program->lowering->training;
     u->n = 0;
     u->adds = false;
@@ -641,7 +641,7 @@ static struct buffer own_of(const struct buffer_finder *f, const struct body_pas
                             int number, int operand)
 {
     int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
-    const struct part_layout *l = hp_layout_at(p, number);
+    const struct op_parts *l = hp_parts_at(p, number);
     const struct training_graph *k = &f->program->lowering->training;
     bool again = f->program->plan->ops[op].recompute && k->again_of[op][0] >= 0;
     int forward = hp_op_pass(k, op, 0, again);
@@ -688,7 +688,7 @@ void hp_find_masks(struct buffer_finder *f, int body)
             f->program->plan->ops[op_pass->op].recompute || !ends_op(f, op_pass) ||
             !is_looked_at(f, hp_device_at(p, i)))
             continue;
-        struct buffer mask = own_of(f, p, i, hp_layout_at(p, i)->nest->n_inputs);
+        struct buffer mask = own_of(f, p, i, hp_parts_at(p, i)->nest->n_inputs);
         mask.mask = true;
         add_own(f, mask);
     }

@@ -527,7 +527,7 @@ enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
 
 enum hypar_status hp_plan_memory(const struct hypar_plan *plan,
                                  const struct hypar_lower_options *options,
-                                 struct layout_cache *cache, struct hypar_memory *memory,
+                                 struct lowering_cache *cache, struct hypar_memory *memory,
                                  struct hypar_error *err)
 {
     struct hypar_program *program;

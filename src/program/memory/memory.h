@@ -20,7 +20,7 @@
 
 #include "program/blocks.h"
 
-struct layout_cache; /* of a lowering (program/lowering.h) */
+struct lowering_cache; /* of a lowering (program/lowering.h) */
 
 struct memory_options {
     const int *versions; /* of the weights, by stage; NULL: as the schedule keeps them */
@@ -70,7 +70,7 @@ void hp_memory_free(struct memory_model *model); /* NULL is allowed */
 /* hypar_plan_memory() with a cache of layouts and patterns that is shared, or NULL. */
 enum hypar_status hp_plan_memory(const struct hypar_plan *plan,
                                  const struct hypar_lower_options *options,
-                                 struct layout_cache *cache, struct hypar_memory *memory,
+                                 struct lowering_cache *cache, struct hypar_memory *memory,
                                  struct hypar_error *err);
 
 #endif /* PROGRAM_MEMORY_H */

@@ -130,7 +130,7 @@ static double first_gradients(const struct memory_maker *m, const struct body_pa
                               int number, int *seen)
 {
     const struct op_pass *at = hp_pass_at(p, number);
-    const struct part_layout *l = hp_layout_at(p, number);
+    const struct op_parts *l = hp_parts_at(p, number);
     operand_set writes = hp_pass_operands(m->program->lowering, at).writes_grad;
     double elements = 0;
     for (int o = 0; o < l->nest->n_operands; o++) {

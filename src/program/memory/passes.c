@@ -80,6 +80,6 @@ int hp_task_end(const struct body_passes *p, int number)
 {
     const struct pass_part *at = &p->order.at[number];
     int head = p->program->blocks->head[p->body][at->op_pass];
-    int first = hp_pass_number(&p->order, hp_layout_at(p, number), head, at->part);
+    int first = hp_pass_number(&p->order, hp_parts_at(p, number), head, at->part);
     return first + p->order.stride[head] - 1;
 }

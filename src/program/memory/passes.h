@@ -36,14 +36,14 @@ static inline int hp_action_at(const struct body_passes *p, int number)
     return hp_pass_action(p->program->lowering, p->order.at[number].op_pass);
 }
 
-static inline const struct part_layout *hp_layout_at(const struct body_passes *p, int number)
+static inline const struct op_parts *hp_parts_at(const struct body_passes *p, int number)
 {
-    return p->program->lowering->body[p->body].layout[hp_pass_at(p, number)->op];
+    return p->program->lowering->body[p->body].parts[hp_pass_at(p, number)->op];
 }
 
 static inline int hp_device_at(const struct body_passes *p, int number)
 {
-    return hp_layout_at(p, number)->device[p->order.at[number].part];
+    return hp_parts_at(p, number)->device[p->order.at[number].part];
 }
 
 #endif /* PROGRAM_MEMORY_PASSES_H */

@@ -1,4 +1,4 @@
-/* What the parsers share. */
+/* Helpers that the parsers of sample files share. */
 #include "run/data/column.h"
 
 #include <stdarg.h>
@@ -14,7 +14,7 @@ enum hypar_status hp_bad_file(const struct input_file *file, struct hypar_error 
     return hp_in(err, hp_fail(err, HYPAR_INVALID, "%s", message.text), "%s", file->path);
 }
 
-/* A sample's bytes; -1 if the array has none, or more than any file. */
+/* The bytes of a sample; -1 if the array has none, or more than any file. */
 static int64_t sample_bytes(const struct hypar_shape *shape, enum element type)
 {
     const int64_t most = (int64_t)1 << 60;

@@ -1,7 +1,7 @@
-/* run/data/column.h - samples of one model input in files. Internal to run/data.
+/* run/data/column.h - the samples of one model input in files. Internal to run/data.
  *
- * Every format comes down to this: the elements of a sample lie one after another, samples
- * begin at equal distances. What a parser does is find out type, shape and distances. */
+ * Every format reduces to this: the elements of a sample are contiguous, and samples begin at
+ * equal distances. A parser finds type, shape and distances. */
 #ifndef RUN_DATA_COLUMN_H
 #define RUN_DATA_COLUMN_H
 
@@ -30,35 +30,36 @@ struct column {
 enum hypar_status hp_bad_file(const struct input_file *file, struct hypar_error *err,
                               const char *fmt, ...) HYPAR_PRINTF(3, 4);
 
-/* Arrays: a file is a column, and says so in its first bytes. */
+/* Arrays: a file is one column; its first bytes identify the format. */
 
-/* An array of this shape, samples included, whose elements begin at byte `begin` and end with
- * the file; makes the only part of the column. */
+/* Make a column with one part: an array of this shape, samples included, whose elements begin
+ * at byte `begin` and end with the file. */
 enum hypar_status hp_array_column(struct column *out, struct arena *arena,
                                   const struct input_file *file, int64_t begin,
                                   const struct hypar_shape *shape, struct hypar_error *err);
 
 struct array_format {
     const char *name;
-    bool (*begins)(const unsigned char *first, int64_t n); /* n of 8 bytes */
+    bool (*begins)(const unsigned char *first, int64_t n); /* n of 8 bytes are given */
     enum hypar_status (*read)(struct column *out, struct arena *arena,
                               const struct input_file *file, struct hypar_error *err);
 };
 
 extern const struct array_format hp_npy_format, hp_idx_format;
 
-/* Records: each has an element of two columns, files follow one another. */
+/* Records: each contains an element of two columns; the samples of several files follow one
+ * another. */
 struct record_format {
     const char *name;
-    bool tokens; /* windows of ids; else images and their labels */
+    bool tokens; /* windows of ids; else images with labels */
     enum element type;
-    int label, image, record; /* images: where they are in a record, and its bytes */
+    int label, image, record; /* images: positions in a record, and its size in bytes */
 };
 
 /* The format of this name, or NULL. */
 const struct record_format *hp_record_format(const char *name, size_t length);
 
-/* The columns of inputs (images, or windows of `window` ids) and of labels. */
+/* Make the columns of inputs (images, or windows of `window` ids) and of labels. */
 enum hypar_status hp_record_columns(const struct record_format *format, struct column *inputs,
                                     struct column *labels, struct arena *arena,
                                     const struct input_file *file, int n_files, int64_t window,

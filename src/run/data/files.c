@@ -15,7 +15,7 @@ static int count_items(const char *text)
     return n;
 }
 
-/* The next path of a list; the comma behind it becomes its end. */
+/* The next path of a list; the comma behind it is overwritten by its end. */
 static char *next_item(char **text)
 {
     char *item = *text, *comma = strchr(item, ',');
@@ -60,7 +60,7 @@ static enum hypar_status read_array(struct column *out, struct arena *arena,
                        first[0], first[1], first[2], first[3]);
 }
 
-/* INPUT=FILE, or the next input that has no file yet: -1 if there is none. */
+/* The input of an item INPUT=FILE, or the next input without a file; -1: there is none. */
 static int input_of(const struct data_files *files, const struct hypar_graph *graph,
                     char **item)
 {
@@ -97,7 +97,7 @@ static enum hypar_status open_arrays(struct data_files *files, struct arena *are
 
 /* Records ------------------------------------------------------------------------------- */
 
-/* The only input of a role. */
+/* The only input with a role. */
 static enum hypar_status only_input(const struct hypar_graph *graph,
                                     const struct record_format *format, enum input_role role,
                                     int *out, struct hypar_error *err)
@@ -143,8 +143,8 @@ static struct hypar_shape without_ones(const struct hypar_shape *shape)
     return out;
 }
 
-/* The same elements in the same order: dimensions of size 1 do not count, and one side may be
- * flat. */
+/* Do two shapes hold the same elements in the same order? Dimensions of size 1 are ignored, and
+ * one side may be flat. */
 static bool same_samples(const struct hypar_shape *a, const struct hypar_shape *b)
 {
     struct hypar_shape x = without_ones(a), y = without_ones(b);

@@ -1,4 +1,4 @@
-/* run/data/files.h - files of samples, matched with a model's inputs. Internal to run/data. */
+/* run/data/files.h - sample files, matched with a model's inputs. Internal to run/data. */
 #ifndef RUN_DATA_FILES_H
 #define RUN_DATA_FILES_H
 
@@ -8,12 +8,12 @@
 struct data_files {
     int n_files;
     struct input_file *file;
-    struct column *column; /* by tensor; no samples: no data for it */
+    struct column *column; /* by tensor; without samples: no data */
     int64_t samples;
 };
 
-/* Open what `text` names (run/data/source.h) and check that every input of the model has a
- * column that fits. What was opened is in *out whatever the status, to be closed. */
+/* Open the files that `text` names (run/data/source.h) and check that every input of the model
+ * has a matching column. Whatever the status, opened files are in *out and must be closed. */
 enum hypar_status hp_files_open(struct data_files *out, struct arena *arena,
                                 const struct hypar_graph *graph, const char *text,
                                 struct hypar_error *err);

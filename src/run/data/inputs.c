@@ -1,4 +1,4 @@
-/* What a model is given, and what each input is for. */
+/* The inputs of a model and their roles: numbers, ids, labels, targets. */
 #include "run/data/inputs.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ bool hp_is_data_input(const struct hypar_graph *graph, int t)
            graph->use_start[t] < graph->use_start[t + 1];
 }
 
-/* Losses call what they compare with l. */
+/* Losses call the operand that they compare with l. */
 enum input_role hp_input_role(const struct hypar_graph *graph, int t)
 {
     bool compared = false;

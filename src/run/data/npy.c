@@ -1,5 +1,5 @@
-/* Arrays as NumPy writes them, versions 1 to 3 (numpy.lib.format): a magic, a version, the
- * length of a header, the header, which is a dictionary as Python writes it, the elements. */
+/* NumPy arrays in files, versions 1 to 3 (numpy.lib.format): a magic number, a version, the
+ * length of the header, the header as a Python dictionary, the elements. */
 #include <string.h>
 
 #include "run/data/column.h"
@@ -12,10 +12,10 @@ static bool begins(const unsigned char *first, int64_t n)
     return n >= MAGIC_BYTES && memcmp(first, MAGIC, MAGIC_BYTES) == 0;
 }
 
-/* The header as it is read; a failure is remembered. */
+/* The header while it is parsed; the first failure is kept. */
 struct header {
     const char *at;
-    const char *wrong; /* what was expected there; NULL: nothing is wrong */
+    const char *wrong; /* what was expected; NULL: no error */
     char type[16];     /* "<f4" */
     bool fortran, seen_type, seen_order, seen_shape;
     struct hypar_shape shape;
@@ -41,7 +41,7 @@ static bool take(struct header *h, char c)
     return true;
 }
 
-/* A string in either kind of quotes, without escapes. */
+/* Parse a string in either kind of quotes, without escapes. */
 static void read_string(struct header *h, char *out, size_t size)
 {
     skip_blanks(h);
@@ -78,7 +78,7 @@ static int64_t read_size(struct header *h)
             expected(h, "a smaller size");
         value = 10 * value + (*h->at - '0');
     }
-    if (*h->at == 'L') /* of Python 2 */
+    if (*h->at == 'L') /* written by Python 2 */
         h->at++;
     return value;
 }
@@ -160,7 +160,7 @@ static bool read_type(struct column *out, const char *text)
     return true;
 }
 
-/* Where the header begins and how long it is. */
+/* Find where the header begins, and its length. */
 static enum hypar_status find_header(const struct input_file *file, int64_t *begin,
                                      int64_t *length, struct hypar_error *err)
 {

@@ -1,5 +1,5 @@
-/* Files of records, which do not say what they are: CIFAR's images with their labels, and
- * tokens, of which a sample is a window. */
+/* Files of records without a header: CIFAR's images with their labels, and tokens, of which a
+ * sample is a window. */
 #include <string.h>
 
 #include "run/data/column.h"
@@ -21,7 +21,7 @@ const struct record_format *hp_record_format(const char *name, size_t length)
     return NULL;
 }
 
-/* How many samples are in a file: windows of which the labels are there too, or images. */
+/* The samples in a file: windows that have all their labels, or images. */
 static enum hypar_status count_samples(const struct record_format *format,
                                        const struct input_file *file, int64_t window,
                                        int64_t *out, struct hypar_error *err)

@@ -1,6 +1,6 @@
 /* A permutation of 0..n-1 without a table: a Feistel network over the next even number of bits,
  * applied again until the result is below n (Black and Rogaway, CT-RSA 2002, "cycle walking").
- * The network has at most four times as many numbers as there are samples. */
+ * The network permutes at most four times as many numbers as there are samples. */
 #include "run/data/shuffle.h"
 
 #include "base/random.h"
@@ -13,7 +13,7 @@ static uint64_t mixed(uint64_t key, uint64_t x)
     return hp_random_u64(&random);
 }
 
-/* The halves change places each round, one of them changed by what the other says. */
+/* In each round the halves swap, and one is changed by a function of the other. */
 static uint64_t network(uint64_t key, int half_bits, uint64_t x)
 {
     uint64_t mask = ((uint64_t)1 << half_bits) - 1, left = x >> half_bits, right = x & mask;

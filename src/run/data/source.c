@@ -1,4 +1,4 @@
-/* Samples of a batch: which they are, and the part of each that is asked for. */
+/* Reading a batch: which samples it has, and the required part of each. */
 #include "run/data/source.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 
 static const int64_t SYNTHETIC_SAMPLES[] = { [DATA_TRAIN] = 1 << 16, [DATA_TEST] = 1 << 10 };
 
-/* The samples of a set: first .. first + samples of those that are there. */
+/* A set of samples: first .. first + samples of the available ones. */
 struct samples {
     const struct data_files *files; /* NULL: synthetic */
     int64_t first, samples;
@@ -34,7 +34,7 @@ static bool is_synthetic(const char *text)
     return !text || strcmp(text, "synthetic") == 0;
 }
 
-/* Synthetic samples never end: those for testing lie behind those for training. */
+/* Synthetic samples never end: test samples follow the training samples. */
 static enum hypar_status open_set(struct data_source *source, enum data_set set,
                                   const struct data_options *options, struct hypar_error *err)
 {
@@ -52,7 +52,7 @@ static enum hypar_status open_set(struct data_source *source, enum data_set set,
     return HYPAR_OK;
 }
 
-/* The last samples of the training are kept for testing. */
+/* Keep the last training samples for testing. */
 static enum hypar_status hold_out(struct data_source *source, double share,
                                   struct hypar_error *err)
 {
@@ -114,19 +114,19 @@ int64_t hp_data_samples(const struct data_source *source, enum data_set set)
 
 enum { CHUNK = 1024 };
 
-/* What one input's samples are taken from, and the bytes of the one at hand. */
+/* The source of one input's samples, and the bytes of the current sample. */
 struct reader {
     const struct column *column; /* NULL: synthetic */
     struct synthetic synthetic;
     int64_t below;        /* integers: less than this; 0: numbers */
-    struct range span;    /* elements of a sample that are needed */
-    unsigned char *bytes; /* those, of `sample` */
-    int64_t sample;       /* number in the files, or of a synthetic one */
+    struct range span;    /* required elements of a sample */
+    unsigned char *bytes; /* these elements of `sample` */
+    int64_t sample;       /* number in the files, or of a synthetic sample */
     const struct input_file *file;
     const char *input;
 };
 
-/* The sample `index` of a column: its file's bytes that are needed. */
+/* Load the required bytes of sample `index` of a column. */
 static enum hypar_status load(struct reader *r, int64_t index, struct hypar_error *err)
 {
     r->sample = index;
@@ -190,12 +190,12 @@ static enum hypar_status take_integers(const struct reader *r, int64_t from, int
 
 /* Boxes --------------------------------------------------------------------------------- */
 
-/* The box that is asked for, as samples and a box of each: a dense array of it has `inner`
- * elements of each of `rows` samples in a row. */
+/* The requested box, as samples and a box of each: its dense array has `inner` consecutive
+ * elements of each sample in each of `rows` rows. */
 struct slab {
     struct hypar_shape shape; /* of a sample */
     struct box box;           /* of a sample */
-    struct range samples;     /* places in the batch */
+    struct range samples;     /* positions in the batch */
     int64_t rows, inner;
     enum real real;
     size_t element_bytes;
@@ -222,7 +222,7 @@ static struct slab slab_of(const struct hypar_graph *graph, const struct data_re
     return s;
 }
 
-/* From the first element of a sample that is needed to the last. */
+/* From the first required element of a sample to the last. */
 static struct range span_of(const struct slab *s)
 {
     struct range span = { -1, -1 };
@@ -235,7 +235,7 @@ static struct range span_of(const struct slab *s)
     return span;
 }
 
-/* The part of one sample, which is row `row` of the array. */
+/* Copy the part of one sample, which is row `row` of the array. */
 static enum hypar_status take_sample(const struct slab *s, const struct reader *r, int64_t row,
                                      void *dense, struct hypar_error *err)
 {
@@ -256,7 +256,7 @@ static enum hypar_status take_sample(const struct slab *s, const struct reader *
     return HYPAR_OK;
 }
 
-/* The sample at a place of the training, or of a test. */
+/* The sample at a position of the training, or of a test. */
 static int64_t sample_at(const struct data_source *source, enum data_set set, int64_t place)
 {
     const struct samples *s = &source->set[set];
@@ -271,8 +271,8 @@ static enum hypar_status read_rows(const struct data_source *source,
                                    const struct data_request *request, const struct slab *slab,
                                    struct reader *reader, void *dense, struct hypar_error *err)
 {
-    bool any =
-        source->graph->tensors[request->tensor].sample_dim >= 0; /* else the same always */
+    bool any = source->graph->tensors[request->tensor].sample_dim >=
+               0; /* else every batch has the same */
     for (int64_t row = 0; row < slab->rows; row++) {
         int64_t place = any ? request->position + slab->samples.lo + row : 0;
         TRY(load(reader, sample_at(source, request->set, place), err));
@@ -281,7 +281,7 @@ static enum hypar_status read_rows(const struct data_source *source,
     return HYPAR_OK;
 }
 
-/* What the samples of an input are taken from; bytes are in the arena. */
+/* Make the reader of an input; its bytes lie in the arena. */
 static enum hypar_status make_reader(struct reader *out, const struct data_source *source,
                                      const struct data_request *request,
                                      const struct slab *slab, struct arena *arena,
@@ -324,7 +324,7 @@ enum hypar_status hp_data_read(const struct data_source *source,
 
 /* Checks before the first step ---------------------------------------------------------- */
 
-/* The samples of a set in the order of the files, each whole. */
+/* Check the samples of a set in the order of the files, each whole. */
 static enum hypar_status check_input(const struct data_source *source, enum data_set set, int t,
                                      struct hypar_error *err)
 {

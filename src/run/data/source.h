@@ -24,24 +24,24 @@
 enum data_set { DATA_TRAIN, DATA_TEST, DATA_SET_COUNT };
 
 struct data_options {
-    const char *train, *test;  /* texts as above; NULL: synthetic, none */
-    double held_out;           /* share of the training's samples, its last ones, for testing:
-                                  0 <= held_out < 1; not together with `test` */
+    const char *train, *test; /* texts as above; NULL: synthetic, none */
+    double held_out; /* the share of the last training samples that is kept for testing: 0 <=
+                        held_out < 1; not together with `test` */
     int64_t synthetic_samples; /* 0: 2^16, for testing 2^10 */
     uint64_t seed;
-    bool in_order; /* samples are not shuffled; those for testing never are */
+    bool in_order; /* do not shuffle; test samples never are shuffled */
 };
 
 struct data_source;
 
-/* Open what the options name and check it against the model's inputs: HYPAR_UNREADABLE, or
- * HYPAR_INVALID with the file, what is wrong and what was expected. The graph must outlive it.
- */
+/* Open the files that the options name and check them against the model's inputs:
+ * HYPAR_UNREADABLE, or HYPAR_INVALID with the file, the fault and what was expected. The graph
+ * must outlive the source. */
 enum hypar_status hp_data_open(struct data_source **out, const struct hypar_graph *graph,
                                const struct data_options *options, struct hypar_error *err);
 void hp_data_close(struct data_source *source);
 
-/* How many samples there are; 0 if there is no such set. */
+/* The number of samples; 0 if there is no such set. */
 int64_t hp_data_samples(const struct data_source *source, enum data_set set);
 
 /* A box of a model input, of one batch. */
@@ -53,15 +53,14 @@ struct data_request {
     enum real real;   /* of numbers; integers are int32_t */
 };
 
-/* Fill a dense array. After the last sample comes the first of the next epoch. HYPAR_INVALID at
- * a label or an id that the model does not take; HYPAR_UNREADABLE. Threads may read at the same
- * time. */
+/* Fill a dense array. The next epoch follows the last sample. HYPAR_INVALID for a label or an
+ * id that the model does not accept; HYPAR_UNREADABLE. Threads may read at the same time. */
 enum hypar_status hp_data_read(const struct data_source *source,
                                const struct data_request *request, void *dense,
                                struct hypar_error *err);
 
-/* Look at labels and ids before the first step, the first 2^24 of each input and set: what
- * hp_data_read() would find wrong with them, found early. One rank does it for all. */
+/* Check labels and ids before the first step, the first 2^24 of each input and set: finds early
+ * what hp_data_read() would refuse. One rank does this for all. */
 enum hypar_status hp_data_check(const struct data_source *source, struct hypar_error *err);
 
 #endif /* RUN_DATA_SOURCE_H */

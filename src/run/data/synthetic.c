@@ -1,4 +1,4 @@
-/* Samples that are made up, element by element. */
+/* Synthetic samples, element by element. */
 #include "run/data/synthetic.h"
 
 #include <string.h>
@@ -6,12 +6,12 @@
 #include "base/random.h"
 #include "run/data.h"
 
-/* A few ids and steps: what follows what is soon seen often enough. */
+/* Few ids and steps, so that a short training sees each succession often enough. */
 enum { MAX_IDS = 256, STEPS = 4, CLASSES = 8 };
 
 enum purpose { CLASS_OF, START_OF, PATTERN, NOISE };
 
-/* A stream of random numbers for each purpose, and number i of it. */
+/* Number i of a stream of random numbers; there is a stream for each purpose. */
 static uint64_t stream(const struct synthetic *s, enum purpose what, uint64_t name)
 {
     struct random random = { s->seed ^ name * 0x9e6c63d0876a9a99u ^ (uint64_t)what << 56 };
@@ -36,7 +36,7 @@ static int64_t elements_of(const struct hypar_graph *graph, int t)
     return hp_shape_elements(&shape);
 }
 
-/* Ids of the same length as these labels have? Then the labels are the ids that follow. */
+/* Is there an input of ids as long as these labels? Then the labels are the next ids. */
 static int ids_beside(const struct hypar_graph *graph, int labels)
 {
     int t = hp_next_input(graph, ROLE_IDS, 0);
@@ -45,7 +45,7 @@ static int ids_beside(const struct hypar_graph *graph, int labels)
     return t;
 }
 
-/* As many classes as the labels have that say the class. */
+/* The number of classes of the labels that name the class. */
 static int64_t class_count(const struct hypar_graph *graph)
 {
     for (int t = hp_next_input(graph, ROLE_LABELS, 0); t >= 0;
@@ -91,7 +91,7 @@ void hp_synthetic_numbers(const struct synthetic *s, int64_t sample, int64_t fro
     }
 }
 
-/* Every input of ids counts from the same start. */
+/* All inputs of ids count from the same start. */
 void hp_synthetic_integers(const struct synthetic *s, int64_t sample, int64_t from, int64_t n,
                            int64_t *out)
 {

@@ -1,23 +1,23 @@
-/* run/data/synthetic.h - samples that are made up. Internal to run/data.
+/* run/data/synthetic.h - synthetic samples. Internal to run/data.
  *
- * Each element follows from the seed, the sample and its place. There is something to learn: a
- * sample has a hidden class; numbers are a pattern of the class and noise, ids count up in
- * steps of the class, and labels and targets say which class it is, or which id is next. */
+ * Each element follows from the seed, the sample and its position. There is something to learn:
+ * a sample has a hidden class; numbers are a pattern of the class plus noise, ids count up in
+ * steps of the class, and labels and targets name the class or the next id. */
 #ifndef RUN_DATA_SYNTHETIC_H
 #define RUN_DATA_SYNTHETIC_H
 
 #include "graph/graph.h"
 #include "run/data/inputs.h"
 
-/* One input, as it is made up. */
+/* The rule for one input. */
 struct synthetic {
     uint64_t seed;
-    uint64_t name; /* hash of the input's: inputs differ */
+    uint64_t name; /* hash of the input's name: inputs differ */
     enum input_role role;
     int64_t classes;  /* hidden ones */
     int64_t below;    /* integers: less than this */
-    int64_t ids;      /* ids that are counted through */
-    bool next_id;     /* labels: the id that follows, not the class */
+    int64_t ids;      /* ids that occur */
+    bool next_id;     /* labels are the next id, not the class */
     int64_t elements; /* of a sample */
 };
 

@@ -1,4 +1,4 @@
-/* What a rank checks as it goes: an element is unknown (NaN) until it is computed or comes. */
+/* Checks during a run: an element is unknown (NaN) until it is computed or received. */
 #include "run/exec/state.h"
 
 #include <math.h>
@@ -34,7 +34,7 @@ static bool is_index(const struct executor *x, struct place place)
     return x->graph->tensors[place.tensor].index && !place.grad;
 }
 
-/* A copy of what a view shows, one element after another. */
+/* A dense copy of a view. */
 static void *dense_copy(const struct executor *x, struct place place, const struct view *view)
 {
     int64_t n = hp_box_elements(&view->box);

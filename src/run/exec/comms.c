@@ -1,7 +1,7 @@
 /* What one rank sends and receives in a comm: the exchange rule, cell by cell.
  *
- * The contributors of a cell send each owner its piece, an owner puts them together, its own
- * first and then by device, and sends the result to the other readers. */
+ * The contributors of a cell send each owner its piece. The owner combines the pieces, its own
+ * first, then by device, and sends the result to the other readers. */
 #include "run/exec/state.h"
 
 #include <assert.h>
@@ -11,11 +11,12 @@ struct comm_maker {
     struct rank_comm *comm;
     int body, capacity, buffer_capacity, add_capacity;
     bool backward;
-    bool divided; /* a gradient that comes to what its owners have */
-    int tag;      /* of the piece at hand, towards its owner; the next is that of its result */
+    bool divided; /* a gradient that is added to its owners' pieces */
+    int tag;      /* of the current piece, towards its owner; the next tag is its result's */
 };
 
-/* Is `device` among the first `before` contributions? Of each device the first one counts. */
+/* Is `device` among the first `before` contributions? Only the first one of each device
+ * counts. */
 static bool contributes(const struct cell *cell, int device, int before)
 {
     for (int i = 0; i < before; i++)
@@ -24,8 +25,8 @@ static bool contributes(const struct cell *cell, int device, int before)
     return false;
 }
 
-/* Piece `o` of `pieces` of a cell; the pairs of softmax statistics stay together. `owned`: of
- * what the rank has of it from step to step. */
+/* Piece `o` of `pieces` of a cell; the pairs of softmax statistics are not separated. `owned`:
+ * the piece is a lasting one of the rank. */
 static struct piece piece_of(struct comm_maker *m, const struct cell *cell,
                              const struct box *box, int o, int pieces, bool owned)
 {
@@ -35,7 +36,7 @@ static struct piece piece_of(struct comm_maker *m, const struct cell *cell,
     place.again &= !owned;
     const struct owned_piece *own = owned ? hp_rank_owned(m->rank, place, box, cell->lo) : NULL;
     if (owned && !own)
-        return (struct piece){ .dense = true }; /* an empty one */
+        return (struct piece){ .dense = true }; /* an empty piece */
     int64_t lo = own ? 0 : cell->lo;
     struct piece out = { .view = own ? own->view
                                      : hp_rank_view(m->rank, m->body, m->backward, place, box),
@@ -77,7 +78,7 @@ static int add_message(struct comm_maker *m, enum message_kind kind, int peer, b
     return c->n_messages++;
 }
 
-/* What the rank has summed up of a piece of a gradient that is divided. */
+/* Add the rank's own sum of a divided gradient's piece. */
 static void add_own(struct comm_maker *m, const struct piece *from, const struct piece *to)
 {
     struct rank_comm *c = m->comm;
@@ -89,7 +90,7 @@ static void add_own(struct comm_maker *m, const struct piece *from, const struct
     touch(m, from->view.buffer);
 }
 
-/* The owner gets its piece from all others that contribute, and sends it on. */
+/* The owner receives its piece from all other contributors, and sends the result on. */
 static void own_piece(struct comm_maker *m, const struct cell *cell, const struct piece *piece)
 {
     int me = m->rank->device, last = -1;
@@ -106,8 +107,8 @@ static void own_piece(struct comm_maker *m, const struct cell *cell, const struc
             add_message(m, MESSAGE_SEND, cell->receiver[i], true, last, piece);
 }
 
-/* A cell whose contributions lie on several devices. None of them has all of it by itself, and
- * so more in its buffer than it contributes: its cell would have no owners. */
+/* A cell whose contributions lie on several devices. No device has the whole cell, and so none
+ * has more in its buffer than it contributes: the cell would have no owners. */
 static void sum_cell(struct comm_maker *m, const struct cell *cell, const struct box *box)
 {
     int me = m->rank->device;
@@ -136,7 +137,7 @@ static void sum_cell(struct comm_maker *m, const struct cell *cell, const struct
     }
 }
 
-/* One device has it all; of a parameter that is gathered, from step to step. */
+/* One device has the whole cell; for a gathered parameter, it lasts from step to step. */
 static void copy_cell(struct comm_maker *m, const struct cell *cell, const struct box *box,
                       enum division division)
 {
@@ -155,7 +156,7 @@ static void copy_cell(struct comm_maker *m, const struct cell *cell, const struc
             add_message(m, MESSAGE_SEND, cell->receiver[i], true, -1, &all);
 }
 
-/* Two for each piece: to its owner, and from there. */
+/* Two tags for each piece: to its owner, and from there. */
 static int tags_of(const struct cell *cell)
 {
     return 2 * (cell->n_owners ? cell->n_owners : 1);
@@ -219,7 +220,7 @@ void hp_rank_tags(struct rank *rank)
     }
 }
 
-/* How many of the rank's passes write some of a box of a gradient. */
+/* How many of the rank's passes write a part of a box of a gradient. */
 static int count_writers(const struct rank_part *part, int tensor, const struct box *box)
 {
     int n = 0;
@@ -241,7 +242,7 @@ bool hp_writes_gradient(const struct rank_pass *pass, int tensor, const struct b
     return false;
 }
 
-/* Pieces of which the rank has computed all by itself. */
+/* The pieces that this rank computes without contributions of others. */
 void hp_rank_adds(struct rank *rank, int body, int exchange)
 {
     const struct lowering *s = rank->program->lowering;

@@ -1,4 +1,4 @@
-/* Computing: a pass of an operator's part, its operands where the rank holds them. */
+/* Computing: one pass of an operator's part, with its operands in the rank's buffers. */
 #include "run/exec/state.h"
 
 #include <string.h>
@@ -6,7 +6,8 @@
 #include "run/reference.h"
 #include "run/running.h"
 
-/* What lasts is as a whole; a model input without samples may be read along them. */
+/* Lasting buffers hold the whole; a model input without samples may be read along the
+ * samples. */
 static int64_t offset_in(const struct rank_operand *o, const struct box *box)
 {
     int64_t at = o->view.at.offset;
@@ -67,7 +68,8 @@ static enum combine combine_of(const struct pass_run *r, const struct rank_opera
     return o->place.grad ? COMBINE_SUM : r->call.nest->operand[o->operand].combine;
 }
 
-/* Is it to be overwritten: the first to write there, in a period's first micro-batch? */
+/* Does the pass overwrite its output: is it the first to write, in a period's first
+ * micro-batch? */
 static bool is_fresh(const struct pass_run *r, const struct rank_operand *o)
 {
     const struct executor *x = r->x;
@@ -96,7 +98,7 @@ static void place_written(struct pass_run *r, const struct rank_operand *o, stru
         r->call.fresh |= (operand_set)1 << o->operand;
 }
 
-/* Of what was computed apart, take over what the rank needs. */
+/* Copy the boxes that the rank needs out of a result that was computed separately. */
 static void take_over(struct pass_run *r)
 {
     struct executor *x = r->x;
@@ -117,7 +119,7 @@ static void take_over(struct pass_run *r)
     }
 }
 
-/* The pass --------------------------------------------------------------------------- */
+/* Passes ----------------------------------------------------------------------------- */
 
 static void *workspace(struct executor *x, size_t bytes)
 {
@@ -202,7 +204,7 @@ static bool writes_loss(const struct executor *x, const struct rank_pass *pass)
     return false;
 }
 
-/* Samples beyond those that count add nothing to the loss. False: none is left. */
+/* Leave out samples that do not count for the loss. False: none is left. */
 static bool leave_out(struct pass_run *r)
 {
     const struct iteration *it = r->x->program->iteration;
@@ -219,7 +221,7 @@ static bool leave_out(struct pass_run *r)
     return true;
 }
 
-/* Running statistics follow those of the samples at hand. */
+/* Move running statistics towards those of the current samples. */
 static void move_running(const struct pass_run *r, const struct rank_pass *pass)
 {
     const struct held_view *v = &pass->running;
@@ -232,7 +234,7 @@ static void move_running(const struct pass_run *r, const struct rank_pass *pass)
     hp_move_running(&r->call, pass->running_operand, &running);
 }
 
-/* Pieces of gradients that are divided, when the last pass has written its part. */
+/* Add pieces of divided gradients when the last pass has written its part. */
 static void add_pieces(struct executor *x, struct micro_state *m, int task,
                        const struct rank_pass *pass)
 {
@@ -244,12 +246,12 @@ static void add_pieces(struct executor *x, struct micro_state *m, int task,
             hp_add_piece(x, m, task, &part->add[i]);
 }
 
-/* What was kept of a result is to be sent once more. */
+/* Copy the kept result so that it can be sent again. */
 static enum hypar_status copy_kept(struct pass_run *r, int task, const struct rank_pass *pass)
 {
     struct executor *x = r->x;
     r->pass = pass;
-    for (int i = 0; i + 1 < pass->n_operands; i += 2) { /* each is read, then written */
+    for (int i = 0; i + 1 < pass->n_operands; i += 2) { /* pairs: read, then written */
         struct view from = view_of(r, &pass->operand[i]);
         struct view to = view_of(r, &pass->operand[i + 1]);
         if (x->settings.check && from.data)
@@ -283,5 +285,5 @@ enum hypar_status hp_compute(struct executor *x, struct micro_state *m, int task
     take_over(r);
     for (int i = 0; i < n; i++)
         add_pieces(x, m, task, pass[i]);
-    return x->status; /* of the inputs that it asked for */
+    return x->status; /* of filling the inputs that it asked for */
 }

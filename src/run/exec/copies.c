@@ -1,9 +1,8 @@
-/* Parts that compute the same: which of their results a rank needs.
+/* Parts that compute copies: which of their results a rank needs.
  *
- * Of parts that write the same (split along the axis of copies, or along one that has no part
- * in a pass) one is counted as a contribution. A rank takes over what its part wrote where that
- * is the one which counts, or where the rank keeps a copy of its own to read, or to send again.
- */
+ * Of parts that write the same (split along the axis of copies, or along an axis that has no
+ * part in a pass) one counts as a contribution. A rank keeps the result of its part if this one
+ * counts, or if the rank reads its own copy or sends it again. */
 #include "run/exec/rank.h"
 
 /* A writer of an exchange in a body, or (tail) in all bodies. */
@@ -11,31 +10,31 @@ struct writer_at {
     const struct hypar_program *program;
     const struct source *from;
     int body;        /* -1: the tail */
-    bool sent_later; /* its value is to be sent again */
+    bool sent_later; /* its value will be sent again */
 };
 
-/* Has the writer's part something to do, in the body or, for the tail, in any? */
+/* Has the writer's part something to do, in the body or, for the tail, in any body? */
 static bool takes_part(const struct writer_at *w, int part)
 {
     const struct lowering *s = w->program->lowering;
     for (int b = 0; b < w->program->n_bodies; b++) {
         int live = w->body < 0 ? hp_live_part(s, w->from->op, part, b) : part;
         bool here = w->body < 0 || w->body == b;
-        if (here && live >= 0 && !s->body[b].layout[w->from->op]->empty[live])
+        if (here && live >= 0 && !s->body[b].parts[w->from->op]->empty[live])
             return true;
     }
     return false;
 }
 
-/* The first part on `device` that computes the same as `part` of the writer; -1: none. The
- * tail's parts are those of all replicas, which compute different things. */
+/* The first part on `device` that computes a copy of `part` of the writer; -1: none. The parts
+ * of the tail belong to several replicas, which compute different values. */
 static int copy_on(const struct writer_at *w, int part, int device)
 {
     const struct hypar_program *p = w->program;
     const struct nest *nest = p->plan->graph->ops[w->from->op].nest;
     const struct op_plan *plan = &p->plan->ops[w->from->op];
     int mine[MAX_AXES], other[MAX_AXES];
-    int replica = part / plan->n_parts; /* of the tail's; in a body there is one */
+    int replica = part / plan->n_parts; /* of the tail; a body has one replica */
     if (w->body >= 0)
         replica = hp_replica_of(p->iteration, p->schedule->stage_of_op[w->from->op], w->body);
     int first = w->body < 0 ? replica * plan->n_parts : 0;
@@ -55,7 +54,7 @@ static int copy_on(const struct writer_at *w, int part, int device)
     return -1;
 }
 
-/* Is what `part` wrote of the cell wanted on the device? */
+/* Does the device need the part of the cell that `part` wrote? */
 static bool is_wanted(const struct writer_at *w, int writer, int part, int device,
                       const struct cell *cell)
 {
@@ -100,8 +99,8 @@ bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
                       !p->plan->ops[op].recompute && s->training.has_again[out->place.tensor];
     struct writer_at w = { p, &x->writer[writer], tail ? -1 : body, sent_later };
     if (tail) {
-        int n = s->tail_layout[op]->n_parts / s->tail_layout[op]->n_each;
-        part += body % n * s->tail_layout[op]->n_each;
+        int n = s->tail_parts[op]->n_parts / s->tail_parts[op]->n_each;
+        part += body % n * s->tail_parts[op]->n_each;
     }
     struct box *taken = NEW(&rank->arena, struct box, most_taken(pattern));
     bool all = true;

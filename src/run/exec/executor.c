@@ -1,4 +1,4 @@
-/* One rank: made, taken through steps, looked at. */
+/* The executor of one rank: making it, running steps, reading results. */
 #include "run/exec/executor.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ enum hypar_status hp_executor_step(struct executor *x, struct hypar_error *err)
     }
 }
 
-/* The first rank that waits. */
+/* An error that names the first waiting rank. */
 static enum hypar_status deadlock(struct executor **x, int n, struct hypar_error *err)
 {
     char text[128] = "";
@@ -57,7 +57,7 @@ static enum hypar_status deadlock(struct executor **x, int n, struct hypar_error
                    hp_executor_where(x[d], text, sizeof text));
 }
 
-/* Messages within a process are there at once: if no rank gets on, none ever will. */
+/* Messages within a process arrive at once: if no rank makes progress, none ever will. */
 enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_error *err)
 {
     int done = 0;
@@ -80,10 +80,10 @@ enum hypar_status hp_executors_step(struct executor **x, int n, struct hypar_err
     return HYPAR_OK;
 }
 
-/* Looking at it ---------------------------------------------------------------------- */
+/* Results ---------------------------------------------------------------------------- */
 
-/* A piece of a parameter that is divided, or of its state, which lies by itself; else NULL.
- * `box` is one of the boxes of the piece. */
+/* The array of a divided parameter's piece, or of its state; NULL if the parameter is not
+ * divided. `box` is one of the boxes of the piece. */
 static const char *state_of_piece(const struct executor *x, int tensor, int state,
                                   const struct box *box)
 {
@@ -145,7 +145,7 @@ struct executor_counts hp_executor_counts(const struct executor *x)
     return x->counts;
 }
 
-/* Making one ------------------------------------------------------------------------- */
+/* Making ----------------------------------------------------------------------------- */
 
 static void make(struct executor *x)
 {

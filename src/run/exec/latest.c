@@ -1,5 +1,5 @@
-/* The latest order that the program's edges allow. The simulator has nothing but the edges to
- * go by (under pipedream slots too), so they alone must do. */
+/* Running tasks in the latest order that the program's edges allow. The simulator knows nothing
+ * but the edges (under pipedream also slots), so these must suffice. */
 #include "run/exec/state.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ bool hp_any_order(const struct executor *x)
     return x->settings.order == ORDER_LATEST && !x->program->iteration->delayed;
 }
 
-/* Of one list, in x->now. */
+/* The last task of one list, in x->now. */
 static const struct rank_task *last_of(const struct executor *x, const struct task_list *list,
                                        bool (*ready)(const struct executor *x,
                                                      const struct rank_task *t))
@@ -29,7 +29,7 @@ const struct rank_task *hp_last_waiting(struct executor *x,
     const struct rank_task *t = NULL;
     if (!hp_any_order(x))
         return last_of(x, x->list, ready);
-    for (int m = it->n_micro; m >= 0 && !t; m--) { /* the tail's first */
+    for (int m = it->n_micro; m >= 0 && !t; m--) { /* the tail first */
         x->now = m < it->n_micro ? x->micro[m] : &x->tail;
         x->part = m < it->n_micro ? &x->rank->body[hp_body_number(it, m)] : &x->rank->tail;
         for (int k = x->part->n_lists - 1; k >= 0 && !t; k--)

@@ -1,4 +1,4 @@
-/* Messages between ranks of one process: copied when both sides have come. */
+/* Messages between ranks of one process: copied when both sides have posted. */
 #include <assert.h>
 #include <limits.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct request {
     int from, to, tag;
     void *data;
     size_t bytes;
-    int next; /* of the same queue, or of the free list; -1 */
+    int next; /* in the same queue, or in the free list; -1 */
 };
 
 struct local_network {
@@ -23,7 +23,7 @@ struct local_network {
     } * end;
     struct request *request;
     int n, capacity, unused;
-    int *first, *last; /* [from * n_ranks + to]: what waits for its other side, -1 */
+    int *first, *last; /* [from * n_ranks + to]: requests that wait for their other side, -1 */
 };
 
 struct local_network *hp_local_new(int n_ranks)
@@ -62,7 +62,7 @@ static int new_request(struct local_network *n)
     return n->n++;
 }
 
-/* The oldest request of the other side that fits, taken out of its queue; -1: none. */
+/* The oldest matching request of the other side, removed from its queue; -1: none. */
 static int take_other(struct local_network *n, const struct request *mine)
 {
     int queue = mine->from * n->n_ranks + mine->to, before = -1;

@@ -1,4 +1,4 @@
-/* The messages of a rank's comms: posted in turn, done whenever they are. */
+/* The messages of a rank's comms: posted in turn, completed in any order. */
 #include "run/exec/state.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static size_t piece_bytes(const struct executor *x, const struct piece *p)
     return (size_t)(p->hi - p->lo) * hp_buffer_element_bytes(x, p->view.buffer);
 }
 
-/* Between a piece and a dense array. */
+/* Copy between a piece and a dense array. */
 static void copy_piece(struct executor *x, const struct piece *p, char *data, char *apart,
                        bool gather)
 {
@@ -17,7 +17,7 @@ static void copy_piece(struct executor *x, const struct piece *p, char *data, ch
 
 /* Checking --------------------------------------------------------------------------- */
 
-/* What is sent, or put together with what comes, has to be there. */
+/* Data that is sent, or combined with received data, must be known. */
 static void check_place(struct executor *x, const struct micro_state *m, int task,
                         struct place place, const struct piece *p, char *data)
 {
@@ -51,7 +51,7 @@ void hp_add_piece(struct executor *x, struct micro_state *m, int task,
 
 /* Messages --------------------------------------------------------------------------- */
 
-/* A message is sent in chunks, so that the staging areas of those under way are small. */
+/* Messages are sent in chunks, so that staging areas are small. */
 static size_t chunk_bytes(const struct executor *x)
 {
     enum { USUAL = 1 << 20 };
@@ -118,7 +118,7 @@ static void count_staging(struct executor *x, double bytes)
         x->counts.staging_bytes = x->staged_bytes;
 }
 
-/* The least class whose areas have so many bytes. */
+/* The least class whose areas have this many bytes. */
 static int staging_class(size_t bytes)
 {
     int k = 0;
@@ -127,7 +127,7 @@ static int staging_class(size_t bytes)
     return k;
 }
 
-/* Areas are kept for the next message: fresh memory is cleared by the system, page by page. */
+/* Areas are kept for the next message: the system clears fresh memory page by page. */
 static void *take_staging(struct executor *x, size_t bytes)
 {
     int k = staging_class(bytes);
@@ -161,7 +161,7 @@ static void post(struct executor *x, struct comm_run *run, int i)
         post_chunk(x, run, i, c);
 }
 
-/* What came into the staging area, to its place. */
+/* Copy a received chunk from the staging area to its place. */
 static void take_chunk(struct executor *x, struct comm_run *run, int i, int c)
 {
     const struct rank_message *message = &run->comm->message[i];
@@ -175,7 +175,7 @@ static void take_chunk(struct executor *x, struct comm_run *run, int i, int c)
     }
 }
 
-/* What the rank has summed up, once: to the pieces that it owns. */
+/* Add the rank's own sums, once, to the pieces that it owns. */
 static void add_own(struct executor *x, struct comm_run *run)
 {
     for (int i = 0; !run->added && i < run->comm->n_adds; i++)
@@ -198,7 +198,7 @@ static void finish(struct executor *x, struct comm_run *run, int i)
     state->apart = NULL;
 }
 
-/* The chunks that are done, and those behind them. */
+/* Finish the chunks that are done, and post the next ones. */
 static void go_on_with(struct executor *x, struct comm_run *run, int i)
 {
     struct message_run *state = &run->message[i];
@@ -234,7 +234,7 @@ static void go_on(struct executor *x, struct comm_run *run)
 
 /* Comms ------------------------------------------------------------------------------ */
 
-/* `change`: one more comm touches the buffers of the micro-batch, or one less. */
+/* `change`: one comm more touches the buffers of the micro-batch, or one less. */
 static void touch_buffers(struct micro_state *m, const struct rank_comm *comm, int change)
 {
     for (int i = 0; i < comm->n_buffers; i++)
@@ -282,7 +282,7 @@ static bool adds_to(const struct rank_comm *comm, int tensor)
     return comm->divided && comm->place.grad && comm->place.tensor == tensor;
 }
 
-/* Does a micro-batch before this one still add to the same gradient? */
+/* Does an earlier micro-batch still add to the same gradient? */
 static bool adds_later(const struct executor *x, const struct comm_run *run, int n)
 {
     for (int i = 0; i < n && !hp_any_order(x); i++)
@@ -293,8 +293,7 @@ static bool adds_later(const struct executor *x, const struct comm_run *run, int
 }
 
 /* Is the same comm under way in an earlier micro-batch, with the same tags? Their chunks must
- * not mix. A gradient that is divided is added up in the order of micro-batches. `n`: comms
- * before it. */
+ * not mix. A divided gradient is summed in the order of micro-batches. `n`: comms before it. */
 static bool is_behind(const struct executor *x, const struct comm_run *run, int n)
 {
     if (adds_to(run->comm, run->comm->place.tensor) && adds_later(x, run, n))

@@ -1,4 +1,4 @@
-/* Pieces of what a rank holds, between their places and dense arrays. */
+/* Copying and adding pieces of a rank's buffers, row by row. */
 #include "run/exec/pieces.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ bool hp_piece_is_dense(const struct piece *piece)
         int64_t extent = piece->view.box.dim[d].hi - piece->view.box.dim[d].lo;
         if (extent == 1)
             continue;
-        if (piece->view.at.stride[d] != dense) /* all in one run of what is dense? */
+        if (piece->view.at.stride[d] != dense) /* are all elements in one contiguous run? */
             return piece->lo / dense == (piece->hi - 1) / dense;
         dense *= extent;
     }
@@ -19,15 +19,15 @@ bool hp_piece_is_dense(const struct piece *piece)
 
 /* Rows ------------------------------------------------------------------------------- */
 
-/* Rows of one length at even distances; elements of a row likewise. */
+/* Rows of equal length at equal distances; likewise the elements of a row. */
 struct rows {
     int64_t at; /* the first element, from the start of the buffer */
     int64_t n, stride;
     int64_t n_rows, row_stride;
 };
 
-/* A piece while it is walked through. Dimensions from the last on; those that are one in memory
- * are joined. */
+/* The state of walking through a piece. Dimensions begin with the last; contiguous ones are
+ * merged. */
 struct walk {
     int n;
     int64_t extent[MAX_DIMS + 1], stride[MAX_DIMS + 1], index[MAX_DIMS + 1];
@@ -64,7 +64,7 @@ static struct walk walk_through(const struct piece *p)
     return w;
 }
 
-/* Goes on by `n` steps along dimension k, at whose end the next one begins. */
+/* Advance by `n` steps along dimension k, with a carry to the next. */
 static void advance(struct walk *w, int k, int64_t n)
 {
     w->index[k] += n;
@@ -76,7 +76,7 @@ static void advance(struct walk *w, int k, int64_t n)
     }
 }
 
-/* As many whole rows as there are, or what is left of one. False: the piece is over. */
+/* As many whole rows as possible, or the rest of one. False: the piece ends. */
 static bool next_rows(struct walk *w, struct rows *out)
 {
     int64_t n = w->extent[0];

@@ -1,4 +1,4 @@
-/* The lists of tasks of one rank, from the program. */
+/* Making the lists of one rank's tasks from the program. */
 #include "run/exec/rank.h"
 
 #include <assert.h>
@@ -47,7 +47,7 @@ const struct owned_piece *hp_rank_owned(const struct rank *rank, struct place pl
     return NULL;
 }
 
-/* The pieces that a buffer which lasts has, one after another. */
+/* List the pieces of a lasting buffer, one after another. */
 static void list_owned(struct rank *rank, int buffer)
 {
     struct place place = rank->buffers.buffer[buffer].place;
@@ -85,7 +85,7 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
                         bool written)
 {
     const struct op *op = &rank->graph->ops[p->op];
-    const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
+    const struct op_parts *l = rank->program->lowering->body[body].parts[p->op];
     const struct lowering *s = rank->program->lowering;
     int op_pass = hp_op_pass(&s->training, p->op, p->pass, p->again);
     struct place place = hp_operand_place(s, &s->training.op_pass[op_pass], o, grad, written);
@@ -99,7 +99,7 @@ static void add_operand(struct rank *rank, int body, struct rank_pass *p, int o,
         rank->exchange_of[hp_place_index(place)] < 0)
         return; /* nobody computes it: it counts as zero */
     out->view = (struct held_view){ .buffer = -1, .box = box };
-    if (!grad || t != rank->graph->loss) /* whose gradient is one, and not held */
+    if (!grad || t != rank->graph->loss) /* the loss's gradient is 1 and has no buffer */
         out->view = hp_rank_view(rank, body, p->backward, place, &box);
     assert(out->view.buffer >= 0 || hp_box_empty(&box) || (grad && t == rank->graph->loss));
     if (written)
@@ -121,12 +121,13 @@ static bool keeps_statistics(const struct rank *rank, int body, const struct op 
     return false;
 }
 
-/* Parts of an operator have the same channels, or others. */
+/* Find the running statistics of a pass. Two parts of an operator have the same channels, or
+ * disjoint ones. */
 static void add_running(const struct rank *rank, const struct rank_part *part, int body,
                         struct rank_pass *p)
 {
     const struct op *op = &rank->graph->ops[p->op];
-    const struct part_layout *l = rank->program->lowering->body[body].layout[p->op];
+    const struct op_parts *l = rank->program->lowering->body[body].parts[p->op];
     int o = hp_running_operand(rank->graph, op, p->pass);
     p->running_operand = o;
     p->running.buffer = -1;
@@ -140,7 +141,7 @@ static void add_running(const struct rank *rank, const struct rank_part *part, i
     p->running = hp_rank_running(rank, op->tensor[o], &box);
 }
 
-/* It holds the part's mask, and nothing else. */
+/* The buffer holds the part's mask, and nothing else. */
 static void add_mask(const struct rank *rank, int body, struct rank_pass *p)
 {
     const struct op *op = &rank->graph->ops[p->op];
@@ -166,7 +167,7 @@ static void add_pass(struct rank *rank, struct rank_part *to, int body, int op_p
                              .backward = at->backward,
                              .again = at->again,
                              .resend = at->resend };
-    p->adds = hp_adds_after(s->body[body].layout[at->op], at->pass, part);
+    p->adds = hp_adds_after(s->body[body].parts[at->op], at->pass, part);
     p->own_statistics = keeps_statistics(rank, body, op);
     p->operand = NEW(&rank->arena, struct rank_operand, 4 * op->nest->n_operands);
     struct pass_operands all = hp_pass_operands(s, at);
@@ -256,7 +257,7 @@ static bool reads_cell(const struct rank *rank, const struct cell *cell)
            hp_is_in(cell->kept, cell->n_kept, rank->device);
 }
 
-/* The pieces that the rank owns of a parameter that is divided. */
+/* Add the pieces of a divided parameter that the rank owns. */
 static void add_owned(struct rank *rank, int task, const struct pattern *p)
 {
     for (int c = 0; c < p->n_cells; c++) {
@@ -273,8 +274,8 @@ static void add_owned(struct rank *rank, int task, const struct pattern *p)
     }
 }
 
-/* A parameter's buffers, each with its gradient; where the tasks read less than a buffer, cell
- * by cell. */
+/* Add a parameter's buffers, each with its gradient; cell by cell where the tasks read less
+ * than a buffer. */
 static void add_updates(struct rank *rank, int task, struct rank_task *out)
 {
     int tensor = hp_task_place(rank->program, task).tensor;
@@ -308,7 +309,7 @@ static void add_updates(struct rank *rank, int task, struct rank_task *out)
     out->n = rank->tail.n_updates - out->index;
 }
 
-/* The rank's share of every gradient, cell by cell. */
+/* Add the rank's share of every gradient, cell by cell. */
 static void add_squares(struct rank *rank, struct rank_task *out)
 {
     const struct lowering *s = rank->program->lowering;
@@ -340,13 +341,13 @@ static void add_squares(struct rank *rank, struct rank_task *out)
     out->n = to->n_squares;
 }
 
-/* The tasks of one part while they are listed. */
+/* The tasks of one part under construction. */
 struct part_maker {
     struct rank *rank;
     struct rank_part *part;
-    int body;          /* of the tail: 0 */
+    int body;          /* 0 for the tail */
     int lo, hi;        /* its tasks */
-    const int *number; /* by task: its number in its part on the rank, -1: another rank's */
+    const int *number; /* by task: its number in its part on the rank; -1: another rank's */
 };
 
 static void add_waits(const struct part_maker *m, struct rank_task *out)
@@ -390,7 +391,7 @@ static void add_task(const struct part_maker *m, struct task_list *list, int tas
     add_waits(m, out);
 }
 
-/* The buffers of a body by the pass that they begin (or end) with. */
+/* The buffers of a body by the pass with which they begin (or end). */
 static void sort_buffers(struct rank *rank, int body, bool begin, int **start, int **sorted)
 {
     const struct device_buffers *all = &rank->buffers;
@@ -412,7 +413,7 @@ static void sort_buffers(struct rank *rank, int body, bool begin, int **start, i
     }
 }
 
-/* Those of a kind by the action that they end in, or before. */
+/* The buffers of a kind by the action in which, or before which, they end. */
 static void sort_by_last(struct rank *rank, int body, bool over, int **start, int **sorted)
 {
     const struct device_buffers *all = &rank->buffers;
@@ -449,7 +450,7 @@ static void list_buffers(struct rank *rank, int body)
             part->rests[part->n_rests++] = i;
 }
 
-/* The tasks that the rank takes part in, numbered in each part. */
+/* Number the tasks in which the rank takes part, in each part. */
 static int *number_tasks(const struct rank *rank, struct arena *scratch)
 {
     const struct hypar_program *p = rank->program;
@@ -460,7 +461,7 @@ static int *number_tasks(const struct rank *rank, struct arena *scratch)
     return number;
 }
 
-/* The action of the rank that a task of a body is done in. */
+/* The rank's action in which a task of a body runs. */
 static int action_of(const struct rank *rank, int body, int task)
 {
     const struct lowering *s = rank->program->lowering;
@@ -470,7 +471,7 @@ static int action_of(const struct rank *rank, int body, int task)
     return hp_own_action(&s->schedule, rank->slots, action);
 }
 
-/* The rank's tasks of a body by action, those of one in the order of their numbers: CSR. */
+/* The rank's tasks of a body by action, then in the order of numbers: CSR. */
 static int *sort_tasks(const struct part_maker *m, struct arena *scratch, int **sorted)
 {
     int *start = hp_csr(scratch, m->rank->n_actions);
@@ -516,7 +517,7 @@ static enum hypar_status make_body(struct rank *rank, int body, const int *numbe
     return hp_rank_first_writes(rank, body, err);
 }
 
-/* Which tasks of bodies the tail's sums wait for. */
+/* Mark the tasks of bodies for which sums of the tail wait. */
 static void mark_feeds(struct rank *rank)
 {
     for (int b = 0; b < rank->program->n_bodies; b++)
@@ -547,9 +548,9 @@ static void make_tail(struct rank *rank, const int *number)
     mark_feeds(rank);
 }
 
-/* The whole -------------------------------------------------------------------------- */
+/* All steps -------------------------------------------------------------------------- */
 
-/* The exchanges first .. first + n - 1 by what they settle. */
+/* The exchanges first .. first + n - 1 by their place. */
 static int *index_exchanges(struct rank *rank, int first, int n)
 {
     const struct exchange *exchange = rank->program->lowering->training.exchange;

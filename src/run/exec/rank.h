@@ -1,9 +1,9 @@
-/* run/exec/rank.h - what one rank does: its tasks, ready to be run. Internal to run/exec/.
+/* run/exec/rank.h - the tasks of one rank, ready to run. Internal to run/exec/.
  *
  * A rank is one device of the plan. Its tasks of each body, by action, and of the tail are
  * listed once, in the order of their numbers, with everything that follows from the program:
- * which arrays a pass reads and writes, what a comm sends and receives, what a task waits for.
- * The executor (executor.h) does what these lists say, slot after slot. */
+ * the arrays that a pass reads and writes, the messages of a comm, the tasks to wait for. The
+ * executor (executor.h) runs these lists, slot after slot. */
 #ifndef RUN_EXEC_RANK_H
 #define RUN_EXEC_RANK_H
 
@@ -11,9 +11,9 @@
 #include "program/memory/device_buffers.h"
 #include "program/program.h"
 
-/* A box of a place in a buffer. */
+/* A box of a place within a buffer. */
 struct held_view {
-    int buffer; /* -1: not there */
+    int buffer; /* -1: none */
     struct box box;
     struct strides at;
 };
@@ -23,9 +23,9 @@ struct rank_operand {
     int operand;
     struct place place;
     bool written;
-    bool fresh; /* written: the first to write there; else it is added to what is there */
-    /* Written: what it writes has other parts' copies in it. It is computed apart, and of it
-     * these boxes are taken over. */
+    bool fresh; /* written: this pass is the first to write; else it adds */
+    /* Written: the output contains other parts' copies. It is computed in separate memory, and
+     * these boxes of it are copied. */
     bool apart;
     int n_taken;
     const struct box *taken;
@@ -35,54 +35,54 @@ struct rank_operand {
 struct rank_pass {
     int op, pass, part;
     bool backward, again, resend; /* as its op_pass says */
-    bool adds;                    /* what is added after partial sums (a bias) */
+    bool adds;                    /* it adds the term after partial sums (a bias) */
     bool own_statistics;          /* means are over the part's own samples */
-    bool moves_nothing;           /* its output is its input by another name */
+    bool moves_nothing;           /* its output shares the memory of its input */
     int n_operands;
     struct rank_operand *operand;
-    /* Training: the running statistics that it moves, where it is the first of the rank's
+    /* Training: the running statistics that the pass moves, if it is the first of the rank's
      * passes that read the operand over its channels; buffer -1: none. */
     int running_operand;
     struct held_view running;
-    struct held_view mask; /* that a dropout keeps; buffer -1: none */
+    struct held_view mask; /* the mask that a dropout keeps; buffer -1: none */
 };
 
 enum message_kind {
     MESSAGE_SEND,
-    MESSAGE_RECEIVE, /* into its place */
-    MESSAGE_SUM,     /* put together with what is there */
+    MESSAGE_RECEIVE, /* to its place */
+    MESSAGE_SUM,     /* combined with what is there */
 };
 
 /* Elements lo .. hi - 1 of a box, row-major. */
 struct piece {
     struct held_view view;
     int64_t lo, hi;
-    bool dense; /* they lie one after another */
+    bool dense; /* they are contiguous */
 };
 
 struct rank_message {
     enum message_kind kind;
     int peer;
-    int tag;   /* of this piece of this comm: the same on both sides, and no other's */
-    int after; /* the message of the same comm that has to be done before; -1: none */
+    int tag;   /* of this piece of this comm: the same on both sides, and unique */
+    int after; /* the message of the same comm that must be done before; -1: none */
     struct piece piece;
 };
 
-/* What the rank has computed of a gradient that is divided, added to a piece that it owns. */
+/* The rank's own share of a divided gradient, added to a piece that it owns. */
 struct rank_add {
     int tensor;
-    struct box box; /* of the tensor, that the piece is of */
+    struct box box; /* the box of the tensor to which the piece belongs */
     struct piece from, to;
-    int n_writers; /* of the rank's passes, all of which come before it */
+    int n_writers; /* passes of the rank that write it, all before */
 };
 
 struct rank_comm {
-    int task, at; /* number in the program; among the rank's tasks of its part */
+    int task, at; /* number in the program; position among the rank's tasks of its part */
     struct place place;
     enum combine combine;
-    bool divided; /* of a body: pieces that last are sent, or added to: one micro-batch after
-                     another */
-    int n_adds;   /* of what it has summed up */
+    bool divided; /* of a body: it sends lasting pieces, or adds to them: micro-batches take
+                     turns */
+    int n_adds;   /* additions of its own sums */
     struct rank_add *add;
     int n_messages;
     struct rank_message *message;
@@ -90,16 +90,16 @@ struct rank_comm {
     int *buffer;
 };
 
-/* A box of a parameter that the rank updates: of its buffer, or of what the rank reads there.
- * Of one that is divided its piece of the box: those of a buffer have their optimizer's state
- * one after another. */
+/* A box of a parameter that the rank updates: a whole buffer, or the part that the rank reads.
+ * Of a divided parameter: the rank's piece of the box; the optimizer's state of a buffer's
+ * pieces is contiguous. */
 struct rank_update {
     int tensor, group;
     struct box box;        /* of the tensor */
     struct range elements; /* of the box, row-major */
     struct held_view param, gradient;
-    bool flat_param, flat_gradient; /* pieces that lie by themselves: the view is of these */
-    int64_t state; /* where the state of the first is; -1: where the parameter is */
+    bool flat_param, flat_gradient; /* separate pieces: the view is of the piece */
+    int64_t state; /* where its optimizer's state begins; -1: as the parameter */
 };
 
 /* Elements of a box of a gradient whose squares the rank adds up, by number. */
@@ -107,15 +107,15 @@ struct rank_square {
     int tensor;
     struct held_view gradient;
     struct range elements;
-    bool flat; /* a piece that lies by itself: the view is of that */
+    bool flat; /* a separate piece: the view is of the piece */
 };
 
-/* A piece of a place that is divided, which the rank owns. */
+/* A piece of a divided place that the rank owns. */
 struct owned_piece {
     struct place place;
     struct box box;        /* of the tensor */
     struct range elements; /* of the box, row-major */
-    struct held_view view; /* of these, one after another */
+    struct held_view view; /* of these elements, contiguous */
 };
 
 /* A task of the rank in a body. */
@@ -126,12 +126,12 @@ struct body_task {
 struct rank_task {
     enum task_kind kind;
     int task;     /* number in the program */
-    int at;       /* among the rank's tasks of its part */
+    int at;       /* position among the rank's tasks of its part */
     int index, n; /* its passes, squares or updates; its comm */
     int n_waits;
-    const int *wait; /* the rank's own tasks of the same part that it comes after */
+    const int *wait; /* the rank's own tasks of the same part before it */
     int n_before;
-    const struct body_task *before; /* of the tail: those of bodies */
+    const struct body_task *before; /* of the tail: tasks of bodies before it */
 };
 
 struct task_list {
@@ -139,7 +139,7 @@ struct task_list {
     int n, capacity;
 };
 
-/* Of a body; or of the tail, whose lists are by group of parameters. */
+/* A body; or the tail, whose lists are by group of parameters. */
 struct rank_part {
     struct task_list *list; /* by action (hp_own_action()); by group */
     int n_lists, n_tasks;
@@ -148,16 +148,16 @@ struct rank_part {
     struct rank_update *update;
     struct rank_square *square;
     int n_squares, square_capacity;
-    struct rank_add *add; /* of a body: pieces that nobody else has a part in */
+    struct rank_add *add; /* of a body: pieces to which no other rank contributes */
     int n_adds, add_capacity;
     int n_comms, n_passes, n_updates, comm_capacity, pass_capacity, update_capacity;
-    /* Of a body: buffers by the pass with which they begin, and end, CSR; by action those that
+    /* Of a body: buffers by the pass with which they begin, and end, CSR; by action, those that
      * end when it begins, and in a slot after it; those that end with the micro-batch. */
-    int *first_pass; /* by action: its first pass; and one more */
+    int *first_pass; /* by action: its first pass; then past the last */
     int *begin_start, *begins, *end_start, *ends;
     int *waits_start, *waits, *over_start, *over;
     int *rests, n_rests;
-    bool *feeds; /* by task of the body: one of the tail comes after it */
+    bool *feeds; /* by task of the body: a task of the tail waits for it */
 };
 
 struct rank {
@@ -171,10 +171,10 @@ struct rank {
     int64_t *states; /* by buffer of a parameter: elements of the optimizer's state */
     struct owned_piece *owned;
     int n_owned, owned_capacity;
-    bool *clear;    /* by buffer: it starts neutral, and all is added to it */
+    bool *clear;    /* by buffer: it starts neutral, and all writes add to it */
     bool *is_index; /* by buffer: of integers */
     struct rank_part *body, tail;
-    int loss, norm;  /* the buffers of the rank's shares of them; -1: it has none */
+    int loss, norm;  /* the buffers of the rank's shares of loss and norm; -1: none */
     bool knows_loss; /* at the end of a period */
     int *first_tag;  /* by task */
     int n_tags;      /* of one micro-batch and of the tail */
@@ -183,14 +183,13 @@ struct rank {
 };
 
 struct rank_options {
-    bool in_order; /* tasks are done in order of their numbers, so that buffers come and go, and
-                      tensors may be others by another name */
-    const struct device_buffers *like; /* parameters lie as they do there; NULL: as is best */
+    bool in_order; /* tasks run in the order of their numbers, so that buffers come and go, and
+                      tensors may share memory */
+    const struct device_buffers *like; /* parameters are placed as there; NULL: as is best */
 };
 
-/* The lists of one device. HYPAR_UNSUPPORTED for what cannot be run (two parts
- * of one batch norm with statistics of their own on one device). To be released with
- * hp_rank_free(). */
+/* Make the lists of one device. HYPAR_UNSUPPORTED for what cannot run (two parts of one batch
+ * norm with local statistics on one device). To be released with hp_rank_free(). */
 enum hypar_status hp_rank_make(struct rank **out, const struct hypar_program *program,
                                int device, const struct rank_options *how,
                                struct hypar_error *err);
@@ -199,16 +198,16 @@ void hp_rank_free(struct rank *rank); /* NULL is allowed */
 /* Elements of a buffer. */
 int64_t hp_buffer_elements(const struct rank *rank, int buffer);
 
-/* The parts of making one. */
+/* The steps of making a rank. */
 void hp_rank_tags(struct rank *rank);                            /* comms.c */
 int hp_task_tags(const struct hypar_program *program, int task); /* how many it has */
 void hp_rank_comm(struct rank *rank, struct rank_part *part, int body,
                   const struct rank_task *task); /* comms.c */
-/* The rank's piece of a box that begins with element `lo`; NULL: it owns none. */
+/* The rank's piece of a box that begins with element `lo`; NULL: none. */
 const struct owned_piece *hp_rank_owned(const struct rank *rank, struct place place,
                                         const struct box *box, int64_t lo);
 
-/* Adds a gradient that is divided waits for (comms.c). */
+/* The additions for which a divided gradient waits (comms.c). */
 void hp_rank_adds(struct rank *rank, int body, int exchange);
 bool hp_writes_gradient(const struct rank_pass *pass, int tensor, const struct box *box);
 
@@ -216,14 +215,14 @@ struct held_view hp_rank_running(const struct rank *rank, int tensor, const stru
 struct held_view hp_rank_view(const struct rank *rank, int body, bool backward,
                               struct place place, const struct box *box);
 
-/* Which writes of a body are fresh, and which buffers start at zero (writes.c): those that
- * writes meet in otherwise; sums over micro-batches that the first one does not begin, because
- * a part is empty in it; gradients that nobody contributes to. */
+/* Which writes of a body are fresh, and which buffers start at zero (writes.c): buffers where
+ * writes overlap otherwise; sums over micro-batches that the first one does not begin, because
+ * a part is empty in it; gradients without contributions. */
 enum hypar_status hp_rank_first_writes(struct rank *rank, int body, struct hypar_error *err);
 void hp_rank_later_writes(struct rank *rank, int body);
 void hp_rank_zeros(struct rank *rank, int body, int exchange);
 
-/* The boxes of the part's result that the rank needs of it (copies.c). False: all of it. */
+/* The boxes of the part's result that the rank needs (copies.c). False: all of it. */
 bool hp_rank_taken(struct rank *rank, int body, const struct rank_pass *pass,
                    const struct box *box, struct rank_operand *out);
 

@@ -1,11 +1,11 @@
-/* What a rank did when: of the steps that are asked for task by task, and of all steps on
- * average. Room is made once. */
+/* Recording what a rank did when: task by task for some steps, and on average over all steps.
+ * Memory is taken once. */
 #include <string.h>
 
 #include "base/clock.h"
 #include "run/exec/state.h"
 
-/* All tasks of a step have one record each. */
+/* Each task of a step has one record. */
 static int64_t count_tasks(const struct executor *x)
 {
     const struct iteration *it = x->program->iteration;
@@ -17,7 +17,7 @@ static int64_t count_tasks(const struct executor *x)
     return n;
 }
 
-/* Places of the tail's tasks in all periods of the group that has most. */
+/* The positions of the tail's tasks, in all periods of the group with the most. */
 static int64_t tail_places(const struct executor *x)
 {
     int most = 0;
@@ -54,9 +54,8 @@ void hp_make_records(struct executor *x)
     x->records.at = NEW(&x->arena, struct task_record, x->records.capacity);
 }
 
-/* The first step warms up: it counts where there is no other. A step that is shortened lacks
- * tasks and does not count. Of many steps some will do, as looking at the clock takes time,
- * too. */
+/* The first step warms up: it counts only if there is no other. A shortened step lacks tasks
+ * and does not count. Of many steps some suffice, because reading the clock takes time. */
 void hp_record_step(struct executor *x)
 {
     enum { ALL_UNTIL = 100, THEN_EVERY = 16 };
@@ -88,7 +87,7 @@ static int64_t place_of(const struct executor *x, const struct micro_state *m, i
            (int64_t)m->micro * x->rank->tail.n_tasks + at;
 }
 
-/* `at`: of the task, among the rank's of its part. */
+/* `at`: position of the task among the rank's of its part. */
 static void add(struct executor *x, const struct micro_state *m, int at,
                 struct task_record record)
 {
@@ -124,7 +123,7 @@ void hp_record_joined(struct executor *x, const struct micro_state *m,
     add(x, m, task->at, (struct task_record){ .task = task->task, .with = with });
 }
 
-/* That the rank sends. */
+/* The bytes that the rank sends. */
 static double sent_bytes(const struct executor *x, const struct rank_comm *comm)
 {
     double bytes = 0;
@@ -154,7 +153,7 @@ const struct records *hp_executor_records(const struct executor *x)
 
 /* The mean step ------------------------------------------------------------------------ */
 
-/* A task's record in a micro-batch, or a period; false: it was not done. */
+/* The mean record of a task in a micro-batch or a period; false: it did not run. */
 static bool mean_record(const struct executor *x, const struct rank_part *part,
                         const struct rank_task *task, int64_t first, int micro,
                         struct task_record *out)

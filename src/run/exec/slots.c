@@ -1,4 +1,4 @@
-/* The tasks of a rank, slot after slot. */
+/* Running the tasks of a rank, slot after slot. */
 #include "run/exec/state.h"
 
 #include <string.h>
@@ -7,9 +7,8 @@
 
 /* Tasks ------------------------------------------------------------------------------ */
 
-/* The tasks that follow `t` and can be computed in the same call, `t` first: passes of the same
- * part which its kernel does together, and which wait for nothing but what is done and each
- * other. */
+/* The tasks from `t` on that can be computed in one call: passes of the same part that its
+ * kernel computes together, and that wait only for finished tasks and for each other. */
 static int find_joined(const struct executor *x, const struct rank_task *t,
                        const struct rank_task *joined[MAX_PASSES])
 {
@@ -35,7 +34,7 @@ static int find_joined(const struct executor *x, const struct rank_task *t,
     return n;
 }
 
-/* What begins and ends with a task's pass `i`; in any order buffers stay. */
+/* Begin and end the buffers of a task's pass `i`; if the order is free, buffers stay. */
 static void begin_pass(struct executor *x, const struct rank_task *t, int i)
 {
     if (hp_in_order(x))
@@ -127,11 +126,11 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
             hp_post_comm(x, m, &x->part->comm[t->index]);
         return x->status;
     }
-    if (t->kind == TASK_COMPUTE) /* unless it was done together with another */
+    if (t->kind == TASK_COMPUTE) /* unless it was computed together with another */
         return m->progress[t->at] == TASK_DONE ? HYPAR_OK : compute(x, t);
     double start_s = hp_record_start(x), timed_s = now_if_timed(x);
     struct timed_work work = { .kind = t->kind == TASK_NORM ? TIMED_SQUARES : TIMED_UPDATE };
-    if (t->kind == TASK_NORM) /* of no squares: the sum is 0 */
+    if (t->kind == TASK_NORM) /* without squares: the sum is 0 */
         TRY(hp_add_squares(x, m, t->task, t->n ? &x->part->square[t->index] : NULL, t->n));
     for (int i = t->index; i < t->index + t->n; i++) {
         const struct range *of =
@@ -148,7 +147,7 @@ static enum hypar_status run_task(struct executor *x, const struct rank_task *t)
 
 /* Order ------------------------------------------------------------------------------ */
 
-/* Are the rank's tasks of bodies done that one of the tail comes after? Slots see to it. */
+/* Are the rank's tasks of bodies before a task of the tail done? Slots guarantee it. */
 static bool bodies_done(const struct executor *x, const struct rank_task *t)
 {
     const struct iteration *it = x->program->iteration;
@@ -160,20 +159,20 @@ static bool bodies_done(const struct executor *x, const struct rank_task *t)
     return true;
 }
 
-/* Is all done that the task comes after? In order of numbers a comm is posted behind others,
+/* Are all predecessors of the task done? In the order of numbers a comm is posted behind others
  * and does not wait for them. */
 static bool is_ready(const struct executor *x, const struct rank_task *t)
 {
     bool posted = t->kind == TASK_COMM && x->settings.order == ORDER_NUMBERS;
     if ((t->kind == TASK_UPDATE || t->kind == TASK_NORM) && x->n_divided > 0)
-        return false; /* what is sent of old pieces, or added to them */
+        return false; /* messages or sums of old pieces are under way */
     for (int i = 0; i < t->n_waits; i++)
         if (x->now->progress[t->wait[i]] < (posted ? TASK_BEGUN : TASK_DONE))
             return false;
     return bodies_done(x, t);
 }
 
-/* The task that is done next; NULL: none can be done yet. */
+/* The next task to run; NULL: none can run yet. */
 static const struct rank_task *find_ready(struct executor *x)
 {
     if (x->settings.order == ORDER_LATEST)
@@ -182,24 +181,25 @@ static const struct rank_task *find_ready(struct executor *x)
     return is_ready(x, t) ? t : NULL;
 }
 
-/* The task that the rank waits at. */
+/* The task at which the rank waits. */
 static const struct rank_task *waiting_task(struct executor *x)
 {
     return x->settings.order == ORDER_LATEST ? hp_last_waiting(x, NULL)
                                              : &x->list->task[x->list->n - x->left];
 }
 
-/* Gradients ahead -------------------------------------------------------------------- */
+/* Early sums of gradients ------------------------------------------------------------ */
 
 /* In the last backward half of a period the sum of a gradient is posted as soon as the rank has
- * computed its share, and goes on beside what is still to be computed. */
+ * computed its share, and proceeds beside the remaining computation. */
 static bool is_summable(const struct executor *x, const struct rank_task *t)
 {
     int body = hp_body_number(x->program->iteration, x->now->micro);
     if (t->kind != TASK_COMM || x->tail.progress[t->at] != TASK_WAITS ||
         hp_task_place(x->program, t->task).tensor == x->graph->loss)
         return false;
-    for (int i = 0; i < t->n_waits; i++) /* the first of a bucket, which waits for all of it */
+    for (int i = 0; i < t->n_waits;
+         i++) /* the first comm of a bucket, which waits for the whole bucket */
         if (x->tail.progress[t->wait[i]] == TASK_WAITS)
             return false;
     for (int i = 0; i < t->n_before; i++)
@@ -218,9 +218,9 @@ static void post_sums(struct executor *x)
 
 /* Slots ------------------------------------------------------------------------------ */
 
-/* Is the slot behind the last micro-batch, or update period, of a step that is shortened? The
- * slots before it are those of a schedule with so many micro-batches: 1F1B begins with forward
- * halves and then alternates, whatever their number. */
+/* Is the slot beyond the last micro-batch, or update period, of a shortened step? The slots
+ * before it are those of a schedule with fewer micro-batches: 1F1B begins with forward halves
+ * and then alternates, whatever their number. */
 static bool is_past_end(const struct executor *x, const struct slot *slot)
 {
     const struct iteration *it = x->program->iteration;
@@ -239,7 +239,7 @@ static bool is_mine(const struct executor *x, const struct slot *slot)
     return slot->phase == PHASE_UPDATE || part->n_tasks > 0;
 }
 
-/* The losses of the micro-batches of a period, which the next ones may have overwritten. */
+/* Add up the losses of the micro-batches of a period, before the next ones overwrite them. */
 static void add_losses(struct executor *x, int stage, int period)
 {
     int n = x->program->iteration->period[hp_slot_group(x->program->iteration, stage)];
@@ -250,7 +250,7 @@ static void add_losses(struct executor *x, int stage, int period)
         hp_put(hp_loss_data(x), 0, sum, x->settings.real);
 }
 
-/* A period is about to end: none of its sums has begun. */
+/* Begin the end of a period: none of its sums has begun. */
 static const struct task_list *begin_tail(struct executor *x, const struct slot *slot)
 {
     x->tail.micro = slot->micro;
@@ -268,7 +268,7 @@ static void enter_update(struct executor *x, const struct slot *slot)
     add_losses(x, slot->stage, slot->micro);
 }
 
-/* The update that comes after the slot at hand; NULL: something else does. */
+/* The update that follows the current slot; NULL: something else does. */
 static const struct slot *next_update(const struct executor *x)
 {
     const struct slot_list *slots = x->rank->slots;
@@ -278,7 +278,7 @@ static const struct slot *next_update(const struct executor *x)
     return NULL;
 }
 
-/* The action of a slot among those of the rank. */
+/* The action of a slot among the rank's. */
 static int own_action(const struct executor *x, const struct slot *slot)
 {
     const struct schedule *s = x->program->schedule;
@@ -310,7 +310,7 @@ static void enter_half(struct executor *x, const struct slot *slot)
     const struct slot *update = slot->phase == PHASE_FORWARD ? NULL : next_update(x);
     if (update && x->settings.order == ORDER_NUMBERS) {
         x->ahead = begin_tail(x, update);
-        x->fed = true; /* by micro-batches before */
+        x->fed = true; /* by earlier micro-batches */
     }
 }
 
@@ -323,7 +323,7 @@ static void enter_slot(struct executor *x, const struct slot *slot)
     x->left = x->list->n;
 }
 
-/* A slot of a micro-batch is over: what is left of it that others, or nobody, will need. */
+/* A slot of a micro-batch ends: release what nobody needs, hold what others will receive. */
 static void leave_half(struct executor *x, const struct slot *slot)
 {
     const struct schedule *s = x->program->schedule;
@@ -338,7 +338,7 @@ static void leave_half(struct executor *x, const struct slot *slot)
     hp_end_micro(x, x->now);
 }
 
-/* False: it waits for messages, its own or those of slots before. */
+/* False: it waits for messages, its own or those of earlier slots. */
 static bool leave_slot(struct executor *x, const struct slot *slot)
 {
     void *loss = hp_loss_data(x);
@@ -369,7 +369,7 @@ static enum hypar_status fail_of_cycle(struct executor *x)
                    hp_task_where(x, x->now, t->task, text, sizeof text));
 }
 
-/* Tasks as far as they can be done: those of the slot, or all. */
+/* Run tasks as far as possible: those of the slot, or all. */
 static enum advance run_tasks(struct executor *x)
 {
     for (; x->left > 0; x->left--) {
@@ -393,7 +393,7 @@ static enum advance run_tasks(struct executor *x)
     return hp_settle_ends(x) ? ADVANCE_DONE : ADVANCE_WAITS;
 }
 
-/* A step without slots. */
+/* Run a step without slots. */
 static enum advance advance_all(struct executor *x)
 {
     if (x->slot++ == 0)

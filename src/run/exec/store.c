@@ -1,4 +1,4 @@
-/* What a rank holds: buffers that come and go, those that last, and versions of parameters. */
+/* The memory of a rank: buffers that come and go, lasting ones, and versions of parameters. */
 #include "run/exec/state.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ static void count_bytes(struct executor *x, double bytes)
         x->counts.peak_bytes = x->counts.live_bytes;
 }
 
-/* How contributions to what a buffer holds are put together. */
+/* How contributions to a buffer are combined. */
 static enum combine combine_of(const struct executor *x, int buffer)
 {
     struct place place = x->rank->buffers.buffer[buffer].place;
@@ -37,7 +37,7 @@ static void make_unknown(const struct executor *x, int buffer, void *data)
 {
     int64_t n = hp_buffer_elements(x->rank, buffer);
     if (x->rank->buffers.buffer[buffer].mask) {
-        memset(data, UINT8_MAX, (size_t)n); /* neither kept nor not */
+        memset(data, UINT8_MAX, (size_t)n); /* neither kept nor dropped */
         return;
     }
     for (int64_t i = 0; i < n; i++)
@@ -47,7 +47,7 @@ static void make_unknown(const struct executor *x, int buffer, void *data)
             hp_put(data, i, NAN, x->settings.real);
 }
 
-/* As it is before anything is written there. */
+/* The state of a buffer before anything is written. */
 static void start(const struct executor *x, int buffer, void *data)
 {
     if (x->settings.check)
@@ -58,7 +58,7 @@ static void start(const struct executor *x, int buffer, void *data)
     }
 }
 
-/* Where a buffer of a micro-batch lies. */
+/* The address of a micro-batch's buffer. */
 static void *spot_of(const struct executor *x, const struct micro_state *m, int buffer)
 {
     const struct spot *spot = &x->layout.spot[buffer];
@@ -116,7 +116,7 @@ static void fill_input(struct executor *x, const struct micro_state *m, int buff
     fill_array(x, b->place.tensor, -1, hp_batch_of(x, m->micro), &view);
 }
 
-/* A parameter that is gathered begins with the pieces that the rank owns. */
+/* A gathered parameter begins with the pieces that the rank owns. */
 static void fill_owned(struct executor *x, int buffer, void *data)
 {
     const struct buffer *b = &x->rank->buffers.buffer[buffer];
@@ -163,7 +163,7 @@ void hp_begin_buffers(struct executor *x, struct micro_state *m, int pass)
         hp_buffer_data(x, m, part->begins[i]);
 }
 
-/* What the backward half reads of a buffer, where that is copied out of it. */
+/* Copy the part of a buffer that the backward half reads, if that part is kept separately. */
 static void copy_kept(struct executor *x, struct micro_state *m, int buffer)
 {
     const struct device_buffers *all = &x->rank->buffers;
@@ -278,7 +278,7 @@ struct micro_state *hp_begin_micro(struct executor *x, int micro)
     return m;
 }
 
-/* In any order buffers end with the last comm. */
+/* If the order is free, buffers end with the last comm. */
 static void end_buffers(struct executor *x, struct micro_state *m)
 {
     int b = hp_body_number(x->program->iteration, m->micro);
@@ -288,7 +288,7 @@ static void end_buffers(struct executor *x, struct micro_state *m)
     leave_lanes(x, m);
 }
 
-/* It may be used again when no comm and no buffer is left of it. */
+/* The state can be reused when no comm and no buffer of it is left. */
 static void release_micro(struct executor *x, struct micro_state *m)
 {
     if (!m->over || m->n_comms > 0 || m->n_over > 0)
@@ -383,7 +383,7 @@ static bool is_trained(const struct executor *x, int tensor)
 void *hp_param_data(const struct executor *x, int buffer, int tensor, int micro, bool backward)
 {
     const struct versions *v = &x->versions[buffer];
-    int version = 0; /* one that is not trained has no other */
+    int version = 0; /* an untrained parameter has one version */
     if (is_trained(x, tensor))
         version = hp_version_used(x->program->iteration, hp_param_stage(x->program, tensor),
                                   micro, backward);
@@ -413,7 +413,7 @@ void hp_first_versions(struct executor *x)
     }
 }
 
-/* What lasts --------------------------------------------------------------------------- */
+/* Lasting buffers ---------------------------------------------------------------------- */
 
 void hp_restart_sums(struct executor *x, bool gradients)
 {
@@ -424,7 +424,7 @@ void hp_restart_sums(struct executor *x, bool gradients)
     }
 }
 
-/* The buffer of one element that has the loss, or in its gradient's place the norm. */
+/* The buffer of one element that holds the loss, or, in its gradient's place, the norm. */
 static void *scalar_data(const struct executor *x, bool grad)
 {
     int b = grad ? x->rank->norm : x->rank->loss;
@@ -441,7 +441,7 @@ void *hp_norm_data(const struct executor *x)
     return scalar_data(x, true);
 }
 
-/* Room for one more array that lasts; lanes begin after the last. */
+/* Room for one more lasting array; lanes begin after the last. */
 static void *next_room(struct executor *x, size_t bytes)
 {
     char *data = x->memory + x->lanes_at;
@@ -461,7 +461,7 @@ static int states_of(const struct executor *x, int tensor)
     return is_trained(x, tensor) ? hp_optimizer_states(x->settings.optimizer.kind) : 0;
 }
 
-/* Of one array of the optimizer's state of a parameter's buffer. */
+/* The bytes of one array of the optimizer's state of a parameter's buffer. */
 static size_t state_bytes(const struct executor *x, int buffer)
 {
     return (size_t)x->rank->states[buffer] * hp_real_bytes(x->settings.real);
@@ -473,7 +473,8 @@ static bool is_param(const struct executor *x, int buffer)
     return x->graph->tensors[place.tensor].kind == TENSOR_PARAM && !place.grad;
 }
 
-/* Of a parameter that is divided, piece by piece: boxes of one lie one after another. */
+/* Fill the state of a divided parameter, piece by piece: the boxes of a piece are
+ * contiguous. */
 static void fill_state(struct executor *x, int buffer, int state)
 {
     const struct rank_part *tail = &x->rank->tail;
@@ -499,7 +500,7 @@ static void fill_state(struct executor *x, int buffer, int state)
         fill_array(x, b->place.tensor, state, 0, &view);
 }
 
-/* The pieces that the rank owns of a parameter that is divided. */
+/* Fill the pieces of a divided parameter that the rank owns. */
 static void fill_pieces(struct executor *x, int buffer)
 {
     size_t size = hp_real_bytes(x->settings.real);

@@ -1,7 +1,7 @@
-/* run/exec/transport.h - how messages get from one rank to another. Internal.
+/* run/exec/transport.h - the interface by which messages go from rank to rank. Internal.
  *
- * Messages between two ranks with the same tag arrive in the order in which they were sent.
- * Nothing blocks. */
+ * Messages between two ranks with the same tag arrive in the order of sending. No function
+ * blocks. */
 #ifndef RUN_EXEC_TRANSPORT_H
 #define RUN_EXEC_TRANSPORT_H
 
@@ -12,13 +12,13 @@
 struct transport {
     int most_tags; /* tags are 0 .. most_tags - 1 */
     void *who;
-    /* Begin to send or to receive; `data` stays as it is until the request is done. Returns the
-     * request. */
+    /* Begin to send or to receive; `data` must not change until the request is done. Returns
+     * the request. */
     int (*send)(void *who, const void *data, size_t bytes, int to, int tag);
     int (*receive)(void *who, void *data, size_t bytes, int from, int tag);
-    /* Is it done? Then the request is no more. */
+    /* Is the request done? If so, it no longer exists. */
     bool (*done)(void *who, int request);
-    /* Let others, or the network, go on. */
+    /* Let other ranks, or the network, make progress. */
     void (*yield)(void *who);
 };
 

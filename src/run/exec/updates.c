@@ -1,9 +1,9 @@
-/* Updating parameters: a new version from the one before it. */
+/* Updating parameters: a new version from the previous one; and sums of squares. */
 #include "run/exec/state.h"
 
 #include <string.h>
 
-/* How many elements of both lie one after another. */
+/* How many elements are contiguous in both. */
 static int64_t dense_run(const struct held_view *a, const struct held_view *b)
 {
     int64_t run = 1;
@@ -16,7 +16,7 @@ static int64_t dense_run(const struct held_view *a, const struct held_view *b)
     return run;
 }
 
-/* Where element `i` of a view lies in its buffer. */
+/* The position of element `i` of a view in its buffer. */
 static int64_t element_at(const struct held_view *v, int64_t i)
 {
     int64_t at = v->at.offset;
@@ -33,8 +33,8 @@ static void *element_of(void *data, int64_t i, enum real real)
     return data ? (char *)data + (size_t)i * hp_real_bytes(real) : NULL;
 }
 
-/* Which update it is of a group of parameters, over all runs. The rate goes by batches: a stage
- * with several replicas has fewer updates than there are. */
+/* The number of an update of a group of parameters, over all runs. The rate follows batches: a
+ * stage with several replicas has fewer updates than batches. */
 static struct update_step update_step(const struct executor *x, int group, int period)
 {
     const struct iteration *it = x->program->iteration;
@@ -50,7 +50,7 @@ static struct update_step update_step(const struct executor *x, int group, int p
     return (struct update_step){ step, rate, scale };
 }
 
-/* The elements of a gradient that a task reads. */
+/* Check the elements of a gradient that a task reads. */
 static enum hypar_status check_gradient(struct executor *x, const struct micro_state *m,
                                         int task, int tensor, const struct held_view *gradient,
                                         struct range elements)
@@ -71,7 +71,7 @@ static enum hypar_status check_gradient(struct executor *x, const struct micro_s
     return HYPAR_OK;
 }
 
-/* Of elements one after another as the box has them, run by run. */
+/* The sum of squares over the box's elements, run by run. */
 static double squares_of(const struct executor *x, const struct rank_square *s)
 {
     int64_t run = dense_run(&s->gradient, &s->gradient), n;
@@ -99,7 +99,7 @@ enum hypar_status hp_add_squares(struct executor *x, const struct micro_state *m
     return HYPAR_OK;
 }
 
-/* The update of a run of elements, which threads share. */
+/* The update of a run of elements, shared by threads. */
 struct run_update {
     const struct executor *x;
     struct update_step step;
@@ -121,14 +121,15 @@ static void update_piece(void *arg, int64_t lo, int64_t hi)
                  element_of(u->new, lo, real), element_of(u->gradient, lo, real), &state);
 }
 
-/* The elements of a piece that lies by itself. */
+/* The elements of a separate piece. */
 static struct range within(const struct rank_update *u, bool flat)
 {
     struct range r = u->elements;
     return flat ? (struct range){ 0, r.hi - r.lo } : r;
 }
 
-/* Where element `i` of the box lies; how many lie one after another from there on. */
+/* The position of element `i` of the box; and how many elements are contiguous from there
+ * on. */
 static int64_t place_of(const struct rank_update *u, const struct held_view *v, bool flat,
                         int64_t i)
 {

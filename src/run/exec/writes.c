@@ -1,17 +1,17 @@
-/* Who writes first: a pass overwrites what lies in a buffer, or adds to it. */
+/* First writes: whether a pass overwrites its buffer, or adds to it. */
 #include "run/exec/rank.h"
 
 #include "base/error.h"
 
-/* Boxes of a buffer that have been written: all by the same name, the others being views. */
+/* Boxes of a buffer that have been written, under one tensor's name; the others are views. */
 struct written {
     int tensor;
     struct box *box;
     int n, capacity;
 };
 
-/* Is the write the first one at its place (fresh), or into what one before it wrote? Where it
- * is neither, the whole buffer starts at zero. */
+/* Is the write the first one at its place (fresh), or does it repeat an earlier box? If
+ * neither, the whole buffer starts at zero. */
 static void place_write(struct rank *rank, struct arena *scratch, struct written *written,
                         struct rank_operand *o)
 {
@@ -54,7 +54,7 @@ enum hypar_status hp_rank_first_writes(struct rank *rank, int body, struct hypar
     return status;
 }
 
-/* Does the first body write all of what `o` does? */
+/* Does the first body write the whole of `o`? */
 static bool is_begun(const struct rank_part *first, const struct rank_operand *o)
 {
     for (int i = 0; i < first->n_passes; i++)

@@ -12,12 +12,11 @@ const struct op_cost *hp_op_cost(const struct submesh_model *m, const struct sub
     return &submesh->states[m->var[v].class].cost[state[v] * m->var[v].n_ops + k];
 }
 
-static const struct part_layout *layout_of(const struct submesh_model *m,
-                                           const struct submesh *submesh, const int *state,
-                                           int op)
+static const struct op_parts *parts_of(const struct submesh_model *m,
+                                       const struct submesh *submesh, const int *state, int op)
 {
     int v = m->var_of[op], k = hp_place_in_var(&m->var[v], op);
-    return submesh->states[m->var[v].class].layout[state[v]][k];
+    return submesh->states[m->var[v].class].parts[state[v]][k];
 }
 
 static int partition_of(struct splitting *s, int parts)
@@ -30,22 +29,22 @@ static int partition_of(struct splitting *s, int parts)
     return i < MOST_PARTITIONS ? i : 0;
 }
 
-static double box_bytes(const struct submesh_model *m, const struct part_layout *layout, int o,
+static double box_bytes(const struct submesh_model *m, const struct op_parts *parts, int o,
                         int tensor)
 {
-    struct box box = hp_region(layout->nest, o, layout->range);
+    struct box box = hp_region(parts->nest, o, parts->range);
     return (double)hp_box_elements(&box) *
            hp_element_bytes(m->problem->options->precision,
                             m->problem->graph->tensors[tensor].index);
 }
 
 /* Does a device that writes its part of the tensor write sums that are not complete? */
-static bool is_partial(const struct part_layout *layout, int o)
+static bool is_partial(const struct op_parts *parts, int o)
 {
-    axis_set divided = hp_divided_axes(layout->nest, layout->split);
-    for (int p = 0; p < layout->nest->n_passes; p++)
-        if ((layout->nest->pass[p].writes >> o & 1) &&
-            (divided & hp_written_axes(layout->nest, p, o, WRITE_PARTIAL)))
+    axis_set divided = hp_divided_axes(parts->nest, parts->split);
+    for (int p = 0; p < parts->nest->n_passes; p++)
+        if ((parts->nest->pass[p].writes >> o & 1) &&
+            (divided & hp_written_axes(parts->nest, p, o, WRITE_PARTIAL)))
             return true;
     return false;
 }
@@ -56,7 +55,7 @@ bool hp_term_resends(const struct submesh_model *m, const struct submesh *submes
     const struct term_class *class = &m->term_class[term->class];
     int at = state[term->writer] * submesh->states[class->reader].n + state[term->reader];
     return class->resends && submesh->term_s[term->class][at] > 0 &&
-           !is_partial(layout_of(m, submesh, state, hp_term_writer(m, term)),
+           !is_partial(parts_of(m, submesh, state, hp_term_writer(m, term)),
                        class->exchange->writer[0].operand);
 }
 
@@ -67,10 +66,10 @@ static double kept_operand(const struct submesh_model *m, const struct submesh *
 {
     const struct hypar_graph *g = m->problem->graph;
     int t = g->ops[op].tensor[o], from = g->tensors[t].producer;
-    double read = box_bytes(m, layout_of(m, submesh, s->state, op), o, t);
+    double read = box_bytes(m, parts_of(m, submesh, s->state, op), o, t);
     if (!s->resend || from < 0 || from == op)
         return read;
-    const struct part_layout *writer = layout_of(m, submesh, s->state, from);
+    const struct op_parts *writer = parts_of(m, submesh, s->state, from);
     int wo = hp_output_operand(&g->ops[from], t);
     return is_partial(writer, wo) ? read : fmin(read, box_bytes(m, writer, wo, t));
 }
@@ -88,14 +87,14 @@ double hp_least_kept(const struct submesh_model *m, const struct submesh *submes
         int from = t < 0 ? -1 : g->tensors[t].producer;
         if (t < 0 || (from >= 0 && (m->again[1][from] || m->again[2][from])))
             continue;
-        double least = box_bytes(m, states[m->var[v].class].layout[state][place], o, t);
+        double least = box_bytes(m, states[m->var[v].class].parts[state][place], o, t);
         int w = from < 0 || from == op ? -1 : m->var_of[from];
         for (int i = 0; w >= 0 && i < states[m->var[w].class].n; i++)
-            least = fmin(
-                least,
-                box_bytes(m,
-                          states[m->var[w].class].layout[i][hp_place_in_var(&m->var[w], from)],
-                          hp_output_operand(&g->ops[from], t), t));
+            least =
+                fmin(least,
+                     box_bytes(
+                         m, states[m->var[w].class].parts[i][hp_place_in_var(&m->var[w], from)],
+                         hp_output_operand(&g->ops[from], t), t));
         sum += least;
     }
     return sum;
@@ -121,23 +120,22 @@ double hp_touched_bytes(const struct submesh_model *m, const struct submesh *sub
 {
     const struct op *o = &m->problem->graph->ops[op];
     const struct submesh_var *var = &m->var[m->var_of[op]];
-    const struct part_layout *layout =
-        submesh->states[var->class].layout[state][hp_place_in_var(var, op)];
+    const struct op_parts *parts =
+        submesh->states[var->class].parts[state][hp_place_in_var(var, op)];
     double bytes = 0;
     for (int i = 0; i < o->nest->n_operands; i++)
         if (o->tensor[i] >= 0 && m->problem->graph->tensors[o->tensor[i]].kind != TENSOR_PARAM)
-            bytes += box_bytes(m, layout, i, o->tensor[i]);
+            bytes += box_bytes(m, parts, i, o->tensor[i]);
     return bytes;
 }
 
-static double output_bytes(const struct submesh_model *m, const struct part_layout *layout,
-                           int op)
+static double output_bytes(const struct submesh_model *m, const struct op_parts *parts, int op)
 {
     const struct op *o = &m->problem->graph->ops[op];
     double bytes = 0;
     for (int i = 0; i < o->nest->n_operands; i++)
         if (o->tensor[i] >= 0 && o->nest->operand[i].role == OPERAND_OUTPUT)
-            bytes += box_bytes(m, layout, i, o->tensor[i]);
+            bytes += box_bytes(m, parts, i, o->tensor[i]);
     return bytes;
 }
 
@@ -163,7 +161,7 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
         s->last_elements[unit] = cost->param_elements;
         if (!(s->first_elements[unit] > 0))
             s->first_elements[unit] = cost->param_elements;
-        sums->errors[unit + 1] += output_bytes(m, layout_of(m, submesh, s->state, op), op);
+        sums->errors[unit + 1] += output_bytes(m, parts_of(m, submesh, s->state, op), op);
     }
     double touched = hp_touched_bytes(m, submesh, op, s->state[m->var_of[op]]);
     s->peak[unit] = fmax(s->peak[unit], sums->kept[0][unit + 1] + touched);
@@ -204,9 +202,8 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
     s->sums.exchanges[to + 1] += seconds > 0 ? 1 + again : 0;
     if (class->over_samples) {
         const struct source *source = &class->exchange->writer[0];
-        const struct part_layout *layout =
-            layout_of(m, submesh, s->state, hp_term_writer(m, term));
-        struct box box = hp_region(layout->nest, source->operand, layout->range);
+        const struct op_parts *parts = parts_of(m, submesh, s->state, hp_term_writer(m, term));
+        struct box box = hp_region(parts->nest, source->operand, parts->range);
         s->sums.replica_sums[to + 1]++;
         s->sums.replica_bytes[to + 1] += (double)hp_box_elements(&box) * class->element_bytes;
     }
@@ -228,7 +225,7 @@ static void find_borders(struct submesh_model *m, const struct submesh *submesh,
         int from = units->of_op[tensor->producer], to = units->of_op[g->use[end - 1].op];
         int o = hp_output_operand(&g->ops[tensor->producer], t);
         double bytes =
-            from < to ? box_bytes(m, layout_of(m, submesh, s->state, tensor->producer), o, t)
+            from < to ? box_bytes(m, parts_of(m, submesh, s->state, tensor->producer), o, t)
                       : 0;
         for (int u = from + 1; u <= to; u++)
             s->border[u] += bytes;

@@ -103,23 +103,22 @@ void hp_submesh_split(const struct nest *nest, const struct submesh_state *state
 /* Costs of an operator ------------------------------------------------------------------- */
 
 static double part_seconds(const struct submesh_model *m, int op, uint32_t passes,
-                           const struct part_layout *layout, int part)
+                           const struct op_parts *parts, int part)
 {
     const struct op *o = &m->problem->graph->ops[op];
-    struct kernel_place place = hp_kernel_place(m->costs, layout->device[part]);
-    if (layout->empty[part] || !passes)
+    struct kernel_place place = hp_kernel_place(m->costs, parts->device[part]);
+    if (parts->empty[part] || !passes)
         return 0;
-    return hp_op_seconds(o->nest, passes, layout->range + part * o->nest->n_axes, hp_present(o),
+    return hp_op_seconds(o->nest, passes, parts->range + part * o->nest->n_axes, hp_present(o),
                          &place);
 }
 
-/* Do two parts differ by no more than which samples they have? */
-static bool are_alike(const struct submesh_model *m, const struct part_layout *layout, int a,
-                      int b)
+/* Do two pieces differ by no more than which samples they have? */
+static bool are_alike(const struct submesh_model *m, const struct op_parts *parts, int a, int b)
 {
-    const struct nest *nest = layout->nest;
-    const struct range *x = layout->range + a * nest->n_axes,
-                       *y = layout->range + b * nest->n_axes;
+    const struct nest *nest = parts->nest;
+    const struct range *x = parts->range + a * nest->n_axes,
+                       *y = parts->range + b * nest->n_axes;
     int sample = hp_sample_axis(nest);
     bool alike = hypar_machine_is_uniform(m->problem->machine);
     for (int i = 0; i < nest->n_axes && alike; i++)
@@ -127,23 +126,23 @@ static bool are_alike(const struct submesh_model *m, const struct part_layout *l
     return alike;
 }
 
-/* Of the parts, the first is the largest, inner ones have more of a window than those at the
+/* Of the pieces, the first is the largest, inner ones have more of a window than those at the
  * borders, and the last has most of what is causal. */
 static double slowest_seconds(const struct submesh_model *m, int op, uint32_t passes,
-                              const struct part_layout *layout)
+                              const struct op_parts *parts)
 {
-    int n = layout->n_parts, looked_at[3] = { 0, n / 2, n - 1 };
+    int n = parts->n_parts, looked_at[3] = { 0, n / 2, n - 1 };
     double most = 0;
     for (int i = 0; i < (n > 2 ? 3 : n); i++)
-        if (i == 0 || !are_alike(m, layout, looked_at[i - 1], looked_at[i]))
-            most = fmax(most, part_seconds(m, op, passes, layout, looked_at[i]));
+        if (i == 0 || !are_alike(m, parts, looked_at[i - 1], looked_at[i]))
+            most = fmax(most, part_seconds(m, op, passes, parts, looked_at[i]));
     return most;
 }
 
-static double box_elements(const struct part_layout *layout, int o)
+static double box_elements(const struct op_parts *parts, int o)
 {
-    struct box box = hp_region(layout->nest, o, layout->range);
-    return layout->empty[0] ? 0 : (double)hp_box_elements(&box);
+    struct box box = hp_region(parts->nest, o, parts->range);
+    return parts->empty[0] ? 0 : (double)hp_box_elements(&box);
 }
 
 /* Backward passes that write gradients of parameters and nothing else. */
@@ -162,39 +161,38 @@ static uint32_t gradient_passes(const struct hypar_graph *g, const struct op *op
 }
 
 static struct op_cost cost_of(const struct submesh_model *m, int op,
-                              const struct part_layout *layout)
+                              const struct op_parts *parts)
 {
     const struct hypar_graph *g = m->problem->graph;
     const struct op *o = &g->ops[op];
     uint32_t all = hp_done_passes(g, o), backward = hp_backward_passes(g, o);
     struct op_cost cost = { .param_parts = 1 };
-    cost.forward_s = slowest_seconds(m, op, all & ~backward, layout);
-    cost.backward_s = slowest_seconds(m, op, backward, layout);
-    cost.gradient_s = slowest_seconds(m, op, gradient_passes(g, o), layout);
+    cost.forward_s = slowest_seconds(m, op, all & ~backward, parts);
+    cost.backward_s = slowest_seconds(m, op, backward, parts);
+    cost.gradient_s = slowest_seconds(m, op, gradient_passes(g, o), parts);
     for (int i = 0; i < o->nest->n_operands; i++) {
         const struct tensor *t = o->tensor[i] < 0 ? NULL : &g->tensors[o->tensor[i]];
         bool shared =
             t && t->kind == TENSOR_PARAM && g->use[g->use_start[o->tensor[i]]].op != op;
         if (!t || t->kind != TENSOR_PARAM || shared)
             continue;
-        int parts = 1;
+        int pieces = 1;
         for (int a = 0; a < o->nest->n_axes; a++)
-            parts *= o->nest->operand[i].axes >> a & 1 ? hp_degree(layout->split, a) : 1;
-        cost.param_elements += box_elements(layout, i);
-        cost.param_parts = parts > cost.param_parts ? parts : cost.param_parts;
+            pieces *= o->nest->operand[i].axes >> a & 1 ? hp_degree(parts->split, a) : 1;
+        cost.param_elements += box_elements(parts, i);
+        cost.param_parts = pieces > cost.param_parts ? pieces : cost.param_parts;
     }
     return cost;
 }
 
-static double kept_bytes(const struct submesh_model *m, int op,
-                         const struct part_layout *layout)
+static double kept_bytes(const struct submesh_model *m, int op, const struct op_parts *parts)
 {
     const struct hypar_graph *g = m->problem->graph;
     operand_set kept = hp_kept_operands(g, op);
     double bytes = 0;
     for (int i = 0; kept >> i; i++)
         if (kept >> i & 1)
-            bytes += box_elements(layout, i) *
+            bytes += box_elements(parts, i) *
                      hp_element_bytes(m->problem->options->precision,
                                       g->tensors[g->ops[op].tensor[i]].index);
     return bytes;
@@ -208,21 +206,21 @@ static void fill_states(struct submesh_model *m, struct submesh *submesh, int cl
     s->n = list_states(m, var, &submesh->shape, NULL);
     s->state = NEW(m->arena, struct submesh_state, s->n);
     s->cost = NEW(m->arena, struct op_cost, s->n * var->n_ops);
-    s->layout = NEW(m->arena, const struct part_layout **, s->n);
+    s->parts = NEW(m->arena, const struct op_parts **, s->n);
     list_states(m, var, &submesh->shape, s->state);
     for (int i = 0; i < s->n; i++) {
-        s->layout[i] = NEW(m->arena, const struct part_layout *, var->n_ops);
+        s->parts[i] = NEW(m->arena, const struct op_parts *, var->n_ops);
         for (int k = 0; k < var->n_ops; k++) {
             int op = var->op[k];
             struct split split;
             hp_submesh_split(m->problem->graph->ops[op].nest, &s->state[i], 1,
                              submesh->shape.first, &split, device);
             hp_plan_set(m->probe, op, &split, device);
-            s->layout[i][k] = hp_layout_of(m->lowering, op,
-                                           (struct range){ 0, submesh->shape.samples }, 0, 1);
+            s->parts[i][k] =
+                hp_parts_of(m->lowering, op, (struct range){ 0, submesh->shape.samples }, 0, 1);
             struct op_cost *cost = &s->cost[i * var->n_ops + k];
-            *cost = cost_of(m, op, s->layout[i][k]);
-            cost->kept_bytes = kept_bytes(m, op, s->layout[i][k]);
+            *cost = cost_of(m, op, s->parts[i][k]);
+            cost->kept_bytes = kept_bytes(m, op, s->parts[i][k]);
         }
     }
 }
@@ -259,31 +257,31 @@ static double pattern_seconds(struct submesh_model *m, const struct pattern *pat
 
 /* Layouts of the operators of a term whose ends are in these states. */
 static void lay_out(const struct submesh_model *m, const struct submesh *submesh, int class,
-                    int from, int to, const struct part_layout **layout)
+                    int from, int to, const struct op_parts **parts)
 {
     const struct term_class *term = &m->term_class[class];
     const struct submesh_var *writer = &m->var[term->writer_var],
                              *reader = &m->var[term->reader_var];
     for (int k = 0; k < writer->n_ops; k++)
-        layout[writer->op[k]] = submesh->states[term->writer].layout[from][k];
+        parts[writer->op[k]] = submesh->states[term->writer].parts[from][k];
     for (int k = 0; k < reader->n_ops; k++)
-        layout[reader->op[k]] = submesh->states[term->reader].layout[to][k];
+        parts[reader->op[k]] = submesh->states[term->reader].parts[to][k];
 }
 
 static double term_seconds(struct submesh_model *m, const struct submesh *submesh, int class,
                            int from, int to)
 {
     const struct pattern *pattern;
-    lay_out(m, submesh, class, from, to, m->layout);
+    lay_out(m, submesh, class, from, to, m->parts);
     m->lowering->err = NULL;
-    if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->layout, &pattern) !=
+    if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->parts, &pattern) !=
         HYPAR_OK)
         return INFINITY;
     return pattern_seconds(m, pattern, m->term_class[class].element_bytes) *
            (m->term_class[class].over_samples ? m->on_path : 1);
 }
 
-/* What parts of an operand have, in one state: of a writer all, by device of the submesh; of a
+/* What pieces of an operand have, in one state: of a writer all, by device of the submesh; of a
  * reader that reads all of it the first, the second and the last, which tell enough. */
 struct part_boxes {
     int n;
@@ -293,16 +291,15 @@ struct part_boxes {
 };
 
 static struct part_boxes boxes_of(struct arena *scratch, const struct submesh *submesh,
-                                  const struct part_layout *layout, int o, const int *part,
-                                  int n)
+                                  const struct op_parts *parts, int o, const int *part, int n)
 {
     struct part_boxes b = { n, NEW(scratch, struct box, n), NEW(scratch, double, n),
                             NEW(scratch, int, n) };
     for (int i = 0; i < n; i++) {
         int at = part ? part[i] : i;
-        b.box[i] = hp_region(layout->nest, o, layout->range + at * layout->nest->n_axes);
-        b.elements[i] = layout->empty[at] ? 0 : (double)hp_box_elements(&b.box[i]);
-        b.device[i] = layout->device[at] - submesh->shape.first;
+        b.box[i] = hp_region(parts->nest, o, parts->range + at * parts->nest->n_axes);
+        b.elements[i] = parts->empty[at] ? 0 : (double)hp_box_elements(&b.box[i]);
+        b.device[i] = parts->device[at] - submesh->shape.first;
     }
     return b;
 }
@@ -326,7 +323,7 @@ static bool is_whole(const struct nest *nest, int o)
 }
 
 static struct part_boxes boxes_read(struct arena *scratch, const struct submesh *submesh,
-                                    const struct part_layout *to, int o)
+                                    const struct op_parts *to, int o)
 {
     int n = to->n_parts;
     if (!is_whole(to->nest, o))
@@ -347,17 +344,17 @@ static double missing_elements(const struct part_boxes *from, const struct part_
     return to->elements[i];
 }
 
-/* Is what an exchange moves told by the parts of its ends? All is written, once, and read in
+/* Is what an exchange moves told by the pieces of its ends? All is written, once, and read in
  * the same shape; sums are read as a whole. */
 static bool is_told_by_parts(const struct submesh_model *m, const struct exchange *x,
                              bool partial)
 {
-    const struct nest *writer = m->layout[x->writer[0].op]->nest;
+    const struct nest *writer = m->parts[x->writer[0].op]->nest;
     const struct operand *written = &writer->operand[x->writer[0].operand];
     if (x->n_writers > 1 || !is_whole(writer, x->writer[0].operand))
         return false;
     for (int r = 0; r < x->n_readers; r++) {
-        const struct nest *reader = m->layout[x->reader[r].op]->nest;
+        const struct nest *reader = m->parts[x->reader[r].op]->nest;
         int o = x->reader[r].operand;
         const struct operand *read = &reader->operand[o];
         if (x->reader[r].only_adds || read->n_dims != written->n_dims ||
@@ -387,17 +384,17 @@ static struct term_bounds begin_bounds(struct submesh_model *m, const struct sub
     struct term_bounds b = { x, NEW(scratch, struct part_boxes, n_from),
                              NEW(scratch, struct part_boxes *, n_to) };
     for (int i = 0; i < n_from; i++) {
-        lay_out(m, submesh, class, i, same ? i : 0, m->layout);
-        const struct part_layout *from = m->layout[x->writer[0].op];
+        lay_out(m, submesh, class, i, same ? i : 0, m->parts);
+        const struct op_parts *from = m->parts[x->writer[0].op];
         b.written[i] =
             boxes_of(scratch, submesh, from, x->writer[0].operand, NULL, from->n_parts);
     }
     for (int j = 0; j < n_to; j++) {
-        lay_out(m, submesh, class, same ? j : 0, j, m->layout);
+        lay_out(m, submesh, class, same ? j : 0, j, m->parts);
         b.read[j] = NEW(scratch, struct part_boxes, x->n_readers);
         for (int r = 0; r < x->n_readers; r++)
             b.read[j][r] =
-                boxes_read(scratch, submesh, m->layout[x->reader[r].op], x->reader[r].operand);
+                boxes_read(scratch, submesh, m->parts[x->reader[r].op], x->reader[r].operand);
     }
     return b;
 }
@@ -405,7 +402,7 @@ static struct term_bounds begin_bounds(struct submesh_model *m, const struct sub
 /* What a device gets of sums, at least, on average: of each element all addends but one are
  * sent to where it is summed, and the sum to all but one who read it. Parts are as small, or,
  * where there is less to send then, as large as any. */
-static double summed_elements(const struct part_layout *from, const struct part_boxes *written,
+static double summed_elements(const struct op_parts *from, const struct part_boxes *written,
                               const struct part_boxes *read, int n_readers, axis_set partial)
 {
     double addends = 1, smallest = INFINITY, largest = 0, most_read = 0;
@@ -432,11 +429,11 @@ static double least_seconds(const struct submesh_model *m, const struct submesh 
 {
     const struct exchange *x = b->exchange;
     const struct source *source = &x->writer[0];
-    const struct part_layout *from = m->layout[source->op];
+    const struct op_parts *from = m->parts[source->op];
     axis_set partial =
         hp_divided_axes(from->nest, from->split) &
         hp_written_axes(from->nest, source->pass, source->operand, WRITE_PARTIAL);
-    /* of what parts get: uneven pieces are gathered as if they were even */
+    /* of what pieces get: uneven pieces are gathered as if they were even */
     double least = INFINITY, most = 0;
     if (!is_told_by_parts(m, x, partial))
         return 0;
@@ -466,7 +463,7 @@ static void fill_term(struct submesh_model *m, struct submesh *submesh, int clas
     submesh->term_exact[class] = NEW(m->arena, bool, n_from *n_to);
     for (int i = 0; i < n_from; i++)
         for (int j = same ? i : 0; j < (same ? i + 1 : n_to); j++) {
-            lay_out(m, submesh, class, i, j, m->layout);
+            lay_out(m, submesh, class, i, j, m->parts);
             out[i * n_to + j] = least_seconds(m, submesh, &bounds, class, i, j);
         }
     hp_arena_free(&scratch);

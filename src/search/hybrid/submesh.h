@@ -78,9 +78,9 @@ struct submesh_model {
     /* Of what all operators take, the part of the longest path through the graph. So much of a
      * sum over samples is waited for: the rest passes beside other branches. */
     double on_path;
-    const struct part_layout **layout; /* scratch: by operator */
-    struct submesh *last;              /* of those that were worked out; NULL: none was */
-    struct fixes fixes;                /* operators that are divided as told */
+    const struct op_parts **parts; /* scratch: by operator */
+    struct submesh *last;          /* of those that were worked out; NULL: none was */
+    struct fixes fixes;            /* operators that are divided as told */
     /* By operator: the axis of the sequence, where it has to be divided by that, if not by
      * samples; -1: by any. */
     int *sequence_axis;
@@ -114,8 +114,8 @@ struct op_cost {
 struct class_states {
     int n;
     struct submesh_state *state;
-    struct op_cost *cost;               /* [state * n_ops + operator of the class] */
-    const struct part_layout ***layout; /* [state][operator of the class] */
+    struct op_cost *cost;           /* [state * n_ops + operator of the class] */
+    const struct op_parts ***parts; /* [state][operator of the class] */
 };
 
 /* A submesh with all its tables. */

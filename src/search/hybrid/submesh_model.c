@@ -373,7 +373,7 @@ enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *aren
         return status;
     }
     find_again(out);
-    out->layout = NEW(arena, const struct part_layout *, problem->graph->n_ops);
+    out->parts = NEW(arena, const struct op_parts *, problem->graph->n_ops);
     out->costs = NEW(arena, struct task_costs, 1);
     hp_task_costs_begin(out->costs, out->probe, hp_simulation(problem));
     make_variables(out);

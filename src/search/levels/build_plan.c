@@ -16,10 +16,10 @@ struct plan_builder {
     struct hypar_plan *plan;
 };
 
-/* A type whose axis, in an operator that only passes data on, is what `layout` asks for. */
-static enum layer_type type_for(enum side_layout layout)
+/* A type whose axis, in an operator that only passes data on, is what `side` asks for. */
+static enum layer_type type_for(enum side_split side)
 {
-    return layout == BY_BATCH ? TYPE_I : layout == BY_CHANNEL ? TYPE_CHANNEL : TYPE_II;
+    return side == BY_BATCH ? TYPE_I : side == BY_CHANNEL ? TYPE_CHANNEL : TYPE_II;
 }
 
 /* The node that each source operator (one that reads only model inputs) works for, or -1. */
@@ -52,10 +52,10 @@ static int axis_at(const struct plan_builder *r, int op, int h)
         return r->problem->layered->axis[op][TYPE_I];
     enum layer_type type = r->partition->type[(size_t)h * (size_t)l->n_nodes + (size_t)node];
     if (source)
-        return r->problem->layered->axis[op][type_for(hp_layout_in(type))];
+        return r->problem->layered->axis[op][type_for(hp_split_in(type))];
     if (l->node[node].op == op)
         return r->problem->layered->axis[op][type];
-    return r->problem->layered->axis[op][type_for(hp_layout_out(type))];
+    return r->problem->layered->axis[op][type_for(hp_split_out(type))];
 }
 
 static int64_t *axis_sizes(struct plan_builder *r, const int *levels, int n, int64_t extent,

@@ -14,7 +14,7 @@ void hp_input_weights(const struct joint *j, const struct layer_node *node,
     double share = 1;
     for (int h = 0; h < j->p->n_levels; h++) {
         weight[h] = j->groups[h] * share;
-        if (hp_layout_in(hp_own_type(node, type[h])) != WHOLE)
+        if (hp_split_in(hp_own_type(node, type[h])) != WHOLE)
             share /= j->p->ways[h];
     }
 }

@@ -119,7 +119,7 @@ static void divide(struct left_over *left, const enum layer_type *type, int n_no
 {
     for (int n = 0; n < n_nodes; n++) {
         hp_shrink(&left[n].sizes, type[n], 1.0 / ways);
-        if (hp_layout_in(type[n]) != WHOLE)
+        if (hp_split_in(type[n]) != WHOLE)
             left[n].in_share /= ways;
     }
 }

@@ -39,7 +39,7 @@ static void weight_range(const struct joint *j, const struct layer_node *node, d
         bool may_stay = false, may_shrink = false;
         for (int t = 0; t < TYPE_COUNT; t++)
             if (j->var[node->var].seen[h] >> t & 1) {
-                bool whole = hp_layout_in(hp_own_type(node, (enum layer_type)t)) == WHOLE;
+                bool whole = hp_split_in(hp_own_type(node, (enum layer_type)t)) == WHOLE;
                 may_stay |= whole;
                 may_shrink |= !whole;
             }

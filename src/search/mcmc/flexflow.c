@@ -192,7 +192,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     struct proposer proposer;
     struct proposal now, was;
     struct random random = { (uint64_t)s->problem->options->seed };
-    struct layout_cache *cache = &s->sim_cache[0]->cache;
+    struct lowering_cache *cache = &s->sim_cache[0]->cache;
     struct fullest full;
     hp_proposer_begin(&proposer, start->plan, s->fixes.fixed);
     hp_proposal_begin(&now, start->plan->graph);

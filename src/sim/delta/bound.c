@@ -1,9 +1,9 @@
-/* What a step takes at least: the longest chain of tasks, of known operators and open ones. */
+/* A lower bound of the step: the longest chain of tasks, over known operators and open ones. */
 #include "sim/delta/bound.h"
 
 #include "sim/delta/timeline.h"
 
-/* Does a pass hand an error on to another operator? */
+/* Does a pass send an error to another operator? */
 static bool sends_error(const struct hypar_graph *g, int op, const struct pass *pass)
 {
     for (int o = 0; o < g->ops[op].nest->n_operands; o++)
@@ -18,7 +18,7 @@ void hp_bound_least(struct delta *delta, int op, struct bound_input *in)
     struct timing *s = hp_delta_timing(delta);
     const struct hypar_graph *g = s->lowering->graph;
     const struct nest *nest = g->ops[op].nest;
-    const struct part_layout *l = s->lowering->body[0].layout[op];
+    const struct op_parts *l = s->lowering->body[0].parts[op];
     for (int p = 0; p < nest->n_passes; p++) {
         if (s->lowering->training.op_pass_of[op][p] < 0 ||
             (nest->pass[p].backward && !sends_error(g, op, &nest->pass[p])))
@@ -35,9 +35,10 @@ struct bounder {
     const struct bound_input *in;
     struct timing *s;
     const struct delta_timeline *timeline;
-    ticks *end;  /* by task id: at the earliest; -1: not sure to be there */
-    ticks *done; /* by op: when the first of its parts has done forward, at the earliest */
-    ticks *sent; /* by op: ... has sent its error on */
+    ticks *end;  /* by task id: the earliest end; -1: the task may not exist */
+    ticks *done; /* by op: the earliest time at which one of its parts has done the forward
+                    passes */
+    ticks *sent; /* by op: ... has sent its error */
 };
 
 static bool all_known(const struct bounder *b, const struct exchange *exchange)
@@ -62,7 +63,7 @@ static bool is_sure(const struct bounder *b, const struct block *block)
     return true;
 }
 
-/* When the first producer of `op` (of those that it has) can be done at the earliest. */
+/* The earliest time at which a producer of `op`, if it has any, is done. */
 static ticks inputs_done(const struct bounder *b, int op)
 {
     const struct hypar_graph *g = b->s->lowering->graph;
@@ -75,7 +76,7 @@ static ticks inputs_done(const struct bounder *b, int op)
     return least == HP_MAX_TICKS ? 0 : least;
 }
 
-/* When the first of those that read what `op` writes can have sent its error. */
+/* The earliest time at which a reader of `op`'s output has sent its error. */
 static ticks errors_sent(const struct bounder *b, int op)
 {
     const struct hypar_graph *g = b->s->lowering->graph;
@@ -91,8 +92,8 @@ static ticks errors_sent(const struct bounder *b, int op)
     return least == HP_MAX_TICKS ? b->done[op] : least;
 }
 
-/* When the first part of a known operator can have done its forward passes; -1: it is not sure
- * which tasks do them. */
+/* The earliest time at which a part of a known operator has done its forward passes; -1: its
+ * tasks may still change. */
 static ticks parts_done(const struct bounder *b, int op)
 {
     int block = hp_pass_block(b->s->blocks, 0, hp_last_forward_pass(b->s->lowering, op));
@@ -102,8 +103,8 @@ static ticks parts_done(const struct bounder *b, int op)
     return least == HP_MAX_TICKS ? -1 : least;
 }
 
-/* Chains of operators, in their order and then back. `timed`: the ends of tasks of known
- * operators are known. */
+/* Chains of operators, forward and then backward. `timed`: the ends of tasks of known operators
+ * are known. */
 static void bound_ops(struct bounder *b, bool timed)
 {
     const struct hypar_graph *g = b->s->lowering->graph;
@@ -118,7 +119,8 @@ static void bound_ops(struct bounder *b, bool timed)
     }
 }
 
-/* Tasks of a fusion group wait for what is not sure at least as long as operators take. */
+/* Tasks of a fusion group wait for uncertain predecessors at least as long as the operators
+ * before take. */
 static ticks outside(const struct bounder *b, const struct block *block)
 {
     const struct op_pass *op_pass = &b->s->lowering->training.op_pass[block->index];
@@ -160,7 +162,7 @@ ticks hp_bound(struct delta *delta, const struct bound_input *in, struct arena *
 {
     struct timing *s = hp_delta_timing(delta);
     if (!hp_delta_timeline_of(delta))
-        return 0; /* simulated as a whole: there is nothing to look at */
+        return 0; /* replayed as a whole: single tasks have no times */
     struct arena_mark mark = hp_arena_mark(scratch);
     struct bounder b = { .in = in, .s = s, .timeline = hp_delta_timeline_of(delta) };
     b.end = NEW(scratch, ticks, b.timeline->n_ids);

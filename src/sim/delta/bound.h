@@ -1,10 +1,9 @@
-/* sim/delta/bound.h - what a step takes at least, while some operators are still open.
- * Internal.
+/* sim/delta/bound.h - a lower bound of the step while some operators are still open. Internal.
  *
- * The longest chain of tasks that wait for each other, queues left aside, of those tasks that
- * are the same whatever the open operators will be: units of known operators, and what moves
- * between known operators only. Where such a task waits for one that is not, it waits at least
- * for the least that a chain of operators takes to get there. */
+ * The bound is the longest chain of tasks that wait for each other, without queues. It uses
+ * tasks that exist whatever the open operators become: passes of known operators, and exchanges
+ * between known operators only. Where such a task waits for an uncertain one, it waits at least
+ * as long as the shortest chain of operators takes to get there. */
 #ifndef SIM_DELTA_BOUND_H
 #define SIM_DELTA_BOUND_H
 
@@ -12,15 +11,15 @@
 
 struct bound_input {
     bool *known; /* by op */
-    /* By op: the shortest time of any part of its forward step, in any state; of a backward
-     * step that sends an error on. */
+    /* By op: the shortest time of any part of its forward passes, in any configuration; and of
+     * backward passes that send an error on. */
     ticks *forward, *backward;
 };
 
-/* Lower forward[op] and backward[op] to what they are in the delta's plan now. */
+/* Lower forward[op] and backward[op] to their values in the delta's current plan. */
 void hp_bound_least(struct delta *delta, int op, struct bound_input *input);
 
-/* The bound; `scratch` is given back as it was. */
+/* Compute the bound; `scratch` is restored. */
 ticks hp_bound(struct delta *delta, const struct bound_input *input, struct arena *scratch);
 
 #endif /* SIM_DELTA_BOUND_H */

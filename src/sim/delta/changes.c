@@ -1,5 +1,5 @@
-/* Delta simulation for callers of the library: a plan of its own, changes that are checked, and
- * taken back where they lead nowhere. */
+/* Delta simulation for callers of the library. A hypar_delta owns a copy of the plan; it checks
+ * proposed changes and undoes those that are not kept. */
 #include "sim/delta/delta.h"
 
 #include <math.h>
@@ -7,8 +7,8 @@
 #include "plan/config.h"
 #include "sim/task_costs.h"
 
-/* Layouts and exchanges that were seen are remembered, up to this, or twice as much as the plan
- * at hand needs. */
+/* Parts and patterns seen before are remembered up to this size, or up to twice what the
+ * current plan needs. */
 static const size_t MOST_BYTES = (size_t)64 << 20;
 
 struct hypar_delta {
@@ -16,16 +16,16 @@ struct hypar_delta {
     struct hypar_plan *plan;
     struct hypar_sim_options options;
     struct delta *delta;
-    size_t most_bytes;  /* that it may remember */
-    int steps;          /* that the timeline is of: minibatches of pipedream's window */
-    ticks length, kept; /* of them, now, and without what is proposed */
+    size_t most_bytes;  /* limit of the cache */
+    int steps;          /* steps in the timeline: minibatches of pipedream's window */
+    ticks length, kept; /* current length, and length without the proposal */
     bool pending;
-    int proposal; /* its number */
+    int proposal; /* number of the current proposal */
     int *named;   /* by op: the last proposal that names it */
-    /* of the proposal at hand: its operators, as they shall be and as they were */
+    /* the current proposal: its operators, their new and old configurations */
     int n, *op;
     struct op_config *now, *was;
-    struct arena_mark empty; /* from here on: lists of `was`, and what is needed on the way */
+    struct arena_mark empty; /* behind this mark: lists of `was`, and scratch */
 };
 
 static enum hypar_status simulate_all(struct hypar_delta *d, struct hypar_error *err)
@@ -79,7 +79,7 @@ void hypar_delta_free(struct hypar_delta *d)
     hp_arena_free(&arena);
 }
 
-/* All changes are read before one of them is made. */
+/* Read all changes before making any. */
 static enum hypar_status read_changes(struct hypar_delta *d, const struct hypar_split *change,
                                       int n, struct hypar_error *err)
 {
@@ -122,7 +122,7 @@ enum hypar_status hypar_delta_propose(struct hypar_delta *d, const struct hypar_
     ticks limit = limit_s > 0 ? hp_ticks(limit_s * d->steps) : HP_MAX_TICKS;
     hypar_delta_undo(d);
     if (hp_delta_remembered_bytes(d->delta) > d->most_bytes)
-        simulate_all(d, NULL); /* where it cannot be, the old one goes on */
+        simulate_all(d, NULL); /* on failure the old state stays */
     hp_arena_release(&d->arena, d->empty);
     TRY(read_changes(d, change, n, err));
     for (int i = 0; i < n; i++)

@@ -1,4 +1,5 @@
-/* A change of a plan: its blocks are rewritten, the timeline is replayed, kept or undone. */
+/* Delta simulation of a plan: a change rewrites the blocks that it touches, and the timeline
+ * replays them; then the change is kept or undone. */
 #include "sim/delta/delta.h"
 
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "sim/delta/targets.h"
 #include "sim/timeline.h"
 
-/* Ids of a block follow each other; ranges are 1, 2, 4, ... long. */
+/* The ids of a block are consecutive; ranges have 1, 2, 4, ... ids. */
 enum { N_CLASSES = 31 };
 
 struct spare {
@@ -14,7 +15,7 @@ struct spare {
     int n, capacity;
 };
 
-/* How a block was before the change. */
+/* The state of a block before the change. */
 struct block_before {
     int number, first, size;
 };
@@ -24,28 +25,28 @@ struct delta {
     struct hypar_plan *plan;
     struct lowering *lowering;
     struct timing *timing;
-    bool whole;   /* several micro-batches, or other slots in turn: replayed as a whole */
-    bool gathers; /* parameters that are divided are gathered behind other operators */
+    bool whole; /* several micro-batches, or a schedule with other slots: replayed as a whole */
+    bool gathers; /* divided parameters are gathered after passes of other operators */
     ticks length, old_length;
     struct delta_timeline *timeline;
     int next_id;
     struct spare spare[N_CLASSES];
     struct targets targets;
-    /* the change at hand */
+    /* the current change */
     int *op, n_ops, change;
     int *marked; /* by block: the change in which it was listed */
     int *list, n_list;
     struct block_before *before;
     int n_before;
-    int *group, *next; /* as they were */
+    int *group, *next; /* before the change */
     bool groups_changed;
-    /* as they were: each op's layouts, by body and then of the tail, and the patterns of the
-     * exchanges that it accesses, by body, all ops' one after another */
-    const struct part_layout ***layout;
+    /* before the change: each op's parts, by body and then of the tail, and the patterns of the
+     * exchanges that it accesses, by body, op after op */
+    const struct op_parts ***parts;
     const struct pattern ***pattern;
-    double *busy;                      /* by device: what operators surely compute there */
-    struct sim_cache *own, *sim_cache; /* its own, or one that it shares */
-    bool laid_out_only; /* the change was given up before its tasks were looked at */
+    double *busy;                      /* by device: a lower bound of its computing time */
+    struct sim_cache *own, *sim_cache; /* its own, or a shared one */
+    bool laid_out_only; /* the change was given up before its tasks were written */
     struct sim_task *task;
     int *after, task_capacity, after_capacity;
 };
@@ -111,7 +112,7 @@ static void mark_passes(struct delta *d, int op)
     }
 }
 
-/* The blocks of the ops' passes, and of passes that are in another fusion group than before. */
+/* Mark the blocks of the ops' passes, and of passes whose fusion group has changed. */
 static void mark_groups(struct delta *d)
 {
     const struct blocks *s = d->timing->blocks;
@@ -125,7 +126,7 @@ static void mark_groups(struct delta *d)
         }
 }
 
-/* Whoever writes and reads what is now in memory between them, or no more. */
+/* Mark writer and reader of an exchange: whether their tensor reaches memory has changed. */
 static void mark_ends(struct delta *d, int exchange)
 {
     const struct exchange *e = &d->lowering->training.exchange[exchange];
@@ -182,7 +183,7 @@ static void retask(struct delta *d, int number)
         hp_delta_timeline_put(d->timeline, s->first[number] + i, &d->task[i]);
 }
 
-/* Tell the timeline what the tasks of a block wait for. */
+/* Set the edges of a block's tasks in the timeline. */
 static void rewait(struct delta *d, int number)
 {
     struct blocks *s = d->timing->blocks;
@@ -198,10 +199,9 @@ static void rewait(struct delta *d, int number)
                                     start[i + 1] - start[i]);
 }
 
-/* Whoever may wait for a block that has other tasks now: of an exchange that is settled
- * otherwise all its readers, of a fusion group those that know its tasks by ids which are no
- * more. What is gathered waits for parts of another operator by their devices, which may be
- * others though the tasks are as many. */
+/* Mark the blocks that may wait for a rewritten block: all readers of a changed exchange, and
+ * blocks with edges to ids of a fusion group that no longer exist. A gather waits for parts of
+ * another operator by device; the devices may change though the number of tasks does not. */
 static void mark_waiting(struct delta *d)
 {
     const struct training_graph *k = &d->lowering->training;
@@ -237,7 +237,7 @@ static void update_groups(struct delta *d)
     size_t bytes = (size_t)k->n_op_passes * sizeof(int);
     memcpy(d->group, d->timing->blocks->head[0], bytes);
     memcpy(d->next, d->timing->blocks->next[0], bytes);
-    d->groups_changed = false; /* they depend on which patterns are aligned, alone */
+    d->groups_changed = false; /* groups depend only on which patterns are aligned */
     for (int i = 0; i < d->n_ops; i++)
         for (int t = k->access_start[d->op[i]]; t < k->access_start[d->op[i] + 1]; t++, was++)
             if (k->accessed[t] < k->n_exchanges)
@@ -256,24 +256,24 @@ static void remember(struct delta *d, const int *op, int n_ops)
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern **was = d->pattern[b];
         for (int i = 0; i < n_ops; i++) {
-            d->layout[b][i] = s->body[b].layout[op[i]];
+            d->parts[b][i] = s->body[b].parts[op[i]];
             for (int t = k->access_start[op[i]]; t < k->access_start[op[i] + 1]; t++)
                 *was++ = hp_exchange_pattern(s, b, k->accessed[t]);
         }
     }
     for (int i = 0; i < n_ops; i++)
-        d->layout[s->n_bodies][i] = s->tail_layout[op[i]];
+        d->parts[s->n_bodies][i] = s->tail_parts[op[i]];
 }
 
-/* The ops' layouts come (+1) in the place of those that are remembered, or go again (-1). */
+/* Count the new parts of the ops in place of the remembered ones (+1), or the reverse (-1). */
 static void recount(struct delta *d, int sign)
 {
     for (int i = 0; i < d->n_ops; i++) {
-        const struct part_layout *now = d->lowering->body[0].layout[d->op[i]];
-        if (now == d->layout[0][i])
+        const struct op_parts *now = d->lowering->body[0].parts[d->op[i]];
+        if (now == d->parts[0][i])
             continue;
         hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], now, sign);
-        hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], d->layout[0][i], -sign);
+        hp_loads_count(&d->sim_cache->loads, d->busy, d->op[i], d->parts[0][i], -sign);
     }
 }
 
@@ -286,7 +286,7 @@ static void forget(struct delta *d)
     for (int b = 0; b < s->n_bodies; b++) {
         const struct pattern *const *was = d->pattern[b];
         for (int i = 0; i < d->n_ops; i++) {
-            s->body[b].layout[d->op[i]] = d->layout[b][i];
+            s->body[b].parts[d->op[i]] = d->parts[b][i];
             for (int t = k->access_start[d->op[i]]; t < k->access_start[d->op[i] + 1]; t++)
                 if (k->accessed[t] < k->n_exchanges)
                     s->body[b].pattern[k->accessed[t]] = *was++;
@@ -295,10 +295,10 @@ static void forget(struct delta *d)
         }
     }
     for (int i = 0; i < d->n_ops; i++)
-        s->tail_layout[d->op[i]] = d->layout[s->n_bodies][i];
+        s->tail_parts[d->op[i]] = d->parts[s->n_bodies][i];
 }
 
-/* A change that puts too much on one device is given up before anything is settled ... */
+/* A change that overloads one device is given up before its patterns are found ... */
 static bool computes_too_long(struct delta *d, ticks limit)
 {
     ticks busiest = hp_busiest(d->busy, d->sim_cache->costs.n_devices);
@@ -308,7 +308,7 @@ static bool computes_too_long(struct delta *d, ticks limit)
     return d->laid_out_only;
 }
 
-/* ... and one that does so to any queue before it is replayed. */
+/* ... and a change that overloads any queue before it is replayed. */
 static bool is_hopeless(struct delta *d, ticks limit)
 {
     ticks busiest = hp_delta_timeline_busiest(d->timeline);
@@ -322,7 +322,7 @@ static enum hypar_status change_lowering(struct delta *d, ticks limit, struct hy
 {
     enum hypar_status status = hp_lowering_lay_out(d->lowering, d->op, d->n_ops, err);
     if (!d->whole)
-        recount(d, 1); /* if it failed, those that were laid out: forget() takes them back */
+        recount(d, 1); /* on failure, those with new parts: forget() undoes it */
     TRY(status);
     if (!d->whole && computes_too_long(d, limit))
         return HYPAR_OK;
@@ -345,7 +345,7 @@ enum hypar_status hp_delta_change(struct delta *d, const int *op, int n, ticks l
         return hp_check_length(d->length, err);
     }
     if (status != HYPAR_OK)
-        forget(d); /* so that nothing has changed */
+        forget(d); /* restore the state before the change */
     d->change++;
     update_groups(d);
     mark_groups(d);
@@ -410,7 +410,7 @@ static void run_all(struct delta *d)
         s->size[i] = 0;
     }
     for (int op = 0; op < d->plan->graph->n_ops; op++)
-        hp_loads_count(&d->sim_cache->loads, d->busy, op, d->lowering->body[0].layout[op], 1);
+        hp_loads_count(&d->sim_cache->loads, d->busy, op, d->lowering->body[0].parts[op], 1);
     for (int i = 0; i < s->n_blocks; i++)
         retask(d, i);
     for (int i = 0; i < s->n_blocks; i++)
@@ -422,7 +422,7 @@ static void run_all(struct delta *d)
 
 static enum hypar_status lower_plan(struct lowering **out, const struct hypar_plan *plan,
                                     const struct hypar_sim_options *options,
-                                    struct layout_cache *cache, struct hypar_error *err)
+                                    struct lowering_cache *cache, struct hypar_error *err)
 {
     TRY(hp_lowering_make(out, plan, &options->lower, cache, err));
     enum hypar_status status = hp_check_messages(*out, options, NULL, err);
@@ -431,7 +431,7 @@ static enum hypar_status lower_plan(struct lowering **out, const struct hypar_pl
     return status;
 }
 
-/* For what a change lists and remembers. */
+/* Make room for the lists of a change. */
 static void make_room(struct delta *d)
 {
     struct arena *arena = &d->arena;
@@ -445,10 +445,10 @@ static void make_room(struct delta *d)
     d->next = NEW(arena, int, k->n_op_passes);
     d->op = NEW(arena, int, n_ops);
     d->busy = NEW(arena, double, d->sim_cache->costs.n_devices);
-    d->layout = NEW(arena, const struct part_layout **, n_bodies + 1);
+    d->parts = NEW(arena, const struct op_parts **, n_bodies + 1);
     d->pattern = NEW(arena, const struct pattern **, n_bodies);
     for (int b = 0; b <= n_bodies; b++)
-        d->layout[b] = NEW(arena, const struct part_layout *, n_ops);
+        d->parts[b] = NEW(arena, const struct op_parts *, n_ops);
     for (int b = 0; b < n_bodies; b++)
         d->pattern[b] = NEW(arena, const struct pattern *, k->access_start[n_ops]);
 }
@@ -460,7 +460,7 @@ enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
     struct lowering *lowering;
     struct arena arena = { 0 };
     *out = NULL;
-    if (plan->clip > 0) /* a search leaves that to the end */
+    if (plan->clip > 0) /* a search clips gradients only in its result */
         return hp_fail(err, HYPAR_UNSUPPORTED,
                        "gradients are clipped, which no change is simulated with");
     TRY(hp_check_lowerable(plan, err));

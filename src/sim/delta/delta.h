@@ -18,16 +18,16 @@
 
 struct delta;
 
-/* `sim_cache` was made with the same options and must outlive it; NULL: it has its own. */
+/* `sim_cache` was made with the same options and must outlive the delta; NULL: the delta has
+ * its own. */
 enum hypar_status hp_delta_new(struct delta **out, struct hypar_plan *plan,
                                const struct hypar_sim_options *options,
                                struct sim_cache *sim_cache, struct hypar_error *err);
 void hp_delta_free(struct delta *delta); /* NULL is allowed */
 
-/* The plan's operators op[], each named once, have been changed. A step that is sure to be
- * longer than `limit` need not be replayed to its end: then the length is more than the limit,
- * and the change must be undone. On failure the plan must be changed back, and hp_delta_undo()
- * called. */
+/* The plan's operators op[], each named once, have changed. If the step is certainly longer
+ * than `limit`, the replay may stop early: the length is then above the limit, and the change
+ * must be undone. On failure the caller changes the plan back and calls hp_delta_undo(). */
 enum hypar_status hp_delta_change(struct delta *delta, const int *op, int n, ticks limit,
                                   struct hypar_error *err);
 void hp_delta_keep(struct delta *delta);
@@ -35,17 +35,18 @@ void hp_delta_undo(struct delta *delta);
 
 ticks hp_delta_length(const struct delta *delta);
 
-/* The step: no less than its launches. */
+/* The step time: the length, but at least the time of its launches. */
 ticks hp_delta_step(const struct delta *delta);
 
-/* What it has of all layouts and exchanges that it, or who shares them, ever had. */
+/* The bytes of all parts and patterns that were ever cached, by this delta or by others that
+ * share its cache. */
 size_t hp_delta_remembered_bytes(const struct delta *delta);
 
-/* For comparison with a full simulation: every task's number and times. */
+/* For comparison with a full simulation: the number and times of every task. */
 struct timing *hp_delta_timing(const struct delta *delta);
 struct times hp_delta_times(const struct delta *delta, int block, int local);
 
-/* What it is made of, for those who look at single tasks (bound.c). */
+/* The timeline itself, for code that needs single tasks (bound.c). */
 const struct delta_timeline *hp_delta_timeline_of(const struct delta *delta);
 
 #endif /* SIM_DELTA_DELTA_H */

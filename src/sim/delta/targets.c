@@ -1,10 +1,10 @@
-/* Whose tasks may wait for whose, from the graph alone. */
+/* Which tasks may wait for which, from the graph alone. */
 #include "sim/delta/targets.h"
 
 struct filling {
     const struct lowering *lowering;
     struct targets targets;
-    int *count; /* filling: where the next goes */
+    int *count; /* while filling: where the next entry goes */
     bool fill;
 };
 
@@ -16,7 +16,7 @@ static void add_target(struct filling *f, int from, int to)
         f->count[from]++;
 }
 
-/* Whoever reads a value waits for the comms that bring it and for its writers. */
+/* A reader of a value waits for the comms that bring it and for its writers. */
 static void list_reader(struct filling *f, int i, const struct reader *reader)
 {
     const struct training_graph *k = &f->lowering->training;
@@ -37,7 +37,7 @@ static void list_reader(struct filling *f, int i, const struct reader *reader)
     }
 }
 
-/* What is gathered waits for passes of an operator before. */
+/* A gather waits for passes of an earlier operator. */
 static void list_behind(struct filling *f, int i)
 {
     const struct training_graph *k = &f->lowering->training;
@@ -51,14 +51,15 @@ static void list_behind(struct filling *f, int i)
     }
 }
 
-/* Comms wait for writers; an update for comms, writers, and readers of the old value. */
+/* Comms wait for writers; an update waits for comms, writers, and readers of the old value. */
 static void list_exchange(struct filling *f, int i)
 {
     const struct training_graph *k = &f->lowering->training;
     const struct exchange *exchange = &k->exchange[i];
     int me = k->n_op_passes + i, update = me + k->n_tail; /* of a tail's exchange */
     bool tail = i >= k->n_exchanges;
-    if (exchange->division == DIVIDE_GATHER && tail) { /* after the updates of the same */
+    if (exchange->division == DIVIDE_GATHER &&
+        tail) { /* follows the updates of the same parameter */
         add_target(f, k->n_op_passes + exchange->sum + k->n_tail, me);
         return;
     }
@@ -85,8 +86,8 @@ static void list_exchange(struct filling *f, int i)
         list_reader(f, i, &exchange->reader[r]);
 }
 
-/* Backward waits for forward passes of the same part, and for those that are done again; these
- * for the error of the operator that needs them. */
+/* A backward pass waits for forward passes and repeated passes of the same part; repeated
+ * passes wait for the error of the operator that needs them. */
 static void list_backward(struct filling *f, int i)
 {
     const struct training_graph *k = &f->lowering->training;

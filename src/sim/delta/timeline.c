@@ -1,5 +1,5 @@
-/* Tasks of a timeline and the lists between them; changes are logged so that they can be
- * undone. */
+/* The data of a changeable timeline: tasks, edges in both directions, times. Changes are logged
+ * so that they can be undone. */
 #include "sim/delta/timeline.h"
 
 #include <limits.h>
@@ -84,7 +84,7 @@ static void take_out(struct id_list *list, int id)
 
 /* Changes ----------------------------------------------------------------------------- */
 
-/* Before a node is changed for the first time in a change: remember how it was. */
+/* Called before a node is first changed in a change: saves its old state. */
 static struct node *touch(struct delta_timeline *p, int id)
 {
     struct node *node = &p->node[id];
@@ -97,7 +97,7 @@ static struct node *touch(struct delta_timeline *p, int id)
     return node;
 }
 
-/* The node's own list, which may be changed: the old one stays as it was. */
+/* The node's own list, for changing; the old list stays intact. */
 static struct id_list *before_of(struct delta_timeline *p, int id)
 {
     struct node *node = touch(p, id);
@@ -127,7 +127,7 @@ static void note_fresh(struct delta_timeline *p, int id)
     p->fresh[p->n_fresh++] = id;
 }
 
-/* A task comes (+1) or goes (-1). */
+/* Count a new task (+1) or a removed one (-1). */
 static void count_busy(struct delta_timeline *p, const struct sim_task *task, int sign)
 {
     if (!task->hold && task->n_holds)
@@ -228,7 +228,7 @@ static void give_back_offsets(struct delta_timeline *p, ticks *offsets)
     p->offsets[class][p->n_offsets[class]++] = offsets;
 }
 
-/* When the holds of a task start after it does; NULL: as its offsets say. */
+/* When the holds of a task start, relative to the task; NULL: at their offsets. */
 static ticks *uneven_of(struct delta_timeline *p, const struct sim_task *task, ticks start,
                         const ticks *from)
 {
@@ -316,7 +316,8 @@ void hp_shift(struct delta_timeline *p, const int *order, int n, ticks shift)
 
 void hp_place_tasks(struct delta_timeline *p, int first)
 {
-    for (int i = p->n_order - 1; i >= first; i--) /* the earlier of two is the task's */
+    for (int i = p->n_order - 1; i >= first;
+         i--) /* of two entries, the earlier one is the task's */
         p->place[p->order[i] < 0 ? ~p->order[i] : p->order[i]] = i;
 }
 

@@ -22,7 +22,7 @@
 #include "sim/heap.h"
 #include "sim/links.h"
 
-/* Ids in a list with room to grow. */
+/* A list of ids with room to grow. */
 struct id_list {
     int *id;
     int n, room;
@@ -31,14 +31,14 @@ struct id_list {
 struct node {
     struct sim_task task;
     struct id_list after, before; /* tasks that it waits for; tasks that wait for it */
-    int missing;                  /* of one that is looked at: predecessors to be served ... */
-    ticks ready;                  /* ... and the latest end of the others */
-    int changed;                  /* the change in which it was last touched ... */
-    int new_after, new_before;    /* ... and in which it last got another list of them */
+    int missing; /* of a task under inspection: predecessors that are not served ... */
+    ticks ready; /* ... and the latest end of the others */
+    int changed; /* the last change that touched it ... */
+    int new_after, new_before; /* ... or gave it new lists */
     bool alive;
 };
 
-/* How a touched node was before the change. */
+/* The state of a touched node before the change. */
 struct node_before {
     int id;
     struct node node;
@@ -50,7 +50,7 @@ struct times_before {
     ticks *uneven;
 };
 
-/* Places of the old order whose tasks were only shifted. */
+/* Positions of the old order whose tasks were only shifted. */
 struct shifted {
     int from, to;
     ticks shift;
@@ -60,29 +60,29 @@ struct delta_timeline {
     struct arena arena;
     int n_queues;
     struct queues queues;
-    double *busy; /* of each queue: how many ticks all its tasks hold it */
+    double *busy; /* by queue: total ticks for which its tasks hold it */
     int n_ids, id_capacity, times_capacity, place_capacity, flags_capacity;
     struct node *node;
     struct times *times;
-    ticks **uneven; /* how many holds a task has, then when each starts after the task does;
-                       NULL: as their offsets say */
+    ticks **uneven; /* the number of a task's holds, then the start of each relative to the
+                       task; NULL: at their offsets */
     int uneven_capacity;
-    int *place;           /* in the order of the timeline; INT_MAX: not in it yet */
-    unsigned char *flags; /* by id, of one replay */
-    /* The timeline: ids in the order in which they were served. One that did not get all its
-     * links when it was ready is there twice, as ~id when it was ready and as id when it had
-     * them. And before each place: the largest end, and how many tasks are between the two. */
+    int *place;           /* position in the order of the timeline; INT_MAX: none yet */
+    unsigned char *flags; /* by id, for one replay */
+    /* The timeline: ids in the order of service. A task that did not get all its links when it
+     * was ready occurs twice: as ~id when it was ready, and as id when it had them. Before each
+     * position: the largest end, and the number of tasks between their two entries. */
     int *order;
     ticks *reach;
     int *open;
     int n_order, order_capacity;
-    /* as it was before the change */
+    /* before the change */
     int *old_order;
     ticks *old_reach;
     int *old_open;
     int n_old_order;
-    int first_replayed; /* place from which on the order is new */
-    /* the change at hand */
+    int first_replayed; /* the order is new from this position on */
+    /* the current change */
     int change;
     struct node_before *touched;
     int n_touched, touched_capacity;
@@ -90,11 +90,11 @@ struct delta_timeline {
     int n_moved, moved_capacity;
     struct shifted *shifted;
     int n_shifted, shifted_capacity;
-    int *fresh, n_fresh, fresh_capacity; /* added, or waiting for something else now */
+    int *fresh, n_fresh, fresh_capacity; /* added tasks, and tasks with new predecessors */
     bool replayed;
     struct ready_line out_of_turn;
     struct flows flows;
-    ticks *from; /* room for when each hold of a task starts */
+    ticks *from; /* scratch: when each hold of a task starts */
     int from_capacity;
     /* lists by room: 4, 8, 16, ... ids */
     struct id_list *pool[28];
@@ -106,36 +106,33 @@ struct delta_timeline {
 struct delta_timeline *hp_delta_timeline_new(int n_queues);
 void hp_delta_timeline_free(struct delta_timeline *timeline); /* NULL is allowed */
 
-/* Add a task, or put another one in its place, which then waits for what the old one did;
- * task->hold must stay where it is. An id that was removed may be used again once that has been
- * kept. */
+/* Add a task, or replace one; the new task keeps the old one's predecessors. task->hold must
+ * stay in place. The id of a removed task may be reused after the removal has been kept. */
 void hp_delta_timeline_put(struct delta_timeline *timeline, int id,
                            const struct sim_task *task);
 void hp_delta_timeline_remove(struct delta_timeline *timeline, int id);
 
-/* What `id` waits for: ids, repeats are left out; the list may be reordered. */
+/* Set the predecessors of `id`; repeated ids are dropped, and the list may be reordered. */
 void hp_delta_timeline_set_after(struct delta_timeline *timeline, int id, int *after, int n);
 
-/* The new timeline; returns its length. One that is sure to be longer than `limit` is not
- * replayed to its end: something more than the limit is returned, and the change must be
- * undone.
- */
+/* Compute the new timeline; returns its length. If it is certainly longer than `limit`, the
+ * replay stops early: a length above the limit is returned, and the change must be undone. */
 ticks hp_delta_timeline_update(struct delta_timeline *timeline, ticks limit);
 void hp_delta_timeline_keep(struct delta_timeline *timeline);
 void hp_delta_timeline_undo(struct delta_timeline *timeline);
 
-/* Move the tasks of some places of an order in time. */
+/* Shift the tasks of n positions of an order in time. */
 void hp_shift(struct delta_timeline *timeline, const int *order, int n, ticks shift);
 
-/* The places of tasks from place `first` on. */
+/* Set the positions of the tasks from position `first` on. */
 void hp_place_tasks(struct delta_timeline *timeline, int first);
 
-/* A task's times, with holds that start at from[]. Has all of it moved by the same time? */
+/* Set a task's times, with holds that start at from[]. Did everything move by the same time? */
 bool hp_set_times(struct delta_timeline *timeline, int id, struct times times,
                   const ticks *from);
 
-/* How long the busiest queue is held by the tasks that there are, replayed or not: no timeline
- * is shorter. */
+/* How long the busiest queue is held by all current tasks, replayed or not: no timeline is
+ * shorter. */
 ticks hp_delta_timeline_busiest(const struct delta_timeline *timeline);
 
 /* The largest of `busy`, at most HP_MAX_TICKS. */

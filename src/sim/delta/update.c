@@ -1,49 +1,49 @@
-/* Delta simulation: the timeline from the earliest place that a change can touch.
+/* Delta simulation: replaying the timeline from the earliest position that a change can touch.
  *
- * The old timeline is read in its order. A task whose predecessors ended as they did before,
- * all `shift` later (or earlier), is ready `shift` later and keeps its turn: nothing is looked
- * up for it but its queues. Only where an end has moved otherwise are the tasks that wait for
- * it looked at (DIRTY): one that is ready earlier than its turn, or later, leaves the order and
- * is served from a heap (OUT). So does one that is not given all its links when it is ready
- * (links.h): it goes on from there until it has them.
+ * The old timeline is read in its order. A task whose predecessors all ended `shift` later (or
+ * earlier) than before is ready `shift` later and keeps its turn: only its queues are looked
+ * up. Where an end has moved otherwise, the tasks that wait for it are inspected (DIRTY). A
+ * task that is ready earlier or later than its turn leaves the order and is served from a heap
+ * (OUT). So does a task that does not get all its links when it is ready (links.h): it is
+ * advanced until it has them.
  *
- * Where a change delays one operator, everything after it moves by the same time. As soon as
- * that is certain, `shift` is set to it and those tasks are in step again: let a run of tasks
- * have ended d later than before, and let all that was served before the run have ended, now
- * and then, before the next task becomes ready. Then every later task is ready because of a
- * task of the run, or of one later still: by induction all of them are ready d later. (Whole
- * picoseconds make "the same" mean the same.) If no queue is held over that point either, but
- * by tasks all of whose holds moved by d, and no task waits for a link there, now or then, the
- * tasks up to the next place that the change touches, or the last place before it where no task
- * waited for a link, need not even be served, only moved. */
+ * A change that delays one operator moves everything after it by the same time. As soon as this
+ * is certain, `shift` is set to this time and the tasks are in step again. Let a run of tasks
+ * have ended d later than before, and let everything served before the run have ended, now and
+ * before, when the next task becomes ready. Then every later task is ready because of a task of
+ * the run or a later one: by induction all are ready d later. (Whole picoseconds make "the
+ * same" exact.) Tasks need not even be served, only moved, if in addition no queue is held over
+ * this point except by tasks whose holds all moved by d, and if no task waits for a link there,
+ * now or before. This holds up to the next position that the change touches, or up to the last
+ * position before it where no task waited for a link. */
 #include <limits.h>
 #include <string.h>
 
 #include "sim/delta/timeline.h"
 
 enum {
-    DIRTY = 1,   /* when it is ready has to be worked out from what it waits for */
+    DIRTY = 1,   /* its ready time has to be computed from its predecessors */
     OUT = 2,     /* not served in its turn: ready earlier or later, or not known yet */
-    DONE = 4,    /* of one that is OUT: served */
-    WALK = 8,    /* when it has been served, look at those that wait for it */
+    DONE = 4,    /* an OUT task that has been served */
+    WALK = 8,    /* inspect its successors when it has been served */
     QUEUED = 16, /* it is, or was, in the heap */
-    FRESH = 32,  /* new, or another task, or waiting for something else than before */
+    FRESH = 32,  /* new, replaced, or with new predecessors */
     GONE = 64,   /* removed */
 };
 
 struct replay {
     struct delta_timeline *p;
-    int at;      /* the turn of the old order */
-    int emitted; /* of the new order */
-    int open;    /* tasks that are ready and have not got all their links */
-    int shut;    /* up to this place tasks cannot just be moved */
+    int at;      /* position in the old order */
+    int emitted; /* length of the new order */
+    int open;    /* tasks that are ready and lack some links */
+    int shut;    /* up to this position tasks cannot just be moved */
     ticks shift;
-    /* The run of tasks that ended `run` later than before; the largest ends, before and now, of
-     * that run and of all that was served before it. */
+    /* The current run of tasks that ended `run` later than before; the largest ends, before and
+     * now, of this run and of everything served before it. */
     ticks run, run_old, run_new, before_old, before_new;
-    int away; /* tasks whose turn has passed and that have not been served */
+    int away; /* tasks whose turn has passed and that are not served */
     ticks limit;
-    ticks beyond; /* the step is sure to be as long as this, which is more than the limit; 0 */
+    ticks beyond; /* the step is certainly this long, which is above the limit; 0 */
 };
 
 static bool is_done(const struct replay *r, int id)
@@ -60,7 +60,8 @@ static void push(struct replay *r, int id, ticks ready)
                  (struct ready_task){ ready, hp_since(task, ready), task->number, id, -1 });
 }
 
-/* Its turn may be wrong: count the predecessors to be served; they shall say when they are. */
+/* The turn of a task may be wrong: count its unserved predecessors, and mark them so that they
+ * report when they are served. */
 static void mark_dirty(struct replay *r, int id)
 {
     unsigned char *flags = r->p->flags;
@@ -82,7 +83,7 @@ static void mark_dirty(struct replay *r, int id)
     }
 }
 
-/* It does not take its turn. Those that wait for it have to be looked at. */
+/* A task does not take its turn. Its successors have to be inspected. */
 static void leave_order(struct replay *r, int id)
 {
     r->p->flags[id] |= OUT;
@@ -91,8 +92,8 @@ static void leave_order(struct replay *r, int id)
         mark_dirty(r, before->id[i]);
 }
 
-/* All that a dirty task waits for has been served: if it is ready before its turn, or has none,
- * it goes into the heap. */
+/* All predecessors of a dirty task have been served: if the task is ready before its turn, or
+ * has none, it enters the heap. */
 static void enter(struct replay *r, int id)
 {
     const struct node *node = &r->p->node[id];
@@ -104,8 +105,8 @@ static void enter(struct replay *r, int id)
     push(r, id, node->ready);
 }
 
-/* A task has been served that ended at another time than expected (`moved`), or that somebody
- * asked to be told of. */
+/* A task has been served: report it to its successors if it ended at another time than expected
+ * (`moved`), or if a successor asked. */
 static void tell(struct replay *r, int id, ticks end, bool moved)
 {
     const struct id_list *before = &r->p->node[id].before;
@@ -121,12 +122,12 @@ static void tell(struct replay *r, int id, ticks end, bool moved)
             any |= next->missing == 0;
         }
     }
-    for (int i = 0; any && i < before->n; i++) /* which may make others of them dirty */
+    for (int i = 0; any && i < before->n; i++) /* this may make other successors dirty */
         if (flags[before->id[i]] & DIRTY && r->p->node[before->id[i]].missing == 0)
             enter(r, before->id[i]);
 }
 
-/* Something that belongs to no run: it was there until old_end, is there until end. */
+/* Note a task that belongs to no run: it ended at old_end before, and ends at `end` now. */
 static void note_odd(struct replay *r, ticks old_end, ticks end)
 {
     r->before_old = old_end > r->before_old ? old_end : r->before_old;
@@ -147,14 +148,14 @@ static void note_end(struct replay *r, ticks old_end, ticks end)
     }
 }
 
-/* The queues that a task holds; `whole` is room for one that it holds all the time. */
+/* The queues that a task holds; `whole` is room for a queue that it holds all the time. */
 static const struct hold *holds_of(const struct sim_task *task, struct hold *whole)
 {
     *whole = (struct hold){ task->queue, 0, task->duration };
     return task->hold ? task->hold : whole;
 }
 
-/* A queue does what it was given, then all that is left to it. */
+/* A lower bound: a queue does its current work, then all that is left to it. */
 static void look_ahead(struct replay *r, const struct sim_task *task)
 {
     const struct queues *q = &r->p->queues;
@@ -167,7 +168,7 @@ static void look_ahead(struct replay *r, const struct sim_task *task)
     }
 }
 
-/* What a task was given is not left any more. */
+/* Work that a task has been given is no longer left. */
 static void count_given(struct replay *r, const struct sim_task *task)
 {
     struct hold whole;
@@ -187,7 +188,7 @@ static void emit(struct replay *r, int entry, ticks end)
     p->open[r->emitted] = r->open;
 }
 
-/* A task has been given all that it holds. */
+/* A task has been given all its queues. */
 static void decide(struct replay *r, int id, struct times times, const ticks *from)
 {
     struct delta_timeline *p = r->p;
@@ -206,7 +207,7 @@ static void decide(struct replay *r, int id, struct times times, const ticks *fr
         tell(r, id, times.end, moved);
 }
 
-/* A task that is ready has to wait for some link, or comes to it later. */
+/* A ready task has to wait for some link, or comes to it later. */
 static void leave_open(struct replay *r, int id)
 {
     r->open++;
@@ -236,7 +237,7 @@ static void go_on(struct replay *r, const struct ready_task *what)
     }
     r->open -= what->flow >= 0;
     struct times times = { flow->arrived, flow->start, flow->end };
-    hp_flow_free(&p->flows, again.flow); /* what it points at stays until the next is new */
+    hp_flow_free(&p->flows, again.flow); /* its arrays stay valid until the next flow is made */
     decide(r, what->id, times, flow->from);
 }
 
@@ -254,7 +255,7 @@ static void serve(struct replay *r, const struct ready_task *what)
     decide(r, what->id, times, p->from);
 }
 
-/* From here on everything is `run` later than it was: see above. */
+/* Set `shift` if everything from here on is `run` later than before (see above). */
 static void try_shift(struct replay *r, ticks next_ready)
 {
     if (r->run != r->shift && r->before_old < next_ready &&
@@ -267,8 +268,8 @@ static int task_at(const int *order, int place)
     return order[place] < 0 ? ~order[place] : order[place];
 }
 
-/* Queues as they are when the tasks of an order from place `first` to `n` have been served:
- * only what is still going on when the last of them became ready matters. */
+/* Restore the queues to their state after positions `first` to `n` of an order have been
+ * served: only holds that last beyond the last ready time matter. */
 static void restore_queues(struct delta_timeline *p, const int *order, const ticks *reach,
                            int first, int n)
 {
@@ -290,7 +291,7 @@ static void restore_queues(struct delta_timeline *p, const int *order, const tic
     }
 }
 
-/* What each queue is left to do: all that it is given, less what it can have done by now. */
+/* The work left to each queue: all its work, less what it can have done by now. */
 static void find_left(struct replay *r)
 {
     struct delta_timeline *p = r->p;
@@ -299,8 +300,8 @@ static void find_left(struct replay *r)
         p->queues.left[q] = (ticks)p->busy[q] - hp_latest(p->queues.free[q], now);
 }
 
-/* Tasks that nobody has anything to say of, while all that was served lately is `shift` later
- * than before and nothing else goes on: they are too, and so are their queues. */
+/* Move tasks that no change concerns, while everything served lately is `shift` later than
+ * before and nothing else is under way: they and their queues are `shift` later too. */
 static bool move_on(struct replay *r)
 {
     struct delta_timeline *p = r->p;
@@ -338,7 +339,7 @@ static bool move_on(struct replay *r)
     return true;
 }
 
-/* Served in turn, or not. */
+/* Serve a task in its turn, or let it leave the order. */
 static void take_turn(struct replay *r, int id)
 {
     struct delta_timeline *p = r->p;
@@ -361,7 +362,7 @@ static void take_turn(struct replay *r, int id)
         serve(r, &first);
     }
     if (p->flags[id] & OUT)
-        return; /* one of those let it go first */
+        return; /* one of these went first */
     if (p->flags[id] & DIRTY) {
         if (node->missing || node->ready > ready) {
             r->away++;
@@ -373,19 +374,19 @@ static void take_turn(struct replay *r, int id)
         turn.time = node->ready;
         turn.since = hp_since(&node->task, node->ready);
     }
-    r->at++; /* done, for those that look */
+    r->at++; /* inspected from now on as done */
     serve(r, &turn);
     r->at--;
 }
 
-/* Is this the place where a task had its links, that had to wait for them? */
+/* Is this the position at which a task got its last link after waiting? */
 static bool has_links(const struct delta_timeline *p, int place)
 {
     return p->order[place] >= 0 && p->place[p->order[place]] != place;
 }
 
-/* Where the change can be felt first: at a task that is no more, or waits for something else,
- * or where a new one can be ready at the earliest. */
+/* The first position that the change can affect: of a removed task, of a task with new
+ * predecessors, or the earliest ready time of a new task. */
 static int first_touched(const struct delta_timeline *p)
 {
     int first = p->n_order, lo = 0;
@@ -407,7 +408,7 @@ static int first_touched(const struct delta_timeline *p)
         }
         earliest = known && ready < earliest ? ready : earliest;
     }
-    while (lo < first) { /* the first place that is ready no earlier */
+    while (lo < first) { /* find the first position that is ready no earlier */
         int mid = (lo + first) / 2, at = mid;
         while (at >= lo && has_links(p, at))
             at--;
@@ -417,11 +418,11 @@ static int first_touched(const struct delta_timeline *p)
             first = at;
     }
     while (first > 0 && (p->open[first] || has_links(p, first - 1)))
-        first--; /* to a place where no task waits for a link, nor was given one lately */
+        first--; /* back to a position where no task waits for a link or has just got one */
     return first;
 }
 
-/* Every task may be in the order twice. */
+/* Each task may occur twice in the order. */
 static void make_room(struct delta_timeline *p)
 {
     int need = 2 * p->n_ids + 1;
@@ -439,7 +440,7 @@ static void make_room(struct delta_timeline *p)
     p->order_capacity = capacity;
 }
 
-/* Set the old order aside, and start the new one with what stays. */
+/* Set the old order aside, and begin the new one with the unaffected positions. */
 static void begin(struct replay *r)
 {
     struct delta_timeline *p = r->p;
@@ -471,8 +472,8 @@ static void begin(struct replay *r)
             p->flags[p->touched[i].id] |= GONE;
 }
 
-/* Tasks that are new, or wait for something else now, have no turn: what is said of a shift
- * does not hold for them. */
+/* Tasks that are new, or have new predecessors, have no turn: the argument about shifts does
+ * not hold for them. */
 static void enter_fresh(struct replay *r)
 {
     struct delta_timeline *p = r->p;

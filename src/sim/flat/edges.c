@@ -1,4 +1,4 @@
-/* Reading a program file: what each task waits for, and the order of the numbers. */
+/* Reading a program file: the predecessors of each task, and the numbering of tasks. */
 
 #include "base/sort.h"
 #include "sim/flat/read.h"
@@ -6,7 +6,7 @@
 
 struct id_place {
     int64_t id;
-    int place; /* in the file */
+    int place; /* position in the file */
 };
 
 struct waits {
@@ -27,7 +27,7 @@ static int compare_ids(const void *a, const void *b)
 static enum hypar_status sort_ids(struct waits *w, struct hypar_error *err)
 {
     struct flat_reader *r = w->reader;
-    int twice = -1; /* in sorted[]: the second of two, first in the file */
+    int twice = -1; /* position in sorted[] of a repeated id, the first in the file */
     w->sorted = NEW(&r->scratch, struct id_place, r->n_tasks);
     for (int i = 0; i < r->n_tasks; i++)
         w->sorted[i] = (struct id_place){ r->task[i].id, i };
@@ -44,8 +44,7 @@ static enum hypar_status sort_ids(struct waits *w, struct hypar_error *err)
                         (long long)w->sorted[twice].id, w->sorted[twice - 1].place);
 }
 
-/* The place of the task with this id, or -1. Usually the id is where it would be if ids were
- * counted from 0. */
+/* The position of the task with this id, or -1. First guess: ids are counted from 0. */
 static int find_id(const struct waits *w, int64_t id)
 {
     int low = 0, high = w->reader->n_tasks;
@@ -62,7 +61,7 @@ static int find_id(const struct waits *w, int64_t id)
     return found ? w->sorted[low].place : -1;
 }
 
-/* Fills start[] and after[]; what a task lists twice it waits for once. */
+/* Fill start[] and after[]; a predecessor that is listed twice counts once. */
 static enum hypar_status read_edges(struct waits *w, struct hypar_error *err)
 {
     struct flat_reader *r = w->reader;
@@ -103,7 +102,7 @@ static bool is_in_order(const struct waits *w)
     return true;
 }
 
-/* For each task, those that wait for it: fills first[n_tasks + 1], returns the list. */
+/* The successors of each task: fills first[n_tasks + 1], returns the list. */
 static const int *followers(const struct waits *w, int64_t *first)
 {
     struct flat_reader *r = w->reader;
@@ -119,7 +118,7 @@ static const int *followers(const struct waits *w, int64_t *first)
     return list;
 }
 
-/* The first thing that task `i` waits for and that has no number. */
+/* The first predecessor of task `i` without a number. */
 static int unnumbered(const struct waits *w, int i)
 {
     int64_t a = w->start[i];
@@ -128,8 +127,8 @@ static int unnumbered(const struct waits *w, int i)
     return w->after[a];
 }
 
-/* Some tasks could not be numbered: each waits for another such, so whoever follows these
- * comes into a cycle. */
+/* Some tasks could not be numbered. Each waits for another such task, so following these leads
+ * into a cycle. */
 static enum hypar_status fail_cycle(const struct waits *w, struct hypar_error *err)
 {
     struct flat_reader *r = w->reader;
@@ -149,7 +148,7 @@ static enum hypar_status fail_cycle(const struct waits *w, struct hypar_error *e
                         (long long)r->task[i].id, (long long)r->task[next].id);
 }
 
-/* The next number goes to the first task in the file of which all that it waits for has one. */
+/* The next number goes to the first task in the file whose predecessors all have one. */
 static enum hypar_status number_tasks(const struct waits *w, struct hypar_error *err)
 {
     struct flat_reader *r = w->reader;

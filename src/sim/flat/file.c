@@ -1,4 +1,4 @@
-/* Reading a program file: the file as a whole and what its tasks say. */
+/* Reading a program file: the file as a whole, and the members of each task. */
 #include "sim/flat/file.h"
 
 #include <stdlib.h>
@@ -9,11 +9,12 @@
 #include "base/word.h"
 #include "sim/flat/read.h"
 
-/* Edges need no limit of their own: each is a value of the text, of which base/json.c takes at
- * most 2^25. */
+/* Edges need no limit of their own: each is a value of the text, of which base/json.c accepts
+ * at most 2^25. */
 enum { MAX_TASKS = 10 * 1000 * 1000, MAX_DEVICES = 1 << 20 };
 
-static const int64_t MAX_ID = INT64_C(1) << 53; /* what every reader of JSON gets exactly */
+static const int64_t MAX_ID = INT64_C(1)
+                              << 53; /* integers that every JSON reader represents exactly */
 static const double MAX_BYTES = 1e18;
 
 int hp_flat_link(struct flat_reader *r, const char *text)
@@ -32,8 +33,8 @@ static void use_device(struct flat_reader *r, int device)
     r->used_devices = device < r->used_devices ? r->used_devices : device + 1;
 }
 
-/* A number as it is written without need: no sign, no leading zero. Returns its length, 0 if
- * there is none or it is above 10^9. */
+/* A number in its shortest form: no sign, no leading zero. Returns its length, 0 if there is
+ * none or it is above 10^9. */
 static size_t plain_number(const char *text, int *out)
 {
     size_t n = strspn(text, "0123456789");
@@ -175,7 +176,7 @@ static enum hypar_status read_optional(const struct json *at, double most, doubl
     return at->value ? hp_json_number(at, 0, most, out, err) : HYPAR_OK;
 }
 
-/* How long the task takes: "seconds", or what the machine needs for "bytes". */
+/* How long a task takes: "seconds", or what the machine needs for "bytes". */
 static enum hypar_status read_amount(const struct flat_reader *r, const struct json *at,
                                      struct file_task *task, struct hypar_error *err)
 {
@@ -202,7 +203,7 @@ static enum hypar_status read_amount(const struct flat_reader *r, const struct j
     return HYPAR_OK;
 }
 
-/* What links serve first. */
+/* The traffic class of a task. */
 static enum hypar_status read_class(const struct json *at, struct file_task *task,
                                     struct hypar_error *err)
 {

@@ -1,21 +1,21 @@
-/* Reading a program file: which queues each task holds, and for how long. */
+/* Reading a program file: the queues that each task holds, and for how long. */
 #include <string.h>
 
 #include "cost/collective.h"
 #include "sim/flat/read.h"
 
-/* What a small file may ask of a large machine: so many links looked at to find the ways of
- * collectives, so many queues held (tasks that are alike count once). */
+/* Limits of what a small file may ask of a large machine: links visited to find the routes of
+ * collectives, and queues held (equal tasks count once). */
 static const double MAX_VISITS = 1e9;
 static const int64_t MAX_HOLDS = 10 * 1000 * 1000;
 
-/* Devices that communicate in one way: the ways are worked out once. */
+/* A group of devices with one kind of communication; its cost model is made once. */
 struct group {
     struct comm_group what;
-    const struct comm_model *model; /* NULL: a send, which takes its route */
+    const struct comm_model *model; /* NULL: a send, which uses its route */
 };
 
-/* What a group's task of one size holds; tasks that are alike share it. */
+/* The holds of a group's task of one size; equal tasks share them. */
 struct held {
     ticks duration;
     int n;
@@ -54,7 +54,7 @@ double hp_collected_bytes(enum comm_kind kind, int n_devices, double sent_bytes)
     }
 }
 
-/* Room for what is held by one more task of n queues, or a reason. */
+/* Make room for a task that holds n queues, or fail. */
 static enum hypar_status take_holds(struct placer *p, const struct json *at, int n,
                                     struct hypar_error *err)
 {
@@ -66,7 +66,7 @@ static enum hypar_status take_holds(struct placer *p, const struct json *at, int
     return HYPAR_OK;
 }
 
-/* A device or a named link: held from start to end. */
+/* A task on a device or a named link: it holds the queue all the time. */
 static enum hypar_status hold_one(struct placer *p, const struct json *at, int i, int queue,
                                   struct hypar_error *err)
 {
@@ -87,7 +87,7 @@ static enum hypar_status hold_one(struct placer *p, const struct json *at, int i
     return HYPAR_OK;
 }
 
-/* Without a machine a list of devices is a link of its own: "0->1", "0,1,2". */
+/* Without a machine, a list of devices is a link of its own: "0->1", "0,1,2". */
 static int list_link(struct flat_reader *r, const struct file_task *task)
 {
     enum { NUMBER_BYTES = 12 };
@@ -102,7 +102,7 @@ static int list_link(struct flat_reader *r, const struct file_task *task)
     return link;
 }
 
-/* Can the ways of this group be worked out in reasonable time? */
+/* Can the cost model of this group be made in reasonable time? */
 static enum hypar_status take_visits(struct placer *p, const struct json *at,
                                      const struct comm_group *what, struct hypar_error *err)
 {
@@ -142,7 +142,7 @@ static enum hypar_status find_group(struct placer *p, const struct json *at,
     return HYPAR_OK;
 }
 
-/* How long a task on links takes, and what it holds, in seconds. */
+/* How long a task on links takes, and its holds, in seconds. */
 struct span {
     double total_s;
     int n;
@@ -164,8 +164,8 @@ static enum hypar_status new_span(struct placer *p, const struct json *at, int n
     return HYPAR_OK;
 }
 
-/* A message takes each link of its route for bytes/bandwidth, the next from one latency after
- * the one before on (cut-through). */
+/* A message holds each link of its route for bytes/bandwidth, each one latency after the link
+ * before (cut-through). */
 static enum hypar_status span_of_route(struct placer *p, const struct json *at,
                                        const int *device, double bytes, struct span *span,
                                        struct hypar_error *err)
@@ -205,7 +205,7 @@ static enum hypar_status span_of_way(struct placer *p, const struct json *at,
     return HYPAR_OK;
 }
 
-/* Round to ticks. A task ends no earlier than what it holds. */
+/* Round to ticks. A task ends no earlier than its holds. */
 static void keep_span(struct placer *p, const struct span *span, bool bytes, struct held *out)
 {
     struct flat_file *file = p->reader->file;
@@ -224,7 +224,7 @@ static void keep_span(struct placer *p, const struct span *span, bool bytes, str
     out->bytes = crossing;
 }
 
-/* Where "seconds" are given they are believed: the links of the way are held throughout. */
+/* If "seconds" are given, they are used as they are: the links are held throughout. */
 static enum hypar_status make_held(struct placer *p, const struct json *at,
                                    const struct group *group, const struct file_task *task,
                                    struct held *out, struct hypar_error *err)
@@ -294,7 +294,7 @@ static enum hypar_status place_task(struct placer *p, int i, struct hypar_error 
         TRY(hold_links(p, &at, i, err));
     if (task->device < 0 && r->timed[i].held == HELD_TOGETHER)
         r->timed[i].held = HELD_EACH; /* a named link */
-    if (r->timed[i].duration)         /* what takes no time need not give way */
+    if (r->timed[i].duration)         /* a task that takes no time need not give way */
         r->timed[i].traffic = (unsigned char)task->traffic;
     p->total += r->timed[i].duration;
     if (p->total > HP_MAX_TICKS)

@@ -1,4 +1,4 @@
-/* A program file's step. */
+/* Simulating a program file: its step, the totals of devices and links, and its events. */
 #include <string.h>
 
 #include "base/json.h"
@@ -47,11 +47,12 @@ static void begin(struct hypar_sim *sim, const struct hypar_machine *machine)
     sim->event_offset_s = NEW(&sim->arena, double, most);
 }
 
-/* While it is simulated: how long queues are busy, devices compute and communicate. */
+/* Sums made during the simulation: how long queues are busy, devices compute and
+ * communicate. */
 struct counting {
     struct hypar_sim *sim;
     ticks *busy;                   /* by queue */
-    struct covered *comm, *either; /* by device: communicating; that or computing */
+    struct covered *comm, *either; /* by device: communicating; communicating or computing */
 };
 
 static void begin_counting(void *who, const struct task_graph *graph)
@@ -63,7 +64,7 @@ static void begin_counting(void *who, const struct task_graph *graph)
     c->either = NEW(arena, struct covered, c->sim->summary.n_devices);
 }
 
-/* Intervals of the device or devices of a task. */
+/* Add the interval of a task to its device or devices. */
 static void cover(struct covered *c, struct arena *arena, const struct served *served)
 {
     hp_cover(c, arena, served->now, served->times.start, served->times.end);
@@ -163,7 +164,7 @@ enum hypar_status hypar_simulate_file(struct hypar_sim **out, const char *path,
     return status;
 }
 
-/* Of those that task `t` waits for, the event of the last that ended; -1: it waits for none. */
+/* The event of the predecessor of task `t` that ended last; -1: there is none. */
 static int64_t last_before(const struct hypar_sim *sim, int t)
 {
     const struct task_graph *g = &sim->file->graph;

@@ -1,11 +1,11 @@
-/* The elements that several boxes cover, counted once. */
-#include "layout/cover.h"
+/* Sets of elements, kept as few boxes, and their size: each element counts once. */
+#include "split/cover.h"
 
 #include "base/sort.h"
 
 enum { LOOK_BACK = 4 };
 
-/* Put `b` into `a` if together they are a box; they have the same number of dimensions. */
+/* Enlarge `a` by `b` if the union of both is a box. They have the same number of dimensions. */
 static bool join(struct box *a, const struct box *b)
 {
     int differ = -1;
@@ -46,15 +46,18 @@ void hp_cover_add(struct cover *cover, struct arena *arena, const struct box *bo
             return;
     cover->box = GROW(arena, struct box, cover->box, cover->n, &cover->capacity);
     cover->box[cover->n++] = *box;
-    /* a row of parts that is complete joins the rows before it */
+    /* a complete row of parts joins the rows before it */
     while (cover->n > 1 && join(&cover->box[cover->n - 2], &cover->box[cover->n - 1]))
         cover->n--;
     if (cover->n == 1)
         cover->only = cover->box[0];
 }
 
-/* Counting: sweep along one dimension; between two borders the same boxes are cut, and what
- * they cover of the other dimensions is counted likewise. -------------------------------- */
+/* Counting --------------------------------------------------------------------------------
+ *
+ * Sweep along one dimension. Between two neighbouring borders the set of active boxes does not
+ * change; the elements that these boxes cover in the other dimensions are counted by
+ * recursion. */
 
 struct edge {
     int64_t lo;
@@ -75,7 +78,8 @@ static int64_t elements_from(const struct box *box, int dim)
     return n;
 }
 
-/* Leave out those that end at or before `at`; where the first of the others ends. */
+/* Drop the active boxes that end at or before `at`. Returns where the first of the others
+ * ends. */
 static int64_t drop_ended(const struct box **active, int *n, int dim, int64_t at)
 {
     int kept = 0;
@@ -89,7 +93,8 @@ static int64_t drop_ended(const struct box **active, int *n, int dim, int64_t at
     return next;
 }
 
-/* Dimensions `dim` and further of the boxes; at most MAX_DIMS deep. */
+/* The elements that the boxes cover in dimensions `dim` and further. The recursion is at most
+ * MAX_DIMS deep. */
 static int64_t count(const struct box *const *box, int n, int dim, struct arena *scratch)
 {
     if (n <= 1 || dim == box[0]->n_dims)

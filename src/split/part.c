@@ -1,7 +1,8 @@
-/* How a split divides axes: the ranges of a part, even and nested sizes. */
+/* How a split divides the axes of an operator into parts: even, nested and weighted sizes, and
+ * the ranges of one part. */
 #include <string.h>
 
-#include "layout/layout.h"
+#include "split/split.h"
 
 #include <math.h>
 
@@ -21,7 +22,7 @@ struct range hp_even_part(int64_t extent, int degree, int i)
     return (struct range){ lo, lo + each + (i < larger) };
 }
 
-/* Works in place from the back: piece i moves to i * ways, never below its own place. */
+/* Works in place from the back: piece i moves to i * ways, which is never below i. */
 void hp_nested_sizes(int64_t extent, const int *ways, int n_levels, int64_t *sizes)
 {
     int n = 1;
@@ -98,7 +99,7 @@ void hp_part_coordinates(const struct nest *nest, const struct split *split, int
     for (int a = nest->n_axes - 1; a >= 0; a--) {
         int degree = hp_degree(split, a);
         coordinate[a] = 0;
-        if (degree > 1) { /* most are not divided, and this is called for every part */
+        if (degree > 1) { /* most axes are not divided, and this runs for every part */
             coordinate[a] = part % degree;
             part /= degree;
         }

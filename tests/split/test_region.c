@@ -7,7 +7,7 @@
 #include "tests/op_cases.h"
 
 #include "base/random.h"
-#include "layout/layout.h"
+#include "split/split.h"
 
 enum { MAX_ELEMENTS = 1 << 12, MAX_PARTS = 256 };
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "layout/cover.h"
+#include "split/cover.h"
 
 enum { SIDE = 7, MAX_ELEMENTS = SIDE * SIDE * SIDE, ROUNDS = 3000 };
 

@@ -1,4 +1,5 @@
-/* Who has which access in a tensor; layouts and patterns shared by what decides them. */
+/* The parts of each operator and the pattern of each exchange, cached by the facts that
+ * determine them. */
 #include <string.h>
 
 #include "program/lowering.h"
@@ -8,31 +9,31 @@ static void *keep(struct lowering *s, const void *key, size_t bytes)
     return memcpy(NEW(&s->cache->arena, int32_t, bytes / sizeof(int32_t)), key, bytes);
 }
 
-/* Layouts ----------------------------------------------------------------------------- */
+/* Parts ------------------------------------------------------------------------------- */
 
-static void rank_parts(struct lowering *s, struct part_layout *layout)
+static void rank_parts(struct lowering *s, struct op_parts *parts)
 {
-    int *rank = NEW(&s->cache->arena, int, layout->n_parts);
-    for (int part = 0; part < layout->n_parts; part++)
-        rank[part] = layout->empty[part] ? -1 : layout->n_live++;
-    layout->rank = rank;
+    int *rank = NEW(&s->cache->arena, int, parts->n_parts);
+    for (int part = 0; part < parts->n_parts; part++)
+        rank[part] = parts->empty[part] ? -1 : parts->n_live++;
+    parts->rank = rank;
 }
 
-static struct part_layout *add_layout(struct lowering *s, const struct part_layout *given)
+static struct op_parts *add_op_parts(struct lowering *s, const struct op_parts *given)
 {
-    /* a new block each time: others point at the layouts already there */
-    struct part_layout *layout = NEW(&s->cache->arena, struct part_layout, 1);
-    *layout = *given;
-    layout->id = s->cache->n_layouts;
-    layout->n_live = 0;
-    rank_parts(s, layout);
-    s->cache->layouts = GROW(&s->cache->arena, struct part_layout *, s->cache->layouts,
-                             s->cache->n_layouts, &s->cache->layout_capacity);
-    s->cache->layouts[s->cache->n_layouts++] = layout;
-    return layout;
+    /* allocated one by one: other objects point to earlier ones */
+    struct op_parts *parts = NEW(&s->cache->arena, struct op_parts, 1);
+    *parts = *given;
+    parts->id = s->cache->n_op_parts;
+    parts->n_live = 0;
+    rank_parts(s, parts);
+    s->cache->op_parts = GROW(&s->cache->arena, struct op_parts *, s->cache->op_parts,
+                              s->cache->n_op_parts, &s->cache->op_parts_capacity);
+    s->cache->op_parts[s->cache->n_op_parts++] = parts;
+    return parts;
 }
 
-/* The plan may change later: what a layout says of it is copied. */
+/* The plan may change later, so its split is copied. */
 static struct split *copy_split(struct lowering *s, const struct nest *nest,
                                 const struct split *from)
 {
@@ -54,8 +55,8 @@ static struct split *copy_split(struct lowering *s, const struct nest *nest,
     return split;
 }
 
-static void fill_layout(struct lowering *s, int op, struct range samples, const int *placed,
-                        int n_parts)
+static void fill_op_parts(struct lowering *s, int op, struct range samples, const int *placed,
+                          int n_parts)
 {
     const struct op_plan *plan = &s->plan->ops[op];
     const struct nest *nest = s->graph->ops[op].nest;
@@ -70,19 +71,19 @@ static void fill_layout(struct lowering *s, int op, struct range samples, const 
         memcpy(range + part * nest->n_axes, loops, (size_t)nest->n_axes * sizeof *range);
         device[part] = placed[part];
     }
-    add_layout(s, &(struct part_layout){ .nest = nest,
-                                         .split = split,
-                                         .n_parts = n_parts,
-                                         .n_each = plan->n_parts,
-                                         .device = device,
-                                         .range = range,
-                                         .empty = empty });
+    add_op_parts(s, &(struct op_parts){ .nest = nest,
+                                        .split = split,
+                                        .n_parts = n_parts,
+                                        .n_each = plan->n_parts,
+                                        .device = device,
+                                        .range = range,
+                                        .empty = empty });
 }
 
-/* What decides a layout, as numbers: nest, samples, devices, degrees, and the sizes that are
- * given. Taken from `scratch`; returns how many. */
-static int layout_key(struct lowering *s, int op, struct range samples, const int *placed,
-                      int n_parts, int32_t **out)
+/* The facts that determine an operator's parts, as numbers: nest, samples, devices, degrees,
+ * and sizes that are given. Taken from `scratch`; returns how many numbers. */
+static int op_parts_key(struct lowering *s, int op, struct range samples, const int *placed,
+                        int n_parts, int32_t **out)
 {
     const struct nest *nest = s->graph->ops[op].nest;
     const struct split *split = &s->plan->ops[op].split;
@@ -91,7 +92,7 @@ static int layout_key(struct lowering *s, int op, struct range samples, const in
         n += split->sizes[a] ? 1 + 2 * split->degree[a] : 0;
     int32_t *key = *out = NEW(&s->scratch, int32_t, n), *at = key;
     *at++ = nest->id;
-    *at++ = n_parts; /* so that it is known where devices end and sizes begin */
+    *at++ = n_parts; /* marks where devices end and sizes begin */
     memcpy(at, &samples.lo, sizeof samples.lo);
     memcpy(at + 2, &samples.hi, sizeof samples.hi);
     at += 4;
@@ -109,84 +110,84 @@ static int layout_key(struct lowering *s, int op, struct range samples, const in
     return n;
 }
 
-const struct part_layout *hp_layout_of(struct lowering *s, int op, struct range samples,
-                                       int replica, int n_replicas)
+const struct op_parts *hp_parts_of(struct lowering *s, int op, struct range samples,
+                                   int replica, int n_replicas)
 {
     const struct op_plan *plan = &s->plan->ops[op];
     const int *placed = plan->device + replica * plan->n_parts;
     int n_parts = n_replicas * plan->n_parts;
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int32_t *key;
-    size_t bytes = (size_t)layout_key(s, op, samples, placed, n_parts, &key) * sizeof *key;
-    int known = hp_table_get(&s->cache->layout_keys, key, bytes);
+    size_t bytes = (size_t)op_parts_key(s, op, samples, placed, n_parts, &key) * sizeof *key;
+    int known = hp_table_get(&s->cache->op_parts_keys, key, bytes);
     if (known < 0) {
-        known = s->cache->n_layouts;
-        hp_table_put(&s->cache->layout_keys, &s->cache->arena, keep(s, key, bytes), bytes,
+        known = s->cache->n_op_parts;
+        hp_table_put(&s->cache->op_parts_keys, &s->cache->arena, keep(s, key, bytes), bytes,
                      known);
-        fill_layout(s, op, samples, placed, n_parts);
+        fill_op_parts(s, op, samples, placed, n_parts);
     }
     hp_arena_release(&s->scratch, mark);
-    return s->cache->layouts[known];
+    return s->cache->op_parts[known];
 }
 
-/* A part counts if one of the bodies has it. Which samples it had does not matter any more. */
-const struct part_layout *hp_either_layout(struct lowering *s, const struct part_layout *a,
-                                           const struct part_layout *b)
+/* A part is kept if one of the bodies has it. Its samples no longer matter. */
+const struct op_parts *hp_either_parts(struct lowering *s, const struct op_parts *a,
+                                       const struct op_parts *b)
 {
     int differ = 0;
     for (int part = 0; part < a->n_parts; part++)
         differ += a->empty[part] && !b->empty[part];
     if (!differ)
         return a;
-    int32_t key[] = { -1, a->id, b->id }; /* others begin with a nest's number */
-    int known = hp_table_get(&s->cache->layout_keys, key, sizeof key);
+    int32_t key[] = { -1, a->id, b->id }; /* other keys begin with a nest's number */
+    int known = hp_table_get(&s->cache->op_parts_keys, key, sizeof key);
     if (known >= 0)
-        return s->cache->layouts[known];
-    hp_table_put(&s->cache->layout_keys, &s->cache->arena, keep(s, key, sizeof key), sizeof key,
-                 s->cache->n_layouts);
-    struct part_layout both = *a;
+        return s->cache->op_parts[known];
+    hp_table_put(&s->cache->op_parts_keys, &s->cache->arena, keep(s, key, sizeof key),
+                 sizeof key, s->cache->n_op_parts);
+    struct op_parts both = *a;
     size_t n_axes = (size_t)a->nest->n_axes;
     struct range *range = NEW(&s->cache->arena, struct range, (size_t)a->n_parts * n_axes);
     bool *empty = NEW(&s->cache->arena, bool, a->n_parts);
     for (int part = 0; part < a->n_parts; part++) {
-        const struct part_layout *from = a->empty[part] ? b : a;
+        const struct op_parts *from = a->empty[part] ? b : a;
         empty[part] = from->empty[part];
         memcpy(range + (size_t)part * n_axes, from->range + (size_t)part * n_axes,
                n_axes * sizeof *range);
     }
     both.range = range;
     both.empty = empty;
-    return add_layout(s, &both);
+    return add_op_parts(s, &both);
 }
 
 /* Patterns ---------------------------------------------------------------------------- */
 
 static struct exchange_side as_writer(const struct source *w,
-                                      const struct part_layout *const *layout)
+                                      const struct op_parts *const *parts)
 {
-    const struct part_layout *l = layout[w->op];
+    const struct op_parts *l = parts[w->op];
     return (struct exchange_side){
-        .layout = l,
+        .parts = l,
         .operand = w->operand,
         .copies = hp_written_axes(l->nest, w->pass, w->operand, WRITE_COPY) &
                   hp_divided_axes(l->nest, l->split),
     };
 }
 
-/* The passes by which a reader adds what it reads after partial sums; none if others read it.
- */
+/* The passes in which a reader adds its input after partial sums; none if other passes read
+ * it. */
 static uint32_t adding_passes(const struct reader *r)
 {
     return r->only_adds ? r->passes | r->again : 0;
 }
 
-/* A bias is added by the first part of a sum: `partial` are the axes of that sum. */
+/* The first part of a sum adds the bias: `partial` are the axes of this sum. */
 static struct exchange_side as_reader(const struct reader *r,
-                                      const struct part_layout *const *layout)
+                                      const struct op_parts *const *parts)
 {
-    const struct part_layout *l = layout[r->op];
+    const struct op_parts *l = parts[r->op];
     const struct nest *nest = l->nest;
-    struct exchange_side who = { .layout = l, .operand = r->operand };
+    struct exchange_side who = { .parts = l, .operand = r->operand };
     uint32_t adding = adding_passes(r);
     for (int p = 0; adding >> p; p++)
         for (int y = 0; adding >> p & 1 && y < nest->n_operands; y++)
@@ -196,28 +197,28 @@ static struct exchange_side as_reader(const struct reader *r,
     return who;
 }
 
-/* Each part goes on by itself: nothing moves. */
+/* Each part keeps its own value: nothing moves. */
 static struct pattern *private_pattern(struct lowering *s, const struct exchange_side *who,
                                        int n_readers)
 {
-    const struct part_layout *layout = who[0].layout;
+    const struct op_parts *parts = who[0].parts;
     struct pattern *p = NEW(&s->cache->arena, struct pattern, 1);
     p->n_writers = 1;
     p->n_readers = n_readers;
     p->aligned = true;
-    p->wait = NEW(&s->cache->arena, struct wait, n_readers * layout->n_parts);
+    p->wait = NEW(&s->cache->arena, struct wait, n_readers * parts->n_parts);
     p->reader_wait = NEW(&s->cache->arena, int, n_readers + 1);
     p->comm_feed = NEW(&s->cache->arena, int, 1);
     for (int r = 0; r < n_readers; r++) {
-        for (int part = 0; part < layout->n_parts; part++)
-            if (!layout->empty[part])
+        for (int part = 0; part < parts->n_parts; part++)
+            if (!parts->empty[part])
                 p->wait[p->n_waits++] = (struct wait){ r, part, -1, 0, part };
         p->reader_wait[r + 1] = p->n_waits;
     }
     return p;
 }
 
-/* The stage of a reader of an activation, from that of the first on. */
+/* The stage of a reader of an activation, counted from the stage of the first reader. */
 static int reader_stage(const struct lowering *s, const struct exchange *exchange, int i)
 {
     const int *stage = s->schedule.stage_of_op;
@@ -239,9 +240,8 @@ static int *reader_key(const struct reader *reader, int n, int *at)
     return at;
 }
 
-/* What decides an exchange's pattern apart from the layouts: exchanges with the same number are
- * alike.
- */
+/* The class of an exchange: all facts except the parts that determine its pattern. Exchanges of
+ * one class have the same number. */
 int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
@@ -271,19 +271,18 @@ int hp_pattern_class(struct lowering *s, const struct exchange *exchange)
     return known;
 }
 
-/* Who holds a parameter that is divided is the same in all bodies. */
-static const struct part_layout *const *reader_layouts(const struct lowering *s,
-                                                       const struct exchange *exchange,
-                                                       const struct part_layout *const *layout)
+/* The holders of a divided parameter are the same in all bodies. */
+static const struct op_parts *const *reader_parts(const struct lowering *s,
+                                                  const struct exchange *exchange,
+                                                  const struct op_parts *const *parts)
 {
     return exchange->division == DIVIDE_SUM || exchange->division == DIVIDE_OWNED
-               ? s->tail_layout
-               : layout;
+               ? s->tail_parts
+               : parts;
 }
 
 static enum hypar_status find_pattern(struct lowering *s, const struct exchange *exchange,
-                                      const struct part_layout *const *layout,
-                                      struct pattern **out)
+                                      const struct op_parts *const *parts, struct pattern **out)
 {
     struct arena_mark mark = hp_arena_mark(&s->scratch);
     int n_all = exchange->n_writers + exchange->n_holders + exchange->n_readers;
@@ -292,14 +291,14 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
     struct exchange_side *who = NEW(&s->scratch, struct exchange_side, n_all);
     bool copied = false;
     for (int i = 0; i < exchange->n_writers; i++) {
-        who[i] = as_writer(&exchange->writer[i], layout);
+        who[i] = as_writer(&exchange->writer[i], parts);
         copied |= who[i].copies != 0;
     }
     for (int i = 0; i < exchange->n_holders; i++)
-        who[exchange->n_writers + i] = as_reader(&exchange->holder[i], s->tail_layout);
+        who[exchange->n_writers + i] = as_reader(&exchange->holder[i], s->tail_parts);
     for (int i = 0; i < exchange->n_readers; i++) {
         struct exchange_side *reader = &who[exchange->n_writers + exchange->n_holders + i];
-        *reader = as_reader(&exchange->reader[i], reader_layouts(s, exchange, layout));
+        *reader = as_reader(&exchange->reader[i], reader_parts(s, exchange, parts));
         reader->stage = reader_stage(s, exchange, i);
     }
     struct exchange_sides sides = {
@@ -317,22 +316,21 @@ static enum hypar_status find_pattern(struct lowering *s, const struct exchange 
 }
 
 enum hypar_status hp_pattern_of(struct lowering *s, const struct exchange *exchange,
-                                const struct part_layout *const *layout,
-                                const struct pattern **out)
+                                const struct op_parts *const *parts, const struct pattern **out)
 {
     int32_t *key = s->pattern_key, n = 0;
     key[n++] = exchange->pattern_class;
     for (int i = 0; i < exchange->n_writers; i++)
-        key[n++] = layout[exchange->writer[i].op]->id;
+        key[n++] = parts[exchange->writer[i].op]->id;
     for (int i = 0; i < exchange->n_holders; i++)
-        key[n++] = s->tail_layout[exchange->holder[i].op]->id;
+        key[n++] = s->tail_parts[exchange->holder[i].op]->id;
     for (int i = 0; i < exchange->n_readers; i++)
-        key[n++] = reader_layouts(s, exchange, layout)[exchange->reader[i].op]->id;
+        key[n++] = reader_parts(s, exchange, parts)[exchange->reader[i].op]->id;
     size_t bytes = (size_t)n * sizeof *key;
     int known = hp_table_get(&s->cache->pattern_keys, key, bytes);
     if (known < 0) {
         struct pattern *found;
-        TRY(find_pattern(s, exchange, layout, &found));
+        TRY(find_pattern(s, exchange, parts, &found));
         known = found->id = s->cache->n_patterns;
         hp_table_put(&s->cache->pattern_keys, &s->cache->arena, keep(s, key, bytes), bytes,
                      known);

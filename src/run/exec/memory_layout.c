@@ -1,12 +1,12 @@
-/* Where the buffers of a rank lie: intervals of time packed into intervals of memory. */
-#include "run/exec/layout.h"
+/* The memory layout of a rank: intervals of time are packed into intervals of memory. */
+#include "run/exec/memory_layout.h"
 
 #include <limits.h>
 
 #include "base/sort.h"
 
-/* A buffer of a body: from when to when it is there. Pass p is time 2 p + 1; actions meet at
- * the even time between their passes. */
+/* A buffer of a body and the time during which it exists. Pass p is time 2 p + 1; actions meet
+ * at the even time between their passes. */
 struct interval {
     int buffer;
     int begin, end;
@@ -17,7 +17,7 @@ struct packer {
     const struct rank *rank;
     const size_t *bytes;
     struct memory_layout *out;
-    int stage;                             /* at hand */
+    int stage;                             /* current */
     struct interval *kept, *lane, *common; /* placed so far */
     int n_kept, n_lane, n_common;
 };
@@ -40,7 +40,7 @@ static int by_offset(const void *a, const void *b)
     return x->offset < y->offset ? -1 : x->offset > y->offset;
 }
 
-/* Those of `from` that are there while `i` is; returns how many. */
+/* Add those of `from` that exist at the same time as `i`; returns how many. */
 static int add_conflicts(const struct interval *i, const struct interval *from, int n,
                          struct interval *to)
 {
@@ -51,7 +51,7 @@ static int add_conflicts(const struct interval *i, const struct interval *from, 
     return found;
 }
 
-/* The lowest place between what is there meanwhile, which is sorted here. */
+/* The lowest free place between these buffers, which are sorted here. */
 static size_t lowest(const struct interval *i, struct interval *busy, int n)
 {
     size_t at = 0;
@@ -70,7 +70,8 @@ static size_t larger(size_t a, size_t b)
     return a > b ? a : b;
 }
 
-/* What is not kept: in the lane of a micro-batch if there is room, or in common. */
+/* Place a buffer that is not kept: in the lane of a micro-batch if there is room, or in
+ * common. */
 static void place(struct packer *p, struct interval *i, size_t lane, struct interval *busy)
 {
     int n = add_conflicts(i, p->kept, p->n_kept, busy);
@@ -88,7 +89,7 @@ static void place(struct packer *p, struct interval *i, size_t lane, struct inte
     p->common[p->n_common++] = *i;
 }
 
-/* The action that a buffer begins, or ends in, among the rank's. */
+/* The action in which a buffer begins, or ends, among the rank's. */
 static int own_action(const struct packer *p, int action)
 {
     return hp_own_action(p->rank->program->schedule, p->rank->slots, action);
@@ -109,8 +110,8 @@ static struct interval interval_of(const struct packer *p, int body, int buffer)
     return i;
 }
 
-/* The stage, among the rank's, in whose lane a buffer lies: whatever it does in that and in
- * later ones is between that stage's forward and backward slots. */
+/* The stage, among the rank's, in whose lane a buffer lies: all its uses are between this
+ * stage's forward and backward slots. */
 static int stage_of(const struct packer *p, const struct buffer *b)
 {
     const struct schedule *s = p->rank->program->schedule;
@@ -119,8 +120,8 @@ static int stage_of(const struct packer *p, const struct buffer *b)
     return first < last ? first : last;
 }
 
-/* What is kept one after another, and the rest where there is room. Returns the lane's bytes.
- */
+/* Place kept buffers one after another, and the others where there is room. Returns the lane's
+ * bytes. */
 static size_t pack_around_kept(struct packer *p, struct interval *other, int others,
                                struct interval *busy)
 {
@@ -137,8 +138,8 @@ static size_t pack_around_kept(struct packer *p, struct interval *other, int oth
     return lane;
 }
 
-/* All of a body in its lane, the largest first: of micro-batches that never meet. False: it
- * takes more than `most`. */
+/* Place all buffers of a body in its lane, the largest first: for micro-batches that never
+ * coexist. False: this takes more than `most`. */
 static bool pack_together(struct packer *p, struct interval *all, int n, size_t most,
                           struct interval *busy)
 {
@@ -154,7 +155,7 @@ static bool pack_together(struct packer *p, struct interval *all, int n, size_t 
     return true;
 }
 
-/* What was sent to other stages. */
+/* Place messages to other stages. */
 static void pack_over(struct packer *p, int body)
 {
     const struct rank *rank = p->rank;
@@ -167,7 +168,7 @@ static void pack_over(struct packer *p, int body)
     p->out->over_bytes = larger(p->out->over_bytes, over);
 }
 
-/* What a body has in the lane of a stage. */
+/* Place the buffers of a body in the lane of a stage. */
 static void pack_stage(struct packer *p, int body, int stage)
 {
     const struct rank *rank = p->rank;
@@ -206,7 +207,7 @@ static void pack_stage(struct packer *p, int body, int stage)
     hp_arena_free(&scratch);
 }
 
-/* Each after the other. */
+/* The stages of a body, one after another. */
 static void lay_out_body(struct packer *p, int body)
 {
     const int *first = p->rank->buffers.first;
@@ -218,7 +219,7 @@ static void lay_out_body(struct packer *p, int body)
     p->out->lane_bytes[0] = larger(p->out->lane_bytes[0], lane);
 }
 
-/* Micro-batches of which something of a stage is under way at once, at most. */
+/* The largest number of micro-batches that have something of a stage under way at once. */
 static int count_lanes(const struct rank *rank, int stage, int *left)
 {
     const struct schedule *s = rank->program->schedule;
@@ -242,7 +243,7 @@ static int count_lanes(const struct rank *rank, int stage, int *left)
     return most;
 }
 
-/* How many slots what is sent in one may stay for, at most; some of it begins in an earlier
+/* The largest number of slots for which a message may stay; some messages begin in an earlier
  * slot of the micro-batch. */
 static int count_over(const struct rank *rank, int *first)
 {

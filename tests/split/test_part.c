@@ -5,7 +5,7 @@
 #include "tests/op_cases.h"
 
 #include "base/random.h"
-#include "layout/layout.h"
+#include "split/split.h"
 
 static void test_even_parts(void **state)
 {

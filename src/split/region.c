@@ -1,7 +1,8 @@
-/* The box of an operand that a part touches: the one function behind every layout. */
-#include "layout/layout.h"
+/* The box of an operand that a part touches: the one function from which all data movement is
+ * derived. */
+#include "split/split.h"
 
-/* Clip to [0, size); what lies wholly outside (in the padding) is empty, inside the tensor. */
+/* Clip to [0, size). A range that lies in the padding alone becomes empty. */
 static struct range clip(int64_t lo, int64_t hi, int64_t size)
 {
     lo = lo < 0 ? 0 : lo > size ? size : lo;
@@ -20,8 +21,8 @@ static struct range window(const struct dim_map *map, struct range outputs, int6
     return clip(lo, hi, size);
 }
 
-/* Row-major: from the first combination to the last. All in between belong to it because only
- * the outermost factor above 1 is ever split. */
+/* Row-major: the range from the first combination of factors to the last. It contains no
+ * others, because only the outermost factor above 1 is ever split. */
 static struct range product(const struct nest *nest, const struct dim_map *map,
                             const struct range range[MAX_AXES])
 {

@@ -1,5 +1,5 @@
-/* Boxes of elements: how many, what two share, what is left of one. */
-#include "layout/layout.h"
+/* Boxes of elements: their size, their intersection, and runs of elements as boxes. */
+#include "split/split.h"
 
 bool hp_box_empty(const struct box *box)
 {
@@ -48,7 +48,9 @@ bool hp_box_contains(const struct box *outer, const struct box *inner)
     return true;
 }
 
-/* From where it is as far as the outermost dimension goes that is begun there and not left. */
+/* Each round takes the largest box that begins at element `lo`: it spans whole rows of
+ * dimension d + 1 and further, and as many of them as end before both `hi` and the end of
+ * dimension d. */
 int hp_flat_boxes(const struct box *box, int64_t lo, int64_t hi, struct box out[MAX_FLAT_BOXES])
 {
     int64_t inner[MAX_DIMS + 1], extent[MAX_DIMS];

@@ -1,5 +1,5 @@
-/* The names of the kinds of communication. */
-#include "layout/comm.h"
+/* The names of the kinds of communication, as files and reports print them. */
+#include "split/comm.h"
 
 static const char *const comm_name[COMM_KIND_COUNT] = {
     [COMM_SEND] = "send",

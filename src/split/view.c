@@ -1,8 +1,8 @@
-/* Which operators are views: they pass every element on, in its order. */
-#include "layout/layout.h"
+/* Which operators are views: they pass every element on, in the same order. */
+#include "split/split.h"
 
-/* The axes above 1 of an operand's dimensions, outermost first, if they say where each element
- * lies; -1 if they do not. */
+/* The axes above 1 of an operand's dimensions, outermost first; -1 if these axes do not
+ * determine where each element lies. */
 static int axes_in_order(const struct nest *nest, int o, int8_t axis[MAX_DIMS * MAX_FACTORS])
 {
     const struct operand *operand = &nest->operand[o];
@@ -18,7 +18,7 @@ static int axes_in_order(const struct nest *nest, int o, int8_t axis[MAX_DIMS * 
                 axis[n++] = map->axis[f];
         }
         if (size != operand->size[d])
-            return -1; /* whole, or repeated */
+            return -1; /* the dimension is read as a whole, or repeated */
     }
     return n;
 }
