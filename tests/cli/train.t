@@ -159,7 +159,7 @@ $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels 
 > "test_after": 20, "samples": 1024, L, "accuracy": 0.7724609375
 > "test_after": 40, "samples": 1024, L, "accuracy": 0.9736328125
 > "best_test": {"after": 40, "samples": 1024, L, "accuracy": 0.9736328125
-$ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
+$+ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
 > hypar: note: 20 steps become 21: replicas of stages update together, once for 3
 >        minibatches
 > 3
