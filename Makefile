@@ -7,6 +7,8 @@ FUZZ_SECONDS ?= 600
 SOAK_CHANGES ?= 10000
 OOM_ALLOCATIONS ?= 2000
 KILLS ?= 200
+# What `make check` sets: long tests run all of their cases (tests/length.h).
+AT_FULL_LENGTH = HYPAR_TEST_LENGTH=full
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 # CC=clang on the command line or in the environment: that compiler, in a build folder of its own.
@@ -19,7 +21,7 @@ prefix = $(subst ^,,$(subst ^~/,$(HOME)/,^$(PREFIX)))
 CONFIGURE = cmake -B $(BUILD) -S . -DCMAKE_BUILD_TYPE=$(BUILD_TYPE) \
 	-DHYPAR_SANITIZE=$(or $(SANITIZE:1=ON),OFF) $(if $(filter 1,$(words $(compiler))),-DCMAKE_C_COMPILER=$(compiler))
 
-.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test install uninstall bench bench-speed bench-published bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
+.PHONY: bench-accuracy bench-better bench-train bench-truth kill tsan msan proof soak oom all tests demo test check install uninstall bench bench-speed bench-published bench-hypar bench-optcnn bench-pipedream bench-flexflow bench-grid fuzz format lint valgrind coverage clean help
 
 all: ## build the library and the command
 	@sh tools/setup.sh build
@@ -34,14 +36,17 @@ tests: ## build the tests too; WERROR=1: a warning is an error
 demo: all ## set up, build, and show what there is to see
 	@PATH="$(abspath $(BUILD)):$$PATH" sh tools/demo.sh
 
-test: tests ## set up, build, run every test; SANITIZE=1: under the sanitizers; CC=clang: built by clang
+test: tests ## set up, build, run every test, long ones in their short form: minutes; SANITIZE=1: under the sanitizers; CC=clang: built by clang
 	@ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
+
+check: tests ## every test at full length, as .ci/run runs them; SANITIZE=1, CC=clang: as of test
+	@$(AT_FULL_LENGTH) ctest --test-dir $(BUILD) -j $(JOBS) --output-on-failure
 
 .PHONY: sanitize sanitize-short
 sanitize: ## every test under the sanitizers, built by gcc and by clang, and every fuzz target for a minute: hours
 	@sh tools/setup.sh fuzz
-	@$(MAKE) test SANITIZE=1 CC=gcc
-	@$(MAKE) test SANITIZE=1 CC=clang
+	@$(MAKE) check SANITIZE=1 CC=gcc
+	@$(MAKE) check SANITIZE=1 CC=clang
 	@$(MAKE) fuzz FUZZ_SECONDS=60
 
 sanitize-short: ## some tests under the sanitizers, built by clang: few devices, parsers, kernels; two minutes
@@ -119,7 +124,7 @@ kill: tests ## kill a rank at a random moment, KILLS (200) times
 
 tsan: ## the tests that use threads, under the thread sanitizer
 	@$(MAKE) tests SANITIZE=thread BUILD=build-tsan
-	@HYPAR_SEEDS=2 ctest --test-dir build-tsan -j $(JOBS) -R $(THREADED) --output-on-failure
+	@$(AT_FULL_LENGTH) HYPAR_SEEDS=2 ctest --test-dir build-tsan -j $(JOBS) -R $(THREADED) --output-on-failure
 
 msan: ## the unit tests, under clang's memory sanitizer
 	@sh tools/setup.sh fuzz
@@ -154,7 +159,7 @@ coverage: ## what the tests run of src/, by folder and by file; needs gcovr
 		-DCMAKE_C_FLAGS="--coverage -fprofile-update=atomic -O0" >/dev/null
 	@cmake --build build-coverage -j $(JOBS)
 	@find build-coverage -name '*.gcda' -delete
-	@ctest --test-dir build-coverage -j $(JOBS) || echo "coverage: some tests failed"
+	@$(AT_FULL_LENGTH) ctest --test-dir build-coverage -j $(JOBS) || echo "coverage: some tests failed"
 	@sh tools/coverage.sh build-coverage
 
 valgrind: tests ## the unit tests under valgrind, or those of MODULES ("base run")

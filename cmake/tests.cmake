@@ -206,3 +206,12 @@ endif()
 hypar_add_test(tools/layers sh tools/check-layers.sh)
 hypar_add_test(tools/style sh tools/check-style.sh)
 hypar_add_test(tools/format sh tools/format.sh --check)
+
+# Processor seconds of the longest tests at full length, about: CTest begins with these.
+set(slow_tests search/planners 270 torch/onnx 190 search/sweep 80 mpi/same 80 torch/export 90 cli/explore 50 cli/plan 50
+  search/batch 40 search/nearby 40 kernel/fast 40 fit/fit 30 cli/train 30 cli/sizes 30 mpi/fast 30 cli/interrupt 30
+  program/proof 25 cli/devices 25 search/flexflow 25 mpi/held_out 20 search/gpipe 20 search/for 20 search/optcnn 20)
+while(slow_tests)
+  list(POP_FRONT slow_tests name seconds)
+  set_tests_properties(${name} PROPERTIES COST ${seconds})
+endwhile()

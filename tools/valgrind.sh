@@ -8,6 +8,7 @@ cd "$(dirname "$0")/.." || exit 2
 build=$1
 shift
 [ $# -gt 0 ] || set -- ''
+export HYPAR_TEST_LENGTH=full
 export HYPAR_PROOF_PAIRS="${HYPAR_PROOF_PAIRS:-50}" # of 1000: fifty times as slow
 fail=0
 for module; do

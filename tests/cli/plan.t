@@ -185,7 +185,7 @@ $ hypar plan vgg16 --on full:4 --memory 200MB --planner hybrid
 ? 1
 
 What takes long to simulate is simulated in part.
-$ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
+$+ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | sed '1,/^Levels/d; $d'
 > the plan's program sends, each byte once (hypar lower). The others are not
 > simulated, as that takes long. The plan of owt splits outputs (k) where its
 > levels count mp.
@@ -203,7 +203,7 @@ $ hypar plan gpt2 --on full:1 --batch 65536 --micro-batches 65536 --planner dp |
 > Predicted step 7750 s, simulated with 4 of 65,536 micro-batches and extrapolated
 > to all (by about 0.0 % off), 8.46 samples/s, 47.1 % of peak, 592 kJ; 0 B sent,
 > 0 B on links; 2.02 GB of 16 GB of memory on the fullest device.
-$ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
+$+ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
 > 4.61 TB on links; 33.7 GB of 16 GB of memory on the fullest device.
 > IT DOES NOT FIT: device 0 is the fullest.
 
@@ -446,7 +446,7 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 > Left out: dp, mp, owt, hypar, accpar, optcnn, 3d; dp: weights, gradients and sgd
 
 What auto did not take is told, by what was asked for.
-$ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
+$+ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
 > The others: flexflow 38.4 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
 >             63.4 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,
 $ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 --objective comm | grep -A 1 '^The others'
@@ -643,7 +643,7 @@ $ hypar plan alexnet --on mesh:8x8 --batch 256 --planner hypar | sed -n '/^In cl
 > Lower bound 2.17 ms (mostly arithmetic): no plan is faster; gap 72 %.
 
 A step that is simulated in part has bytes and energy of all devices.
-$ hypar plan llama2-70b --on torus:16x16,memory=64GB,bandwidth=100GB/s --batch 512 --precision fp16 --planner 3d --max-tensor 1 | sed -n '/^Predicted/,/device\.$/p'
+$+ hypar plan llama2-70b --on torus:16x16,memory=64GB,bandwidth=100GB/s --batch 512 --precision fp16 --planner 3d --max-tensor 1 | sed -n '/^Predicted/,/device\.$/p'
 > Predicted step 75.2 s, simulated on 1 of 256 devices and extrapolated to all (by
 > about 0.0 % off), 6.81 samples/s, 38.7 % of peak, 5.79 MJ; 105 TB sent, 105 TB
 > on links; 18.4 GB of 64 GB of memory on the fullest device.

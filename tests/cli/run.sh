@@ -2,6 +2,7 @@
 # run.sh [--update] FILE.t... - run transcripts: '$ ' lines are commands, '> ' lines the exact
 # output they must give (stdout and stderr together), '? N' a non-zero exit code, the rest is
 # prose. Commands start in the repository's root; $TMP is an empty folder. --update rewrites.
+# Commands of '$+ ' lines take long: they run at full length alone (HYPAR_TEST_LENGTH=full), and no other may need them.
 update=
 if [ "$1" = --update ]; then update=1 && shift; fi
 sh tests/cli/current.sh || exit 2
@@ -18,14 +19,22 @@ XDG_CONFIG_HOME=$dir/config XDG_CONFIG_DIRS=$dir/config && export XDG_CONFIG_HOM
 for t in "$@"; do
     TMP=$dir/tmp
     rm -rf "$TMP" && mkdir "$TMP" && export TMP
+    left_out=
     while IFS= read -r line; do
         case $line in
-        '> '* | '>' | '? '*) continue ;;
+        '> '* | '>' | '? '*)
+            [ -z "$left_out" ] || printf '%s\n' "$line"
+            continue
+            ;;
         esac
+        left_out=
         printf '%s\n' "$line"
         case $line in
-        '$ '*)
-            sh -c "${line#??}" </dev/null >"$dir/out" 2>&1
+        '$+ '*) [ -n "$update" ] || [ "$HYPAR_TEST_LENGTH" = full ] || left_out=1 ;;
+        esac
+        case $left_out$line in
+        '$ '* | '$+ '*)
+            sh -c "${line#* }" </dev/null >"$dir/out" 2>&1
             rc=$?
             sed "s|$TMP|\$TMP|g; s/^/> /; s/ *\$//" "$dir/out"
             [ $rc = 0 ] || echo "? $rc"

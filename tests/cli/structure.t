@@ -74,7 +74,7 @@ $ hypar plan llama2-70b --on cluster:8x8,device=a100 --planner 3d --tensor 8 --p
 >
 
 No report of gpt3-175b is longer than 40 lines, whichever planner made the plan.
-$ for p in "3d --tensor 8 --pipeline 16 --batch 128 --micro-batches 16" "3d --tensor 8 --pipeline 32 --batch 32 --micro-batches 8" "hypar" "accpar" "owt" "1f1b --stages 32 --batch 128 --micro-batches 4"; do n=$(hypar plan gpt3-175b --on cluster:128x8,device=a100 --precision bf16 -q --planner $p | wc -l); [ $n -gt 9 ] && [ $n -le 40 ] || echo "$p: $n lines"; done
+$+ for p in "3d --tensor 8 --pipeline 16 --batch 128 --micro-batches 16" "3d --tensor 8 --pipeline 32 --batch 32 --micro-batches 8" "hypar" "accpar" "owt" "1f1b --stages 32 --batch 128 --micro-batches 4"; do n=$(hypar plan gpt3-175b --on cluster:128x8,device=a100 --precision bf16 -q --planner $p | wc -l); [ $n -gt 9 ] && [ $n -le 40 ] || echo "$p: $n lines"; done
 
 The map of levels is turned over where it would take several lines of letters.
 $ hypar plan nmt --on htree:16 --planner hypar | sed '/^level/,$d'

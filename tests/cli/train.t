@@ -51,11 +51,11 @@ $ hypar train $TMP/straight.json --in-process --steps 200 --kernels reference -q
 $ hypar train $TMP/straight.json --in-process --steps 20 --every 12 --kernels reference -q --checkpoint $TMP/once >/dev/null
 $ hypar train $TMP/straight.json --in-process --steps 12 --kernels reference -q --checkpoint $TMP/twice >/dev/null; hypar train $TMP/straight.json --in-process --steps 20 --kernels reference -q --resume $TMP/twice --checkpoint $TMP/twice >/dev/null; cmp $TMP/once $TMP/twice && echo the same
 > the same
-$ hypar train examples/plans/pipedream.json --in-process --steps 11 --every 9 --kernels reference --checkpoint $TMP/once | grep -o '12/12'
+$+ hypar train examples/plans/pipedream.json --in-process --steps 11 --every 9 --kernels reference --checkpoint $TMP/once | grep -o '12/12'
 > hypar: note: 11 steps become 12: replicas of stages update together, once for 3
 >        minibatches
 > 12/12
-$ hypar train examples/plans/pipedream.json --in-process --steps 9 -q --kernels reference --checkpoint $TMP/twice >/dev/null; hypar train examples/plans/pipedream.json --in-process --steps 12 --kernels reference -q --resume $TMP/twice --checkpoint $TMP/twice >/dev/null; cmp $TMP/once $TMP/twice && echo the same
+$+ hypar train examples/plans/pipedream.json --in-process --steps 9 -q --kernels reference --checkpoint $TMP/twice >/dev/null; hypar train examples/plans/pipedream.json --in-process --steps 12 --kernels reference -q --resume $TMP/twice --checkpoint $TMP/twice >/dev/null; cmp $TMP/once $TMP/twice && echo the same
 > the same
 
 Checkpoints: written, gone on from, also under another plan.
@@ -159,7 +159,7 @@ $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels 
 > "test_after": 20, "samples": 1024, L, "accuracy": 0.7724609375
 > "test_after": 40, "samples": 1024, L, "accuracy": 0.9736328125
 > "best_test": {"after": 40, "samples": 1024, L, "accuracy": 0.9736328125
-$ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
+$+ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
 > hypar: note: 20 steps become 21: replicas of stages update together, once for 3
 >        minibatches
 > 3
@@ -193,7 +193,7 @@ $ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x"
 $ printf '{"format":"hypar-graph/1","name":"net","batch":4,"inputs":[{"name":"x","shape":[4,8]}],"ops":[{"name":"f","kind":"linear","inputs":["x"],"attrs":{"out":8}}]}' > $TMP/no-loss.json; hypar train $TMP/no-loss.json
 > hypar: net has no loss, expected a cross_entropy or mse_loss at its end
 ? 3
-$ hypar train examples/plans/pipedream.json --in-process --steps 3 --kernels reference -q --checkpoint $TMP/pd > /dev/null; cp $TMP/pd $TMP/before; hypar train examples/plans/pipedream.json --in-process --steps 20 --every 2 --kernels reference --learning-rate 1e38 -q --checkpoint $TMP/pd; echo $?; cmp $TMP/pd $TMP/before
+$+ hypar train examples/plans/pipedream.json --in-process --steps 3 --kernels reference -q --checkpoint $TMP/pd > /dev/null; cp $TMP/pd $TMP/before; hypar train examples/plans/pipedream.json --in-process --steps 20 --every 2 --kernels reference --learning-rate 1e38 -q --checkpoint $TMP/pd; echo $?; cmp $TMP/pd $TMP/before
 > hypar: the loss of step 3 is inf, expected a finite number; a lower --learning-rate may help
 > 1
 $ hypar train examples/plans/pipedream.json --in-process --steps 20 --every 1 --kernels reference --learning-rate 1e20 -q --checkpoint $TMP/pd

@@ -1,11 +1,23 @@
 #!/bin/sh
 # A shared library, installed, is found by the command beside it, and still after the tree was
 # moved; it exports what the headers declare and nothing else, under the name that says the ABI;
-# nothing but the build's own packages is needed for it.
+# nothing but the build's own packages is needed for it. Objects of $BUILD are used again if they were compiled by
+# the same flags.
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 unset LD_LIBRARY_PATH
+cached() { # VARIABLE: of $BUILD
+    sed -n "s/^$1:[A-Z]*=//p" "$BUILD/CMakeCache.txt"
+}
+flags() { # FOLDER TARGET: how its objects are compiled; a shared library's have one more definition, which nothing reads
+    sed -e '/^#.*Generated/d' -e 's/-Dhypar_EXPORTS *//' -e "s|$1/|BUILD/|g" -e 's/ *$//' "$1/CMakeFiles/$2.dir/flags.make"
+}
+same_flags() { # TARGET
+    flags "$BUILD" "$1" >"$dir/there" && flags "$dir/build" "$1" >"$dir/here" && cmp -s "$dir/there" "$dir/here"
+}
 {
-    cmake -B "$dir/build" -S . -DCMAKE_BUILD_TYPE=Debug -DBUILD_SHARED_LIBS=ON &&
+    cmake -B "$dir/build" -S . -DCMAKE_BUILD_TYPE="$(cached CMAKE_BUILD_TYPE)" -DHYPAR_WERROR="$(cached HYPAR_WERROR)" \
+        -DCMAKE_C_COMPILER="$CC" -DCMAKE_C_COMPILER_LAUNCHER="sh;$PWD/tests/install/built_object.sh" -DBUILD_SHARED_LIBS=ON &&
+        if same_flags hypar && same_flags hypar-cli; then OBJECTS=$BUILD && export OBJECTS; fi &&
         cmake --build "$dir/build" -j 2 &&
         cmake --install "$dir/build" --prefix "$dir/usr"
 } >"$dir/log" 2>&1 || { tail -n 20 "$dir/log"; exit 1; }

@@ -25,6 +25,7 @@
 #include "tests/all_ranks.h"
 #include "tests/check_program.h"
 #include "tests/coverage.h"
+#include "tests/length.h"
 #include "tests/random_plan.h"
 
 enum { MAX_MACHINE = 8, GRAPH_DRAWS = 400, BATCHES = 3, DIVIDED = 7 };

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "search/bound.h"
+#include "tests/length.h"
 #include "tests/random_plan.h"
 #include "tests/simulated.h"
 
@@ -45,9 +46,8 @@ static void random_plans(void **state)
 {
     (void)state;
     enum { N = 1500, N_MACHINES = sizeof machines / sizeof *machines };
-    const char *given = getenv("HYPAR_BOUND_SEED"), *plans = getenv("HYPAR_BOUND_PLANS");
-    uint64_t first = given ? strtoull(given, NULL, 10) : 1;
-    uint64_t last = first + (plans ? strtoull(plans, NULL, 10) : N);
+    uint64_t first = (uint64_t)length_of("HYPAR_BOUND_SEED", 1, 1);
+    uint64_t last = first + (uint64_t)length_of("HYPAR_BOUND_PLANS", N, N);
     double nearest = 0;
     int n = 0;
     for (uint64_t seed = first; seed < last; seed++) {

@@ -11,9 +11,8 @@
 #include <hypar/emit.h>
 #include <hypar/search.h>
 
+#include "tests/length.h"
 #include "tests/random_graph.h"
-
-enum { GRAPHS = 60 };
 
 struct tally {
     int asked, found;
@@ -67,7 +66,8 @@ static void test_random(void **state)
     static const char *const words[] = { "full:2", "htree:4", "full:3", "torus:2x2" };
     struct tally tally[32] = { { 0 } };
     const struct hypar_planner_info *info;
-    for (int seed = 1; seed <= GRAPHS; seed++) {
+    int graphs = (int)length_of(NULL, 8, 60);
+    for (int seed = 1; seed <= graphs; seed++) {
         char what[64];
         struct random random = { (uint64_t)seed };
         struct hypar_graph *graph = random_graph(&random, OP_KIND_COUNT);
@@ -82,7 +82,7 @@ static void test_random(void **state)
         if (tally[i].asked) {
             bool searches = strstr("hybrid 3d flexflow", info->name) != NULL;
             print_message("%s: %d of %d\n", info->name, tally[i].found, tally[i].asked);
-            assert_true(!searches || tally[i].found > GRAPHS * 9 / 10);
+            assert_true(!searches || tally[i].found > graphs * 9 / 10);
         }
     (void)state;
 }

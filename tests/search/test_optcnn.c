@@ -12,6 +12,7 @@
 
 #include "base/random.h"
 #include "search/layerwise/optcnn.h"
+#include "tests/length.h"
 #include "tests/random_graph.h"
 
 static void near(double got, double want, const char *what)
@@ -240,8 +241,8 @@ static void random_graphs(void **state)
                                             "cluster:1x4", "ring:4",      "htree:4",
                                             "full:5",      "cluster:2x3", "torus:2x2" };
     static const char *const axes[] = { "nkhw", "nkhwt", "nkhwtc", "n", "nkc" };
-    const char *wish = getenv("HYPAR_OPTCNN_GRAPHS");
-    int wanted = wish ? atoi(wish) : 5000, exhaustive = 0, graphs = 0;
+    int64_t wanted = length_of("HYPAR_OPTCNN_GRAPHS", 1000, 5000);
+    int exhaustive = 0, graphs = 0;
     for (uint64_t seed = 1; exhaustive < wanted; seed++) {
         char what[64];
         struct random random = { seed };

@@ -12,6 +12,7 @@
 
 #include "cost/kernel.h"
 #include "search/levels/levels.h"
+#include "tests/length.h"
 #include "tests/partition_oracle.h"
 
 struct task {
@@ -178,6 +179,8 @@ static void all_planners(void **state)
     static const char *const machines[] = { "htree:8", "full:6", "torus:3x3", "full:1" };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
+            if (!in_length((int)(m + k), 2))
+                continue;
             struct task t = task(models[m], machines[k], 0);
             for (int i = 0; hypar_planner(i); i++) {
                 if (hp_planner_at(i)->takes & TAKES_FIX || !hp_planner_at(i)->plan)
@@ -294,6 +297,9 @@ static void auto_is_the_best(void **state)
     for (size_t m = 0; m < 3; m++)
         for (int objective = HYPAR_TIME; objective <= HYPAR_ENERGY; objective++)
             for (size_t limit = 0; limit < 2; limit++) {
+                /* short: each model, each objective and each limit once */
+                if (!full_length() && ((int)m != objective || limit != m % 2))
+                    continue;
                 struct task t = task(models[m], "cluster:2x4", 64);
                 check_auto(&t, (struct hypar_search_options){
                                    .objective = (enum hypar_objective)objective,
@@ -320,6 +326,8 @@ static void auto_searches_at_random(void **state)
         { "mlp:784-1024-1024-10", "full:64", HYPAR_TIME, 1500, true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!in_length((int)i, 2))
+            continue;
         struct task t = task(rows[i].model, rows[i].machine, 64);
         struct hypar_search_options options = { .objective = rows[i].objective,
                                                 .proposals = rows[i].proposals };
@@ -464,6 +472,8 @@ static void auto_in_closed_form(void **state)
         { "gpt2-xl", "cluster:64x8,memory=1TB", 512, "takes long", false },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!full_length() && rows[i].batch == 512)
+            continue; /* cli/plan and cli/explore have large machines */
         struct task t = task(rows[i].model, rows[i].machine, rows[i].batch);
         struct hypar_found *best = search(&t, &(struct hypar_search_options){ 0 });
         double step_s = hypar_found_prediction(best).step_s;
@@ -503,6 +513,8 @@ static void auto_looks_at_memory(void **state)
         { "tests/data/pipedream/chain.txt", "full:2", 0, HYPAR_SHARD_NONE },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        if (!full_length() && rows[i].batch == 512)
+            continue; /* cli/plan and cli/explore have large machines */
         struct task t = task(rows[i].model, rows[i].machine, rows[i].batch);
         struct hypar_search_options options = { .shard = rows[i].shard,
                                                 .optimizer = HYPAR_ADAM };
@@ -637,6 +649,8 @@ static void different_devices(void **state)
                                           "nmt:steps=3" };
     for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++)
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
+            if (!in_length((int)(m + k), 3))
+                continue;
             struct task t = task(models[m], machines[k], 96);
             for (int i = 0; hypar_planner(i); i++) {
                 bool is_auto = !hp_planner_at(i)->plan; /* it takes as long as all others */
