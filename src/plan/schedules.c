@@ -227,6 +227,13 @@ const struct schedule_row hp_schedule[HYPAR_SCHEDULE_COUNT] = {
     [HYPAR_SCHEDULE_SLOTS] = { .listed = true, .seconds = flush_seconds },
 };
 
+struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan)
+{
+    int stages = plan->n_stages ? plan->n_stages : 1;
+    int chunks = hp_schedule_of(plan)->interleaves ? plan->schedule.chunks : 1;
+    return (struct pipeline_size){ stages / chunks, chunks, plan->schedule.micro_batches };
+}
+
 double hp_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size, int stage)
 {
     const struct schedule_row *row = &hp_schedule[kind];

@@ -74,6 +74,9 @@ static inline bool hp_orders_groups(const struct schedule_row *row)
     return hp_shares_devices(row) || row->apart;
 }
 
+/* The size of the plan's pipeline; without stages, of one stage. */
+struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan);
+
 /* Micro-batches that a stage has in flight, at most all. */
 double hp_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size, int stage);
 

@@ -33,10 +33,12 @@ static void one_of_each_period(const struct iteration *r, int stage, int replica
     }
 }
 
+/* An iteration may have the first micro-batches alone. */
 static struct pipeline_size size_of(const struct hypar_plan *plan, const struct iteration *r)
 {
-    int chunks = hp_schedule_of(plan)->interleaves ? plan->schedule.chunks : 1;
-    return (struct pipeline_size){ r->pipe.n_stages / chunks, chunks, r->n_micro };
+    struct pipeline_size size = hp_pipeline_size(plan);
+    size.n_micro = r->n_micro;
+    return size;
 }
 
 /* The slots of a group of devices without the update; returns their number. */

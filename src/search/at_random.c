@@ -48,7 +48,7 @@ struct runs {
 /* Is the new one better? Where nothing fits, one that needs less. */
 static bool is_better(const struct runs *r, const struct verdict *v)
 {
-    bool fits = v->memory.part <= 1, has = r->best && r->verdict.memory.part <= 1;
+    bool fits = hp_fits(&v->memory), has = r->best && hp_fits(&r->verdict.memory);
     if (!r->best || fits != has)
         return !r->best || fits;
     return fits ? v->step_s < r->verdict.step_s : v->memory.part < r->verdict.memory.part;
@@ -59,7 +59,7 @@ static bool is_better(const struct runs *r, const struct verdict *v)
 static struct hypar_plan *best_plan(const struct runs *r, const struct problem *there)
 {
     const struct hypar_plan *known = r->start->known;
-    if (r->best && r->verdict.memory.part <= 1 &&
+    if (r->best && hp_fits(&r->verdict.memory) &&
         (!known || r->verdict.step_s < r->start->step_s))
         known = r->best->plan;
     if (!known || !is_within(known, hypar_machine_device_count(there->machine)))

@@ -173,7 +173,7 @@ static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
     if (length >= w->best_length || !hp_may_run(w->problem, w->plan))
         return HYPAR_OK;
     TRY(hp_exact_need(w->problem, w->plan, NULL, &full, err));
-    if (full.part > 1) {
+    if (!hp_fits(&full)) {
         if (w->fullest.has == 0 || full.part < w->fullest.part)
             w->fullest = full;
         return HYPAR_OK;

@@ -42,14 +42,13 @@ struct reducing {
  * flight (zb-h2); interleaved ones go by whole rounds. */
 static struct points choose_points(const struct hypar_plan *plan)
 {
-    const struct hypar_schedule *s = &plan->schedule;
-    int64_t stages = plan->n_stages ? plan->n_stages : 1, m = s->micro_batches;
     const struct schedule_row *row = hp_schedule_of(plan);
-    struct pipeline_size size = { (int)stages, 1, m };
+    struct pipeline_size size = hp_pipeline_size(plan);
+    int64_t stages = (int64_t)size.groups * size.chunks, m = size.n_micro;
     int64_t ahead = row->in_flight ? (int64_t)row->in_flight(&size, 0) : 0;
     int64_t at[N_POINTS] = { stages + 1, (3 * stages + 3) / 2, 2 * stages + 2 };
     for (int i = 0; i < N_POINTS; i++)
-        at[i] = row->interleaves ? (i + 2) * (stages / s->chunks)
+        at[i] = row->interleaves ? (i + 2) * size.groups
                 : ahead > stages ? ahead + 1 + i
                                  : at[i];
     if (m <= at[N_POINTS - 1] || row->listed || hp_plan_instances(plan) <= FEW_INSTANCES)

@@ -29,10 +29,8 @@ static double written_bytes(const struct hypar_plan *plan, int op, int i)
 /* Micro-batches of a stage that are begun and not ended, at most; without stages one is. */
 static double in_flight(const struct hypar_plan *plan, int op)
 {
-    const struct hypar_schedule *s = &plan->schedule;
-    int chunks = hp_schedule[s->kind].interleaves ? s->chunks : 1;
-    struct pipeline_size size = { plan->n_stages / chunks, chunks, s->micro_batches };
-    return plan->n_stages ? hp_in_flight(s->kind, &size, plan->ops[op].stage) : 1;
+    struct pipeline_size size = hp_pipeline_size(plan);
+    return plan->n_stages ? hp_in_flight(plan->schedule.kind, &size, plan->ops[op].stage) : 1;
 }
 
 struct fullest hp_closed_need(const struct problem *problem, const struct hypar_plan *plan)

@@ -198,9 +198,9 @@ static double look_at(struct candidates *s, const struct candidate *c, struct lo
     kind->off = fmin(kind->off, step.step_s / c->step_s);
     *least_off = fmin(*least_off, kind->off);
     kind->n++;
-    if (step.memory.part > 1 && step.memory.part < l->nearest.part)
+    if (!hp_fits(&step.memory) && step.memory.part < l->nearest.part)
         l->nearest = step.memory;
-    if (step.memory.part <= 1 && step.step_s < l->step_s) {
+    if (hp_fits(&step.memory) && step.step_s < l->step_s) {
         hypar_plan_free(l->plan);
         l->plan = plan;
         l->best = *c;
