@@ -11,6 +11,7 @@ dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' HUP INT TERM
 export TMPDIR="$dir"
 export OMPI_MCA_hwloc_base_binding_policy=none # tests at the same time would share cores
+export OMPI_MCA_mpi_yield_when_idle=1 # a rank that waits leaves the core to the others
 fail=0
 
 wrong() { # TEXT...

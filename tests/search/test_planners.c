@@ -182,6 +182,7 @@ static void all_planners(void **state)
             if (!in_length((int)(m + k), 2))
                 continue;
             struct task t = task(models[m], machines[k], 0);
+            print_message("%s on %s\n", models[m], machines[k]);
             for (int i = 0; hypar_planner(i); i++) {
                 if (hp_planner_at(i)->takes & TAKES_FIX || !hp_planner_at(i)->plan)
                     continue; /* test_flexflow.c, and of auto below */
@@ -301,6 +302,8 @@ static void auto_is_the_best(void **state)
                 if (!full_length() && ((int)m != objective || limit != m % 2))
                     continue;
                 struct task t = task(models[m], "cluster:2x4", 64);
+                print_message("auto for %s, objective %d, limit %g\n", models[m], objective,
+                              memory_bytes[limit]);
                 check_auto(&t, (struct hypar_search_options){
                                    .objective = (enum hypar_objective)objective,
                                    .memory_bytes = memory_bytes[limit] });
@@ -652,6 +655,7 @@ static void different_devices(void **state)
             if (!in_length((int)(m + k), 3))
                 continue;
             struct task t = task(models[m], machines[k], 96);
+            print_message("%s on %s\n", models[m], machines[k]);
             for (int i = 0; hypar_planner(i); i++) {
                 bool is_auto = !hp_planner_at(i)->plan; /* it takes as long as all others */
                 if (hp_planner_at(i)->takes & TAKES_FIX || (is_auto && m > 0))
