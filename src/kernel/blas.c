@@ -1,3 +1,4 @@
+/* Loading OpenBLAS when it is first needed, and calling its matrix products. */
 #include "kernel/blas.h"
 
 #include "base/error.h"

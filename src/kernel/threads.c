@@ -1,3 +1,5 @@
+/* A pool of threads for the fast kernels: they take a job together and poll briefly before they
+ * sleep, because kernels follow one another closely. */
 #include "kernel/threads.h"
 
 #include <pthread.h>
