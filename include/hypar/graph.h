@@ -1,10 +1,10 @@
 /* hypar/graph.h - the training graph: tensors, operators, their axes.
  *
- * In the way of the data: model -> GRAPH -> search -> plan -> program -> sim | run -> report
+ * Data flow: model -> GRAPH -> search -> plan -> program -> sim | run -> report
  *
  * A graph is built once, then read-only. Operators and tensors are named by their index,
- * 0..count-1, in topological order. Every operator is a loop nest: its axes are what a plan
- * may split, and how each tensor is indexed by them says what a split costs. */
+ * 0..count-1, in topological order. Every operator is a loop nest: a plan may split its axes,
+ * and the way in which axes index each tensor determines what a split costs. */
 #ifndef HYPAR_GRAPH_H
 #define HYPAR_GRAPH_H
 
@@ -24,14 +24,14 @@ struct hypar_shape {
     int64_t dim[HYPAR_MAX_DIMS]; /* elements, outermost first */
 };
 
-/* What an axis is to the operator; FlexFlow's S, A and P, the summed axis, and copies. */
+/* The role of an axis: FlexFlow's S, A and P, the summed axis, and copies. */
 enum hypar_role {
     HYPAR_SAMPLE,    /* the batch */
     HYPAR_ATTRIBUTE, /* of the data: length, height, width, ... */
     HYPAR_PARAMETER, /* splitting it splits the parameters */
     HYPAR_REDUCTION, /* summed over: outputs are partial sums */
     HYPAR_COPY,      /* axis r: indexes nothing, its parts are copies */
-    HYPAR_INNER,     /* never split: kernel taps, head width, what a nonlinearity follows */
+    HYPAR_INNER,     /* never split: kernel taps, head width, the input of a nonlinearity */
 };
 
 HYPAR_API const char *hypar_role_text(enum hypar_role role);
@@ -40,22 +40,22 @@ struct hypar_axis {
     char name[2]; /* one letter: the key of a plan's "split" */
     enum hypar_role role;
     int64_t extent;
-    bool splittable; /* every part's region of every tensor is a box */
+    bool splittable; /* each part's region of every tensor is a box */
 };
 
 struct hypar_import_options {
     int64_t batch; /* samples per step; 0: what the model says */
-    /* Of an ONNX file. Which dimension of an input holds the samples, where it is not the first
-     * ("x=1,state=1"; -1: none), and how large symbolic dimensions are ("seq=128"). */
+    /* For an ONNX file: which dimension of an input holds the samples, if not the first
+     * ("x=1,state=1"; -1: none), and the sizes of symbolic dimensions ("seq=128"). */
     const char *batch_dims, *dims;
-    /* Parameters that are not trained: patterns of their names, as the shell's
+    /* Parameters that are not trained: patterns of their names, as in the shell
      * ("conv1.*,fc.b"); NULL: none. */
     const char *freeze;
-    bool follow_links; /* read values of weights, though a link leads out of its folder */
-    /* Called with the path of each file before it is read, if given; anything but HYPAR_OK ends
-     * reading with that status and the reason in *err, which may be NULL. */
+    bool follow_links; /* read values of weights even if a link leads out of their folder */
+    /* Called with the path of each file before it is read, if given; any status but HYPAR_OK
+     * ends reading with this status and the reason in *err, which may be NULL. */
     enum hypar_status (*reads)(void *who, const char *path, struct hypar_error *err);
-    void *who; /* handed to it */
+    void *who; /* passed to it */
 };
 
 /* Make a graph from `model`: a word of the zoo ("resnet50", "bert-base:seq=128",
@@ -68,8 +68,8 @@ HYPAR_API enum hypar_status hypar_import(struct hypar_graph **out, const char *m
                                          const struct hypar_import_options *options,
                                          struct hypar_error *err);
 
-/* A built-in model. What may stand after its name and a colon is in `options`, with the
- * defaults: "image=224,classes=1000"; empty where it has none. */
+/* A built-in model. `options` lists what may follow its name and a colon, with the defaults:
+ * "image=224,classes=1000"; empty if there is none. */
 struct hypar_model_info {
     const char *name, *summary, *source; /* static; source: the paper it is from */
     int64_t batch;                       /* samples per step unless told otherwise */
@@ -81,37 +81,36 @@ HYPAR_API int hypar_model_count(void);
 HYPAR_API struct hypar_model_info hypar_model_at(int model);
 
 /* The built-in model that `word` names, with or without options; HYPAR_INVALID, with the
- * nearest names, if there is none, and then *out is -1. */
+ * nearest names, if there is none, and *out is then -1. */
 HYPAR_API enum hypar_status hypar_model_find(int *out, const char *word,
                                              struct hypar_error *err);
 
 /* One option of a model. A model of sizes ("mlp:784-512-10") has none. */
 struct hypar_model_option {
     const char *name;
-    int value, least, most;   /* what it is unless said otherwise; bounds */
-    const char *const *words; /* that stand for the values from 0 on; NULL: numbers do */
+    int value, least, most;   /* default; bounds */
+    const char *const *words; /* names of the values from 0 on; NULL: values are numbers */
 };
 
 /* Option `i` of a model; false past the last. */
 HYPAR_API bool hypar_model_option(int model, int i, struct hypar_model_option *out);
 
-/* Release a graph and all that its getters returned. NULL is allowed. */
+/* Release a graph and everything that its getters returned. NULL is allowed. */
 HYPAR_API void hypar_graph_free(struct hypar_graph *graph);
 
-/* Write `graph` in the form hypar-graph/1, which hypar_import() reads back identically.
- * Write errors are left in the stream. */
+/* Write `graph` in the form hypar-graph/1, which hypar_import() reads back identically. Write
+ * errors stay in the stream. */
 HYPAR_API void hypar_graph_write(const struct hypar_graph *graph, FILE *to);
 
 /* Write the measured times of `graph` as a PipeDream profile, which hypar_import() reads.
- * HYPAR_UNSUPPORTED, with the operator, where there are none; then nothing is written. */
+ * HYPAR_UNSUPPORTED, with the operator, if a time is missing; then nothing is written. */
 HYPAR_API enum hypar_status hypar_graph_write_profile(const struct hypar_graph *graph, FILE *to,
                                                       struct hypar_error *err);
 
 HYPAR_API const char *hypar_graph_name(const struct hypar_graph *graph);
 
-/* The file that the model says has its values ("weights"), which hypar_graph_write() names as
- * the model does: a file beside it. NULL: there is none, or the model was not read from a path.
- */
+/* The file with the model's values ("weights"), a file beside the model's; hypar_graph_write()
+ * names it as the model does. NULL: there is none, or the model was not read from a path. */
 HYPAR_API const char *hypar_graph_values(const struct hypar_graph *graph);
 
 HYPAR_API int64_t hypar_graph_batch(const struct hypar_graph *graph);
@@ -128,12 +127,12 @@ HYPAR_API int64_t hypar_graph_params(const struct hypar_graph *graph);
 /* Two per multiply-add of the forward pass of one sample. */
 HYPAR_API double hypar_graph_flops_per_sample(const struct hypar_graph *graph);
 
-/* 64-bit hash of everything that decides what a plan means: operators, attributes, shapes,
- * names. Two graphs with the same hash take the same plans. */
+/* A 64-bit hash of everything that determines the meaning of a plan: operators, attributes,
+ * shapes, names. Graphs with the same hash accept the same plans. */
 HYPAR_API uint64_t hypar_graph_hash(const struct hypar_graph *graph);
 
-/* What a user should know about how the model was read (an operator that is not known, ...):
- * note 0..count-1, one line each, owned by the graph. */
+/* Notes for the user about how the model was read (an unknown operator, ...): note 0..count-1,
+ * one line each, owned by the graph. */
 HYPAR_API int hypar_graph_note_count(const struct hypar_graph *graph);
 HYPAR_API const char *hypar_graph_note(const struct hypar_graph *graph, int note);
 
@@ -144,16 +143,16 @@ HYPAR_API int hypar_graph_find_op(const struct hypar_graph *graph, const char *n
 HYPAR_API int hypar_graph_axis_count(const struct hypar_graph *graph, int op);
 HYPAR_API struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis);
 
-/* Floating-point operations of its forward, or of its backward passes, of a batch: two per
- * multiply-add. */
+/* Floating-point operations of an operator's forward or backward passes, for a batch: two for
+ * each multiply-add. */
 HYPAR_API double hypar_graph_op_flops(const struct hypar_graph *graph, int op, bool backward);
 
 /* A tensor that an operator touches. */
 struct hypar_operand {
-    const char *name;         /* as 'hypar ops' has it: "x", "w", "y"; owned by the graph */
-    int tensor;               /* -1: it may be left out, and is */
-    bool written;             /* else it is read; both in forward passes */
-    int axis[HYPAR_MAX_DIMS]; /* of each dimension: the axis whose parts divide it; -1: none */
+    const char *name;         /* as in 'hypar ops': "x", "w", "y"; owned by the graph */
+    int tensor;               /* -1: an optional operand that is absent */
+    bool written;             /* in forward passes it is written; else it is read */
+    int axis[HYPAR_MAX_DIMS]; /* by dimension: the axis whose parts divide it; -1: none */
 };
 HYPAR_API int hypar_graph_operand_count(const struct hypar_graph *graph, int op);
 HYPAR_API struct hypar_operand hypar_graph_operand(const struct hypar_graph *graph, int op,
@@ -178,11 +177,11 @@ struct hypar_tensor {
 };
 HYPAR_API struct hypar_tensor hypar_graph_tensor(const struct hypar_graph *graph, int tensor);
 
-/* The operator that reads it as its reader `i`, in the order of operators; one that reads it
- * twice is there twice. */
+/* The operator that is reader `i` of a tensor, in the order of operators; one that reads it
+ * twice counts twice. */
 HYPAR_API int hypar_graph_reader(const struct hypar_graph *graph, int tensor, int i);
 
-/* The tensor that is the loss; -1: none. */
+/* The tensor of the loss; -1: none. */
 HYPAR_API int hypar_graph_loss(const struct hypar_graph *graph);
 
 #ifdef __cplusplus

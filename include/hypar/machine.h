@@ -2,8 +2,8 @@
  *
  * A machine is written as one shell word ("cluster:4x8,device=h100", docs/formats-machine.md)
  * or as a JSON file, and is read-only once made. Nodes are numbered: devices 0..device_count-1,
- * then switches. Links are full duplex; as one direction of a link can be busy while the other
- * is free, routes name directed links: 2*link + 0 goes from `from` to `to`, 2*link + 1 back. */
+ * then switches. Links are full duplex. One direction of a link can be busy while the other is
+ * free, so routes name directed links: 2*link + 0 goes from `from` to `to`, 2*link + 1 back. */
 #ifndef HYPAR_MACHINE_H
 #define HYPAR_MACHINE_H
 
@@ -15,48 +15,48 @@ extern "C" {
 
 struct hypar_machine; /* opaque; made by hypar_machine_read() */
 
-/* How fast kernels run beside the peaks, as measured; 0: not known, nothing is counted for it.
- * A product of an M by K and a K by N matrix runs at the share efficiency / (1 +
- * reduction_length / K + output_length (1 / M + 1 / N)) of the peak. */
+/* How fast kernels run relative to the peaks, as measured; 0: unknown, and not counted. A
+ * product of an M by K and a K by N matrix runs at the share efficiency / (1 + reduction_length
+ * / K + output_length (1 / M + 1 / N)) of the peak. */
 struct hypar_kernel_figures {
     double reduction_length, output_length;
-    double unaligned_efficiency; /* of that rate, where matrix units find rows of operands that
-                                    are no multiples of 4 bytes; its root, where of 4, but not
-                                    of 16 */
-    /* shares of the memory's bandwidth: of kernels that go through elements, ... */
+    double unaligned_efficiency; /* factor of this rate if rows of operands are no multiples of
+                                    4 bytes; its square root if of 4, but not of 16 */
+    /* shares of the memory's bandwidth: of element-wise kernels, ... */
     double stream_efficiency;
-    double product_efficiency; /* ... that do products, ... */
-    double row_efficiency;     /* ... that reduce along other dimensions than samples, ... */
-    /* ... that reduce along samples into few sums (into many they stream), or as a framework
-     * compiles them: of one tensor, whatever they read beside it, ... */
+    double product_efficiency; /* ... of products, ... */
+    double row_efficiency;     /* ... of reductions along other dimensions than samples, ... */
+    /* ... of reductions along samples to few sums (with many they stream), in eager mode and
+     * compiled: of one tensor, whatever else they read, ... */
     double column_efficiency, compiled_column_efficiency;
-    double window_efficiency;  /* ... that slide a window, or exchange dimensions, ... */
-    double scatter_efficiency; /* ... that add into rows which are looked up */
-    /* that each kernel takes besides; one that multiplies or reduces more than that; one that
-     * reduces along samples; and products for each of up to 2,048 that they sum over, one after
-     * another */
+    double
+        window_efficiency; /* ... of kernels that slide a window or exchange dimensions, ... */
+    double scatter_efficiency; /* ... of kernels that add to looked-up rows */
+    /* seconds of each kernel besides; more for one that multiplies or reduces; more for one
+     * that reduces along samples; and of a product for each of up to 2,048 elements that it
+     * sums one after another */
     double kernel_s, reduction_s, column_s, summed_s;
-    /* operations that kernels which go through elements do; 0: at the share `efficiency` of the
-     * peak */
+    /* operations per second of element-wise kernels; 0: at the share `efficiency` of the peak
+     */
     double vector_op_per_s;
-    /* that the host takes to launch one, ahead of the device: one by one from a framework, or
-     * captured by one that compiles */
+    /* seconds of the host to launch a kernel, ahead of the device: one by one from a framework,
+     * or captured by a compiling one */
     double eager_launch_s, compiled_launch_s;
-    /* of every comm (from here on) that the device takes part in: a time besides its messages,
-     * and the rate at which it reads what it gives and writes what it gets */
+    /* of every comm in which the device takes part: a time besides its messages, and the rate
+     * at which it reads data to send and writes received data */
     double comm_latency_s, copy_bytes_per_s;
 };
 
-/* What one device can do. Energies are those of one 32-bit operation or access. */
+/* The figures of one device. Energies are those of one 32-bit operation or access. */
 struct hypar_device {
     const char *name; /* of its type, "v100" */
-    /* peaks; a multiply-add is two. Of a type that it has no unit for: in fp32 */
+    /* peaks; a multiply-add is two operations. For a type without a unit: the fp32 peak */
     double fp64_op_per_s, fp32_op_per_s, tf32_op_per_s, fp16_op_per_s, bf16_op_per_s;
     double efficiency; /* the share of the peak that large products reach, above 0, at most 1 */
     int64_t memory_bytes;
     double memory_bytes_per_s;
     double add_j, multiply_j, sram_access_j, dram_access_j;
-    double idle_w; /* taken all the time, computing or waiting; 0: not counted */
+    double idle_w; /* all the time, computing or waiting; 0: not counted */
     struct hypar_kernel_figures kernels;
 };
 
@@ -67,27 +67,27 @@ HYPAR_API const char *hypar_device_figure(const struct hypar_device *device, int
 /* A link between two nodes; figures are those of one direction. */
 struct hypar_link {
     int from, to;       /* nodes */
-    double bytes_per_s; /* that messages reach */
+    double bytes_per_s; /* the bandwidth that messages reach */
     double latency_s, energy_j_per_bit;
 };
 
-/* Read the machine that `word` writes; one that ends in ".json", is "-", or has no colon and is
- * the path of a file, names a JSON file. A name without a colon that is neither a topology nor
- * a file may be one of the site (hypar_site_files()). On success *out is new, to be released
- * with hypar_machine_free(). On failure *out is NULL. */
+/* Read the machine that `word` describes. A word that ends in ".json", is "-", or has no colon
+ * and is the path of a file, names a JSON file. A name without a colon that is neither a
+ * topology nor a file may be a machine of the site (hypar_site_files()). On success *out is
+ * new, to be released with hypar_machine_free(). On failure *out is NULL. */
 HYPAR_API enum hypar_status hypar_machine_read(struct hypar_machine **out, const char *word,
                                                struct hypar_error *err);
 
-/* Release a machine and all that its getters returned. NULL is allowed. */
+/* Release a machine and everything that its getters returned. NULL is allowed. */
 HYPAR_API void hypar_machine_free(struct hypar_machine *machine);
 
 /* Write the machine as "hypar-machine/1" JSON with every figure spelled out. */
 HYPAR_API void hypar_machine_write(const struct hypar_machine *machine, FILE *to);
 
-/* The shortest word that writes this machine; owned by the machine. NULL: only JSON can. */
+/* The shortest word that describes this machine; owned by the machine. NULL: only JSON can. */
 HYPAR_API const char *hypar_machine_word(const struct hypar_machine *machine);
 
-/* "torus", "cluster", ...; "explicit" where nodes and links were listed one by one. */
+/* "torus", "cluster", ...; "explicit" if nodes and links were listed. */
 HYPAR_API const char *hypar_machine_topology(const struct hypar_machine *machine);
 
 HYPAR_API int hypar_machine_device_count(const struct hypar_machine *machine);
@@ -102,21 +102,20 @@ HYPAR_API struct hypar_link hypar_machine_link(const struct hypar_machine *machi
 /* Are all devices of one kind? */
 HYPAR_API bool hypar_machine_is_uniform(const struct hypar_machine *machine);
 
-/* The route between two devices as directed links, in order. Returns how many there are (0 from
- * a device to itself) and writes the first `max` of them into links[]. The same pair always has
- * the same route. Safe to call from several threads. */
+/* The route between two devices as directed links, in order. Returns their number (0 from a
+ * device to itself) and writes the first `max` of them into links[]. A pair always has the same
+ * route. Safe to call from several threads. */
 HYPAR_API int hypar_machine_route(const struct hypar_machine *machine, int from, int to,
                                   int *links, int max);
 
 /* No route has more links than this. */
 HYPAR_API int hypar_machine_longest_route(const struct hypar_machine *machine);
 
-/* The machine as a hierarchy, from the top: each level divides every group of devices (numbers
- * that follow each other) into `ways` groups; after the last, each group is one device. */
+/* The machine as a hierarchy, from the top: each level divides every group of devices
+ * (consecutive numbers) into `ways` groups; after the last level, each group is one device. */
 struct hypar_level {
     int ways;
-    double bytes_per_s; /* that one group can send to the others of its level, all links
-                           together */
+    double bytes_per_s; /* from one group to the others of its level, all links together */
     double latency_s;   /* of a message between the first devices of two such groups */
 };
 
@@ -148,19 +147,20 @@ HYPAR_API const struct hypar_site_file *hypar_site_file(const struct hypar_site_
                                                         int i);
 HYPAR_API void hypar_site_files_free(struct hypar_site_files *files);
 
-/* What can be written: the kinds of device, of topology, and the options of a word. */
+/* The tables of device types, of topologies, and of the options of a word. */
 struct hypar_device_type {
     struct hypar_device device;
     int ports;               /* links of one device to others like it */
-    double link_bytes_per_s; /* of one of them, per direction */
+    double link_bytes_per_s; /* of one link, per direction */
     double nic_bytes_per_s;  /* of a usual network card beside such devices */
     double latency_s;        /* of one link */
     double energy_j_per_bit; /* of one link */
     const char *summary;
-    const char *source;     /* where the figures come from */
-    int devices_per_card;   /* of a node that share a network card; 0: all of them */
-    double link_efficiency; /* share of their bandwidth that messages reach, of links between */
-    double nic_efficiency;  /* devices and of network cards; 0: 1 */
+    const char *source;   /* where the figures come from */
+    int devices_per_card; /* devices of a node that share a network card; 0: all of them */
+    double
+        link_efficiency;   /* the share of their bandwidth that messages reach: links between */
+    double nic_efficiency; /* devices and of network cards; 0: 1 */
 };
 
 struct hypar_topology {

@@ -1,8 +1,8 @@
-/* hypar/profile.h - measured times: what a device really takes for a pass of an operator.
+/* hypar/profile.h - profiles: measured times of the passes of operators.
  *
- * A profile's file form, hypar-profile/1, is JSON (docs/formats-profile.md). Where a profile
- * knows a pass, the simulator uses its time instead of the roofline; where it does not, the
- * roofline with the profile's efficiency of that device. */
+ * The file form of a profile, hypar-profile/1, is JSON (docs/formats-profile.md). If a profile
+ * knows a pass, the simulator uses its time instead of the roofline; otherwise it uses the
+ * roofline with the profile's efficiency of the device. */
 #ifndef HYPAR_PROFILE_H
 #define HYPAR_PROFILE_H
 
@@ -23,53 +23,53 @@ struct hypar_profile; /* opaque */
 HYPAR_API enum hypar_status hypar_profile_read(struct hypar_profile **out, const char *path,
                                                struct hypar_error *err);
 
-/* Write it in the form hypar-profile/1, one pass per line, which reads back and is written
- * again byte for byte. Write errors are left in the stream. */
+/* Write a profile in the form hypar-profile/1, one pass per line; it reads back and is written
+ * again byte for byte. Write errors stay in the stream. */
 HYPAR_API void hypar_profile_write(const struct hypar_profile *profile, FILE *to);
 HYPAR_API void hypar_profile_free(struct hypar_profile *profile); /* NULL is allowed */
 
-/* An empty one, to be filled. */
+/* An empty profile. */
 HYPAR_API struct hypar_profile *hypar_profile_new(void);
 
-/* What made it, for people; copied. A new one says "hypar" and the version. A text without
- * control characters, not empty. */
+/* What made the profile, for people; copied. A new one says "hypar" and the version. The text
+ * has no control characters and is not empty. */
 HYPAR_API void hypar_profile_set_made_by(struct hypar_profile *profile, const char *text);
 HYPAR_API const char *hypar_profile_made_by(const struct hypar_profile *profile);
 
-/* The share of its peak that dense kernels reach on the devices called `device`; above 0, at
- * most 1. Replaces what was set before. */
+/* The share of the peak that dense kernels reach on the devices called `device`; above 0, at
+ * most 1. Replaces an earlier value. */
 HYPAR_API void hypar_profile_set_efficiency(struct hypar_profile *profile, const char *device,
                                             double efficiency);
 
-/* 0 where it is not known. */
+/* 0 if it is unknown. */
 HYPAR_API double hypar_profile_efficiency(const struct hypar_profile *profile,
                                           const char *device);
 
-/* How many passes it knows. */
+/* The number of passes in a profile. */
 HYPAR_API int hypar_profile_pass_count(const struct hypar_profile *profile);
 
-/* On what it was measured. */
+/* The machine on which a profile was measured. */
 struct hypar_profile_machine {
-    const char *processor; /* as the system names it */
+    const char *processor; /* the system's name */
     const char *kernels;   /* what computes: "fast, OpenBLAS 0.3.21" */
     int cores;
-    int ranks, threads; /* processes, all at once; threads of each */
+    int ranks, threads; /* simultaneous processes; threads of each */
 };
 
-/* Texts are copied; they have no control characters. A profile that says this is also asked
- * for extents between those that were measured. */
+/* Texts are copied; they have no control characters. A profile with a machine is also
+ * interpolated between measured extents. */
 HYPAR_API void hypar_profile_set_machine(struct hypar_profile *profile,
                                          const struct hypar_profile_machine *machine);
 
-/* NULL where it does not say. */
+/* NULL if the profile has none. */
 HYPAR_API const struct hypar_profile_machine *
 hypar_profile_machine(const struct hypar_profile *profile);
 
-/* Does it know what messages between devices called `device` take? */
+/* Does the profile contain times of messages between devices called `device`? */
 HYPAR_API bool hypar_profile_has_links(const struct hypar_profile *profile, const char *device);
 
-/* The spread between the quartiles of runs of the same call, as a share of their time: the mean
- * of all passes whose spread is known, weighted by their time; 0: not known. */
+/* The distance between the quartiles of runs of the same call, as a share of their time: the
+ * mean over all passes for which it is known, weighted by their time; 0: unknown. */
 HYPAR_API double hypar_profile_spread(const struct hypar_profile *profile);
 
 #ifdef __cplusplus

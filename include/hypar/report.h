@@ -1,10 +1,10 @@
-/* hypar/report.h - telling people and programs what there is and what was found.
+/* hypar/report.h - reports for people and programs.
  *
- * In the way of the data: model -> graph -> search -> plan -> program -> sim | run -> REPORT
+ * Data flow: model -> graph -> search -> plan -> program -> sim | run -> REPORT
  *
- * Each function writes to a stream, as aligned text with units, or as JSON in SI units with
- * the unit in the key (keys may be added later, never renamed). Write errors stay in the
- * stream, for the caller to look at. */
+ * Each function writes to a stream, as aligned text with units, or as JSON in SI units with the
+ * unit in the key (keys may be added later, never renamed). Write errors stay in the stream;
+ * the caller checks them. */
 #ifndef HYPAR_REPORT_H
 #define HYPAR_REPORT_H
 
@@ -25,19 +25,19 @@ extern "C" {
 
 enum hypar_format { HYPAR_TEXT, HYPAR_JSON };
 
-/* How long a line of text should be: what COLUMNS says, else the terminal's width, or 80 where
- * it is no terminal. All text reports are so wide. */
+/* The length of a line of text: COLUMNS, else the terminal's width, else 80. All text reports
+ * use it. */
 HYPAR_API int hypar_line_width(FILE *to);
 
-/* `text` and a newline, broken between words; the first line has begun at `indent`, further
- * ones are indented so. */
+/* Write `text` and a newline, broken between words. The first line has begun at `indent`;
+ * further lines are indented to it. */
 HYPAR_API void hypar_report_text(FILE *to, const char *text, int indent);
 
 /* The zoo: every network with parameters, FLOPs, operators and layers. */
 HYPAR_API void hypar_report_models(FILE *to, enum hypar_format format);
 
-/* One network of the zoo, which `word` names: its figures and its options. HYPAR_INVALID, with
- * the nearest names, if there is none. */
+/* One network of the zoo, named by `word`: its figures and its options. HYPAR_INVALID, with the
+ * nearest names, if there is none. */
 HYPAR_API enum hypar_status hypar_report_model(FILE *to, const char *word,
                                                enum hypar_format format,
                                                struct hypar_error *err);
@@ -45,13 +45,12 @@ HYPAR_API enum hypar_status hypar_report_model(FILE *to, const char *word,
 /* The operator table: axes, operands, attributes. */
 HYPAR_API void hypar_report_ops(FILE *to, enum hypar_format format);
 
-/* One kind of operator, all of its row in words. HYPAR_INVALID if there is none of that name.
- */
+/* One kind of operator: its whole row in words. HYPAR_INVALID for an unknown name. */
 HYPAR_API enum hypar_status hypar_report_op(FILE *to, const char *name,
                                             enum hypar_format format, struct hypar_error *err);
 
-/* Device and topology tables, with the source of each figure; machines and devices of the site,
- * whose bad files have a line that says what is wrong. */
+/* The tables of devices and topologies, with the source of each figure; machines and devices of
+ * the site, with a line for each faulty file. */
 HYPAR_API void hypar_report_machines(FILE *to, enum hypar_format format);
 
 /* One machine: its devices, levels and links. */
@@ -65,72 +64,72 @@ HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
 /* The same for Graphviz: operators, and the tensors between them. */
 HYPAR_API void hypar_report_graph_dot(FILE *to, const struct hypar_graph *graph);
 
-/* Whether a plan fits: `plan`, which does, summed up, and the memory of its fullest device
- * (NULL: not known); or NULL, and `why` it does not. */
+/* Whether a plan fits: a summary of `plan`, and the memory of its fullest device (NULL:
+ * unknown); or NULL, and `why` it does not fit. */
 HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
                                   const struct hypar_memory *fullest, const char *warning,
                                   const struct hypar_error *why, enum hypar_format format);
 
-/* One plan: how each operator is split, alike neighbours together; of a large one its
- * structure: stages, and layers that are planned alike, once. */
+/* One plan: how each operator is split, equal neighbours together; of a large plan its
+ * structure: stages, and layers that are planned alike once. */
 HYPAR_API void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
                                  enum hypar_format format);
 
-/* The same as a picture: stages on the devices, layers with how their operators are divided,
- * alike ones once. `step` is what was simulated of it; NULL: nothing. */
+/* The same as a picture: stages on devices, and layers with the division of their operators,
+ * equal ones once. `step`: the simulated step; may be NULL. */
 HYPAR_API void hypar_report_plan_svg(FILE *to, const struct hypar_plan *plan,
                                      const struct hypar_sim_summary *step);
 
 /* The same as CSV, a row for each operator. */
 HYPAR_API void hypar_report_plan_csv(FILE *to, const struct hypar_plan *plan);
 
-/* A program: its tasks, and what moves, by phase, by kind and by operator. */
+/* A program: its tasks, and its traffic by phase, by kind and by operator. */
 HYPAR_API void hypar_report_program(FILE *to, const struct hypar_program *program,
                                     enum hypar_format format);
 
-/* A simulated step: time and where it goes, traffic, energy, memory. `plan` is what was
- * simulated; NULL: a program file. */
+/* A simulated step: time and its causes, traffic, energy, memory. `plan`: the simulated plan;
+ * NULL: a program file. */
 HYPAR_API void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
                                        const struct hypar_plan *plan, enum hypar_format format);
 
-/* What devices do and links carry, a row for each; and its timeline as a picture: what lies
- * close together is drawn as one. For that it must have kept its timeline. */
+/* The work of devices and the traffic of links, a row for each; and the timeline as a picture,
+ * in which close bars are merged. This needs a kept timeline. */
 HYPAR_API void hypar_report_simulation_csv(FILE *to, const struct hypar_sim *sim);
 HYPAR_API void hypar_report_timeline_svg(FILE *to, const struct hypar_sim *sim);
 
-/* What a trace shows of a simulated step; what is 0 or NULL: all, as it is done by default. */
+/* What a trace shows of a simulated step; 0 or NULL: everything, by default. */
 struct hypar_trace_options {
-    const bool *device;  /* by number: is it shown, with its memory and its links? */
+    const bool *device;  /* by number: show it, with its memory and its links */
     double from_s, to_s; /* this part of the step; to_s 0: to the end */
     int64_t most;        /* bars, the first ones; 0: HYPAR_TRACE_BARS */
-    bool tasks;          /* bars are named after their tasks, not after their kinds */
-    bool arrows;         /* from what a task waited for last */
+    bool tasks;          /* bars have the names of tasks, not of kinds */
+    bool arrows;         /* from the last predecessor of a task */
 };
 enum { HYPAR_TRACE_BARS = 200000 };
 
-/* What it has shown. */
+/* What the trace contains. */
 struct hypar_trace_shown {
-    int64_t bars, left_out; /* left out because there were more than `most` ... */
-    double until_s;         /* ... that begin from then on */
+    int64_t bars, left_out; /* left out because there are more than `most` ... */
+    double until_s;         /* ... beginning at this time */
 };
 
-/* Its timeline in the Chrome trace event format, which Perfetto opens: a row for each device
+/* The timeline in the Chrome trace event format, which Perfetto opens: a row for each device
  * and each directed link, memory as counters. The simulation must have kept its timeline. */
 HYPAR_API struct hypar_trace_shown
 hypar_report_trace(FILE *to, const struct hypar_sim *sim,
                    const struct hypar_trace_options *options /* may be NULL */);
 
-/* What ranks really did, in the same format: a row for each rank, and rows for its messages;
- * with a simulation that has kept its timeline that one too, in processes of its own, as the
- * options say. NULL: none. */
+/* What ranks really did, in the same format: a row for each rank, and rows for its messages.
+ * With a simulation that has kept its timeline also the simulated one, in separate processes,
+ * as the options say. May be NULL. */
 HYPAR_API struct hypar_trace_shown
 hypar_report_train_trace(FILE *to, const struct hypar_train_result *result,
                          const struct hypar_plan *plan, const struct hypar_sim *sim,
                          const struct hypar_trace_options *options);
 
-/* A measured step, the mean of those of a trace that hypar_report_train_trace() wrote, or the
- * median of those of PyTorch's profiler, annotated by the Python package
- * (docs/formats-torch.md); opaque. HYPAR_INVALID if it is of another plan. */
+/* A measured step: the mean step of a trace written by hypar_report_train_trace(), or the
+ * median of PyTorch's profiler, annotated by the Python package (docs/formats-torch.md);
+ * opaque. HYPAR_INVALID for another plan. */
 struct hypar_measured_step;
 HYPAR_API enum hypar_status hypar_measured_step_read(struct hypar_measured_step **out,
                                                      const char *path,
@@ -138,32 +137,32 @@ HYPAR_API enum hypar_status hypar_measured_step_read(struct hypar_measured_step 
                                                      struct hypar_error *err);
 HYPAR_API void hypar_measured_step_free(struct hypar_measured_step *step); /* NULL allowed */
 
-/* Pipedream: minibatches of the window that it is; 0: another schedule. */
+/* Pipedream: the minibatches of its window; 0: another schedule. */
 HYPAR_API int hypar_measured_step_minibatches(const struct hypar_measured_step *step);
 
-/* It beside the simulated step of the same plan, which has kept its timeline: the tasks that
- * differ most, phases, operators and exchanges (`detail`: all of them; JSON: and every task).
- * Of PyTorch's: operators, and what belongs to none. HYPAR_INVALID if the simulation is of
- * other tasks; then nothing is written. */
+/* The measured step beside the simulated step of the same plan, which has kept its timeline:
+ * the tasks that differ most, phases, operators and exchanges (`detail`: all of them; JSON:
+ * also every task). For PyTorch: operators, and time that belongs to none. HYPAR_INVALID if the
+ * simulation has other tasks; then nothing is written. */
 HYPAR_API enum hypar_status hypar_report_measured(FILE *to,
                                                   const struct hypar_measured_step *step,
                                                   const struct hypar_sim *sim, bool detail,
                                                   enum hypar_format format,
                                                   struct hypar_error *err);
 
-/* Add what PyTorch's profiler saw to a profile, of parts as the simulated plan has them on the
- * device of the rank that was measured. HYPAR_INVALID for another trace, or another number of
- * ranks. */
+/* Add the times of PyTorch's profiler to a profile, for the parts that the simulated plan has
+ * on the device of the measured rank. HYPAR_INVALID for another kind of trace, or another
+ * number of ranks. */
 struct hypar_measured_added {
     int64_t steps;
-    double step_s;      /* the median of those */
+    double step_s;      /* their median */
     double computed_s;  /* in bars of operators */
-    double operators_s; /* of that, in passes that are predicted to take time */
+    double operators_s; /* of this, in passes that are predicted to take time */
     double update_s;    /* of the optimizer */
     double other_s;     /* in no bar */
-    int passes;         /* that were added */
-    bool on_device;     /* times of kernels; else on the host */
-    const char *device; /* as the trace names it, NULL: it does not; of the step */
+    int passes;         /* added ones */
+    bool on_device;     /* times are those of kernels; else of the host */
+    const char *device; /* the trace's name for it, NULL: none; owned by the step */
 };
 HYPAR_API enum hypar_status hypar_measured_step_add(const struct hypar_measured_step *step,
                                                     const struct hypar_sim *sim,
@@ -181,19 +180,19 @@ hypar_report_measured_trace(FILE *to, const struct hypar_measured_step *step,
 HYPAR_API void hypar_report_timeline(FILE *to, const struct hypar_sim *sim);
 
 /* The memory of every device, itemised; `options` may be NULL: as the plan says.
- * HYPAR_INFEASIBLE, naming the fullest device, if it does not fit: that is reported too.
- * Whatever else fails leaves the stream empty. */
+ * HYPAR_INFEASIBLE, with the fullest device, if it does not fit: the report is written all the
+ * same. On any other failure nothing is written. */
 HYPAR_API enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
                                                 const struct hypar_lower_options *options,
                                                 double limit_bytes, enum hypar_format format,
                                                 struct hypar_error *err);
 
 /* What bounds a step, the costliest operators with their alternatives, and what would help;
- * JSON: and all of the critical path. */
+ * JSON: also the whole critical path. */
 HYPAR_API void hypar_report_explanation(FILE *to, const struct hypar_explanation *explanation,
                                         enum hypar_format format);
 
-/* How delta simulation did beside full simulation. */
+/* Delta simulation compared with full simulation. */
 HYPAR_API void hypar_report_delta_check(FILE *to, const struct hypar_delta_check *check,
                                         enum hypar_format format);
 
@@ -202,51 +201,51 @@ HYPAR_API void hypar_report_calibration(FILE *to, const struct hypar_plan *plan,
                                         double measured_s, double efficiency,
                                         enum hypar_format format);
 
-/* A fitted device: its constants, how far predictions are off before and after, and the rows
- * that are off by more than 2 times. */
+/* A fitted device: its constants, the errors of predictions before and after, and the rows that
+ * are off by more than a factor of 2. */
 HYPAR_API void hypar_report_fit(FILE *to, const struct hypar_fit *fit,
                                 enum hypar_format format);
 
 /* One planner among others. */
 struct hypar_compared {
-    const char *planner; /* NULL: a plan that was there already ... */
+    const char *planner; /* NULL: an existing plan ... */
     const char *plan;    /* ... in this file */
-    const char *why;     /* it has no plan that can be simulated; NULL: it has */
+    const char *why;     /* why it has no plan that can be simulated; NULL: it has one */
     struct hypar_sim_summary step;
-    bool fits;                    /* ... and the limit on memory is kept */
-    double search_s, processor_s; /* looking for the plan: passed; of all threads */
-    int64_t evaluated;            /* states weighed; -1: not known */
-    double lower_bound_s;         /* of the planner's own cost; 0: not known */
+    bool fits;                    /* ... and it keeps the memory limit */
+    double search_s, processor_s; /* of the search: elapsed; of all threads */
+    int64_t evaluated;            /* candidates examined; -1: unknown */
+    double lower_bound_s;         /* of the planner's own cost; 0: unknown */
     struct hypar_bound bound;     /* no plan has a shorter step; .step_s 0: not known */
     bool interrupted;             /* the best so far when the search was stopped */
-    enum hypar_updates updates;   /* not of each batch: another training, not ranked */
+    enum hypar_updates
+        updates; /* if not after each batch: another kind of training, not ranked */
 };
 
 struct hypar_comparison {
-    const char *model; /* what hypar_import() took; NULL: the graph's name */
+    const char *model; /* the argument of hypar_import(); NULL: the graph's name */
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
     enum hypar_precision precision, gradient_precision; /* of the first row's plan */
     enum hypar_optimizer optimizer;
-    int64_t seed;             /* of planners that draw random numbers */
+    int64_t seed;             /* of planners that use random numbers */
     struct hypar_bound bound; /* of all plans, with these settings; .step_s 0: not known */
-    double dp_step_s;         /* of data parallelism, whether it fits or not; 0: not known */
+    double dp_step_s;         /* of data parallelism, whether it fits or not; 0: unknown */
     int n;
     const struct hypar_compared *row;
     const struct hypar_differences *differences; /* of two plans; else NULL */
 };
 
-/* Planners and plans side by side, the best of each column marked; one per line with a heading.
- */
+/* Planners and plans side by side, the best of each column marked: as text or JSON, as CSV,
+ * and as a picture. */
 HYPAR_API void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
                                        enum hypar_format format);
 HYPAR_API void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *comparison);
 HYPAR_API void hypar_report_comparison_svg(FILE *to, const struct hypar_comparison *comparison);
 
-/* All of it as one page of HTML that stands alone, for a browser: what bounds the step and what
- * would help, the plan, the timeline, memory and traffic; what is NULL is left out. JSON: what
- * the page is told. HYPAR_INVALID if what was measured is of other tasks; then nothing is
- * written. */
+/* Everything as one self-contained HTML page for a browser: what bounds the step and what would
+ * help, the plan, the timeline, memory and traffic; NULL members are left out. JSON: the page's
+ * data. HYPAR_INVALID if the measured step has other tasks; then nothing is written. */
 struct hypar_page {
     const struct hypar_explanation *explanation;
     const struct hypar_comparison *comparison;  /* planners and plans beside it; may be NULL */
@@ -259,23 +258,23 @@ HYPAR_API enum hypar_status hypar_report_page(FILE *to, const struct hypar_page 
 /* The planners. */
 HYPAR_API void hypar_report_planners(FILE *to, enum hypar_format format);
 
-/* What a search found: predicted cost, and HyPar's picture of it (layers across, levels down),
- * beside `n_others` other results for the same model and machine. */
+/* The result of a search: predicted cost, and HyPar's picture of the plan (layers across,
+ * levels down), beside `n_others` other results for the same model and machine. */
 HYPAR_API void hypar_report_found(FILE *to, const struct hypar_found *found,
                                   const struct hypar_found *const *others, int n_others,
                                   enum hypar_format format);
 
-/* An exploration: the choices that have a name, and how they rank. */
+/* An exploration: the named choices, and their ranks. */
 HYPAR_API void hypar_report_exploration(FILE *to, const struct hypar_exploration *exploration,
                                         enum hypar_format format);
 
-/* Every choice that was evaluated, one per line with a heading; and all of them as one picture:
- * a map of two levels or layers, a curve from the best on, or lines over machines. */
+/* Every evaluated choice, one per line with a heading; and all of them as one picture: a map of
+ * two levels or layers, a curve from the best on, or lines over machines. */
 HYPAR_API void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *exploration);
 HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *exploration);
 
-/* A sweep: a row for every batch on every machine; the same as CSV; and as a picture, of what a
- * device does of each batch over their number. */
+/* A sweep: a row for every batch on every machine; the same as CSV; and as a picture: the
+ * throughput of a device for each batch, over the number of devices. */
 HYPAR_API void hypar_report_sweep(FILE *to, const struct hypar_sweep *sweep,
                                   enum hypar_format format);
 HYPAR_API void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *sweep);
@@ -283,7 +282,7 @@ HYPAR_API void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *sweep)
 
 /* A training run, step by step (JSON: a line for each), and at the end measured beside
  * predicted; `sim` may be NULL. With a timeline of the simulation also by phase, operator and
- * exchange, the largest (`detail`, and JSON: all). */
+ * exchange, the largest ones (`detail`, and JSON: all). */
 HYPAR_API void hypar_report_train_step(FILE *to, const struct hypar_train_step *step,
                                        int64_t batch, enum hypar_format format);
 

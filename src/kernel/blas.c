@@ -1,3 +1,4 @@
+/* Loading OpenBLAS when it is first needed, and calling its matrix products. */
 #include "kernel/blas.h"
 
 #include "base/error.h"
@@ -36,9 +37,9 @@ static enum hypar_status load(void **out, struct hypar_error *err)
                            sizeof symbols / sizeof *symbols, err);
 }
 
-/* OpenBLAS takes a processor that is newer than itself for one of twenty years ago, and then
- * computes without its vectors. The core type that it should have taken it for; NULL: it has.
- */
+/* The core type that OpenBLAS should have assumed; NULL: it is right. OpenBLAS takes a
+ * processor that is newer than itself for one of twenty years ago, and then computes without
+ * vector instructions. */
 #ifdef __x86_64__
 static const char *core_of_processor(void)
 {
@@ -71,7 +72,8 @@ static const char *better_core(const char *core)
 static enum hypar_status load_status;
 static struct hypar_error load_error;
 
-/* It reads its variables when it is loaded: told better, it is loaded again. */
+/* OpenBLAS reads its variables when it is loaded: it is loaded again with the right core
+ * type. */
 static void load_once(void)
 {
     static const char variable[] = "OPENBLAS_CORETYPE";
@@ -127,7 +129,7 @@ void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const doub
                beta, c, (blasint)g->ldc);
 }
 
-#else /* built without BLAS: there are no fast kernels, which are those who ask for speed */
+#else /* without BLAS there are no fast kernels */
 
 #define PLAIN_GEMM(name, real)                                                           \
     void name(const struct gemm *g, real alpha, const real *a, const real *b, real beta, \

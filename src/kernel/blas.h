@@ -1,4 +1,4 @@
-/* kernel/blas.h - matrix products, by OpenBLAS. Internal to kernel/.
+/* kernel/blas.h - matrix products by OpenBLAS. Internal to kernel/.
  *
  * Matrices are row-major; a leading dimension is the distance of rows in elements. */
 #ifndef KERNEL_BLAS_H
@@ -19,11 +19,11 @@ void hp_gemm_f32(const struct gemm *g, float alpha, const float *a, const float 
 void hp_gemm_f64(const struct gemm *g, double alpha, const double *a, const double *b,
                  double beta, double *c);
 
-/* Load OpenBLAS, before the first product; a product then uses one thread, the caller's.
- * HYPAR_RUNTIME: it is not there. */
+/* Load OpenBLAS, before the first product; a product then uses the caller's thread alone.
+ * HYPAR_RUNTIME: it is missing. */
 enum hypar_status hp_blas_load(struct hypar_error *err);
 
-/* Its name and the processor that it has code for, once it is loaded. */
+/* Its name and the processor whose code it uses, once it is loaded. */
 const char *hp_blas_text(void);
 
 #endif /* KERNEL_BLAS_H */

@@ -1,16 +1,15 @@
-/* A part of an operator is a range for each axis, so what divides an operator among devices
- * also divides a part of it among threads: along axes that cut what is written, or that it is
- * a sum over. */
+/* Dividing a call among threads. A part of an operator is a range for each axis, so a part can
+ * be divided again, as an operator is divided among devices: along axes that cut the output, or
+ * along axes of its sums. */
 #include "kernel/divide.h"
 
 #include <string.h>
 
-/* Elements of partial sums beyond the first, at most. */
+/* An upper limit of the elements of partial sums beyond the first. */
 static const double most_copied = 1 << 22;
 
-/* Does a range of `axis` touch elements of operand `o` that no other range does, and all of
- * them together what all of the axis touches? Not so where windows overlap or leave some out.
- */
+/* Do ranges of `axis` touch disjoint elements of operand `o`, and together the same elements as
+ * the whole axis? They do not if windows overlap or skip elements. */
 static bool cuts(const struct nest *nest, int o, int axis)
 {
     const struct operand *operand = &nest->operand[o];
@@ -24,10 +23,10 @@ static bool cuts(const struct nest *nest, int o, int axis)
     return false;
 }
 
-/* Of all passes of the call. */
+/* The operands of all passes of the call. */
 struct operands {
     operand_set written, written_grad, read, read_grad;
-    operand_set added_to; /* something is added to these once */
+    operand_set added_to; /* a term is added to these once */
     double points;        /* of their loops */
 };
 
@@ -74,8 +73,8 @@ static struct range part_of(struct range whole, int n, int i)
     return (struct range){ whole.lo + part.lo, whole.lo + part.hi };
 }
 
-/* Whether parts of the axis have partial sums of the operand that can be put together later:
- * no pass of the call reads it. */
+/* Can partial sums of the operand along the axis be combined later? They can if no pass of the
+ * call reads the operand. */
 static bool sums(const struct kernel_call *call, const struct operands *sets, int o, bool grad,
                  int axis)
 {
@@ -93,7 +92,7 @@ static bool sums(const struct kernel_call *call, const struct operands *sets, in
     return true;
 }
 
-/* An axis that the call may be divided along. */
+/* An axis along which the call may be divided. */
 struct candidate {
     int axis;
     operand_set sums, sums_grad;
@@ -132,8 +131,8 @@ static void part_ranges(const struct division *d, int i, struct range *range)
             range[d->axis[k]] = part_of(range[d->axis[k]], d->n[k], at[k]);
 }
 
-/* Elements that the first part reads and writes, its share in putting sums together included;
- * a negative number: there would be too many partial sums. */
+/* Elements that the first part reads and writes, including its share in combining sums;
+ * negative: there would be too many partial sums. */
 static double elements_touched(const struct division *d, const struct operands *sets)
 {
     const struct nest *nest = d->call->nest;
@@ -158,7 +157,8 @@ static double elements_touched(const struct division *d, const struct operands *
     return sum;
 }
 
-/* Time of the first part, in elements touched: a multiply-add takes a fraction of it. */
+/* The time of the first part, in elements touched; a multiply-add takes a fraction of an
+ * element's. */
 static double time_of(const struct division *d, const struct operands *sets)
 {
     double share = 1, touched = elements_touched(d, sets);

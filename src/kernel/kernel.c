@@ -1,4 +1,5 @@
-/* Running a kernel: the row of an operator in a table, or the reference. */
+/* Running a kernel call: by the row of a table, divided among threads, or by the reference
+ * kernel. */
 #include "kernel/kernel.h"
 
 #include <assert.h>
@@ -16,7 +17,7 @@ static const struct reference *reference(enum real real)
     return real == REAL_F32 ? &hp_reference_f32 : &hp_reference_f64;
 }
 
-/* For fewer elements no thread is worth waking. */
+/* For fewer elements waking a thread is not worth it. */
 static const int few_elements = 8192;
 
 static const struct kernels tables[] = {
@@ -52,7 +53,7 @@ void hp_kernels_threads(int threads)
     hp_threads_set(threads);
 }
 
-/* Pieces of whole cache lines, as far as the array begins with one. */
+/* Pieces of whole cache lines, if the array begins with one. */
 struct shared_loop {
     int64_t n;
     int threads;
@@ -112,7 +113,7 @@ pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest,
     return row->joint ? row->joint(nest, pass) | alone : alone;
 }
 
-/* Whether the row does all passes of the call at once, as long as it does not refuse. */
+/* Does the row run all passes of the call at once, unless it refuses? */
 static bool takes(const struct kernel_row *row, const struct kernel_call *call)
 {
     pass_set passes = passes_of(call), alone = passes & (~passes + 1);
@@ -121,7 +122,7 @@ static bool takes(const struct kernel_row *row, const struct kernel_call *call)
     return passes == alone || (row->joint && !(passes & ~row->joint(call->nest, call->pass)));
 }
 
-/* Among the threads that there are. A row that takes the threads itself gets the whole call. */
+/* Divide a call among the threads. A row that uses the threads itself gets the whole call. */
 static struct division divide(const struct kernel_row *row, const struct kernel_call *call)
 {
     bool itself = row->threads && takes(row, call) && row->threads(call);
@@ -133,7 +134,7 @@ static size_t whole_lines(size_t bytes)
     return (bytes + 63) / 64 * 64;
 }
 
-/* Bytes of the partial sums that part i keeps apart: all but the first of each sum. */
+/* Bytes of the separate partial sums of part i: all but the first of each sum. */
 static size_t sums_bytes(const struct division *d, int i, const struct range *range)
 {
     size_t bytes = 0;
@@ -147,7 +148,7 @@ static size_t sums_bytes(const struct division *d, int i, const struct range *ra
     return bytes;
 }
 
-/* A call divided among threads, each with its piece of the workspace: what the row wants, then
+/* A call divided among threads, each with its piece of the workspace: first the row's, then
  * partial sums. */
 struct parallel_call {
     const struct kernel_row *row;
@@ -155,7 +156,7 @@ struct parallel_call {
     size_t row_bytes, sums_bytes; /* of one part */
 };
 
-/* Parts differ by one in the extents of two axes, so the corners are all that there is. */
+/* Parts differ by at most one in the extents of two axes, so the corners have all sizes. */
 static struct parallel_call parallel_call(const struct kernel_row *row,
                                           const struct kernel_call *call)
 {
@@ -186,15 +187,15 @@ static bool is_single(pass_set passes)
     return (passes & (passes - 1)) == 0;
 }
 
-/* Whether all passes of the call are done at once: a row that does so, and if there are threads
- * an axis that divides all of them. */
+/* Do all passes of the call run at once? They do with a row that allows it and, if there are
+ * threads, an axis that divides all of them. */
 static bool at_once(const struct kernel_row *row, const struct kernel_call *call)
 {
     return is_single(passes_of(call)) ||
            (takes(row, call) && (hp_threads() == 1 || divide(row, call).parts > 1));
 }
 
-/* A row may refuse several passes at once and then is asked for each. */
+/* A row may refuse several passes at once; then it is asked for each. */
 size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call)
 {
     const struct kernel_row *row = row_of(kernels, call);
@@ -220,7 +221,7 @@ static void clear_fresh(const struct kernel_call *call, const struct view *view,
     hp_view_clear(&piece, combine, call->real);
 }
 
-/* Reference kernels add: what is fresh starts at the neutral element. */
+/* Reference kernels add: fresh outputs start at the neutral element. */
 static void run_reference(const struct kernel_call *call)
 {
     const struct pass *pass = &call->nest->pass[call->pass];
@@ -238,7 +239,7 @@ static void run_reference(const struct kernel_call *call)
         reference(call->real)->add_after(call);
 }
 
-/* The passes of one part, which the row does at once if it does not refuse. */
+/* Run the passes of one part: at once if the row does not refuse. */
 static void run_part(const struct kernel_row *row, const struct kernel_call *call)
 {
     pass_set passes = passes_of(call);
@@ -255,7 +256,7 @@ static void run_part(const struct kernel_row *row, const struct kernel_call *cal
     }
 }
 
-/* The partial sum of operand `o` that part i of the call keeps apart, from `*at` on. */
+/* The separate partial sum of operand `o` of part i, stored from `*at` on. */
 static void keep_apart(struct kernel_call *part, int o, bool grad, char **at)
 {
     struct view *view = grad ? &part->grad[o] : &part->value[o];
@@ -271,7 +272,7 @@ static struct kernel_call part_at(const struct parallel_call *p, int i)
     const struct division *d = &p->division;
     struct kernel_call part;
     hp_division_part(d, i, &part);
-    char *at = NULL; /* sums of the part, if it keeps some apart */
+    char *at = NULL; /* separate sums of the part, if it has any */
     if (part.workspace) {
         part.workspace = (char *)part.workspace + (size_t)i * (p->row_bytes + p->sums_bytes);
         at = (char *)part.workspace + p->row_bytes;
@@ -290,7 +291,7 @@ static void run_on_thread(void *arg, int i)
     run_part(parallel->row, &part);
 }
 
-/* Thread `thread`'s piece of a box: of its longest dimension. */
+/* Thread `thread`'s piece of a box: a range of its longest dimension. */
 static struct box piece_of(struct box box, int threads, int thread)
 {
     int longest = 0;
@@ -305,7 +306,7 @@ static struct box piece_of(struct box box, int threads, int thread)
     return box;
 }
 
-/* Put the thread's piece of every partial sum together, in the order of parts. */
+/* Combine the thread's piece of every partial sum, in the order of parts. */
 static void sum_on_thread(void *arg, int thread)
 {
     const struct parallel_call *p = arg;

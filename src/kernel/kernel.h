@@ -45,68 +45,69 @@ typedef uint32_t pass_set; /* bit i: pass i */
 struct kernel_call {
     const struct nest *nest;
     int pass;
-    /* Passes to do in this one call, `pass` being the first; 0: `pass` alone. What one of them
-     * reads and an earlier one writes is whole in its view (nothing is left to be exchanged).
-     */
+    /* Passes to run in this call, of which `pass` is the first; 0: `pass` alone. If one of them
+     * reads what an earlier one writes, the view has the whole of it (nothing remains to be
+     * exchanged). */
     pass_set passes;
     enum real real;
     struct range range[MAX_AXES];    /* the part */
-    struct view value[MAX_OPERANDS]; /* what the pass reads and writes */
+    struct view value[MAX_OPERANDS]; /* read and written by the pass */
     struct view grad[MAX_OPERANDS];
-    /* Of what is written, these values and gradients are overwritten over the part's region
-     * (hp_region()); the others are added to. */
+    /* These written values and gradients are overwritten over the part's region (hp_region());
+     * others are added to. */
     operand_set fresh, fresh_grad;
-    bool add_after; /* there are no partial sums: do what hp_kernel_add_after() does as well */
-    /* The samples that belong together: all of the batch, or one micro-batch. Statistics over
+    bool add_after; /* there are no partial sums: also do what hp_kernel_add_after() does */
+    /* The samples that belong together: the whole batch, or one micro-batch. Statistics over
      * samples (batch norm) are means over these. */
     struct range samples;
     /* Not training: the statistics s of batch norm are a running mean and variance instead of
-     * sums, and dropout lets everything through. */
+     * sums, and dropout keeps everything. */
     bool inference;
-    uint64_t key; /* of an operator that draws random numbers (dropout): its seed and place */
-    /* Of dropout, over its output: bytes that are 1 where it lets an element through, else 0.
-     * Its forward pass writes them, the backward pass reads them; without data it draws the
-     * same again. */
+    uint64_t
+        key; /* of an operator that draws random numbers (dropout): from its seed and place */
+    /* Of dropout, over its output: a byte is 1 where the element is kept, else 0. The forward
+     * pass writes the bytes, the backward pass reads them; without data both draw the same
+     * numbers. */
     struct view mask;
-    void *workspace; /* hp_kernel_workspace() bytes; NULL: a kernel that needs none */
+    void *workspace; /* hp_kernel_workspace() bytes; NULL: the kernel needs none */
 };
 
-struct kernels; /* a table: for each kind of operator what computes its passes */
+struct kernels; /* a table: the kernels of each kind of operator */
 
-/* The table called "reference" or "fast", with what it computes with; NULL: fast, of a build
- * without BLAS reference. HYPAR_USAGE: there is none of that name in this build, HYPAR_RUNTIME:
- * a library that it needs cannot be loaded. */
+/* The table called "reference" or "fast", with its libraries; NULL: fast, or reference in a
+ * build without BLAS. HYPAR_USAGE: this build has no such table, HYPAR_RUNTIME: a library
+ * cannot be loaded. */
 enum hypar_status hp_kernels_open(const struct kernels **out, const char *name,
                                   struct hypar_error *err);
 
-/* The same; NULL where it fails. */
+/* The same; NULL on failure. */
 const struct kernels *hp_kernels_find(const char *name);
 
-/* Threads that a call of the fast kernels may use; 1 until told otherwise. For a number of
- * threads results are the same in every run. To be called while no kernel runs, after a process
- * has forked; with more than one thread there is one call at a time. */
+/* The number of threads that a call of the fast kernels may use; 1 by default. For a given
+ * number, results are the same in every run. Call while no kernel runs, and after forking; with
+ * several threads only one call may run at a time. */
 void hp_kernels_threads(int threads);
 
 /* Call job(arg, lo, hi) on pieces of 0..n-1, each on its own thread; for few elements on this
- * one alone. */
+ * thread alone. */
 void hp_kernels_share(int64_t n, void (*job)(void *arg, int64_t lo, int64_t hi), void *arg);
 
-/* The passes that a call for `pass` may do besides: `pass` itself, and later ones. To be asked
- * for or not, the result is the same up to rounding. */
+/* The passes that a call for `pass` may include: `pass` itself, and later ones. The result is
+ * the same up to rounding. */
 pass_set hp_kernel_joint(const struct kernels *kernels, const struct nest *nest, int pass);
 
-/* Bytes that the call wants as its workspace, at an address which is a multiple of 64. They
- * follow from nest, passes, ranges, precision and threads; views need not be there yet. */
+/* The bytes of workspace that the call needs, at a multiple of 64. They follow from nest,
+ * passes, ranges, precision and threads; views are not needed. */
 size_t hp_kernel_workspace(const struct kernels *kernels, const struct kernel_call *call);
 
 /* Compute the pass on the part. */
 void hp_kernel(const struct kernels *kernels, const struct kernel_call *call);
 
-/* Add what `pass` adds after partial sums (pass->adds) to the operand it writes, over
- * call->range. Nothing to do for most passes. */
+/* Add the term that `pass` adds after partial sums (pass->adds) to its output, over
+ * call->range. Most passes have none. */
 void hp_kernel_add_after(const struct kernels *kernels, const struct kernel_call *call);
 
-/* Fill with the neutral element of `combine`; put `from` together with what `to` holds, where
+/* Fill with the neutral element of `combine`; combine `from` with the contents of `to`, where
  * their boxes overlap. Softmax statistics are pairs in the last dimension. */
 void hp_view_clear(const struct view *view, enum combine combine, enum real real);
 void hp_view_combine(const struct view *to, const struct view *from, enum combine combine,

@@ -1,4 +1,4 @@
-/* Functions of one number that kernels are made of, and their derivatives. */
+/* The functions of element-wise operators, and their derivatives. */
 #include "kernel/scalar.h"
 
 #include <math.h>
@@ -35,7 +35,7 @@ static double clamp(double x, double least, double most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* What tanh is taken of in the approximation of GELU (Hendrycks and Gimpel 2016). */
+/* The argument of tanh in the approximation of GELU (Hendrycks and Gimpel 2016). */
 static double gelu_inner(double x)
 {
     return sqrt_two_by_pi * (x + 0.044715 * x * x * x);
@@ -46,8 +46,7 @@ static double gelu_inner_slope(double x)
     return sqrt_two_by_pi * (1 + 3 * 0.044715 * x * x);
 }
 
-/* A row: what gives y from x, what gives the slope from x or y; alpha and beta are constants.
- */
+/* A row: y from x, the slope from x or y; alpha and beta are constants. */
 #define UNARY(name, from, value, slope)                         \
     static double name##_value(double x, struct constants c)    \
     {                                                           \

@@ -12,7 +12,7 @@ struct constants {
 struct constants hp_constants(const struct attrs *attrs);
 
 /* y = value(x); dx = dy slope(v), where v is what the row's backward pass reads: x, y, or
- * nothing. Where x has a corner the slope is the one PyTorch takes. */
+ * nothing. At a corner of the function the slope is PyTorch's. */
 struct unary {
     double (*value)(double x, struct constants c);
     double (*slope)(double v, struct constants c);

@@ -1,8 +1,8 @@
-/* kernel/tables.h - what a table of kernels is made of. Internal to kernel/.
+/* kernel/tables.h - the structure of a table of kernels. Internal to kernel/.
  *
  * Every table has a row for each kind of operator and a version for each precision. A row of a
  * table other than the reference may be empty, and its function may refuse a call: then the
- * reference kernel does it. */
+ * reference kernel runs. */
 #ifndef KERNEL_TABLES_H
 #define KERNEL_TABLES_H
 
@@ -11,15 +11,15 @@
 typedef void kernel_function(const struct kernel_call *call);
 
 struct kernel_row {
-    /* All passes of the call (one, or several of `joint`), what is fresh and what is added
-     * after included; false: it has done nothing. */
+    /* Run all passes of the call (one, or several of `joint`), including fresh outputs and
+     * terms added after; false: it refuses, and has done nothing. */
     bool (*run)(const struct kernel_call *call);
-    /* Bytes, which do not depend on the views; NULL: none. */
+    /* Bytes, independent of the views; NULL: none. */
     size_t (*workspace)(const struct kernel_call *call);
-    /* Passes that it does in one call with pass `pass`, which comes first; NULL: one alone. */
+    /* The passes that it runs in one call with pass `pass`, the first; NULL: one alone. */
     pass_set (*joint)(const struct nest *nest, int pass);
-    /* Whether it shares the call out among the threads itself (kernel/threads.h); NULL: never,
-     * it gets parts of calls, each on one thread. */
+    /* Does it divide the call among the threads itself (kernel/threads.h)? NULL: never; it gets
+     * parts of calls, each on one thread. */
     bool (*threads)(const struct kernel_call *call);
 };
 

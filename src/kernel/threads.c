@@ -1,3 +1,5 @@
+/* A pool of threads for the fast kernels: they take a job together and poll briefly before they
+ * sleep, because kernels follow one another closely. */
 #include "kernel/threads.h"
 
 #include <pthread.h>
@@ -6,15 +8,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Threads at most. Looks for what a thread waits for: so many at once, then so many between
- * which others may have the core, before it goes to sleep. */
+/* Limits: of threads; and of polls before a thread sleeps: first in a tight loop, then yielding
+ * the core. */
 enum { MOST = 256, LOOKS = 1000, YIELDS = 10000 };
 
 static struct {
     pthread_t thread[MOST];
     int threads;           /* the caller's included */
-    atomic_uint turn;      /* of the jobs handed out */
-    atomic_int unfinished; /* threads that work at this turn's */
+    atomic_uint turn;      /* counts the jobs */
+    atomic_int unfinished; /* threads that still work at the current job */
     atomic_int asleep;     /* threads that want to be woken */
     bool stop;
     int n;
@@ -24,10 +26,10 @@ static struct {
     pthread_cond_t wake;
 } pool = { .threads = 1, .lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER };
 
-/* Whether this thread works at a job: what it calls computes on it alone. */
+/* This thread works at a job: kernels that it calls do not use other threads. */
 static _Thread_local bool at_work;
 
-/* Tell the processor that this is a loop that waits. */
+/* Tell the processor that this loop waits. */
 static void relax(void)
 {
 #if defined __x86_64__
@@ -37,7 +39,7 @@ static void relax(void)
 #endif
 }
 
-/* A moment, the longer the more have passed in vain. */
+/* Wait a moment, the longer the more have passed in vain. */
 static void wait_a_moment(int passed)
 {
     if (passed < LOOKS)
@@ -46,7 +48,7 @@ static void wait_a_moment(int passed)
         sched_yield();
 }
 
-/* Kernels come one after the other, so the next is looked for a while before sleeping. */
+/* Kernels follow one another, so a thread polls for a while before it sleeps. */
 static unsigned next_turn(unsigned last)
 {
     unsigned turn = atomic_load(&pool.turn);

@@ -1,4 +1,4 @@
-/* Which of the compiled tables this processor takes. */
+/* Choosing the compiled table for this processor. */
 #include "kernel/fast/fast.h"
 
 #ifdef HYPAR_WITH_BLAS

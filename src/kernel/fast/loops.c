@@ -1,4 +1,4 @@
-/* Putting axes together to loops, and loops to matrix products. */
+/* Merging axes into loops, and loops into matrix products. */
 #include "kernel/fast/loops.h"
 
 #include <string.h>
@@ -8,7 +8,7 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-/* Leave out of `range` the indices at which a position lies outside of its tensor. */
+/* Remove from `range` the indices at which a position lies outside its tensor. */
 static bool clip(const struct walk *w, int axis, struct range *range)
 {
     for (int m = 0; m < w->n_maps; m++)
@@ -34,7 +34,7 @@ static void add_loop(struct loops *l, const struct walk *w, int axis, int64_t ex
         l->step[m][i] = w->map[m].step[axis];
 }
 
-/* Loop i lies outside of loop j: it takes longer steps. */
+/* Loop i lies outside loop j: it has longer steps. */
 static bool outside(const struct loops *l, int i, int j)
 {
     int64_t most_i = 0, most_j = 0;
@@ -57,7 +57,7 @@ static void swap_loops(struct loops *l, int i, int j)
     }
 }
 
-/* Make one loop of i and i + 1 if every map goes on from one to the next without a gap. */
+/* Merge loops i and i + 1 if every map continues from one to the next without a gap. */
 static bool merge(struct loops *l, int i)
 {
     for (int m = 0; m < l->n_maps; m++)
@@ -144,7 +144,7 @@ bool hp_loops_next(struct loops *l)
 
 /* Products ------------------------------------------------------------------------------ */
 
-/* What a loop is in a product, by the maps that it moves. */
+/* The role of a loop in a product, by the maps that it moves. */
 enum role { ROLE_BATCH, ROLE_M, ROLE_N, ROLE_K, ROLE_NONE };
 
 static enum role role_of(const struct loops *l, int i)
@@ -167,7 +167,7 @@ static struct side side_of(const struct loops *l, int i)
     return (struct side){ i, l->extent[i], { l->step[0][i], l->step[1][i], l->step[2][i] } };
 }
 
-/* A matrix in map `m` with these rows and columns: how it is stored; false: not as one. */
+/* How a matrix in map `m` with these rows and columns is stored; false: it is no matrix. */
 static bool stored(const struct side *rows, const struct side *columns, int m, bool *transposed,
                    int64_t *ld)
 {
@@ -208,7 +208,7 @@ static void swap_factors(struct product *p)
     p->b_transposed = !old.a_transposed;
 }
 
-/* The loops of a role that may be a side: all of them, or none if there is none. */
+/* The loops of a role that may be a side: all, or "none" if there are none. */
 static int candidates(const struct loops *l, enum role role, int *list)
 {
     int n = 0;
@@ -224,7 +224,7 @@ static void leave_outer(struct product *p, const struct loops *l, const int chos
 {
     p->outer = *l;
     p->outer.n = 0;
-    for (int sums = 0; sums < 2; sums++) /* what sums comes inside of what does not */
+    for (int sums = 0; sums < 2; sums++) /* loops that sum come inside of loops that do not */
         for (int i = 0; i < l->n; i++) {
             if (i == chosen[0] || i == chosen[1] || i == chosen[2] ||
                 sums != (l->step[0][i] == 0))
@@ -243,7 +243,7 @@ static void leave_outer(struct product *p, const struct loops *l, const int chos
         p->outer.step[m][last] = 0;
 }
 
-/* Loops of one role that every map goes through without a gap are one. */
+/* Merge loops of one role that every map traverses without a gap. */
 static void merge_roles(struct loops *l)
 {
     for (int i = 0; i < l->n; i++)
