@@ -10,16 +10,15 @@
 /* Work is counted in tasks that are simulated, about half a microsecond each. */
 enum {
     MOST_WORK = 1 << 23,    /* of one planner: a few seconds; doubled, planning takes longer */
-    LITTLE_WORK = 1 << 18,  /* ... a moment: closed forms need not be trusted yet */
+    LITTLE_WORK = 1 << 17,  /* ... a moment: so much is simulated whatever closed forms say */
     WORK_OF_PART = 4,       /* to lower a part of an operator */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
     QUICK_PARTS = 1 << 13,  /* of a plan that is evaluated though the search is to stop */
 };
 
 /* Corrected closed forms of candidates that are alike differ by less than this factor from what
- * is simulated: what is slower is not simulated. While little work was done, by less than this
- * one. */
-static const double OFF = 1.08, FAR_OFF = 1.5;
+ * is simulated: what is slower is not simulated. */
+static const double OFF = 1.08;
 
 /* State is counted from splits, biases of partial sums more often than there are: what needs so
  * much more than there is does not fit. */
@@ -76,10 +75,10 @@ static double expected_s(struct evaluation *e, const struct estimate *p)
 /* May it be the best? What may not fit has to be faster than what does. */
 static bool is_worth(const struct evaluation *e, const struct estimate *p, double step_s)
 {
-    double off = e->work <= LITTLE_WORK ? FAR_OFF : OFF;
     if (p->evaluated || p->least_part > 1)
         return false;
-    return !hp_evaluation_fits(e) || step_s <= (hp_fits(&p->memory) ? off : 1) * e->best.step_s;
+    return !hp_evaluation_fits(e) || e->work <= LITTLE_WORK ||
+           step_s <= (hp_fits(&p->memory) ? OFF : 1) * e->best.step_s;
 }
 
 /* Those that fit in closed form by their expected steps, then others by what they need. */
@@ -126,16 +125,17 @@ static bool is_seen(struct evaluation *e, const struct hypar_plan *plan)
     return hp_table_put(&e->hashes, e->arena, hash, sizeof *hash, n) < n;
 }
 
-/* Of a plan that cannot be simulated: its closed form, and its exact need where it has a
- * program. */
-static void take_closed_form(struct evaluation *e, const struct hypar_plan *plan,
-                             struct evaluated *out)
+/* What a plan needs that is not simulated: exactly, or in closed form where it has no program
+ * or would take long to lower. */
+static struct fullest need_of(const struct evaluation *e, const struct estimate *estimate,
+                              const struct hypar_plan *plan)
 {
-    out->memory = out->estimate.memory;
+    struct fullest need;
     if (hp_takes_too_long(plan, NULL))
-        out->memory = hp_closed_need(e->problem, plan);
-    else
-        hp_exact_need(e->problem, plan, NULL, &out->memory, NULL);
+        return hp_closed_need(e->problem, plan);
+    if (hp_exact_need(e->problem, plan, NULL, &need, NULL) == HYPAR_OK)
+        return need;
+    return estimate->memory;
 }
 
 /* False: the search is to stop. */
@@ -155,7 +155,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
             return false;
-        take_closed_form(e, plan, out);
+        out->memory = need_of(e, &out->estimate, plan);
         return true;
     }
     e->work += (double)part->instances + part->crossed / CROSSED_LIKE_TASK;
@@ -219,33 +219,49 @@ void hp_accept(struct evaluation *e, struct hypar_found *found)
 }
 
 /* Of those that cannot fit, the one that needs least, unless it needs hardly less than the
- * nearest that was built. */
-static struct estimate *next_nearest(struct evaluation *e)
+ * nearest so far. */
+static struct estimate *next_nearest(const struct evaluation *e, const struct fullest *nearest)
 {
     const double near = 1 / 1.05;
     struct estimate *next = NULL;
     for (int i = 0; i < e->n; i++)
-        if (!e->estimate[i].evaluated &&
-            (!next || e->estimate[i].least_part < next->least_part))
+        if (!e->estimate[i].evaluated && e->estimate[i].least_part > 1 &&
+            (!next || e->estimate[i].least_part <= next->least_part))
             next = &e->estimate[i];
-    return next && (!e->plan || next->least_part < near * e->best.memory.part) ? next : NULL;
+    return next && next->least_part < near * nearest->part ? next : NULL;
+}
+
+/* What the candidate that lacks least needs. */
+static struct fullest find_nearest(struct evaluation *e)
+{
+    struct fullest nearest = { .part = INFINITY };
+    struct estimate *next;
+    if (e->plan)
+        nearest = e->best.memory;
+    while ((next = next_nearest(e, &nearest))) {
+        struct hypar_plan *plan;
+        next->evaluated = true;
+        if (e->generator->build(e->planner, next->candidate, &plan, &e->first) != HYPAR_OK)
+            continue;
+        struct fullest need = need_of(e, next, plan);
+        hypar_plan_free(plan);
+        nearest = need.part < nearest.part ? need : nearest;
+    }
+    return nearest;
 }
 
 enum hypar_status hp_refuse(struct evaluation *e, struct hypar_error *err)
 {
-    struct estimate *next;
     enum hypar_status status = hp_check_stop(e->problem->options->stop, err);
-    while (status == HYPAR_OK && !hp_stopped(e->problem->options->stop) &&
-           (next = next_nearest(e)))
-        hp_evaluate_one(e, next);
-    if (status != HYPAR_OK)
-        ;
-    else if (!e->plan)
-        status = hp_fail(err, HYPAR_INFEASIBLE, "%s", e->first.text);
-    else if (!e->best.state_fits)
+    struct fullest nearest = { .part = INFINITY };
+    if (status == HYPAR_OK)
+        nearest = find_nearest(e);
+    if (status == HYPAR_OK && e->plan && !e->best.state_fits)
         status = hypar_plan_check_memory(e->plan, e->problem->options->memory_bytes, err);
-    else
-        status = hp_fail_memory(&e->best.memory, err);
+    else if (status == HYPAR_OK && nearest.part < INFINITY)
+        status = hp_fail_memory(&nearest, err);
+    else if (status == HYPAR_OK)
+        status = hp_fail(err, HYPAR_INFEASIBLE, "%s", e->first.text);
     hypar_plan_free(e->plan);
     e->plan = NULL;
     return status;
