@@ -94,7 +94,7 @@ struct hypar_memory {
     double buffers;               /* transient: errors, sums in progress, messages */
     double framework;             /* what the plan says that the framework takes */
     double recompute_saves;       /* of the activations: what recomputation would not keep */
-    double saved; /* the most activations at once, also when it is not fullest */
+    double saved; /* the most activations at once that backward halves read, at any time */
     double peak;  /* all but recompute_saves and saved */
     double limit; /* what the device has */
 };

@@ -101,6 +101,14 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
     return out;
 }
 
+/* Is a tensor a parameter, or one by another name? */
+static bool is_parameter(const struct hypar_graph *g, int t)
+{
+    while (g->tensors[t].producer >= 0 && hp_is_view(g->ops[g->tensors[t].producer].nest))
+        t = g->ops[g->tensors[t].producer].tensor[0];
+    return g->tensors[t].kind == TENSOR_PARAM;
+}
+
 int hp_message_bytes(const struct hypar_plan *plan, struct place place)
 {
     const struct tensor *tensor = &plan->graph->tensors[place.tensor];
@@ -108,7 +116,7 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
         return 4;
     if (place.tensor == plan->graph->loss) /* and the norm of gradients, in its place */
         return hp_precision_bytes(hp_master_precision(plan->precision));
-    bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
+    bool gradient = place.grad && is_parameter(plan->graph, place.tensor);
     return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
 }
 
