@@ -101,12 +101,17 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
     return out;
 }
 
-/* Is a tensor a parameter, or one by another name? */
-static bool is_parameter(const struct hypar_graph *g, int t)
+/* Is a tensor a parameter, or one by another name? The gradient of such a name is summed here
+ * before it is divided: of a parameter that is divided, a sum in the plan's precision has the
+ * bytes of half a sum in twice that. */
+static bool is_parameter(const struct hypar_plan *plan, int t)
 {
+    const struct hypar_graph *g = plan->graph;
+    int first = t;
     while (g->tensors[t].producer >= 0 && hp_is_view(g->ops[g->tensors[t].producer].nest))
         t = g->ops[g->tensors[t].producer].tensor[0];
-    return g->tensors[t].kind == TENSOR_PARAM;
+    return g->tensors[t].kind == TENSOR_PARAM &&
+           (t == first || hp_param_user(plan, t)->shard == HYPAR_SHARD_NONE);
 }
 
 int hp_message_bytes(const struct hypar_plan *plan, struct place place)
@@ -116,7 +121,7 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
         return 4;
     if (place.tensor == plan->graph->loss) /* and the norm of gradients, in its place */
         return hp_precision_bytes(hp_master_precision(plan->precision));
-    bool gradient = place.grad && is_parameter(plan->graph, place.tensor);
+    bool gradient = place.grad && is_parameter(plan, place.tensor);
     return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
 }
 
