@@ -95,7 +95,7 @@ struct hypar_memory {
     double buffers;               /* temporary: errors, partial sums, messages */
     double framework;             /* the plan's allowance for the framework */
     double recompute_saves;       /* of the activations: what recomputation would not keep */
-    double saved; /* the most activations at once, even if the device is not fullest then */
+    double saved; /* the most activations at once that backward halves read, at any time */
     double peak;  /* all but recompute_saves and saved */
     double limit; /* the device's memory */
 };

@@ -85,8 +85,18 @@ struct kept {
 };
 
 /* The script may keep this part of the plan's count beyond it: norms and biases, which a tensor
- * layout copies. */
+ * layout copies. Twice as much would let a plan through whose devices have 2 % more state than
+ * it says: of 80 GB, 1.6 GB that no one counted, where the count is to be right within 3 %. */
 static const double MOST_BEYOND = 0.01;
+
+/* The size of the mesh's dimension "data": of two that divide samples, the second one is it. */
+static int data_size(const struct torch_script *s)
+{
+    int size = 1;
+    for (int d = 0; d < s->mesh.n_dims; d++)
+        size = s->data >> d & 1 ? s->mesh.size[d] : size;
+    return size;
+}
 
 /* The devices that hold the same elements of a parameter divide them in the plan; fully_shard()
  * divides them along the mesh's dimension "data" alone. */
@@ -96,17 +106,14 @@ static void add_param(const struct torch_script *s, int tensor, struct kept *kep
     const struct use *use = &graph->use[graph->use_start[tensor]];
     const struct nest *nest = graph->ops[use->op].nest;
     struct shared_bytes bytes = hp_shared_bytes(s->plan, tensor);
-    int limit = s->plan->ops[use->op].shard_over, pieces = 1, data = 1;
+    int limit = s->plan->ops[use->op].shard_over, pieces = 1, data = data_size(s);
     uint32_t dims[MAX_AXES], divided = 0;
     hp_mesh_dims(&s->mesh, s->plan, use->op, dims);
     for (int a = 0; a < nest->n_axes; a++)
         if (nest->operand[use->operand].axes >> a & 1)
             divided |= dims[a];
-    for (int d = 0; d < s->mesh.n_dims; d++) {
+    for (int d = 0; d < s->mesh.n_dims; d++)
         pieces *= divided >> d & 1 ? s->mesh.size[d] : 1;
-        if (s->data >> d & 1) /* of two, the second one is "data" */
-            data = s->mesh.size[d];
-    }
     int copies = s->mesh.n_devices / pieces;
     int over = limit > 0 && limit < copies ? limit : copies;
     double piece = (double)hp_shape_elements(&graph->tensors[tensor].shape) / pieces;
@@ -124,7 +131,6 @@ static void add_param(const struct torch_script *s, int tensor, struct kept *kep
 static enum hypar_status check_state(const struct torch_script *s, struct hypar_error *err)
 {
     const struct hypar_graph *graph = s->graph;
-    int data = 1;
     for (int stage = 0; stage == 0 || stage < s->plan->n_stages; stage++) {
         struct kept kept = { 0 };
         for (int t = 0; t < graph->n_tensors; t++)
@@ -134,14 +140,12 @@ static enum hypar_status check_state(const struct torch_script *s, struct hypar_
                 add_param(s, t, &kept);
         if (kept.beyond <= MOST_BEYOND * kept.planned)
             continue;
-        for (int d = 0; d < s->mesh.n_dims; d++)
-            data = s->data >> d & 1 ? s->mesh.size[d] : data;
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "parameter '%s': %d devices divide its state, PyTorch's fully_shard() "
                        "divides it among the %d that divide the samples of all operators: a "
                        "device would have %.3g times the plan's state; expected samples split "
                        "alike in all operators, or no sharding",
-                       graph->tensors[kept.tensor].name, kept.devices, data,
+                       graph->tensors[kept.tensor].name, kept.devices, data_size(s),
                        1 + kept.beyond / kept.planned);
     }
     return HYPAR_OK;

@@ -63,8 +63,7 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     if (s->stages)
         fprintf(to,
                 "from torch.distributed.pipelining import PipelineStage, %s, SplitPoint, "
-                "pipeline\n"
-                "from torch.distributed.pipelining._IR import annotate_split_points\n",
+                "pipe_split, pipeline\n",
                 hp_torch_schedule(s->plan->schedule.kind));
     fprintf(to, "from torch.distributed.tensor import DTensor, %sdistribute_tensor\n",
             s->n_tensor ? "Replicate, Shard, " : "");
@@ -376,7 +375,13 @@ static void put_trace(const struct torch_script *s, FILE *to)
             "        %sp.data = torch.empty_like(p, dtype=torch.bfloat16) if blank else "
             "p.data.to(torch.bfloat16)\n",
             s->fp32_norms ? "if name.rpartition(\".\")[0] not in norms:\n            " : "");
-    fputs("    annotate_split_points(model, CUTS)\n", to);
+    fputs(
+        "    for name, point in CUTS.items():  # pipeline() takes them or a policy\n"
+        "        module = model.get_submodule(name)\n"
+        "        hook = module.register_forward_pre_hook if point is SplitPoint.BEGINNING else "
+        "module.register_forward_hook\n"
+        "        hook(lambda *_: pipe_split())\n",
+        to);
     fprintf(to,
             "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
             "        pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: "

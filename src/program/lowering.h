@@ -268,6 +268,11 @@ void hp_find_recomputed(struct lowering *s);
  * where it was computed. */
 bool hp_reads_again(const struct lowering *s, int op, int tensor);
 
+/* Values that a pass of an operator reads. A framework that runs operator by operator gathers
+ * all parameters of a layer for its backward half: there, the first backward pass reads those
+ * that are divided, whether it computes with them or not. */
+operand_set hp_values_read(const struct lowering *s, int op, int pass);
+
 /* The operands whose values and gradients a pass reads and writes. */
 struct pass_operands {
     operand_set reads, reads_grad, writes, writes_grad;

@@ -24,6 +24,28 @@ bool hp_reads_again(const struct lowering *s, int op, int tensor)
            (op != producer || s->plan->ops[op].recompute);
 }
 
+/* The first backward pass of an operator that is done; -1: none is. */
+static int first_backward(const struct lowering *s, int op)
+{
+    const struct nest *nest = s->graph->ops[op].nest;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (nest->pass[p].backward && s->training.passes[op] >> p & 1)
+            return p;
+    return -1;
+}
+
+operand_set hp_values_read(const struct lowering *s, int op, int pass)
+{
+    const struct op *o = &s->graph->ops[op];
+    operand_set reads = o->nest->pass[pass].reads;
+    if (s->plan->simulation.framework != HYPAR_FRAMEWORK_EAGER || pass != first_backward(s, op))
+        return reads;
+    for (int i = 0; i < o->nest->n_inputs; i++)
+        if (o->tensor[i] >= 0 && s->training.shard[o->tensor[i]] == HYPAR_SHARD_PARAMETERS)
+            reads |= (operand_set)1 << i;
+    return reads;
+}
+
 struct pass_operands hp_pass_operands(const struct lowering *s, const struct op_pass *at)
 {
     const struct op *op = &s->graph->ops[at->op];
@@ -34,8 +56,8 @@ struct pass_operands hp_pass_operands(const struct lowering *s, const struct op_
             sent |= pass->writes & (operand_set)1 << o;
     if (at->resend)
         return (struct pass_operands){ .reads = sent, .writes = sent };
-    return (struct pass_operands){ pass->reads, pass->reads_grad, pass->writes,
-                                   pass->writes_grad };
+    return (struct pass_operands){ hp_values_read(s, at->op, at->pass), pass->reads_grad,
+                                   pass->writes, pass->writes_grad };
 }
 
 struct place hp_operand_place(const struct lowering *s, const struct op_pass *at, int o,

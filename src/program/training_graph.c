@@ -57,7 +57,7 @@ static int add_reader(const struct lowering *s, int op, int o, struct place plac
     bool later = !place.grad && hp_reads_again(s, op, place.tensor);
     bool resend = s->plan->ops[op].resend && !s->plan->ops[op].recompute;
     for (int p = 0; p < nest->n_passes; p++) {
-        operand_set read = place.grad ? nest->pass[p].reads_grad : nest->pass[p].reads;
+        operand_set read = place.grad ? nest->pass[p].reads_grad : hp_values_read(s, op, p);
         bool first = (nest->pass[p].backward ? place.again == later : !place.again) &&
                      s->training.passes[op] >> p & 1;
         bool again = !resend && place.again == later && s->training.again[op] >> p & 1;
@@ -361,11 +361,13 @@ static void scatter_gradients(struct builder *b, int op)
 }
 
 /* Do some of these passes of an operator read operand `o`? */
-static bool reads_operand(const struct op *op, uint32_t passes, bool backward, int o)
+static bool reads_operand(const struct lowering *s, int op, uint32_t passes, bool backward,
+                          int o)
 {
-    for (int p = 0; p < op->nest->n_passes; p++)
-        if (passes >> p & 1 && op->nest->pass[p].backward == backward &&
-            op->nest->pass[p].reads >> o & 1)
+    const struct nest *nest = s->graph->ops[op].nest;
+    for (int p = 0; p < nest->n_passes; p++)
+        if (passes >> p & 1 && nest->pass[p].backward == backward &&
+            hp_values_read(s, op, p) >> o & 1)
             return true;
     return false;
 }
@@ -379,7 +381,7 @@ static void list_gatherings(struct builder *b, struct visit visit, bool *seen, i
     for (int i = 0; i < o->nest->n_inputs; i++) {
         int t = o->tensor[i];
         if (t < 0 || s->training.shard[t] != HYPAR_SHARD_PARAMETERS || seen[t] ||
-            !reads_operand(o, passes, visit.backward && !visit.again, i))
+            !reads_operand(s, visit.op, passes, visit.backward && !visit.again, i))
             continue;
         seen[t] = true;
         number = number < 0 ? count[stage]++ : number;

@@ -120,7 +120,7 @@ CASES = [(name, net, ranks, {**layout, **BF16}) for name, net, ranks, layout in 
     ("tensor", "llama16", 2, {"tensor": 2}),
     ("zero3", "llama16", 4, {"data": 4, "shard": "parameters"}),
     ("3d", "llama16", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
-    ("zero2", "qwen16", 4, {"data": 2, "tensor": 2, "shard": "gradients"}),
+    ("zero2", "qwen16", 4, {"data": 2, "tensor": 2, "shard": "gradients", "shard_over": 2}),
     ("zero3", "gpt16", 2, {"data": 2, "shard": "parameters"}),
     ("1f1b", "gpt16", 2, {"pipeline": 2, "micro_batches": 4}),
     ("3d", "gpt16", 4, {"data": 2, "tensor": 2}),

@@ -45,6 +45,8 @@ struct buffer {
     bool exchanged;  /* comms touch it */
     bool waits;      /* sent to another stage: it ends when action `last` begins ... */
     bool over;       /* ... or with a slot after that of action `last` */
+    bool sent;       /* it stays because it was sent, the backward half does not read it */
+    bool received;   /* from another stage */
     bool rests;      /* it ends with the micro-batch's last action on the device */
     int action;      /* in which it begins, and ends (schedule.h) */
     int last;        /* hp_action_count(): `rests` */
@@ -92,6 +94,12 @@ struct buffer_finder {
 void hp_finder_begin(struct buffer_finder *finder, const struct hypar_program *program,
                      const struct held_as *held, int device, bool in_order);
 void hp_finder_end(struct buffer_finder *finder);
+
+/* Is anything to be found of a device? */
+bool hp_is_looked_at(const struct buffer_finder *finder, int device);
+
+/* The finder has no buffers: those of another place, or of none, come. */
+void hp_begin_place(struct buffer_finder *finder);
 
 /* Those of a place that others are held as, in a body (-1: of what lasts; of the statistics of
  * batch norm, what training keeps of them as running statistics); they stay until the next

@@ -24,11 +24,12 @@ static int gradient_writers(const struct hypar_graph *g, int tensor)
 /* What lasts stays by itself: a view of it is of one micro-batch. A gradient that others add to
  * is not the one that the view's reader settled. What is computed again of a kept value is held
  * apart from it. */
-static bool may_be_input(const struct lowering *s, int i, int kind)
+static bool may_be_input(const struct lowering *s, int i, int kind, enum views views)
 {
     const struct hypar_graph *g = s->graph;
     const struct op *op = &g->ops[i];
-    if (!hp_is_view(op->nest) ||
+    bool slice = views == VIEWS_AND_SLICES && kind != PLACE_GRADIENT && op->kind == OP_SLICE;
+    if (!(hp_is_view(op->nest) || slice) ||
         hp_place_lasts(g, false, (struct place){ .tensor = op->tensor[0] }))
         return false;
     if (kind == PLACE_AGAIN)
@@ -52,7 +53,7 @@ static bool *find_moved(const struct hypar_program *p, int kind, struct arena *a
 
 /* Of tensors that are one, at most one is sent: else what is received of one might lie where
  * another is still being sent from. */
-struct held_as hp_held_as(const struct hypar_program *p, bool views, struct arena *arena)
+struct held_as hp_held_as(const struct hypar_program *p, enum views views, struct arena *arena)
 {
     const struct hypar_graph *g = p->plan->graph;
     struct held_as held = { .shard = p->lowering->training.shard };
@@ -65,8 +66,8 @@ struct held_as hp_held_as(const struct hypar_program *p, bool views, struct aren
             tensor[t] = last[t] = t;
             next[t] = -1;
         }
-        for (int i = 0; views && i < g->n_ops; i++) {
-            if (!may_be_input(p->lowering, i, kind))
+        for (int i = 0; views != VIEWS_APART && i < g->n_ops; i++) {
+            if (!may_be_input(p->lowering, i, kind, views))
                 continue;
             int name = g->ops[i].tensor[1], first = tensor[g->ops[i].tensor[0]];
             if (moved[name] && moved[first])

@@ -34,8 +34,16 @@ static inline bool hp_held_lasts(const struct held_as *held, const struct hypar_
     return hp_place_lasts(graph, forward, place) && !hp_is_divided(held, place);
 }
 
-/* `views` false: each as itself. */
-struct held_as hp_held_as(const struct hypar_program *program, bool views, struct arena *arena);
+/* Which tensors are held as others. */
+enum views {
+    VIEWS_APART,     /* none */
+    VIEWS_ONE,       /* outputs of operators that pass every element on */
+    VIEWS_AND_SLICES /* ... and values that are slices: PyTorch keeps all of the tensor for them
+                      */
+};
+
+struct held_as hp_held_as(const struct hypar_program *program, enum views views,
+                          struct arena *arena);
 
 /* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */
 struct box hp_held_box(const struct hypar_graph *graph, const struct held_as *held,

@@ -1,6 +1,7 @@
 /* What lies on each device when it is fullest. */
 #include "program/memory/memory.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -26,7 +27,7 @@ static void note_action(struct body_memory *body, int action, const struct insta
     later.gradients = 0;
     note(&body->first[action], *at);
     note(&body->most[action], later);
-    body->most_kept[action] = fmax(body->most_kept[action], at->kept);
+    body->most_saved[action] = fmax(body->most_saved[action], at->saved);
 }
 
 /* A pass of an action; gradients that it makes are there already in later micro-batches. */
@@ -35,11 +36,13 @@ static void compute(struct body_memory *body, const struct pass_memory *t, int a
 {
     at->kept += t->kept;
     at->rebuilt += t->rebuilt;
+    at->saved += t->saved;
     at->temporary += t->temporary;
     at->gradients += t->gradients;
     note_action(body, action, at);
     at->kept -= t->end_kept;
     at->rebuilt -= t->end_rebuilt;
+    at->saved -= t->end_saved;
     at->temporary -= t->end_temporary;
 }
 
@@ -52,12 +55,11 @@ static void walk(struct memory_maker *m, struct body_memory *body)
     struct instant *now = NEW(&m->scratch, struct instant, n);
     body->most = NEW(&m->scratch, struct instant, n);
     body->first = NEW(&m->scratch, struct instant, n);
-    body->most_kept = NEW(&m->scratch, double, n);
+    body->most_saved = NEW(&m->scratch, double, n);
     for (int i = 0; i < n; i++) {
         now[i].kept = -body->waits[i].kept;
         now[i].rebuilt = -body->waits[i].rebuilt;
         body->most[i] = body->first[i] = now[i];
-        body->most_kept[i] = now[i].kept;
     }
     for (int i = 0; i < body->passes->order.n; i++) {
         int device = hp_device_at(body->passes, i);
@@ -68,6 +70,7 @@ static void walk(struct memory_maker *m, struct body_memory *body)
     for (int i = 0; i < n; i++) {
         now[i].kept += body->late[i].kept;
         now[i].rebuilt += body->late[i].rebuilt;
+        now[i].saved += body->late[i].saved;
         now[i].temporary += body->late[i].temporary;
         note_action(body, i, &now[i]);
     }
@@ -231,6 +234,7 @@ static struct flights find_flights(struct memory_maker *m, const struct slot_lis
                          .done = NEW(&m->scratch, uint64_t, m->program->iteration->n_micro),
                          .ends = NEW(&m->scratch, bool, list->n_slots) };
     int reach = hp_longest_hold(list);
+    assert(f.n_own <= 64); /* bits of `done` and `grown`; plan/check_stages.c bounds chunks */
     find_levels(m, list, &f);
     for (int i = 0; i < list->n_slots; i++) {
         const struct slot *slot = &list->slot[i];
@@ -263,6 +267,7 @@ static struct instant level_bytes(const struct memory_maker *m, const struct mic
                     &m->body[level->body].lasts[device][b * (n_own + 1) + e];
                 at.kept += lasts->kept;
                 at.rebuilt += lasts->rebuilt;
+                at.saved += lasts->saved;
                 at.temporary += lasts->temporary;
             }
     return at;
@@ -304,19 +309,20 @@ static struct instant in_flight(const struct memory_maker *m, const struct fligh
     return at;
 }
 
-/* Activations that are there at once, at most. */
+/* Activations that wait at once, at most, for backward halves that read them. */
 static double most_saved(const struct memory_maker *m, const struct flights *f,
                          const struct instant *level, int device)
 {
     double most = 0;
     for (int i = 0; i < f->n; i++) {
         const struct flight *flight = &f->flight[i];
-        double kept = 0;
+        double saved = 0;
         if (flight->own >= 0)
-            kept = m->body[flight->body].most_kept[hp_memory_at(m->model, device, flight->own)];
+            saved =
+                m->body[flight->body].most_saved[hp_memory_at(m->model, device, flight->own)];
         for (int k = 0; k < f->n_levels; k++)
-            kept += flight->others[k] * level[k].kept;
-        most = fmax(most, kept);
+            saved += flight->others[k] * level[k].saved;
+        most = fmax(most, saved);
     }
     return most;
 }
@@ -330,14 +336,15 @@ static void finish_device(struct memory_maker *m, int device, const struct fligh
     for (int i = 0; i < f->n; i++)
         note(&most, in_flight(m, f, &f->flight[i], level, device));
     out->activations = most.kept + m->shared[device] + m->batch[device];
-    out->buffers = most.temporary;
+    out->buffers = most.temporary + m->received[device];
     out->recompute_saves = most.rebuilt;
     out->saved = most_saved(m, f, level, device) + m->shared[device];
     out->gradients -= m->model->begun[device];
     double lasting = out->parameters + out->gradients + out->optimizer + out->weight_versions;
     out->gradients += most.gradients;
     out->framework = m->program->plan->framework_bytes;
-    m->model->fixed[device] = lasting + m->shared[device] + m->batch[device] + out->framework;
+    m->model->fixed[device] =
+        lasting + m->shared[device] + m->batch[device] + m->received[device] + out->framework;
     out->peak = lasting + most.gradients + out->activations + out->buffers + out->framework;
 }
 
@@ -449,12 +456,14 @@ struct memory_model *hp_memory(const struct hypar_program *program,
         m.options = *options;
     model->arena = arena;
     begin_model(&m);
-    struct held_as held = hp_held_as(program, true, &m.scratch);
+    bool eager = program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER;
+    struct held_as held = hp_held_as(program, eager ? VIEWS_AND_SLICES : VIEWS_ONE, &m.scratch);
     hp_finder_begin(&m.finder, program, &held, -1, true);
     m.finder.some = m.options.devices;
-    m.finder.nodes = program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER;
+    m.finder.nodes = eager;
     m.shared = NEW(&m.scratch, double, model->n_devices);
     m.batch = NEW(&m.scratch, double, model->n_devices);
+    m.received = NEW(&m.scratch, double, model->n_devices);
     m.body = NEW(&m.scratch, struct body_memory, program->n_bodies);
     for (int b = 0; b < program->n_bodies; b++)
         begin_body(&m, b);

@@ -10,12 +10,14 @@ struct pass_memory {
     double kept, temporary;         /* begin with it */
     double end_kept, end_temporary; /* end with it */
     double rebuilt, end_rebuilt;    /* of kept: what recomputation would not keep */
+    double saved, end_saved;        /* what the backward half reads */
     double gradients; /* of parameters, that begin with it in the first micro-batch */
 };
 
 /* What lies on a device at one time, of the micro-batch at hand. */
 struct instant {
     double kept, temporary, rebuilt;
+    double saved;     /* what the backward half reads */
     double gradients; /* of parameters, where the backward half makes them */
 };
 
@@ -28,7 +30,7 @@ struct body_memory {
     struct instant *over;     /* ... ends with a slot after it */
     struct instant *most;     /* ... what it has, when that is most, beyond what it found */
     struct instant *first;    /* ... the same where it makes gradients of parameters */
-    double *most_kept;        /* ... what is kept, when that is most */
+    double *most_saved;       /* ... what is saved, when that is most */
     double *gradients;        /* ... of parameters, that it makes in the first micro-batch */
     struct instant **lasts; /* by device: [begin * (n + 1) + end], kept from action to action */
 };
@@ -51,8 +53,9 @@ struct memory_maker {
     struct buffer_finder finder;
     struct body_memory *body;
     struct unit_memory units;
-    double *shared; /* by device: the loss, and inputs that all micro-batches share */
-    double *batch;  /* by device: inputs as they are handed over, beside narrower copies */
+    double *shared;   /* by device: the loss, and inputs that all micro-batches share */
+    double *batch;    /* by device: inputs as they are handed over, beside narrower copies */
+    double *received; /* by device: what all micro-batches are received in */
 };
 
 /* The action of a device, counted among its own; past the last: the end of a micro-batch. */

@@ -87,7 +87,16 @@ static void add_to(struct instant *at, const struct instant *bytes)
 {
     at->kept += bytes->kept;
     at->rebuilt += bytes->rebuilt;
+    at->saved += bytes->saved;
     at->temporary += bytes->temporary;
+}
+
+/* Does the runtime of stages have a buffer for each micro-batch that a stage receives, from
+ * step to step? PyTorch's has. */
+static bool has_receive_buffers(const struct memory_maker *m)
+{
+    return m->program->plan->simulation.framework == HYPAR_FRAMEWORK_EAGER &&
+           m->program->schedule->n_stages > 1 && !m->program->iteration->delayed;
 }
 
 /* What begins with a pass, or after the last of its action; and ends with one, or with the
@@ -102,24 +111,32 @@ static void add_buffer(struct memory_maker *m, int b, const struct buffer *buffe
     bool kept = buffer->kept && !buffer->backward; /* errors that wait are not activations */
     struct instant of = { .kept = kept ? bytes : 0, .temporary = kept ? 0 : bytes };
     of.rebuilt = kept && rebuilds(m, body, buffer) ? bytes : 0;
+    of.saved = kept && !buffer->sent ? bytes : 0;
+    bool lasting = buffer->received && has_receive_buffers(m);
+    if (lasting) {
+        of.kept = of.rebuilt = of.temporary = 0;
+        m->received[device] += bytes * hp_body_times(m->program->iteration, b);
+    }
     if (buffer->begin < 0) {
         add_to(&body->late[hp_memory_at(m->model, device, first)], &of);
     } else {
         struct pass_memory *begin = &body->pass[buffer->begin];
         begin->kept += of.kept;
         begin->rebuilt += of.rebuilt;
+        begin->saved += of.saved;
         begin->temporary += of.temporary;
     }
     if (buffer->kept)
         add_to(&body->lasts[device][first * (n + 1) + last], &of);
     if (buffer->over)
-        body->over[hp_memory_at(m->model, device, last)].temporary += bytes;
+        body->over[hp_memory_at(m->model, device, last)].temporary += lasting ? 0 : bytes;
     else if (buffer->waits)
         add_to(&body->waits[hp_memory_at(m->model, device, last)], &of);
     else if (buffer->end >= 0) {
         struct pass_memory *end = &body->pass[buffer->end];
         end->end_kept += of.kept;
         end->end_rebuilt += of.rebuilt;
+        end->end_saved += of.saved;
         end->end_temporary += of.temporary;
     }
 }

@@ -1,11 +1,12 @@
-/* What a framework that runs operator by operator has of parameters and gradients while it
- * sends them: those of a repeated layer (a unit) together, those of no layer as one more unit.
+/* The memory in which a framework that runs operator by operator sends parameters and
+ * gradients. It sends all parameters, or gradients, of a unit together. A unit is a repeated
+ * layer; the parameters that are in no layer are one more unit.
  *
- *  - Parameters that are divided are gathered for a unit's passes of a forward or a backward
- *    half. Forward, the buffer in which they come stays until the next unit's have come.
- *    Backward, they are asked for when the passes of the unit before them begin.
- *  - Gradients wait until a unit's backward passes are over, are then copied into one buffer,
- * and that stays until the next unit's are. */
+ *  - Forward: the parameters of a unit are gathered when its first pass begins. The buffer that
+ *    they are received in stays until the parameters of the next unit have been received.
+ *  - Backward: the parameters of a unit are gathered when the unit before it begins.
+ *  - Gradients of a unit wait until its last backward pass is over. They are then copied into
+ *    one buffer. This buffer stays until the gradients of the next unit are copied. */
 #include "program/memory/parts.h"
 
 #include "graph/modules.h"

@@ -1,0 +1,152 @@
+/* What operators keep for their backward halves beside the tensors of the graph: masks of
+ * dropouts, and what a framework that runs operator by operator saves. */
+#include "program/memory/buffers.h"
+
+/* What no other part reads: a buffer as large as an operand, from the forward pass of a part,
+ * the last time that the pass is done, to its backward pass `number`. */
+static struct buffer own_of(const struct buffer_finder *f, const struct body_passes *p,
+                            int number, int operand)
+{
+    int op = hp_pass_at(p, number)->op, part = p->order.at[number].part;
+    const struct op_parts *l = hp_parts_at(p, number);
+    const struct training_graph *k = &f->program->lowering->training;
+    bool again = f->program->plan->ops[op].recompute && k->again_of[op][0] >= 0;
+    int forward = hp_op_pass(k, op, 0, again);
+    return (struct buffer){
+        .place = { .tensor = f->graph->ops[op].tensor[operand] },
+        .box = hp_region(l->nest, operand, l->range + part * l->nest->n_axes),
+        .device = l->device[part],
+        .backward = again,
+        .kept = !again,
+        .action = hp_pass_action(f->program->lowering, forward),
+        .last = hp_action_at(p, number),
+        .begin = p->first[hp_pass_number(&p->order, l, forward, part)],
+        .end = p->last[number],
+        .copied = -1,
+        .part = part,
+    };
+}
+
+/* Is the pass the last backward pass of an operator? */
+static bool ends_op(const struct buffer_finder *f, const struct op_pass *at)
+{
+    const struct training_graph *k = &f->program->lowering->training;
+    if (!at->backward || at->again)
+        return false;
+    for (int p = at->pass + 1; p < f->graph->ops[at->op].nest->n_passes; p++)
+        if (hp_op_pass(k, at->op, p, false) >= 0)
+            return false;
+    return true;
+}
+
+static void add_own(struct buffer_finder *f, struct buffer buffer)
+{
+    f->buffer = GROW(&f->arena, struct buffer, f->buffer, f->n, &f->capacity);
+    f->buffer[f->n++] = buffer;
+}
+
+void hp_find_masks(struct buffer_finder *f, int body)
+{
+    const struct body_passes *p = &f->body[body];
+    hp_begin_place(f);
+    for (int i = 0; f->program->plan->masks == HYPAR_MASKS_KEPT && i < p->order.n; i++) {
+        const struct op_pass *op_pass = hp_pass_at(p, i);
+        if (f->graph->ops[op_pass->op].kind != OP_DROPOUT ||
+            f->program->plan->ops[op_pass->op].recompute || !ends_op(f, op_pass) ||
+            !hp_is_looked_at(f, hp_device_at(p, i)))
+            continue;
+        struct buffer mask = own_of(f, p, i, hp_parts_at(p, i)->nest->n_inputs);
+        mask.mask = true;
+        add_own(f, mask);
+    }
+}
+
+/* What a framework that runs operator by operator saves of an operator for its backward half,
+ * beside what the passes here read. */
+struct eager_row {
+    int tensors;     /* as large as the first input, in the plan's precision */
+    int wide_bytes;  /* ... of each of its elements, where that precision has 2 bytes */
+    int mask_bytes;  /* ... in any precision */
+    int wide_errors; /* tensors of fp32 while the backward half computes the error */
+    int errors;      /* tensors of the plan's precision then, beside those of the plan */
+};
+
+static const struct eager_row eager_rows[OP_KIND_COUNT] = {
+    /* its formula step by step: what is multiplied by the weight; x in fp32 */
+    [OP_RMS_NORM] = { .tensors = 1, .wide_bytes = 2 },
+    /* ... tanh(), 1 + tanh() and x / 2; errors of the last two, of which one is summed up */
+    [OP_GELU_TANH] = { .tensors = 3, .errors = 1 },
+    /* logarithms of probabilities, in fp32; errors of these, and of the logits */
+    [OP_CROSS_ENTROPY] = { .wide_bytes = 2, .wide_errors = 2 },
+    [OP_DROPOUT] = { .mask_bytes = 1 },
+    /* what is normalised, and its product with the error */
+    [OP_BATCH_NORM] = { .wide_errors = 2 },
+};
+
+int hp_saved_bytes(const struct hypar_plan *plan, enum op_kind kind)
+{
+    const struct eager_row *row = &eager_rows[kind];
+    int each = hp_precision_bytes(plan->precision);
+    if (plan->simulation.framework != HYPAR_FRAMEWORK_EAGER)
+        return 0;
+    return row->tensors * each + (each < 4 ? row->wide_bytes : 0) +
+           (plan->masks == HYPAR_MASKS_KEPT ? 0 : row->mask_bytes);
+}
+
+/* Tensors of fp32 that the backward pass of an operator needs while it runs. A cross entropy of
+ * classes that are divided has one more; a batch norm is written out where its statistics are
+ * those of several replicas' samples. */
+static int wide_errors(const struct hypar_plan *plan, int op)
+{
+    const struct nest *nest = plan->graph->ops[op].nest;
+    const struct split *split = &plan->ops[op].split;
+    int sample = hp_sample_axis(nest), classes = hp_nest_axis(nest, 'c');
+    int n = eager_rows[nest->kind].wide_errors;
+    if (nest->kind == OP_CROSS_ENTROPY)
+        return n + (hp_degree(split, classes) > 1);
+    if (nest->kind == OP_BATCH_NORM &&
+        (plan->simulation.local_bn || sample < 0 || hp_degree(split, sample) == 1))
+        return 0;
+    return n;
+}
+
+/* Bytes of each element that the backward pass needs, beside the error that the plan has. */
+static int error_bytes(const struct hypar_plan *plan, int op)
+{
+    int wide = wide_errors(plan, op) * hp_precision_bytes(HYPAR_FP32),
+        each = hp_precision_bytes(plan->precision);
+    if (plan->simulation.framework != HYPAR_FRAMEWORK_EAGER)
+        return 0;
+    return eager_rows[plan->graph->ops[op].kind].errors * each + (wide > 0 ? wide - each : 0);
+}
+
+/* What is there during backward pass `number` alone. */
+static void add_errors(struct buffer_finder *f, const struct body_passes *p, int number)
+{
+    struct buffer errors = own_of(f, p, number, 0);
+    errors.saved_bytes = error_bytes(f->program->plan, hp_pass_at(p, number)->op);
+    errors.kept = false;
+    errors.backward = true;
+    errors.action = errors.last;
+    errors.begin = p->first[number];
+    if (errors.saved_bytes > 0)
+        add_own(f, errors);
+}
+
+void hp_find_saved(struct buffer_finder *f, int body)
+{
+    const struct body_passes *p = &f->body[body];
+    hp_begin_place(f);
+    for (int i = 0; i < p->order.n; i++) {
+        const struct op_pass *op_pass = hp_pass_at(p, i);
+        int bytes = hp_saved_bytes(f->program->plan, f->graph->ops[op_pass->op].kind);
+        if (!ends_op(f, op_pass) || !hp_is_looked_at(f, hp_device_at(p, i)))
+            continue;
+        add_errors(f, p, i);
+        if (bytes == 0)
+            continue;
+        struct buffer saved = own_of(f, p, i, 0);
+        saved.saved_bytes = bytes;
+        add_own(f, saved);
+    }
+}
