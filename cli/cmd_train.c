@@ -426,7 +426,6 @@ static enum hypar_status check_data(const struct args *args, const char *data,
     return HYPAR_OK;
 }
 
-/* As one rank of several, or alone with all devices. */
 /* Parts of a checkpoint are written in any order, which a pipe cannot take. */
 static enum hypar_status check_checkpoint(const char *path, struct hypar_error *err)
 {
@@ -438,6 +437,7 @@ static enum hypar_status check_checkpoint(const char *path, struct hypar_error *
     return HYPAR_RUNTIME;
 }
 
+/* As one rank of several, or alone with all devices. */
 static enum hypar_status train(const struct args *args, const struct hypar_plan *plan,
                                struct hypar_ranks *ranks, const volatile sig_atomic_t *stop,
                                struct hypar_error *err)

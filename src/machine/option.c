@@ -3,6 +3,7 @@
 #include "machine/machine.h"
 
 #include <math.h>
+#include <stddef.h>
 
 #include "base/number.h"
 
@@ -129,77 +130,50 @@ static double or_from_fp32(const struct part *part, double figure, double share)
     return value < low ? low : value;
 }
 
-/* The figure of a device, memory excepted, that an option sets; NULL: the option sets none of a
- * device. */
+/* The figures of a device that options set, memory excepted: offset + 1; 0: none. */
+/* clang-format off */
+#define FIGURE(member) (offsetof(struct hypar_device, member) + 1)
+static const size_t figures[OPTION_COUNT] = {
+    [OPTION_FP64] = FIGURE(fp64_op_per_s),
+    [OPTION_FP32] = FIGURE(fp32_op_per_s),
+    [OPTION_TF32] = FIGURE(tf32_op_per_s),
+    [OPTION_FP16] = FIGURE(fp16_op_per_s),
+    [OPTION_BF16] = FIGURE(bf16_op_per_s),
+    [OPTION_EFFICIENCY] = FIGURE(efficiency),
+    [OPTION_MEMORY_BANDWIDTH] = FIGURE(memory_bytes_per_s),
+    [OPTION_ADD] = FIGURE(add_j),
+    [OPTION_MULTIPLY] = FIGURE(multiply_j),
+    [OPTION_SRAM] = FIGURE(sram_access_j),
+    [OPTION_DRAM] = FIGURE(dram_access_j),
+    [OPTION_IDLE] = FIGURE(idle_w),
+    [OPTION_REDUCTION_LENGTH] = FIGURE(kernels.reduction_length),
+    [OPTION_OUTPUT_LENGTH] = FIGURE(kernels.output_length),
+    [OPTION_UNALIGNED] = FIGURE(kernels.unaligned_efficiency),
+    [OPTION_STREAM] = FIGURE(kernels.stream_efficiency),
+    [OPTION_PRODUCT] = FIGURE(kernels.product_efficiency),
+    [OPTION_ROW] = FIGURE(kernels.row_efficiency),
+    [OPTION_COLUMN] = FIGURE(kernels.column_efficiency),
+    [OPTION_COMPILED_COLUMN] = FIGURE(kernels.compiled_column_efficiency),
+    [OPTION_WINDOW] = FIGURE(kernels.window_efficiency),
+    [OPTION_SCATTER] = FIGURE(kernels.scatter_efficiency),
+    [OPTION_KERNEL] = FIGURE(kernels.kernel_s),
+    [OPTION_COLUMN_TIME] = FIGURE(kernels.column_s),
+    [OPTION_REDUCTION_TIME] = FIGURE(kernels.reduction_s),
+    [OPTION_SUMMED_TIME] = FIGURE(kernels.summed_s),
+    [OPTION_VECTOR] = FIGURE(kernels.vector_op_per_s),
+    [OPTION_EAGER_LAUNCH] = FIGURE(kernels.eager_launch_s),
+    [OPTION_COMPILED_LAUNCH] = FIGURE(kernels.compiled_launch_s),
+    [OPTION_COMM_LATENCY] = FIGURE(kernels.comm_latency_s),
+    [OPTION_COPY] = FIGURE(kernels.copy_bytes_per_s),
+};
+#undef FIGURE
+/* clang-format on */
+
+/* The figure of a device that an option sets; NULL: the option sets none. */
 static double *device_figure(struct hypar_device *device, enum option option)
 {
-    struct hypar_kernel_figures *kernels = &device->kernels;
-    switch (option) {
-    case OPTION_FP64:
-        return &device->fp64_op_per_s;
-    case OPTION_FP32:
-        return &device->fp32_op_per_s;
-    case OPTION_TF32:
-        return &device->tf32_op_per_s;
-    case OPTION_FP16:
-        return &device->fp16_op_per_s;
-    case OPTION_BF16:
-        return &device->bf16_op_per_s;
-    case OPTION_EFFICIENCY:
-        return &device->efficiency;
-    case OPTION_MEMORY_BANDWIDTH:
-        return &device->memory_bytes_per_s;
-    case OPTION_ADD:
-        return &device->add_j;
-    case OPTION_MULTIPLY:
-        return &device->multiply_j;
-    case OPTION_SRAM:
-        return &device->sram_access_j;
-    case OPTION_DRAM:
-        return &device->dram_access_j;
-    case OPTION_IDLE:
-        return &device->idle_w;
-    case OPTION_REDUCTION_LENGTH:
-        return &kernels->reduction_length;
-    case OPTION_OUTPUT_LENGTH:
-        return &kernels->output_length;
-    case OPTION_UNALIGNED:
-        return &kernels->unaligned_efficiency;
-    case OPTION_STREAM:
-        return &kernels->stream_efficiency;
-    case OPTION_PRODUCT:
-        return &kernels->product_efficiency;
-    case OPTION_ROW:
-        return &kernels->row_efficiency;
-    case OPTION_COLUMN:
-        return &kernels->column_efficiency;
-    case OPTION_COMPILED_COLUMN:
-        return &kernels->compiled_column_efficiency;
-    case OPTION_WINDOW:
-        return &kernels->window_efficiency;
-    case OPTION_SCATTER:
-        return &kernels->scatter_efficiency;
-    case OPTION_KERNEL:
-        return &kernels->kernel_s;
-    case OPTION_COLUMN_TIME:
-        return &kernels->column_s;
-    case OPTION_REDUCTION_TIME:
-        return &kernels->reduction_s;
-    case OPTION_SUMMED_TIME:
-        return &kernels->summed_s;
-    case OPTION_VECTOR:
-        return &kernels->vector_op_per_s;
-    case OPTION_EAGER_LAUNCH:
-        return &kernels->eager_launch_s;
-    case OPTION_COMPILED_LAUNCH:
-        return &kernels->compiled_launch_s;
-    case OPTION_COMM_LATENCY:
-        return &kernels->comm_latency_s;
-    case OPTION_COPY:
-        return &kernels->copy_bytes_per_s;
-    default:
-        return NULL;
-    }
+    size_t at = figures[option];
+    return at ? (void *)((char *)device + at - 1) : NULL;
 }
 
 /* As vendors do: one card for `devices_per_card` devices; if that is unknown, one for a whole

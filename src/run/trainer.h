@@ -68,7 +68,7 @@ void hp_evaluation_free(struct trainer *t);
 enum hypar_status hp_evaluate(struct trainer *t, int64_t step, struct hypar_train_test *out,
                               struct hypar_error *err);
 
-/* Fill an array that an executor asks for (train.c). */
+/* Fill an array that an executor asks for (fill.c). */
 enum hypar_status hp_trainer_fill(void *who, const struct fill_request *request,
                                   const struct view *to, struct hypar_error *err);
 
