@@ -10,15 +10,15 @@
 /* Work is counted in tasks that are simulated, about half a microsecond each. */
 enum {
     MOST_WORK = 1 << 23,    /* of one planner: a few seconds; doubled, planning takes longer */
-    LITTLE_WORK = 1 << 17,  /* ... a moment: so much is simulated whatever closed forms say */
     WORK_OF_PART = 4,       /* to lower a part of an operator */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
     QUICK_PARTS = 1 << 13,  /* of a plan that is evaluated though the search is to stop */
 };
 
-/* Corrected closed forms of candidates that are alike differ by less than this factor from what
- * is simulated: what is slower is not simulated. */
-static const double OFF = 1.08;
+/* What is expected to be slower than the best by this part is not simulated once the budget is
+ * spent, by twice as much once half of it is, and so on: a first look at many candidates costs
+ * little, and closed forms are the better known the more were simulated. */
+static const double TRUST = 0.02;
 
 /* State is counted from splits, biases of partial sums more often than there are: what needs so
  * much more than there is does not fit. */
@@ -72,13 +72,17 @@ static double expected_s(struct evaluation *e, const struct estimate *p)
 
 /* The next candidate ----------------------------------------------------------------------- */
 
-/* May it be the best? What may not fit has to be faster than what does. */
+bool hp_is_near_best(const struct evaluation *e, double step_s)
+{
+    return step_s <= (1 + TRUST * MOST_WORK / fmax(1, e->work)) * e->best.step_s;
+}
+
+/* May it be the best? */
 static bool is_worth(const struct evaluation *e, const struct estimate *p, double step_s)
 {
     if (p->evaluated || p->least_part > 1)
         return false;
-    return !hp_evaluation_fits(e) || e->work <= LITTLE_WORK ||
-           step_s <= (hp_fits(&p->memory) ? OFF : 1) * e->best.step_s;
+    return !hp_evaluation_fits(e) || hp_is_near_best(e, step_s);
 }
 
 /* Those that fit in closed form by their expected steps, then others by what they need. */

@@ -87,6 +87,10 @@ static inline bool hp_evaluation_fits(const struct evaluation *evaluation)
     return evaluation->plan && hp_fits(&evaluation->best.memory);
 }
 
+/* Is a step, expected or simulated, so near that of the best that candidates like it may be
+ * better? */
+bool hp_is_near_best(const struct evaluation *evaluation, double step_s);
+
 /* One that fits is better than one whose state alone fits, and that better than others; then
  * the faster, or of those that do not fit the one that needs less. */
 bool hp_is_better(const struct evaluated *a, const struct evaluated *b);

@@ -135,18 +135,19 @@ static void find_slowest(const struct choosing *c, const struct flush_cut *cut, 
     }
 }
 
-/* Links that a cut may be made for, each half as fast as the last: from those over which a cut
+/* Links that a cut may be made for, each slower than the last: from those over which a cut
  * into equal times sends in the time of a stage, to those over which sending takes longer than
  * all layers, so that less is sent by no cut. They do not depend on the links of the machine,
  * so that faster ones have no worse pipeline. Returns 0 at the end. */
 static double slower_links(const struct choosing *c, const struct flush_cut *cut,
                            double bytes_per_s)
 {
+    const double slower = 1.4; /* twice as slow ones miss cuts, closer ones find no more */
     double stage_s, bytes, all_s = c->states->cost.time_s[c->states->n - 1];
     find_slowest(c, cut, &stage_s, &bytes);
     if (!isfinite(bytes_per_s))
         return stage_s > 0 ? bytes / stage_s : 0;
-    return bytes / bytes_per_s > all_s ? 0 : bytes_per_s / 2;
+    return bytes / bytes_per_s > all_s ? 0 : bytes_per_s / slower;
 }
 
 static void add_cut(struct choosing *c, const struct flush_cut *cut)

@@ -18,9 +18,6 @@
 
 enum { MOST_CHUNKS = 8 };
 
-/* Of candidates that are slower than the best by no more than this factor, others follow. */
-static const double NEAR = 1.08;
-
 struct choice {
     const struct problem *problem;
     struct arena *arena;
@@ -320,7 +317,7 @@ static void follow(void *planner, struct evaluation *e, const struct evaluated *
 {
     struct choice *c = planner;
     const struct layout_estimate *from = now->estimate.candidate;
-    bool near = hp_fits(&now->memory) && now->step_s <= NEAR * e->best.step_s;
+    bool near = hp_fits(&now->memory) && hp_is_near_best(e, now->step_s);
     if (!near && (hp_evaluation_fits(e) || hp_is_better(&e->best, now)))
         return;
     for (int i = 0; i < N_CHANGES; i++) {
