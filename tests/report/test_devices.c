@@ -1,5 +1,5 @@
 /* Devices that read alike share a row; past the most rows the rest is left to the caller. */
-#include "report/devices.h"
+#include "report/simulate/devices.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

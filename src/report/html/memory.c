@@ -1,6 +1,6 @@
 /* Memory over time: a line for each device that the page shows, devices that are alike once,
  * each of no more points than a screen is wide. */
-#include "report/bars.h"
+#include "report/simulate/bars.h"
 #include "report/html/page.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
 #include <hypar/report.h>
 
 #include "report/columns.h"
-#include "report/compare.h"
+#include "report/explain/compare.h"
 #include "report/svg/svg.h"
 
 enum { WIDTH = 900, LEFT = 180, RIGHT = 740, TOP = 74, ROW = 28 };

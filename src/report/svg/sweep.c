@@ -10,7 +10,7 @@
 #include "graph/graph.h"
 #include "report/columns.h"
 #include "report/svg/svg.h"
-#include "report/sweep.h"
+#include "report/explore/sweep.h"
 
 /* What the points lie along. */
 struct along {

@@ -1,11 +1,11 @@
 /* A picture of a step: a row for each device and link, with the critical path. */
 #include <hypar/report.h>
 
-#include "report/bars.h"
+#include "report/simulate/bars.h"
 #include "report/columns.h"
 #include "report/put.h"
 #include "report/svg/svg.h"
-#include "report/trace.h"
+#include "report/simulate/trace.h"
 
 enum {
     WIDTH = 1100,
