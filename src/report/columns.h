@@ -60,6 +60,15 @@ void hp_wrap(FILE *to, const char *text, int indent);
 /* The same from the beginning of a line, formatted. */
 void hp_put_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same behind a label: "Sent      4 MB, each byte once", broken at `indent`. */
+void hp_put_labelled(FILE *to, const char *label, int indent, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* "1.23 ms", "45 MB", "3 J". */
+char *hp_time_text(struct arena *arena, double seconds);
+char *hp_bytes_text(struct arena *arena, double bytes);
+char *hp_energy_text(struct arena *arena, double joules);
+
 /* 1234567 -> "1,234,567"; buffer holds at least 32 bytes. */
 char *hp_thousands(char *buffer, long long value);
 

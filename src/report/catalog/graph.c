@@ -116,7 +116,7 @@ static void graph_text(FILE *to, const struct hypar_graph *g)
         op_row(&table, &arena, g, &g->ops[op]);
     hp_columns_print(&table, to);
     fputc('\n', to);
-    hp_wrap(to, hp_arena_printf(&arena, "%s: %s", g->name, hp_graph_figures(&arena, g)), 0);
+    hp_put_line(to, "%s: %s", g->name, hp_graph_figures(&arena, g));
     hp_arena_free(&arena);
 }
 

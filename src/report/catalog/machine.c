@@ -123,7 +123,6 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
 static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *level, int n,
                        uint64_t assumed)
 {
-    char text[32];
     struct columns levels = { .align = "lrrr" };
     static const char *const heading[] = { "level", "ways", "bandwidth", "latency" };
     for (int i = 0; i < 4; i++)
@@ -133,7 +132,7 @@ static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *
         hp_cell(&levels, arena, "%d", level[l].ways);
         hp_quantity_cell(&levels, arena, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH);
         hp_cell(&levels, arena, "%s%s", mark(assumed, OPTION_LATENCY),
-                hypar_format_quantity(text, level[l].latency_s, HYPAR_UNIT_SECONDS));
+                hp_time_text(arena, level[l].latency_s));
     }
     hp_columns_print(&levels, to);
 }
@@ -181,7 +180,7 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
     }
     hp_columns_print(&table, to);
     if (*zeros)
-        hp_wrap(to, hp_arena_printf(arena, "0, without effect: %s", zeros), 0);
+        hp_put_line(to, "0, without effect: %s", zeros);
     if (given)
         fputs(AS_GIVEN, to);
     if (run->assumed)
@@ -189,7 +188,7 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
                     MACHINE_ASSUMED_DEVICE);
     const char *source = run->source ? run->source : type ? type->source : NULL;
     if (source)
-        hp_wrap(to, hp_arena_printf(arena, "From: %s", hp_shown(arena, source)), 0);
+        hp_put_line(to, "From: %s", hp_shown(arena, source));
 }
 
 /* Each kind of device once; of a machine of more than a few, the first. Nodes with figures of
@@ -383,13 +382,11 @@ static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_ma
     if (!idle)
         return;
     fputc('\n', to);
-    hp_wrap(to,
-            hp_arena_printf(arena,
-                            "On no route between devices: %d of %d links (%s%s). Parallel "
-                            "links of two devices are added up only if their latencies are "
-                            "equal.",
-                            idle, m->n_links, which, idle > 4 ? ", ..." : ""),
-            0);
+    hp_put_line(to,
+                "On no route between devices: %d of %d links (%s%s). Parallel "
+                "links of two devices are added up only if their latencies are "
+                "equal.",
+                idle, m->n_links, which, idle > 4 ? ", ..." : "");
 }
 
 static void machine_text(FILE *to, const struct hypar_machine *m)

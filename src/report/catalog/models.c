@@ -135,10 +135,8 @@ static void one_text(FILE *to, int model, const char *word, const struct hypar_g
     const struct hypar_model_info info = hypar_model_at(model);
     struct hypar_model_option option;
     struct arena arena = { 0 };
-    hp_wrap(to,
-            hp_arena_printf(&arena, "%s: %s%s%s%s", word, info.summary,
-                            *info.source ? " (" : "", info.source, *info.source ? ")" : ""),
-            0);
+    hp_put_line(to, "%s: %s%s%s%s", word, info.summary, *info.source ? " (" : "", info.source,
+                *info.source ? ")" : "");
     hp_wrap(to, hp_graph_figures(&arena, g), 0);
     fputc('\n', to);
     hp_arena_free(&arena);

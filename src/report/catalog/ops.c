@@ -313,7 +313,7 @@ static void show_attributes(FILE *to, struct arena *arena, const struct op_trait
 static void op_text(FILE *to, const struct op_traits *row)
 {
     struct arena arena = { 0 };
-    hp_wrap(to, hp_arena_printf(&arena, "%s: %s", row->name, row->summary), 0);
+    hp_put_line(to, "%s: %s", row->name, row->summary);
     fputc('\n', to);
     show_axes(to, &arena, row);
     fputc('\n', to);

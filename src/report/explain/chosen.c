@@ -43,19 +43,17 @@ static char *who_text(struct arena *arena, const struct hypar_plan_search *s)
 static char *verdict_text(struct arena *arena, char *text, const struct hypar_plan_search *s,
                           double now_s)
 {
-    char b[32], most[32];
     if (s->exact)
         text = hp_arena_printf(arena, "%s Exact: %s.", text, hp_shown(arena, s->exact));
     if (s->lower_bound_s > 0)
         text = hp_arena_printf(arena, "%s By its own cost no choice takes less than %s.", text,
-                               hypar_format_quantity(b, s->lower_bound_s, HYPAR_UNIT_SECONDS));
+                               hp_time_text(arena, s->lower_bound_s));
     if (s->self.step_s > 0 && fabs(now_s / s->self.step_s - 1) >= SAME)
-        text =
-            hp_arena_printf(arena,
-                            "%s Its step was %s then, and is %s: the machine, a profile or "
-                            "how steps are simulated differ.",
-                            text, hypar_format_quantity(b, s->self.step_s, HYPAR_UNIT_SECONDS),
-                            hypar_format_quantity(most, now_s, HYPAR_UNIT_SECONDS));
+        text = hp_arena_printf(arena,
+                               "%s Its step was %s then, and is %s: the machine, a profile or "
+                               "how steps are simulated differ.",
+                               text, hp_time_text(arena, s->self.step_s),
+                               hp_time_text(arena, now_s));
     return text;
 }
 
@@ -126,11 +124,9 @@ static void table_text(FILE *to, struct arena *arena, const struct hypar_plan *p
 static char *difference(struct arena *arena, double seconds, const char *more, const char *less,
                         const char *same)
 {
-    char b[32];
     if (fabs(seconds) < 1e-9)
         return hp_arena_strdup(arena, same);
-    return hp_arena_printf(arena, "%s %s",
-                           hypar_format_quantity(b, fabs(seconds), HYPAR_UNIT_SECONDS),
+    return hp_arena_printf(arena, "%s %s", hp_time_text(arena, fabs(seconds)),
                            seconds > 0 ? more : less);
 }
 
@@ -157,13 +153,11 @@ static void reasons_text(FILE *to, struct arena *arena, const struct hypar_plan_
         if (info && info->baseline)
             text = hp_arena_printf(arena, "%s%s", text, against(arena, &s->self, &s->other[i]));
     }
-    hp_wrap(to,
-            hp_arena_printf(arena,
-                            "%sComputing is that of the device that computes longest; exposed "
-                            "is the rest of the step: exchanges, bubbles and launches that it "
-                            "does not hide.",
-                            text),
-            0);
+    hp_put_line(to,
+                "%sComputing is that of the device that computes longest; exposed "
+                "is the rest of the step: exchanges, bubbles and launches that it "
+                "does not hide.",
+                text);
 }
 
 static void left_out_text(FILE *to, struct arena *arena, const struct hypar_plan_search *s)
@@ -174,7 +168,7 @@ static void left_out_text(FILE *to, struct arena *arena, const struct hypar_plan
                                hp_shown(arena, s->left_out[i].planner),
                                hp_shown(arena, s->left_out[i].why));
     if (s->n_left_out)
-        hp_wrap(to, hp_arena_printf(arena, "%s.", text), 0);
+        hp_put_line(to, "%s.", text);
 }
 
 void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan, double now_s)
@@ -184,7 +178,7 @@ void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan
         return;
     char *who = who_text(arena, s);
     if (!hypar_plan_is_as_found(plan)) {
-        hp_wrap(to, hp_arena_printf(arena, "%s, and changed since.", who), 0);
+        hp_put_line(to, "%s, and changed since.", who);
         fputc('\n', to);
         return;
     }

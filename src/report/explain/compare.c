@@ -7,11 +7,11 @@
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "report/columns.h"
-#include "report/explain/compare.h"
 #include "report/csv.h"
-#include "report/simulate/energy.h"
+#include "report/explain/compare.h"
 #include "report/explain/explain.h"
 #include "report/put.h"
+#include "report/simulate/energy.h"
 
 /* The columns: where a figure comes from, and how it is told. */
 enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
@@ -193,21 +193,17 @@ static const char *ranked_text(struct arena *arena, const struct hypar_compariso
 /* What the others are over, where the row of dp does not say it. */
 static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
-    char step[32];
     for (int i = 0; i < c->n; i++)
         if (c->row[i].why && !c->row[i].plan && strcmp(c->row[i].planner, "dp") == 0 &&
             c->dp_step_s > 0)
-            hp_wrap(
-                to,
-                hp_arena_printf(arena, "Over dp: its step would take %s.",
-                                hypar_format_quantity(step, c->dp_step_s, HYPAR_UNIT_SECONDS)),
-                0);
+            hp_put_line(to, "Over dp: its step would take %s.",
+                        hp_time_text(arena, c->dp_step_s));
 }
 
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
-    char step[32], rate[32];
+    char rate[32];
     if (best < 0) {
         bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK, fits = false;
         for (int i = 0; i < c->n; i++)
@@ -219,16 +215,15 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
     fputc('\n', to);
     hp_put_line(to, "The fastest%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
                 ranked_text(arena, c), hp_shown(arena, name(&c->row[best])),
-                hypar_format_quantity(step, s->step_s, HYPAR_UNIT_SECONDS),
-                hp_metric(rate, s->samples_per_s), 100 * s->mfu);
+                hp_time_text(arena, s->step_s), hp_metric(rate, s->samples_per_s),
+                100 * s->mfu);
     for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
         if (has_training(c, u))
             hp_wrap(to, trainings[u].why, 0);
     if (s->measured.asked)
         hp_put_line(to, "Profile: of its plan %s.", hp_measured_text(arena, &s->measured));
     if (s->opaque)
-        hp_wrap(to, hp_arena_printf(arena, "Opaque: in its plan %s.", hp_opaque_text(arena, s)),
-                0);
+        hp_put_line(to, "Opaque: in its plan %s.", hp_opaque_text(arena, s));
 }
 
 /* What differs, and what each difference does to the first plan's step. */
@@ -315,15 +310,14 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
     hp_json_put_number(w, "comm_bytes", s->comm_bytes);
     hp_json_put_number(w, "link_bytes", s->link_bytes);
     hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s->energy));
-    hp_put_energy(w, &s->energy);
+    hp_put_record(w, "energy", hp_energy_columns, &s->energy);
     hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
     hp_json_put_bool(w, "fits", row->fits);
     if (row->updates == HYPAR_UPDATES_DELAYED)
         hp_json_put_bool(w, "delayed_updates", true);
     if (row->updates == HYPAR_UPDATES_BATCHES)
         hp_json_put_bool(w, "batch_per_replica", true);
-    hp_put_measured(w, &s->measured);
-    hp_put_opaque(w, s);
+    hp_put_profile(w, s);
     hp_json_end_object(w);
 }
 

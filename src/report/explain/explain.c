@@ -42,7 +42,7 @@ static void summary(FILE *to, struct arena *arena, const struct path_sum *sum)
                                hp_path_kind_words(most),
                                100 * share(sum->kind_s[most], sum->whole_s));
     }
-    hp_wrap(to, hp_arena_printf(arena, "It is bound by: %s.", text), 0);
+    hp_put_line(to, "It is bound by: %s.", text);
 }
 
 static const char *row_name(struct arena *arena, const struct path_sum *sum,
@@ -175,18 +175,17 @@ static bool changes_step(const struct hypar_what_if *w, double now_s)
 static void list_rest(FILE *to, struct arena *arena, const char *label,
                       const struct hypar_what_if *const *list, int n)
 {
-    char *text = hp_arena_strdup(arena, label), b[32];
+    char *text = hp_arena_strdup(arena, label);
     for (int i = 0; i < n; i++) {
         const char *why = list[i]->why_not;
         text = hp_arena_printf(arena, "%s%s%s%s%s", text, i ? why ? "; " : ", " : " ",
                                list[i]->what, why ? ": " : "", why ? why : "");
         if (why && list[i]->step_s > 0)
-            text =
-                hp_arena_printf(arena, "%s (it would take %s)", text,
-                                hypar_format_quantity(b, list[i]->step_s, HYPAR_UNIT_SECONDS));
+            text = hp_arena_printf(arena, "%s (it would take %s)", text,
+                                   hp_time_text(arena, list[i]->step_s));
     }
     if (n)
-        hp_wrap(to, hp_arena_printf(arena, "%s.", text), 0);
+        hp_put_line(to, "%s.", text);
 }
 
 void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table *t)
@@ -231,24 +230,18 @@ void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table 
 static void bound_text(FILE *to, struct arena *arena, const struct hypar_bound *bound,
                        double step_s)
 {
-    char least[32], work[32], arithmetic[32], traffic[32], way[32];
     char *on_way = hp_arena_strdup(arena, "");
     if (bound->way_s > 0)
         on_way = hp_arena_printf(arena, "; a sample's way to the loss and back %s",
-                                 hypar_format_quantity(way, bound->way_s, HYPAR_UNIT_SECONDS));
-    hp_wrap(
+                                 hp_time_text(arena, bound->way_s));
+    hp_put_line(
         to,
-        hp_arena_printf(
-            arena,
-            "No plan of it takes less than %s (%s): the gap is %.0f %%. What has to be done "
-            "takes %s, shared evenly by all devices (its arithmetic alone %s, its memory "
-            "traffic %s)%s.",
-            hypar_format_quantity(least, bound->step_s, HYPAR_UNIT_SECONDS), bound->by,
-            100 * (step_s / bound->step_s - 1),
-            hypar_format_quantity(work, bound->work_s, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(arithmetic, bound->arithmetic_s, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(traffic, bound->traffic_s, HYPAR_UNIT_SECONDS), on_way),
-        0);
+        "No plan of it takes less than %s (%s): the gap is %.0f %%. What has to be done "
+        "takes %s, shared evenly by all devices (its arithmetic alone %s, its memory "
+        "traffic %s)%s.",
+        hp_time_text(arena, bound->step_s), bound->by, 100 * (step_s / bound->step_s - 1),
+        hp_time_text(arena, bound->work_s), hp_time_text(arena, bound->arithmetic_s),
+        hp_time_text(arena, bound->traffic_s), on_way);
 }
 
 static void headline(FILE *to, struct arena *arena, const struct hypar_explanation *e,
@@ -257,17 +250,16 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
     struct hypar_sim_summary s = hypar_sim_summary(hypar_explained_sim(e));
     struct hypar_sim_pipeline p = hypar_sim_pipeline(hypar_explained_sim(e));
     struct hypar_bound bound = hypar_explained_bound(e);
-    char b[32], devices[64], minibatches[64];
+    char devices[64], minibatches[64];
     fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n", hp_model_words(arena, plan),
             (long long)hypar_graph_batch(plan->graph),
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
             hp_count(devices, s.n_devices, "device", "devices"),
-            s.forward ? "forward pass" : "step",
-            hypar_format_quantity(b, s.step_s, HYPAR_UNIT_SECONDS));
+            s.forward ? "forward pass" : "step", hp_time_text(arena, s.step_s));
     if (p.minibatches)
         fprintf(to, "The path is that of the window of %s, %s.\n",
                 hp_count(minibatches, p.minibatches, "minibatch", "minibatches"),
-                hypar_format_quantity(b, p.window_s, HYPAR_UNIT_SECONDS));
+                hp_time_text(arena, p.window_s));
     if (!s.fits)
         fputs("The plan does not fit into the memory of its devices.\n", to);
     if (bound.step_s > 0)

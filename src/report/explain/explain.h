@@ -1,4 +1,5 @@
-/* report/explain/explain.h - rows of what is otherwise, as explain and compare tell them. Internal. */
+/* report/explain/explain.h - rows of what is otherwise, as explain and compare tell them.
+ * Internal. */
 #ifndef REPORT_EXPLAIN_H
 #define REPORT_EXPLAIN_H
 

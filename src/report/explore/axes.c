@@ -3,32 +3,47 @@
 
 #include <string.h>
 
-void hp_axes_heading(const struct axes *axes, struct columns *table, struct arena *arena)
+const struct column *hp_axes_columns(const struct axes *axes, struct arena *arena,
+                                     const struct column *base, int at, size_t shape,
+                                     size_t value)
 {
+    int n = 0, n_base = 0, n_figures = 0;
+    while (base[n_base].form)
+        n_base++;
+    struct column *all = NEW(arena, struct column, n_base + axes->n + 3);
+    struct column *figure = NEW(arena, struct column, axes->n + 1);
+    memcpy(all, base, sizeof *all * (size_t)at);
+    n = at;
     if (axes->shape)
-        hp_cell(table, arena, "machine");
-    for (int i = 0; i < axes->n; i++)
-        if (!axes->axis[i].shapes)
-            hp_cell(table, arena, "%s", axes->axis[i].name);
+        all[n++] = (struct column){ "machine", NULL, AS_TEXT, .offset = shape };
+    for (int i = 0; i < axes->n; i++) {
+        size_t inner = (size_t)i * sizeof(struct hypar_explore_value);
+        const char *name = axes->axis[i].name;
+        if (axes->axis[i].shapes)
+            continue;
+        all[n++] =
+            (struct column){ name,
+                             NULL,
+                             AS_TEXT,
+                             value,
+                             TO_THE_RIGHT | BEHIND,
+                             .inner = inner + offsetof(struct hypar_explore_value, text) };
+        figure[n_figures++] =
+            (struct column){ NULL, name, AS_NUMBER,
+                             .offset = inner + offsetof(struct hypar_explore_value, number) };
+    }
+    if (n_figures)
+        all[n++] = (struct column){ NULL, "varied", AS_RECORD, .offset = value, .of = figure };
+    memcpy(all + n, base + at, sizeof *all * (size_t)(n_base - at));
+    return all;
 }
 
-void hp_axes_cells(const struct axes *axes, const struct axes_place *at, struct columns *table,
-                   struct arena *arena)
+const char *hp_axes_keys(const struct axes *axes, struct arena *arena, const char *keys)
 {
-    if (axes->shape)
-        hp_cell(table, arena, "%s", at->shape);
     for (int i = 0; i < axes->n; i++)
         if (!axes->axis[i].shapes)
-            hp_cell(table, arena, "%s", at->value[i].text);
-}
-
-const char *hp_axes_align(const struct axes *axes, struct arena *arena)
-{
-    const char *align = axes->shape ? "l" : "";
-    for (int i = 0; i < axes->n; i++)
-        if (!axes->axis[i].shapes)
-            align = hp_arena_printf(arena, "%sr", align);
-    return align;
+            keys = hp_arena_printf(arena, "%s %s", keys, axes->axis[i].name);
+    return keys;
 }
 
 /* "a, b"; a where there is no b. */
@@ -51,35 +66,6 @@ const char *hp_axes_text(const struct axes *axes, const struct axes_place *at,
         if (!axes->axis[i].shapes)
             text = joined(arena, text, figure_text(axes, i, at, arena));
     return text;
-}
-
-void hp_axes_csv_heading(const struct axes *axes, struct csv_writer *csv)
-{
-    for (int i = 0; i < axes->n; i++)
-        if (!axes->axis[i].shapes)
-            hp_csv_plain(csv, axes->axis[i].name);
-}
-
-void hp_axes_csv(const struct axes *axes, const struct axes_place *at, struct csv_writer *csv)
-{
-    for (int i = 0; i < axes->n; i++)
-        if (!axes->axis[i].shapes)
-            hp_csv_number(csv, at->value[i].number);
-}
-
-void hp_axes_put(const struct axes *axes, const struct axes_place *at, struct json_writer *w)
-{
-    bool any = false;
-    for (int i = 0; i < axes->n; i++) {
-        if (axes->axis[i].shapes)
-            continue;
-        if (!any)
-            hp_json_begin_object(w, "varied", true);
-        hp_json_put_number(w, axes->axis[i].name, at->value[i].number);
-        any = true;
-    }
-    if (any)
-        hp_json_end_object(w);
 }
 
 int hp_axes_x(const struct axes *axes)

@@ -1,13 +1,11 @@
-/* report/explore/axes.h - what the machines of an exploration or of a sweep differ in, as tables,
- * CSV, JSON and pictures tell it. Internal. */
+/* report/explore/axes.h - what the machines of an exploration or of a sweep differ in, as
+ * tables, CSV, JSON and pictures tell it. Internal. */
 #ifndef REPORT_AXES_H
 #define REPORT_AXES_H
 
 #include <hypar/explore.h>
 
-#include "base/json.h"
-#include "report/columns.h"
-#include "report/csv.h"
+#include "report/table.h"
 
 struct axes {
     int n;
@@ -23,20 +21,19 @@ struct axes_place {
     const struct hypar_explore_value *value;
 };
 
-/* Cells of a table: the heading's, a machine's; and as many letters for their columns. */
-void hp_axes_heading(const struct axes *axes, struct columns *table, struct arena *arena);
-void hp_axes_cells(const struct axes *axes, const struct axes_place *at, struct columns *table,
-                   struct arena *arena);
-const char *hp_axes_align(const struct axes *axes, struct arena *arena);
+/* The columns `base`, with those of machines behind the first `at`: the text of each figure,
+ * and the record "varied" of all figures. `shape` and `value` are where the row has the members
+ * of its struct axes_place. */
+const struct column *hp_axes_columns(const struct axes *axes, struct arena *arena,
+                                     const struct column *base, int at, size_t shape,
+                                     size_t value);
+
+/* `keys` and the names of the figures: the keys of CSV. */
+const char *hp_axes_keys(const struct axes *axes, struct arena *arena, const char *keys);
 
 /* "torus:4x4, bandwidth 50GB/s"; "" where nothing varies. */
 const char *hp_axes_text(const struct axes *axes, const struct axes_place *at,
                          struct arena *arena);
-
-/* Figures, in the units of SI: columns of CSV, members of JSON. */
-void hp_axes_csv_heading(const struct axes *axes, struct csv_writer *csv);
-void hp_axes_csv(const struct axes *axes, const struct axes_place *at, struct csv_writer *csv);
-void hp_axes_put(const struct axes *axes, const struct axes_place *at, struct json_writer *w);
 
 /* What a picture goes along: sizes if there are several, else the first figure that has
  * several values; -1: neither. And all of a machine's values but that, for the name of a line,
@@ -54,8 +51,7 @@ const char *hp_axes_without_effect(const struct axes *axes,
 /* Do machines differ in an energy or a power, so that pictures draw energy? */
 bool hp_axes_of_energy(const struct axes *axes);
 
-/* Is it a machine with many links at each device? */
-/* `shape`: of a machine; NULL: of explicit nodes and links. */
+/* Adds a machine of this shape; NULL: of explicit nodes and links. */
 void hp_axes_add_machine(struct axes *axes, const char *shape);
 
 /* What to know of steps on different topologies, simulated so (or NULL: plainly); NULL: there

@@ -4,13 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "graph/graph.h"
 #include "report/explore/axes.h"
-#include "report/columns.h"
-#include "report/csv.h"
-#include "report/simulate/energy.h"
 #include "report/put.h"
+#include "report/simulate/energy.h"
 
 /* Longer ones are left to JSON and CSV; of several machines there are many rows, so that none
  * may need a second line. */
@@ -49,10 +46,64 @@ static struct axes axes_of(const struct hypar_exploration *e)
     return axes;
 }
 
-static struct axes_place place_of(const struct hypar_explore_site *site)
-{
-    return (struct axes_place){ site->shape, site->value };
-}
+/* Rows -------------------------------------------------------------------------------- */
+
+struct choice_row {
+    const struct hypar_explore_site *site;
+    const char *machine, *cost, *choice, *levels, *why;
+    const struct hypar_explore_value *value;
+    const char *shape;
+    int devices;
+    struct hypar_explored of;
+    double gain;    /* how many times as fast as data parallel */
+    double speedup; /* ... as one device */
+    double samples_per_s;
+    const struct hypar_energy *energy; /* what it is made of; NULL: it is in closed form */
+    int64_t better;
+    const char *better_text, *memory_text, *levels_text;
+    bool best, best_step, best_sent, best_energy;
+};
+
+/* Which columns text has. */
+enum { RATE = 1, SPEEDUP = 2, BETTER = 4, FITS = 8, LEVELS = 16 };
+
+#define CHOICE(member) AT(struct choice_row, member)
+
+static const struct column choice_columns[] = {
+    { "choice", "choice", AS_WORD, CHOICE(choice) },
+    { NULL, "why", AS_TEXT, CHOICE(why), LEFT_OUT },
+    { "step", "step_s", AS_SECONDS, CHOICE(of.step_s),
+      .star = offsetof(struct choice_row, best_step) },
+    { NULL, "compute_s", AS_SECONDS, CHOICE(of.compute_s) },
+    { NULL, "comm_s", AS_SECONDS, CHOICE(of.comm_s) },
+    { "gain", "gain", AS_NUMBER, CHOICE(gain) },
+    { "speedup", "speedup", AS_NUMBER, CHOICE(speedup), .when = SPEEDUP },
+    { "rate", "samples_per_s", AS_METRIC, CHOICE(samples_per_s), .when = RATE },
+    { "exchange", "comm_bytes", AS_BYTES, CHOICE(of.comm_bytes),
+      .star = offsetof(struct choice_row, best_sent) },
+    { "energy", "energy_j", AS_JOULES, CHOICE(of.energy_j),
+      .star = offsetof(struct choice_row, best_energy) },
+    { NULL, "energy", AS_RECORD, CHOICE(energy), .of = hp_energy_columns },
+    { NULL, "state_bytes", AS_BYTES, CHOICE(of.state_bytes) },
+    { NULL, "fits", AS_BOOL, CHOICE(of.fits) },
+    { NULL, "best", AS_BOOL, CHOICE(best) },
+    { "better", NULL, AS_TEXT, CHOICE(better_text), TO_THE_RIGHT, .when = BETTER },
+    { NULL, "better", AS_LONG, CHOICE(better), IF_KNOWN | LEFT_OUT },
+    { "memory", NULL, AS_TEXT, CHOICE(memory_text), .when = FITS },
+    { "levels", NULL, AS_TEXT, CHOICE(levels_text), WRAPS, .when = LEVELS },
+    { NULL, "levels", AS_WORD, CHOICE(levels) },
+    { NULL, "machine", AS_TEXT, CHOICE(machine), NOT_JSON },
+    { NULL, "devices", AS_INT, CHOICE(devices), NOT_JSON },
+    { NULL, "cost", AS_WORD, CHOICE(cost), NOT_JSON },
+    { 0 },
+};
+
+static const struct column site_columns[] = {
+    { NULL, "bandwidth_bytes_per_s", AS_BANDWIDTH,
+      AT(struct hypar_explore_site, bandwidth_bytes_per_s) },
+    { NULL, "one_device_s", AS_SECONDS, AT(struct hypar_explore_site, one_device_s) },
+    { 0 },
+};
 
 /* Text -------------------------------------------------------------------------------- */
 
@@ -75,14 +126,13 @@ static bool any_does_not_fit(const struct hypar_exploration *e)
     return false;
 }
 
-/* What the table shows beyond the figures. */
+/* What text shows. */
 struct shape {
     struct axes axes; /* none of one machine */
-    bool better, levels, fits;
-    double batch;     /* > 0: several machines that somebody named are compared by samples/s */
-    bool same_levels; /* of several machines: told once, below */
+    unsigned shows;   /* columns; RATE: several machines that somebody named are compared */
+    bool same_levels; /* of several machines: written once, below */
     enum hypar_objective objective;
-    double best; /* by it, of all rows: those that have it are marked; NAN: none is */
+    double best; /* by the objective, of all rows: rows that have it are marked; NAN: none is */
 };
 
 /* Does each choice have the same levels on all of several machines? */
@@ -139,97 +189,84 @@ static double marked_best(const struct hypar_exploration *e)
 static struct shape shape_of(const struct hypar_exploration *e)
 {
     int n_sites = hypar_exploration_site_count(e);
-    struct shape shape = { .levels = true,
-                           .fits = any_does_not_fit(e),
+    bool levels = true;
+    struct shape shape = { .shows = any_does_not_fit(e) ? FITS : 0,
                            .objective = hypar_exploration_options(e).objective,
                            .best = marked_best(e) };
-    if (hypar_exploration_options(e).n_others)
-        shape.batch = (double)hypar_exploration_graph(e)->batch;
     size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
+    shape.shows |= hypar_exploration_options(e).n_others ? RATE : SPEEDUP;
     if (n_sites > 1)
         shape.axes = axes_of(e);
     for (int s = 0; s < n_sites; s++) {
-        shape.better |= hypar_exploration_site(e, s).n_points > 0;
-        shape.levels &= hypar_exploration_text_size(e, s) <= widest;
+        shape.shows |= hypar_exploration_site(e, s).n_points > 0 ? BETTER : 0;
+        levels &= hypar_exploration_text_size(e, s) <= widest;
     }
+    shape.shows |= levels ? LEVELS : 0;
     shape.same_levels =
-        !shape.levels && same_levels(e) && hypar_exploration_text_size(e, 0) <= WIDEST_LEVELS;
+        !levels && same_levels(e) && hypar_exploration_text_size(e, 0) <= WIDEST_LEVELS;
     return shape;
 }
 
-static void heading(struct columns *table, struct arena *arena, const struct shape *shape)
+/* What text shows of a choice beside its figures. */
+static void add_texts(struct choice_row *row, struct arena *arena, const struct shape *shape,
+                      const struct hypar_explore_choice *c)
 {
-    const char *const figures[] = { "step", "gain", shape->batch > 0 ? "rate" : "speedup",
-                                    "exchange", "energy" };
-    hp_axes_heading(&shape->axes, table, arena);
-    hp_cell(table, arena, "choice");
-    for (int i = 0; i < 5; i++)
-        hp_cell(table, arena, "%s", figures[i]);
-    if (shape->better)
-        hp_cell(table, arena, "better");
-    if (shape->fits)
-        hp_cell(table, arena, "memory");
-    if (shape->levels)
-        hp_cell(table, arena, "levels");
-}
-
-/* How many times as fast as data parallel; NAN: the batch is too small for that. */
-static double gain_of(const struct hypar_explore_site *site, const struct hypar_explored *cost)
-{
-    return site->has_dp ? site->dp.step_s / cost->step_s : NAN;
-}
-
-/* In place of the figures that a planner without a plan does not have. */
-static void empty_cells(struct columns *table, struct arena *arena, const struct shape *shape)
-{
-    for (int i = 0; i < 5 + shape->better + shape->fits + shape->levels; i++)
-        hp_cell(table, arena, "-");
-}
-
-/* A figure that the objective looks at is marked in the best row. */
-static void merit_cell(struct columns *table, struct arena *arena, const struct shape *shape,
-                       const struct hypar_explore_choice *c, enum hypar_objective objective)
-{
-    static const enum hypar_unit units[] = { HYPAR_UNIT_SECONDS, HYPAR_UNIT_BYTES,
-                                             HYPAR_UNIT_JOULES };
-    const double values[] = { c->cost.step_s, c->cost.comm_bytes, c->cost.energy_j };
-    hp_quantity_cell(table, arena, values[objective], units[objective]);
-    if (values[objective] <= shape->best && c->cost.fits && shape->objective == objective)
-        hp_cell_mark(table, arena);
-}
-
-static void row(struct columns *table, struct arena *arena, const struct shape *shape,
-                const struct hypar_explore_site *site, const struct hypar_explore_choice *c)
-{
-    char buffer[32];
-    struct axes_place place = place_of(site);
-    hp_axes_cells(&shape->axes, &place, table, arena);
-    hp_cell(table, arena, "%s", c->name);
-    if (c->why) {
-        empty_cells(table, arena, shape);
+    char b[32];
+    bool best = c->cost.fits && !c->why;
+    row->best_step = best && shape->objective == HYPAR_TIME && row->of.step_s <= shape->best;
+    row->best_sent =
+        best && shape->objective == HYPAR_COMM && row->of.comm_bytes <= shape->best;
+    row->best_energy =
+        best && shape->objective == HYPAR_ENERGY && row->of.energy_j <= shape->best;
+    if (c->why)
         return;
+    row->better_text =
+        row->site->n_points ? hp_arena_strdup(arena, hp_thousands(b, c->better)) : "";
+    row->memory_text = c->cost.fits ? "fits"
+                                    : hp_arena_printf(arena, "needs %s",
+                                                      hp_bytes_text(arena, c->cost.need_bytes));
+    row->levels_text = c->levels;
+}
+
+static struct choice_row row_of(const struct hypar_exploration *e,
+                                const struct hypar_explore_site *site,
+                                const struct hypar_explored *cost, double best)
+{
+    return (struct choice_row){
+        .site = site,
+        .machine = site->word,
+        .cost = costs[hypar_exploration_options(e).cost].word,
+        .value = site->value,
+        .shape = site->shape,
+        .devices = hypar_machine_device_count(site->machine),
+        .of = *cost,
+        .gain =
+            site->has_dp ? site->dp.step_s / cost->step_s : NAN, /* the batch is too small */
+        .speedup = site->one_device_s / cost->step_s,
+        .samples_per_s = (double)hypar_exploration_graph(e)->batch / cost->step_s,
+        .energy = hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL,
+        .better = -1,
+        .best = is_best(e, cost, best),
+    };
+}
+
+/* Adds the choices of a machine that have a name. `shape`: of text, else NULL. */
+static void site_rows(struct table_writer *table, struct arena *arena,
+                      const struct hypar_exploration *e, int s, const struct shape *shape)
+{
+    struct hypar_explore_site site = hypar_exploration_site(e, s);
+    double best = best_of(e);
+    for (int i = 0; i < site.n_choices; i++) {
+        const struct hypar_explore_choice *c = hypar_exploration_choice(e, s, i);
+        struct choice_row row = row_of(e, &site, &c->cost, best);
+        row.choice = c->name;
+        row.levels = c->levels;
+        row.why = c->why;
+        row.better = site.n_points ? c->better : -1;
+        if (shape)
+            add_texts(&row, arena, shape, c);
+        hp_table_row(table, &row);
     }
-    merit_cell(table, arena, shape, c, HYPAR_TIME);
-    if (site->has_dp)
-        hp_cell(table, arena, "%.3g", gain_of(site, &c->cost));
-    else
-        hp_cell(table, arena, "-");
-    if (shape->batch > 0)
-        hp_cell(table, arena, "%s", hp_metric(buffer, shape->batch / c->cost.step_s));
-    else
-        hp_cell(table, arena, "%.3g", site->one_device_s / c->cost.step_s);
-    merit_cell(table, arena, shape, c, HYPAR_COMM);
-    merit_cell(table, arena, shape, c, HYPAR_ENERGY);
-    if (shape->better)
-        hp_cell(table, arena, "%s",
-                site->n_points ? hp_thousands(buffer, (long long)c->better) : "");
-    if (shape->fits)
-        hp_cell(table, arena, "%s%s", c->cost.fits ? "fits" : "needs ",
-                c->cost.fits
-                    ? ""
-                    : hypar_format_quantity(buffer, c->cost.need_bytes, HYPAR_UNIT_BYTES));
-    if (shape->levels)
-        hp_cell(table, arena, "%s", c->levels);
 }
 
 /* How the first planner does where choices were enumerated. */
@@ -237,7 +274,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_exploratio
                     const struct shape *shape)
 {
     struct hypar_explore_site s = hypar_exploration_site(e, site);
-    struct axes_place place = place_of(&s);
+    struct axes_place place = { s.shape, s.value };
     const char *where = shape->axes.n ? hp_axes_text(&shape->axes, &place, arena) : s.word;
     const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
                                       *planner = hypar_exploration_choice(e, site, 1);
@@ -245,15 +282,13 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_exploratio
     double ratio =
         hypar_exploration_merit(e, &planner->cost) / hypar_exploration_merit(e, &best->cost);
     hp_count(of, s.n_points, "choice", "choices");
-    hp_wrap(to,
-            planner->better
-                ? hp_arena_printf(
-                      arena, "On %s %s of %s %s better than that of %s, the best by %.2g %%.",
-                      where, hp_thousands(n, planner->better), of,
-                      planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1))
-                : hp_arena_printf(arena, "On %s none of %s is better than that of %s.", where,
-                                  of, planner->name),
-            0);
+    if (planner->better)
+        hp_put_line(to, "On %s %s of %s %s better than that of %s, the best by %.2g %%.", where,
+                    hp_thousands(n, planner->better), of, planner->better == 1 ? "is" : "are",
+                    planner->name, 100 * (ratio - 1));
+    else
+        hp_put_line(to, "On %s none of %s is better than that of %s.", where, of,
+                    planner->name);
 }
 
 static bool same_cost(const struct hypar_explored *a, const struct hypar_explored *b)
@@ -289,8 +324,8 @@ static void tell_levels(FILE *to, struct arena *arena, const struct hypar_explor
                                choice->levels);
     }
     if (n)
-        hp_wrap(to, hp_arena_printf(arena, "%s.", text), 0);
-    else if (!shape->levels)
+        hp_put_line(to, "%s.", text);
+    else if (!(shape->shows & LEVELS))
         fputs("Levels of the choices: --json, --csv.\n", to);
 }
 
@@ -300,25 +335,21 @@ static void tell_without_effect(FILE *to, struct arena *arena,
     bool simulated = hypar_exploration_options(e).cost == HYPAR_COST_SIMULATED;
     const char *names = hp_axes_without_effect(&shape->axes, same_choices, e, arena);
     if (*names)
-        hp_wrap(to,
-                hp_arena_printf(arena, "No effect on any row: %s%s.", names,
-                                simulated ? ""
-                                          : ", which the paper's model does not count; see "
-                                            "--cost simulated"),
-                0);
+        hp_put_line(to, "No effect on any row: %s%s.", names,
+                    simulated ? ""
+                              : ", which the paper's model does not count; see --cost "
+                                "simulated");
 }
 
 /* Why planners have no plan. */
-static void tell_refusals(FILE *to, struct arena *arena, const struct hypar_exploration *e)
+static void tell_refusals(FILE *to, const struct hypar_exploration *e)
 {
     for (int s = 0; s < hypar_exploration_site_count(e); s++)
         for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
             if (choice->why)
-                hp_wrap(to,
-                        hp_arena_printf(arena, "No plan on %s: %s.",
-                                        hypar_exploration_site(e, s).word, choice->why),
-                        0);
+                hp_put_line(to, "No plan on %s: %s.", hypar_exploration_site(e, s).word,
+                            choice->why);
         }
 }
 
@@ -339,27 +370,22 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
         if (site.n_points)
             verdict(to, arena, e, s, shape);
     }
-    hp_wrap(
-        to,
-        hp_arena_printf(arena, "Gain over data parallel, %s%s%s%s.",
-                        shape->batch > 0 ? "rate in samples/s" : "speedup over one device",
-                        shape->better ? "; better: how many choices are strictly better" : "",
-                        isnan(shape->best) ? "" : "; *: the least ",
-                        isnan(shape->best) ? "" : least[shape->objective]),
-        0);
+    hp_put_line(to, "Gain over data parallel, %s%s%s%s.",
+                shape->shows & RATE ? "rate in samples/s" : "speedup over one device",
+                shape->shows & BETTER ? "; better: how many choices are strictly better" : "",
+                isnan(shape->best) ? "" : "; *: the least ",
+                isnan(shape->best) ? "" : least[shape->objective]);
     hp_wrap(to, costs[cost].text, 0);
     if (topologies && cost == HYPAR_COST_SIMULATED)
         hp_wrap(to, topologies, 0);
     tell_levels(to, arena, e, shape);
     tell_without_effect(to, arena, e, shape);
-    tell_refusals(to, arena, e);
+    tell_refusals(to, e);
     if (graph->batch < most && cost != HYPAR_COST_SIMULATED)
-        hp_wrap(to,
-                hp_arena_printf(arena,
-                                "Sizes are real numbers: %d parts of a batch of %lld count as "
-                                "less than a sample each.",
-                                most, (long long)graph->batch),
-                0);
+        hp_put_line(to,
+                    "Sizes are real numbers: %d parts of a batch of %lld count as less than a "
+                    "sample each.",
+                    most, (long long)graph->batch);
 }
 
 /* "vgg-e, batch 256, bf16: 16 choices of H1 on htree:16". */
@@ -388,85 +414,52 @@ static void exploration_text(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
     struct shape shape = shape_of(e);
-    const char *align = hp_arena_printf(
-        &arena, "%slrrrrr%s%s%s", hp_axes_align(&shape.axes, &arena), shape.better ? "r" : "",
-        shape.fits ? "l" : "", shape.levels ? "w" : "");
-    struct columns table = { .align = align };
-    int n_sites = hypar_exploration_site_count(e);
+    struct table_writer table = { .column =
+                                      hp_axes_columns(&shape.axes, &arena, choice_columns, 0,
+                                                      offsetof(struct choice_row, shape),
+                                                      offsetof(struct choice_row, value)),
+                                  .to = to,
+                                  .shows = shape.shows };
     title(to, &arena, e);
-    heading(&table, &arena, &shape);
-    for (int s = 0; s < n_sites; s++) {
-        struct hypar_explore_site site = hypar_exploration_site(e, s);
-        for (int c = 0; c < site.n_choices; c++)
-            row(&table, &arena, &shape, &site, hypar_exploration_choice(e, s, c));
-    }
-    hp_columns_print(&table, to);
+    hp_table_begin(&table, NULL);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        site_rows(&table, &arena, e, s, &shape);
+    hp_table_end(&table);
     explain(to, &arena, e, &shape);
     hp_arena_free(&arena);
 }
 
-/* What it is made of; NULL: not known, it is in closed form. */
-static const struct hypar_energy *energy_parts(const struct hypar_explored *cost)
-{
-    return hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL;
-}
-
 /* JSON -------------------------------------------------------------------------------- */
 
-static void put_choice(struct json_writer *w, const struct hypar_explore_site *site,
-                       const struct hypar_explore_choice *c, double batch, bool best)
-{
-    hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "choice", c->name);
-    if (c->why)
-        hp_json_put_string(w, "why", c->why);
-    hp_json_put_number(w, "step_s", c->cost.step_s);
-    hp_json_put_number(w, "compute_s", c->cost.compute_s);
-    hp_json_put_number(w, "comm_s", c->cost.comm_s);
-    hp_json_put_number(w, "gain", gain_of(site, &c->cost));
-    hp_json_put_number(w, "speedup", site->one_device_s / c->cost.step_s);
-    hp_json_put_number(w, "samples_per_s", batch / c->cost.step_s);
-    hp_json_put_number(w, "comm_bytes", c->cost.comm_bytes);
-    hp_json_put_number(w, "energy_j", c->cost.energy_j);
-    hp_put_energy(w, energy_parts(&c->cost));
-    hp_json_put_number(w, "state_bytes", c->cost.state_bytes);
-    hp_json_put_bool(w, "fits", c->cost.fits);
-    hp_json_put_bool(w, "best", best);
-    if (site->n_points)
-        hp_json_put_int(w, "better", c->better);
-    hp_json_put_string(w, "levels", c->levels);
-    hp_json_end_object(w);
-}
-
-static void put_site(struct json_writer *w, const struct hypar_exploration *e, int s,
-                     double best)
+static void put_site(struct json_writer *w, struct arena *arena,
+                     const struct hypar_exploration *e, int s)
 {
     struct hypar_explore_site site = hypar_exploration_site(e, s);
     struct axes axes = axes_of(e);
-    struct axes_place place = place_of(&site);
+    struct table_writer table = { .column = choice_columns, .json = w };
     hp_json_begin_object(w, NULL, false);
     hp_json_put_string(w, "machine", site.word);
-    hp_axes_put(&axes, &place, w);
+    hp_put_fields(w,
+                  hp_axes_columns(&axes, arena, &(struct column){ 0 }, 0,
+                                  offsetof(struct hypar_explore_site, shape),
+                                  offsetof(struct hypar_explore_site, value)),
+                  &site);
     hp_json_put_int(w, "devices", hypar_machine_device_count(site.machine));
-    hp_json_put_number(w, "bandwidth_bytes_per_s", site.bandwidth_bytes_per_s);
-    hp_json_put_number(w, "one_device_s", site.one_device_s);
+    hp_put_fields(w, site_columns, &site);
     hp_json_put_known(w, "dp_s", site.has_dp, site.dp.step_s);
     hp_json_put_int(w, "points", site.n_points);
-    hp_json_begin_array(w, "choices", false);
-    for (int c = 0; c < site.n_choices; c++)
-        put_choice(w, &site, hypar_exploration_choice(e, s, c),
-                   (double)hypar_exploration_graph(e)->batch,
-                   is_best(e, &hypar_exploration_choice(e, s, c)->cost, best));
-    hp_json_end_array(w);
+    hp_table_begin(&table, "choices");
+    site_rows(&table, arena, e, s, NULL);
+    hp_table_end(&table);
     hp_json_end_object(w);
 }
 
 static void exploration_json(FILE *to, const struct hypar_exploration *e)
 {
     static const char *const objectives[] = { "time", "comm", "energy" };
+    struct arena arena = { 0 };
     const struct hypar_graph *graph = hypar_exploration_graph(e);
     struct hypar_explore_options options = hypar_exploration_options(e);
-    double best = best_of(e);
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", graph->name);
@@ -477,85 +470,48 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
         hp_json_put_bool(&w, "interrupted", true);
     hp_json_begin_array(&w, "machines", false);
     for (int s = 0; s < hypar_exploration_site_count(e); s++)
-        put_site(&w, e, s, best);
+        put_site(&w, &arena, e, s);
     hp_json_end_array(&w);
     hp_json_end_object(&w);
+    hp_arena_free(&arena);
 }
 
 void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
                               enum hypar_format format)
 {
-    if (format == HYPAR_JSON)
-        exploration_json(to, e);
-    else
-        exploration_text(to, e);
+    (format == HYPAR_JSON ? exploration_json : exploration_text)(to, e);
 }
 
-/* CSV --------------------------------------------------------------------------------- */
-
-/* What all rows share. */
-struct explored_csv {
-    const struct hypar_exploration *of;
-    double best;
-    struct csv_writer csv;
-    struct axes axes;
-    const char *cost; /* by what model their figures are */
-};
-
-static void csv_line(struct explored_csv *table, const struct hypar_explore_site *site,
-                     const char *choice, const struct hypar_explored *cost, const char *levels)
-{
-    struct csv_writer *csv = &table->csv;
-    hp_csv_text(csv, site->word);
-    hp_csv_number(csv, hypar_machine_device_count(site->machine));
-    hp_csv_plain(csv, choice);
-    hp_csv_plain(csv, levels);
-    double figures[] = { cost->step_s,
-                         cost->compute_s,
-                         cost->comm_s,
-                         gain_of(site, cost),
-                         site->one_device_s / cost->step_s,
-                         cost->comm_bytes,
-                         cost->energy_j,
-                         cost->state_bytes,
-                         (double)hypar_exploration_graph(table->of)->batch / cost->step_s };
-    for (size_t i = 0; i < sizeof figures / sizeof figures[0]; i++)
-        hp_csv_known(csv, !isnan(figures[i]), figures[i]);
-    hp_csv_number(csv, cost->fits);
-    hp_csv_plain(csv, table->cost);
-    hp_csv_energy(csv, energy_parts(cost));
-    hp_csv_number(csv, is_best(table->of, cost, table->best));
-    hp_axes_csv(&table->axes, &(struct axes_place){ site->shape, site->value }, csv);
-    hp_csv_end(csv);
-}
-
+/* CSV: also the choices that were enumerated. */
 void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
 {
-    struct explored_csv table = { .of = e,
-                                  .best = best_of(e),
-                                  .csv = { .file = to },
-                                  .axes = axes_of(e),
-                                  .cost = costs[hypar_exploration_options(e).cost].word };
-    hp_csv_words(&table.csv, "machine devices choice levels step_s compute_s comm_s gain "
-                             "speedup comm_bytes energy_j state_bytes samples_per_s fits cost");
-    hp_csv_energy_heading(&table.csv);
-    hp_csv_plain(&table.csv, "best");
-    hp_axes_csv_heading(&table.axes, &table.csv);
-    hp_csv_end(&table.csv);
+    static const char keys[] = "machine devices choice levels step_s compute_s comm_s gain "
+                               "speedup comm_bytes energy_j state_bytes samples_per_s fits "
+                               "cost " ENERGY_KEYS " best";
+    struct arena arena = { 0 };
+    struct axes axes = axes_of(e);
+    double best = best_of(e);
+    struct table_writer table = {
+        .to = to,
+        .csv = hp_axes_keys(&axes, &arena, keys),
+        .column = hp_axes_columns(&axes, &arena, choice_columns, 0,
+                                  offsetof(struct choice_row, shape),
+                                  offsetof(struct choice_row, value)),
+    };
+    hp_table_begin(&table, NULL);
     for (int s = 0; s < hypar_exploration_site_count(e); s++) {
-        struct arena arena = { 0 };
         struct hypar_explore_site site = hypar_exploration_site(e, s);
         char *levels = NEW(&arena, char, hypar_exploration_text_size(e, s));
-        for (int c = 0; c < site.n_choices; c++) {
-            const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
-            csv_line(&table, &site, choice->name, &choice->cost, choice->levels);
-        }
+        site_rows(&table, &arena, e, s, NULL);
         for (int64_t i = 0; i < site.n_points; i++) {
             char name[24];
+            struct choice_row row = row_of(e, &site, hypar_exploration_point(e, s, i), best);
             snprintf(name, sizeof name, "%lld", (long long)i);
-            csv_line(&table, &site, name, hypar_exploration_point(e, s, i),
-                     hypar_exploration_levels(e, s, i, levels));
+            row.choice = name;
+            row.levels = hypar_exploration_levels(e, s, i, levels);
+            hp_table_row(&table, &row);
         }
-        hp_arena_free(&arena);
     }
+    hp_table_end(&table);
+    hp_arena_free(&arena);
 }

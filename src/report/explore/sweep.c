@@ -4,13 +4,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "graph/graph.h"
-#include "report/columns.h"
-#include "report/csv.h"
-#include "report/simulate/energy.h"
-#include "report/put.h"
 #include "report/explore/sweep.h"
+#include "report/put.h"
+#include "report/simulate/energy.h"
 
 double hp_for_a_device(const struct hypar_sweep_point *p)
 {
@@ -160,13 +157,84 @@ static const char *lack_text(struct arena *arena, const struct hypar_sweep_point
     return hp_arena_printf(arena, "no plan fits (%s)", plan);
 }
 
-/* What the table shows. */
+/* Rows -------------------------------------------------------------------------------- */
+
+static const char *const verdicts[] = {
+    [HYPAR_SWEPT_FITS] = "fits",
+    [HYPAR_SWEPT_TOO_LARGE] = "too large",
+    [HYPAR_SWEPT_NO_PLAN] = "no plan",
+    [HYPAR_SWEPT_NOT_TRIED] = "not tried",
+};
+
+struct point_row {
+    struct hypar_sweep_point p;
+    int64_t devices;
+    const char *verdict;
+    const struct point_row *plan; /* this row, where there is a plan; of text: one that fits */
+    const char *about, *about_sent, *sharded, *plan_text;
+    double each;
+    const struct hypar_energy *energy;
+    bool best_rate, best_each, best_sent, best_energy;
+};
+
+/* Which columns text has. */
+enum { DEVICES = 1, BATCH = 2, PLAN = 4 };
+
+#define POINT(member) AT(struct point_row, member)
+
+static const struct column plan_columns[] = {
+    { NULL, "plan_of", AS_WORD, POINT(p.planner) },
+    { NULL, "data", AS_INT, POINT(p.data), IF_POSITIVE },
+    { NULL, "tensor", AS_INT, POINT(p.tensor), IF_POSITIVE },
+    { NULL, "pipeline", AS_INT, POINT(p.pipeline) },
+    { NULL, "micro_batches", AS_COUNT, POINT(p.micro_batches) },
+    { NULL, "recomputed", AS_INT, POINT(p.recomputed) },
+    { NULL, "sharded", AS_WORD, POINT(sharded) },
+    { NULL, "simulated", AS_BOOL, POINT(p.simulated) },
+    { "step", "step_s", AS_SECONDS, POINT(p.step_s),
+      .prefix = offsetof(struct point_row, about) },
+    { "rate", "samples_per_s", AS_METRIC, POINT(p.samples_per_s),
+      .star = offsetof(struct point_row, best_rate) },
+    { "each", "samples_per_s_per_device", AS_METRIC, POINT(each), .when = DEVICES,
+      .star = offsetof(struct point_row, best_each) },
+    { "MFU", "mfu", AS_PERCENT, POINT(p.mfu) },
+    { "sent", "comm_bytes", AS_BYTES, POINT(p.comm_bytes),
+      .prefix = offsetof(struct point_row, about_sent),
+      .star = offsetof(struct point_row, best_sent) },
+    { "energy", "energy_j", AS_JOULES, POINT(p.energy_j),
+      .prefix = offsetof(struct point_row, about_sent),
+      .star = offsetof(struct point_row, best_energy) },
+    { NULL, "energy", AS_RECORD, POINT(energy), .of = hp_energy_columns },
+    { NULL, "memory_bytes", AS_BYTES, POINT(p.memory_bytes), IF_POSITIVE },
+    { NULL, "limit_bytes", AS_BYTES, POINT(p.limit_bytes), IF_POSITIVE },
+    { NULL, "best", AS_BOOL, POINT(p.best) },
+    { NULL, "interrupted", AS_BOOL, POINT(p.interrupted), NOT_JSON },
+    { 0 },
+};
+
+static const struct column point_columns[] = {
+    { NULL, "machine", AS_TEXT, POINT(p.word) },
+    { "devices", "devices", AS_COUNT, POINT(devices), .when = DEVICES },
+    { "batch", "batch", AS_COUNT, POINT(p.batch), .when = BATCH },
+    { NULL, "verdict", AS_WORD, POINT(verdict) },
+    { NULL, "planner", AS_WORD, POINT(p.asked) },
+    { NULL, "why", AS_TEXT, POINT(p.why.text), INSIDE | IF_POSITIVE | LEFT_OUT },
+    { NULL, "best", AS_BOOL, POINT(p.best), NOT_JSON },
+    { "", NULL, AS_RECORD, POINT(plan), .of = plan_columns },
+    { "memory", NULL, AS_BYTES, POINT(p.memory_bytes), IF_POSITIVE },
+    { "plan", NULL, AS_TEXT, POINT(plan_text), WRAPS, .when = PLAN },
+    { NULL, "interrupted", AS_BOOL, POINT(p.interrupted), IF_POSITIVE | LEFT_OUT },
+    { 0 },
+};
+
+/* What text shows. */
 struct shape {
     struct axes axes;
-    bool devices, batch, planner; /* several */
-    bool in_all;                  /* rows are compared by the rate of all devices */
-    const char *one_plan;         /* of all rows, which is told below them; NULL: they differ */
-    const char *one_saving;       /* of all plans, else; NULL: they differ */
+    unsigned shows;         /* columns */
+    bool planner;           /* several */
+    bool in_all;            /* rows are compared by the rate of all devices */
+    const char *one_plan;   /* the plan of all rows, written below them; NULL: they differ */
+    const char *one_saving; /* how all plans save memory; NULL: they differ */
     enum hypar_objective objective;
 };
 
@@ -207,99 +275,52 @@ static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
                            .objective = hypar_sweep_options(s).search.objective };
     const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
     for (int i = 1; i < hypar_sweep_count(s); i++) {
-        shape.devices |= hypar_sweep_point(s, i)->devices != first->devices;
-        shape.batch |= hypar_sweep_point(s, i)->batch != first->batch;
+        shape.shows |= hypar_sweep_point(s, i)->devices != first->devices ? DEVICES : 0;
+        shape.shows |= hypar_sweep_point(s, i)->batch != first->batch ? BATCH : 0;
         shape.planner |= strcmp(hypar_sweep_point(s, i)->asked, first->asked) != 0;
     }
-    if (!shape.devices && !shape.batch &&
-        !shape.axes.n) /* one point, which has its place too */
-        shape.devices = shape.batch = true;
+    if (!shape.shows && !shape.axes.n) /* one point has its place, too */
+        shape.shows = DEVICES | BATCH;
+    shape.shows |= shape.one_plan ? 0 : PLAN;
     return shape;
 }
 
-static const char *heading(struct columns *table, struct arena *arena,
-                           const struct shape *shape)
+/* Writes the rows; `shape` of text, NULL in other forms. */
+static void write_rows(struct table_writer *table, struct arena *arena,
+                       const struct hypar_sweep *s, const struct shape *shape)
 {
-    static const char *const names[] = { "MFU", "sent", "energy", "memory", "plan" };
-    hp_axes_heading(&shape->axes, table, arena);
-    if (shape->devices)
-        hp_cell(table, arena, "devices");
-    if (shape->batch)
-        hp_cell(table, arena, "batch");
-    hp_cell(table, arena, "step");
-    hp_cell(table, arena, "rate");
-    if (shape->devices)
-        hp_cell(table, arena, "each");
-    for (int i = 0; i < 5 - (shape->one_plan != NULL); i++)
-        hp_cell(table, arena, "%s", names[i]);
-    return hp_arena_printf(arena, "%s%s%srr%srrrr%s", hp_axes_align(&shape->axes, arena),
-                           shape->devices ? "r" : "", shape->batch ? "r" : "",
-                           shape->devices ? "r" : "", shape->one_plan ? "" : "w");
-}
-
-/* The best, where the column is the one that the objective looks at. */
-static void mark(struct columns *table, struct arena *arena, const struct shape *shape,
-                 const struct hypar_sweep_point *p, enum hypar_objective objective)
-{
-    if (p->best && shape->objective == objective)
-        hp_cell_mark(table, arena);
-}
-
-/* What a step sends, or the energy that it takes. */
-static void total_cell(struct columns *table, struct arena *arena,
-                       const struct hypar_sweep_point *p, double value, enum hypar_unit unit)
-{
-    char text[32];
-    if (isfinite(value))
-        hp_cell(table, arena, "%s%s", p->counted ? "" : "~",
-                hypar_format_quantity(text, value, unit));
-    else
-        hp_cell(table, arena, "-");
-}
-
-static void figures(struct columns *table, struct arena *arena, const struct shape *shape,
-                    const struct hypar_sweep_point *p)
-{
-    char text[32];
-    const char *about = p->simulated ? "" : "~";
-    hp_cell(table, arena, "%s%s", about,
-            hypar_format_quantity(text, p->step_s, HYPAR_UNIT_SECONDS));
-    hp_cell(table, arena, "%s", hp_metric(text, p->samples_per_s));
-    if (shape->in_all)
-        mark(table, arena, shape, p, HYPAR_TIME);
-    if (shape->devices)
-        hp_cell(table, arena, "%s", hp_metric(text, hp_for_a_device(p)));
-    if (!shape->in_all)
-        mark(table, arena, shape, p, HYPAR_TIME);
-    hp_cell(table, arena, "%.1f %%", 100 * p->mfu);
-    total_cell(table, arena, p, p->comm_bytes, HYPAR_UNIT_BYTES);
-    mark(table, arena, shape, p, HYPAR_COMM);
-    total_cell(table, arena, p, p->energy_j, HYPAR_UNIT_JOULES);
-    mark(table, arena, shape, p, HYPAR_ENERGY);
-}
-
-static void row(struct columns *table, struct arena *arena, const struct hypar_sweep *s,
-                const struct shape *shape, const struct hypar_sweep_point *p)
-{
-    char text[32];
-    bool fits = p->verdict == HYPAR_SWEPT_FITS;
-    struct axes_place place = hp_sweep_place(p);
-    hp_axes_cells(&shape->axes, &place, table, arena);
-    if (shape->devices)
-        hp_cell(table, arena, "%s", hp_thousands(text, p->devices));
-    if (shape->batch)
-        hp_cell(table, arena, "%s", hp_thousands(text, p->batch));
-    if (fits)
-        figures(table, arena, shape, p);
-    for (int i = 0; i < 5 + shape->devices && !fits; i++)
-        hp_cell(table, arena, "-");
-    hp_cell(table, arena, "%s",
-            p->memory_bytes > 0 ? hypar_format_quantity(text, p->memory_bytes, HYPAR_UNIT_BYTES)
-                                : "-");
-    if (shape->one_plan)
-        return;
-    const char *plan = shape->one_saving ? layout_text(arena, s, p) : plan_text(arena, s, p);
-    hp_cell(table, arena, "%s", fits ? plan : lack_text(arena, p, plan));
+    struct axes axes = hp_sweep_axes_of(s);
+    table->column =
+        hp_axes_columns(&axes, arena, point_columns, 1, offsetof(struct point_row, p.shape),
+                        offsetof(struct point_row, p.value));
+    hp_table_begin(table, "points");
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        bool fits = p->verdict == HYPAR_SWEPT_FITS;
+        struct point_row row = { .p = *p,
+                                 .devices = p->devices,
+                                 .verdict = verdicts[p->verdict],
+                                 .about = p->simulated ? "" : "~",
+                                 .about_sent = p->counted ? "" : "~",
+                                 .sharded = hypar_shard_text(p->shard),
+                                 .each = hp_for_a_device(p),
+                                 .energy = energy_parts(p) };
+        row.plan = p->planner && (!shape || fits) ? &row : NULL;
+        if (shape && p->verdict == HYPAR_SWEPT_NOT_TRIED)
+            continue;
+        if (shape) {
+            const char *plan =
+                shape->one_saving ? layout_text(arena, s, p) : plan_text(arena, s, p);
+            bool time = p->best && shape->objective == HYPAR_TIME;
+            row.plan_text = fits ? plan : lack_text(arena, p, plan);
+            row.best_rate = time && (shape->in_all || !(shape->shows & DEVICES));
+            row.best_each = time && !shape->in_all;
+            row.best_sent = p->best && shape->objective == HYPAR_COMM;
+            row.best_energy = p->best && shape->objective == HYPAR_ENERGY;
+        }
+        hp_table_row(table, &row);
+    }
+    hp_table_end(table);
 }
 
 /* "batch 1,024 on 8 devices, by dp" */
@@ -329,7 +350,7 @@ static const char *best_text(struct arena *arena, const struct shape *shape,
             hypar_format_quantity(a, hp_of_a_sample(best, shape->objective),
                                   energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
             place_text(arena, best, shape));
-    if (!shape->devices || shape->in_all)
+    if (!(shape->shows & DEVICES) || shape->in_all)
         return hp_arena_printf(arena, "Most samples/s (*): %s of %s.",
                                hp_metric(a, most->samples_per_s),
                                place_text(arena, best, shape));
@@ -362,11 +383,9 @@ static bool same_points(const void *who, int i, int j)
 
 static const char *room_text(struct arena *arena, double least, double most)
 {
-    char a[32], b[32];
-    return hp_arena_printf(
-        arena, "Memory: of the fullest device, which has %s%s%s. ",
-        hypar_format_quantity(a, least, HYPAR_UNIT_BYTES), least < most ? " to " : "",
-        least < most ? hypar_format_quantity(b, most, HYPAR_UNIT_BYTES) : "");
+    return hp_arena_printf(arena, "Memory: of the fullest device, which has %s%s%s. ",
+                           hp_bytes_text(arena, least), least < most ? " to " : "",
+                           least < most ? hp_bytes_text(arena, most) : "");
 }
 
 /* What stands out, and what the marks mean. */
@@ -409,7 +428,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
     else if (shape->one_saving && *shape->one_saving)
         hp_put_line(to, "All plans: %s.", shape->one_saving + strlen(", "));
     hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s%s.%s%s%s",
-                shape->devices ? " of all devices; each: of one" : "",
+                shape->shows & DEVICES ? " of all devices; each: of one" : "",
                 room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
                 by_layer ? ", by layer: layers with weights are not divided alike" : "",
                 again ? ", recompute: so many operators" : "",
@@ -431,7 +450,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         hp_wrap(to, topologies, 0);
     const char *names = hp_axes_without_effect(&shape->axes, same_points, s, arena);
     if (*names)
-        hp_wrap(to, hp_arena_printf(arena, "No effect on any row: %s.", names), 0);
+        hp_put_line(to, "No effect on any row: %s.", names);
 }
 
 static bool was_not_tried(const struct hypar_sweep_point *p)
@@ -461,7 +480,7 @@ static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep 
     if (n > NAMED)
         text = hp_arena_printf(arena, "%s; and %d more", text, n - NAMED);
     if (n)
-        hp_wrap(to, hp_arena_printf(arena, "%s: %s.", what, text), 0);
+        hp_put_line(to, "%s: %s.", what, text);
 }
 
 /* Those that the search was stopped at, and those that there was no time for, which have no
@@ -481,8 +500,8 @@ static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
     struct hypar_search_options how = hypar_sweep_options(s).search;
     char batch[32];
     hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_graph(s)->name,
-                shape->batch ? "" : ", batch ",
-                shape->batch ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
+                shape->shows & BATCH ? "" : ", batch ",
+                shape->shows & BATCH ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
                 hp_settings_text(arena, how.precision,
                                  how.fp32_gradients ? HYPAR_FP32 : how.precision,
                                  how.optimizer),
@@ -494,133 +513,44 @@ static void sweep_text(FILE *to, const struct hypar_sweep *s)
 {
     struct arena arena = { 0 };
     struct shape shape = shape_of(&arena, s);
-    struct columns table = { 0 };
     title(to, &arena, s, &shape);
-    table.align = heading(&table, &arena, &shape);
-    for (int i = 0; i < hypar_sweep_count(s); i++)
-        if (hypar_sweep_point(s, i)->verdict != HYPAR_SWEPT_NOT_TRIED)
-            row(&table, &arena, s, &shape, hypar_sweep_point(s, i));
-    hp_columns_print(&table, to);
+    write_rows(&(struct table_writer){ .to = to, .shows = shape.shows }, &arena, s, &shape);
     explain(to, &arena, s, &shape);
     tell_unfinished(to, &arena, s, &shape);
     hp_arena_free(&arena);
 }
 
-/* JSON -------------------------------------------------------------------------------- */
-
-static const char *const verdicts[] = {
-    [HYPAR_SWEPT_FITS] = "fits",
-    [HYPAR_SWEPT_TOO_LARGE] = "too large",
-    [HYPAR_SWEPT_NO_PLAN] = "no plan",
-    [HYPAR_SWEPT_NOT_TRIED] = "not tried",
-};
-
-static void put_point(struct json_writer *w, const struct axes *axes,
-                      const struct hypar_sweep_point *p)
-{
-    struct axes_place place = hp_sweep_place(p);
-    hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "machine", p->word);
-    hp_axes_put(axes, &place, w);
-    hp_json_put_int(w, "devices", p->devices);
-    hp_json_put_int(w, "batch", p->batch);
-    hp_json_put_string(w, "verdict", verdicts[p->verdict]);
-    hp_json_put_string(w, "planner", p->asked);
-    if (*p->why.text)
-        hp_json_put_string(w, "why", p->why.text);
-    if (p->planner) {
-        hp_json_put_string(w, "plan_of", p->planner);
-        hp_json_put_known(w, "data", p->data > 0, p->data);
-        hp_json_put_known(w, "tensor", p->tensor > 0, p->tensor);
-        hp_json_put_int(w, "pipeline", p->pipeline);
-        hp_json_put_int(w, "micro_batches", p->micro_batches);
-        hp_json_put_int(w, "recomputed", p->recomputed);
-        hp_json_put_string(w, "sharded", hypar_shard_text(p->shard));
-        hp_json_put_bool(w, "simulated", p->simulated);
-        hp_json_put_number(w, "step_s", p->step_s);
-        hp_json_put_number(w, "samples_per_s", p->samples_per_s);
-        hp_json_put_number(w, "samples_per_s_per_device", hp_for_a_device(p));
-        hp_json_put_number(w, "mfu", p->mfu);
-        hp_json_put_known(w, "comm_bytes", isfinite(p->comm_bytes), p->comm_bytes);
-        hp_json_put_known(w, "energy_j", isfinite(p->energy_j), p->energy_j);
-        hp_put_energy(w, energy_parts(p));
-        hp_json_put_known(w, "memory_bytes", p->memory_bytes > 0, p->memory_bytes);
-        hp_json_put_known(w, "limit_bytes", p->limit_bytes > 0, p->limit_bytes);
-        hp_json_put_bool(w, "best", p->best);
-    }
-    if (p->interrupted)
-        hp_json_put_bool(w, "interrupted", true);
-    hp_json_end_object(w);
-}
+/* JSON, CSV --------------------------------------------------------------------------- */
 
 static void sweep_json(FILE *to, const struct hypar_sweep *s)
 {
+    struct arena arena = { 0 };
     struct json_writer w = { .file = to };
     struct hypar_sweep_options how = hypar_sweep_options(s);
-    struct axes axes = hp_sweep_axes_of(s);
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", hypar_sweep_graph(s)->name);
     hp_json_put_string(&w, "planners", how.planners ? how.planners : "auto");
     if (hypar_sweep_done(s) < hypar_sweep_count(s))
         hp_json_put_bool(&w, "interrupted", true);
-    hp_json_begin_array(&w, "points", false);
-    for (int i = 0; i < hypar_sweep_count(s); i++)
-        put_point(&w, &axes, hypar_sweep_point(s, i));
-    hp_json_end_array(&w);
+    write_rows(&(struct table_writer){ .json = &w }, &arena, s, NULL);
     hp_json_end_object(&w);
+    hp_arena_free(&arena);
 }
 
 void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format format)
 {
-    if (format == HYPAR_JSON)
-        sweep_json(to, s);
-    else
-        sweep_text(to, s);
+    (format == HYPAR_JSON ? sweep_json : sweep_text)(to, s);
 }
-
-/* CSV --------------------------------------------------------------------------------- */
 
 void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
 {
-    struct csv_writer csv = { .file = to };
+    static const char keys[] =
+        "machine devices batch verdict planner data tensor pipeline micro_batches simulated "
+        "step_s samples_per_s samples_per_s_per_device mfu memory_bytes limit_bytes best why "
+        "comm_bytes energy_j " ENERGY_KEYS " recomputed sharded interrupted plan_of";
+    struct arena arena = { 0 };
     struct axes axes = hp_sweep_axes_of(s);
-    hp_csv_words(&csv, "machine devices batch verdict planner data tensor pipeline "
-                       "micro_batches simulated step_s samples_per_s samples_per_s_per_device "
-                       "mfu memory_bytes limit_bytes best why comm_bytes energy_j");
-    hp_csv_energy_heading(&csv);
-    hp_csv_words(&csv, "recomputed sharded interrupted plan_of");
-    hp_axes_csv_heading(&axes, &csv);
-    hp_csv_end(&csv);
-    for (int i = 0; i < hypar_sweep_count(s); i++) {
-        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
-        struct axes_place place = hp_sweep_place(p);
-        bool known = p->planner != NULL;
-        hp_csv_text(&csv, p->word);
-        hp_csv_number(&csv, p->devices);
-        hp_csv_number(&csv, (double)p->batch);
-        hp_csv_plain(&csv, verdicts[p->verdict]);
-        hp_csv_plain(&csv, p->asked);
-        hp_csv_known(&csv, p->data > 0, p->data);
-        hp_csv_known(&csv, p->tensor > 0, p->tensor);
-        hp_csv_known(&csv, known, p->pipeline);
-        hp_csv_known(&csv, known, (double)p->micro_batches);
-        hp_csv_known(&csv, known, p->simulated);
-        hp_csv_known(&csv, known, p->step_s);
-        hp_csv_known(&csv, known, p->samples_per_s);
-        hp_csv_known(&csv, known, hp_for_a_device(p));
-        hp_csv_known(&csv, known, p->mfu);
-        hp_csv_known(&csv, p->memory_bytes > 0, p->memory_bytes);
-        hp_csv_known(&csv, p->limit_bytes > 0, p->limit_bytes);
-        hp_csv_number(&csv, p->best);
-        hp_csv_text(&csv, p->why.text);
-        hp_csv_known(&csv, known && isfinite(p->comm_bytes), p->comm_bytes);
-        hp_csv_known(&csv, known && isfinite(p->energy_j), p->energy_j);
-        hp_csv_energy(&csv, energy_parts(p));
-        hp_csv_known(&csv, known, p->recomputed);
-        hp_csv_plain(&csv, known ? hypar_shard_text(p->shard) : "");
-        hp_csv_known(&csv, known, p->interrupted);
-        hp_csv_plain(&csv, known ? p->planner : "");
-        hp_axes_csv(&axes, &place, &csv);
-        hp_csv_end(&csv);
-    }
+    write_rows(&(struct table_writer){ .to = to, .csv = hp_axes_keys(&axes, &arena, keys) },
+               &arena, s, NULL);
+    hp_arena_free(&arena);
 }

@@ -6,8 +6,8 @@
 #include "plan/plan.h"
 #include "report/explain/compare.h"
 #include "report/explain/explain.h"
-#include "report/train/measured_step.h"
 #include "report/put.h"
+#include "report/train/measured_step.h"
 #include "report/train/torch_step.h"
 
 /* Who found the plan: "hypar", "auto: hybrid", "hypar, changed since"; "": nobody says. */

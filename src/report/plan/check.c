@@ -25,7 +25,7 @@ static void check_json(FILE *to, const struct hypar_plan *plan,
         hp_json_put_int(&w, "micro_batches", schedule.micro_batches);
         if (fullest) {
             hp_json_put_number(&w, "peak_memory_bytes", fullest->peak);
-            hp_put_memory(&w, fullest);
+            hp_put_record(&w, "memory", hp_memory_columns, fullest);
         } else {
             hp_json_put_null(&w, "peak_memory_bytes");
         }
@@ -43,36 +43,32 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
 {
     struct arena arena = { 0 };
     if (!plan) {
-        hp_wrap(to, hp_arena_printf(&arena, "no: %s", why->text), 0);
+        hp_put_line(to, "no: %s", why->text);
         hp_arena_free(&arena);
         return;
     }
     const struct hypar_graph *graph = hypar_plan_graph(plan);
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     int stages = hypar_plan_stage_count(plan);
-    char ops[64], parts[64], devices[64], count[64], need[32], has[32];
+    char ops[64], parts[64], devices[64], count[64];
     const char *pipeline = "";
     if (stages > 0)
         pipeline = hp_arena_printf(&arena, "; %s, schedule %s, micro-batches %lld",
                                    hp_count(count, stages, "stage", "stages"),
                                    hypar_schedule_text(schedule.kind),
                                    (long long)schedule.micro_batches);
-    hp_wrap(
-        to,
-        hp_arena_printf(&arena, "ok: %s, batch %lld: %s in %s on a machine of %s%s",
-                        hypar_graph_name(graph), (long long)hypar_graph_batch(graph),
-                        hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
-                        hp_count(parts, hp_plan_parts(plan), "part", "parts"),
-                        hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)),
-                                 "device", "devices"),
-                        pipeline),
-        0);
+    hp_put_line(to, "ok: %s, batch %lld: %s in %s on a machine of %s%s",
+                hypar_graph_name(graph), (long long)hypar_graph_batch(graph),
+                hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+                hp_count(parts, hp_plan_parts(plan), "part", "parts"),
+                hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)),
+                         "device", "devices"),
+                pipeline);
     if (fullest)
         fprintf(to, "memory: %s of %s on the fullest device\n",
-                hypar_format_quantity(need, fullest->peak, HYPAR_UNIT_BYTES),
-                hypar_format_quantity(has, fullest->limit, HYPAR_UNIT_BYTES));
+                hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit));
     if (warning)
-        hp_wrap(to, hp_arena_printf(&arena, "warning: %s", warning), 0);
+        hp_put_line(to, "warning: %s", warning);
     hp_arena_free(&arena);
 }
 

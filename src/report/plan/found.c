@@ -277,17 +277,14 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
     hp_draw_levels(to, arena, hypar_found_partition(found), hypar_found_plan(found)->graph);
     level_table(to, arena, all, n, simulated);
     fputc('\n', to);
-    hp_wrap(to,
-            hp_arena_printf(
-                arena,
+    hp_put_line(to,
                 "Levels as the paper counts them: fp32, both directions, every group. Exact: "
                 "what the plan's program sends, %s (hypar lower). %s%s",
                 hp_sent_text(hypar_found_plan(found)),
                 simulated           ? "Memory and step: simulated."
                 : is_of_part(found) ? "The others are not simulated, as that takes long."
                                     : "Step: in closed form.",
-                owt ? " The plan of owt splits outputs (k) where its levels count mp." : ""),
-            0);
+                owt ? " The plan of owt splits outputs (k) where its levels count mp." : "");
 }
 
 /* "data 8 x tensor 8 x pipeline 16 (3 chunks), 192 micro-batches, 1f1b, by sequence" */
@@ -304,14 +301,11 @@ static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout
         layout->shard == HYPAR_SHARD_NONE
             ? ""
             : hp_arena_printf(arena, ", shard %s", hypar_shard_text(layout->shard));
-    hp_wrap(
-        to,
-        hp_arena_printf(arena, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s",
-                        layout->data, layout->tensor, layout->pipeline, chunks,
-                        hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
-                        hypar_schedule_text(layout->schedule),
-                        layout->sequence_parallel ? ", sequence parallel" : "", again, shard),
-        0);
+    hp_put_line(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s", layout->data,
+                layout->tensor, layout->pipeline, chunks,
+                hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
+                hypar_schedule_text(layout->schedule),
+                layout->sequence_parallel ? ", sequence parallel" : "", again, shard);
     fputc('\n', to);
 }
 
@@ -331,25 +325,22 @@ static const char *verdict(struct arena *arena, const struct hypar_found *found)
 static void proposals_text(FILE *to, struct arena *arena, const struct hypar_search_info *info,
                            double step_s)
 {
-    char start[32], n[64], chains[64];
+    char n[64], chains[64];
     if (!info->chains && info->proposals)
         hp_put_line(to, "%s, %.0f %% accepted.",
                     hp_count(n, info->proposals, "proposal", "proposals"),
                     100 * (double)info->accepted / (double)info->proposals);
     if (!info->chains)
         return;
-    hp_wrap(to,
-            hp_arena_printf(
-                arena,
+    hp_put_line(to,
                 "Began with %s (%s): now %.2f times as fast. %s in %s, %.0f %% "
                 "accepted, beta %.0f; --proposals %lld repeats it.",
                 strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
-                hypar_format_quantity(start, info->start_s, HYPAR_UNIT_SECONDS),
-                info->start_s / step_s, hp_count(n, info->proposals, "proposal", "proposals"),
+                hp_time_text(arena, info->start_s), info->start_s / step_s,
+                hp_count(n, info->proposals, "proposal", "proposals"),
                 hp_count(chains, info->chains, "chain", "chains"),
                 info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
-                info->beta, (long long)info->proposals),
-            0);
+                info->beta, (long long)info->proposals);
 }
 
 /* "The others: owt 119 ms, 1f1b 149 ms", in the unit of what was asked for. */
@@ -364,7 +355,7 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
         else if (info->objective == HYPAR_ENERGY)
             hypar_format_quantity(figure, o->energy_j, HYPAR_UNIT_JOULES);
         else
-            hypar_format_quantity(figure, o->step_s, HYPAR_UNIT_SECONDS);
+            hp_time_text(arena, o->step_s);
         text = hp_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", o->planner, figure);
     }
     fputs("The others: ", to);
@@ -454,7 +445,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
-    char took[32], devices[64];
+    char devices[64];
 
     const char *heading = hp_arena_printf(
         &arena, "%s, batch %lld%s%s, on %s%s%s: planner %s%s%s", hp_model_words(&arena, plan),
@@ -489,8 +480,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
     hp_predicted_text(to, &arena, found);
     bound_text(to, found);
     proposals_text(to, &arena, &info, p.step_s);
-    hp_put_line(to, "Searched in %s%s.",
-                hypar_format_quantity(took, info.seconds, HYPAR_UNIT_SECONDS),
+    hp_put_line(to, "Searched in %s%s.", hp_time_text(&arena, info.seconds),
                 layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
                           : verdict(&arena, found));
     if (info.n_others)

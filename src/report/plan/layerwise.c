@@ -36,29 +36,23 @@ void hp_put_layerwise(struct json_writer *w, const struct hypar_layerwise_view *
 void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
                        const struct hypar_layerwise_view *view)
 {
-    char c[32], x[32], s[32], moved[32], summed[32], layers[64], states[64], edges[64],
-        tables[64], general[64];
+    char layers[64], states[64], edges[64], tables[64], general[64];
     hypar_report_plan(to, plan, HYPAR_TEXT);
     fputc('\n', to);
-    hp_wrap(to,
-            hp_arena_printf(
-                arena,
+    hp_put_line(to,
                 "t_C %s + t_X %s + t_S %s (%s); %s moved between layers, %s for parameters. "
                 "%s with %s by %s, %s in %s; %d node, %d edge and %s.",
-                hypar_format_quantity(c, view->compute_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(x, view->transfer_s, HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(s, view->sync_s, HYPAR_UNIT_SECONDS),
-                sync_text(view->sync),
-                hypar_format_quantity(moved, view->transfer_bytes, HYPAR_UNIT_BYTES),
-                hypar_format_quantity(summed, view->sync_bytes, HYPAR_UNIT_BYTES),
+                hp_time_text(arena, view->compute_s), hp_time_text(arena, view->transfer_s),
+                hp_time_text(arena, view->sync_s), sync_text(view->sync),
+                hp_bytes_text(arena, view->transfer_bytes),
+                hp_bytes_text(arena, view->sync_bytes),
                 hp_count(layers, view->n_vars, "layer", "layers"),
                 hp_count(states, view->n_states, "configuration", "configurations"), view->axes,
                 hp_count(edges, view->n_edges, "edge", "edges"),
                 hp_count(tables, view->n_tables, "table", "tables"), view->node_eliminations,
                 view->edge_eliminations,
                 hp_count(general, view->general_eliminations, "general elimination",
-                         "general eliminations")),
-            0);
+                         "general eliminations"));
 }
 
 const char *hp_layerwise_verdict(struct arena *arena, const struct hypar_search_info *info,

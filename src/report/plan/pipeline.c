@@ -288,14 +288,12 @@ static void pipedream_text(FILE *to, struct arena *arena,
         plan->schedule.vertical_sync
             ? "all stages use the version that the first had when the minibatch entered"
             : "the backward pass uses the same version, which is kept";
-    hp_wrap(to,
-            hp_arena_printf(arena,
-                            "%s in flight on each replica of the first stage. A stage of r "
-                            "replicas updates its weights once for r minibatches; a forward "
-                            "pass sees them so many updates late: %s; %s.",
-                            hp_count(noam, view->noam, "minibatch", "minibatches"),
-                            delays_text(arena, view), sync),
-            0);
+    hp_put_line(to,
+                "%s in flight on each replica of the first stage. A stage of r "
+                "replicas updates its weights once for r minibatches; a forward "
+                "pass sees them so many updates late: %s; %s.",
+                hp_count(noam, view->noam, "minibatch", "minibatches"),
+                delays_text(arena, view), sync);
     if (!hypar_machine_is_uniform(plan->machine))
         hp_put_line(to, "The stages are cut as if all devices were as slow as the slowest.");
 }
@@ -307,29 +305,21 @@ static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *
     const struct hypar_simulated *sim = hypar_found_simulated(found);
     double busy_s = sim ? sim->compute_s : view->bottleneck_s;
     double step_s = sim ? sim->step.step_s : hypar_found_prediction(found).step_s;
-    char busiest[32], closed[32], count[64];
+    char closed[32], count[64];
     hypar_format_quantity(closed, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS);
-    hp_wrap(to,
-            hp_arena_printf(
-                arena, "%s; the busiest stage computes %s of a step, %.0f %% of it.%s",
+    hp_put_line(to, "%s; the busiest stage computes %s of a step, %.0f %% of it.%s",
                 hp_count(count, plan->schedule.micro_batches, "micro-batch", "micro-batches"),
-                hypar_format_quantity(busiest, busy_s, HYPAR_UNIT_SECONDS),
-                step_s > 0 ? 100 * busy_s / step_s : 0,
+                hp_time_text(arena, busy_s), step_s > 0 ? 100 * busy_s / step_s : 0,
                 sim ? "" /* a closed form is not to be laid beside it */
-                    : hp_arena_printf(arena, " Data parallel: %s.", closed)),
-            0);
+                    : hp_arena_printf(arena, " Data parallel: %s.", closed));
 }
 
 static void choices_text(FILE *to, struct arena *arena, const struct hypar_pipeline_view *view)
 {
-    char pace[32];
-    hp_wrap(to,
-            hp_arena_printf(
-                arena,
+    hp_put_line(to,
                 "One sample every %s, no bubble counted; replicas take samples in turn, of "
                 "which each is a micro-batch.",
-                hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS)),
-            0);
+                hp_time_text(arena, view->bottleneck_s));
 }
 
 void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *found)
@@ -345,23 +335,18 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
     else
         flush_text(to, arena, found);
     if (view->states_parted)
-        hp_wrap(to,
-                hp_arena_printf(arena,
-                                "%s to cut would part operators that share a parameter, which "
-                                "this schedule does not allow.",
-                                hp_count(count, view->states_parted, "place", "places")),
-                0);
+        hp_put_line(to,
+                    "%s to cut would part operators that share a parameter, which "
+                    "this schedule does not allow.",
+                    hp_count(count, view->states_parted, "place", "places"));
     /* of a plan for a framework stages begin where its modules do: few places, all looked at */
     if (!view->all_states && (view->states_left_out || !hypar_found_info(found).target))
-        hp_wrap(
+        hp_put_line(
             to,
-            hp_arena_printf(
-                arena,
-                "The graph has too many branches to look at every cut: its operators were "
-                "taken in one order, and cut at %s of it%s; --planner hybrid cuts at others.",
-                hp_count(count, view->n_states, "place", "places"),
-                view->states_left_out
-                    ? hp_arena_printf(arena, " (%d more left out)", view->states_left_out)
-                    : ""),
-            0);
+            "The graph has too many branches to look at every cut: its operators were "
+            "taken in one order, and cut at %s of it%s; --planner hybrid cuts at others.",
+            hp_count(count, view->n_states, "place", "places"),
+            view->states_left_out
+                ? hp_arena_printf(arena, " (%d more left out)", view->states_left_out)
+                : "");
 }

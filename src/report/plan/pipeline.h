@@ -1,4 +1,5 @@
-/* report/plan/pipeline.h - the stages of a pipeline, as text and as JSON. Internal to report/. */
+/* report/plan/pipeline.h - the stages of a pipeline, as text and as JSON. Internal to report/.
+ */
 #ifndef REPORT_PIPELINE_H
 #define REPORT_PIPELINE_H
 

@@ -4,8 +4,8 @@
 #include "plan/plan.h"
 #include "plan/schedules.h"
 #include "report/columns.h"
-#include "report/simulate/energy.h"
 #include "report/put.h"
+#include "report/simulate/energy.h"
 
 double hp_exact_bytes(const struct hypar_found *found)
 {
@@ -74,14 +74,13 @@ static void put_simulated(struct json_writer *w, const struct hypar_found *found
         hp_json_put_number(w, "comm_bytes_paper", hypar_found_prediction(found).comm_bytes);
     hp_json_put_number(w, "link_bytes", s->step.link_bytes);
     hp_json_put_known(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
-    hp_put_energy(w, counted ? &s->step.energy : NULL);
+    hp_put_record(w, "energy", hp_energy_columns, counted ? &s->step.energy : NULL);
     hp_json_put_number(w, "peak_memory_bytes", s->step.peak_memory_bytes);
     hp_json_put_number(w, "state_bytes", hypar_found_prediction(found).state_bytes);
     hp_json_put_int(w, "fullest_device", s->step.fullest_device);
-    hp_put_memory(w, &s->fullest);
+    hp_put_record(w, "memory", hp_memory_columns, &s->fullest);
     hp_json_put_bool(w, "fits", s->step.fits);
-    hp_put_measured(w, &s->step.measured);
-    hp_put_opaque(w, &s->step);
+    hp_put_profile(w, &s->step);
 }
 
 static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
@@ -123,7 +122,7 @@ static void put_part(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_number(w, "comm_bytes", part.comm_bytes);
     hp_json_put_number(w, "link_bytes", part.link_bytes);
     hp_json_put_known(w, "energy_j", is_counted(found), hypar_energy_total_j(&part.energy));
-    hp_put_energy(w, is_counted(found) ? &part.energy : NULL);
+    hp_put_record(w, "energy", hp_energy_columns, is_counted(found) ? &part.energy : NULL);
     hp_json_put_number(w, "peak_memory_bytes", part.need_bytes + framework);
     hp_json_put_number(w, "limit_bytes", part.has_bytes + framework);
     hp_json_put_number(w, "state_bytes", p.state_bytes);
@@ -166,31 +165,28 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
 static char *work_text(struct arena *arena, const struct hypar_found *found, double mfu,
                        double energy_j)
 {
-    char energy[32];
     if (!is_counted(found))
         return hp_arena_strdup(arena, "");
     if (!(energy_j > 0))
         return hp_arena_printf(arena, "%.1f %% of peak; ", 100 * mfu);
     return hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * mfu,
-                           hypar_format_quantity(energy, energy_j, HYPAR_UNIT_JOULES));
+                           hp_energy_text(arena, energy_j));
 }
 
 static char *simulated_text(struct arena *arena, const struct hypar_found *found,
                             const struct hypar_simulated *s)
 {
-    char step[32], compute[32], rate[32], sent[32], links[32];
+    char rate[32];
     struct memory_text memory = hp_memory_text(s->fullest.peak, s->fullest.limit);
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
         "%s%s sent, %s on links; %s of %s of memory on the fullest device.",
-        hypar_format_quantity(step, s->step.step_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(compute, s->compute_s, HYPAR_UNIT_SECONDS),
+        hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
         hp_metric(rate, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
-        hypar_format_quantity(sent, s->step.comm_bytes, HYPAR_UNIT_BYTES),
-        hypar_format_quantity(links, s->step.link_bytes, HYPAR_UNIT_BYTES), memory.need,
-        memory.has);
+        hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
+        memory.need, memory.has);
 }
 
 /* Of what the part is, or of what else where it has all devices. */
@@ -217,18 +213,16 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
     struct memory_text memory =
         hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
     int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
-    char step[32], rate[32], sent[32], links[32];
-    return hp_arena_printf(arena,
-                           "Predicted step %s, simulated %s (by about %.1f %% off), %s "
-                           "samples/s, %s%s sent, %s on "
-                           "links; %s of %s of memory on the fullest device.",
-                           hypar_format_quantity(step, part.step_s, HYPAR_UNIT_SECONDS),
-                           extent_text(arena, &part, micro_batches),
-                           100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
-                           work_text(arena, found, p.mfu, p.energy_j),
-                           hypar_format_quantity(sent, part.comm_bytes, HYPAR_UNIT_BYTES),
-                           hypar_format_quantity(links, part.link_bytes, HYPAR_UNIT_BYTES),
-                           memory.need, memory.has);
+    char rate[32];
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s, simulated %s (by about %.1f %% off), %s "
+        "samples/s, %s%s sent, %s on "
+        "links; %s of %s of memory on the fullest device.",
+        hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
+        100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
+        work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
+        hp_bytes_text(arena, part.link_bytes), memory.need, memory.has);
 }
 
 /* Does it sum up the exchange of levels, to much more than the simulated exchange by itself? */
@@ -277,16 +271,13 @@ static const char *difference(struct arena *arena, const struct hypar_found *fou
 static char *recurrence_text(struct arena *arena, const struct hypar_pipeline_view *view,
                              double compute_s)
 {
-    char pace[32], compute[32], one[32], dp[32];
     return hp_arena_printf(
         arena,
         "%s in steady state, the slowest of stages and transfers (the busiest stage computes "
         "%s of it); %s on one device, %s data parallel, each device with a minibatch of its "
         "own: %.2f and %.2f times as long",
-        hypar_format_quantity(pace, view->bottleneck_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(compute, compute_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(one, view->one_worker_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(dp, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS),
+        hp_time_text(arena, view->bottleneck_s), hp_time_text(arena, compute_s),
+        hp_time_text(arena, view->one_worker_s), hp_time_text(arena, view->dp_bottleneck_s),
         view->one_worker_s / view->bottleneck_s, view->dp_bottleneck_s / view->bottleneck_s);
 }
 
@@ -295,7 +286,7 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     const struct hypar_pipeline_view *view = pipedream(found);
-    char step[32], compute[32], comm[32], state[32], rate[32];
+    char step[32], compute[32], comm[32], rate[32];
     hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS);
     hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS);
     hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS);
@@ -316,8 +307,7 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
         "Predicted step%s%s %s samples/s, %sweights, gradients and optimizer state %s on the "
         "fullest device.",
         how, view ? "." : ",", hp_metric(rate, p.samples_per_s),
-        work_text(arena, found, p.mfu, p.energy_j),
-        hypar_format_quantity(state, p.state_bytes, HYPAR_UNIT_BYTES));
+        work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, p.state_bytes));
 }
 
 /* More devices are not always faster. */
@@ -361,19 +351,17 @@ static void hardly_busy_text(FILE *to, struct arena *arena, const struct hypar_p
 
 /* Energy is counted by operations, with figures of 45 nm: of units for matrices it is more than
  * any device draws. */
-static void power_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
+static void power_text(FILE *to, const struct hypar_plan *plan,
                        const struct hypar_sim_summary *step)
 {
     static const double MOST_W = 1000;
     int n = hypar_machine_device_count(plan->machine);
     double watts = hypar_energy_total_j(&step->energy) / step->step_s / n;
     if (watts > MOST_W)
-        hp_wrap(to,
-                hp_arena_printf(arena,
-                                "Energy is counted by operations, as at 45 nm: %.2g kW a "
-                                "device, more than a device draws; it compares plans.",
-                                watts / 1000),
-                0);
+        hp_put_line(to,
+                    "Energy is counted by operations, as at 45 nm: %.2g kW a "
+                    "device, more than a device draws; it compares plans.",
+                    watts / 1000);
 }
 
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
@@ -386,7 +374,7 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     if (!s && in_part)
         hp_wrap(to, part_text(arena, found), 0);
     if (s && is_counted(found))
-        power_text(to, arena, hypar_found_plan(found), &s->step);
+        power_text(to, hypar_found_plan(found), &s->step);
     char *tight = s ? hp_tight_text(arena, &s->fullest) : NULL;
     if (tight)
         hp_wrap(to, tight, 0);
@@ -399,17 +387,15 @@ void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *
     if (s && s->step.measured.asked)
         hp_put_line(to, "Profile: %s.", hp_measured_text(arena, &s->step.measured));
     if (s && s->step.opaque)
-        hp_wrap(to, hp_arena_printf(arena, "Opaque: %s.", hp_opaque_text(arena, &s->step)), 0);
+        hp_put_line(to, "Opaque: %s.", hp_opaque_text(arena, &s->step));
     if (!hypar_found_prediction(found).simulated && !in_part)
         hp_wrap(to, closed_text(arena, found, s), 0);
     if (s && !s->step.fits)
-        hp_wrap(to,
-                hp_arena_printf(arena, "IT DOES NOT FIT: device %d would hold %s.",
-                                s->step.fullest_device, hp_memory_items(arena, &s->fullest)),
-                0);
+        hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", s->step.fullest_device,
+                    hp_memory_items(arena, &s->fullest));
     struct hypar_part part = hypar_found_info(found).part;
     if (in_part && part.need_bytes > part.has_bytes)
         hp_put_line(to, "IT DOES NOT FIT: device %d is the fullest.", part.fullest_device);
     if (why && !in_part)
-        hp_wrap(to, hp_arena_printf(arena, "In closed form, not simulated: %s.", why), 0);
+        hp_put_line(to, "In closed form, not simulated: %s.", why);
 }

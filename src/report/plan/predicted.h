@@ -1,4 +1,5 @@
-/* report/plan/predicted.h - what a found plan will cost, as text and JSON. Internal to report/. */
+/* report/plan/predicted.h - what a found plan will cost, as text and JSON. Internal to report/.
+ */
 #ifndef REPORT_PREDICTED_H
 #define REPORT_PREDICTED_H
 

@@ -107,7 +107,7 @@ static void program_text(FILE *to, const struct hypar_program *p)
     struct hypar_program_totals t = hypar_program_totals(p);
     struct by_kind kinds = { 0 };
     struct columns table = { .align = "lrr" };
-    char b[32], n[32], devices[64], micro[64], tasks[64];
+    char n[32], devices[64], micro[64], tasks[64];
     count_kinds(p, &kinds);
     fprintf(
         to, "%s, batch %lld, on %s, %s: %s\n\n", hp_model_words(&arena, p->plan),
@@ -139,15 +139,14 @@ static void program_text(FILE *to, const struct hypar_program *p)
     hp_columns_print(&table, to);
     fputc('\n', to);
     busiest(to, &arena, p, sent);
-    fprintf(to, "\n%s sent %s", hypar_format_quantity(b, t.comm_bytes, HYPAR_UNIT_BYTES),
+    fprintf(to, "\n%s sent %s", hp_bytes_text(&arena, t.comm_bytes),
             t.minibatches ? "for each minibatch" : "in all");
-    fprintf(to, ": forward %s", hypar_format_quantity(b, t.forward_bytes, HYPAR_UNIT_BYTES));
-    fprintf(to, ", backward %s", hypar_format_quantity(b, t.backward_bytes, HYPAR_UNIT_BYTES));
-    fprintf(to, ", gradients %s", hypar_format_quantity(b, t.gradient_bytes, HYPAR_UNIT_BYTES));
-    fprintf(to, ", loss %s", hypar_format_quantity(b, t.loss_bytes, HYPAR_UNIT_BYTES));
+    fprintf(to, ": forward %s", hp_bytes_text(&arena, t.forward_bytes));
+    fprintf(to, ", backward %s", hp_bytes_text(&arena, t.backward_bytes));
+    fprintf(to, ", gradients %s", hp_bytes_text(&arena, t.gradient_bytes));
+    fprintf(to, ", loss %s", hp_bytes_text(&arena, t.loss_bytes));
     if (t.parameter_bytes > 0)
-        fprintf(to, ", parameters %s",
-                hypar_format_quantity(b, t.parameter_bytes, HYPAR_UNIT_BYTES));
+        fprintf(to, ", parameters %s", hp_bytes_text(&arena, t.parameter_bytes));
     fprintf(to, "\n");
     hp_arena_free(&arena);
 }

@@ -1,17 +1,13 @@
-/* report/simulate/energy.h - the energy of a step by what spends it, as JSON and CSV. Internal. */
+/* report/simulate/energy.h - the energy of a step by what spends it. Internal. */
 #ifndef REPORT_ENERGY_H
 #define REPORT_ENERGY_H
 
 #include <hypar/sim.h>
 
-#include "base/json.h"
-#include "report/csv.h"
+#include "report/table.h"
 
-/* As the object "energy"; NULL: null, it is not known. */
-void hp_put_energy(struct json_writer *w, const struct hypar_energy *energy);
-
-/* A column for each part; NULL: empty ones. */
-void hp_csv_energy_heading(struct csv_writer *csv);
-void hp_csv_energy(struct csv_writer *csv, const struct hypar_energy *energy);
+/* Columns of a struct hypar_energy, and the keys of its fields in CSV. */
+extern const struct column hp_energy_columns[];
+#define ENERGY_KEYS "arithmetic_j sram_j dram_j link_j idle_j"
 
 #endif /* REPORT_ENERGY_H */

@@ -1,23 +1,33 @@
 /* What a profile told of a step's times, and what of them rests on opaque operators. */
 #include <math.h>
 
-#include "report/columns.h"
 #include "report/put.h"
 
-void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *m)
+static const struct column profile_columns[] = {
+    { NULL, "passes", AS_INT, AT(struct hypar_sim_measured, passes) },
+    { NULL, "measured_passes", AS_INT, AT(struct hypar_sim_measured, measured) },
+    { NULL, "measured_share", AS_PERCENT, AT(struct hypar_sim_measured, measured_share) },
+    { NULL, "interpolated_passes", AS_INT, AT(struct hypar_sim_measured, interpolated),
+      IF_POSITIVE | LEFT_OUT },
+    { NULL, "interpolated_share", AS_PERCENT, AT(struct hypar_sim_measured, interpolated_share),
+      IF_POSITIVE | LEFT_OUT },
+    { NULL, "calibrated", AS_BOOL, AT(struct hypar_sim_measured, calibrated) },
+    { 0 },
+};
+
+static const struct column opaque_columns[] = {
+    { NULL, "operators", AS_INT, AT(struct hypar_sim_summary, opaque) },
+    { NULL, "measured", AS_INT, AT(struct hypar_sim_summary, opaque_measured) },
+    { NULL, "share", AS_PERCENT, AT(struct hypar_sim_summary, opaque_share) },
+    { 0 },
+};
+
+void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *s)
 {
-    if (!m->asked)
-        return;
-    hp_json_begin_object(w, "profile", true);
-    hp_json_put_int(w, "passes", m->passes);
-    hp_json_put_int(w, "measured_passes", m->measured);
-    hp_json_put_number(w, "measured_share", m->measured_share);
-    if (m->interpolated) {
-        hp_json_put_int(w, "interpolated_passes", m->interpolated);
-        hp_json_put_number(w, "interpolated_share", m->interpolated_share);
-    }
-    hp_json_put_bool(w, "calibrated", m->calibrated);
-    hp_json_end_object(w);
+    if (s->measured.asked)
+        hp_put_record(w, "profile", profile_columns, &s->measured);
+    if (s->opaque)
+        hp_put_record(w, "opaque", opaque_columns, s);
 }
 
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
@@ -50,13 +60,13 @@ char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
 
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
 {
-    char launch[32], kernels[64];
+    char kernels[64];
     const char *framework = hypar_framework_text(s->how.framework);
     hp_count(kernels, llround(s->kernels), "kernel", "kernels");
     if (!(s->launch_s > 0))
         return hp_arena_printf(arena, "%s: %s", framework, kernels);
     return hp_arena_printf(arena, "%s: %s, launched in %s%s", framework, kernels,
-                           hypar_format_quantity(launch, s->launch_s, HYPAR_UNIT_SECONDS),
+                           hp_time_text(arena, s->launch_s),
                            s->launch_s >= s->step_s ? ", which the step waits for" : "");
 }
 
@@ -70,15 +80,4 @@ char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *s)
     return hp_arena_printf(arena, "%s, %.1f %% of what is computed, %s",
                            hp_count(count, s->opaque, "operator", "operators"),
                            100 * s->opaque_share, how);
-}
-
-void hp_put_opaque(struct json_writer *w, const struct hypar_sim_summary *s)
-{
-    if (!s->opaque)
-        return;
-    hp_json_begin_object(w, "opaque", true);
-    hp_json_put_int(w, "operators", s->opaque);
-    hp_json_put_int(w, "measured", s->opaque_measured);
-    hp_json_put_number(w, "share", s->opaque_share);
-    hp_json_end_object(w);
 }

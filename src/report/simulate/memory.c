@@ -3,46 +3,45 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "plan/plan.h"
-#include "report/simulate/devices.h"
 #include "report/put.h"
 
-enum { MOST_ROWS = 16, N_ITEMS = 7 };
+enum { MOST_ROWS = 16 };
 
-/* What the peak is made of, once for all reports. */
-struct item {
-    const char *name, *key;
-    double bytes;
+#define ITEM(name, member)                                                        \
+    {                                                                             \
+        name, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY \
+    }
+
+/* What the peak is made of, then what else is known of a device's memory. */
+const struct column hp_memory_columns[] = {
+    ITEM("parameters", parameters),
+    ITEM("gradients", gradients),
+    ITEM("optimizer", optimizer),
+    ITEM("weight versions", weight_versions),
+    ITEM("activations", activations),
+    ITEM("buffers", buffers),
+    ITEM("framework", framework),
+    { NULL, "recompute_saves_bytes", AS_BYTES, AT(struct hypar_memory, recompute_saves) },
+    { NULL, "saved_bytes", AS_BYTES, AT(struct hypar_memory, saved) },
+    { "of", "limit_bytes", AS_BYTES, AT(struct hypar_memory, limit), .at = 3 },
+    { 0 },
 };
 
-static void itemise(const struct hypar_memory *m, struct item item[N_ITEMS])
-{
-    const struct item all[N_ITEMS] = {
-        { "parameters", "parameters_bytes", m->parameters },
-        { "gradients", "gradients_bytes", m->gradients },
-        { "optimizer", "optimizer_bytes", m->optimizer },
-        { "weight versions", "weight_versions_bytes", m->weight_versions },
-        { "activations", "activations_bytes", m->activations },
-        { "buffers", "buffers_bytes", m->buffers },
-        { "framework", "framework_bytes", m->framework },
-    };
-    for (int i = 0; i < N_ITEMS; i++)
-        item[i] = all[i];
-}
+struct device_row {
+    int device;
+    struct hypar_memory memory;
+    const char *verdict;
+};
 
-void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory)
-{
-    struct item item[N_ITEMS];
-    itemise(memory, item);
-    hp_json_begin_object(w, "memory", true);
-    for (int i = 0; i < N_ITEMS; i++)
-        hp_json_put_number(w, item[i].key, item[i].bytes);
-    hp_json_put_number(w, "recompute_saves_bytes", memory->recompute_saves);
-    hp_json_put_number(w, "saved_bytes", memory->saved);
-    hp_json_put_number(w, "limit_bytes", memory->limit);
-    hp_json_end_object(w);
-}
+static const struct column device_columns[] = {
+    { "device", NULL, AS_INT, AT(struct device_row, device), TO_THE_LEFT },
+    { "peak", "peak_memory_bytes", AS_BYTES, AT(struct device_row, memory.peak), .at = 2 },
+    { "", "memory", AS_RECORD, AT(struct device_row, memory), INSIDE, .at = 1,
+      .of = hp_memory_columns },
+    { "", NULL, AS_TEXT, AT(struct device_row, verdict) },
+    { 0 },
+};
 
 const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan)
 {
@@ -84,14 +83,28 @@ char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
 
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
 {
-    struct item item[N_ITEMS];
-    char b[32], *text = hp_arena_strdup(arena, "");
-    itemise(memory, item);
-    for (int i = 0; i < N_ITEMS; i++)
-        if (item[i].bytes > 0)
-            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", item[i].name,
-                                   hypar_format_quantity(b, item[i].bytes, HYPAR_UNIT_BYTES));
+    char *text = hp_arena_strdup(arena, "");
+    for (const struct column *c = hp_memory_columns; c->flags & IF_ANY; c++) {
+        double bytes = *(const double *)((const char *)memory + c->offset);
+        if (bytes > 0)
+            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", c->heading,
+                                   hp_bytes_text(arena, bytes));
+    }
     return text;
+}
+
+/* Writes a row for each device. Returns the first device that text leaves out. */
+static int device_rows(struct table_writer *table, const struct hypar_memory *memory, int n)
+{
+    int shown = 0;
+    hp_table_begin(table, "devices");
+    for (int d = 0; d < n; d++) {
+        struct device_row row = { d, memory[d],
+                                  memory[d].peak <= memory[d].limit ? "fits" : "too little" };
+        shown += hp_table_row(table, &row);
+    }
+    hp_table_end(table);
+    return shown;
 }
 
 static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int most)
@@ -101,78 +114,31 @@ static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int 
     hp_json_put_bool(&w, "fits", memory[most].peak <= memory[most].limit);
     hp_json_put_int(&w, "fullest_device", most);
     hp_json_put_number(&w, "peak_memory_bytes", memory[most].peak);
-    hp_json_begin_array(&w, "devices", false);
-    for (int i = 0; i < n; i++) {
-        hp_json_begin_object(&w, NULL, true);
-        hp_json_put_number(&w, "peak_memory_bytes", memory[i].peak);
-        hp_put_memory(&w, &memory[i]);
-        hp_json_end_object(&w);
-    }
-    hp_json_end_array(&w);
+    device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory, n);
     hp_json_end_object(&w);
-}
-
-/* Which items are anywhere above zero: the columns of the table. */
-struct shown {
-    const struct hypar_memory *memory;
-    bool item[N_ITEMS];
-};
-
-static void cells(const void *of, int device, struct columns *table, struct arena *arena)
-{
-    const struct shown *shown = of;
-    const struct hypar_memory *m = &shown->memory[device];
-    struct item item[N_ITEMS];
-    itemise(m, item);
-    for (int i = 0; i < N_ITEMS; i++)
-        if (shown->item[i])
-            hp_quantity_cell(table, arena, item[i].bytes, HYPAR_UNIT_BYTES);
-    hp_quantity_cell(table, arena, m->peak, HYPAR_UNIT_BYTES);
-    hp_quantity_cell(table, arena, m->limit, HYPAR_UNIT_BYTES);
-    hp_cell(table, arena, "%s", m->peak <= m->limit ? "fits" : "too little");
 }
 
 static void memory_table(FILE *to, struct arena *arena, const struct hypar_memory *memory,
                          int n)
 {
-    struct shown shown = { .memory = memory };
-    struct columns table = { 0 };
-    struct item item[N_ITEMS];
-    const char *align = "l";
-    for (int d = 0; d < n; d++) {
-        itemise(&memory[d], item);
-        for (int i = 0; i < N_ITEMS; i++)
-            shown.item[i] |= item[i].bytes > 0;
+    struct table_writer table = {
+        .column = device_columns, .to = to, .most = MOST_ROWS, .alike = true
+    };
+    int left = device_rows(&table, memory, n);
+    if (left == n)
+        return;
+    char count[64];
+    double least = memory[left].peak, most = least;
+    for (int d = left; d < n; d++) {
+        least = memory[d].peak < least ? memory[d].peak : least;
+        most = memory[d].peak > most ? memory[d].peak : most;
     }
-    hp_cell(&table, arena, "device");
-    for (int i = 0; i < N_ITEMS; i++)
-        if (shown.item[i]) {
-            align = hp_arena_printf(arena, "%sr", align);
-            hp_cell(&table, arena, "%s", item[i].name);
-        }
-    table.align = hp_arena_printf(arena, "%srrl", align);
-    hp_cell(&table, arena, "peak");
-    hp_cell(&table, arena, "of");
-    hp_cell(&table, arena, "%s", "");
-    int left =
-        hp_device_rows(&table, arena, &(struct device_rows){ n, &shown, cells }, MOST_ROWS);
-    hp_columns_print(&table, to);
-    if (left < n) {
-        char count[64], least[32], most[32];
-        double lo = memory[left].peak, hi = lo;
-        for (int d = left; d < n; d++) {
-            lo = memory[d].peak < lo ? memory[d].peak : lo;
-            hi = memory[d].peak > hi ? memory[d].peak : hi;
-        }
-        fprintf(to, "and %s: peak %s to %s\n", hp_count(count, n - left, "more", "more"),
-                hypar_format_quantity(least, lo, HYPAR_UNIT_BYTES),
-                hypar_format_quantity(most, hi, HYPAR_UNIT_BYTES));
-    }
+    fprintf(to, "and %s: peak %s to %s\n", hp_count(count, n - left, "more", "more"),
+            hp_bytes_text(arena, least), hp_bytes_text(arena, most));
 }
 
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *m)
 {
-    char saves[32];
     if (m->peak > m->limit || m->peak <= 0.9 * m->limit || m->framework > 0)
         return NULL;
     char *text = hp_arena_printf(
@@ -181,9 +147,8 @@ char *hp_tight_text(struct arena *arena, const struct hypar_memory *m)
         "tenth (--framework-memory counts it)",
         100 * (1 - m->peak / m->limit));
     if (m->recompute_saves > 0)
-        text =
-            hp_arena_printf(arena, "%s; --recompute full would save up to %s", text,
-                            hypar_format_quantity(saves, m->recompute_saves, HYPAR_UNIT_BYTES));
+        text = hp_arena_printf(arena, "%s; --recompute full would save up to %s", text,
+                               hp_bytes_text(arena, m->recompute_saves));
     return hp_arena_printf(arena, "%s.", text);
 }
 
@@ -193,7 +158,7 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     struct arena arena = { 0 };
     const struct hypar_memory *m = &memory[most];
     struct memory_text text = hp_memory_text(m->peak, m->limit);
-    char devices[64], saves[32];
+    char devices[64];
     hp_put_line(to, "%s, batch %lld, %s, %s, on %s", hp_model_words(&arena, plan),
                 (long long)hypar_graph_batch(hypar_plan_graph(plan)),
                 hp_precision_words(&arena, hypar_plan_precision(plan),
@@ -211,7 +176,7 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
         hp_wrap(to, tight, 0);
     else if (m->recompute_saves > 0)
         fprintf(to, "Recomputing activations would save up to %s there.\n",
-                hypar_format_quantity(saves, m->recompute_saves, HYPAR_UNIT_BYTES));
+                hp_bytes_text(&arena, m->recompute_saves));
     hp_arena_free(&arena);
 }
 

@@ -3,12 +3,9 @@
 
 #include <math.h>
 
-#include "base/json.h"
 #include "plan/plan.h"
-#include "report/csv.h"
-#include "report/simulate/devices.h"
-#include "report/simulate/energy.h"
 #include "report/put.h"
+#include "report/simulate/energy.h"
 
 enum { MOST_ROWS = 16, MOST_LINKS = 5, MOST_TASKS = 40, BAR = 18 };
 
@@ -51,64 +48,209 @@ static bool carries(const struct hypar_sim_link *link)
     return link->busy_s > 0 || link->bytes > 0;
 }
 
-/* JSON -------------------------------------------------------------------------------- */
+/* Columns ------------------------------------------------------------------------------ */
 
-static void put_devices(struct json_writer *w, const struct hypar_sim *sim, int n,
-                        const struct hypar_plan *plan)
+struct stage_row {
+    int stage;
+    struct hypar_sim_stage of;
+};
+
+static const struct column stage_columns[] = {
+    { "stage", NULL, AS_INT, AT(struct stage_row, stage), .at = 1 },
+    { "replicas", "replicas", AS_INT, AT(struct stage_row, of.replicas), .at = 2 },
+    { "in flight", "in_flight", AS_INT, AT(struct stage_row, of.in_flight), .at = 5 },
+    { "versions", "versions", AS_INT, AT(struct stage_row, of.versions), .at = 6 },
+    { "computing", "busy_s", AS_SECONDS, AT(struct stage_row, of.busy_s), .at = 3 },
+    { "bubble", "bubble", AS_PERCENT, AT(struct stage_row, of.bubble), .at = 4 },
+    { "memory", "peak_memory_bytes", AS_BYTES, AT(struct stage_row, of.peak_memory_bytes) },
+    { 0 },
+};
+
+/* A device; in CSV also a link, of which times beside `busy_s` are not known. */
+struct device_row {
+    int device;
+    const char *name;
+    double busy_s, share, comm_s, alone_s, waiting_s, overlap_s, peak_bytes, bytes;
+    const struct hypar_memory *memory;
+    const char *bar;
+};
+
+static const struct column device_columns[] = {
+    { "device", NULL, AS_INT, AT(struct device_row, device), TO_THE_LEFT },
+    { NULL, "name", AS_TEXT, AT(struct device_row, name), NOT_JSON },
+    { "computing", "busy_s", AS_SECONDS, AT(struct device_row, busy_s) },
+    { "", NULL, AS_WHOLE_PERCENT, AT(struct device_row, share) },
+    { NULL, "comm_s", AS_SECONDS, AT(struct device_row, comm_s) },
+    { "communicating", NULL, AS_SECONDS, AT(struct device_row, alone_s) },
+    { "waiting", "waiting_s", AS_SECONDS, AT(struct device_row, waiting_s) },
+    { "overlap", NULL, AS_SECONDS, AT(struct device_row, overlap_s) },
+    { NULL, "peak_memory_bytes", AS_BYTES, AT(struct device_row, peak_bytes), LEFT_OUT },
+    { NULL, "memory", AS_RECORD, AT(struct device_row, memory), LEFT_OUT,
+      .of = hp_memory_columns },
+    { NULL, "bytes", AS_BYTES, AT(struct device_row, bytes), NOT_JSON },
+    { "", NULL, AS_TEXT, AT(struct device_row, bar) },
+    { 0 },
+};
+
+/* A link that carries something. Nodes are numbered as the machine numbers them. */
+struct link_row {
+    const char *label;
+    struct hypar_sim_link of;
+    double share;
+};
+
+static const struct column link_columns[] = {
+    { "busiest links", NULL, AS_TEXT, AT(struct link_row, label) },
+    { NULL, "name", AS_TEXT, AT(struct link_row, of.name), LEFT_OUT },
+    { NULL, "from", AS_INT, AT(struct link_row, of.from), LEFT_OUT | IF_KNOWN },
+    { NULL, "to", AS_INT, AT(struct link_row, of.to), LEFT_OUT | IF_KNOWN },
+    { "busy", "busy_s", AS_SECONDS, AT(struct link_row, of.busy_s) },
+    { "", NULL, AS_PERCENT, AT(struct link_row, share) },
+    { "bytes", "bytes", AS_BYTES, AT(struct link_row, of.bytes) },
+    { 0 },
+};
+
+/* The tasks of a program file, as the file numbers them. */
+static const struct column task_columns[] = {
+    { "task", "id", AS_LONG, AT(struct hypar_sim_event, id) },
+    { "", "name", AS_TEXT, AT(struct hypar_sim_event, name), INSIDE },
+    { "ready", "ready_s", AS_SECONDS, AT(struct hypar_sim_event, ready_s) },
+    { "start", "start_s", AS_SECONDS, AT(struct hypar_sim_event, start_s) },
+    { "end", "end_s", AS_SECONDS, AT(struct hypar_sim_event, end_s) },
+    { 0 },
+};
+
+static const struct column plan_columns[] = {
+    { NULL, "forward", AS_BOOL, AT(struct hypar_sim_summary, forward), IF_POSITIVE | LEFT_OUT },
+    { NULL, "samples_per_s", AS_METRIC, AT(struct hypar_sim_summary, samples_per_s) },
+    { NULL, "tokens_per_s", AS_METRIC, AT(struct hypar_sim_summary, tokens_per_s),
+      IF_POSITIVE },
+    { NULL, "mfu", AS_PERCENT, AT(struct hypar_sim_summary, mfu) },
+    { NULL, "peak_memory_bytes", AS_BYTES, AT(struct hypar_sim_summary, peak_memory_bytes) },
+    { NULL, "fullest_device", AS_INT, AT(struct hypar_sim_summary, fullest_device) },
+    { NULL, "fits", AS_BOOL, AT(struct hypar_sim_summary, fits) },
+    { 0 },
+};
+
+static const struct column total_columns[] = {
+    { NULL, "comm_bytes", AS_BYTES, AT(struct hypar_sim_summary, comm_bytes) },
+    { NULL, "link_bytes", AS_BYTES, AT(struct hypar_sim_summary, link_bytes) },
+    { NULL, "tasks", AS_COUNT, AT(struct hypar_sim_summary, tasks) },
+    { NULL, "compute_tasks", AS_COUNT, AT(struct hypar_sim_summary, compute) },
+    { NULL, "comm_tasks", AS_COUNT, AT(struct hypar_sim_summary, comm) },
+    { NULL, "update_tasks", AS_COUNT, AT(struct hypar_sim_summary, update) },
+    { 0 },
+};
+
+static const struct column pipeline_columns[] = {
+    { NULL, "minibatches", AS_INT, AT(struct hypar_sim_pipeline, minibatches) },
+    { NULL, "noam", AS_INT, AT(struct hypar_sim_pipeline, noam) },
+    { NULL, "startup_s", AS_SECONDS, AT(struct hypar_sim_pipeline, startup_s) },
+    { NULL, "window_s", AS_SECONDS, AT(struct hypar_sim_pipeline, window_s) },
+    { NULL, "steady", AS_BOOL, AT(struct hypar_sim_pipeline, steady) },
+    { 0 },
+};
+
+/* Rows --------------------------------------------------------------------------------- */
+
+static void stage_rows(struct table_writer *table, const struct hypar_sim *sim)
 {
-    hp_json_begin_array(w, "devices", false);
-    for (int i = 0; i < n; i++) {
+    hp_table_begin(table, "stages");
+    for (int i = 0; i < hypar_sim_pipeline(sim).n_stages; i++)
+        hp_table_row(table, &(struct stage_row){ i, hypar_sim_stage(sim, i) });
+    hp_table_end(table);
+}
+
+/* How the parts of a step are drawn. */
+static const struct {
+    char letter;
+    const char *colour, *text;
+} looks[] = {
+    { '#', "\033[32m", "computing" },
+    { '=', "\033[33m", "communicating" },
+    { '.', "\033[90m", "waiting" },
+};
+
+static const char *bar(struct arena *arena, double step_s, const struct hypar_sim_device *d,
+                       bool colour)
+{
+    if (!(step_s > 0))
+        return "";
+    int busy = (int)(BAR * d->busy_s / step_s + .5);
+    int still = (int)(BAR * (step_s - d->waiting_s) / step_s + .5);
+    int end[] = { busy, still < busy ? busy : still, BAR };
+    char *text = hp_arena_strdup(arena, "");
+    for (int k = 0, at = 0; k < 3; k++) {
+        char run[BAR + 1] = "";
+        int n = 0;
+        for (; at < end[k] && at < BAR; at++)
+            run[n++] = looks[k].letter;
+        if (n)
+            text = hp_arena_printf(arena, "%s%s%s%s", text, colour ? looks[k].colour : "", run,
+                                   colour ? "\033[0m" : "");
+    }
+    return text;
+}
+
+/* Adds a row for each device. Returns the first device that text leaves out. */
+static int device_rows(struct table_writer *table, struct arena *arena,
+                       const struct hypar_sim *sim)
+{
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    bool plan = hypar_sim_plan(sim) != NULL, colour = table->to && hp_has_colour(table->to);
+    int i = 0;
+    for (; i < s.n_devices; i++) {
         struct hypar_sim_device d = hypar_sim_device(sim, i);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_number(w, "busy_s", d.busy_s);
-        hp_json_put_number(w, "comm_s", d.comm_s);
-        hp_json_put_number(w, "waiting_s", d.waiting_s);
-        if (plan) {
-            hp_json_put_number(w, "peak_memory_bytes", d.memory.peak);
-            hp_put_memory(w, &d.memory);
-        }
-        hp_json_end_object(w);
+        double alone_s = fmax(0, s.step_s - d.busy_s - d.waiting_s);
+        double overlap_s = d.comm_s - alone_s;
+        struct device_row row = {
+            i,
+            hp_arena_printf(arena, "device %d", i),
+            d.busy_s,
+            s.step_s > 0 ? d.busy_s / s.step_s : 0,
+            d.comm_s,
+            alone_s,
+            d.waiting_s,
+            overlap_s < 1e-12 ? 0 : overlap_s, /* the simulator counts in picoseconds */
+            plan ? d.memory.peak : NAN,
+            NAN,
+            plan ? &d.memory : NULL,
+            bar(arena, s.step_s, &d, colour),
+        };
+        if (!hp_table_row(table, &row))
+            break;
     }
-    hp_json_end_array(w);
+    return i;
 }
 
-/* Links that carry something; nodes are numbered as the machine does. */
-static void put_links(struct json_writer *w, const struct hypar_sim *sim, int n)
+/* JSON, CSV ---------------------------------------------------------------------------- */
+
+static void put_devices_and_links(struct json_writer *w, const struct hypar_sim *sim)
 {
-    hp_json_begin_array(w, "links", false);
-    for (int i = 0; i < n; i++) {
-        struct hypar_sim_link link = hypar_sim_link(sim, i);
-        if (!carries(&link))
-            continue;
-        hp_json_begin_object(w, NULL, true);
-        if (link.name)
-            hp_json_put_string(w, "name", link.name);
-        if (link.from >= 0) {
-            hp_json_put_int(w, "from", link.from);
-            hp_json_put_int(w, "to", link.to);
-        }
-        hp_json_put_number(w, "busy_s", link.busy_s);
-        hp_json_put_number(w, "bytes", link.bytes);
-        hp_json_end_object(w);
+    struct arena arena = { 0 };
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    struct table_writer devices = { .column = device_columns, .json = w };
+    struct table_writer links = { .column = link_columns, .json = w };
+    hp_table_begin(&devices, "devices");
+    device_rows(&devices, &arena, sim);
+    hp_table_end(&devices);
+    hp_table_begin(&links, "links");
+    for (int i = 0; i < s.n_links; i++) {
+        struct link_row row = { .of = hypar_sim_link(sim, i) };
+        if (carries(&row.of))
+            hp_table_row(&links, &row);
     }
-    hp_json_end_array(w);
+    hp_table_end(&links);
+    hp_arena_free(&arena);
 }
 
-/* The tasks of a program file, as it numbers them. */
-static void put_timeline(struct json_writer *w, const struct hypar_sim *sim)
+static void task_rows(struct table_writer *table, const struct hypar_sim *sim)
 {
     struct hypar_sim_event event;
-    hp_json_begin_array(w, "timeline", false);
-    for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "id", event.id);
-        hp_json_put_string(w, "name", event.name);
-        hp_json_put_number(w, "ready_s", event.ready_s);
-        hp_json_put_number(w, "start_s", event.start_s);
-        hp_json_put_number(w, "end_s", event.end_s);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
+    hp_table_begin(table, "timeline");
+    for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++)
+        hp_table_row(table, &event);
+    hp_table_end(table);
 }
 
 static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
@@ -122,43 +264,20 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
                            hypar_precision_text(hypar_plan_gradient_precision(plan)));
     hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
     hp_put_simulation(w, &s->how);
-    if (s->forward)
-        hp_json_put_bool(w, "forward", true);
-    hp_json_put_number(w, "samples_per_s", s->samples_per_s);
-    hp_json_put_known(w, "tokens_per_s", s->tokens_per_s > 0, s->tokens_per_s);
-    hp_json_put_number(w, "mfu", s->mfu);
-    hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
-    hp_json_put_int(w, "fullest_device", s->fullest_device);
-    hp_json_put_bool(w, "fits", s->fits);
+    hp_put_fields(w, plan_columns, s);
 }
 
 /* Schedule pipedream: start-up, steady state, and each stage. */
 static void put_pipeline(struct json_writer *w, const struct hypar_sim *sim)
 {
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
+    double step_s = hypar_sim_summary(sim).step_s;
     if (!p.minibatches)
         return;
     hp_json_begin_object(w, "pipeline", false);
-    hp_json_put_int(w, "minibatches", p.minibatches);
-    hp_json_put_int(w, "noam", p.noam);
-    hp_json_put_number(w, "startup_s", p.startup_s);
-    hp_json_put_number(w, "window_s", p.window_s);
-    hp_json_put_bool(w, "steady", p.steady);
-    double step_s = hypar_sim_summary(sim).step_s;
+    hp_put_fields(w, pipeline_columns, &p);
     hp_json_put_number(w, "minibatches_per_s", step_s > 0 ? 1 / step_s : 0);
-    hp_json_begin_array(w, "stages", false);
-    for (int s = 0; s < p.n_stages; s++) {
-        struct hypar_sim_stage stage = hypar_sim_stage(sim, s);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "replicas", stage.replicas);
-        hp_json_put_int(w, "in_flight", stage.in_flight);
-        hp_json_put_int(w, "versions", stage.versions);
-        hp_json_put_number(w, "busy_s", stage.busy_s);
-        hp_json_put_number(w, "bubble", stage.bubble);
-        hp_json_put_number(w, "peak_memory_bytes", stage.peak_memory_bytes);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
+    stage_rows(&(struct table_writer){ .column = stage_columns, .json = w }, sim);
     hp_json_end_object(w);
 }
 
@@ -171,59 +290,44 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_put_number(&w, "step_s", s.step_s);
     if (plan)
         put_plan(&w, plan, &s);
-    hp_json_put_number(&w, "comm_bytes", s.comm_bytes);
-    hp_json_put_number(&w, "link_bytes", s.link_bytes);
-    hp_json_put_int(&w, "tasks", s.tasks);
-    hp_json_put_int(&w, "compute_tasks", s.compute);
-    hp_json_put_int(&w, "comm_tasks", s.comm);
-    hp_json_put_int(&w, "update_tasks", s.update);
+    hp_put_fields(&w, total_columns, &s);
     if (s.kernels > 0) {
         hp_json_put_string(&w, "framework", hypar_framework_text(s.how.framework));
         hp_json_put_number(&w, "kernels", s.kernels);
         hp_json_put_number(&w, "launch_s", s.launch_s);
     }
-    hp_put_measured(&w, &s.measured);
-    hp_put_opaque(&w, &s);
+    hp_put_profile(&w, &s);
     put_pipeline(&w, sim);
-    put_devices(&w, sim, s.n_devices, plan);
-    put_links(&w, sim, s.n_links);
+    put_devices_and_links(&w, sim);
     if (plan)
-        hp_put_energy(&w, &s.energy);
+        hp_put_record(&w, "energy", hp_energy_columns, &s.energy);
     else
-        put_timeline(&w, sim);
+        task_rows(&(struct table_writer){ .column = task_columns, .json = &w }, sim);
     hp_json_end_object(&w);
 }
-
-/* CSV ---------------------------------------------------------------------------------- */
 
 void hypar_report_simulation_csv(FILE *to, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
-    struct csv_writer csv = { .file = to };
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    hp_csv_words(&csv, "name busy_s comm_s waiting_s peak_memory_bytes bytes");
-    hp_csv_end(&csv);
-    for (int i = 0; i < s.n_devices; i++) {
-        struct hypar_sim_device d = hypar_sim_device(sim, i);
-        hp_csv_text(&csv, hp_arena_printf(&arena, "device %d", i));
-        hp_csv_number(&csv, d.busy_s);
-        hp_csv_number(&csv, d.comm_s);
-        hp_csv_number(&csv, d.waiting_s);
-        hp_csv_known(&csv, hypar_sim_plan(sim) != NULL, d.memory.peak);
-        hp_csv_plain(&csv, "");
-        hp_csv_end(&csv);
-    }
+    struct table_writer table = { .column = device_columns,
+                                  .to = to,
+                                  .csv =
+                                      "name busy_s comm_s waiting_s peak_memory_bytes bytes" };
+    hp_table_begin(&table, NULL);
+    device_rows(&table, &arena, sim);
     for (int i = 0; i < s.n_links; i++) {
         struct hypar_sim_link link = hypar_sim_link(sim, i);
-        if (!carries(&link))
-            continue;
-        hp_csv_text(&csv, hp_link_name(&arena, &link, s.n_devices));
-        hp_csv_number(&csv, link.busy_s);
-        for (int k = 0; k < 3; k++)
-            hp_csv_plain(&csv, "");
-        hp_csv_number(&csv, link.bytes);
-        hp_csv_end(&csv);
+        struct device_row row = { .name = hp_link_name(&arena, &link, s.n_devices),
+                                  .busy_s = link.busy_s,
+                                  .comm_s = NAN,
+                                  .waiting_s = NAN,
+                                  .peak_bytes = NAN,
+                                  .bytes = link.bytes };
+        if (carries(&link))
+            hp_table_row(&table, &row);
     }
+    hp_table_end(&table);
     hp_arena_free(&arena);
 }
 
@@ -236,15 +340,12 @@ static void planned(FILE *to, struct arena *arena, const struct hypar_simulation
     if (hp_simulation_is_default(plan))
         return;
     if (hp_simulation_same(how, plan)) {
-        hp_wrap(to, hp_arena_printf(arena, "as planned: %s", hp_simulation_text(arena, how)),
-                0);
+        hp_put_line(to, "as planned: %s", hp_simulation_text(arena, how));
         return;
     }
     const char *now = hp_simulation_text(arena, how);
-    hp_wrap(to,
-            hp_arena_printf(arena, "planned: %s; simulated: %s",
-                            hp_simulation_text(arena, plan), *now ? now : "by default"),
-            0);
+    hp_put_line(to, "planned: %s; simulated: %s", hp_simulation_text(arena, plan),
+                *now ? now : "by default");
 }
 
 static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summary *s,
@@ -253,7 +354,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
     char b[32], devices[64], tasks[64];
     hp_count(devices, s->n_devices, "device", "devices");
     hp_count(tasks, s->tasks, "task", "tasks");
-    const char *step = hypar_format_quantity(b, s->step_s, HYPAR_UNIT_SECONDS);
+    const char *step = hp_time_text(arena, s->step_s);
     if (!plan) {
         fprintf(to, "%s on %s: %s\n\n", tasks, devices, step);
         return;
@@ -276,92 +377,20 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
 static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                      const struct hypar_sim_summary *s)
 {
-    static const char *const heading[] = { "stage",     "replicas", "computing", "bubble",
-                                           "in flight", "versions", "memory" };
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
-    struct columns table = { .align = "rrrrrrr" };
-    char a[32], b[32], c[32], count[64];
+    char rate[32], count[64];
     if (!p.minibatches)
         return;
-    hp_wrap(
-        to,
-        hp_arena_printf(
-            arena,
-            "A step is a minibatch %s: %s/s. %s in %s, of which start-up %s: each replica of "
-            "the first stage admits %d before it goes on to the next.",
-            p.steady ? "in steady state" : "on average, not yet steady",
-            hp_metric(c, s->step_s > 0 ? 1 / s->step_s : 0),
-            hp_count(count, p.minibatches, "minibatch", "minibatches"),
-            hypar_format_quantity(a, p.window_s, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(b, p.startup_s, HYPAR_UNIT_SECONDS), p.noam),
-        0);
+    hp_put_line(to,
+                "A step is a minibatch %s: %s/s. %s in %s, of which start-up %s: each replica "
+                "of the first stage admits %d before it goes on to the next.",
+                p.steady ? "in steady state" : "on average, not yet steady",
+                hp_metric(rate, s->step_s > 0 ? 1 / s->step_s : 0),
+                hp_count(count, p.minibatches, "minibatch", "minibatches"),
+                hp_time_text(arena, p.window_s), hp_time_text(arena, p.startup_s), p.noam);
     fputc('\n', to);
-    for (int i = 0; i < 7; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    for (int i = 0; i < p.n_stages; i++) {
-        struct hypar_sim_stage stage = hypar_sim_stage(sim, i);
-        hp_cell(&table, arena, "%d", i);
-        hp_cell(&table, arena, "%d", stage.replicas);
-        hp_quantity_cell(&table, arena, stage.busy_s, HYPAR_UNIT_SECONDS);
-        hp_cell(&table, arena, "%.1f %%", 100 * stage.bubble);
-        hp_cell(&table, arena, "%d", stage.in_flight);
-        hp_cell(&table, arena, "%d", stage.versions);
-        hp_quantity_cell(&table, arena, stage.peak_memory_bytes, HYPAR_UNIT_BYTES);
-    }
-    hp_columns_print(&table, to);
+    stage_rows(&(struct table_writer){ .column = stage_columns, .to = to }, sim);
     fputc('\n', to);
-}
-
-/* What the table of devices is made from. */
-struct look {
-    const struct hypar_sim *sim;
-    double step_s;
-    bool colour;
-};
-
-/* How the parts of a step are drawn. */
-static const struct {
-    char letter;
-    const char *colour, *text;
-} looks[] = { { '#', "\033[32m", "computing" },
-              { '=', "\033[33m", "communicating" },
-              { '.', "\033[90m", "waiting" } };
-
-static const char *bar(struct arena *arena, const struct look *look,
-                       const struct hypar_sim_device *d)
-{
-    if (!(look->step_s > 0))
-        return "";
-    int busy = (int)(BAR * d->busy_s / look->step_s + .5);
-    int still = (int)(BAR * (look->step_s - d->waiting_s) / look->step_s + .5);
-    int end[] = { busy, still < busy ? busy : still, BAR };
-    char *text = hp_arena_strdup(arena, "");
-    for (int k = 0, at = 0; k < 3; k++) {
-        char run[BAR + 1] = "";
-        int n = 0;
-        for (; at < end[k] && at < BAR; at++)
-            run[n++] = looks[k].letter;
-        if (n)
-            text = hp_arena_printf(arena, "%s%s%s%s", text, look->colour ? looks[k].colour : "",
-                                   run, look->colour ? "\033[0m" : "");
-    }
-    return text;
-}
-
-static void device_cells(const void *of, int device, struct columns *table, struct arena *arena)
-{
-    const struct look *look = of;
-    struct hypar_sim_device d = hypar_sim_device(look->sim, device);
-    hp_quantity_cell(table, arena, d.busy_s, HYPAR_UNIT_SECONDS);
-    hp_cell(table, arena, "%.0f %%", look->step_s > 0 ? 100 * d.busy_s / look->step_s : 0);
-    double alone_s = fmax(0, look->step_s - d.busy_s - d.waiting_s);
-    double overlap_s = d.comm_s - alone_s;
-    if (overlap_s < 1e-12) /* a picosecond is what the simulator counts in */
-        overlap_s = 0;
-    hp_quantity_cell(table, arena, alone_s, HYPAR_UNIT_SECONDS);
-    hp_quantity_cell(table, arena, d.waiting_s, HYPAR_UNIT_SECONDS);
-    hp_quantity_cell(table, arena, overlap_s, HYPAR_UNIT_SECONDS);
-    hp_cell(table, arena, "%s", bar(arena, look, &d));
 }
 
 /* Devices first .. last - 1 in one line: "computing 1 ms to 3 ms, mean 2 ms". */
@@ -390,20 +419,18 @@ static void other_devices(FILE *to, const struct hypar_sim *sim, int first, int 
 static void devices(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                     const struct hypar_sim_summary *s)
 {
-    struct look look = { sim, s->step_s, hp_has_colour(to) };
-    struct columns table = { .align = "lrrrrrl" };
-    static const char *const heading[] = { "device",  "computing", "", "communicating",
-                                           "waiting", "overlap",   "" };
-    for (int i = 0; i < 7; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    int shown = hp_device_rows(
-        &table, arena, &(struct device_rows){ s->n_devices, &look, device_cells }, MOST_ROWS);
-    hp_columns_print(&table, to);
+    struct table_writer table = {
+        .column = device_columns, .to = to, .most = MOST_ROWS, .alike = true
+    };
+    bool colour = hp_has_colour(to);
+    hp_table_begin(&table, NULL);
+    int shown = device_rows(&table, arena, sim);
+    hp_table_end(&table);
     if (shown < s->n_devices)
         other_devices(to, sim, shown, s->n_devices);
     for (int k = 0; k < 3; k++)
-        fprintf(to, "%s%s%c%s %s", k ? "   " : "", look.colour ? looks[k].colour : "",
-                looks[k].letter, look.colour ? "\033[0m" : "", looks[k].text);
+        fprintf(to, "%s%s%c%s %s", k ? "   " : "", colour ? looks[k].colour : "",
+                looks[k].letter, colour ? "\033[0m" : "", looks[k].text);
     fputc('\n', to);
     hp_put_line(to, "Overlap: it communicates as it computes, counted as computing.");
 }
@@ -413,8 +440,10 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                   const struct hypar_sim_summary *s)
 {
     struct hypar_sim_link top[MOST_LINKS + 1];
+    struct table_writer table = { .column = link_columns, .to = to };
     int n = 0, used = 0;
     double busy = 0;
+    char b[32];
     for (int i = 0; i < s->n_links; i++) {
         struct hypar_sim_link link = hypar_sim_link(sim, i);
         if (!carries(&link))
@@ -428,19 +457,13 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     }
     if (!n)
         return;
-    struct columns table = { .align = "lrrr" };
-    static const char *const heading[] = { "busiest links", "busy", "", "bytes" };
-    char b[32];
-    for (int i = 0; i < 4; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    for (int i = 0; i < n; i++) {
-        hp_cell(&table, arena, "%s", hp_link_name(arena, &top[i], s->n_devices));
-        hp_quantity_cell(&table, arena, top[i].busy_s, HYPAR_UNIT_SECONDS);
-        hp_cell(&table, arena, "%.1f %%", s->step_s > 0 ? 100 * top[i].busy_s / s->step_s : 0);
-        hp_quantity_cell(&table, arena, top[i].bytes, HYPAR_UNIT_BYTES);
-    }
     fputc('\n', to);
-    hp_columns_print(&table, to);
+    hp_table_begin(&table, NULL);
+    for (int i = 0; i < n; i++)
+        hp_table_row(&table,
+                     &(struct link_row){ hp_link_name(arena, &top[i], s->n_devices), top[i],
+                                         s->step_s > 0 ? top[i].busy_s / s->step_s : 0 });
+    hp_table_end(&table);
     if (used > n && s->step_s > 0)
         hp_put_line(to, "and %s more; all are busy %.1f %% of the step on average",
                     hp_thousands(b, used - n), 100 * busy / used / s->step_s);
@@ -450,82 +473,39 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
 static void totals(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                    const struct hypar_sim_summary *s, const struct hypar_plan *plan)
 {
-    char a[32], b[32], c[32], d[32], e[32], f[32];
     enum { INDENT = 10 };
-    fputs("\nSent      ", to);
-    hp_wrap(to,
-            hp_arena_printf(arena, "%s, %s; %s on links",
-                            hypar_format_quantity(a, s->comm_bytes, HYPAR_UNIT_BYTES),
-                            hp_sent_text(plan),
-                            hypar_format_quantity(b, s->link_bytes, HYPAR_UNIT_BYTES)),
-            INDENT);
+    fputc('\n', to);
+    hp_put_labelled(to, "Sent", INDENT, "%s, %s; %s on links",
+                    hp_bytes_text(arena, s->comm_bytes), hp_sent_text(plan),
+                    hp_bytes_text(arena, s->link_bytes));
     if (!plan)
         return;
-    fputs("Energy    ", to);
-    hp_wrap(to,
-            hp_arena_printf(
-                arena, "%s: arithmetic %s, SRAM %s, DRAM %s, links %s%s%s",
-                hypar_format_quantity(a, hypar_energy_total_j(&s->energy), HYPAR_UNIT_JOULES),
-                hypar_format_quantity(b, s->energy.arithmetic_j, HYPAR_UNIT_JOULES),
-                hypar_format_quantity(c, s->energy.sram_j, HYPAR_UNIT_JOULES),
-                hypar_format_quantity(d, s->energy.dram_j, HYPAR_UNIT_JOULES),
-                hypar_format_quantity(e, s->energy.link_j, HYPAR_UNIT_JOULES),
-                s->energy.idle_j > 0 ? ", idle power " : "",
-                s->energy.idle_j > 0
-                    ? hypar_format_quantity(f, s->energy.idle_j, HYPAR_UNIT_JOULES)
-                    : ""),
-            INDENT);
+    hp_put_labelled(
+        to, "Energy", INDENT, "%s: arithmetic %s, SRAM %s, DRAM %s, links %s%s%s",
+        hp_energy_text(arena, hypar_energy_total_j(&s->energy)),
+        hp_energy_text(arena, s->energy.arithmetic_j), hp_energy_text(arena, s->energy.sram_j),
+        hp_energy_text(arena, s->energy.dram_j), hp_energy_text(arena, s->energy.link_j),
+        s->energy.idle_j > 0 ? ", idle power " : "",
+        s->energy.idle_j > 0 ? hp_energy_text(arena, s->energy.idle_j) : "");
     if (s->kernels > 0)
         fprintf(to, "Kernels   %s\n", hp_kernels_text(arena, s));
     if (s->measured.asked)
         fprintf(to, "Profile   %s\n", hp_measured_text(arena, &s->measured));
-    if (s->opaque) {
-        fprintf(to, "Opaque    ");
-        hp_wrap(to, hp_opaque_text(arena, s), 10);
-    }
+    if (s->opaque)
+        hp_put_labelled(to, "Opaque", INDENT, "%s", hp_opaque_text(arena, s));
     struct hypar_memory m = hypar_sim_device(sim, s->fullest_device).memory;
     struct memory_text text = hp_memory_text(m.peak, m.limit);
-    fprintf(to, "Memory    ");
-    hp_wrap(to,
-            hp_arena_printf(arena, "%s of %s (%.1f %%) on device %d, the fullest: %s; %s",
-                            text.need, text.has, 100 * m.peak / m.limit, s->fullest_device,
-                            hp_memory_items(arena, &m),
-                            s->fits ? "it fits" : "IT DOES NOT FIT"),
-            10);
+    hp_put_labelled(to, "Memory", INDENT,
+                    "%s of %s (%.1f %%) on device %d, the fullest: %s; %s", text.need, text.has,
+                    100 * m.peak / m.limit, s->fullest_device, hp_memory_items(arena, &m),
+                    s->fits ? "it fits" : "IT DOES NOT FIT");
     char *tight = hp_tight_text(arena, &m);
-    if (tight) {
-        fputs("          ", to);
-        hp_wrap(to, tight, 10);
-    }
+    if (tight)
+        hp_put_labelled(to, "", INDENT, "%s", tight);
     fputc('\n', to);
-    hp_wrap(
-        to,
-        "Energy: a multiply-add is an add, a multiply and three words of SRAM; every tensor "
-        "of a phase moves once between DRAM and SRAM; a word sent is read from DRAM, crosses "
-        "its links and is written to DRAM.",
-        0);
-}
-
-/* A short program file's tasks with their times. */
-static void timeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
-                     const struct hypar_sim_summary *s)
-{
-    struct columns table = { .align = "rlrrr" };
-    static const char *const heading[] = { "task", "", "ready", "start", "end" };
-    struct hypar_sim_event event;
-    if (s->tasks > MOST_TASKS)
-        return;
-    for (int i = 0; i < 5; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    for (int64_t i = 0; hypar_sim_event(sim, i, &event); i++) {
-        const double times[] = { event.ready_s, event.start_s, event.end_s };
-        hp_cell(&table, arena, "%lld", (long long)event.id);
-        hp_cell(&table, arena, "%s", event.name);
-        for (int k = 0; k < 3; k++)
-            hp_quantity_cell(&table, arena, times[k], HYPAR_UNIT_SECONDS);
-    }
-    hp_columns_print(&table, to);
-    fputc('\n', to);
+    hp_put_line(to, "Energy: a multiply-add is an add, a multiply and three words of SRAM; "
+                    "every tensor of a phase moves once between DRAM and SRAM; a word sent is "
+                    "read from DRAM, crosses its links and is written to DRAM.");
 }
 
 static void simulation_text(FILE *to, const struct hypar_sim *sim,
@@ -534,8 +514,10 @@ static void simulation_text(FILE *to, const struct hypar_sim *sim,
     struct arena arena = { 0 };
     struct hypar_sim_summary s = hypar_sim_summary(sim);
     headline(to, &arena, &s, plan);
-    if (!plan)
-        timeline(to, &arena, sim, &s);
+    if (!plan && s.tasks <= MOST_TASKS) {
+        task_rows(&(struct table_writer){ .column = task_columns, .to = to }, sim);
+        fputc('\n', to);
+    }
     pipeline(to, &arena, sim, &s);
     devices(to, &arena, sim, &s);
     links(to, &arena, sim, &s);

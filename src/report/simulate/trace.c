@@ -10,9 +10,9 @@
 #include "base/json.h"
 #include "base/sort.h"
 #include "plan/plan.h"
-#include "report/train/measured_step.h"
 #include "report/put.h"
 #include "report/simulate/trace.h"
+#include "report/train/measured_step.h"
 #include "sim/sim.h"
 
 /* What the trace calls processes: the groups of rows. */

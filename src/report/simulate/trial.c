@@ -4,17 +4,22 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "report/columns.h"
+#include "report/table.h"
+
+static const struct column delta_columns[] = {
+    { NULL, "changes", AS_LONG, AT(struct hypar_delta_check, changes) },
+    { NULL, "mismatches", AS_LONG, AT(struct hypar_delta_check, mismatches) },
+    { NULL, "full_us", AS_NUMBER, AT(struct hypar_delta_check, full_us) },
+    { NULL, "delta_us", AS_NUMBER, AT(struct hypar_delta_check, delta_us) },
+    { NULL, "tasks", AS_LONG, AT(struct hypar_delta_check, tasks) },
+    { 0 },
+};
 
 static void delta_json(FILE *to, const struct hypar_delta_check *c)
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_int(&w, "changes", c->changes);
-    hp_json_put_int(&w, "mismatches", c->mismatches);
-    hp_json_put_number(&w, "full_us", c->full_us);
-    hp_json_put_number(&w, "delta_us", c->delta_us);
-    hp_json_put_int(&w, "tasks", c->tasks);
+    hp_put_fields(&w, delta_columns, c);
     if (c->mismatches)
         hp_json_put_string(&w, "first_mismatch", c->first_mismatch);
     hp_json_end_object(&w);

@@ -8,8 +8,8 @@
 #include "base/json.h"
 #include "base/sort.h"
 #include "plan/plan.h"
-#include "report/train/torch_trace.h"
 #include "report/simulate/trace.h"
+#include "report/train/torch_trace.h"
 
 static struct hypar_measured_step *new_step(int n_ranks)
 {

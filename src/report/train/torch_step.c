@@ -171,9 +171,7 @@ static struct pair rest_of(const struct beside *b)
 
 static void seconds_cell(struct columns *table, struct arena *arena, double seconds)
 {
-    char text[32];
-    hp_cell(table, arena, "%s%s", seconds < 0 ? "-" : "",
-            hypar_format_quantity(text, fabs(seconds), HYPAR_UNIT_SECONDS));
+    hp_cell(table, arena, "%s%s", seconds < 0 ? "-" : "", hp_time_text(arena, fabs(seconds)));
 }
 
 static void pair_cells(struct columns *table, struct arena *arena, const struct pair *p)

@@ -1,4 +1,5 @@
-/* report/train/torch_step.h - a step as PyTorch's profiler saw it beside the simulated one. Internal.
+/* report/train/torch_step.h - a step as PyTorch's profiler saw it beside the simulated one.
+ * Internal.
  */
 #ifndef REPORT_TORCH_STEP_H
 #define REPORT_TORCH_STEP_H

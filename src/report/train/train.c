@@ -5,8 +5,8 @@
 
 #include "base/json.h"
 #include "report/columns.h"
-#include "report/train/measured_step.h"
 #include "report/put.h"
+#include "report/train/measured_step.h"
 
 static bool is_round(int64_t step)
 {
@@ -106,15 +106,14 @@ void hypar_report_train_test(FILE *to, const struct hypar_train_test *test,
                              enum hypar_format format)
 {
     struct arena arena = { 0 };
-    char seconds[32], samples[64];
+    char samples[64];
     if (format == HYPAR_JSON)
         fprintf(to, "{\"test_after\": %lld, %s, \"seconds\": %.9g}\n", (long long)test->step,
                 test_members(&arena, test), test->seconds);
     else
         fprintf(to, "%5lld/%-6lld  test on %s: %s (%s)\n", (long long)test->step,
                 (long long)test->steps, hp_count(samples, test->samples, "sample", "samples"),
-                test_text(&arena, test),
-                hypar_format_quantity(seconds, test->seconds, HYPAR_UNIT_SECONDS));
+                test_text(&arena, test), hp_time_text(&arena, test->seconds));
     hp_arena_free(&arena);
 }
 
@@ -160,10 +159,10 @@ static void headline(FILE *to, const struct hypar_train_result *r,
     char ranks[64], rate[32];
     int64_t batch = hypar_graph_batch(hypar_plan_graph(plan));
     hp_count(ranks, r->ranks, "rank", "ranks");
-    hp_put_line(
-        to, "%s, batch %lld, %s, on %s: a step takes %s, %s", hp_model_words(&arena, plan),
-        (long long)batch, hypar_precision_text(hypar_plan_precision(plan)), ranks,
-        hypar_format_quantity(rate, r->step_s, HYPAR_UNIT_SECONDS), step_time_text(&arena, r));
+    hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, %s",
+                hp_model_words(&arena, plan), (long long)batch,
+                hypar_precision_text(hypar_plan_precision(plan)), ranks,
+                hp_time_text(&arena, r->step_s), step_time_text(&arena, r));
     fprintf(to, "%s samples/s, loss %.6g in %s, %.6g in %s\n",
             hp_metric(rate, (double)batch / r->step_s), r->first_loss,
             loss_steps(&arena, r, r->first_step + r->loss_steps), r->last_loss,

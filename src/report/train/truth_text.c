@@ -4,10 +4,10 @@
 
 #include "base/json.h"
 #include "report/columns.h"
-#include "report/train/measured_step.h"
 #include "report/put.h"
-#include "report/train/torch_step.h"
 #include "report/simulate/trace.h"
+#include "report/train/measured_step.h"
+#include "report/train/torch_step.h"
 
 enum { FEW_OPS = 3, FEW_EXCHANGES = 2, MOST_DIFFERENCES = 10 };
 
@@ -155,12 +155,11 @@ static void print_differences(FILE *to, struct truth *truth, bool detail)
     for (int i = 0; i < most; i++) {
         const struct truth_row *row = &truth->place.row[i];
         double more_s = row->measured_s - row->predicted_s;
-        char text[32];
         hp_cell(&table, &arena, "%s", hp_shown(&arena, row->name));
         seconds_cell(&table, &arena, row->predicted_s);
         seconds_cell(&table, &arena, row->measured_s);
         hp_cell(&table, &arena, "%s%s", more_s < 0 ? "-" : "",
-                hypar_format_quantity(text, fabs(more_s), HYPAR_UNIT_SECONDS));
+                hp_time_text(&arena, fabs(more_s)));
         if (!truth->in_turn && all_s != 0)
             hp_cell(&table, &arena, "%.0f %%", 100 * more_s / all_s);
         else
@@ -250,14 +249,14 @@ static void write_json(FILE *to, struct truth *truth, const struct hypar_measure
 static void headline(FILE *to, const struct truth *truth, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
-    char ranks[64], steps[64], a[32], b[32];
+    char ranks[64], steps[64];
     double s = truth->step.measured_s, error = s > 0 ? truth->step.predicted_s / s - 1 : 0;
-    hp_put_line(
-        to, "%s, batch %lld, on %s: a step takes %s, predicted %s (%+.1f %%)",
-        hp_model_words(&arena, plan), (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-        hp_count(ranks, truth->n_ranks, "rank", "ranks"),
-        hypar_format_quantity(a, truth->step.measured_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(b, truth->step.predicted_s, HYPAR_UNIT_SECONDS), 100 * error);
+    hp_put_line(to, "%s, batch %lld, on %s: a step takes %s, predicted %s (%+.1f %%)",
+                hp_model_words(&arena, plan),
+                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+                hp_count(ranks, truth->n_ranks, "rank", "ranks"),
+                hp_time_text(&arena, truth->step.measured_s),
+                hp_time_text(&arena, truth->step.predicted_s), 100 * error);
     fprintf(to, "means of ranks and of %s\n\n",
             hp_count(steps, truth->n_steps, "step", "steps"));
     if (truth->in_turn)
