@@ -170,6 +170,8 @@ static const char *formed(struct arena *arena, const struct column *c, const str
         return hp_arena_printf(arena, "%.0f %%", 100 * v->number);
     case AS_TIMES:
         return hp_arena_printf(arena, "%.2f x", v->number);
+    case AS_FACTOR:
+        return hp_arena_printf(arena, "%.3gx", v->number);
     case AS_COUNT:
         return hp_arena_strdup(arena, hp_thousands(text, (long long)v->number));
     case AS_BOOL:

@@ -37,13 +37,14 @@ enum column_form {
     AS_METRIC,  /* "3.41 G" */
     AS_PERCENT, /* 0.123 is "12.3 %" */
     AS_WHOLE_PERCENT,
-    AS_TIMES, /* "1.23 x" */
-    AS_INT,   /* int: "1234" */
-    AS_LONG,  /* int64_t: "1234" */
-    AS_COUNT, /* int64_t: "1,234" */
-    AS_BOOL,  /* bool: "yes" */
-    AS_TEXT,  /* const char *; NULL: not known; CSV has it in quotes */
-    AS_WORD,  /* const char *, without quotes in CSV */
+    AS_TIMES,  /* "1.23 x" */
+    AS_FACTOR, /* "1.23x" */
+    AS_INT,    /* int: "1234" */
+    AS_LONG,   /* int64_t: "1234" */
+    AS_COUNT,  /* int64_t: "1,234" */
+    AS_BOOL,   /* bool: "yes" */
+    AS_TEXT,   /* const char *; NULL: not known; CSV has it in quotes */
+    AS_WORD,   /* const char *, without quotes in CSV */
     /* A struct with the columns `of`, behind a pointer; NULL: not known. JSON has an object.
      * CSV and, if there is a heading, text have a column for each of its columns. */
     AS_RECORD,
@@ -69,7 +70,7 @@ struct column {
     enum column_form form;
     size_t offset; /* of the value in the row: AT(struct row, member) */
     unsigned flags;
-    int at; /* position in text, from 1; 0: in the order of the list */
+    int at; /* order in text of columns that have one, from 1; 0: behind those before */
     unsigned
         when; /* text has the column if `shows` of the table has one of these bits; 0: always */
     size_t star;   /* of a bool: the cell stands out; 0: none */

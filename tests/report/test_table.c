@@ -71,10 +71,10 @@ static void test_forms(void **state)
         const char *expected;
     } cases[] = {
         { { .shows = 1 },
-          "row  count     time  name\n"
-          "0    1,234  1.5 ms*  a \"b\"\n"
-          "1        -       -   -\n" },
-        { { .most = 1 }, "row     time  name\n0    1.5 ms*  a \"b\"\n" },
+          "row    time   name   count\n"
+          "0    1.5 ms*  a \"b\"  1,234\n"
+          "1         -   -          -\n" },
+        { { .most = 1 }, "row    time   name\n0    1.5 ms*  a \"b\"\n" },
         { { .json = &w },
           "[\n"
           "  {\"name\": \"a \\\"b\\\"\", \"time_s\": 0.0015, \"count\": 1234, \"fits\": true, "

@@ -13,35 +13,24 @@
 #include "report/put.h"
 #include "report/structure/words.h"
 
+static const struct column planner_columns[] = {
+    { "planner", "name", AS_TEXT, AT(struct hypar_planner_info, name) },
+    { "", "summary", AS_TEXT, AT(struct hypar_planner_info, summary), WRAPS },
+    { "after", "source", AS_TEXT, AT(struct hypar_planner_info, source) },
+    { 0 },
+};
+
 void hypar_report_planners(FILE *to, enum hypar_format format)
 {
-    struct arena arena = { 0 };
-    struct columns table = { .align = "lwl" };
     struct json_writer w = { .file = to };
+    struct table_writer table = { .column = planner_columns,
+                                  .to = to,
+                                  .json = format == HYPAR_JSON ? &w : NULL };
     const struct hypar_planner_info *info;
-    hp_cell(&table, &arena, "planner");
-    hp_cell(&table, &arena, "%s", "");
-    hp_cell(&table, &arena, "after");
-    if (format == HYPAR_JSON)
-        hp_json_begin_array(&w, NULL, false);
-    for (int i = 0; (info = hypar_planner(i)); i++) {
-        if (format == HYPAR_JSON) {
-            hp_json_begin_object(&w, NULL, true);
-            hp_json_put_string(&w, "name", info->name);
-            hp_json_put_string(&w, "summary", info->summary);
-            hp_json_put_string(&w, "source", info->source);
-            hp_json_end_object(&w);
-            continue;
-        }
-        hp_cell(&table, &arena, "%s", info->name);
-        hp_cell(&table, &arena, "%s", info->summary);
-        hp_cell(&table, &arena, "%s", info->source);
-    }
-    if (format == HYPAR_JSON)
-        hp_json_end_array(&w);
-    else
-        hp_columns_print(&table, to);
-    hp_arena_free(&arena);
+    hp_table_begin(&table, NULL);
+    for (int i = 0; (info = hypar_planner(i)); i++)
+        hp_table_row(&table, info);
+    hp_table_end(&table);
 }
 
 /* JSON -------------------------------------------------------------------------------- */
@@ -86,20 +75,19 @@ static double gap_of(const struct hypar_found *found)
     return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
 }
 
+static const struct column bound_columns[] = {
+    { NULL, "step_s", AS_SECONDS, AT(struct hypar_bound, step_s) },
+    { NULL, "by", AS_TEXT, AT(struct hypar_bound, by) },
+    { NULL, "work_s", AS_SECONDS, AT(struct hypar_bound, work_s) },
+    { NULL, "arithmetic_s", AS_SECONDS, AT(struct hypar_bound, arithmetic_s) },
+    { NULL, "traffic_s", AS_SECONDS, AT(struct hypar_bound, traffic_s) },
+    { NULL, "way_s", AS_SECONDS, AT(struct hypar_bound, way_s) },
+    { 0 },
+};
+
 void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound)
 {
-    if (!(bound->step_s > 0)) {
-        hp_json_put_null(w, "lower_bound");
-        return;
-    }
-    hp_json_begin_object(w, "lower_bound", true);
-    hp_json_put_number(w, "step_s", bound->step_s);
-    hp_json_put_string(w, "by", bound->by);
-    hp_json_put_number(w, "work_s", bound->work_s);
-    hp_json_put_number(w, "arithmetic_s", bound->arithmetic_s);
-    hp_json_put_number(w, "traffic_s", bound->traffic_s);
-    hp_json_put_number(w, "way_s", bound->way_s);
-    hp_json_end_object(w);
+    hp_put_record(w, "lower_bound", bound_columns, bound->step_s > 0 ? bound : NULL);
 }
 
 static void put_bound(struct json_writer *w, const struct hypar_found *found)
