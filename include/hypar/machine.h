@@ -161,6 +161,7 @@ struct hypar_device_type {
     int devices_per_card;   /* of a node that share a network card; 0: all of them */
     double link_efficiency; /* share of their bandwidth that messages reach, of links between */
     double nic_efficiency;  /* devices and of network cards; 0: 1 */
+    bool hypar_array;       /* HyPar's accelerator: explorations use the paper's array model */
 };
 
 struct hypar_topology {

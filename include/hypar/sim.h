@@ -158,11 +158,14 @@ HYPAR_API struct hypar_sim_link hypar_sim_link(const struct hypar_sim *sim, int 
 /* The timeline, in the order of numbers: event `i`, false past the last. */
 struct hypar_sim_event {
     enum hypar_event_kind kind;
-    int64_t id;       /* its number; of a program file: its id there */
-    char name[160];   /* "conv1+relu1 forward part 3 micro 0" */
-    int device;       /* -1: it is on links */
-    int op;           /* the first of those that are computed; -1: a comm or an update */
-    int tensor;       /* that a comm is of, or that is updated; -1: none */
+    int64_t id;      /* its number; of a program file: its id there */
+    char name[160];  /* "conv1+relu1 forward part 3 micro 0" */
+    int what_bytes;  /* of the name: what is done, without part, way and micro-batch */
+    const char *way; /* algorithm of a collective, which the name has in brackets; NULL: none */
+    bool again;      /* computed a second time, for the backward half */
+    int device;      /* -1: it is on links */
+    int op;          /* the first of those that are computed; -1: a comm or an update */
+    int tensor;      /* that a comm is of, or that is updated; -1: none */
     int micro, stage; /* -1: none */
     int n_links;      /* it holds these directed links ... */
     const int *link;

@@ -30,22 +30,8 @@ const char *hp_path_kind_words(enum path_kind kind)
     return kinds[kind].words;
 }
 
-/* "all-reduce gradient of h.0.attn.w" of "... (ring) micro 3", "... 0 -> 1". */
-static char *exchange_name(struct arena *arena, const char *name)
-{
-    static const char *const words[] = { " (", " micro ", " period " };
-    char *text = hp_arena_strdup(arena, name), *arrow = strstr(text, " -> ");
-    if (arrow) {
-        *arrow = '\0';
-        text[strrchr(text, ' ') - text] = '\0';
-    }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strstr(text, words[i]))
-            *strstr(text, words[i]) = '\0';
-    return text;
-}
-
-/* The same of all layers that repeat: "all-reduce gradient of h.*.attn.w". */
+/* Of an exchange: the same name for all layers that repeat: "all-reduce gradient of
+ * h.*.attn.w". */
 static char *without_layers(struct arena *arena, const char *name)
 {
     const char *space = strrchr(name, ' '), *last = space ? space + 1 : name;
@@ -136,7 +122,7 @@ static enum path_kind kind_of(const struct hypar_sim_segment *s,
         return s->kind == HYPAR_SEGMENT_UPDATE     ? PATH_UPDATE
                : s->kind == HYPAR_SEGMENT_EXCHANGE ? PATH_EXCHANGE
                                                    : PATH_LAUNCH;
-    return strstr(e->name, " again part ") ? PATH_AGAIN : PATH_COMPUTE;
+    return e->again ? PATH_AGAIN : PATH_COMPUTE;
 }
 
 /* The row of a name; `member` is what is in it, the name itself if there is no other. */
@@ -165,7 +151,7 @@ static void add_to_row(struct adding *a, enum path_kind kind, const struct hypar
     struct arena scratch = { 0 };
     const char *member = hp_path_kind_text(kind), *name = member;
     if (kind == PATH_EXCHANGE) {
-        member = exchange_name(&scratch, e->name);
+        member = hp_arena_strndup(&scratch, e->name, (size_t)e->what_bytes);
         name = without_layers(&scratch, member);
     } else if (kind == PATH_COMPUTE) {
         name = member = hypar_graph_op_kind(a->graph, e->op);

@@ -73,11 +73,10 @@ struct bar_name {
     const char *task;
 };
 
-static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, int micro,
-                                bool tasks)
+static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, bool again,
+                                int micro, bool tasks)
 {
     struct bar_name name = { .task = task };
-    bool again = strstr(task, " again part ") != NULL;
     int n = (int)strcspn(task, " ");
     if (tasks || kind == HYPAR_EVENT_OTHER)
         return name;
@@ -177,7 +176,7 @@ static void put_bar(struct json_writer *w, const struct view *v,
                     const struct hypar_sim_event *e, const struct bar *bar)
 {
     int64_t start = picoseconds(bar->start_s), end = picoseconds(bar->end_s);
-    struct bar_name name = name_bar(e->kind, e->name, e->micro, v->options.tasks);
+    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, v->options.tasks);
     begin_event(w, shown_name(&name), "X", start, bar->process, bar->row);
     hp_json_put_millionths(w, "dur", end - start);
     hp_json_put_string(w, "cat", kind_name[e->kind]);
@@ -404,7 +403,7 @@ static void put_measured(struct json_writer *w, const struct hypar_trace_event *
                          enum process process, int row)
 {
     int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
-    struct bar_name name = name_bar(e->kind, e->name, e->micro, tasks);
+    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, tasks);
     begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
     hp_json_put_number(w, "dur", (double)(end - start) / 1e3);
     hp_json_put_string(w, "cat", kind_name[e->kind]);
@@ -414,6 +413,8 @@ static void put_measured(struct json_writer *w, const struct hypar_trace_event *
     hp_json_put_int(w, "step", e->step);
     if (e->with >= 0)
         hp_json_put_int(w, "with", e->with);
+    if (e->again)
+        hp_json_put_bool(w, "again", true);
     end_bar(w, &name, e->bytes, e->micro, e->stage);
 }
 

@@ -132,6 +132,9 @@ static enum hypar_status read_args(const struct hypar_measured_step *s,
     TRY(read_int(&args, "with", MOST_NUMBER, &e->with, err));
     TRY(read_int(&args, "micro_batch", INT32_MAX, &micro, err));
     TRY(read_int(&args, "stage", INT32_MAX, &stage, err));
+    struct json again = hp_json_member(&args, "again");
+    if (again.value)
+        TRY(hp_json_bool(&again, &e->again, err));
     bytes = hp_json_member(&args, "bytes");
     if (bytes.value)
         TRY(hp_json_number(&bytes, 0, 1e18, &e->bytes, err));

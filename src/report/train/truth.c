@@ -43,34 +43,11 @@ struct matching {
 
 /* Names -------------------------------------------------------------------------------- */
 
-/* The simulator adds how a collective is done, in brackets, before the micro-batch. */
-static bool same_name(const char *simulated, const char *measured)
+/* Does a rank call the task so? Ranks do not name the algorithm of a collective. */
+static bool same_name(const struct hypar_sim_event *e, const char *measured)
 {
-    size_t n = 0;
-    while (measured[n] && simulated[n] == measured[n])
-        n++;
-    if (!simulated[n] && !measured[n])
-        return true;
-    const char *rest = simulated + n;
-    rest += !measured[n] && *rest == ' ';
-    if (*rest != '(' || !strchr(rest, ')'))
-        return false;
-    rest = strchr(rest, ')') + 1;
-    return strcmp(rest + (measured[n] && *rest == ' '), measured + n) == 0;
-}
-
-/* Without " part 3", " micro 0" and " period 1" at its end. */
-static char *place_name(struct arena *arena, const char *name)
-{
-    static const char *const words[] = { " micro ", " period ", " part " };
-    char *text = hp_arena_strdup(arena, name);
-    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
-        char *last = strrchr(text, ' ');
-        size_t n = strlen(words[w]);
-        if (last && last >= text + n - 1 && strncmp(last + 1 - n, words[w], n) == 0)
-            last[1 - (int)n] = '\0';
-    }
-    return text;
+    size_t n = (size_t)e->what_bytes, way = e->way ? strlen(e->way) + strlen(" ()") : 0;
+    return strncmp(e->name, measured, n) == 0 && strcmp(e->name + n + way, measured + n) == 0;
 }
 
 /* The row of that name, which is made if there is none. */
@@ -100,11 +77,11 @@ static bool is_computed(enum hypar_event_kind kind)
 }
 
 /* A task of the simulation, and the rows that its time is added to. */
-static void add_predicted(struct matching *m, const struct hypar_sim_event *e, const char *name)
+static void add_predicted(struct matching *m, const struct hypar_sim_event *e)
 {
     struct truth *t = m->truth;
     const struct hypar_graph *graph = hypar_plan_graph(hypar_sim_plan(m->sim));
-    char *place = place_name(&m->arena, name);
+    char *place = hp_arena_strndup(&m->arena, e->name, (size_t)e->what_bytes);
     m->op[e->id] = m->exchange[e->id] = m->place[e->id] = -1;
     if (e->op >= 0)
         m->op[e->id] = row_of(m, &t->op, &m->op_rows, hypar_graph_op_name(graph, e->op));
@@ -158,7 +135,7 @@ static enum hypar_status match_tasks(struct matching *m, struct hypar_error *err
         const struct measured_task *task = &m->measured->task[i];
         if (!hypar_sim_event(m->sim, task->id, &e))
             return fail(task, NULL, err);
-        if (e.kind != task->kind || !same_name(e.name, task->name) ||
+        if (e.kind != task->kind || !same_name(&e, task->name) ||
             (is_computed(e.kind) && e.device != task->rank))
             return fail(task, e.name, err);
         if (task->with >= m->n || (task->with >= 0 && task->with == task->id))
@@ -199,7 +176,7 @@ static void add_tasks(struct matching *m)
     const struct hypar_measured_step *s = m->measured;
     struct hypar_sim_event e;
     for (int64_t i = 0; hypar_sim_event(m->sim, i, &e); i++)
-        add_predicted(m, &e, s->task[m->measured_at[i]].name);
+        add_predicted(m, &e);
     for (int64_t i = 0; i < s->n_tasks; i++) {
         const struct measured_task *task = &s->task[i];
         if (task->with >= 0)
