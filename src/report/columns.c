@@ -285,9 +285,9 @@ void hp_columns_print(const struct columns *columns, FILE *to)
     }
 }
 
-void hp_mark_note(const struct columns *columns, FILE *to, const char *what)
+void hp_mark_note(bool marked, FILE *to, const char *what)
 {
-    if (columns->n_marked)
+    if (marked)
         fprintf(to, "%s %s\n", hp_has_colour(to) ? "green:" : "*", what);
 }
 

@@ -9,6 +9,7 @@
 
 #include <hypar/report.h>
 #include <hypar/tool.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -41,8 +42,8 @@ void hp_cell_mark(struct columns *columns, struct arena *arena);
  * is bold on a terminal. */
 void hp_columns_print(const struct columns *columns, FILE *to);
 
-/* Below a table: what a cell that stands out is, if there is one. */
-void hp_mark_note(const struct columns *columns, FILE *to, const char *what);
+/* Below a table: what a cell that stands out is, if there is one (`marked`). */
+void hp_mark_note(bool marked, FILE *to, const char *what);
 
 /* Is colour wanted there: a terminal that is not dumb, and NO_COLOR not set? */
 int hp_has_colour(FILE *to);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "report/columns.h"
+#include "report/table.h"
 
 enum { MOST_OTHERS = 16 };
 
@@ -57,24 +57,38 @@ static char *verdict_text(struct arena *arena, char *text, const struct hypar_pl
     return text;
 }
 
-/* Of one plan: its step, and of that what computing hides and what it does not. */
-static void row(struct columns *table, struct arena *arena, const struct hypar_other *plan,
-                const struct hypar_other *self)
+/* A plan: its step, and of the step what is computing and what computing does not hide. */
+struct other_row {
+    const char *planner, *change, *plan;
+    double step_s, compute_s, exposed_s;
+    bool chosen;
+};
+
+static const struct column other_columns[] = {
+    { "planner", NULL, AS_TEXT, AT(struct other_row, planner) },
+    { "step", NULL, AS_SECONDS, AT(struct other_row, step_s),
+      .star = offsetof(struct other_row, chosen) },
+    { "change", NULL, AS_TEXT, AT(struct other_row, change), TO_THE_RIGHT },
+    { "computing", NULL, AS_SECONDS, AT(struct other_row, compute_s), IF_POSITIVE },
+    { "exposed", NULL, AS_SECONDS, AT(struct other_row, exposed_s) },
+    { "plan", NULL, AS_TEXT, AT(struct other_row, plan), WRAPS },
+    { 0 },
+};
+
+static struct other_row row_of(struct arena *arena, const char *planner,
+                               const struct hypar_other *plan, const struct hypar_other *self)
 {
     char b[32];
-    hp_quantity_cell(table, arena, plan->step_s, HYPAR_UNIT_SECONDS);
-    if (plan == self)
-        hp_cell_mark(table, arena);
-    hp_cell(table, arena, "%s",
-            plan == self ? "" : hp_change_text(b, plan->step_s, self->step_s));
-    if (plan->compute_s > 0) {
-        hp_quantity_cell(table, arena, plan->compute_s, HYPAR_UNIT_SECONDS);
-        hp_quantity_cell(table, arena, fmax(plan->step_s - plan->compute_s, 0),
-                         HYPAR_UNIT_SECONDS);
-    } else {
-        hp_cell(table, arena, "-");
-        hp_cell(table, arena, "-");
-    }
+    return (struct other_row){
+        .planner = planner,
+        .change = plan == self
+                      ? ""
+                      : hp_arena_strdup(arena, hp_change_text(b, plan->step_s, self->step_s)),
+        .step_s = plan->step_s,
+        .compute_s = plan->compute_s,
+        .exposed_s = plan->compute_s > 0 ? fmax(plan->step_s - plan->compute_s, 0) : NAN,
+        .chosen = plan == self,
+    };
 }
 
 static bool is_same(const struct hypar_other *a, const struct hypar_other *b)
@@ -97,27 +111,21 @@ static char *same_planners(struct arena *arena, const struct hypar_plan_search *
 static void table_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
                        const struct hypar_plan_search *s)
 {
-    static const char *const heading[] = { "planner",   "step",    "change",
-                                           "computing", "exposed", "plan" };
-    struct columns table = { .align = "lrrrrw" };
-    int shown = 0;
-    for (int i = 0; i < 6; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    hp_cell(&table, arena, "%s", hp_shown(arena, s->self.planner));
-    row(&table, arena, &s->self, &s->self);
-    hp_cell(&table, arena, "%s", hp_plan_summary(arena, plan));
+    struct table_writer table = { .column = other_columns, .to = to, .most = MOST_OTHERS + 1 };
+    struct other_row row = row_of(arena, hp_shown(arena, s->self.planner), &s->self, &s->self);
+    int more = 0;
+    row.plan = hp_plan_summary(arena, plan);
+    hp_table_begin(&table, NULL);
+    hp_table_row(&table, &row);
     for (int i = 0, next; i < s->n_others; i = next) {
-        char *who = same_planners(arena, s, i, &next);
-        if (shown++ >= MOST_OTHERS)
-            continue;
-        hp_cell(&table, arena, "%s", who);
-        row(&table, arena, &s->other[i], &s->self);
-        hp_cell(&table, arena, "%s", hp_shown(arena, s->other[i].how));
+        row = row_of(arena, same_planners(arena, s, i, &next), &s->other[i], &s->self);
+        row.plan = hp_shown(arena, s->other[i].how);
+        more += !hp_table_row(&table, &row);
     }
-    hp_columns_print(&table, to);
-    hp_mark_note(&table, to, "the plan that was chosen");
-    if (shown > MOST_OTHERS)
-        fprintf(to, "and %d more\n", shown - MOST_OTHERS);
+    hp_table_end(&table);
+    hp_mark_note(table.starred, to, "the plan that was chosen");
+    if (more)
+        fprintf(to, "and %d more\n", more);
 }
 
 /* "1.29 ms longer", "as long"; of what is exposed "more" for "longer". */

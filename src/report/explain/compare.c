@@ -1,31 +1,59 @@
 /* Planners and plans side by side. */
 #include <hypar/report.h>
 
+#include <math.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "machine/machine.h"
 #include "plan/plan.h"
-#include "report/columns.h"
-#include "report/csv.h"
 #include "report/explain/compare.h"
 #include "report/explain/explain.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
 
-/* The columns: where a figure comes from, and how it is told. */
+/* A row beside what text marks and notes. */
+struct compared_row {
+    const char *planner, *plan;
+    struct hypar_sim_summary step;
+    double speedup, energy_j, search_s, gap, processor_s, evaluated;
+    double fits, delayed, batches; /* of CSV */
+    const char *why_not, *note;
+    bool fit, best[6];
+};
+
+/* Which figures there are, by their order in text. */
 enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
 
-static const struct {
-    const char *heading, *key;
-    int unit; /* enum hypar_unit; -1: a ratio, and the largest is the best */
-} figures[N_FIGURES] = {
-    [STEP] = { "step", "step_s", HYPAR_UNIT_SECONDS },
-    [SPEEDUP] = { "over dp", "speedup_over_dp", -1 },
-    [SENT] = { "sent", "comm_bytes", HYPAR_UNIT_BYTES },
-    [PEAK] = { "memory", "peak_memory_bytes", HYPAR_UNIT_BYTES },
-    [ENERGY] = { "energy", "energy_j", HYPAR_UNIT_JOULES },
-    [SEARCH] = { "search", "search_s", HYPAR_UNIT_SECONDS },
+/* Which columns text has. */
+enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };
+
+#define ROW(member)  AT(struct compared_row, member)
+#define BEST(figure) .star = offsetof(struct compared_row, best[figure]), .at = (figure) + 1
+
+static const struct column row_columns[] = {
+    { "planner", "planner", AS_WORD, ROW(planner), NOT_JSON, .when = PLANNERS },
+    { "plan", "plan", AS_TEXT, ROW(plan), NOT_JSON, .when = PLANS },
+    { "step", "step_s", AS_SECONDS, ROW(step.step_s), BEST(STEP) },
+    { NULL, "gap", AS_NUMBER, ROW(gap) },
+    { "over dp", "speedup_over_dp", AS_TIMES, ROW(speedup), BEST(SPEEDUP) },
+    { NULL, "samples_per_s", AS_METRIC, ROW(step.samples_per_s) },
+    { NULL, "mfu", AS_PERCENT, ROW(step.mfu) },
+    { "sent", "comm_bytes", AS_BYTES, ROW(step.comm_bytes), BEST(SENT) },
+    { NULL, "link_bytes", AS_BYTES, ROW(step.link_bytes) },
+    { "energy", "energy_j", AS_JOULES, ROW(energy_j), BEST(ENERGY) },
+    { NULL, "energy", AS_RECORD, ROW(step.energy), INSIDE, .of = hp_energy_columns },
+    { "memory", "peak_memory_bytes", AS_BYTES, ROW(step.peak_memory_bytes), BEST(PEAK) },
+    { "search", "search_s", AS_SECONDS, ROW(search_s), NOT_JSON, .when = SEARCHES,
+      BEST(SEARCH) },
+    { NULL, "fits", AS_NUMBER, ROW(fits), NOT_JSON },
+    { NULL, "fits", AS_BOOL, ROW(fit) },
+    { NULL, "why_not", AS_TEXT, ROW(why_not), NOT_JSON },
+    { NULL, "processor_s", AS_SECONDS, ROW(processor_s), NOT_JSON },
+    { NULL, "evaluated", AS_NUMBER, ROW(evaluated), NOT_JSON },
+    { NULL, "delayed_updates", AS_NUMBER, ROW(delayed), NOT_JSON },
+    { NULL, "batch_per_replica", AS_NUMBER, ROW(batches), NOT_JSON },
+    { "", NULL, AS_TEXT, ROW(note), WRAPS, .when = NOTES, .at = N_FIGURES + 1 },
+    { 0 },
 };
 
 /* What a row is called. */
@@ -34,42 +62,65 @@ static const char *name(const struct hypar_compared *row)
     return row->plan ? row->plan : row->planner;
 }
 
-/* Of plans that were there already there is no search to tell of. */
-static int n_figures(const struct hypar_comparison *c)
+/* Of plans that were there already no search is known. */
+static bool has_searches(const struct hypar_comparison *c)
 {
     for (int i = 0; i < c->n; i++)
         if (!c->row[i].plan)
-            return N_FIGURES;
-    return SEARCH;
+            return true;
+    return false;
 }
 
-static bool has_figure(const struct hypar_comparison *c, const struct hypar_compared *row,
-                       enum figure figure)
+/* Is the bound of this row known? Of a plan it is of steps that are simulated as the first. */
+static bool is_bounded(const struct hypar_comparison *c, const struct hypar_compared *row)
 {
-    return !row->why && (figure != SPEEDUP || c->dp_step_s > 0) &&
-           (figure != SEARCH || !row->plan);
+    return !row->why && row->bound.step_s > 0 &&
+           (!row->plan || hp_simulation_same(&row->step.how, &c->row[0].step.how));
 }
 
-static double value(const struct hypar_comparison *c, const struct hypar_compared *row,
-                    enum figure figure)
+/* The figures of a row; NAN: it has none. */
+static void figures_of(const struct hypar_comparison *c, const struct hypar_compared *row,
+                       double value[N_FIGURES])
 {
-    switch (figure) {
-    case STEP:
-        return row->step.step_s;
-    case SPEEDUP:
-        return row->step.step_s > 0 ? c->dp_step_s / row->step.step_s : 0;
-    case SENT:
-        return row->step.comm_bytes;
-    case PEAK:
-        return row->step.peak_memory_bytes;
-    case ENERGY:
-        return hypar_energy_total_j(&row->step.energy);
-    case SEARCH:
-        return row->search_s;
-    case N_FIGURES:
-        break;
-    }
-    return 0;
+    const struct hypar_sim_summary *s = &row->step;
+    bool known = !row->why;
+    double speedup = s->step_s > 0 ? c->dp_step_s / s->step_s : 0;
+    value[STEP] = known ? s->step_s : NAN;
+    value[SPEEDUP] = known && c->dp_step_s > 0 ? speedup : NAN;
+    value[SENT] = known ? s->comm_bytes : NAN;
+    value[PEAK] = known ? s->peak_memory_bytes : NAN;
+    value[ENERGY] = known ? hypar_energy_total_j(&s->energy) : NAN;
+    value[SEARCH] = known && !row->plan ? row->search_s : NAN;
+}
+
+static struct compared_row row_of(const struct hypar_comparison *c,
+                                  const struct hypar_compared *from)
+{
+    double value[N_FIGURES];
+    bool known = !from->why, searched = known && !from->plan;
+    figures_of(c, from, value);
+    struct compared_row row = {
+        .planner = name(from),
+        .plan = name(from),
+        .step = from->step,
+        .speedup = value[SPEEDUP],
+        .energy_j = value[ENERGY],
+        .search_s = value[SEARCH],
+        .gap = is_bounded(c, from) ? from->step.step_s / from->bound.step_s - 1 : NAN,
+        .processor_s = searched ? from->processor_s : NAN,
+        .evaluated = searched && from->evaluated >= 0 ? (double)from->evaluated : NAN,
+        .fits = known ? from->fits : NAN,
+        .delayed = known ? from->updates == HYPAR_UPDATES_DELAYED : NAN,
+        .batches = known ? from->updates == HYPAR_UPDATES_BATCHES : NAN,
+        .why_not = from->why,
+        .fit = from->fits,
+    };
+    row.step.step_s = value[STEP];
+    row.step.comm_bytes = value[SENT];
+    row.step.peak_memory_bytes = value[PEAK];
+    if (!known)
+        row.step.samples_per_s = row.step.mfu = row.step.link_bytes = NAN;
+    return row;
 }
 
 /* Text -------------------------------------------------------------------------------- */
@@ -104,33 +155,20 @@ static bool is_ranked(const struct hypar_compared *row)
     return !row->why && !*hp_not_ranked(row);
 }
 
-/* Is no plan that is ranked better in this? */
+/* Is no plan that is ranked better in this? Of speedups the largest is the best. */
 static bool is_best(const struct hypar_comparison *c, const struct hypar_compared *row,
                     enum figure figure)
 {
-    double sign = figures[figure].unit < 0 ? -1 : 1, own = sign * value(c, row, figure);
-    if (!is_ranked(row) || !has_figure(c, row, figure))
+    double sign = figure == SPEEDUP ? -1 : 1, own[N_FIGURES], other[N_FIGURES];
+    figures_of(c, row, own);
+    if (!is_ranked(row) || isnan(own[figure]))
         return false;
-    for (int i = 0; i < c->n; i++)
-        if (is_ranked(&c->row[i]) && has_figure(c, &c->row[i], figure) &&
-            sign * value(c, &c->row[i], figure) < own)
+    for (int i = 0; i < c->n; i++) {
+        figures_of(c, &c->row[i], other);
+        if (is_ranked(&c->row[i]) && sign * other[figure] < sign * own[figure])
             return false;
+    }
     return true;
-}
-
-static void figure_cell(struct columns *table, struct arena *arena,
-                        const struct hypar_comparison *c, const struct hypar_compared *row,
-                        enum figure figure)
-{
-    double v = value(c, row, figure);
-    if (!has_figure(c, row, figure))
-        hp_cell(table, arena, "-");
-    else if (figures[figure].unit < 0)
-        hp_cell(table, arena, "%.2f x", v);
-    else
-        hp_quantity_cell(table, arena, v, (enum hypar_unit)figures[figure].unit);
-    if (is_best(c, row, figure))
-        hp_cell_mark(table, arena);
 }
 
 /* What keeps a row from being like the others: no plan, one that does not fit or is another
@@ -229,7 +267,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
 /* What differs, and what each difference does to the first plan's step. */
 static void differences_text(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
-    struct what_if_table table = { .heading = "difference",
+    struct what_if_table table = { .shows = WHAT_DIFFERS,
                                    .now_s = hypar_differences_step_s(c->differences),
                                    .most = 16 };
     while (hypar_difference(c->differences, table.n))
@@ -250,30 +288,27 @@ static void differences_text(FILE *to, struct arena *arena, const struct hypar_c
 static void comparison_text(FILE *to, const struct hypar_comparison *c)
 {
     struct arena arena = { 0 };
-    bool notes = has_notes(c, &arena);
-    int figures_told = n_figures(c);
-    struct columns table = { .align = hp_arena_printf(&arena, "l%.*s%s", figures_told, "rrrrrr",
-                                                      notes ? "w" : "") };
+    struct table_writer table = {
+        .column = row_columns,
+        .to = to,
+        .shows = (c->row[0].plan ? PLANS : PLANNERS) | (has_searches(c) ? SEARCHES : 0) |
+                 (has_notes(c, &arena) ? NOTES : 0),
+    };
     char devices[64];
     fprintf(to, "%s, batch %lld%s, on %s\n\n", hypar_graph_name(c->graph),
             (long long)hypar_graph_batch(c->graph),
             hp_settings_text(&arena, c->precision, c->gradient_precision, c->optimizer),
             hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
-    hp_cell(&table, &arena, "%s", c->row[0].plan ? "plan" : "planner");
-    for (int f = 0; f < figures_told; f++)
-        hp_cell(&table, &arena, "%s", figures[f].heading);
-    if (notes)
-        hp_cell(&table, &arena, "%s", "");
+    hp_table_begin(&table, NULL);
     for (int i = 0; i < c->n; i++) {
-        const struct hypar_compared *row = &c->row[i];
-        hp_cell(&table, &arena, "%s", name(row));
-        for (int f = 0; f < figures_told; f++)
-            figure_cell(&table, &arena, c, row, (enum figure)f);
-        if (notes)
-            hp_cell(&table, &arena, "%s", note(c, row, &arena));
+        struct compared_row row = row_of(c, &c->row[i]);
+        row.note = note(c, &c->row[i], &arena);
+        for (int f = 0; f < N_FIGURES; f++)
+            row.best[f] = is_best(c, &c->row[i], (enum figure)f);
+        hp_table_row(&table, &row);
     }
-    hp_columns_print(&table, to);
-    hp_mark_note(&table, to, "the best of its column");
+    hp_table_end(&table);
+    hp_mark_note(table.starred, to, "the best of its column");
     dp_note(to, &arena, c);
     verdict(to, &arena, c);
     if (c->differences)
@@ -283,41 +318,18 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
 
 /* JSON, CSV --------------------------------------------------------------------------- */
 
-/* Is the bound of this row known? Of a plan it is of steps that are simulated as the first. */
-static bool is_bounded(const struct hypar_comparison *c, const struct hypar_compared *row)
-{
-    return !row->why && row->bound.step_s > 0 &&
-           (!row->plan || hp_simulation_same(&row->step.how, &c->row[0].step.how));
-}
-
-/* How much longer than the bound the step is, as a part of it. */
-static double gap(const struct hypar_compared *row)
-{
-    return row->step.step_s / row->bound.step_s - 1;
-}
-
 static void put_predicted(struct json_writer *w, const struct hypar_comparison *c,
-                          const struct hypar_compared *row)
+                          const struct hypar_compared *from)
 {
-    const struct hypar_sim_summary *s = &row->step;
+    struct compared_row row = row_of(c, from);
     hp_json_begin_object(w, "predicted", true);
     hp_json_put_string(w, "model", "simulated");
-    hp_json_put_number(w, "step_s", s->step_s);
-    hp_json_put_known(w, "gap", is_bounded(c, row), gap(row));
-    hp_json_put_known(w, "speedup_over_dp", c->dp_step_s > 0, value(c, row, SPEEDUP));
-    hp_json_put_number(w, "samples_per_s", s->samples_per_s);
-    hp_json_put_number(w, "mfu", s->mfu);
-    hp_json_put_number(w, "comm_bytes", s->comm_bytes);
-    hp_json_put_number(w, "link_bytes", s->link_bytes);
-    hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s->energy));
-    hp_put_record(w, "energy", hp_energy_columns, &s->energy);
-    hp_json_put_number(w, "peak_memory_bytes", s->peak_memory_bytes);
-    hp_json_put_bool(w, "fits", row->fits);
-    if (row->updates == HYPAR_UPDATES_DELAYED)
+    hp_put_fields(w, row_columns, &row);
+    if (from->updates == HYPAR_UPDATES_DELAYED)
         hp_json_put_bool(w, "delayed_updates", true);
-    if (row->updates == HYPAR_UPDATES_BATCHES)
+    if (from->updates == HYPAR_UPDATES_BATCHES)
         hp_json_put_bool(w, "batch_per_replica", true);
-    hp_put_profile(w, s);
+    hp_put_profile(w, &from->step);
     hp_json_end_object(w);
 }
 
@@ -401,30 +413,18 @@ void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison
 
 void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
 {
-    struct csv_writer csv = { .file = to };
-    hp_csv_words(&csv, c->row[0].plan ? "plan" : "planner");
-    for (int f = 0; f < N_FIGURES; f++)
-        hp_csv_words(&csv, figures[f].key);
-    hp_csv_words(&csv, "fits why_not delayed_updates processor_s evaluated samples_per_s mfu "
-                       "link_bytes gap batch_per_replica");
-    hp_csv_end(&csv);
+    struct arena arena = { 0 };
+    struct table_writer table = { .column = row_columns, .to = to };
+    table.csv = hp_arena_printf(&arena,
+                                "%s step_s speedup_over_dp comm_bytes peak_memory_bytes "
+                                "energy_j search_s fits why_not delayed_updates processor_s "
+                                "evaluated samples_per_s mfu link_bytes gap batch_per_replica",
+                                c->row[0].plan ? "plan" : "planner");
+    hp_table_begin(&table, NULL);
     for (int i = 0; i < c->n; i++) {
-        const struct hypar_compared *row = &c->row[i];
-        (row->plan ? hp_csv_text : hp_csv_plain)(&csv, name(row));
-        for (int f = 0; f < N_FIGURES; f++)
-            hp_csv_known(&csv, has_figure(c, row, (enum figure)f),
-                         value(c, row, (enum figure)f));
-        bool known = !row->why;
-        hp_csv_known(&csv, known, row->fits);
-        (known ? hp_csv_plain : hp_csv_text)(&csv, known ? "" : row->why);
-        hp_csv_known(&csv, known, row->updates == HYPAR_UPDATES_DELAYED);
-        hp_csv_known(&csv, known && !row->plan, row->processor_s);
-        hp_csv_known(&csv, known && !row->plan && row->evaluated >= 0, (double)row->evaluated);
-        hp_csv_known(&csv, known, row->step.samples_per_s);
-        hp_csv_known(&csv, known, row->step.mfu);
-        hp_csv_known(&csv, known, row->step.link_bytes);
-        hp_csv_known(&csv, is_bounded(c, row), gap(row));
-        hp_csv_known(&csv, known, row->updates == HYPAR_UPDATES_BATCHES);
-        hp_csv_end(&csv);
+        struct compared_row row = row_of(c, &c->row[i]);
+        hp_table_row(&table, &row);
     }
+    hp_table_end(&table);
+    hp_arena_free(&arena);
 }

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "plan/plan.h"
 #include "report/explain/chosen.h"
 #include "report/explain/explain.h"
@@ -62,43 +61,45 @@ static const char *row_name(struct arena *arena, const struct path_sum *sum,
     }
 }
 
-static void path_cells(struct columns *table, struct arena *arena, const struct path_sum *sum,
-                       double seconds, double queued_s)
-{
-    hp_quantity_cell(table, arena, seconds, HYPAR_UNIT_SECONDS);
-    hp_cell(table, arena, "%.1f %%", 100 * share(seconds, sum->whole_s));
-    if (queued_s > 0)
-        hp_quantity_cell(table, arena, queued_s, HYPAR_UNIT_SECONDS);
-    else
-        hp_cell(table, arena, "-");
-}
+struct path_line {
+    const char *kind, *text, *name;
+    double seconds, share, queued_s;
+};
 
-static void path_table(FILE *to, struct arena *arena, const struct path_sum *sum)
+static const struct column path_columns[] = {
+    { "critical path", "kind", AS_TEXT, AT(struct path_line, kind) },
+    { "", NULL, AS_TEXT, AT(struct path_line, text), WRAPS },
+    { NULL, "name", AS_TEXT, AT(struct path_line, name) },
+    { "time", "seconds", AS_SECONDS, AT(struct path_line, seconds) },
+    { "share", "share", AS_PERCENT, AT(struct path_line, share) },
+    { NULL, "queued_s", AS_SECONDS, AT(struct path_line, queued_s) },
+    { "in queues", NULL, AS_SECONDS, AT(struct path_line, queued_s), IF_POSITIVE },
+    { 0 },
+};
+
+/* Text has the longest rows, and the others as one. */
+static void path_rows(struct table_writer *table, struct arena *arena,
+                      const struct path_sum *sum)
 {
-    static const char *const heading[] = { "critical path", "", "time", "share", "in queues" };
-    struct columns table = { .align = "lwrrr" };
-    double rest_s = 0, rest_queued_s = 0;
-    int shown = sum->n > MOST_ROWS ? MOST_ROWS - 1 : sum->n;
-    for (int i = 0; i < 5; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
+    struct path_line rest = { .kind = "" };
+    int shown = !table->json && sum->n > MOST_ROWS ? MOST_ROWS - 1 : sum->n;
+    table->column = path_columns;
+    hp_table_begin(table, "bound_by");
     for (int i = 0; i < sum->n; i++) {
         const struct path_row *row = &sum->row[i];
-        if (i >= shown) {
-            rest_s += row->seconds;
-            rest_queued_s += row->queued_s;
-            continue;
-        }
-        hp_cell(&table, arena, "%s", hp_path_kind_text(row->kind));
-        hp_cell(&table, arena, "%s", row_name(arena, sum, row));
-        path_cells(&table, arena, sum, row->seconds, row->queued_s);
+        rest.seconds += i < shown ? 0 : row->seconds;
+        rest.queued_s += i < shown ? 0 : row->queued_s;
+        if (i < shown)
+            hp_table_row(
+                table, &(struct path_line){ hp_path_kind_text(row->kind),
+                                            row_name(arena, sum, row), row->name, row->seconds,
+                                            share(row->seconds, sum->whole_s), row->queued_s });
     }
-    if (shown < sum->n) {
-        hp_cell(&table, arena, "%s", "");
-        hp_cell(&table, arena, "%d others", sum->n - shown);
-        path_cells(&table, arena, sum, rest_s, rest_queued_s);
-    }
-    hp_columns_print(&table, to);
-    fputc('\n', to);
+    rest.text = hp_arena_printf(arena, "%d others", sum->n - shown);
+    rest.share = share(rest.seconds, sum->whole_s);
+    if (shown < sum->n)
+        hp_table_row(table, &rest);
+    hp_table_end(table);
 }
 
 /* "k=4 -3.1 %, whole +85 %" */
@@ -116,49 +117,68 @@ static char *alternatives_text(struct arena *arena, const struct hypar_explained
     return *text ? text : hp_arena_strdup(arena, "-");
 }
 
+struct op_line {
+    const char *label, *name, *kind, *split, *alternatives;
+    int alike;
+    double seconds, share;
+};
+
+static const struct column op_columns[] = {
+    { "costliest operators", NULL, AS_TEXT, AT(struct op_line, label) },
+    { NULL, "name", AS_TEXT, AT(struct op_line, name) },
+    { "kind", "kind", AS_TEXT, AT(struct op_line, kind) },
+    { "split", "split", AS_TEXT, AT(struct op_line, split) },
+    { NULL, "alike", AS_INT, AT(struct op_line, alike) },
+    { "time", "seconds", AS_SECONDS, AT(struct op_line, seconds) },
+    { "share", NULL, AS_PERCENT, AT(struct op_line, share) },
+    { "the step, if it were split", NULL, AS_TEXT, AT(struct op_line, alternatives), WRAPS },
+    { 0 },
+};
+
+static struct op_line op_line(struct arena *arena, const struct hypar_plan *plan,
+                              const struct hypar_explained_op *op)
+{
+    const char *name = hypar_graph_op_name(plan->graph, op->op);
+    return (struct op_line){
+        .label =
+            op->alike > 1 ? hp_arena_printf(arena, "%s (of %d alike)", name, op->alike) : name,
+        .name = name,
+        .kind = hypar_graph_op_kind(plan->graph, op->op),
+        .split = hp_plan_split_text(arena, plan, op->op),
+        .alike = op->alike,
+        .seconds = op->path_s,
+    };
+}
+
 static void op_table(FILE *to, struct arena *arena, const struct hypar_explanation *e,
                      const struct path_sum *sum, const struct hypar_plan *plan)
 {
-    static const char *const heading[] = {
-        "costliest operators", "kind", "split", "time", "share", "the step, if it were split"
-    };
-    struct columns table = { .align = "lllrrw" };
+    struct table_writer table = { .column = op_columns, .to = to };
     const struct hypar_explained_op *op;
     bool any = false;
     double now_s = hypar_sim_summary(hypar_explained_sim(e)).step_s, rest_s = sum->whole_s;
     if (!hypar_explained_op(e, 0))
         return;
-    for (int i = 0; i < 6; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
+    hp_table_begin(&table, NULL);
     for (int i = 0; (op = hypar_explained_op(e, i)); i++) {
-        const char *name = hypar_graph_op_name(plan->graph, op->op);
-        hp_cell(&table, arena, "%s%s", name,
-                op->alike > 1 ? hp_arena_printf(arena, " (of %d alike)", op->alike) : "");
-        hp_cell(&table, arena, "%s", hypar_graph_op_kind(plan->graph, op->op));
-        hp_cell(&table, arena, "%s", hp_plan_split_text(arena, plan, op->op));
-        hp_quantity_cell(&table, arena, op->path_s, HYPAR_UNIT_SECONDS);
-        hp_cell(&table, arena, "%.1f %%", 100 * share(op->path_s, sum->whole_s));
-        hp_cell(&table, arena, "%s", alternatives_text(arena, op, now_s));
+        struct op_line row = op_line(arena, plan, op);
+        row.share = share(op->path_s, sum->whole_s);
+        row.alternatives = alternatives_text(arena, op, now_s);
+        hp_table_row(&table, &row);
         any |= op->n_alternatives > 0;
         rest_s -= op->path_s;
     }
-    if (share(rest_s, sum->whole_s) >= NO_CHANGE) {
-        for (int i = 0; i < 3; i++)
-            hp_cell(&table, arena, "%s", i ? "" : "all others");
-        hp_quantity_cell(&table, arena, rest_s, HYPAR_UNIT_SECONDS);
-        hp_cell(&table, arena, "%.1f %%", 100 * share(rest_s, sum->whole_s));
-        hp_cell(&table, arena, "%s", "");
-    }
-    hp_columns_print(&table, to);
-    hp_wrap(to,
-            "Each row with what follows the operator (norms, additions, activations), what it "
-            "sends and its updates: in all the critical path above.",
-            0);
+    struct op_line rest = {
+        "all others", "", "", "", "", 0, rest_s, share(rest_s, sum->whole_s)
+    };
+    if (rest.share >= NO_CHANGE)
+        hp_table_row(&table, &rest);
+    hp_table_end(&table);
+    hp_put_line(to, "Each row with what follows the operator (norms, additions, activations), "
+                    "what it sends and its updates: in all the critical path above.");
     if (any)
-        hp_wrap(to,
-                "Split otherwise: on the devices that it has, in the order in which the plan "
-                "lists them.",
-                0);
+        hp_put_line(to, "Split otherwise: on the devices that it has, in the order in which "
+                        "the plan lists them.");
     if (!any && !*hypar_explained_ops_left_out(e))
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
     if (*hypar_explained_ops_left_out(e))
@@ -188,40 +208,72 @@ static void list_rest(FILE *to, struct arena *arena, const char *label,
         hp_put_line(to, "%s.", text);
 }
 
+struct what_if_line {
+    struct hypar_what_if of;
+    const struct what_if_line *simulated; /* this row; NULL: its step is not known */
+    const char *label, *change_text;
+    double change;
+    bool best;
+};
+
+#define WHAT(member) AT(struct what_if_line, member)
+
+static const struct column simulated_columns[] = {
+    { NULL, "change", AS_NUMBER, WHAT(change) },
+    { NULL, "fits", AS_BOOL, WHAT(of.fits) },
+    { 0 },
+};
+
+static const struct column what_if_columns[] = {
+    { "what would help", NULL, AS_TEXT, WHAT(label), .when = WHAT_HELPS },
+    { "difference", NULL, AS_TEXT, WHAT(label), .when = WHAT_DIFFERS },
+    { NULL, "what", AS_TEXT, WHAT(of.what) },
+    { "step", "step_s", AS_SECONDS, WHAT(of.step_s), IF_POSITIVE,
+      .star = offsetof(struct what_if_line, best) },
+    { "change", NULL, AS_TEXT, WHAT(change_text), TO_THE_RIGHT },
+    { NULL, NULL, AS_RECORD, WHAT(simulated), .of = simulated_columns },
+    { NULL, "peak_memory_bytes", AS_BYTES, WHAT(of.peak_memory_bytes), IF_POSITIVE | LEFT_OUT },
+    { "memory", NULL, AS_BYTES, WHAT(of.peak_memory_bytes) },
+    { NULL, "why_not", AS_TEXT, WHAT(of.why_not), LEFT_OUT },
+    { 0 },
+};
+
+void hp_put_what_if(struct json_writer *w, const struct hypar_what_if *what, double now_s)
+{
+    struct what_if_line row = { .of = *what, .change = share(what->step_s, now_s) - 1 };
+    row.simulated = what->step_s > 0 ? &row : NULL;
+    hp_put_record(w, NULL, what_if_columns, &row);
+}
+
 void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table *t)
 {
-    struct columns table = { .align = "lrrr" };
+    struct table_writer table = {
+        .column = what_if_columns, .to = to, .shows = t->shows, .most = t->most
+    };
     const struct hypar_what_if **same = NEW(arena, const struct hypar_what_if *, t->n + 1);
     const struct hypar_what_if **left_out = NEW(arena, const struct hypar_what_if *, t->n + 1);
-    const char *heading[] = { t->heading, "step", "change", "memory" };
-    int n_same = 0, n_left_out = 0, shown = 0;
+    int n_same = 0, n_left_out = 0, more = 0;
     char b[32];
-    for (int i = 0; i < 4; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
+    hp_table_begin(&table, NULL);
     for (int i = 0; i < t->n; i++) {
         const struct hypar_what_if *w = t->row[i];
+        struct what_if_line row = { .of = *w, .change_text = b };
         if (w->why_not) {
             left_out[n_left_out++] = w;
-            continue;
-        }
-        if (!changes_step(w, t->now_s)) {
+        } else if (!changes_step(w, t->now_s)) {
             same[n_same++] = w;
-            continue;
+        } else {
+            row.label =
+                hp_arena_printf(arena, "%s%s", w->what, w->fits ? "" : " (does not fit)");
+            row.best = table.n_rows == 0 && w->step_s < t->now_s;
+            hp_change_text(b, w->step_s, t->now_s);
+            more += !hp_table_row(&table, &row);
         }
-        if (shown++ >= t->most)
-            continue;
-        hp_cell(&table, arena, "%s%s", w->what, w->fits ? "" : " (does not fit)");
-        hp_quantity_cell(&table, arena, w->step_s, HYPAR_UNIT_SECONDS);
-        if (shown == 1 && w->step_s < t->now_s)
-            hp_cell_mark(&table, arena);
-        hp_cell(&table, arena, "%s", hp_change_text(b, w->step_s, t->now_s));
-        hp_quantity_cell(&table, arena, w->peak_memory_bytes, HYPAR_UNIT_BYTES);
     }
-    if (shown)
-        hp_columns_print(&table, to);
-    hp_mark_note(&table, to, "the fastest");
-    if (shown > t->most)
-        fprintf(to, "and %d more\n", shown - t->most);
+    hp_table_end(&table);
+    hp_mark_note(table.starred, to, "the fastest");
+    if (more)
+        fprintf(to, "and %d more\n", more);
     list_rest(to, arena, "No difference:", same, n_same);
     list_rest(to, arena, "Left out:", left_out, n_left_out);
 }
@@ -272,7 +324,7 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
     const struct hypar_sim *sim = hypar_explained_sim(e);
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct path_sum sum = hp_add_up_path(sim, &arena);
-    struct what_if_table what_ifs = { .heading = "what would help", .most = MOST_WHAT_IFS };
+    struct what_if_table what_ifs = { .shows = WHAT_HELPS, .most = MOST_WHAT_IFS };
     while (hypar_explained_what_if(e, what_ifs.n))
         what_ifs.n++;
     what_ifs.row = NEW(&arena, const struct hypar_what_if *, what_ifs.n + 1);
@@ -283,7 +335,8 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
     summary(to, &arena, &sum);
     fputc('\n', to);
     hp_chosen_text(to, &arena, plan, what_ifs.now_s);
-    path_table(to, &arena, &sum);
+    path_rows(&(struct table_writer){ .to = to }, &arena, &sum);
+    fputc('\n', to);
     op_table(to, &arena, e, &sum, plan);
     hp_what_if_table(to, &arena, &what_ifs);
     struct hypar_memory fullest =
@@ -296,58 +349,35 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
 
 /* JSON -------------------------------------------------------------------------------- */
 
-void hp_put_what_if(struct json_writer *w, const struct hypar_what_if *what, double now_s)
-{
-    hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "what", what->what);
-    hp_json_put_known(w, "step_s", what->step_s > 0, what->step_s);
-    if (what->step_s > 0) {
-        hp_json_put_number(w, "change", share(what->step_s, now_s) - 1);
-        hp_json_put_bool(w, "fits", what->fits);
-    }
-    if (what->peak_memory_bytes > 0)
-        hp_json_put_number(w, "peak_memory_bytes", what->peak_memory_bytes);
-    if (what->why_not)
-        hp_json_put_string(w, "why_not", what->why_not);
-    hp_json_end_object(w);
-}
+struct segment_line {
+    const char *name;
+    struct hypar_sim_segment of;
+};
 
-static void put_sum(struct json_writer *w, const struct path_sum *sum)
-{
-    hp_json_begin_array(w, "bound_by", false);
-    for (int i = 0; i < sum->n; i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "kind", hp_path_kind_text(sum->row[i].kind));
-        hp_json_put_string(w, "name", sum->row[i].name);
-        hp_json_put_number(w, "seconds", sum->row[i].seconds);
-        hp_json_put_number(w, "share", share(sum->row[i].seconds, sum->whole_s));
-        hp_json_put_number(w, "queued_s", sum->row[i].queued_s);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
-}
+static const struct column segment_columns[] = {
+    { NULL, "name", AS_TEXT, AT(struct segment_line, name) },
+    { NULL, "task", AS_LONG, AT(struct segment_line, of.event), IF_KNOWN | LEFT_OUT },
+    { NULL, "device", AS_INT, AT(struct segment_line, of.device), IF_KNOWN | LEFT_OUT },
+    { NULL, "link", AS_INT, AT(struct segment_line, of.link), IF_KNOWN | LEFT_OUT },
+    { NULL, "start_s", AS_SECONDS, AT(struct segment_line, of.start_s) },
+    { NULL, "end_s", AS_SECONDS, AT(struct segment_line, of.end_s) },
+    { NULL, "queued_s", AS_SECONDS, AT(struct segment_line, of.queued_s) },
+    { 0 },
+};
 
 static void put_path(struct json_writer *w, const struct hypar_sim *sim)
 {
-    struct hypar_sim_segment s;
+    struct table_writer table = { .column = segment_columns, .json = w };
+    struct segment_line row;
     struct hypar_sim_event e;
-    hp_json_begin_array(w, "critical_path", false);
-    for (int64_t i = 0; hypar_sim_segment(sim, i, &s); i++) {
-        bool task = s.event >= 0 && hypar_sim_event(sim, s.event, &e);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", task ? e.name : "launches");
-        if (task)
-            hp_json_put_int(w, "task", s.event);
-        if (s.device >= 0)
-            hp_json_put_int(w, "device", s.device);
-        if (s.link >= 0)
-            hp_json_put_int(w, "link", s.link);
-        hp_json_put_number(w, "start_s", s.start_s);
-        hp_json_put_number(w, "end_s", s.end_s);
-        hp_json_put_number(w, "queued_s", s.queued_s);
-        hp_json_end_object(w);
+    hp_table_begin(&table, "critical_path");
+    for (int64_t i = 0; hypar_sim_segment(sim, i, &row.of); i++) {
+        bool task = row.of.event >= 0 && hypar_sim_event(sim, row.of.event, &e);
+        row.name = task ? e.name : "launches";
+        row.of.event = task ? row.of.event : -1;
+        hp_table_row(&table, &row);
     }
-    hp_json_end_array(w);
+    hp_table_end(&table);
 }
 
 static void put_ops(struct json_writer *w, struct arena *arena,
@@ -358,11 +388,8 @@ static void put_ops(struct json_writer *w, struct arena *arena,
     hp_json_begin_array(w, "operators", false);
     for (int i = 0; (op = hypar_explained_op(e, i)); i++) {
         hp_json_begin_object(w, NULL, false);
-        hp_json_put_string(w, "name", hypar_graph_op_name(plan->graph, op->op));
-        hp_json_put_string(w, "kind", hypar_graph_op_kind(plan->graph, op->op));
-        hp_json_put_string(w, "split", hp_plan_split_text(arena, plan, op->op));
-        hp_json_put_int(w, "alike", op->alike);
-        hp_json_put_number(w, "seconds", op->path_s);
+        struct op_line row = op_line(arena, plan, op);
+        hp_put_fields(w, op_columns, &row);
         hp_json_begin_array(w, "alternatives", false);
         for (int k = 0; k < op->n_alternatives; k++)
             hp_put_what_if(w, &op->alternative[k], now_s);
@@ -381,7 +408,7 @@ void hp_put_explanation(struct json_writer *w, struct arena *arena,
     struct path_sum sum = hp_add_up_path(sim, arena);
     double step_s = hypar_sim_summary(sim).step_s;
     const struct hypar_what_if *what;
-    put_sum(w, &sum);
+    path_rows(&(struct table_writer){ .json = w }, arena, &sum);
     put_ops(w, arena, e, step_s);
     hp_json_begin_array(w, "what_if", false);
     for (int i = 0; (what = hypar_explained_what_if(e, i)); i++)

@@ -5,13 +5,14 @@
 
 #include <hypar/explain.h>
 
-#include "base/json.h"
-#include "report/columns.h"
+#include "report/table.h"
+
+enum { WHAT_HELPS = 1, WHAT_DIFFERS = 2 };
 
 struct what_if_table {
-    const char *heading; /* of the first column */
-    double now_s;        /* the step as it is */
-    int most;            /* rows, further ones are counted */
+    unsigned shows; /* one of these: the heading of the first column */
+    double now_s;   /* the step as it is */
+    int most;       /* rows, further ones are counted */
     int n;
     const struct hypar_what_if **row;
 };
