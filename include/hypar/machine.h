@@ -161,6 +161,7 @@ struct hypar_device_type {
     double
         link_efficiency;   /* the share of their bandwidth that messages reach: links between */
     double nic_efficiency; /* devices and of network cards; 0: 1 */
+    bool hypar_array;      /* HyPar's accelerator: explorations use the paper's array model */
 };
 
 struct hypar_topology {

@@ -145,6 +145,7 @@ struct hypar_trace_event {
     enum hypar_event_kind kind;
     int64_t id;       /* the number of the same task in hypar_sim_event() */
     char name[160];   /* its name, without the algorithm of a collective */
+    bool again;       /* computed a second time, for the backward half */
     int rank, op;     /* op: the first operator that is computed; -1: a comm or an update */
     int micro, stage; /* -1: none */
     int64_t step;     /* 1, 2, ...; pipedream: window of this run */

@@ -163,6 +163,9 @@ struct hypar_sim_event {
     enum hypar_event_kind kind;
     int64_t id;       /* its number; in a program file: its id */
     char name[160];   /* "conv1+relu1 forward part 3 micro 0" */
+    int what_bytes;   /* length of the name without part, algorithm and micro-batch */
+    const char *way;  /* a collective's algorithm, in brackets in the name; NULL: none */
+    bool again;       /* computed a second time, for the backward half */
     int device;       /* -1: it is on links */
     int op;           /* the first computed operator; -1: a comm or an update */
     int tensor;       /* of a comm or an update; -1: none */

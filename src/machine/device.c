@@ -74,7 +74,7 @@ static const struct hypar_device_type types[] = {
       .summary = "168 processing elements at 250 MHz on a memory cube (HyPar's accelerator)",
       "HyPar, HPCA'19: 84 GOPS, 8 GB, 320 GB/s, links 1.6 Gb/s, energy per operation; the paper has "
       "no latency and no efficiency; link energy: logic layer of Jeddeloh and Keeth, VLSI'12; "
-      "fp64 at half rate assumed" },
+      "fp64 at half rate assumed", .hypar_array = true },
     { { "k80", 1.455e12, 4.365e12, 4.365e12, 4.365e12, 4.365e12, 0.5, 12000000000, 240e9, HOROWITZ, GDDR, IDLE, UNMEASURED },
       1, 15.75e9, 1.25e9, 2e-6, 10e-12,
       .summary = "one of the two GK210 GPUs of an NVIDIA Tesla K80",

@@ -263,10 +263,13 @@ struct lowering;
 enum hypar_event_kind hp_task_name(const struct hypar_program *program, int task, char *text,
                                    size_t n);
 enum hypar_event_kind hp_compute_name(const struct hypar_program *program, int task, char *text,
-                                      size_t n);
+                                      size_t n, int *what_bytes); /* before " part 3" */
 void hp_comm_name(const struct lowering *lowering, int body, int exchange, int comm, char *text,
                   size_t n);
 void hp_update_name(const struct lowering *lowering, int exchange, char *text, size_t n);
+
+/* Does the task compute a second time, for the backward half, what it did forward? */
+bool hp_is_again(const struct hypar_program *program, int task);
 
 /* Append which of several instances it is: " micro 3", " period 0" (`micro` is -1). */
 void hp_add_instance(const struct hypar_program *program, int micro, char *text, size_t n);

@@ -18,7 +18,15 @@ static enum phase phase_of(const struct hypar_program *p, const struct op_pass *
     return op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD;
 }
 
-enum phase hp_task_text(const struct hypar_program *p, int task, char *text, size_t size)
+bool hp_is_again(const struct hypar_program *p, int task)
+{
+    const struct op_pass *first = &p->lowering->training.op_pass[p->task[task].index];
+    return p->task[task].kind == TASK_COMPUTE && first->again && !first->resend;
+}
+
+/* `what_bytes`: characters before the part. */
+static enum phase task_text(const struct hypar_program *p, int task, char *text, size_t size,
+                            int *what_bytes)
 {
     static const char *const phases[] = { "forward", "backward", "gradient" };
     const struct op_pass *first = &p->lowering->training.op_pass[p->task[task].index];
@@ -34,23 +42,30 @@ enum phase hp_task_text(const struct hypar_program *p, int task, char *text, siz
         last = op_pass[i].op;
     }
     n = n < size - ROOM ? n : size - ROOM;
-    snprintf(text + n, size - n, " %s part %d",
-             first->resend  ? "resend"
-             : first->again ? "again"
-                            : phases[phase],
-             p->task[task].part);
+    n += (size_t)snprintf(text + n, size - n, " %s",
+                          first->resend  ? "resend"
+                          : first->again ? "again"
+                                         : phases[phase]);
+    snprintf(text + n, size - n, " part %d", p->task[task].part);
+    *what_bytes = (int)n;
     return phase;
 }
 
+enum phase hp_task_text(const struct hypar_program *p, int task, char *text, size_t size)
+{
+    int what_bytes;
+    return task_text(p, task, text, size, &what_bytes);
+}
+
 enum hypar_event_kind hp_compute_name(const struct hypar_program *p, int task, char *text,
-                                      size_t n)
+                                      size_t n, int *what_bytes)
 {
     static const enum hypar_event_kind kinds[] = {
         [PHASE_FORWARD] = HYPAR_EVENT_FORWARD,
         [PHASE_BACKWARD] = HYPAR_EVENT_BACKWARD,
         [PHASE_GRADIENT] = HYPAR_EVENT_GRADIENT,
     };
-    return kinds[hp_task_text(p, task, text, n)];
+    return kinds[task_text(p, task, text, n, what_bytes)];
 }
 
 void hp_comm_name(const struct lowering *l, int body, int exchange, int comm, char *text,
@@ -77,8 +92,9 @@ enum hypar_event_kind hp_task_name(const struct hypar_program *p, int task, char
                                    size_t n)
 {
     const struct task *t = &p->task[task];
+    int what_bytes;
     if (t->kind == TASK_COMPUTE)
-        return hp_compute_name(p, task, text, n);
+        return hp_compute_name(p, task, text, n, &what_bytes);
     if (t->kind != TASK_COMM)
         hp_update_name(p->lowering, t->index, text, n);
     else

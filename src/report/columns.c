@@ -285,9 +285,9 @@ void hp_columns_print(const struct columns *columns, FILE *to)
     }
 }
 
-void hp_mark_note(const struct columns *columns, FILE *to, const char *what)
+void hp_mark_note(bool marked, FILE *to, const char *what)
 {
-    if (columns->n_marked)
+    if (marked)
         fprintf(to, "%s %s\n", hp_has_colour(to) ? "green:" : "*", what);
 }
 
@@ -322,6 +322,38 @@ void hp_put_line(FILE *to, const char *fmt, ...)
     hp_wrap(to, hp_arena_vprintf(&arena, fmt, ap), 0);
     va_end(ap);
     hp_arena_free(&arena);
+}
+
+void hp_put_labelled(FILE *to, const char *label, int indent, const char *fmt, ...)
+{
+    struct arena arena = { 0 };
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(to, "%-*s", indent, label);
+    hp_wrap(to, hp_arena_vprintf(&arena, fmt, ap), indent);
+    va_end(ap);
+    hp_arena_free(&arena);
+}
+
+static char *quantity(struct arena *arena, double value, enum hypar_unit unit)
+{
+    char text[32];
+    return hp_arena_strdup(arena, hypar_format_quantity(text, value, unit));
+}
+
+char *hp_time_text(struct arena *arena, double seconds)
+{
+    return quantity(arena, seconds, HYPAR_UNIT_SECONDS);
+}
+
+char *hp_bytes_text(struct arena *arena, double bytes)
+{
+    return quantity(arena, bytes, HYPAR_UNIT_BYTES);
+}
+
+char *hp_energy_text(struct arena *arena, double joules)
+{
+    return quantity(arena, joules, HYPAR_UNIT_JOULES);
 }
 
 void hypar_report_text(FILE *to, const char *text, int indent)

@@ -9,6 +9,7 @@
 
 #include <hypar/report.h>
 #include <hypar/tool.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -41,8 +42,8 @@ void hp_cell_mark(struct columns *columns, struct arena *arena);
  * is bold on a terminal. */
 void hp_columns_print(const struct columns *columns, FILE *to);
 
-/* Below a table: what a cell that stands out is, if there is one. */
-void hp_mark_note(const struct columns *columns, FILE *to, const char *what);
+/* Below a table: what a cell that stands out is, if there is one (`marked`). */
+void hp_mark_note(bool marked, FILE *to, const char *what);
 
 /* Is colour wanted there: a terminal that is not dumb, and NO_COLOR not set? */
 int hp_has_colour(FILE *to);
@@ -59,6 +60,15 @@ void hp_wrap(FILE *to, const char *text, int indent);
 
 /* The same from the beginning of a line, formatted. */
 void hp_put_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* The same behind a label: "Sent      4 MB, each byte once", broken at `indent`. */
+void hp_put_labelled(FILE *to, const char *label, int indent, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+/* "1.23 ms", "45 MB", "3 J". */
+char *hp_time_text(struct arena *arena, double seconds);
+char *hp_bytes_text(struct arena *arena, double bytes);
+char *hp_energy_text(struct arena *arena, double joules);
 
 /* 1234567 -> "1,234,567"; buffer holds at least 32 bytes. */
 char *hp_thousands(char *buffer, long long value);

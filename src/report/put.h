@@ -7,7 +7,7 @@
 #include <hypar/search.h>
 #include <hypar/sim.h>
 
-#include "base/json.h"
+#include "report/table.h"
 
 /* "params", "flops_per_sample", "ops", "layers" of a graph, into an open object. */
 void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph);
@@ -30,8 +30,8 @@ char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
 /* The figures of a device, into an open object. */
 void hp_put_device(struct json_writer *w, const struct hypar_device *device);
 
-/* What lies in a device's memory, as the object "memory". */
-void hp_put_memory(struct json_writer *w, const struct hypar_memory *memory);
+/* Columns of a struct hypar_memory: what lies in a device's memory. */
+extern const struct column hp_memory_columns[];
 
 /* The same in words: "parameters 45 MB, gradients 45 MB, activations 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
@@ -40,22 +40,20 @@ char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
  * the framework: what a framework needs, and what would save memory. NULL: it has more. */
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);
 
-/* What a profile told, as the object "profile"; nothing if there was none. */
-void hp_put_measured(struct json_writer *w, const struct hypar_sim_measured *measured);
+/* The objects "profile", if a profile was used, and "opaque", if there are such operators. */
+void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *summary);
 
-/* The same in words: "12 of 40 passes measured, the others by the roofline". */
+/* The profile in words: "12 of 40 passes measured, the others by the roofline". */
+char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
+
 /* "compiled: 612 kernels, launched in 1.2 ms"; for devices whose kernels were measured. */
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summary);
-char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
 
 /* A step that no plan is faster than, as the object "lower_bound"; null where none is known. */
 void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound);
 
 /* "2 operators, 3.1 % of what is computed, as measured". */
 char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *summary);
-
-/* Likewise as the object "opaque"; nothing if there are none. */
-void hp_put_opaque(struct json_writer *w, const struct hypar_sim_summary *summary);
 
 /* How often what a plan sends is sent: "each byte once". NULL: a program file's. */
 const char *hp_sent_text(const struct hypar_plan *plan);

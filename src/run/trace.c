@@ -249,6 +249,7 @@ static void tell_event(const struct hypar_trace *trace, const struct task_record
     if (compute)
         event->stage = p->plan->ops[event->op].stage;
     event->kind = hp_task_name(p, record->task, event->name, sizeof event->name);
+    event->again = hp_is_again(p, record->task);
     hp_add_instance(p, tail ? -1 - record->micro : record->micro, event->name,
                     sizeof event->name);
 }

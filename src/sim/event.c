@@ -26,8 +26,9 @@ static void name_compute(const struct hypar_sim *sim, const struct block *block,
 {
     const struct hypar_program *p = sim->program;
     int task = p->blocks->first[hp_pass_block(p->blocks, block->body, block->index)] + local;
-    e->kind = hp_compute_name(p, task, e->name, sizeof e->name);
+    e->kind = hp_compute_name(p, task, e->name, sizeof e->name, &e->what_bytes);
     e->op = p->lowering->training.op_pass[block->index].op;
+    e->again = hp_is_again(p, task);
     e->stage = p->plan->ops[e->op].stage;
 }
 
@@ -47,6 +48,7 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
     const struct comm_cost *cost = &costs->comm[c];
     hp_comm_name(s->lowering, block->body, block->index, c, e->name, sizeof e->name);
     size_t n = strlen(e->name);
+    e->what_bytes = (int)n;
     e->kind = HYPAR_EVENT_COMM;
     e->tensor = tensor_of(s->lowering, block->index);
     e->bytes = cost->sent_bytes;
@@ -55,7 +57,8 @@ static void name_comm(const struct hypar_sim *sim, const struct block *block, in
         e->bytes = m->bytes;
         snprintf(e->name + n, sizeof e->name - n, " %d -> %d", m->from, m->to);
     } else if (cost->algorithm && p->comm[c].kind != COMM_SEND) {
-        snprintf(e->name + n, sizeof e->name - n, " (%s)", cost->algorithm);
+        e->way = cost->algorithm;
+        snprintf(e->name + n, sizeof e->name - n, " (%s)", e->way);
     }
 }
 
@@ -65,6 +68,7 @@ static void name_update(const struct hypar_sim *sim, const struct block *block,
     e->kind = HYPAR_EVENT_UPDATE;
     e->tensor = tensor_of(sim->timing->lowering, block->index);
     hp_update_name(sim->timing->lowering, block->index, e->name, sizeof e->name);
+    e->what_bytes = (int)strlen(e->name);
 }
 
 /* The task instance of event `i`; events are numbered row by row. */

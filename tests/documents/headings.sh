@@ -1,6 +1,6 @@
 #!/bin/sh
-# docs/terms.md has every word that stands above a column. Headings are what the command prints bold on a
-# terminal: each command below is run on one.
+# docs/terms.md has every word that stands above a column: of the columns of src/report (table.h), and of what the
+# command prints bold on a terminal, where each command below is run.
 command -v script >/dev/null || { echo "skipped: no script (Debian: bsdutils)"; exit 77; }
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 XDG_CACHE_HOME=$dir/cache && export XDG_CACHE_HOME
@@ -54,6 +54,7 @@ plan --start $dir/split.json --seed 2 --proposals 20
 export $dir/experts.json --to megatron
 COMMANDS
 sed -n 's/^| \([^|]*\) |.*/\1/p' docs/terms.md | sed 's/; /\n/g' | tr -d '`' | sort -u >"$dir/terms"
+sed -nE 's/^ *\{ "([^"]+)", (NULL|"[^"]*"), AS_.*/\1/p' src/report/*/*.c src/report/*.c >>"$dir/headings"
 sed 's/^ *//; s/ *$//; /^$/d' "$dir/headings" | sort -u >"$dir/used"
 [ "$(wc -l <"$dir/used")" -gt 60 ] || { echo "too few headings:" && cat "$dir/used" && exit 1; }
 missing=$(comm -23 "$dir/used" "$dir/terms")

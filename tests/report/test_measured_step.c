@@ -12,7 +12,7 @@
 
 #include <hypar/search.h>
 
-#include "report/measured_step.h"
+#include "report/train/measured_step.h"
 #include "tests/scratch_file.h"
 
 struct run {

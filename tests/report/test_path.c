@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "report/path.h"
+#include "report/explain/path.h"
 #include "tests/scratch_file.h"
 #include "tests/simulated.h"
 

@@ -13,7 +13,7 @@
 #include <hypar/search.h>
 
 #include "plan/plan.h"
-#include "report/torch_step.h"
+#include "report/train/torch_step.h"
 #include "tests/scratch_file.h"
 
 /* A text that is written bit by bit; ' is written for ". */

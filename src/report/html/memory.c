@@ -1,7 +1,7 @@
 /* Memory over time: a line for each device that the page shows, devices that are alike once,
  * each of no more points than a screen is wide. */
-#include "report/bars.h"
 #include "report/html/page.h"
+#include "report/simulate/bars.h"
 
 #include <math.h>
 

@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "report/compare.h"
-#include "report/explain.h"
-#include "report/measured_step.h"
+#include "report/explain/compare.h"
+#include "report/explain/explain.h"
 #include "report/put.h"
-#include "report/torch_step.h"
+#include "report/train/measured_step.h"
+#include "report/train/torch_step.h"
 
 /* Who found the plan: "hypar", "auto: hybrid", "hypar, changed since"; "": nobody says. */
 static const char *planner_words(struct arena *arena, const struct hypar_plan *plan)

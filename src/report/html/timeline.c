@@ -1,9 +1,9 @@
 /* The timeline of a page: what each device and each link does when, and which of it the step
  * waits for. */
-#include "report/bars.h"
 #include "report/html/page.h"
 #include "report/put.h"
-#include "report/trace.h"
+#include "report/simulate/bars.h"
+#include "report/simulate/trace.h"
 
 enum { MOST_BARS = 100000, MOST_SEGMENTS = 20000 };
 

@@ -1,6 +1,6 @@
 /* Where bytes go in a step: from device to device, and over each link of the machine. */
-#include "report/bars.h"
 #include "report/html/page.h"
+#include "report/simulate/bars.h"
 
 enum { MOST_NODES = 400, MOST_LINKS = 2400 };
 

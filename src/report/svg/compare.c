@@ -2,7 +2,7 @@
 #include <hypar/report.h>
 
 #include "report/columns.h"
-#include "report/compare.h"
+#include "report/explain/compare.h"
 #include "report/svg/svg.h"
 
 enum { WIDTH = 900, LEFT = 180, RIGHT = 740, TOP = 74, ROW = 28 };
@@ -11,7 +11,6 @@ static void put_row(FILE *to, struct arena *arena, const struct hypar_compared *
                     double longest_s)
 {
     double y = TOP + ROW * i, step_s = row->step.step_s;
-    char step[32];
     hp_svg_text(to, LEFT - 10, y + 15, SVG_END, 13,
                 hp_shown(arena, row->plan ? row->plan : row->planner));
     if (row->why) {
@@ -22,8 +21,7 @@ static void put_row(FILE *to, struct arena *arena, const struct hypar_compared *
     hp_svg_begin_rect(to, LEFT, y, width, ROW - 8);
     fprintf(to, " fill=\"%s\"/>\n", !*hp_not_ranked(row) ? hp_svg_colour(0) : "#bbbbbb");
     hp_svg_text(to, LEFT + width + 8, y + 15, SVG_START, 12,
-                hp_arena_printf(arena, "%s%s%s",
-                                hypar_format_quantity(step, step_s, HYPAR_UNIT_SECONDS),
+                hp_arena_printf(arena, "%s%s%s", hp_time_text(arena, step_s),
                                 *hp_not_ranked(row) ? ", " : "", hp_not_ranked(row)));
 }
 

@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/sort.h"
 #include "graph/graph.h"
-#include "report/axes.h"
+#include "report/explore/axes.h"
 #include "report/put.h"
 #include "report/svg/svg.h"
 

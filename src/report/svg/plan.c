@@ -312,7 +312,7 @@ static void put_all(struct picture *p)
 static char *subtitle(struct arena *arena, const struct hypar_plan *plan,
                       const struct hypar_sim_summary *step)
 {
-    char a[64], b[64];
+    char a[64];
     const struct hypar_schedule *schedule = &plan->schedule;
     char *text =
         hp_arena_strdup(arena, hp_count(a, plan->graph->n_ops, "operator", "operators"));
@@ -327,9 +327,8 @@ static char *subtitle(struct arena *arena, const struct hypar_plan *plan,
     if (!step)
         return text;
     return hp_arena_printf(arena, "%s; a step of %s, %.3g %% of peak, %s on the fullest device",
-                           text, hypar_format_quantity(a, step->step_s, HYPAR_UNIT_SECONDS),
-                           100 * step->mfu,
-                           hypar_format_quantity(b, step->peak_memory_bytes, HYPAR_UNIT_BYTES));
+                           text, hp_time_text(arena, step->step_s), 100 * step->mfu,
+                           hp_bytes_text(arena, step->peak_memory_bytes));
 }
 
 void hypar_report_plan_svg(FILE *to, const struct hypar_plan *plan,

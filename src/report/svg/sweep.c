@@ -9,8 +9,8 @@
 #include "base/arena.h"
 #include "graph/graph.h"
 #include "report/columns.h"
+#include "report/explore/sweep.h"
 #include "report/svg/svg.h"
-#include "report/sweep.h"
 
 /* What the points lie along. */
 struct along {

@@ -1,11 +1,11 @@
 /* A picture of a step: a row for each device and link, with the critical path. */
 #include <hypar/report.h>
 
-#include "report/bars.h"
 #include "report/columns.h"
 #include "report/put.h"
+#include "report/simulate/bars.h"
+#include "report/simulate/trace.h"
 #include "report/svg/svg.h"
-#include "report/trace.h"
 
 enum {
     WIDTH = 1100,
@@ -98,13 +98,13 @@ void hypar_report_timeline_svg(FILE *to, const struct hypar_sim *sim)
     struct arena arena = { 0 };
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    char step[32], devices[64];
+    char devices[64];
     hp_make_bars(&b, sim, NULL, MOST_BARS);
     hp_svg_begin(to, WIDTH, TOP + ROW * b.n_rows + 44,
                  hp_arena_printf(&arena, "%s on %s: a step of %s",
                                  plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
                                  hp_count(devices, s.n_devices, "device", "devices"),
-                                 hypar_format_quantity(step, s.step_s, HYPAR_UNIT_SECONDS)),
+                                 hp_time_text(&arena, s.step_s)),
                  b.window ? "bars that lie close together are drawn as one" : "");
     put_axis(to, &b);
     for (int i = 0; i < b.n_rows; i++)

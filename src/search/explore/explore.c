@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/stop.h"
+#include "machine/machine.h"
 #include "search/fit.h"
 
 /* Planners ---------------------------------------------------------------------------- */
@@ -274,7 +275,9 @@ static enum hypar_status explore_site(struct hypar_exploration *e, struct site *
 
 static bool has_array_devices(const struct hypar_machine *machine)
 {
-    return strcmp(hypar_machine_device(machine, 0)->name, "eyeriss-hmc") == 0;
+    const struct hypar_device_type *type;
+    const char *name = hypar_machine_device(machine, 0)->name;
+    return hp_device_type_get(&type, name, NULL) == HYPAR_OK && type->hypar_array;
 }
 
 /* HyPar's own accelerators are timed as HyPar did. On others the few choices of planners are

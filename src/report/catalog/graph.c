@@ -1,0 +1,129 @@
+/* One graph. */
+#include "graph/graph.h"
+
+#include <hypar/report.h>
+
+#include "report/columns.h"
+#include "report/put.h"
+
+void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph)
+{
+    hp_json_put_int(w, "params", hypar_graph_params(graph));
+    hp_json_put_number(w, "flops_per_sample", hypar_graph_flops_per_sample(graph));
+    hp_json_put_int(w, "ops", hypar_graph_op_count(graph));
+    hp_json_put_int(w, "layers", hypar_graph_layer_count(graph));
+}
+
+char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph)
+{
+    char params[64], flops[32], ops[64], layers[64];
+    return hp_arena_printf(
+        arena, "%s, %s per sample forward, %s, %s, batch %lld",
+        hp_count(params, hypar_graph_params(graph), "parameter", "parameters"),
+        hp_metric_unit(flops, hypar_graph_flops_per_sample(graph), "FLOP"),
+        hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+        hp_count(layers, hypar_graph_layer_count(graph), "weighted layer", "weighted layers"),
+        (long long)hypar_graph_batch(graph));
+}
+
+static void put_tensor(struct json_writer *w, const struct tensor *t)
+{
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "name", t->name);
+    hp_json_begin_array(w, "shape", true);
+    for (int d = 0; d < t->shape.n_dims; d++)
+        hp_json_put_int(w, NULL, t->shape.dim[d]);
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
+static void graph_json(FILE *to, const struct hypar_graph *g)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "name", g->name);
+    hp_json_put_int(&w, "batch", g->batch);
+    hp_put_graph_figures(&w, g);
+    hp_json_begin_array(&w, "opaque", true);
+    for (int op = 0; op < g->n_ops; op++)
+        if (hp_op[g->ops[op].kind].flags & ROW_OPAQUE)
+            hp_json_put_string(&w, NULL, g->ops[op].name);
+    hp_json_end_array(&w);
+    hp_json_begin_array(&w, "inputs", false);
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].kind == TENSOR_INPUT)
+            put_tensor(&w, &g->tensors[t]);
+    hp_json_end_array(&w);
+    hp_json_begin_array(&w, "outputs", false);
+    for (int t = 0; t < g->n_tensors; t++)
+        if (g->tensors[t].is_output)
+            put_tensor(&w, &g->tensors[t]);
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+}
+
+static char *shape_text(struct arena *arena, const struct hypar_shape *shape)
+{
+    char *text = hp_arena_strdup(arena, "");
+    for (int d = 0; d < shape->n_dims; d++)
+        text = hp_arena_printf(arena, "%s%s%lld", text, d ? "x" : "", (long long)shape->dim[d]);
+    return shape->n_dims ? text : hp_arena_strdup(arena, "scalar");
+}
+
+static long long op_params(const struct hypar_graph *g, const struct op *op)
+{
+    long long n = 0;
+    for (int o = 0; o < op->nest->n_inputs; o++)
+        if (op->tensor[o] >= 0 && g->tensors[op->tensor[o]].kind == TENSOR_PARAM)
+            n += hp_shape_elements(&g->tensors[op->tensor[o]].shape);
+    return n;
+}
+
+static void op_row(struct columns *table, struct arena *arena, const struct hypar_graph *g,
+                   const struct op *op)
+{
+    char buffer[32];
+    const struct nest *nest = op->nest;
+    int first = 0;
+    while (nest->operand[first].role != OPERAND_OUTPUT)
+        first++;
+    long long params = op_params(g, op);
+    hp_cell(table, arena, "%s", op->name);
+    hp_cell(table, arena, "%s", hp_op[op->kind].name);
+    hp_cell(table, arena, "%s", shape_text(arena, &g->tensors[op->tensor[first]].shape));
+    hp_cell(table, arena, "%s", params ? hp_thousands(buffer, params) : "");
+    double flops = (2 * hp_nest_macs(nest, false) + hp_attr(nest->attrs, ATTR_FLOPS, 0, 0)) /
+                   (double)g->batch;
+    hp_cell(table, arena, "%s", flops > 0 ? hp_metric(buffer, flops) : "");
+    char axes[MAX_AXES * 24] = "";
+    int n = 0;
+    for (int a = 0; a < nest->n_axes - 1; a++)
+        if (nest->axis[a].splittable)
+            n += snprintf(axes + n, sizeof axes - (size_t)n, "%s%s=%lld", n ? " " : "",
+                          nest->axis[a].name, (long long)nest->axis[a].extent);
+    hp_cell(table, arena, "%s", axes);
+}
+
+static void graph_text(FILE *to, const struct hypar_graph *g)
+{
+    struct arena arena = { 0 };
+    struct columns table = { .align = "lllrrw" };
+    static const char *const heading[] = { "operator", "kind", "output",
+                                           "params",   "FLOP", "split along" };
+    for (int i = 0; i < 6; i++)
+        hp_cell(&table, &arena, "%s", heading[i]);
+    for (int op = 0; op < g->n_ops; op++)
+        op_row(&table, &arena, g, &g->ops[op]);
+    hp_columns_print(&table, to);
+    fputc('\n', to);
+    hp_put_line(to, "%s: %s", g->name, hp_graph_figures(&arena, g));
+    hp_arena_free(&arena);
+}
+
+void hypar_report_graph(FILE *to, const struct hypar_graph *graph, enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        graph_json(to, graph);
+    else
+        graph_text(to, graph);
+}

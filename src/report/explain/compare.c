@@ -1,0 +1,430 @@
+/* Planners and plans side by side. */
+#include <hypar/report.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "machine/machine.h"
+#include "plan/plan.h"
+#include "report/explain/compare.h"
+#include "report/explain/explain.h"
+#include "report/put.h"
+#include "report/simulate/energy.h"
+
+/* A row beside what text marks and notes. */
+struct compared_row {
+    const char *planner, *plan;
+    struct hypar_sim_summary step;
+    double speedup, energy_j, search_s, gap, processor_s, evaluated;
+    double fits, delayed, batches; /* of CSV */
+    const char *why_not, *note;
+    bool fit, best[6];
+};
+
+/* Which figures there are, by their order in text. */
+enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
+
+/* Which columns text has. */
+enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };
+
+#define ROW(member)  AT(struct compared_row, member)
+#define BEST(figure) .star = offsetof(struct compared_row, best[figure]), .at = (figure) + 1
+
+static const struct column row_columns[] = {
+    { "planner", "planner", AS_WORD, ROW(planner), NOT_JSON, .when = PLANNERS },
+    { "plan", "plan", AS_TEXT, ROW(plan), NOT_JSON, .when = PLANS },
+    { "step", "step_s", AS_SECONDS, ROW(step.step_s), BEST(STEP) },
+    { NULL, "gap", AS_NUMBER, ROW(gap) },
+    { "over dp", "speedup_over_dp", AS_TIMES, ROW(speedup), BEST(SPEEDUP) },
+    { NULL, "samples_per_s", AS_METRIC, ROW(step.samples_per_s) },
+    { NULL, "mfu", AS_PERCENT, ROW(step.mfu) },
+    { "sent", "comm_bytes", AS_BYTES, ROW(step.comm_bytes), BEST(SENT) },
+    { NULL, "link_bytes", AS_BYTES, ROW(step.link_bytes) },
+    { "energy", "energy_j", AS_JOULES, ROW(energy_j), BEST(ENERGY) },
+    { NULL, "energy", AS_RECORD, ROW(step.energy), INSIDE, .of = hp_energy_columns },
+    { "memory", "peak_memory_bytes", AS_BYTES, ROW(step.peak_memory_bytes), BEST(PEAK) },
+    { "search", "search_s", AS_SECONDS, ROW(search_s), NOT_JSON, .when = SEARCHES,
+      BEST(SEARCH) },
+    { NULL, "fits", AS_NUMBER, ROW(fits), NOT_JSON },
+    { NULL, "fits", AS_BOOL, ROW(fit) },
+    { NULL, "why_not", AS_TEXT, ROW(why_not), NOT_JSON },
+    { NULL, "processor_s", AS_SECONDS, ROW(processor_s), NOT_JSON },
+    { NULL, "evaluated", AS_NUMBER, ROW(evaluated), NOT_JSON },
+    { NULL, "delayed_updates", AS_NUMBER, ROW(delayed), NOT_JSON },
+    { NULL, "batch_per_replica", AS_NUMBER, ROW(batches), NOT_JSON },
+    { "", NULL, AS_TEXT, ROW(note), WRAPS, .when = NOTES, .at = N_FIGURES + 1 },
+    { 0 },
+};
+
+/* What a row is called. */
+static const char *name(const struct hypar_compared *row)
+{
+    return row->plan ? row->plan : row->planner;
+}
+
+/* Of plans that were there already no search is known. */
+static bool has_searches(const struct hypar_comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].plan)
+            return true;
+    return false;
+}
+
+/* Is the bound of this row known? Of a plan it is of steps that are simulated as the first. */
+static bool is_bounded(const struct hypar_comparison *c, const struct hypar_compared *row)
+{
+    return !row->why && row->bound.step_s > 0 &&
+           (!row->plan || hp_simulation_same(&row->step.how, &c->row[0].step.how));
+}
+
+/* The figures of a row; NAN: it has none. */
+static void figures_of(const struct hypar_comparison *c, const struct hypar_compared *row,
+                       double value[N_FIGURES])
+{
+    const struct hypar_sim_summary *s = &row->step;
+    bool known = !row->why;
+    double speedup = s->step_s > 0 ? c->dp_step_s / s->step_s : 0;
+    value[STEP] = known ? s->step_s : NAN;
+    value[SPEEDUP] = known && c->dp_step_s > 0 ? speedup : NAN;
+    value[SENT] = known ? s->comm_bytes : NAN;
+    value[PEAK] = known ? s->peak_memory_bytes : NAN;
+    value[ENERGY] = known ? hypar_energy_total_j(&s->energy) : NAN;
+    value[SEARCH] = known && !row->plan ? row->search_s : NAN;
+}
+
+static struct compared_row row_of(const struct hypar_comparison *c,
+                                  const struct hypar_compared *from)
+{
+    double value[N_FIGURES];
+    bool known = !from->why, searched = known && !from->plan;
+    figures_of(c, from, value);
+    struct compared_row row = {
+        .planner = name(from),
+        .plan = name(from),
+        .step = from->step,
+        .speedup = value[SPEEDUP],
+        .energy_j = value[ENERGY],
+        .search_s = value[SEARCH],
+        .gap = is_bounded(c, from) ? from->step.step_s / from->bound.step_s - 1 : NAN,
+        .processor_s = searched ? from->processor_s : NAN,
+        .evaluated = searched && from->evaluated >= 0 ? (double)from->evaluated : NAN,
+        .fits = known ? from->fits : NAN,
+        .delayed = known ? from->updates == HYPAR_UPDATES_DELAYED : NAN,
+        .batches = known ? from->updates == HYPAR_UPDATES_BATCHES : NAN,
+        .why_not = from->why,
+        .fit = from->fits,
+    };
+    row.step.step_s = value[STEP];
+    row.step.comm_bytes = value[SENT];
+    row.step.peak_memory_bytes = value[PEAK];
+    if (!known)
+        row.step.samples_per_s = row.step.mfu = row.step.link_bytes = NAN;
+    return row;
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* Plans that do not train as the others do: the note of their row; what the fastest is not
+ * among; why. */
+static const struct {
+    const char *note, *others, *why;
+} trainings[HYPAR_UPDATES_COUNT] = {
+    [HYPAR_UPDATES_BATCH] = { "", NULL, NULL },
+    [HYPAR_UPDATES_BATCHES] = { "a batch for each replica", " that divides one batch",
+                                "Where each replica takes a whole batch, one update is made of "
+                                "the gradients of all their batches. The others divide one "
+                                "batch over all devices: not the same training, so steps of "
+                                "the two are not alike." },
+    [HYPAR_UPDATES_DELAYED] = { "updates are delayed", " whose updates are not delayed",
+                                "Where updates are delayed, a replica takes whole minibatches, "
+                                "of a batch each, and the next begin before the last has "
+                                "updated the weights. The others divide one batch over all "
+                                "devices and wait for its update: not the same training, so "
+                                "steps of the two are not alike." },
+};
+
+const char *hp_not_ranked(const struct hypar_compared *row)
+{
+    return row->fits ? trainings[row->updates].note : "does not fit";
+}
+
+/* Is there a plan that fits, and that trains as the others do? */
+static bool is_ranked(const struct hypar_compared *row)
+{
+    return !row->why && !*hp_not_ranked(row);
+}
+
+/* Is no plan that is ranked better in this? Of speedups the largest is the best. */
+static bool is_best(const struct hypar_comparison *c, const struct hypar_compared *row,
+                    enum figure figure)
+{
+    double sign = figure == SPEEDUP ? -1 : 1, own[N_FIGURES], other[N_FIGURES];
+    figures_of(c, row, own);
+    if (!is_ranked(row) || isnan(own[figure]))
+        return false;
+    for (int i = 0; i < c->n; i++) {
+        figures_of(c, &c->row[i], other);
+        if (is_ranked(&c->row[i]) && sign * other[figure] < sign * own[figure])
+            return false;
+    }
+    return true;
+}
+
+/* What keeps a row from being like the others: no plan, one that does not fit or is another
+ * training, or is simulated otherwise than the first row's; "". */
+static const char *note(const struct hypar_comparison *c, const struct hypar_compared *row,
+                        struct arena *arena)
+{
+    if (!is_ranked(row))
+        return row->why ? row->why : hp_not_ranked(row);
+    if (c->row[0].why || hp_simulation_same(&row->step.how, &c->row[0].step.how))
+        return "";
+    return hp_simulation_is_default(&row->step.how) ? "simulated by default"
+                                                    : hp_simulation_text(arena, &row->step.how);
+}
+
+static bool has_notes(const struct hypar_comparison *c, struct arena *arena)
+{
+    for (int i = 0; i < c->n; i++)
+        if (*note(c, &c->row[i], arena))
+            return true;
+    return false;
+}
+
+/* The fastest plan that is ranked; -1: none. */
+static int fastest(const struct hypar_comparison *c)
+{
+    int best = -1;
+    for (int i = 0; i < c->n; i++)
+        if (is_ranked(&c->row[i]) &&
+            (best < 0 || c->row[i].step.step_s < c->row[best].step.step_s))
+            best = i;
+    return best;
+}
+
+/* Is there a plan that fits, of this training? */
+static bool has_training(const struct hypar_comparison *c, int updates)
+{
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].why && c->row[i].fits &&
+            c->row[i].updates == (enum hypar_updates)updates)
+            return true;
+    return false;
+}
+
+/* What the fastest is chosen from, where some are left out: " that fits and that divides one
+ * batch"; "". */
+static const char *ranked_text(struct arena *arena, const struct hypar_comparison *c)
+{
+    const char *text = "";
+    for (int i = 0; i < c->n; i++)
+        if (!c->row[i].why && !c->row[i].fits)
+            text = " that fits";
+    for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
+        if (has_training(c, u))
+            text = hp_arena_printf(arena, "%s%s%s", text, *text ? " and" : "",
+                                   trainings[u].others);
+    return text;
+}
+
+/* What the others are over, where the row of dp does not say it. */
+static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->row[i].why && !c->row[i].plan && strcmp(c->row[i].planner, "dp") == 0 &&
+            c->dp_step_s > 0)
+            hp_put_line(to, "Over dp: its step would take %s.",
+                        hp_time_text(arena, c->dp_step_s));
+}
+
+static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
+{
+    int best = fastest(c);
+    char rate[32];
+    if (best < 0) {
+        bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK, fits = false;
+        for (int i = 0; i < c->n; i++)
+            fits |= !c->row[i].why && c->row[i].fits;
+        fputs(fits ? "" : any ? "\nNo plan fits.\n" : "\nNo plan could be simulated.\n", to);
+        return;
+    }
+    const struct hypar_sim_summary *s = &c->row[best].step;
+    fputc('\n', to);
+    hp_put_line(to, "The fastest%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
+                ranked_text(arena, c), hp_shown(arena, name(&c->row[best])),
+                hp_time_text(arena, s->step_s), hp_metric(rate, s->samples_per_s),
+                100 * s->mfu);
+    for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
+        if (has_training(c, u))
+            hp_wrap(to, trainings[u].why, 0);
+    if (s->measured.asked)
+        hp_put_line(to, "Profile: of its plan %s.", hp_measured_text(arena, &s->measured));
+    if (s->opaque)
+        hp_put_line(to, "Opaque: in its plan %s.", hp_opaque_text(arena, s));
+}
+
+/* What differs, and what each difference does to the first plan's step. */
+static void differences_text(FILE *to, struct arena *arena, const struct hypar_comparison *c)
+{
+    struct what_if_table table = { .shows = WHAT_DIFFERS,
+                                   .now_s = hypar_differences_step_s(c->differences),
+                                   .most = 16 };
+    while (hypar_difference(c->differences, table.n))
+        table.n++;
+    table.row = NEW(arena, const struct hypar_what_if *, table.n + 1);
+    for (int i = 0; i < table.n; i++)
+        table.row[i] = hypar_difference(c->differences, i);
+    hp_wrap(to,
+            hp_arena_printf(arena,
+                            table.n ? "\nThe step of %s, if this alone were as in %s:"
+                                    : "\nThe plans %s and %s do not differ.",
+                            hp_shown(arena, name(&c->row[0])),
+                            hp_shown(arena, name(&c->row[1]))),
+            0);
+    hp_what_if_table(to, arena, &table);
+}
+
+static void comparison_text(FILE *to, const struct hypar_comparison *c)
+{
+    struct arena arena = { 0 };
+    struct table_writer table = {
+        .column = row_columns,
+        .to = to,
+        .shows = (c->row[0].plan ? PLANS : PLANNERS) | (has_searches(c) ? SEARCHES : 0) |
+                 (has_notes(c, &arena) ? NOTES : 0),
+    };
+    char devices[64];
+    fprintf(to, "%s, batch %lld%s, on %s\n\n", hypar_graph_name(c->graph),
+            (long long)hypar_graph_batch(c->graph),
+            hp_settings_text(&arena, c->precision, c->gradient_precision, c->optimizer),
+            hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
+    hp_table_begin(&table, NULL);
+    for (int i = 0; i < c->n; i++) {
+        struct compared_row row = row_of(c, &c->row[i]);
+        row.note = note(c, &c->row[i], &arena);
+        for (int f = 0; f < N_FIGURES; f++)
+            row.best[f] = is_best(c, &c->row[i], (enum figure)f);
+        hp_table_row(&table, &row);
+    }
+    hp_table_end(&table);
+    hp_mark_note(table.starred, to, "the best of its column");
+    dp_note(to, &arena, c);
+    verdict(to, &arena, c);
+    if (c->differences)
+        differences_text(to, &arena, c);
+    hp_arena_free(&arena);
+}
+
+/* JSON, CSV --------------------------------------------------------------------------- */
+
+static void put_predicted(struct json_writer *w, const struct hypar_comparison *c,
+                          const struct hypar_compared *from)
+{
+    struct compared_row row = row_of(c, from);
+    hp_json_begin_object(w, "predicted", true);
+    hp_json_put_string(w, "model", "simulated");
+    hp_put_fields(w, row_columns, &row);
+    if (from->updates == HYPAR_UPDATES_DELAYED)
+        hp_json_put_bool(w, "delayed_updates", true);
+    if (from->updates == HYPAR_UPDATES_BATCHES)
+        hp_json_put_bool(w, "batch_per_replica", true);
+    hp_put_profile(w, &from->step);
+    hp_json_end_object(w);
+}
+
+static void put_search(struct json_writer *w, const struct hypar_compared *row)
+{
+    hp_json_begin_object(w, "search", true);
+    hp_json_put_number(w, "seconds", row->search_s);
+    hp_json_put_number(w, "processor_s", row->processor_s);
+    hp_json_put_known(w, "evaluated", row->evaluated >= 0, (double)row->evaluated);
+    hp_json_put_known(w, "lower_bound_s", row->lower_bound_s > 0, row->lower_bound_s);
+    if (row->interrupted)
+        hp_json_put_bool(w, "interrupted", true);
+    hp_json_end_object(w);
+}
+
+/* Of the second plan: what is otherwise than in the first, and that one's step with it. */
+static void put_differences(struct json_writer *w, const struct hypar_differences *d)
+{
+    const struct hypar_what_if *what;
+    hp_json_begin_array(w, "differences", false);
+    for (int i = 0; (what = hypar_difference(d, i)); i++)
+        hp_put_what_if(w, what, hypar_differences_step_s(d));
+    hp_json_end_array(w);
+}
+
+void hp_put_comparison(struct json_writer *w, const char *key, const struct hypar_comparison *c)
+{
+    hp_json_begin_array(w, key, false);
+    for (int i = 0; i < c->n; i++) {
+        const struct hypar_compared *row = &c->row[i];
+        hp_json_begin_object(w, NULL, false);
+        hp_json_put_string(w, row->plan ? "plan" : "planner", name(row));
+        if (row->why) {
+            hp_json_put_null(w, "predicted");
+            hp_json_put_string(w, "error", row->why);
+        } else {
+            put_predicted(w, c, row);
+        }
+        if (!row->plan)
+            put_search(w, row);
+        if (i == 1 && c->differences)
+            put_differences(w, c->differences);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static void comparison_json(FILE *to, const struct hypar_comparison *c)
+{
+    struct json_writer w = { .file = to };
+    struct arena arena = { 0 };
+    unsigned version = hypar_version();
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(
+        &w, "version",
+        hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255));
+    hp_json_put_string(&w, "model", c->model ? c->model : hypar_graph_name(c->graph));
+    hp_json_put_int(&w, "batch", hypar_graph_batch(c->graph));
+    if (hypar_machine_word(c->machine))
+        hp_json_put_string(&w, "machine", hypar_machine_word(c->machine));
+    else
+        hp_machine_write_json(&w, "machine", c->machine);
+    hp_json_put_string(&w, "precision", hypar_precision_text(c->precision));
+    hp_json_put_string(&w, "gradient_precision", hypar_precision_text(c->gradient_precision));
+    hp_json_put_string(&w, "optimizer", hypar_optimizer_text(c->optimizer));
+    hp_json_put_int(&w, "seed", c->seed);
+    hp_put_bound(&w, &c->bound);
+    hp_put_comparison(&w, "plans", c);
+    hp_json_end_object(&w);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
+                             enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        comparison_json(to, comparison);
+    else
+        comparison_text(to, comparison);
+}
+
+void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
+{
+    struct arena arena = { 0 };
+    struct table_writer table = { .column = row_columns, .to = to };
+    table.csv = hp_arena_printf(&arena,
+                                "%s step_s speedup_over_dp comm_bytes peak_memory_bytes "
+                                "energy_j search_s fits why_not delayed_updates processor_s "
+                                "evaluated samples_per_s mfu link_bytes gap batch_per_replica",
+                                c->row[0].plan ? "plan" : "planner");
+    hp_table_begin(&table, NULL);
+    for (int i = 0; i < c->n; i++) {
+        struct compared_row row = row_of(c, &c->row[i]);
+        hp_table_row(&table, &row);
+    }
+    hp_table_end(&table);
+    hp_arena_free(&arena);
+}

@@ -1,0 +1,517 @@
+/* An exploration as text, as JSON, and every point of it as CSV. */
+#include <hypar/report.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/graph.h"
+#include "report/explore/axes.h"
+#include "report/put.h"
+#include "report/simulate/energy.h"
+
+/* Longer ones are left to JSON and CSV; of several machines there are many rows, so that none
+ * may need a second line. */
+enum { WIDEST_LEVELS = 64, WIDEST_OF_SEVERAL = 24 };
+
+/* The paper has no energy of links, so that topologies are alike to it. */
+#define ONE_LINK                                                                    \
+    "Energy in closed form: a byte sent counts one link on every topology. --cost " \
+    "simulated counts all of that, and each link that a byte crosses."
+
+static const struct {
+    const char *word, *text;
+} costs[] = {
+    [HYPAR_COST_ARRAY] = { "array",
+                           "Times by the paper's model (HyPar's array): exchange after "
+                           "computation, bytes one after another; latency and the memory's "
+                           "bandwidth do not count. " ONE_LINK },
+    [HYPAR_COST_LEVELS] = { "levels",
+                            "Times by the paper's model (the machine's levels): "
+                            "exchange after computation, levels one after another; the "
+                            "memory's bandwidth counts only on devices whose kernels were "
+                            "measured. " ONE_LINK },
+    [HYPAR_COST_SIMULATED] = { "simulated",
+                               "Times and energy of simulated steps, as 'hypar plan' and "
+                               "'hypar simulate' tell them." },
+};
+
+static struct axes axes_of(const struct hypar_exploration *e)
+{
+    struct axes axes = { 0 };
+    axes.axis = hypar_exploration_axes(e, &axes.n);
+    for (int i = 0; i < axes.n; i++)
+        axes.shape |= axes.axis[i].shapes;
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        hp_axes_add_machine(&axes, hypar_exploration_site(e, s).shape);
+    return axes;
+}
+
+/* Rows -------------------------------------------------------------------------------- */
+
+struct choice_row {
+    const struct hypar_explore_site *site;
+    const char *machine, *cost, *choice, *levels, *why;
+    const struct hypar_explore_value *value;
+    const char *shape;
+    int devices;
+    struct hypar_explored of;
+    double gain;    /* how many times as fast as data parallel */
+    double speedup; /* ... as one device */
+    double samples_per_s;
+    const struct hypar_energy *energy; /* what it is made of; NULL: it is in closed form */
+    int64_t better;
+    const char *better_text, *memory_text, *levels_text;
+    bool best, best_step, best_sent, best_energy;
+};
+
+/* Which columns text has. */
+enum { RATE = 1, SPEEDUP = 2, BETTER = 4, FITS = 8, LEVELS = 16 };
+
+#define CHOICE(member) AT(struct choice_row, member)
+
+static const struct column choice_columns[] = {
+    { "choice", "choice", AS_WORD, CHOICE(choice) },
+    { NULL, "why", AS_TEXT, CHOICE(why), LEFT_OUT },
+    { "step", "step_s", AS_SECONDS, CHOICE(of.step_s),
+      .star = offsetof(struct choice_row, best_step) },
+    { NULL, "compute_s", AS_SECONDS, CHOICE(of.compute_s) },
+    { NULL, "comm_s", AS_SECONDS, CHOICE(of.comm_s) },
+    { "gain", "gain", AS_NUMBER, CHOICE(gain) },
+    { "speedup", "speedup", AS_NUMBER, CHOICE(speedup), .when = SPEEDUP },
+    { "rate", "samples_per_s", AS_METRIC, CHOICE(samples_per_s), .when = RATE },
+    { "exchange", "comm_bytes", AS_BYTES, CHOICE(of.comm_bytes),
+      .star = offsetof(struct choice_row, best_sent) },
+    { "energy", "energy_j", AS_JOULES, CHOICE(of.energy_j),
+      .star = offsetof(struct choice_row, best_energy) },
+    { NULL, "energy", AS_RECORD, CHOICE(energy), .of = hp_energy_columns },
+    { NULL, "state_bytes", AS_BYTES, CHOICE(of.state_bytes) },
+    { NULL, "fits", AS_BOOL, CHOICE(of.fits) },
+    { NULL, "best", AS_BOOL, CHOICE(best) },
+    { "better", NULL, AS_TEXT, CHOICE(better_text), TO_THE_RIGHT, .when = BETTER },
+    { NULL, "better", AS_LONG, CHOICE(better), IF_KNOWN | LEFT_OUT },
+    { "memory", NULL, AS_TEXT, CHOICE(memory_text), .when = FITS },
+    { "levels", NULL, AS_TEXT, CHOICE(levels_text), WRAPS, .when = LEVELS },
+    { NULL, "levels", AS_WORD, CHOICE(levels) },
+    { NULL, "machine", AS_TEXT, CHOICE(machine), NOT_JSON },
+    { NULL, "devices", AS_INT, CHOICE(devices), NOT_JSON },
+    { NULL, "cost", AS_WORD, CHOICE(cost), NOT_JSON },
+    { 0 },
+};
+
+static const struct column site_columns[] = {
+    { NULL, "bandwidth_bytes_per_s", AS_BANDWIDTH,
+      AT(struct hypar_explore_site, bandwidth_bytes_per_s) },
+    { NULL, "one_device_s", AS_SECONDS, AT(struct hypar_explore_site, one_device_s) },
+    { 0 },
+};
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* "H1 x H4". */
+static const char *groups_text(struct arena *arena, const struct hypar_exploration *e, int site)
+{
+    const char *text = "";
+    for (int g = 0; g < hypar_exploration_site(e, site).n_groups; g++)
+        text = hp_arena_printf(arena, "%s%s%s", text, g ? " x " : "",
+                               hypar_exploration_group(e, site, g).name);
+    return text;
+}
+
+static bool any_does_not_fit(const struct hypar_exploration *e)
+{
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++)
+            if (!hypar_exploration_choice(e, s, c)->cost.fits)
+                return true;
+    return false;
+}
+
+/* What text shows. */
+struct shape {
+    struct axes axes; /* none of one machine */
+    unsigned shows;   /* columns; RATE: several machines that somebody named are compared */
+    bool same_levels; /* of several machines: written once, below */
+    enum hypar_objective objective;
+    double best; /* by the objective, of all rows: rows that have it are marked; NAN: none is */
+};
+
+/* Does each choice have the same levels on all of several machines? */
+static bool same_levels(const struct hypar_exploration *e)
+{
+    int n_sites = hypar_exploration_site_count(e);
+    int n_choices = hypar_exploration_site(e, 0).n_choices;
+    for (int s = 0; s < n_sites; s++) {
+        if (hypar_exploration_site(e, s).n_choices != n_choices)
+            return false;
+        for (int c = 0; c < n_choices; c++) {
+            const struct hypar_explore_choice *first = hypar_exploration_choice(e, 0, c),
+                                              *own = hypar_exploration_choice(e, s, c);
+            if (own->why || first->why || strcmp(own->name, first->name) != 0 ||
+                strcmp(own->levels, first->levels) != 0)
+                return false;
+        }
+    }
+    return n_sites > 1;
+}
+
+/* The best by the objective of the choices with a name that fit, of all machines; INFINITY:
+ * none fits. */
+static double best_of(const struct hypar_exploration *e)
+{
+    double best = INFINITY;
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++) {
+            const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
+            if (!choice->why && choice->cost.fits)
+                best = fmin(best, hypar_exploration_merit(e, &choice->cost));
+        }
+    return best;
+}
+
+static bool is_best(const struct hypar_exploration *e, const struct hypar_explored *cost,
+                    double best)
+{
+    return cost->fits && hypar_exploration_merit(e, cost) <= best;
+}
+
+/* What rows are marked by. Where choices are enumerated rows tell how many are better; one row
+ * is not compared with others. */
+static double marked_best(const struct hypar_exploration *e)
+{
+    double best = best_of(e);
+    int n = 0;
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        n += hypar_exploration_site(e, s).n_choices;
+    bool compared = n > 1 && !hypar_exploration_site(e, 0).n_points && isfinite(best);
+    return compared ? best : NAN;
+}
+
+static struct shape shape_of(const struct hypar_exploration *e)
+{
+    int n_sites = hypar_exploration_site_count(e);
+    bool levels = true;
+    struct shape shape = { .shows = any_does_not_fit(e) ? FITS : 0,
+                           .objective = hypar_exploration_options(e).objective,
+                           .best = marked_best(e) };
+    size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
+    shape.shows |= hypar_exploration_options(e).n_others ? RATE : SPEEDUP;
+    if (n_sites > 1)
+        shape.axes = axes_of(e);
+    for (int s = 0; s < n_sites; s++) {
+        shape.shows |= hypar_exploration_site(e, s).n_points > 0 ? BETTER : 0;
+        levels &= hypar_exploration_text_size(e, s) <= widest;
+    }
+    shape.shows |= levels ? LEVELS : 0;
+    shape.same_levels =
+        !levels && same_levels(e) && hypar_exploration_text_size(e, 0) <= WIDEST_LEVELS;
+    return shape;
+}
+
+/* What text shows of a choice beside its figures. */
+static void add_texts(struct choice_row *row, struct arena *arena, const struct shape *shape,
+                      const struct hypar_explore_choice *c)
+{
+    char b[32];
+    bool best = c->cost.fits && !c->why;
+    row->best_step = best && shape->objective == HYPAR_TIME && row->of.step_s <= shape->best;
+    row->best_sent =
+        best && shape->objective == HYPAR_COMM && row->of.comm_bytes <= shape->best;
+    row->best_energy =
+        best && shape->objective == HYPAR_ENERGY && row->of.energy_j <= shape->best;
+    if (c->why)
+        return;
+    row->better_text =
+        row->site->n_points ? hp_arena_strdup(arena, hp_thousands(b, c->better)) : "";
+    row->memory_text = c->cost.fits ? "fits"
+                                    : hp_arena_printf(arena, "needs %s",
+                                                      hp_bytes_text(arena, c->cost.need_bytes));
+    row->levels_text = c->levels;
+}
+
+static struct choice_row row_of(const struct hypar_exploration *e,
+                                const struct hypar_explore_site *site,
+                                const struct hypar_explored *cost, double best)
+{
+    return (struct choice_row){
+        .site = site,
+        .machine = site->word,
+        .cost = costs[hypar_exploration_options(e).cost].word,
+        .value = site->value,
+        .shape = site->shape,
+        .devices = hypar_machine_device_count(site->machine),
+        .of = *cost,
+        .gain =
+            site->has_dp ? site->dp.step_s / cost->step_s : NAN, /* the batch is too small */
+        .speedup = site->one_device_s / cost->step_s,
+        .samples_per_s = (double)hypar_exploration_graph(e)->batch / cost->step_s,
+        .energy = hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL,
+        .better = -1,
+        .best = is_best(e, cost, best),
+    };
+}
+
+/* Adds the choices of a machine that have a name. `shape`: of text, else NULL. */
+static void site_rows(struct table_writer *table, struct arena *arena,
+                      const struct hypar_exploration *e, int s, const struct shape *shape)
+{
+    struct hypar_explore_site site = hypar_exploration_site(e, s);
+    double best = best_of(e);
+    for (int i = 0; i < site.n_choices; i++) {
+        const struct hypar_explore_choice *c = hypar_exploration_choice(e, s, i);
+        struct choice_row row = row_of(e, &site, &c->cost, best);
+        row.choice = c->name;
+        row.levels = c->levels;
+        row.why = c->why;
+        row.better = site.n_points ? c->better : -1;
+        if (shape)
+            add_texts(&row, arena, shape, c);
+        hp_table_row(table, &row);
+    }
+}
+
+/* How the first planner does where choices were enumerated. */
+static void verdict(FILE *to, struct arena *arena, const struct hypar_exploration *e, int site,
+                    const struct shape *shape)
+{
+    struct hypar_explore_site s = hypar_exploration_site(e, site);
+    struct axes_place place = { s.shape, s.value };
+    const char *where = shape->axes.n ? hp_axes_text(&shape->axes, &place, arena) : s.word;
+    const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
+                                      *planner = hypar_exploration_choice(e, site, 1);
+    char n[32], of[64];
+    double ratio =
+        hypar_exploration_merit(e, &planner->cost) / hypar_exploration_merit(e, &best->cost);
+    hp_count(of, s.n_points, "choice", "choices");
+    if (planner->better)
+        hp_put_line(to, "On %s %s of %s %s better than that of %s, the best by %.2g %%.", where,
+                    hp_thousands(n, planner->better), of, planner->better == 1 ? "is" : "are",
+                    planner->name, 100 * (ratio - 1));
+    else
+        hp_put_line(to, "On %s none of %s is better than that of %s.", where, of,
+                    planner->name);
+}
+
+static bool same_cost(const struct hypar_explored *a, const struct hypar_explored *b)
+{
+    return a->step_s == b->step_s && a->comm_bytes == b->comm_bytes &&
+           a->energy_j == b->energy_j && a->state_bytes == b->state_bytes && a->fits == b->fits;
+}
+
+static bool same_choices(const void *who, int i, int j)
+{
+    const struct hypar_exploration *e = who;
+    int n_sites = hypar_exploration_site_count(e); /* fewer where it was stopped */
+    if (i >= n_sites || j >= n_sites)
+        return true;
+    for (int c = 0; c < hypar_exploration_site(e, i).n_choices; c++) {
+        const struct hypar_explore_choice *a = hypar_exploration_choice(e, i, c),
+                                          *b = hypar_exploration_choice(e, j, c);
+        if (!a->why != !b->why || (!a->why && !same_cost(&a->cost, &b->cost)))
+            return false;
+    }
+    return true;
+}
+
+/* The levels that the table has no column for. */
+static void tell_levels(FILE *to, struct arena *arena, const struct hypar_exploration *e,
+                        const struct shape *shape)
+{
+    int n = shape->same_levels ? hypar_exploration_site(e, 0).n_choices : 0;
+    const char *text = "Levels, on all machines alike:";
+    for (int c = 0; c < n; c++) {
+        const struct hypar_explore_choice *choice = hypar_exploration_choice(e, 0, c);
+        text = hp_arena_printf(arena, "%s%s %s %s", text, c ? "," : "", choice->name,
+                               choice->levels);
+    }
+    if (n)
+        hp_put_line(to, "%s.", text);
+    else if (!(shape->shows & LEVELS))
+        fputs("Levels of the choices: --json, --csv.\n", to);
+}
+
+static void tell_without_effect(FILE *to, struct arena *arena,
+                                const struct hypar_exploration *e, const struct shape *shape)
+{
+    bool simulated = hypar_exploration_options(e).cost == HYPAR_COST_SIMULATED;
+    const char *names = hp_axes_without_effect(&shape->axes, same_choices, e, arena);
+    if (*names)
+        hp_put_line(to, "No effect on any row: %s%s.", names,
+                    simulated ? ""
+                              : ", which the paper's model does not count; see --cost "
+                                "simulated");
+}
+
+/* Why planners have no plan. */
+static void tell_refusals(FILE *to, const struct hypar_exploration *e)
+{
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++) {
+            const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
+            if (choice->why)
+                hp_put_line(to, "No plan on %s: %s.", hypar_exploration_site(e, s).word,
+                            choice->why);
+        }
+}
+
+static void explain(FILE *to, struct arena *arena, const struct hypar_exploration *e,
+                    const struct shape *shape)
+{
+    static const char *const least[] = { "time of a step", "exchange", "energy" };
+    const char *topologies =
+        hp_axes_topology_note(&shape->axes, hypar_exploration_options(e).simulation);
+    const struct hypar_graph *graph = hypar_exploration_graph(e);
+    enum hypar_explore_cost cost = hypar_exploration_options(e).cost;
+    int most = 0;
+    fputc('\n', to);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+        struct hypar_explore_site site = hypar_exploration_site(e, s);
+        int n = hypar_machine_device_count(site.machine);
+        most = n > most ? n : most;
+        if (site.n_points)
+            verdict(to, arena, e, s, shape);
+    }
+    hp_put_line(to, "Gain over data parallel, %s%s%s%s.",
+                shape->shows & RATE ? "rate in samples/s" : "speedup over one device",
+                shape->shows & BETTER ? "; better: how many choices are strictly better" : "",
+                isnan(shape->best) ? "" : "; *: the least ",
+                isnan(shape->best) ? "" : least[shape->objective]);
+    hp_wrap(to, costs[cost].text, 0);
+    if (topologies && cost == HYPAR_COST_SIMULATED)
+        hp_wrap(to, topologies, 0);
+    tell_levels(to, arena, e, shape);
+    tell_without_effect(to, arena, e, shape);
+    tell_refusals(to, e);
+    if (graph->batch < most && cost != HYPAR_COST_SIMULATED)
+        hp_put_line(to,
+                    "Sizes are real numbers: %d parts of a batch of %lld count as less than a "
+                    "sample each.",
+                    most, (long long)graph->batch);
+}
+
+/* "vgg-e, batch 256, bf16: 16 choices of H1 on htree:16". */
+static void title(FILE *to, struct arena *arena, const struct hypar_exploration *e)
+{
+    const struct hypar_graph *graph = hypar_exploration_graph(e);
+    struct hypar_explore_options how = hypar_exploration_options(e);
+    struct hypar_explore_site first = hypar_exploration_site(e, 0);
+    int n = hypar_exploration_site_count(e);
+    const char *on =
+        n > 1 ? hp_machines_text(arena, hypar_exploration_machine(e), n) : first.word;
+    char count[64];
+    if (first.n_points)
+        on = hp_arena_printf(arena, "%s of %s on %s%s",
+                             hp_count(count, first.n_points, "choice", "choices"),
+                             groups_text(arena, e, 0), n > 1 ? "each of " : "", on);
+    hp_put_line(to, "%s, batch %lld%s: %s", graph->name, (long long)graph->batch,
+                hp_settings_text(arena, how.precision,
+                                 how.fp32_gradients ? HYPAR_FP32 : how.precision,
+                                 how.optimizer),
+                on);
+    fputc('\n', to);
+}
+
+static void exploration_text(FILE *to, const struct hypar_exploration *e)
+{
+    struct arena arena = { 0 };
+    struct shape shape = shape_of(e);
+    struct table_writer table = { .column =
+                                      hp_axes_columns(&shape.axes, &arena, choice_columns, 0,
+                                                      offsetof(struct choice_row, shape),
+                                                      offsetof(struct choice_row, value)),
+                                  .to = to,
+                                  .shows = shape.shows };
+    title(to, &arena, e);
+    hp_table_begin(&table, NULL);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        site_rows(&table, &arena, e, s, &shape);
+    hp_table_end(&table);
+    explain(to, &arena, e, &shape);
+    hp_arena_free(&arena);
+}
+
+/* JSON -------------------------------------------------------------------------------- */
+
+static void put_site(struct json_writer *w, struct arena *arena,
+                     const struct hypar_exploration *e, int s)
+{
+    struct hypar_explore_site site = hypar_exploration_site(e, s);
+    struct axes axes = axes_of(e);
+    struct table_writer table = { .column = choice_columns, .json = w };
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "machine", site.word);
+    hp_put_fields(w,
+                  hp_axes_columns(&axes, arena, &(struct column){ 0 }, 0,
+                                  offsetof(struct hypar_explore_site, shape),
+                                  offsetof(struct hypar_explore_site, value)),
+                  &site);
+    hp_json_put_int(w, "devices", hypar_machine_device_count(site.machine));
+    hp_put_fields(w, site_columns, &site);
+    hp_json_put_known(w, "dp_s", site.has_dp, site.dp.step_s);
+    hp_json_put_int(w, "points", site.n_points);
+    hp_table_begin(&table, "choices");
+    site_rows(&table, arena, e, s, NULL);
+    hp_table_end(&table);
+    hp_json_end_object(w);
+}
+
+static void exploration_json(FILE *to, const struct hypar_exploration *e)
+{
+    static const char *const objectives[] = { "time", "comm", "energy" };
+    struct arena arena = { 0 };
+    const struct hypar_graph *graph = hypar_exploration_graph(e);
+    struct hypar_explore_options options = hypar_exploration_options(e);
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "model", graph->name);
+    hp_json_put_int(&w, "batch", graph->batch);
+    hp_json_put_string(&w, "cost", costs[options.cost].word);
+    hp_json_put_string(&w, "objective", objectives[options.objective]);
+    if (hypar_exploration_interrupted(e))
+        hp_json_put_bool(&w, "interrupted", true);
+    hp_json_begin_array(&w, "machines", false);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+        put_site(&w, &arena, e, s);
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
+                              enum hypar_format format)
+{
+    (format == HYPAR_JSON ? exploration_json : exploration_text)(to, e);
+}
+
+/* CSV: also the choices that were enumerated. */
+void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
+{
+    static const char keys[] = "machine devices choice levels step_s compute_s comm_s gain "
+                               "speedup comm_bytes energy_j state_bytes samples_per_s fits "
+                               "cost " ENERGY_KEYS " best";
+    struct arena arena = { 0 };
+    struct axes axes = axes_of(e);
+    double best = best_of(e);
+    struct table_writer table = {
+        .to = to,
+        .csv = hp_axes_keys(&axes, &arena, keys),
+        .column = hp_axes_columns(&axes, &arena, choice_columns, 0,
+                                  offsetof(struct choice_row, shape),
+                                  offsetof(struct choice_row, value)),
+    };
+    hp_table_begin(&table, NULL);
+    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+        struct hypar_explore_site site = hypar_exploration_site(e, s);
+        char *levels = NEW(&arena, char, hypar_exploration_text_size(e, s));
+        site_rows(&table, &arena, e, s, NULL);
+        for (int64_t i = 0; i < site.n_points; i++) {
+            char name[24];
+            struct choice_row row = row_of(e, &site, hypar_exploration_point(e, s, i), best);
+            snprintf(name, sizeof name, "%lld", (long long)i);
+            row.choice = name;
+            row.levels = hypar_exploration_levels(e, s, i, levels);
+            hp_table_row(&table, &row);
+        }
+    }
+    hp_table_end(&table);
+    hp_arena_free(&arena);
+}

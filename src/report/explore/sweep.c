@@ -1,0 +1,556 @@
+/* A sweep over batches and machines as text, as JSON and as CSV. */
+#include <hypar/report.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "graph/graph.h"
+#include "report/explore/sweep.h"
+#include "report/put.h"
+#include "report/simulate/energy.h"
+
+double hp_for_a_device(const struct hypar_sweep_point *p)
+{
+    return p->samples_per_s / p->devices;
+}
+
+bool hp_sweep_in_all(const struct hypar_sweep *s)
+{
+    return hypar_sweep_options(s).n_others > 0;
+}
+
+double hp_of_a_sample(const struct hypar_sweep_point *p, enum hypar_objective objective)
+{
+    return (objective == HYPAR_ENERGY ? p->energy_j : p->comm_bytes) / (double)p->batch;
+}
+
+int hp_sweep_machine_count(const struct hypar_sweep *s)
+{
+    int n = 1;
+    for (int i = 1; i < hypar_sweep_count(s); i++)
+        n += hypar_sweep_point(s, i)->machine != hypar_sweep_point(s, i - 1)->machine;
+    return n;
+}
+
+struct axes hp_sweep_axes_of(const struct hypar_sweep *s)
+{
+    struct axes axes = { 0 };
+    axes.axis = hypar_sweep_axes(s, &axes.n);
+    for (int i = 0; i < axes.n; i++)
+        axes.shape |= axes.axis[i].words;
+    for (int i = 0; i < hypar_sweep_count(s); i++)
+        hp_axes_add_machine(&axes, hypar_sweep_point(s, i)->shape);
+    return axes;
+}
+
+struct axes_place hp_sweep_place(const struct hypar_sweep_point *p)
+{
+    return (struct axes_place){ p->shape, p->value };
+}
+
+const char *hp_sweep_machines(struct arena *arena, const struct hypar_sweep *s)
+{
+    int n = hp_sweep_machine_count(s);
+    return hp_machines_text(arena,
+                            n > 1 ? hypar_sweep_machine(s) : hypar_sweep_point(s, 0)->word, n);
+}
+
+const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
+{
+    const char *list = hypar_sweep_options(s).planners, *text = "", *between = "";
+    while (list) {
+        int length = (int)strcspn(list, ",");
+        bool last = !list[length];
+        text = hp_arena_printf(arena, "%s%s%.*s", text, *text && last ? " and " : between,
+                               length, list);
+        between = ", ";
+        list = last ? NULL : list + length + 1;
+    }
+    return *text ? text : "auto";
+}
+
+/* Names the planners whose search does not look at the objective; NULL: there are none. */
+static const char *objective_note(struct arena *arena, const struct hypar_sweep *s)
+{
+    static const char *const what[] = { "time", "what is sent", "energy" };
+    struct hypar_search_options how = { .objective = hypar_sweep_options(s).search.objective,
+                                        .objective_given = true };
+    const char *list = hypar_sweep_options(s).planners, *text = "";
+    if (how.objective == HYPAR_TIME)
+        return NULL;
+    while (list) {
+        const char *name = hp_arena_strndup(arena, list, strcspn(list, ","));
+        if (hypar_check_options(&how, &name, 1, NULL) != HYPAR_OK)
+            text = hp_arena_printf(arena, "%s%s%s", text, *text ? ", " : "", name);
+        list += strlen(name);
+        list = *list ? list + 1 : NULL;
+    }
+    return *text ? hp_arena_printf(arena,
+                                   "Plans are compared by %s, which the search of %s does not "
+                                   "look at.",
+                                   what[how.objective], text)
+                 : NULL;
+}
+
+/* What a point's energy is made of; NULL: not known. */
+static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p)
+{
+    return p->planner && p->counted && isfinite(p->energy_j) ? &p->energy : NULL;
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* The planner of a row: "dp"; "auto: hybrid" where several were asked and one of them took the
+ * plan of another. */
+static const char *planner_text(struct arena *arena, const struct hypar_sweep *s,
+                                const struct hypar_sweep_point *p)
+{
+    const char *asked = hypar_sweep_options(s).planners;
+    bool several = asked && strchr(asked, ',');
+    if (!p->planner || strcmp(p->planner, p->asked) == 0)
+        return p->asked;
+    return several ? hp_arena_printf(arena, "%s: %s", p->asked, p->planner) : p->planner;
+}
+
+/* "3d 8x4x2/16": of 16 micro-batches; "optcnn, by layer". */
+static const char *layout_text(struct arena *arena, const struct hypar_sweep *s,
+                               const struct hypar_sweep_point *p)
+{
+    char count[64];
+    const char *planner = planner_text(arena, s, p);
+    const char *text = hp_arena_printf(arena, "%s, by layer", planner);
+    if (p->data)
+        text = hp_arena_printf(arena, "%s %dx%dx%d", planner, p->data, p->tensor, p->pipeline);
+    else if (p->pipeline > 1)
+        text = hp_arena_printf(arena, "%s, %s, by layer", planner,
+                               hp_count(count, p->pipeline, "stage", "stages"));
+    if (p->micro_batches > 1)
+        text = hp_arena_printf(arena, "%s/%s", text, hp_thousands(count, p->micro_batches));
+    return text;
+}
+
+/* ", recompute 12, shard optimizer": how memory is saved; "": it is not. */
+static const char *saving_text(struct arena *arena, const struct hypar_sweep_point *p)
+{
+    bool shards = p->shard != HYPAR_SHARD_NONE;
+    const char *again =
+        p->recomputed ? hp_arena_printf(arena, ", recompute %d", p->recomputed) : "";
+    return hp_arena_printf(arena, "%s%s%s", again, shards ? ", shard " : "",
+                           shards ? hypar_shard_text(p->shard) : "");
+}
+
+static const char *plan_text(struct arena *arena, const struct hypar_sweep *s,
+                             const struct hypar_sweep_point *p)
+{
+    return hp_arena_printf(arena, "%s%s", layout_text(arena, s, p), saving_text(arena, p));
+}
+
+/* What stands in the place of a plan. */
+static const char *lack_text(struct arena *arena, const struct hypar_sweep_point *p,
+                             const char *plan)
+{
+    size_t length = strlen(p->asked);
+    bool named = strncmp(p->why.text, p->asked, length) == 0; /* "dp splits ..." */
+    if (p->verdict == HYPAR_SWEPT_NO_PLAN)
+        return hp_arena_printf(arena, "no plan: %s%s%s", named ? "" : p->asked,
+                               named ? "" : ": ", p->why.text);
+    return hp_arena_printf(arena, "no plan fits (%s)", plan);
+}
+
+/* Rows -------------------------------------------------------------------------------- */
+
+static const char *const verdicts[] = {
+    [HYPAR_SWEPT_FITS] = "fits",
+    [HYPAR_SWEPT_TOO_LARGE] = "too large",
+    [HYPAR_SWEPT_NO_PLAN] = "no plan",
+    [HYPAR_SWEPT_NOT_TRIED] = "not tried",
+};
+
+struct point_row {
+    struct hypar_sweep_point p;
+    int64_t devices;
+    const char *verdict;
+    const struct point_row *plan; /* this row, where there is a plan; of text: one that fits */
+    const char *about, *about_sent, *sharded, *plan_text;
+    double each;
+    const struct hypar_energy *energy;
+    bool best_rate, best_each, best_sent, best_energy;
+};
+
+/* Which columns text has. */
+enum { DEVICES = 1, BATCH = 2, PLAN = 4 };
+
+#define POINT(member) AT(struct point_row, member)
+
+static const struct column plan_columns[] = {
+    { NULL, "plan_of", AS_WORD, POINT(p.planner) },
+    { NULL, "data", AS_INT, POINT(p.data), IF_POSITIVE },
+    { NULL, "tensor", AS_INT, POINT(p.tensor), IF_POSITIVE },
+    { NULL, "pipeline", AS_INT, POINT(p.pipeline) },
+    { NULL, "micro_batches", AS_COUNT, POINT(p.micro_batches) },
+    { NULL, "recomputed", AS_INT, POINT(p.recomputed) },
+    { NULL, "sharded", AS_WORD, POINT(sharded) },
+    { NULL, "simulated", AS_BOOL, POINT(p.simulated) },
+    { "step", "step_s", AS_SECONDS, POINT(p.step_s),
+      .prefix = offsetof(struct point_row, about) },
+    { "rate", "samples_per_s", AS_METRIC, POINT(p.samples_per_s),
+      .star = offsetof(struct point_row, best_rate) },
+    { "each", "samples_per_s_per_device", AS_METRIC, POINT(each), .when = DEVICES,
+      .star = offsetof(struct point_row, best_each) },
+    { "MFU", "mfu", AS_PERCENT, POINT(p.mfu) },
+    { "sent", "comm_bytes", AS_BYTES, POINT(p.comm_bytes),
+      .prefix = offsetof(struct point_row, about_sent),
+      .star = offsetof(struct point_row, best_sent) },
+    { "energy", "energy_j", AS_JOULES, POINT(p.energy_j),
+      .prefix = offsetof(struct point_row, about_sent),
+      .star = offsetof(struct point_row, best_energy) },
+    { NULL, "energy", AS_RECORD, POINT(energy), .of = hp_energy_columns },
+    { NULL, "memory_bytes", AS_BYTES, POINT(p.memory_bytes), IF_POSITIVE },
+    { NULL, "limit_bytes", AS_BYTES, POINT(p.limit_bytes), IF_POSITIVE },
+    { NULL, "best", AS_BOOL, POINT(p.best) },
+    { NULL, "interrupted", AS_BOOL, POINT(p.interrupted), NOT_JSON },
+    { 0 },
+};
+
+static const struct column point_columns[] = {
+    { NULL, "machine", AS_TEXT, POINT(p.word) },
+    { "devices", "devices", AS_COUNT, POINT(devices), .when = DEVICES },
+    { "batch", "batch", AS_COUNT, POINT(p.batch), .when = BATCH },
+    { NULL, "verdict", AS_WORD, POINT(verdict) },
+    { NULL, "planner", AS_WORD, POINT(p.asked) },
+    { NULL, "why", AS_TEXT, POINT(p.why.text), INSIDE | IF_POSITIVE | LEFT_OUT },
+    { NULL, "best", AS_BOOL, POINT(p.best), NOT_JSON },
+    { "", NULL, AS_RECORD, POINT(plan), .of = plan_columns },
+    { "memory", NULL, AS_BYTES, POINT(p.memory_bytes), IF_POSITIVE },
+    { "plan", NULL, AS_TEXT, POINT(plan_text), WRAPS, .when = PLAN },
+    { NULL, "interrupted", AS_BOOL, POINT(p.interrupted), IF_POSITIVE | LEFT_OUT },
+    { 0 },
+};
+
+/* What text shows. */
+struct shape {
+    struct axes axes;
+    unsigned shows;         /* columns */
+    bool planner;           /* several */
+    bool in_all;            /* rows are compared by the rate of all devices */
+    const char *one_plan;   /* the plan of all rows, written below them; NULL: they differ */
+    const char *one_saving; /* how all plans save memory; NULL: they differ */
+    enum hypar_objective objective;
+};
+
+static const char *one_plan(struct arena *arena, const struct hypar_sweep *s)
+{
+    const char *plan = NULL;
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        if (p->verdict == HYPAR_SWEPT_NOT_TRIED)
+            continue;
+        if (p->verdict != HYPAR_SWEPT_FITS ||
+            (plan && strcmp(plan, plan_text(arena, s, p)) != 0))
+            return NULL;
+        plan = plan_text(arena, s, p);
+    }
+    return plan;
+}
+
+static const char *one_saving(struct arena *arena, const struct hypar_sweep *s)
+{
+    const char *saving = NULL;
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        if (p->planner && saving && strcmp(saving, saving_text(arena, p)) != 0)
+            return NULL;
+        if (p->planner)
+            saving = saving_text(arena, p);
+    }
+    return saving;
+}
+
+static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
+{
+    struct shape shape = { .axes = hp_sweep_axes_of(s),
+                           .one_plan = one_plan(arena, s),
+                           .one_saving = one_saving(arena, s),
+                           .in_all = hp_sweep_in_all(s),
+                           .objective = hypar_sweep_options(s).search.objective };
+    const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
+    for (int i = 1; i < hypar_sweep_count(s); i++) {
+        shape.shows |= hypar_sweep_point(s, i)->devices != first->devices ? DEVICES : 0;
+        shape.shows |= hypar_sweep_point(s, i)->batch != first->batch ? BATCH : 0;
+        shape.planner |= strcmp(hypar_sweep_point(s, i)->asked, first->asked) != 0;
+    }
+    if (!shape.shows && !shape.axes.n) /* one point has its place, too */
+        shape.shows = DEVICES | BATCH;
+    shape.shows |= shape.one_plan ? 0 : PLAN;
+    return shape;
+}
+
+/* Writes the rows; `shape` of text, NULL in other forms. */
+static void write_rows(struct table_writer *table, struct arena *arena,
+                       const struct hypar_sweep *s, const struct shape *shape)
+{
+    struct axes axes = hp_sweep_axes_of(s);
+    table->column =
+        hp_axes_columns(&axes, arena, point_columns, 1, offsetof(struct point_row, p.shape),
+                        offsetof(struct point_row, p.value));
+    hp_table_begin(table, "points");
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        bool fits = p->verdict == HYPAR_SWEPT_FITS;
+        struct point_row row = { .p = *p,
+                                 .devices = p->devices,
+                                 .verdict = verdicts[p->verdict],
+                                 .about = p->simulated ? "" : "~",
+                                 .about_sent = p->counted ? "" : "~",
+                                 .sharded = hypar_shard_text(p->shard),
+                                 .each = hp_for_a_device(p),
+                                 .energy = energy_parts(p) };
+        row.plan = p->planner && (!shape || fits) ? &row : NULL;
+        if (shape && p->verdict == HYPAR_SWEPT_NOT_TRIED)
+            continue;
+        if (shape) {
+            const char *plan =
+                shape->one_saving ? layout_text(arena, s, p) : plan_text(arena, s, p);
+            bool time = p->best && shape->objective == HYPAR_TIME;
+            row.plan_text = fits ? plan : lack_text(arena, p, plan);
+            row.best_rate = time && (shape->in_all || !(shape->shows & DEVICES));
+            row.best_each = time && !shape->in_all;
+            row.best_sent = p->best && shape->objective == HYPAR_COMM;
+            row.best_energy = p->best && shape->objective == HYPAR_ENERGY;
+        }
+        hp_table_row(table, &row);
+    }
+    hp_table_end(table);
+}
+
+/* "batch 1,024 on 8 devices, by dp" */
+static const char *place_text(struct arena *arena, const struct hypar_sweep_point *p,
+                              const struct shape *shape)
+{
+    char batch[32], devices[64];
+    struct axes_place place = hp_sweep_place(p);
+    const char *figures = hp_axes_text(&shape->axes, &place, arena);
+    const char *on =
+        shape->axes.shape ? "" : hp_count(devices, p->devices, "device", "devices");
+    return hp_arena_printf(arena, "batch %s on %s%s%s%s%s", hp_thousands(batch, p->batch), on,
+                           *on && *figures ? ", " : "", figures, shape->planner ? ", by " : "",
+                           shape->planner ? p->asked : "");
+}
+
+/* What stands out by the objective. */
+static const char *best_text(struct arena *arena, const struct shape *shape,
+                             const struct hypar_sweep_point *best,
+                             const struct hypar_sweep_point *most)
+{
+    char a[32], b[32];
+    bool energy = shape->objective == HYPAR_ENERGY;
+    if (shape->objective != HYPAR_TIME)
+        return hp_arena_printf(
+            arena, "Least %s a sample (*): %s of %s.", energy ? "energy" : "sent",
+            hypar_format_quantity(a, hp_of_a_sample(best, shape->objective),
+                                  energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
+            place_text(arena, best, shape));
+    if (!(shape->shows & DEVICES) || shape->in_all)
+        return hp_arena_printf(arena, "Most samples/s (*): %s of %s.",
+                               hp_metric(a, most->samples_per_s),
+                               place_text(arena, best, shape));
+    return hp_arena_printf(arena,
+                           "Most samples/s for a device (*): %s of %s; in all: %s of %s.",
+                           hp_metric(a, hp_for_a_device(best)), place_text(arena, best, shape),
+                           hp_metric(b, most->samples_per_s), place_text(arena, most, shape));
+}
+
+static bool same_point(const struct hypar_sweep_point *a, const struct hypar_sweep_point *b)
+{
+    return a->verdict == b->verdict && a->step_s == b->step_s &&
+           a->comm_bytes == b->comm_bytes && a->energy_j == b->energy_j &&
+           a->memory_bytes == b->memory_bytes && a->limit_bytes == b->limit_bytes;
+}
+
+/* Points of machines i and j, batch by batch. */
+static bool same_points(const void *who, int i, int j)
+{
+    const struct hypar_sweep *s = who;
+    const struct hypar_machine *first = hypar_sweep_point(s, 0)->machine;
+    int n = 0;
+    while (n < hypar_sweep_count(s) && hypar_sweep_point(s, n)->machine == first)
+        n++;
+    for (int b = 0; b < n; b++)
+        if (!same_point(hypar_sweep_point(s, i * n + b), hypar_sweep_point(s, j * n + b)))
+            return false;
+    return true;
+}
+
+static const char *room_text(struct arena *arena, double least, double most)
+{
+    return hp_arena_printf(arena, "Memory: of the fullest device, which has %s%s%s. ",
+                           hp_bytes_text(arena, least), least < most ? " to " : "",
+                           least < most ? hp_bytes_text(arena, most) : "");
+}
+
+/* What stands out, and what the marks mean. */
+static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                    const struct shape *shape)
+{
+    const struct hypar_sweep_point *best = NULL, *most = NULL;
+    bool part = false, closed = false, large = false, micro = false, again = false;
+    bool by_layer = false;
+    double least = INFINITY, room = 0; /* of all points */
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        bool fits = p->verdict == HYPAR_SWEPT_FITS;
+        part |= fits && !p->simulated;
+        closed |= fits && !p->counted;
+        micro |= p->micro_batches > 1;
+        by_layer |= p->planner && !p->data;
+        again |= p->recomputed > 0;
+        large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
+        if (p->limit_bytes > 0) {
+            least = fmin(least, p->limit_bytes);
+            room = fmax(room, p->limit_bytes);
+        }
+        best = p->best ? p : best;
+        if (fits && (!most || p->samples_per_s > most->samples_per_s))
+            most = p;
+    }
+    fputc('\n', to);
+    if (best)
+        hp_wrap(to, best_text(arena, shape, best, most), 0);
+    else if (most)
+        hp_wrap(to,
+                "The best is not known: all plans are too large to be simulated, even in part "
+                "(--objective time).",
+                0);
+    else
+        fputs("None fits.\n", to);
+    if (shape->one_plan)
+        hp_put_line(to, "All plans: %s.", shape->one_plan);
+    else if (shape->one_saving && *shape->one_saving)
+        hp_put_line(to, "All plans: %s.", shape->one_saving + strlen(", "));
+    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s%s.%s%s%s",
+                shape->shows & DEVICES ? " of all devices; each: of one" : "",
+                room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
+                by_layer ? ", by layer: layers with weights are not divided alike" : "",
+                again ? ", recompute: so many operators" : "",
+                part ? " ~: as simulating takes long, the step of a part of the devices, "
+                       "extrapolated"
+                     : "",
+                closed
+                    ? ", or in closed form; sent and energy with it, in closed form (-: there "
+                      "is none)."
+                : part ? "; sent and energy are of all devices."
+                       : "",
+                large ? " In brackets the plan that needs least." : "");
+    const char *objective = objective_note(arena, s);
+    if (objective)
+        hp_wrap(to, objective, 0);
+    const char *topologies =
+        hp_axes_topology_note(&shape->axes, hypar_sweep_options(s).search.simulation);
+    if (topologies)
+        hp_wrap(to, topologies, 0);
+    const char *names = hp_axes_without_effect(&shape->axes, same_points, s, arena);
+    if (*names)
+        hp_put_line(to, "No effect on any row: %s.", names);
+}
+
+static bool was_not_tried(const struct hypar_sweep_point *p)
+{
+    return p->verdict == HYPAR_SWEPT_NOT_TRIED;
+}
+
+static bool was_interrupted(const struct hypar_sweep_point *p)
+{
+    return p->interrupted;
+}
+
+/* "what: a; b; and 3 more." of the points of a kind, if there are any. */
+static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                        const struct shape *shape, const char *what,
+                        bool (*is_so)(const struct hypar_sweep_point *))
+{
+    enum { NAMED = 4 };
+    const char *text = "";
+    int n = 0;
+    for (int i = 0; i < hypar_sweep_count(s); i++) {
+        const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
+        if (is_so(p) && n++ < NAMED)
+            text = hp_arena_printf(arena, "%s%s%s", text, n > 1 ? "; " : "",
+                                   place_text(arena, p, shape));
+    }
+    if (n > NAMED)
+        text = hp_arena_printf(arena, "%s; and %d more", text, n - NAMED);
+    if (n)
+        hp_put_line(to, "%s: %s.", what, text);
+}
+
+/* Those that the search was stopped at, and those that there was no time for, which have no
+ * rows. Points are searched side by side, so that some of those between the first and the last
+ * may be done. */
+static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                            const struct shape *shape)
+{
+    tell_points(to, arena, s, shape, "Stopped at the best plan so far", was_interrupted);
+    tell_points(to, arena, s, shape, "Not done in time", was_not_tried);
+}
+
+/* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp and 3d". */
+static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                  const struct shape *shape)
+{
+    struct hypar_search_options how = hypar_sweep_options(s).search;
+    char batch[32];
+    hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_graph(s)->name,
+                shape->shows & BATCH ? "" : ", batch ",
+                shape->shows & BATCH ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
+                hp_settings_text(arena, how.precision,
+                                 how.fp32_gradients ? HYPAR_FP32 : how.precision,
+                                 how.optimizer),
+                hp_sweep_machines(arena, s), hp_sweep_planners(arena, s));
+    fputc('\n', to);
+}
+
+static void sweep_text(FILE *to, const struct hypar_sweep *s)
+{
+    struct arena arena = { 0 };
+    struct shape shape = shape_of(&arena, s);
+    title(to, &arena, s, &shape);
+    write_rows(&(struct table_writer){ .to = to, .shows = shape.shows }, &arena, s, &shape);
+    explain(to, &arena, s, &shape);
+    tell_unfinished(to, &arena, s, &shape);
+    hp_arena_free(&arena);
+}
+
+/* JSON, CSV --------------------------------------------------------------------------- */
+
+static void sweep_json(FILE *to, const struct hypar_sweep *s)
+{
+    struct arena arena = { 0 };
+    struct json_writer w = { .file = to };
+    struct hypar_sweep_options how = hypar_sweep_options(s);
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "model", hypar_sweep_graph(s)->name);
+    hp_json_put_string(&w, "planners", how.planners ? how.planners : "auto");
+    if (hypar_sweep_done(s) < hypar_sweep_count(s))
+        hp_json_put_bool(&w, "interrupted", true);
+    write_rows(&(struct table_writer){ .json = &w }, &arena, s, NULL);
+    hp_json_end_object(&w);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format format)
+{
+    (format == HYPAR_JSON ? sweep_json : sweep_text)(to, s);
+}
+
+void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
+{
+    static const char keys[] =
+        "machine devices batch verdict planner data tensor pipeline micro_batches simulated "
+        "step_s samples_per_s samples_per_s_per_device mfu memory_bytes limit_bytes best why "
+        "comm_bytes energy_j " ENERGY_KEYS " recomputed sharded interrupted plan_of";
+    struct arena arena = { 0 };
+    struct axes axes = hp_sweep_axes_of(s);
+    write_rows(&(struct table_writer){ .to = to, .csv = hp_axes_keys(&axes, &arena, keys) },
+               &arena, s, NULL);
+    hp_arena_free(&arena);
+}

@@ -1,0 +1,83 @@
+/* Whether a plan fits. */
+#include "base/json.h"
+#include "plan/plan.h"
+#include "report/columns.h"
+#include "report/put.h"
+
+#include <hypar/report.h>
+
+static void check_json(FILE *to, const struct hypar_plan *plan,
+                       const struct hypar_memory *fullest, const char *warning,
+                       const struct hypar_error *why)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, true);
+    hp_json_put_bool(&w, "ok", plan);
+    if (plan) {
+        const struct hypar_graph *graph = hypar_plan_graph(plan);
+        struct hypar_schedule schedule = hypar_plan_schedule(plan);
+        hp_json_put_int(&w, "batch", hypar_graph_batch(graph));
+        hp_json_put_int(&w, "ops", hypar_graph_op_count(graph));
+        hp_json_put_int(&w, "parts", hp_plan_parts(plan));
+        hp_json_put_int(&w, "devices", hypar_machine_device_count(hypar_plan_machine(plan)));
+        hp_json_put_int(&w, "stages", hypar_plan_stage_count(plan));
+        hp_json_put_string(&w, "schedule", hypar_schedule_text(schedule.kind));
+        hp_json_put_int(&w, "micro_batches", schedule.micro_batches);
+        if (fullest) {
+            hp_json_put_number(&w, "peak_memory_bytes", fullest->peak);
+            hp_put_record(&w, "memory", hp_memory_columns, fullest);
+        } else {
+            hp_json_put_null(&w, "peak_memory_bytes");
+        }
+        if (warning)
+            hp_json_put_string(&w, "warning", warning);
+    } else {
+        hp_json_put_string(&w, "error", why->text);
+    }
+    hp_json_end_object(&w);
+}
+
+static void check_text(FILE *to, const struct hypar_plan *plan,
+                       const struct hypar_memory *fullest, const char *warning,
+                       const struct hypar_error *why)
+{
+    struct arena arena = { 0 };
+    if (!plan) {
+        hp_put_line(to, "no: %s", why->text);
+        hp_arena_free(&arena);
+        return;
+    }
+    const struct hypar_graph *graph = hypar_plan_graph(plan);
+    struct hypar_schedule schedule = hypar_plan_schedule(plan);
+    int stages = hypar_plan_stage_count(plan);
+    char ops[64], parts[64], devices[64], count[64];
+    const char *pipeline = "";
+    if (stages > 0)
+        pipeline = hp_arena_printf(&arena, "; %s, schedule %s, micro-batches %lld",
+                                   hp_count(count, stages, "stage", "stages"),
+                                   hypar_schedule_text(schedule.kind),
+                                   (long long)schedule.micro_batches);
+    hp_put_line(to, "ok: %s, batch %lld: %s in %s on a machine of %s%s",
+                hypar_graph_name(graph), (long long)hypar_graph_batch(graph),
+                hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+                hp_count(parts, hp_plan_parts(plan), "part", "parts"),
+                hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)),
+                         "device", "devices"),
+                pipeline);
+    if (fullest)
+        fprintf(to, "memory: %s of %s on the fullest device\n",
+                hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit));
+    if (warning)
+        hp_put_line(to, "warning: %s", warning);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_check(FILE *to, const struct hypar_plan *plan,
+                        const struct hypar_memory *fullest, const char *warning,
+                        const struct hypar_error *why, enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        check_json(to, plan, fullest, warning, why);
+    else
+        check_text(to, plan, fullest, warning, why);
+}

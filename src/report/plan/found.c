@@ -1,0 +1,491 @@
+/* What a search found, and the planners there are. */
+#include <hypar/report.h>
+
+#include <string.h>
+
+#include "base/json.h"
+#include "plan/plan.h"
+#include "report/columns.h"
+#include "report/plan/layerwise.h"
+#include "report/plan/level_map.h"
+#include "report/plan/pipeline.h"
+#include "report/plan/predicted.h"
+#include "report/put.h"
+#include "report/structure/words.h"
+
+static const struct column planner_columns[] = {
+    { "planner", "name", AS_TEXT, AT(struct hypar_planner_info, name) },
+    { "", "summary", AS_TEXT, AT(struct hypar_planner_info, summary), WRAPS },
+    { "after", "source", AS_TEXT, AT(struct hypar_planner_info, source) },
+    { 0 },
+};
+
+void hypar_report_planners(FILE *to, enum hypar_format format)
+{
+    struct json_writer w = { .file = to };
+    struct table_writer table = { .column = planner_columns,
+                                  .to = to,
+                                  .json = format == HYPAR_JSON ? &w : NULL };
+    const struct hypar_planner_info *info;
+    hp_table_begin(&table, NULL);
+    for (int i = 0; (info = hypar_planner(i)); i++)
+        hp_table_row(&table, info);
+    hp_table_end(&table);
+}
+
+/* JSON -------------------------------------------------------------------------------- */
+
+static void put_view(struct json_writer *w, const struct hypar_partition_view *view)
+{
+    hp_json_begin_object(w, "hypar", false);
+    hp_json_begin_array(w, "levels", false);
+    for (int h = 0; h < view->n_levels; h++)
+        hp_json_put_string(w, NULL, view->level[h]);
+    hp_json_end_array(w);
+    hp_json_begin_array(w, "level_elements", true);
+    for (int h = 0; h < view->n_levels; h++)
+        hp_json_put_number(w, NULL, view->level_elements[h]);
+    hp_json_end_array(w);
+    hp_json_put_number(w, "total_elements", view->total_elements);
+    hp_json_put_number(w, "total_bytes", view->total_bytes);
+    hp_json_end_object(w);
+}
+
+/* What planners that make proposals tell. */
+static void put_proposals(struct json_writer *w, const struct hypar_search_info *info)
+{
+    if (info->chains || info->proposals) {
+        hp_json_put_int(w, "proposals", info->proposals);
+        hp_json_put_int(w, "accepted", info->accepted);
+    }
+    if (!info->chains)
+        return;
+    hp_json_put_int(w, "chains", info->chains);
+    hp_json_put_number(w, "beta", info->beta);
+    hp_json_put_string(w, "start", info->start);
+    hp_json_put_number(w, "start_s", info->start_s);
+}
+
+/* How much longer than the bound the simulated step is, as a part of it; -1: not known. */
+static double gap_of(const struct hypar_found *found)
+{
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    double step_s = s ? s->step.step_s : hypar_found_info(found).part.step_s;
+    return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
+}
+
+static const struct column bound_columns[] = {
+    { NULL, "step_s", AS_SECONDS, AT(struct hypar_bound, step_s) },
+    { NULL, "by", AS_TEXT, AT(struct hypar_bound, by) },
+    { NULL, "work_s", AS_SECONDS, AT(struct hypar_bound, work_s) },
+    { NULL, "arithmetic_s", AS_SECONDS, AT(struct hypar_bound, arithmetic_s) },
+    { NULL, "traffic_s", AS_SECONDS, AT(struct hypar_bound, traffic_s) },
+    { NULL, "way_s", AS_SECONDS, AT(struct hypar_bound, way_s) },
+    { 0 },
+};
+
+void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound)
+{
+    hp_put_record(w, "lower_bound", bound_columns, bound->step_s > 0 ? bound : NULL);
+}
+
+static void put_bound(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    hp_put_bound(w, &bound);
+    hp_json_put_known(w, "gap", gap_of(found) >= 0, gap_of(found));
+}
+
+/* The batch as the largest that fits. */
+static void put_largest(struct json_writer *w, const struct hypar_largest *l)
+{
+    if (!l->batch)
+        return;
+    hp_json_begin_object(w, "largest_batch", false);
+    hp_json_put_int(w, "batch", l->batch);
+    hp_json_put_int(w, "micro_batches", l->micro_batches);
+    if (l->beyond)
+        hp_json_put_int(w, "beyond", l->beyond);
+    hp_json_put_known(w, "need_bytes", l->need_bytes > 0, l->need_bytes);
+    hp_json_put_known(w, "has_bytes", l->has_bytes > 0, l->has_bytes);
+    if (*l->why.text)
+        hp_json_put_string(w, "why", l->why.text);
+    hp_json_put_int(w, "tried", l->tried);
+    hp_json_end_object(w);
+}
+
+static void found_json(FILE *to, const struct hypar_found *found)
+{
+    struct json_writer w = { .file = to };
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_search_info info = hypar_found_info(found);
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "model", hypar_plan_model(plan));
+    hp_plan_put_machine(&w, plan);
+    hp_json_put_int(&w, "batch", plan->graph->batch);
+    put_largest(&w, &info.largest);
+    hp_json_put_string(&w, "planner", info.planner);
+    if (info.made_for)
+        hp_json_put_string(&w, "made_for", info.made_for);
+    if (info.target)
+        hp_json_put_string(&w, "for", info.target);
+    const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
+    hp_put_predicted(&w, found);
+    hp_json_begin_object(&w, "search", false);
+    hp_json_put_number(&w, "seconds", info.seconds);
+    hp_json_put_number(&w, "processor_s", info.processor_s);
+    hp_json_put_known(&w, "evaluated", info.evaluated >= 0, (double)info.evaluated);
+    hp_json_put_known(&w, "lower_bound_s", info.lower_bound_s > 0, info.lower_bound_s);
+    hp_json_put_known(&w, "lower_bound_elements", info.lower_bound_elements > 0,
+                      info.lower_bound_elements);
+    put_bound(&w, found);
+    hp_json_put_bool(&w, "exact", info.exact);
+    if (info.interrupted)
+        hp_json_put_bool(&w, "interrupted", true);
+    if (info.restricted)
+        hp_json_put_string(&w, "restricted", info.restricted);
+    if (info.refused)
+        hp_json_put_string(&w, "refused", info.refused);
+    if (info.n_others)
+        hp_put_others(&w, info.other, info.n_others);
+    put_proposals(&w, &info);
+    hp_json_end_object(&w);
+    if (hypar_found_partition(found))
+        put_view(&w, hypar_found_partition(found));
+    if (hypar_found_pipeline(found))
+        hp_put_pipeline(&w, found);
+    if (layerwise)
+        hp_put_layerwise(&w, layerwise);
+    if (hypar_plan_layout(plan))
+        hp_plan_put_layout(&w, hypar_plan_layout(plan));
+    hp_plan_put_ops(&w, plan);
+    hp_plan_put_stages(&w, plan);
+    hp_plan_put_schedule(&w, plan);
+    hp_put_simulation(&w, &plan->simulation);
+    hp_json_end_object(&w);
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* What stands below the levels: figures of the whole plan. */
+enum figure { ALL, EXACT, STATE, MEMORY, STEP, N_FIGURES };
+
+static const struct {
+    const char *name;
+    enum hypar_unit unit;
+} figures[N_FIGURES] = {
+    [ALL] = { "all", HYPAR_UNIT_BYTES },     [EXACT] = { "exact", HYPAR_UNIT_BYTES },
+    [STATE] = { "state", HYPAR_UNIT_BYTES }, [MEMORY] = { "memory", HYPAR_UNIT_BYTES },
+    [STEP] = { "step", HYPAR_UNIT_SECONDS },
+};
+
+/* -1: not known. Steps are simulated, or all in closed form; state and memory are then of one
+ * device, the fullest. */
+static double figure(const struct hypar_found *found, enum figure which, bool simulated)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    switch (which) {
+    case ALL:
+        return hypar_found_partition(found)->total_bytes;
+    case EXACT:
+        return hp_exact_bytes(found);
+    case STATE:
+        return simulated ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
+                         : hypar_found_prediction(found).state_bytes;
+    case MEMORY:
+        return simulated ? s->fullest.peak : -1;
+    default:
+        return simulated ? s->step.step_s : hypar_found_prediction(found).step_s;
+    }
+}
+
+static bool all_simulated(const struct hypar_found *const *all, int n_all)
+{
+    for (int i = 0; i < n_all; i++)
+        if (!hypar_found_simulated(all[i]))
+            return false;
+    return true;
+}
+
+/* Its step is from a part of it, beside which closed forms would say nothing. */
+static bool is_of_part(const struct hypar_found *found)
+{
+    return hypar_found_info(found).part.step_s > 0;
+}
+
+/* Bytes of each level, all groups together, for each planner; then the whole. */
+static void level_table(FILE *to, struct arena *arena, const struct hypar_found *const *all,
+                        int n_all, bool simulated)
+{
+    const struct hypar_partition_view *first = hypar_found_partition(all[0]);
+    char align[8] = "lr", b[32];
+    for (int i = 0; i < n_all; i++)
+        align[2 + i] = 'r';
+    struct columns table = { .align = align };
+    hp_cell(&table, arena, "level");
+    hp_cell(&table, arena, "ways");
+    for (int i = 0; i < n_all; i++)
+        hp_cell(&table, arena, "%s", hypar_found_info(all[i]).planner);
+    double groups = 1;
+    for (int h = 0; h < first->n_levels; h++) {
+        hp_cell(&table, arena, "H%d", h + 1);
+        hp_cell(&table, arena, "%d", first->ways[h]);
+        for (int i = 0; i < n_all; i++)
+            hp_quantity_cell(&table, arena,
+                             8 * groups * hypar_found_partition(all[i])->level_elements[h],
+                             HYPAR_UNIT_BYTES);
+        groups *= first->ways[h];
+    }
+    for (int f = 0; f < N_FIGURES; f++) {
+        if ((f == MEMORY && !simulated) || (f == STEP && is_of_part(all[0])))
+            continue;
+        hp_cell(&table, arena, "%s", figures[f].name);
+        hp_cell(&table, arena, "%s", "");
+        for (int i = 0; i < n_all; i++) {
+            double v = figure(all[i], (enum figure)f, simulated);
+            hp_cell(&table, arena, "%s",
+                    v < 0 ? "-" : hypar_format_quantity(b, v, figures[f].unit));
+        }
+    }
+    hp_columns_print(&table, to);
+}
+
+/* The map and the table of a plan that has HyPar's view, beside others. */
+static void partition_text(FILE *to, struct arena *arena, const struct hypar_found *found,
+                           const struct hypar_found *const *others, int n_others)
+{
+    const struct hypar_found *all[4] = { found };
+    int n = 1;
+    for (int i = 0; i < n_others && n < 4; i++)
+        all[n++] = others[i];
+    bool simulated = all_simulated(all, n), owt = false;
+    for (int i = 0; i < n; i++)
+        owt |= strcmp(hypar_found_info(all[i]).planner, "owt") == 0;
+    hp_draw_levels(to, arena, hypar_found_partition(found), hypar_found_plan(found)->graph);
+    level_table(to, arena, all, n, simulated);
+    fputc('\n', to);
+    hp_put_line(to,
+                "Levels as the paper counts them: fp32, both directions, every group. Exact: "
+                "what the plan's program sends, %s (hypar lower). %s%s",
+                hp_sent_text(hypar_found_plan(found)),
+                simulated           ? "Memory and step: simulated."
+                : is_of_part(found) ? "The others are not simulated, as that takes long."
+                                    : "Step: in closed form.",
+                owt ? " The plan of owt splits outputs (k) where its levels count mp." : "");
+}
+
+/* "data 8 x tensor 8 x pipeline 16 (3 chunks), 192 micro-batches, 1f1b, by sequence" */
+static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout *layout)
+{
+    char count[64];
+    const char *chunks =
+        layout->chunks > 1 ? hp_arena_printf(arena, " (%d chunks)", layout->chunks) : "";
+    const char *again =
+        layout->recompute == HYPAR_RECOMPUTE_NONE
+            ? ""
+            : hp_arena_printf(arena, ", recompute %s", hypar_recompute_text(layout->recompute));
+    const char *shard =
+        layout->shard == HYPAR_SHARD_NONE
+            ? ""
+            : hp_arena_printf(arena, ", shard %s", hypar_shard_text(layout->shard));
+    hp_put_line(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s", layout->data,
+                layout->tensor, layout->pipeline, chunks,
+                hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
+                hypar_schedule_text(layout->schedule),
+                layout->sequence_parallel ? ", sequence parallel" : "", again, shard);
+    fputc('\n', to);
+}
+
+static const char *verdict(struct arena *arena, const struct hypar_found *found)
+{
+    struct hypar_search_info info = hypar_found_info(found);
+    if (!info.chooses || hypar_plan_layout(hypar_found_plan(found)))
+        return "";
+    if (info.exact)
+        return hp_arena_printf(arena, "; %s", hypar_planner_find(info.planner)->exact);
+    return hypar_found_partition(found) && !hypar_found_prediction(found).simulated
+               ? "; each level from the top (--joint: all levels at once)"
+               : "";
+}
+
+/* How a plan was found by proposals. */
+static void proposals_text(FILE *to, struct arena *arena, const struct hypar_search_info *info,
+                           double step_s)
+{
+    char n[64], chains[64];
+    if (!info->chains && info->proposals)
+        hp_put_line(to, "%s, %.0f %% accepted.",
+                    hp_count(n, info->proposals, "proposal", "proposals"),
+                    100 * (double)info->accepted / (double)info->proposals);
+    if (!info->chains)
+        return;
+    hp_put_line(to,
+                "Began with %s (%s): now %.2f times as fast. %s in %s, %.0f %% "
+                "accepted, beta %.0f; --proposals %lld repeats it.",
+                strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
+                hp_time_text(arena, info->start_s), info->start_s / step_s,
+                hp_count(n, info->proposals, "proposal", "proposals"),
+                hp_count(chains, info->chains, "chain", "chains"),
+                info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
+                info->beta, (long long)info->proposals);
+}
+
+/* "The others: owt 119 ms, 1f1b 149 ms", in the unit of what was asked for. */
+static void others_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
+{
+    const char *text = "";
+    for (int i = 0; i < info->n_others; i++) {
+        const struct hypar_other *o = &info->other[i];
+        char figure[32];
+        if (info->objective == HYPAR_COMM)
+            hypar_format_quantity(figure, o->comm_bytes, HYPAR_UNIT_BYTES);
+        else if (info->objective == HYPAR_ENERGY)
+            hypar_format_quantity(figure, o->energy_j, HYPAR_UNIT_JOULES);
+        else
+            hp_time_text(arena, o->step_s);
+        text = hp_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", o->planner, figure);
+    }
+    fputs("The others: ", to);
+    hp_wrap(to, hp_arena_printf(arena, "%s.", text), 12);
+}
+
+/* "Lower bound 1.87 s (mostly arithmetic): no plan is faster; gap 23 %." */
+static void bound_text(FILE *to, const struct hypar_found *found)
+{
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    double gap = gap_of(found);
+    char step[32];
+    if (gap >= 0)
+        hp_put_line(to, "Lower bound %s (%s): no plan is faster; gap %.*f %%.",
+                    hypar_format_quantity(step, bound.step_s, HYPAR_UNIT_SECONDS), bound.by,
+                    gap < 0.1, 100 * gap);
+}
+
+/* " in 32 micro-batches" of a plan that has no stages; what has stages tells it with them. */
+static const char *accumulated(struct arena *arena, const struct hypar_plan *plan)
+{
+    char count[64];
+    int64_t n = plan->schedule.micro_batches;
+    if (n <= 1 || hypar_plan_stage_count(plan) || hypar_plan_layout(plan))
+        return "";
+    return hp_arena_printf(arena, " in %s", hp_count(count, n, "micro-batch", "micro-batches"));
+}
+
+/* "; 1,664 needs 81.2 GB of 80 GB", "; 1,544 needs 27.3 MB more than 80 GB" */
+static const char *beyond_text(struct arena *arena, const struct hypar_largest *l)
+{
+    char batch[32], need[32], has[32], lacks[32];
+    if (!l->beyond)
+        return "; no batch may be larger";
+    hp_thousands(batch, l->beyond);
+    if (!(l->need_bytes > 0))
+        return hp_arena_printf(arena, "; of %s: %s", batch, l->why.text);
+    hypar_format_quantity(need, l->need_bytes, HYPAR_UNIT_BYTES);
+    hypar_format_quantity(has, l->has_bytes, HYPAR_UNIT_BYTES);
+    hypar_format_quantity(lacks, l->need_bytes - l->has_bytes, HYPAR_UNIT_BYTES);
+    if (strcmp(need, has) == 0)
+        return hp_arena_printf(arena, "; %s needs %s more than %s", batch, lacks, has);
+    return hp_arena_printf(arena, "; %s needs %s of %s", batch, need, has);
+}
+
+/* " (the largest that fits; 1,664 needs 81.2 GB of 80 GB)" */
+static const char *largest_text(struct arena *arena, const struct hypar_largest *l)
+{
+    char count[64];
+    const char *in = "";
+    if (!l->batch)
+        return "";
+    if (l->micro_batches > 1)
+        in = hp_arena_printf(arena, " in %s",
+                             hp_count(count, l->micro_batches, "micro-batch", "micro-batches"));
+    return hp_arena_printf(arena, " (the largest that fits%s%s)", in, beyond_text(arena, l));
+}
+
+/* Planners that found nothing and why, or where that takes more than three lines, their names
+ * and why the first one did not. */
+static void left_out_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
+{
+    enum { THREE_LINES = 195 };
+    const char *text = info->refused, *names = "";
+    for (int i = 0; i < info->n_left_out; i++) {
+        if (strlen(names) > THREE_LINES / 2) {
+            names = hp_arena_printf(arena, "%s and %d more", names, info->n_left_out - i);
+            break;
+        }
+        names = hp_arena_printf(arena, "%s%s%s", names, i ? ", " : "",
+                                hp_shown(arena, info->left_out[i].planner));
+    }
+    if (strlen(text) > THREE_LINES && info->n_left_out > 0)
+        text = hp_arena_printf(
+            arena, "%s; %s: %s; --planner NAME tells why of each, and so does --json", names,
+            hp_shown(arena, info->left_out[0].planner), hp_shown(arena, info->left_out[0].why));
+    fputs("Left out: ", to);
+    hp_wrap(to, text, 10);
+}
+
+static void found_text(FILE *to, const struct hypar_found *found,
+                       const struct hypar_found *const *others, int n_others)
+{
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    const struct hypar_partition_view *view = hypar_found_partition(found);
+    const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
+    struct hypar_prediction p = hypar_found_prediction(found);
+    struct hypar_search_info info = hypar_found_info(found);
+    struct arena arena = { 0 };
+    char devices[64];
+
+    const char *heading = hp_arena_printf(
+        &arena, "%s, batch %lld%s%s, on %s%s%s: planner %s%s%s", hp_model_words(&arena, plan),
+        (long long)plan->graph->batch,
+        info.largest.batch ? largest_text(&arena, &info.largest) : accumulated(&arena, plan),
+        hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
+        hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
+        info.target ? ", for " : "", info.target ? info.target : "", info.planner,
+        info.made_for ? ", as for " : "", info.made_for ? info.made_for : "");
+    if (info.largest.batch)
+        hp_wrap(to, heading, 0);
+    else
+        fprintf(to, "%s\n", heading);
+    fputc('\n', to);
+    if (view && view->n_levels)
+        partition_text(to, &arena, found, others, n_others);
+    if (hypar_found_pipeline(found))
+        hp_pipeline_text(to, &arena, found);
+    if (layerwise)
+        hp_layerwise_text(to, &arena, plan, layerwise);
+    if (hypar_plan_layout(plan))
+        layout_text(to, &arena, hypar_plan_layout(plan));
+    bool viewed = view || layerwise || hypar_found_pipeline(found);
+    if (p.simulated || hypar_plan_layout(plan) || !viewed) { /* the plan says what was chosen */
+        hypar_report_plan(to, plan, HYPAR_TEXT);
+        fputc('\n', to);
+    } else if (!layerwise) {
+        struct plan_structure structure = hp_plan_structure(&arena, plan);
+        if (structure.n_idle)
+            hp_wrap(to, hp_idle_text(&arena, &structure), 0);
+    }
+    hp_predicted_text(to, &arena, found);
+    bound_text(to, found);
+    proposals_text(to, &arena, &info, p.step_s);
+    hp_put_line(to, "Searched in %s%s.", hp_time_text(&arena, info.seconds),
+                layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)
+                          : verdict(&arena, found));
+    if (info.n_others)
+        others_text(to, &arena, &info);
+    if (info.restricted)
+        hp_put_line(to, "Only planners that take %s were tried.", info.restricted);
+    if (info.refused && *info.refused)
+        left_out_text(to, &arena, &info);
+    hp_arena_free(&arena);
+}
+
+void hypar_report_found(FILE *to, const struct hypar_found *found,
+                        const struct hypar_found *const *others, int n_others,
+                        enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        found_json(to, found);
+    else
+        found_text(to, found, others, n_others);
+}

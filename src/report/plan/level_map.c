@@ -1,0 +1,236 @@
+/* HyPar's picture of a plan. */
+#include "report/plan/level_map.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "graph/graph.h"
+#include "report/columns.h"
+#include "report/structure/names.h"
+#include "report/structure/runs.h"
+
+enum { LEVEL = 5, LEAST_NAME = 3 }; /* characters: of a level's name, of a choice in words */
+
+/* How a choice looks: told apart by letter, and on a terminal by colour too. */
+static const struct {
+    const char *word, *letter, *colour;
+} looks[] = {
+    { "dp", ".", "\033[44;97m" },
+    { "mp", "#", "\033[43;30m" },
+    { "III", "o", "\033[42;30m" },
+};
+
+static void put_choice(FILE *to, char digit, int width, bool fill, bool colour)
+{
+    int t = digit - '0';
+    const char *text = width > 1 ? looks[t].word : looks[t].letter;
+    if (colour)
+        fputs(looks[t].colour, to);
+    fprintf(to, "%-*s", fill || colour ? width : 0, text);
+    if (colour)
+        fputs("\033[0m", to);
+}
+
+/* "H1" */
+static void put_level(FILE *to, int level)
+{
+    char name[16];
+    snprintf(name, sizeof name, "H%d", level + 1);
+    fprintf(to, "%-*s", LEVEL, name);
+}
+
+enum { NAMED_LINES = 2 }; /* with more layers than that, a letter for each */
+
+/* The layers first .. last - 1 of HyPar's Figure 5, names above where there is room. */
+static void map_part(FILE *to, const struct hypar_partition_view *view,
+                     const struct hypar_graph *g, int first, int last, int width, bool colour)
+{
+    if (width > 1) {
+        fprintf(to, "%*s", LEVEL, "");
+        for (int i = first; i < last; i++)
+            hp_put_padded(to, g->ops[view->layer_op[i]].name, i < last - 1 ? width + 1 : 0);
+        fputc('\n', to);
+    } else {
+        fprintf(to, "     layers %d to %d: %s .. %s\n", first + 1, last,
+                g->ops[view->layer_op[first]].name, g->ops[view->layer_op[last - 1]].name);
+    }
+    for (int h = 0; h < view->n_levels; h++) {
+        put_level(to, h);
+        for (int i = first; i < last; i++) {
+            if (width > 1 && i > first)
+                fputc(' ', to);
+            put_choice(to, view->level[h][i], width, i < last - 1, colour);
+        }
+        fputc('\n', to);
+    }
+    fputc('\n', to);
+}
+
+/* Each layer, by its name or by a letter. */
+static void draw_layers(FILE *to, const struct hypar_partition_view *view,
+                        const struct hypar_graph *g, int line, int width, bool colour)
+{
+    int per_line = width > 1 ? (line + 1) / (width + 1) : line;
+    for (int first = 0; first < view->n_layers; first += per_line) {
+        int last = first + per_line < view->n_layers ? first + per_line : view->n_layers;
+        map_part(to, view, g, first, last, width, colour);
+    }
+    if (width == 1)
+        fputs("     . dp (I)   # mp (II)   o III\n\n", to);
+}
+
+/* The same turned over: a line for neighbours with the same choices, layers that are alike once
+ * for all of them. */
+struct turned {
+    const struct hypar_partition_view *view;
+    const struct hypar_graph *graph;
+    struct arena *arena;
+    struct columns table;
+    int lines;
+};
+
+static bool same_choices(const struct hypar_partition_view *view, int a, int b)
+{
+    for (int h = 0; h < view->n_levels; h++)
+        if (view->level[h][a] != view->level[h][b])
+            return false;
+    return true;
+}
+
+/* The layer behind those from `first` on that have the same choices. */
+static int choices_end(const struct hypar_partition_view *view, int first, int end)
+{
+    int i = first + 1;
+    while (i < end && same_choices(view, first, i))
+        i++;
+    return i;
+}
+
+static int count_choices(const struct hypar_partition_view *view, int from, int to)
+{
+    int n = 0;
+    for (; from < to; n++)
+        from = choices_end(view, from, to);
+    return n;
+}
+
+/* Layers from .. to - 1: the first line has the name and the count of the run they are of. */
+static void add_lines(struct turned *t, int from, int to, const char *name, int count)
+{
+    const int *op = t->view->layer_op;
+    struct short_names names = { 0 };
+    if (count > 1)
+        names = hp_short_names(t->graph, op[from], op[to - 1] + 1);
+    for (int i = from; i < to; t->lines++) {
+        int end = choices_end(t->view, i, to);
+        const char *layers =
+            end - i > 1
+                ? hp_arena_printf(
+                      t->arena, "%s .. %s",
+                      hp_ops_name(t->arena, t->graph, names, op[i], op[i] + 1),
+                      hp_ops_name(t->arena, t->graph, names, op[end - 1], op[end - 1] + 1))
+                : hp_ops_name(t->arena, t->graph, names, op[i], op[i] + 1);
+        hp_cell(&t->table, t->arena, "%s", count == 1 ? layers : i == from ? name : "");
+        hp_cell(&t->table, t->arena, "%s",
+                count > 1 && i == from ? hp_arena_printf(t->arena, "%d x", count) : "");
+        hp_cell(&t->table, t->arena, "%s", count > 1 ? layers : "");
+        for (int h = 0; h < t->view->n_levels; h++)
+            hp_cell(&t->table, t->arena, "%s", looks[t->view->level[h][i] - '0'].word);
+        i = end;
+    }
+}
+
+/* Numbers that are the same where layers and their choices are. */
+static int *layer_tokens(struct arena *arena, const struct hypar_partition_view *view,
+                         const struct hypar_graph *g)
+{
+    int *token = NEW(arena, int, view->n_layers + 1);
+    struct table known = { 0 };
+    for (int i = 0; i < view->n_layers; i++) {
+        char *key = NEW(arena, char, view->n_levels + 16);
+        int n = snprintf(key, 16, "%d ", g->ops[view->layer_op[i]].nest->id);
+        for (int h = 0; h < view->n_levels; h++)
+            key[n++] = view->level[h][i];
+        token[i] = hp_table_put(&known, arena, key, (size_t)n, i);
+    }
+    return token;
+}
+
+static void add_run(struct turned *t, const struct run *run)
+{
+    const int *first = t->view->layer_op + run->first,
+              *last = first + (run->count - 1) * run->period;
+    size_t prefix = hp_prefix_length(t->graph, first[0], first[run->period - 1] + 1),
+           last_prefix = hp_prefix_length(t->graph, last[0], last[run->period - 1] + 1);
+    const char *name = prefix && last_prefix
+                           ? hp_arena_printf(t->arena, "%.*s .. %.*s", (int)prefix,
+                                             t->graph->ops[first[0]].name, (int)last_prefix,
+                                             t->graph->ops[last[0]].name)
+                           : hp_arena_printf(t->arena, "%s .. %s", t->graph->ops[first[0]].name,
+                                             t->graph->ops[last[run->period - 1]].name);
+    add_lines(t, run->first, run->first + run->period, name, run->count);
+}
+
+static void add_runs(struct turned *t)
+{
+    const struct hypar_partition_view *view = t->view;
+    int64_t *border = NEW(t->arena, int64_t, view->n_layers + 1);
+    for (int i = 1; i < view->n_layers; i++)
+        border[i] = hp_shared_parts(t->graph, view->layer_op[i - 1], view->layer_op[i]);
+    int n_runs, done = 0;
+    const struct run *run = hp_find_runs(t->arena, layer_tokens(t->arena, view, t->graph),
+                                         view->n_layers, border, &n_runs);
+    for (int i = 0; i < n_runs; i++) {
+        int first = run[i].first, end = first + run[i].count * run[i].period;
+        if (run[i].count == 1 || count_choices(view, first, end) ==
+                                     count_choices(view, first, first + run[i].period))
+            continue;
+        add_lines(t, done, first, "", 1);
+        add_run(t, &run[i]);
+        done = end;
+    }
+    add_lines(t, done, view->n_layers, "", 1);
+}
+
+/* False: it would take more than `most` lines, and nothing is drawn. */
+static bool draw_turned(FILE *to, struct arena *arena, const struct hypar_partition_view *view,
+                        const struct hypar_graph *g, int most)
+{
+    enum { MOST_LEVELS = 24 };
+    char align[MOST_LEVELS + 4] = "wrw";
+    struct turned t = { .view = view, .graph = g, .arena = arena };
+    if (view->n_levels > MOST_LEVELS)
+        return false;
+    memset(align + 3, 'l', (size_t)view->n_levels);
+    t.table.align = align;
+    hp_cell(&t.table, arena, "layers");
+    hp_cell(&t.table, arena, "%s", "");
+    hp_cell(&t.table, arena, "%s", "");
+    for (int h = 0; h < view->n_levels; h++)
+        hp_cell(&t.table, arena, "H%d", h + 1);
+    add_runs(&t);
+    if (t.lines > most)
+        return false;
+    hp_columns_print(&t.table, to);
+    fputc('\n', to);
+    return true;
+}
+
+void hp_draw_levels(FILE *to, struct arena *arena, const struct hypar_partition_view *view,
+                    const struct hypar_graph *g)
+{
+    bool colour = hp_has_colour(to);
+    int width = LEAST_NAME, line = hypar_line_width(to) - LEVEL;
+    for (int i = 0; i < view->n_layers; i++) {
+        const char *name = g->ops[view->layer_op[i]].name;
+        int n = hp_text_width(name, (int)strlen(name));
+        width = n > width ? n : width;
+    }
+    if (width + 1 > line || (width + 1) * view->n_layers > NAMED_LINES * line)
+        width = 1;
+    int parts = (view->n_layers + line - 1) / line; /* by letters */
+    if (width == 1 && parts > 1 &&
+        draw_turned(to, arena, view, g, parts * (view->n_levels + 2) + 1))
+        return;
+    draw_layers(to, view, g, line, width, colour);
+}

@@ -1,0 +1,401 @@
+/* The closed form beside the simulated step, as part of a report. */
+#include "report/plan/predicted.h"
+
+#include "plan/plan.h"
+#include "plan/schedules.h"
+#include "report/columns.h"
+#include "report/put.h"
+#include "report/simulate/energy.h"
+
+double hp_exact_bytes(const struct hypar_found *found)
+{
+    enum { MAX_PARTS = 1 << 19 };
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    struct hypar_program *program;
+    if (s)
+        return s->step.comm_bytes;
+    if (hp_plan_parts(plan) > MAX_PARTS || hypar_lower(&program, plan, NULL, NULL) != HYPAR_OK)
+        return -1;
+    double bytes = hypar_program_totals(program).comm_bytes;
+    hypar_program_free(program);
+    return bytes;
+}
+
+/* Of a profile neither operations nor, so, their energy are known. */
+static bool is_counted(const struct hypar_found *found)
+{
+    return hypar_graph_flops_per_sample(hypar_found_plan(found)->graph) > 0;
+}
+
+/* Does a profile tell of the simulated step what the closed form does not know? OptCNN's does.
+ */
+static bool is_measured(const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    return s && s->step.measured.measured + s->step.measured.interpolated > 0 &&
+           !hypar_found_layerwise(found);
+}
+
+/* PipeDream's recurrence: the slowest of stages and of transfers between them, which are not
+ * added up. NULL: another planner's. */
+static const struct hypar_pipeline_view *pipedream(const struct hypar_found *found)
+{
+    const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
+    bool is = view && !view->per_sample && hp_is_delayed(hypar_found_plan(found));
+    return is ? view : NULL;
+}
+
+/* JSON -------------------------------------------------------------------------------- */
+
+/* By which formulas the planner predicts. */
+static const char *closed_form(const struct hypar_found *found)
+{
+    return hypar_found_layerwise(found) ? "OptCNN's Eq. 1: t_C + t_X + t_S, no overlap"
+           : pipedream(found) ? "PipeDream's recurrence: the slowest of stages and transfers"
+           : is_measured(found)
+               ? "closed form: no overlap, levels one after another, nothing of the profile"
+               : "closed form: no overlap, levels one after another";
+}
+
+static void put_simulated(struct json_writer *w, const struct hypar_found *found,
+                          const struct hypar_simulated *s)
+{
+    bool counted = is_counted(found);
+    hp_json_put_string(w, "model", "simulated");
+    hp_json_put_number(w, "step_s", s->step.step_s);
+    hp_json_put_number(w, "compute_s", s->compute_s);
+    hp_json_put_number(w, "comm_s", s->comm_s);
+    hp_json_put_number(w, "samples_per_s", s->step.samples_per_s);
+    hp_json_put_known(w, "tokens_per_s", s->step.tokens_per_s > 0, s->step.tokens_per_s);
+    hp_json_put_known(w, "mfu", counted, s->step.mfu);
+    hp_json_put_number(w, "comm_bytes", s->step.comm_bytes);
+    if (!hypar_found_prediction(found).simulated)
+        hp_json_put_number(w, "comm_bytes_paper", hypar_found_prediction(found).comm_bytes);
+    hp_json_put_number(w, "link_bytes", s->step.link_bytes);
+    hp_json_put_known(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
+    hp_put_record(w, "energy", hp_energy_columns, counted ? &s->step.energy : NULL);
+    hp_json_put_number(w, "peak_memory_bytes", s->step.peak_memory_bytes);
+    hp_json_put_number(w, "state_bytes", hypar_found_prediction(found).state_bytes);
+    hp_json_put_int(w, "fullest_device", s->step.fullest_device);
+    hp_put_record(w, "memory", hp_memory_columns, &s->fullest);
+    hp_json_put_bool(w, "fits", s->step.fits);
+    hp_put_profile(w, &s->step);
+}
+
+static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    const char *why = hypar_found_info(found).not_simulated;
+    double exact = hp_exact_bytes(found);
+    bool counted = is_counted(found);
+    hp_json_put_string(w, "model", closed_form(found));
+    if (why)
+        hp_json_put_string(w, "not_simulated", why);
+    hp_json_put_number(w, "step_s", p.step_s);
+    hp_json_put_number(w, "compute_s", p.compute_s);
+    hp_json_put_number(w, "comm_s", p.comm_s);
+    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    hp_json_put_known(w, "mfu", counted, p.mfu);
+    hp_json_put_number(w, "comm_bytes", exact < 0 ? p.comm_bytes : exact);
+    hp_json_put_number(w, "comm_bytes_paper", p.comm_bytes);
+    hp_json_put_null(w, "link_bytes");
+    hp_json_put_known(w, "energy_j", counted, p.energy_j);
+    hp_json_put_null(w, "peak_memory_bytes");
+    hp_json_put_number(w, "state_bytes", p.state_bytes);
+}
+
+/* Of a part, which stands for all. */
+static void put_part(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    struct hypar_part part = hypar_found_info(found).part;
+    double framework = hypar_found_plan(found)->framework_bytes;
+    hp_json_put_string(w, "model", "simulated in part, extrapolated");
+    hp_json_put_string(w, "not_simulated", hypar_found_info(found).not_simulated);
+    hp_json_put_int(w, "simulated_devices", part.devices);
+    hp_json_put_int(w, "devices", part.all_devices);
+    hp_json_put_number(w, "step_s", part.step_s);
+    hp_json_put_number(w, "error_s", part.error_s);
+    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    hp_json_put_known(w, "mfu", is_counted(found), p.mfu);
+    hp_json_put_number(w, "comm_bytes", part.comm_bytes);
+    hp_json_put_number(w, "link_bytes", part.link_bytes);
+    hp_json_put_known(w, "energy_j", is_counted(found), hypar_energy_total_j(&part.energy));
+    hp_put_record(w, "energy", hp_energy_columns, is_counted(found) ? &part.energy : NULL);
+    hp_json_put_number(w, "peak_memory_bytes", part.need_bytes + framework);
+    hp_json_put_number(w, "limit_bytes", part.has_bytes + framework);
+    hp_json_put_number(w, "state_bytes", p.state_bytes);
+    hp_json_put_int(w, "fullest_device", part.fullest_device);
+    hp_json_put_bool(w, "fits", part.need_bytes <= part.has_bytes);
+}
+
+void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    bool in_part = hypar_found_info(found).part.step_s > 0;
+    struct hypar_prediction p = hypar_found_prediction(found);
+    bool counted = is_counted(found);
+    hp_json_begin_object(w, "predicted", false);
+    if (s)
+        put_simulated(w, found, s);
+    else if (in_part)
+        put_part(w, found);
+    else
+        put_unsimulated(w, found);
+    hp_json_end_object(w);
+    if (p.simulated || in_part)
+        return; /* there is no closed form */
+    hp_json_begin_object(w, "closed_form", false);
+    hp_json_put_string(w, "model", closed_form(found));
+    hp_json_put_number(w, "step_s", p.step_s);
+    hp_json_put_number(w, "compute_s", p.compute_s);
+    hp_json_put_number(w, "comm_s", p.comm_s);
+    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    hp_json_put_known(w, "mfu", counted, p.mfu);
+    hp_json_put_number(w, "comm_bytes", p.comm_bytes);
+    hp_json_put_known(w, "energy_j", counted, p.energy_j);
+    hp_json_put_number(w, "state_bytes", p.state_bytes);
+    hp_json_end_object(w);
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+/* "21.3 % of peak, 81.6 mJ; ", where operations are known. */
+static char *work_text(struct arena *arena, const struct hypar_found *found, double mfu,
+                       double energy_j)
+{
+    if (!is_counted(found))
+        return hp_arena_strdup(arena, "");
+    if (!(energy_j > 0))
+        return hp_arena_printf(arena, "%.1f %% of peak; ", 100 * mfu);
+    return hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * mfu,
+                           hp_energy_text(arena, energy_j));
+}
+
+static char *simulated_text(struct arena *arena, const struct hypar_found *found,
+                            const struct hypar_simulated *s)
+{
+    char rate[32];
+    struct memory_text memory = hp_memory_text(s->fullest.peak, s->fullest.limit);
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
+        "%s%s sent, %s on links; %s of %s of memory on the fullest device.",
+        hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
+        hp_metric(rate, s->step.samples_per_s),
+        work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
+        hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
+        memory.need, memory.has);
+}
+
+/* Of what the part is, or of what else where it has all devices. */
+static const char *extent_text(struct arena *arena, const struct hypar_part *part,
+                               int64_t micro_batches)
+{
+    char some[32], all[32];
+    if (part->devices < part->all_devices)
+        return hp_arena_printf(arena, "on %s of %s devices and extrapolated to all",
+                               hp_thousands(some, part->devices),
+                               hp_thousands(all, part->all_devices));
+    if (part->micro_batches < micro_batches)
+        return hp_arena_printf(arena, "with %s of %s micro-batches and extrapolated to all",
+                               hp_thousands(some, part->micro_batches),
+                               hp_thousands(all, micro_batches));
+    return "on all devices";
+}
+
+static char *part_text(struct arena *arena, const struct hypar_found *found)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    struct hypar_part part = hypar_found_info(found).part;
+    double framework = hypar_found_plan(found)->framework_bytes;
+    struct memory_text memory =
+        hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
+    int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
+    char rate[32];
+    return hp_arena_printf(
+        arena,
+        "Predicted step %s, simulated %s (by about %.1f %% off), %s "
+        "samples/s, %s%s sent, %s on "
+        "links; %s of %s of memory on the fullest device.",
+        hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
+        100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
+        work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
+        hp_bytes_text(arena, part.link_bytes), memory.need, memory.has);
+}
+
+/* Does it sum up the exchange of levels, to much more than the simulated exchange by itself? */
+static bool by_levels(const struct hypar_found *found)
+{
+    return hypar_found_partition(found) &&
+           hypar_found_prediction(found).comm_s > 1.25 * hypar_found_simulated(found)->comm_s;
+}
+
+static const char *levels_apart(struct arena *arena, const struct hypar_found *found)
+{
+    char comm[32];
+    hypar_format_quantity(comm, hypar_found_simulated(found)->comm_s, HYPAR_UNIT_SECONDS);
+    return hp_arena_printf(arena,
+                           "; it exchanges level after level, each over that level's links "
+                           "alone; simulated, the exchange takes %s",
+                           comm);
+}
+
+/* What the closed form leaves out, where that is much, or where it is below the least step. */
+static const char *difference(struct arena *arena, const struct hypar_found *found,
+                              double closed_s)
+{
+    double simulated_s = hypar_found_simulated(found)->step.step_s;
+    struct hypar_bound bound = hypar_found_info(found).bound;
+    if (is_measured(found))
+        return "; it leaves out what was measured: times are by the device's peak";
+    if (bound.step_s > closed_s)
+        return hp_arena_printf(
+            arena, "; it is below the lower bound, as it leaves out %s%s",
+            bound.way_s > bound.work_s ? "what cannot be divided"
+                                       : "operators that memory bounds",
+            simulated_s > 1.25 * closed_s ? ", contention on links, and waiting" : "");
+    if (simulated_s > 1.25 * closed_s)
+        return "; it leaves out contention on links, waiting, and operators that memory bounds";
+    if (simulated_s < 0.8 * closed_s)
+        return pipedream(found) ? "; it leaves out that both directions of a link work at once"
+               : by_levels(found) ? levels_apart(arena, found)
+                                  : "; it leaves out that exchange and computing overlap";
+    return "";
+}
+
+/* "40 ms in steady state, the slowest of stages and transfers (the busiest stage computes 20 ms
+ * of it); 72 ms on one device, 76 ms data parallel, each device with a minibatch of its own:
+ * 1.80 and 1.90 times as long" */
+static char *recurrence_text(struct arena *arena, const struct hypar_pipeline_view *view,
+                             double compute_s)
+{
+    return hp_arena_printf(
+        arena,
+        "%s in steady state, the slowest of stages and transfers (the busiest stage computes "
+        "%s of it); %s on one device, %s data parallel, each device with a minibatch of its "
+        "own: %.2f and %.2f times as long",
+        hp_time_text(arena, view->bottleneck_s), hp_time_text(arena, compute_s),
+        hp_time_text(arena, view->one_worker_s), hp_time_text(arena, view->dp_bottleneck_s),
+        view->one_worker_s / view->bottleneck_s, view->dp_bottleneck_s / view->bottleneck_s);
+}
+
+static char *closed_text(struct arena *arena, const struct hypar_found *found,
+                         const struct hypar_simulated *s)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    const struct hypar_pipeline_view *view = pipedream(found);
+    char step[32], compute[32], comm[32], rate[32];
+    hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS);
+    hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS);
+    hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS);
+    if (s && view)
+        return hp_arena_printf(arena, "In closed form one minibatch every %s%s.",
+                               recurrence_text(arena, view, p.compute_s),
+                               difference(arena, found, p.step_s));
+    if (s)
+        return hp_arena_printf(arena,
+                               "In closed form %s: compute %s, exchange %s, no overlap%s.",
+                               step, compute, comm, difference(arena, found, p.step_s));
+    char *how = view ? hp_arena_printf(arena, ": one minibatch every %s",
+                                       recurrence_text(arena, view, p.compute_s))
+                     : hp_arena_printf(arena, " %s (compute %s, exchange %s; no overlap)", step,
+                                       compute, comm);
+    return hp_arena_printf(
+        arena,
+        "Predicted step%s%s %s samples/s, %sweights, gradients and optimizer state %s on the "
+        "fullest device.",
+        how, view ? "." : ",", hp_metric(rate, p.samples_per_s),
+        work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, p.state_bytes));
+}
+
+/* More devices are not always faster. */
+static void idle_text(FILE *to, const struct hypar_plan *plan)
+{
+    int n = hypar_machine_device_count(hypar_plan_machine(plan));
+    int idle = hypar_plan_idle_devices(plan);
+    if (idle > 0)
+        fprintf(to, "%d of %d devices %s nothing to do.\n", idle, n,
+                idle == 1 ? "has" : "have");
+}
+
+#define HARDLY_BUSY 0.01 /* of a step */
+
+/* Devices that have a stage, or several, but compute for less than that: of a loss alone. */
+static int hardly_busy(struct arena *arena, const struct hypar_plan *plan,
+                       const struct hypar_simulated *s)
+{
+    int n_devices = hypar_machine_device_count(plan->machine);
+    int n = n_devices - hypar_plan_idle_devices(plan);
+    double *busy_s = NEW(arena, double, n_devices);
+    for (int i = 0; i < hypar_plan_stage_count(plan); i++) {
+        struct hypar_stage stage = hypar_plan_stage(plan, i);
+        for (int d = 0; d < stage.n_devices; d++)
+            busy_s[stage.device[d]] += s->stage[i].busy_s;
+    }
+    for (int d = 0; d < n_devices; d++)
+        n -= busy_s[d] >= HARDLY_BUSY * s->step.step_s;
+    return n;
+}
+
+static void hardly_busy_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
+                             const struct hypar_simulated *s)
+{
+    int n = s->stage ? hardly_busy(arena, plan, s) : 0;
+    if (n > 0)
+        hp_put_line(to, "%d of %d devices %s less than %.0f %% of the step.", n,
+                    hypar_machine_device_count(plan->machine), n == 1 ? "computes" : "compute",
+                    100 * HARDLY_BUSY);
+}
+
+/* Energy is counted by operations, with figures of 45 nm: of units for matrices it is more than
+ * any device draws. */
+static void power_text(FILE *to, const struct hypar_plan *plan,
+                       const struct hypar_sim_summary *step)
+{
+    static const double MOST_W = 1000;
+    int n = hypar_machine_device_count(plan->machine);
+    double watts = hypar_energy_total_j(&step->energy) / step->step_s / n;
+    if (watts > MOST_W)
+        hp_put_line(to,
+                    "Energy is counted by operations, as at 45 nm: %.2g kW a "
+                    "device, more than a device draws; it compares plans.",
+                    watts / 1000);
+}
+
+void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    bool in_part = !s && hypar_found_info(found).part.step_s > 0;
+    const char *why = hypar_found_info(found).not_simulated;
+    if (s)
+        hp_wrap(to, simulated_text(arena, found, s), 0);
+    if (!s && in_part)
+        hp_wrap(to, part_text(arena, found), 0);
+    if (s && is_counted(found))
+        power_text(to, hypar_found_plan(found), &s->step);
+    char *tight = s ? hp_tight_text(arena, &s->fullest) : NULL;
+    if (tight)
+        hp_wrap(to, tight, 0);
+    if (s || in_part)
+        idle_text(to, hypar_found_plan(found));
+    if (s)
+        hardly_busy_text(to, arena, hypar_found_plan(found), s);
+    if (s && s->step.kernels > 0)
+        hp_put_line(to, "Kernels: %s.", hp_kernels_text(arena, &s->step));
+    if (s && s->step.measured.asked)
+        hp_put_line(to, "Profile: %s.", hp_measured_text(arena, &s->step.measured));
+    if (s && s->step.opaque)
+        hp_put_line(to, "Opaque: %s.", hp_opaque_text(arena, &s->step));
+    if (!hypar_found_prediction(found).simulated && !in_part)
+        hp_wrap(to, closed_text(arena, found, s), 0);
+    if (s && !s->step.fits)
+        hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", s->step.fullest_device,
+                    hp_memory_items(arena, &s->fullest));
+    struct hypar_part part = hypar_found_info(found).part;
+    if (in_part && part.need_bytes > part.has_bytes)
+        hp_put_line(to, "IT DOES NOT FIT: device %d is the fullest.", part.fullest_device);
+    if (why && !in_part)
+        hp_put_line(to, "In closed form, not simulated: %s.", why);
+}

@@ -1,0 +1,83 @@
+/* What a profile told of a step's times, and what of them rests on opaque operators. */
+#include <math.h>
+
+#include "report/put.h"
+
+static const struct column profile_columns[] = {
+    { NULL, "passes", AS_INT, AT(struct hypar_sim_measured, passes) },
+    { NULL, "measured_passes", AS_INT, AT(struct hypar_sim_measured, measured) },
+    { NULL, "measured_share", AS_PERCENT, AT(struct hypar_sim_measured, measured_share) },
+    { NULL, "interpolated_passes", AS_INT, AT(struct hypar_sim_measured, interpolated),
+      IF_POSITIVE | LEFT_OUT },
+    { NULL, "interpolated_share", AS_PERCENT, AT(struct hypar_sim_measured, interpolated_share),
+      IF_POSITIVE | LEFT_OUT },
+    { NULL, "calibrated", AS_BOOL, AT(struct hypar_sim_measured, calibrated) },
+    { 0 },
+};
+
+static const struct column opaque_columns[] = {
+    { NULL, "operators", AS_INT, AT(struct hypar_sim_summary, opaque) },
+    { NULL, "measured", AS_INT, AT(struct hypar_sim_summary, opaque_measured) },
+    { NULL, "share", AS_PERCENT, AT(struct hypar_sim_summary, opaque_share) },
+    { 0 },
+};
+
+void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *s)
+{
+    if (s->measured.asked)
+        hp_put_record(w, "profile", profile_columns, &s->measured);
+    if (s->opaque)
+        hp_put_record(w, "opaque", opaque_columns, s);
+}
+
+char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
+{
+    const struct {
+        int passes;
+        double share;
+        const char *how;
+    } kind[] = {
+        { m->measured, m->measured_share, "measured" },
+        { m->interpolated, m->interpolated_share, "estimated from other sizes" },
+        { m->passes - m->measured - m->interpolated,
+          1 - m->measured_share - m->interpolated_share,
+          m->calibrated ? "at the calibrated efficiency" : "by the roofline" },
+    };
+    char *text = NULL;
+    for (int i = 0; i < 3; i++) {
+        if (kind[i].passes == m->passes)
+            return hp_arena_printf(arena, "all %d passes %s", m->passes, kind[i].how);
+        if (!kind[i].passes)
+            continue;
+        text =
+            text ? hp_arena_printf(arena, "%s, %d %s (%.1f %%)", text, kind[i].passes,
+                                   kind[i].how, 100 * kind[i].share)
+                 : hp_arena_printf(arena, "of %d passes %d %s (%.1f %% of computing)",
+                                   m->passes, kind[i].passes, kind[i].how, 100 * kind[i].share);
+    }
+    return text;
+}
+
+char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
+{
+    char kernels[64];
+    const char *framework = hypar_framework_text(s->how.framework);
+    hp_count(kernels, llround(s->kernels), "kernel", "kernels");
+    if (!(s->launch_s > 0))
+        return hp_arena_printf(arena, "%s: %s", framework, kernels);
+    return hp_arena_printf(arena, "%s: %s, launched in %s%s", framework, kernels,
+                           hp_time_text(arena, s->launch_s),
+                           s->launch_s >= s->step_s ? ", which the step waits for" : "");
+}
+
+char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *s)
+{
+    char count[64];
+    const char *how = s->opaque_measured == s->opaque ? "as measured"
+                      : s->opaque_measured
+                          ? "as measured, or as long as their tensors are read and written once"
+                          : "as long as their tensors are read and written once";
+    return hp_arena_printf(arena, "%s, %.1f %% of what is computed, %s",
+                           hp_count(count, s->opaque, "operator", "operators"),
+                           100 * s->opaque_share, how);
+}

@@ -1,0 +1,205 @@
+/* The memory of a plan's devices, itemised: will it fit? */
+#include <hypar/report.h>
+
+#include <string.h>
+
+#include "plan/plan.h"
+#include "report/put.h"
+
+enum { MOST_ROWS = 16 };
+
+#define ITEM(name, member)                                                        \
+    {                                                                             \
+        name, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY \
+    }
+
+/* What the peak is made of, then what else is known of a device's memory. */
+const struct column hp_memory_columns[] = {
+    ITEM("parameters", parameters),
+    ITEM("gradients", gradients),
+    ITEM("optimizer", optimizer),
+    ITEM("weight versions", weight_versions),
+    ITEM("activations", activations),
+    ITEM("buffers", buffers),
+    ITEM("framework", framework),
+    { NULL, "recompute_saves_bytes", AS_BYTES, AT(struct hypar_memory, recompute_saves) },
+    { NULL, "saved_bytes", AS_BYTES, AT(struct hypar_memory, saved) },
+    { "of", "limit_bytes", AS_BYTES, AT(struct hypar_memory, limit), .at = 3 },
+    { 0 },
+};
+
+struct device_row {
+    int device;
+    struct hypar_memory memory;
+    const char *verdict;
+};
+
+static const struct column device_columns[] = {
+    { "device", NULL, AS_INT, AT(struct device_row, device), TO_THE_LEFT },
+    { "peak", "peak_memory_bytes", AS_BYTES, AT(struct device_row, memory.peak), .at = 2 },
+    { "", "memory", AS_RECORD, AT(struct device_row, memory), INSIDE, .at = 1,
+      .of = hp_memory_columns },
+    { "", NULL, AS_TEXT, AT(struct device_row, verdict) },
+    { 0 },
+};
+
+const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan)
+{
+    const char *model = hypar_plan_model(plan), *file = model, *dot = NULL;
+    const char *name = hypar_graph_name(plan->graph);
+    const char *end = model + hypar_model_path_length(model);
+    if (!hypar_model_is_path(model))
+        return hp_shown(arena, model);
+    for (const char *c = model; c < end; c++)
+        if (*c == '/')
+            file = c + 1;
+    for (const char *c = file + 1; c < end; c++)
+        if (*c == '.')
+            dot = c;
+    size_t n = (size_t)((dot ? dot : end) - file);
+    if (strlen(name) == n && strncmp(name, file, n) == 0)
+        return hp_shown(arena, hp_arena_printf(arena, "%s%s", name, end));
+    return hp_shown(arena, hp_arena_printf(arena, "%s (%s)", name, file));
+}
+
+char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
+                         enum hypar_precision gradients)
+{
+    const char *text = hypar_precision_text(precision);
+    return gradients == precision ? hp_arena_strdup(arena, text)
+                                  : hp_arena_printf(arena, "%s with %s gradients", text,
+                                                    hypar_precision_text(gradients));
+}
+
+char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
+                       enum hypar_precision gradients, enum hypar_optimizer optimizer)
+{
+    return hp_arena_printf(
+        arena, "%s%s%s%s", precision == HYPAR_FP32 ? "" : ", ",
+        precision == HYPAR_FP32 ? "" : hp_precision_words(arena, precision, gradients),
+        optimizer == HYPAR_SGD ? "" : ", ",
+        optimizer == HYPAR_SGD ? "" : hypar_optimizer_text(optimizer));
+}
+
+char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
+{
+    char *text = hp_arena_strdup(arena, "");
+    for (const struct column *c = hp_memory_columns; c->flags & IF_ANY; c++) {
+        double bytes = *(const double *)((const char *)memory + c->offset);
+        if (bytes > 0)
+            text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", c->heading,
+                                   hp_bytes_text(arena, bytes));
+    }
+    return text;
+}
+
+/* Writes a row for each device. Returns the first device that text leaves out. */
+static int device_rows(struct table_writer *table, const struct hypar_memory *memory, int n)
+{
+    int shown = 0;
+    hp_table_begin(table, "devices");
+    for (int d = 0; d < n; d++) {
+        struct device_row row = { d, memory[d],
+                                  memory[d].peak <= memory[d].limit ? "fits" : "too little" };
+        shown += hp_table_row(table, &row);
+    }
+    hp_table_end(table);
+    return shown;
+}
+
+static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int most)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_bool(&w, "fits", memory[most].peak <= memory[most].limit);
+    hp_json_put_int(&w, "fullest_device", most);
+    hp_json_put_number(&w, "peak_memory_bytes", memory[most].peak);
+    device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory, n);
+    hp_json_end_object(&w);
+}
+
+static void memory_table(FILE *to, struct arena *arena, const struct hypar_memory *memory,
+                         int n)
+{
+    struct table_writer table = {
+        .column = device_columns, .to = to, .most = MOST_ROWS, .alike = true
+    };
+    int left = device_rows(&table, memory, n);
+    if (left == n)
+        return;
+    char count[64];
+    double least = memory[left].peak, most = least;
+    for (int d = left; d < n; d++) {
+        least = memory[d].peak < least ? memory[d].peak : least;
+        most = memory[d].peak > most ? memory[d].peak : most;
+    }
+    fprintf(to, "and %s: peak %s to %s\n", hp_count(count, n - left, "more", "more"),
+            hp_bytes_text(arena, least), hp_bytes_text(arena, most));
+}
+
+char *hp_tight_text(struct arena *arena, const struct hypar_memory *m)
+{
+    if (m->peak > m->limit || m->peak <= 0.9 * m->limit || m->framework > 0)
+        return NULL;
+    char *text = hp_arena_printf(
+        arena,
+        "Tight: %.1f %% of the memory is left; a framework with its libraries often needs a "
+        "tenth (--framework-memory counts it)",
+        100 * (1 - m->peak / m->limit));
+    if (m->recompute_saves > 0)
+        text = hp_arena_printf(arena, "%s; --recompute full would save up to %s", text,
+                               hp_bytes_text(arena, m->recompute_saves));
+    return hp_arena_printf(arena, "%s.", text);
+}
+
+static void memory_text(FILE *to, const struct hypar_plan *plan,
+                        const struct hypar_memory *memory, int n, int most)
+{
+    struct arena arena = { 0 };
+    const struct hypar_memory *m = &memory[most];
+    struct memory_text text = hp_memory_text(m->peak, m->limit);
+    char devices[64];
+    hp_put_line(to, "%s, batch %lld, %s, %s, on %s", hp_model_words(&arena, plan),
+                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+                hp_precision_words(&arena, hypar_plan_precision(plan),
+                                   hypar_plan_gradient_precision(plan)),
+                hypar_optimizer_text(hypar_plan_optimizer(plan)),
+                hp_count(devices, n, "device", "devices"));
+    fputc('\n', to);
+    memory_table(to, &arena, memory, n);
+    fputc('\n', to);
+    hp_put_line(to, "%s: device %d, the fullest, needs %s of %s (%.1f %%).",
+                m->peak <= m->limit ? "It fits" : "It does not fit", most, text.need, text.has,
+                100 * m->peak / m->limit);
+    char *tight = hp_tight_text(&arena, m);
+    if (tight)
+        hp_wrap(to, tight, 0);
+    else if (m->recompute_saves > 0)
+        fprintf(to, "Recomputing activations would save up to %s there.\n",
+                hp_bytes_text(&arena, m->recompute_saves));
+    hp_arena_free(&arena);
+}
+
+enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
+                                      const struct hypar_lower_options *options,
+                                      double limit_bytes, enum hypar_format format,
+                                      struct hypar_error *err)
+{
+    struct arena arena = { 0 };
+    int n = hypar_machine_device_count(hypar_plan_machine(plan));
+    struct hypar_memory *memory = NEW(&arena, struct hypar_memory, n);
+    enum hypar_status status = hypar_plan_memory(plan, options, memory, err);
+    for (int d = 0; d < n && limit_bytes > 0; d++)
+        memory[d].limit = limit_bytes;
+    if (status == HYPAR_OK) {
+        struct hypar_memory fullest;
+        int most = hypar_fullest_memory(memory, n, 0, &fullest);
+        if (format == HYPAR_JSON)
+            memory_json(to, memory, n, most);
+        else
+            memory_text(to, plan, memory, n, most);
+        status = hypar_check_fullest(&fullest, most, err);
+    }
+    hp_arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,608 @@
+/* A timeline in the Chrome trace event format, and as hypar-timeline/1, written event by event:
+ * programs have millions.
+ * Times are microseconds; the simulator's picoseconds are six digits behind the point, and a
+ * double tells them apart over more than an hour. */
+#include <hypar/report.h>
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/sort.h"
+#include "plan/plan.h"
+#include "report/put.h"
+#include "report/simulate/trace.h"
+#include "report/train/measured_step.h"
+#include "sim/sim.h"
+
+/* What the trace calls processes: the groups of rows. */
+enum process {
+    DEVICES = 1,
+    LINKS,
+    MEMORY,
+    RANKS = HP_TRACE_RANKS,
+    MESSAGES = HP_TRACE_MESSAGES
+};
+
+static const char *const process_name[] = {
+    [DEVICES] = "devices",
+    [LINKS] = "links",
+    [MEMORY] = "memory",
+    [RANKS] = "measured: ranks",
+    [MESSAGES] = "measured: messages",
+};
+
+static const char *const kind_name[] = {
+    [HYPAR_EVENT_FORWARD] = "forward",   [HYPAR_EVENT_BACKWARD] = "backward",
+    [HYPAR_EVENT_GRADIENT] = "gradient", [HYPAR_EVENT_UPDATE] = "update",
+    [HYPAR_EVENT_COMM] = "comm",         [HYPAR_EVENT_OTHER] = "other",
+};
+
+const char *hp_event_kind_text(enum hypar_event_kind kind)
+{
+    return kind_name[kind];
+}
+
+const char *hp_plan_hash_text(const struct hypar_plan *plan, char text[HP_PLAN_HASH_BYTES])
+{
+    snprintf(text, HP_PLAN_HASH_BYTES, "%016llx", (unsigned long long)hp_plan_hash(plan));
+    return text;
+}
+
+static int64_t picoseconds(double seconds)
+{
+    return (int64_t)llround(seconds * 1e12);
+}
+
+/* "name", "ph", "ts", "pid", "tid" of an event whose object is left open. */
+static void begin_event(struct json_writer *w, const char *name, const char *phase, int64_t ps,
+                        enum process process, int row)
+{
+    hp_json_begin_object(w, NULL, true);
+    hp_json_put_string(w, "name", name);
+    hp_json_put_string(w, "ph", phase);
+    hp_json_put_millionths(w, "ts", ps);
+    hp_json_put_int(w, "pid", process);
+    hp_json_put_int(w, "tid", row);
+}
+
+/* A bar is named after its kind and its micro-batch: Perfetto gives bars of one name one
+ * colour, whatever numbers are in it. Its task's name is beside it. */
+struct bar_name {
+    char text[64];
+    const char *task;
+};
+
+static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, bool again,
+                                int micro, bool tasks)
+{
+    struct bar_name name = { .task = task };
+    int n = (int)strcspn(task, " ");
+    if (tasks || kind == HYPAR_EVENT_OTHER)
+        return name;
+    if (kind == HYPAR_EVENT_COMM) /* all-reduce, send */
+        snprintf(name.text, sizeof name.text, "%.*s", n < 40 ? n : 40, task);
+    else
+        snprintf(name.text, sizeof name.text, "%s%s", kind_name[kind], again ? " again" : "");
+    n = (int)strlen(name.text);
+    if (micro >= 0)
+        snprintf(name.text + n, sizeof name.text - (size_t)n, " %d", micro);
+    return name;
+}
+
+static const char *shown_name(const struct bar_name *name)
+{
+    return *name->text ? name->text : name->task;
+}
+
+/* What every bar ends with. */
+static void end_bar(struct json_writer *w, const struct bar_name *name, double bytes, int micro,
+                    int stage)
+{
+    if (*name->text)
+        hp_json_put_string(w, "name", name->task);
+    if (bytes > 0)
+        hp_json_put_number(w, "bytes", bytes);
+    if (micro >= 0)
+        hp_json_put_int(w, "micro_batch", micro);
+    if (stage >= 0)
+        hp_json_put_int(w, "stage", stage);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+/* The part of a step that is shown, and what has been shown of it. */
+struct view {
+    const struct hypar_sim *sim;
+    struct hypar_trace_options options;
+    double until_s;       /* what begins later is left out */
+    bool *link, *memory;  /* by link, by device: has it a row? */
+    int64_t bars, arrows; /* so far */
+    int n_devices;
+};
+
+static bool shows_device(const struct view *v, int device)
+{
+    return !v->options.device || (device < v->n_devices && v->options.device[device]);
+}
+
+/* A link of a device that is shown. */
+static bool shows_link(const struct view *v, int link)
+{
+    if (!v->options.device)
+        return true;
+    struct hypar_sim_link l = hypar_sim_link(v->sim, link);
+    return (l.from >= 0 && shows_device(v, l.from)) || (l.to >= 0 && shows_device(v, l.to));
+}
+
+/* From one whole picosecond to another, so that neighbours never overlap. */
+struct bar {
+    enum process process;
+    int row;
+    double start_s, end_s;
+};
+
+static bool shows_bar(const struct view *v, const struct bar *bar)
+{
+    bool shown = bar->process == DEVICES ? shows_device(v, bar->row) : shows_link(v, bar->row);
+    return shown && bar->end_s >= v->options.from_s && bar->start_s < v->until_s;
+}
+
+/* Bar `i` of an event; false past the last. */
+static bool bar_of(const struct hypar_sim_event *e, int i, struct bar *bar)
+{
+    int link = e->device >= 0 ? i - 1 : i;
+    if (link >= e->n_links)
+        return false;
+    if (link < 0) {
+        *bar = (struct bar){ DEVICES, e->device, e->start_s, e->end_s };
+        return true;
+    }
+    double start_s = e->start_s + e->link_offset_s[link];
+    *bar = (struct bar){ LINKS, e->link[link], start_s, start_s + e->link_busy_s[link] };
+    return true;
+}
+
+/* The first bar of an event that is shown. */
+static bool first_bar(const struct view *v, const struct hypar_sim_event *e, struct bar *bar)
+{
+    for (int i = 0; bar_of(e, i, bar); i++)
+        if (shows_bar(v, bar))
+            return true;
+    return false;
+}
+
+static void put_bar(struct json_writer *w, const struct view *v,
+                    const struct hypar_sim_event *e, const struct bar *bar)
+{
+    int64_t start = picoseconds(bar->start_s), end = picoseconds(bar->end_s);
+    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, v->options.tasks);
+    begin_event(w, shown_name(&name), "X", start, bar->process, bar->row);
+    hp_json_put_millionths(w, "dur", end - start);
+    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_int(w, "task", e->id);
+    hp_json_put_millionths(w, "ready_us", picoseconds(e->ready_s));
+    end_bar(w, &name, e->bytes, e->micro, e->stage);
+}
+
+/* One end of an arrow, on a bar: "s" where it starts, "f" where it ends. */
+static void put_end(struct json_writer *w, const char *phase, int64_t number,
+                    const struct bar *bar)
+{
+    begin_event(w, "waits for", phase, picoseconds(bar->start_s), bar->process, bar->row);
+    hp_json_put_string(w, "cat", "arrow");
+    hp_json_put_int(w, "id", number);
+    if (*phase == 'f')
+        hp_json_put_string(w, "bp", "e"); /* the bar around it, not the next one */
+    hp_json_end_object(w);
+}
+
+/* From what the event waited for last to its first bar, if both are shown. Viewers draw it from
+ * the end of a bar, and find the bar by its beginning. */
+static void put_arrow(struct json_writer *w, struct view *v, const struct hypar_sim_event *e)
+{
+    struct hypar_sim_event before;
+    struct bar to, from;
+    if (!first_bar(v, e, &to)) /* before the next event takes the place of its links */
+        return;
+    if (e->after < 0 || !hp_event_place(v->sim, e->after, &before) ||
+        !first_bar(v, &before, &from))
+        return;
+    put_end(w, "s", v->arrows, &from);
+    put_end(w, "f", v->arrows++, &to);
+}
+
+/* All bars that are shown, with their arrows. */
+static void put_bars(struct json_writer *w, struct view *v)
+{
+    struct hypar_sim_event e;
+    struct bar bar;
+    for (int64_t i = 0; hp_event_place(v->sim, i, &e); i++) {
+        if (!first_bar(v, &e, &bar))
+            continue;
+        hypar_sim_event(v->sim, i, &e);
+        for (int k = 0; bar_of(&e, k, &bar); k++) {
+            if (!shows_bar(v, &bar))
+                continue;
+            put_bar(w, v, &e, &bar);
+            v->bars++;
+            if (bar.process == LINKS)
+                v->link[bar.row] = true;
+        }
+        if (v->options.arrows)
+            put_arrow(w, v, &e);
+    }
+}
+
+/* If there are more bars than are to be shown: the time from which on they are left out.
+ * Returns how many. */
+static int64_t cut(struct view *v)
+{
+    struct arena arena = { 0 };
+    int64_t most = v->options.most > 0 ? v->options.most : HYPAR_TRACE_BARS, left_out = 0;
+    int n = 0, capacity = 0;
+    double *start_s = NULL;
+    struct hypar_sim_event e;
+    struct bar bar;
+    for (int64_t i = 0; hp_event_place(v->sim, i, &e); i++)
+        for (int k = 0; bar_of(&e, k, &bar); k++)
+            if (shows_bar(v, &bar)) {
+                start_s = GROW(&arena, double, start_s, n, &capacity);
+                start_s[n++] = bar.start_s;
+            }
+    if (n > most) {
+        hp_sort_doubles(start_s, n);
+        double from_s = start_s[most];
+        while (most > 0 && start_s[most - 1] == from_s)
+            most--;
+        while (most < n && start_s[most] == start_s[0]) /* those begin together: none or all */
+            most++;
+        left_out = n - most;
+        v->until_s = left_out ? start_s[most] : v->until_s;
+    }
+    hp_arena_free(&arena);
+    return left_out;
+}
+
+static void put_counter(struct json_writer *w, int device, double time_s, double bytes)
+{
+    char name[32];
+    snprintf(name, sizeof name, "device %d", device);
+    begin_event(w, name, "C", picoseconds(time_s), MEMORY, device);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_number(w, "bytes", bytes);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+/* Memory over time, a track for each device; a part of the step begins with what lies there. */
+static void put_counters(struct json_writer *w, struct view *v)
+{
+    struct hypar_sim_memory_point point, next;
+    bool more = hypar_sim_memory_point(v->sim, 0, &next);
+    for (int64_t i = 1; more; i++) {
+        point = next;
+        more = hypar_sim_memory_point(v->sim, i, &next);
+        bool last_before =
+            point.time_s < v->options.from_s &&
+            !(more && next.device == point.device && next.time_s <= v->options.from_s);
+        if (!shows_device(v, point.device) || point.time_s >= v->until_s ||
+            (point.time_s < v->options.from_s && !last_before))
+            continue;
+        put_counter(w, point.device, last_before ? v->options.from_s : point.time_s,
+                    point.bytes);
+        v->memory[point.device] = true;
+    }
+}
+
+static void put_label(struct json_writer *w, const char *what, enum process process, int row,
+                      const char *name)
+{
+    begin_event(w, what, "M", 0, process, row);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_string(w, "name", name);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+/* A row's name and its place among the others of its process: by number. */
+static void put_row(struct json_writer *w, enum process process, int row, const char *name)
+{
+    put_label(w, "thread_name", process, row, name);
+    begin_event(w, "thread_sort_index", "M", 0, process, row);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_int(w, "sort_index", row);
+    hp_json_end_object(w);
+    hp_json_end_object(w);
+}
+
+static void put_rows(struct json_writer *w, const struct view *v, struct arena *arena,
+                     int n_links)
+{
+    for (int d = 0; d < v->n_devices; d++) {
+        struct arena_mark mark = hp_arena_mark(arena);
+        const char *name = hp_device_name(arena, hypar_sim_plan(v->sim), d);
+        if (shows_device(v, d))
+            put_row(w, DEVICES, d, name);
+        if (v->memory[d])
+            put_row(w, MEMORY, d, name);
+        hp_arena_release(arena, mark);
+    }
+    for (int i = 0; i < n_links; i++) {
+        struct hypar_sim_link l = hypar_sim_link(v->sim, i);
+        struct arena_mark mark = hp_arena_mark(arena);
+        if (v->link[i])
+            put_row(w, LINKS, i, hp_link_name(arena, &l, v->n_devices));
+        hp_arena_release(arena, mark);
+    }
+}
+
+static struct hypar_trace_shown put_simulated(struct json_writer *w,
+                                              const struct hypar_sim *sim,
+                                              const struct hypar_trace_options *options)
+{
+    struct arena arena = { 0 };
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    struct view v = { .sim = sim,
+                      .link = NEW(&arena, bool, s.n_links + 1),
+                      .memory = NEW(&arena, bool, s.n_devices + 1),
+                      .n_devices = s.n_devices };
+    if (options)
+        v.options = *options;
+    v.until_s = v.options.to_s > 0 ? v.options.to_s : INFINITY;
+    int64_t left_out = cut(&v);
+    for (int p = DEVICES; p <= MEMORY; p++)
+        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    put_bars(w, &v);
+    put_counters(w, &v);
+    put_rows(w, &v, &arena, s.n_links);
+    hp_arena_free(&arena);
+    return (struct hypar_trace_shown){ v.bars, left_out, left_out ? v.until_s : 0 };
+}
+
+static void begin_trace(struct json_writer *w)
+{
+    hp_json_begin_object(w, NULL, false);
+    hp_json_put_string(w, "displayTimeUnit", "ms");
+}
+
+static void begin_events(struct json_writer *w)
+{
+    hp_json_begin_array(w, "traceEvents", false);
+}
+
+static void end_trace(struct json_writer *w)
+{
+    hp_json_end_array(w);
+    hp_json_end_object(w);
+}
+
+struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *sim,
+                                            const struct hypar_trace_options *options)
+{
+    struct json_writer w = { .file = to };
+    begin_trace(&w);
+    begin_events(&w);
+    struct hypar_trace_shown shown = put_simulated(&w, sim, options);
+    end_trace(&w);
+    return shown;
+}
+
+/* What was measured ---------------------------------------------------------------------- */
+
+/* The clock has no finer ones. Times beyond +-106 days, whose picoseconds are no int64_t, are
+ * cut off there. */
+static int64_t nanoseconds(double seconds)
+{
+    const double most = (double)(INT64_MAX / 1000 - 1000);
+    return (int64_t)llround(fmax(-most, fmin(seconds * 1e9, most)));
+}
+
+static void put_measured(struct json_writer *w, const struct hypar_trace_event *e, bool tasks,
+                         enum process process, int row)
+{
+    int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
+    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, tasks);
+    begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
+    hp_json_put_number(w, "dur", (double)(end - start) / 1e3);
+    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    hp_json_begin_object(w, "args", true);
+    hp_json_put_int(w, "task", e->id);
+    hp_json_put_int(w, "rank", e->rank);
+    hp_json_put_int(w, "step", e->step);
+    if (e->with >= 0)
+        hp_json_put_int(w, "with", e->with);
+    if (e->again)
+        hp_json_put_bool(w, "again", true);
+    end_bar(w, &name, e->bytes, e->micro, e->stage);
+}
+
+/* Where measured events come from, by rank. */
+struct trace_source {
+    bool (*event)(const void *what, int64_t i, struct hypar_trace_event *event);
+    const void *what;
+    int n_ranks, minibatches;
+    bool in_process;
+    bool tasks; /* how bars are named */
+};
+
+static bool event_of_trace(const void *what, int64_t i, struct hypar_trace_event *event)
+{
+    return hypar_trace_event(what, i, event);
+}
+
+static bool event_of_step(const void *what, int64_t i, struct hypar_trace_event *event)
+{
+    const struct hypar_measured_step *step = what;
+    if (i >= step->n_events)
+        return false;
+    *event = step->event[i];
+    return true;
+}
+
+/* A comm of a rank. */
+struct posted {
+    int64_t event;
+    double start_s, end_s;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    const struct posted *x = a, *y = b;
+    if (x->start_s != y->start_s)
+        return x->start_s < y->start_s ? -1 : 1;
+    return (x->event > y->event) - (x->event < y->event);
+}
+
+/* The comms of a rank, which may be under way at the same time, on as many rows as it takes,
+ * from `first` on; returns how many. */
+static int put_messages(struct json_writer *w, const struct trace_source *from, int rank,
+                        int first, struct posted *posted, int64_t n)
+{
+    struct arena arena = { 0 };
+    double *busy_until = NEW(&arena, double, n + 1);
+    struct hypar_trace_event e;
+    int rows = 0;
+    hp_sort(posted, n, sizeof *posted, by_start);
+    for (int64_t i = 0; i < n; i++) {
+        int row = 0;
+        while (row < rows && busy_until[row] > posted[i].start_s)
+            row++;
+        if (row == rows) {
+            char name[64];
+            snprintf(name, sizeof name, rows ? "rank %d (%d)" : "rank %d", rank, rows + 1);
+            put_row(w, MESSAGES, first + rows++, name);
+        }
+        busy_until[row] = posted[i].end_s;
+        from->event(from->what, posted[i].event, &e);
+        put_measured(w, &e, from->tasks, MESSAGES, first + row);
+    }
+    hp_arena_free(&arena);
+    return rows;
+}
+
+/* Whose trace it is, for those who read it. */
+static void put_about(struct json_writer *w, const struct trace_source *from,
+                      const struct hypar_plan *plan)
+{
+    char hash[HP_PLAN_HASH_BYTES];
+    hp_json_begin_object(w, "otherData", true);
+    hp_json_put_string(w, "model", hypar_plan_model(plan));
+    hp_json_put_string(w, "plan", hp_plan_hash_text(plan, hash));
+    hp_json_put_int(w, "ranks", from->n_ranks);
+    hp_json_put_int(w, "minibatches", from->minibatches);
+    hp_json_put_bool(w, "in_process", from->in_process);
+    hp_json_end_object(w);
+}
+
+static void put_ranks(struct json_writer *w, const struct trace_source *from)
+{
+    struct arena arena = { 0 };
+    struct hypar_trace_event e;
+    struct posted *posted = NULL;
+    int capacity = 0, n = 0, rows = 0;
+    int64_t i = 0;
+    for (int p = RANKS; p <= MESSAGES; p++)
+        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    for (int rank = 0; rank < from->n_ranks; rank++) {
+        char name[32];
+        snprintf(name, sizeof name, "rank %d", rank);
+        put_row(w, RANKS, rank, name);
+        for (n = 0; from->event(from->what, i, &e) && e.rank == rank; i++) {
+            if (e.kind != HYPAR_EVENT_COMM) {
+                put_measured(w, &e, from->tasks, RANKS, rank);
+                continue;
+            }
+            posted = GROW(&arena, struct posted, posted, n, &capacity);
+            posted[n++] = (struct posted){ i, e.start_s, e.end_s };
+        }
+        rows += put_messages(w, from, rank, rows, posted, n);
+    }
+    hp_arena_free(&arena);
+}
+
+static struct hypar_trace_shown put_both(FILE *to, struct trace_source *from,
+                                         const struct hypar_plan *plan,
+                                         const struct hypar_sim *sim,
+                                         const struct hypar_trace_options *options)
+{
+    struct json_writer w = { .file = to };
+    struct hypar_trace_shown shown = { 0 };
+    from->tasks = options && options->tasks;
+    begin_trace(&w);
+    put_about(&w, from, plan);
+    begin_events(&w);
+    if (sim)
+        shown = put_simulated(&w, sim, options);
+    put_ranks(&w, from);
+    end_trace(&w);
+    return shown;
+}
+
+struct hypar_trace_shown hypar_report_train_trace(FILE *to,
+                                                  const struct hypar_train_result *result,
+                                                  const struct hypar_plan *plan,
+                                                  const struct hypar_sim *sim,
+                                                  const struct hypar_trace_options *options)
+{
+    struct trace_source from = { .event = event_of_trace,
+                                 .what = result->trace,
+                                 .n_ranks = result->ranks,
+                                 .minibatches = result->minibatches ? result->minibatches : 1,
+                                 .in_process = result->in_process };
+    return put_both(to, &from, plan, sim, options);
+}
+
+struct hypar_trace_shown hypar_report_measured_trace(FILE *to,
+                                                     const struct hypar_measured_step *step,
+                                                     const struct hypar_sim *sim,
+                                                     const struct hypar_trace_options *options)
+{
+    struct trace_source from = { .event = event_of_step,
+                                 .what = step,
+                                 .n_ranks = step->n_ranks,
+                                 .minibatches = step->minibatches,
+                                 .in_process = step->in_turn };
+    return put_both(to, &from, hypar_sim_plan(sim), sim, options);
+}
+
+/* Times alone ---------------------------------------------------------------------------- */
+
+/* On a device, or on directed links (2 * link + direction). */
+static void put_on(struct json_writer *w, const struct hypar_sim_event *e)
+{
+    if (e->device >= 0) {
+        hp_json_put_int(w, "on", e->device);
+        return;
+    }
+    hp_json_begin_array(w, "links", true);
+    for (int i = 0; i < e->n_links; i++)
+        hp_json_put_int(w, NULL, e->link[i]);
+    hp_json_end_array(w);
+}
+
+void hypar_report_timeline(FILE *to, const struct hypar_sim *sim)
+{
+    struct json_writer w = { .file = to };
+    struct hypar_sim_event e;
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "format", "hypar-timeline/1");
+    hp_json_put_int(&w, "devices", hypar_sim_summary(sim).n_devices);
+    hp_json_begin_array(&w, "tasks", false);
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
+        hp_json_begin_object(&w, NULL, true);
+        hp_json_put_int(&w, "id", e.id);
+        put_on(&w, &e);
+        hp_json_put_string(&w, "name", e.name);
+        hp_json_put_string(&w, "kind", kind_name[e.kind]);
+        if (e.bytes > 0)
+            hp_json_put_number(&w, "bytes", e.bytes);
+        hp_json_put_number(&w, "ready", e.ready_s);
+        hp_json_put_number(&w, "start", e.start_s);
+        hp_json_put_number(&w, "end", e.end_s);
+        hp_json_end_object(&w);
+    }
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
+}

@@ -1,0 +1,95 @@
+/* What trials of the simulator say: delta beside full simulation, calibration. */
+#include <hypar/report.h>
+
+#include <string.h>
+
+#include "base/json.h"
+#include "report/table.h"
+
+static const struct column delta_columns[] = {
+    { NULL, "changes", AS_LONG, AT(struct hypar_delta_check, changes) },
+    { NULL, "mismatches", AS_LONG, AT(struct hypar_delta_check, mismatches) },
+    { NULL, "full_us", AS_NUMBER, AT(struct hypar_delta_check, full_us) },
+    { NULL, "delta_us", AS_NUMBER, AT(struct hypar_delta_check, delta_us) },
+    { NULL, "tasks", AS_LONG, AT(struct hypar_delta_check, tasks) },
+    { 0 },
+};
+
+static void delta_json(FILE *to, const struct hypar_delta_check *c)
+{
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, false);
+    hp_put_fields(&w, delta_columns, c);
+    if (c->mismatches)
+        hp_json_put_string(&w, "first_mismatch", c->first_mismatch);
+    hp_json_end_object(&w);
+}
+
+static void delta_text(FILE *to, const struct hypar_delta_check *c)
+{
+    char changes[64], mismatches[64], tasks[64], full[32], delta[32];
+    fprintf(to, "%s of one operator, in full and by delta: %s\n",
+            hp_count(changes, c->changes, "change", "changes"),
+            c->mismatches ? hp_count(mismatches, c->mismatches, "mismatch", "mismatches")
+                          : "no mismatch");
+    if (c->mismatches)
+        fprintf(to, "The first: %s\n", c->first_mismatch);
+    fprintf(to, "One change takes %s in full (lower and simulate), %s by delta",
+            hypar_format_quantity(full, c->full_us * 1e-6, HYPAR_UNIT_SECONDS),
+            hypar_format_quantity(delta, c->delta_us * 1e-6, HYPAR_UNIT_SECONDS));
+    if (c->delta_us > 0)
+        fprintf(to, ": %.3g times as fast", c->full_us / c->delta_us);
+    fprintf(to, "; %s\n", hp_count(tasks, c->tasks, "task", "tasks"));
+}
+
+void hypar_report_delta_check(FILE *to, const struct hypar_delta_check *check,
+                              enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        delta_json(to, check);
+    else
+        delta_text(to, check);
+}
+
+/* The kinds of device of the plan's machine, in the order of the devices: the next after the
+ * first `*device`; NULL past the last. */
+static const char *next_kind(const struct hypar_machine *machine, int *device)
+{
+    int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
+    for (; *device < n; ++*device) {
+        const char *name = hypar_machine_device(machine, *device)->name;
+        int before = 0;
+        while (strcmp(hypar_machine_device(machine, before)->name, name) != 0)
+            before++;
+        if (before == *device) {
+            ++*device;
+            return name;
+        }
+    }
+    return NULL;
+}
+
+void hypar_report_calibration(FILE *to, const struct hypar_plan *plan, double measured_s,
+                              double efficiency, enum hypar_format format)
+{
+    const struct hypar_machine *machine = hypar_plan_machine(plan);
+    const char *kind;
+    if (format == HYPAR_JSON) {
+        struct json_writer w = { .file = to };
+        hp_json_begin_object(&w, NULL, false);
+        hp_json_put_number(&w, "measured_s", measured_s);
+        hp_json_put_number(&w, "efficiency", efficiency);
+        hp_json_begin_array(&w, "devices", true);
+        for (int i = 0; (kind = next_kind(machine, &i));)
+            hp_json_put_string(&w, NULL, kind);
+        hp_json_end_array(&w);
+        hp_json_end_object(&w);
+        return;
+    }
+    char b[32];
+    fprintf(to, "A step takes %s, as measured, where dense kernels on",
+            hypar_format_quantity(b, measured_s, HYPAR_UNIT_SECONDS));
+    for (int i = 0, n = 0; (kind = next_kind(machine, &i)); n++)
+        fprintf(to, "%s %s", n ? "," : "", kind);
+    fprintf(to, " reach %.4g of the peak.\n", efficiency);
+}

@@ -1,0 +1,331 @@
+/* Writes rows by their columns: as text, as JSON and as CSV. */
+#include "report/table.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* Values ------------------------------------------------------------------------------ */
+
+struct value {
+    bool known, is_text;
+    double number;
+    const char *text;
+};
+
+static const void *place_of(const struct column *c, const void *row)
+{
+    const char *at = (const char *)row + c->offset;
+    return c->flags & BEHIND ? *(const char *const *)at + c->inner : at;
+}
+
+static struct value value_of(const struct column *c, const void *row)
+{
+    const void *at = place_of(c, row);
+    struct value v = { .is_text = c->form == AS_TEXT || c->form == AS_WORD };
+    switch (c->form) {
+    case AS_INT:
+        v.number = *(const int *)at;
+        break;
+    case AS_LONG:
+    case AS_COUNT:
+        v.number = (double)*(const int64_t *)at;
+        break;
+    case AS_BOOL:
+        v.number = *(const bool *)at;
+        break;
+    case AS_TEXT:
+    case AS_WORD:
+        v.text = c->flags & INSIDE ? at : *(const char *const *)at;
+        v.number = v.text && *v.text;
+        break;
+    default:
+        v.number = c->get ? c->get(at) : *(const double *)at;
+    }
+    v.known = v.is_text ? v.text != NULL : isfinite(v.number) != 0;
+    if ((c->flags & IF_POSITIVE && v.number <= 0) || (c->flags & IF_KNOWN && v.number < 0))
+        v.known = false;
+    return v;
+}
+
+static const void *record_of(const struct column *c, const void *row)
+{
+    const void *at = place_of(c, row);
+    return c->flags & INSIDE ? at : *(const void *const *)at;
+}
+
+/* JSON -------------------------------------------------------------------------------- */
+
+static void put_field(struct json_writer *w, const struct column *c, const void *row)
+{
+    if (c->form == AS_RECORD) {
+        const void *record = record_of(c, row);
+        if (c->key && (record || !(c->flags & LEFT_OUT)))
+            hp_put_record(w, c->key, c->of, record);
+        else if (record)
+            hp_put_fields(w, c->of, record);
+        return;
+    }
+    struct value v = value_of(c, row);
+    if (!v.known && c->flags & LEFT_OUT)
+        return;
+    if (!v.known)
+        hp_json_put_null(w, c->key);
+    else if (v.is_text)
+        hp_json_put_string(w, c->key, v.text);
+    else if (c->form == AS_BOOL)
+        hp_json_put_bool(w, c->key, v.number > 0);
+    else if (c->form == AS_LONG || c->form == AS_COUNT)
+        hp_json_put_int(w, c->key, *(const int64_t *)place_of(c, row));
+    else
+        hp_json_put_number(w, c->key, v.number);
+}
+
+void hp_put_fields(struct json_writer *w, const struct column *column, const void *row)
+{
+    for (const struct column *c = column; c->form; c++)
+        if ((c->key || c->form == AS_RECORD) && !(c->flags & NOT_JSON))
+            put_field(w, c, row);
+}
+
+void hp_put_record(struct json_writer *w, const char *key, const struct column *column,
+                   const void *row)
+{
+    if (!row) {
+        hp_json_put_null(w, key);
+        return;
+    }
+    hp_json_begin_object(w, key, true);
+    hp_put_fields(w, column, row);
+    hp_json_end_object(w);
+}
+
+/* CSV --------------------------------------------------------------------------------- */
+
+/* Writes the field of a key, which may be that of a record's column; false: no such key. */
+static bool csv_field(struct csv_writer *csv, const struct column *column, const char *key,
+                      size_t length, const void *row)
+{
+    for (const struct column *c = column; c->form; c++) {
+        if (c->form == AS_RECORD &&
+            csv_field(csv, c->of, key, length, row ? record_of(c, row) : NULL))
+            return true;
+        if (c->form == AS_RECORD || !c->key || strncmp(c->key, key, length) != 0 ||
+            c->key[length])
+            continue;
+        struct value v = { .is_text = false };
+        if (row)
+            v = value_of(c, row);
+        if (!v.is_text)
+            hp_csv_known(csv, v.known, v.number);
+        else
+            (c->form == AS_TEXT && v.known ? hp_csv_text : hp_csv_plain)(csv,
+                                                                         v.known ? v.text : "");
+        return true;
+    }
+    return false;
+}
+
+static void csv_row(struct table_writer *t, const void *row)
+{
+    for (const char *key = t->csv; *key; key += strspn(key, " ")) {
+        size_t length = strcspn(key, " ");
+        bool found = csv_field(&t->csv_writer, t->column, key, length, row);
+        assert(found);
+        (void)found;
+        key += length;
+    }
+    hp_csv_end(&t->csv_writer);
+}
+
+/* Text -------------------------------------------------------------------------------- */
+
+static char *quantity(struct arena *arena, double value, enum hypar_unit unit)
+{
+    char text[32];
+    return hp_arena_printf(arena, "%s%s", value < 0 ? "-" : "",
+                           hypar_format_quantity(text, fabs(value), unit));
+}
+
+/* The value in its form, as text. */
+static const char *formed(struct arena *arena, const struct column *c, const struct value *v)
+{
+    char text[32];
+    switch (c->form) {
+    case AS_SECONDS:
+        return quantity(arena, v->number, HYPAR_UNIT_SECONDS);
+    case AS_BYTES:
+        return quantity(arena, v->number, HYPAR_UNIT_BYTES);
+    case AS_JOULES:
+        return quantity(arena, v->number, HYPAR_UNIT_JOULES);
+    case AS_BANDWIDTH:
+        return quantity(arena, v->number, HYPAR_UNIT_BANDWIDTH);
+    case AS_METRIC:
+        return hp_arena_strdup(arena, hp_metric(text, v->number));
+    case AS_PERCENT:
+        return hp_arena_printf(arena, "%.1f %%", 100 * v->number);
+    case AS_WHOLE_PERCENT:
+        return hp_arena_printf(arena, "%.0f %%", 100 * v->number);
+    case AS_TIMES:
+        return hp_arena_printf(arena, "%.2f x", v->number);
+    case AS_FACTOR:
+        return hp_arena_printf(arena, "%.3gx", v->number);
+    case AS_COUNT:
+        return hp_arena_strdup(arena, hp_thousands(text, (long long)v->number));
+    case AS_BOOL:
+        return v->number > 0 ? "yes" : "no";
+    case AS_TEXT:
+    case AS_WORD:
+        return v->text;
+    case AS_INT:
+    case AS_LONG:
+        return hp_arena_printf(arena, "%.0f", v->number);
+    default:
+        return hp_arena_printf(arena, "%.3g", v->number);
+    }
+}
+
+static char *cell_text(struct arena *arena, const struct column *c, const void *row)
+{
+    struct value v = value_of(c, row);
+    const char *prefix = c->prefix ? *(const char *const *)((const char *)row + c->prefix) : "";
+    if (!v.known)
+        return hp_arena_strdup(arena, c->flags & BLANK ? "" : "-");
+    return hp_clean_text(hp_arena_printf(arena, "%s%s", prefix, formed(arena, c, &v)), '?');
+}
+
+/* Shows a column, of a record or of the row, at its own position or behind the last. */
+static void show(struct table_writer *t, const struct column *c, const struct column *part_of)
+{
+    int at = t->n_shown, own = c->at || !part_of ? c->at : part_of->at;
+    if (!c->heading || (c->when && !(c->when & t->shows)))
+        return;
+    if (c->form == AS_RECORD) {
+        for (const struct column *part = c->of; part->form; part++)
+            show(t, part, c);
+        return;
+    }
+    assert(t->n_shown < (int)(sizeof t->shown / sizeof t->shown[0]));
+    for (; own && at > 0 && t->position[at - 1] > own; at--) {
+        t->shown[at] = t->shown[at - 1];
+        t->part_of[at] = t->part_of[at - 1];
+        t->position[at] = t->position[at - 1];
+    }
+    t->shown[at] = c;
+    t->part_of[at] = part_of;
+    t->position[at] = own;
+    t->n_shown++;
+}
+
+static char letter_of(const struct column *c)
+{
+    bool text = c->form == AS_TEXT || c->form == AS_WORD;
+    return c->flags & WRAPS                                                 ? 'w'
+           : c->flags & TO_THE_LEFT || (text && !(c->flags & TO_THE_RIGHT)) ? 'l'
+                                                                            : 'r';
+}
+
+/* Does the row that begins at cell `first` read as the row before? The first cells differ. */
+static bool reads_alike(const struct table_writer *t, int first)
+{
+    for (int i = 1; i < t->n_shown && first > 0; i++)
+        if (strcmp(t->cell[first + i], t->cell[first + i - t->n_shown]) != 0)
+            return false;
+    return first > 0;
+}
+
+static void add_cells(struct table_writer *t, const void *row)
+{
+    for (int i = 0; i < t->n_shown; i++) {
+        const struct column *c = t->shown[i];
+        t->cell = GROW(&t->arena, const char *, t->cell, t->n_cells, &t->capacity);
+        t->star = GROW(&t->arena, bool, t->star, t->n_cells, &t->star_capacity);
+        t->star[t->n_cells] = c->star && *(const bool *)((const char *)row + c->star);
+        t->starred |= t->star[t->n_cells];
+        const void *of = t->part_of[i] ? record_of(t->part_of[i], row) : row;
+        t->any[i] |= !(c->flags & IF_ANY) || (of && value_of(c, of).number > 0);
+        t->cell[t->n_cells++] = of ? cell_text(&t->arena, c, of) : "-";
+    }
+}
+
+static bool text_row(struct table_writer *t, const void *row)
+{
+    int before = t->n_cells;
+    bool full = t->most && t->n_rows >= t->most;
+    add_cells(t, row);
+    if (t->alike && !t->full && reads_alike(t, before)) {
+        t->cell[before - t->n_shown] = hp_arena_printf(
+            &t->arena, "%d-%d", t->first, *(const int *)place_of(t->shown[0], row));
+        t->n_cells = before;
+        return true;
+    }
+    t->full |= full;
+    if (full) {
+        t->n_cells = before;
+        return false;
+    }
+    if (t->alike)
+        t->first = *(const int *)place_of(t->shown[0], row);
+    t->n_rows++;
+    return true;
+}
+
+static void print_text(struct table_writer *t)
+{
+    struct columns table = { 0 };
+    char align[sizeof t->shown / sizeof t->shown[0] + 1] = "";
+    size_t n = 0;
+    for (int i = 0; i < t->n_shown; i++) {
+        if (!t->any[i])
+            continue;
+        align[n++] = letter_of(t->shown[i]);
+        hp_cell(&table, &t->arena, "%s", t->shown[i]->heading);
+    }
+    table.align = align;
+    for (int i = 0; i < t->n_cells; i++) {
+        if (!t->any[i % t->n_shown])
+            continue;
+        hp_cell(&table, &t->arena, "%s", t->cell[i]);
+        if (t->star[i])
+            hp_cell_mark(&table, &t->arena);
+    }
+    hp_columns_print(&table, t->to);
+}
+
+/* All forms --------------------------------------------------------------------------- */
+
+void hp_table_begin(struct table_writer *t, const char *key)
+{
+    if (t->json) {
+        hp_json_begin_array(t->json, key, t->json->flat[t->json->depth]);
+    } else if (t->csv) {
+        t->csv_writer.file = t->to;
+        hp_csv_words(&t->csv_writer, t->csv);
+        hp_csv_end(&t->csv_writer);
+    } else {
+        for (const struct column *c = t->column; c->form; c++)
+            show(t, c, NULL);
+    }
+}
+
+bool hp_table_row(struct table_writer *t, const void *row)
+{
+    if (t->json)
+        hp_put_record(t->json, NULL, t->column, row);
+    else if (t->csv)
+        csv_row(t, row);
+    else
+        return text_row(t, row);
+    return true;
+}
+
+void hp_table_end(struct table_writer *t)
+{
+    if (t->json)
+        hp_json_end_array(t->json);
+    else if (!t->csv && t->n_rows)
+        print_text(t);
+    hp_arena_free(&t->arena);
+}

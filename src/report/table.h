@@ -1,0 +1,128 @@
+/* report/table.h - tables and records whose columns are described once. Internal.
+ *
+ * A column names its heading in text, its key in JSON and CSV, the form of its value, and the
+ * place of the value in the struct of a row. One loop writes the rows in each output form:
+ *
+ *     static const struct column columns[] = {
+ *         { "stage", NULL, AS_INT, AT(struct stage_row, stage) },
+ *         { "computing", "busy_s", AS_SECONDS, AT(struct stage_row, busy_s) },
+ *         { 0 },
+ *     };
+ *     struct table_writer table = { .column = columns, .to = to };    JSON: .json, CSV: .csv
+ *     hp_table_begin(&table, "stages");
+ *     for (...)
+ *         hp_table_row(&table, &row);
+ *     hp_table_end(&table);
+ *
+ * CTest documents/keys finds each key of these rows in docs/formats-results.md, and
+ * documents/headings each heading in docs/terms.md, which has the explanations. */
+#ifndef REPORT_TABLE_H
+#define REPORT_TABLE_H
+
+#include <stddef.h>
+
+#include "base/json.h"
+#include "report/columns.h"
+#include "report/csv.h"
+
+/* The type of a value, and how text shows the value. JSON and CSV have numbers in SI units. */
+enum column_form {
+    NO_COLUMN, /* ends a list of columns */
+    /* double; NAN, INFINITY: not known */
+    AS_SECONDS,
+    AS_BYTES,
+    AS_JOULES,
+    AS_BANDWIDTH,
+    AS_NUMBER,  /* "0.123" */
+    AS_METRIC,  /* "3.41 G" */
+    AS_PERCENT, /* 0.123 is "12.3 %" */
+    AS_WHOLE_PERCENT,
+    AS_TIMES,  /* "1.23 x" */
+    AS_FACTOR, /* "1.23x" */
+    AS_INT,    /* int: "1234" */
+    AS_LONG,   /* int64_t: "1234" */
+    AS_COUNT,  /* int64_t: "1,234" */
+    AS_BOOL,   /* bool: "yes" */
+    AS_TEXT,   /* const char *; NULL: not known; CSV has it in quotes */
+    AS_WORD,   /* const char *, without quotes in CSV */
+    /* A struct with the columns `of`, behind a pointer; NULL: not known. JSON has an object.
+     * CSV and, if there is a heading, text have a column for each of its columns. */
+    AS_RECORD,
+};
+
+enum column_flag {
+    LEFT_OUT = 1,      /* JSON has no member for a value that is not known; else null */
+    IF_POSITIVE = 2,   /* zero, false, "" and less than zero are not known */
+    IF_KNOWN = 4,      /* less than zero is not known */
+    IF_ANY = 8,        /* text has the column if some row's value is above zero */
+    BLANK = 16,        /* text shows "" for a value that is not known; else "-" */
+    WRAPS = 32,        /* text may break the column between words */
+    TO_THE_RIGHT = 64, /* texts are aligned to the left unless this is set ... */
+    TO_THE_LEFT = 128, /* ... numbers to the right unless this is set */
+    BEHIND = 256,      /* `offset` is that of a pointer, the value is `inner` bytes behind it */
+    INSIDE = 512,      /* the struct or the characters are in the row, not behind a pointer */
+    NOT_JSON = 1024,   /* the key is one of CSV alone */
+};
+
+struct column {
+    const char *heading; /* NULL: not in text */
+    const char *key;     /* NULL: neither in JSON nor in CSV */
+    enum column_form form;
+    size_t offset; /* of the value in the row: AT(struct row, member) */
+    unsigned flags;
+    int at; /* order in text of columns that have one, from 1; 0: behind those before */
+    unsigned
+        when; /* text has the column if `shows` of the table has one of these bits; 0: always */
+    size_t star;   /* of a bool: the cell stands out; 0: none */
+    size_t prefix; /* of a const char * that text writes before the value; 0: none */
+    size_t inner;
+    const struct column *of;
+    double (*get)(const void *at); /* computes a double from what is at `offset`; NULL: none */
+};
+
+#define AT(type, member) .offset = offsetof(type, member)
+
+struct table_writer {
+    const struct column *column;
+    FILE *to;                 /* of text and CSV */
+    struct json_writer *json; /* NULL: text or CSV */
+    const char *csv; /* keys of the fields, in order, a blank between them; NULL: no CSV */
+    unsigned shows;
+    int most;   /* rows of text; 0: all */
+    bool alike; /* text: neighbours that read alike are one row; the first column, an AS_INT, is
+                   then "3-7" */
+    /* The rest belongs to the table. */
+    struct arena arena;
+    struct csv_writer csv_writer;
+    const struct column *shown[32]; /* columns of text, in their order */
+    const struct column
+        *part_of[32]; /* the record that each is a column of; NULL: of the row */
+    int position[32];
+    bool any[32]; /* some value is above zero */
+    int n_shown, n_rows;
+    int first; /* number of the first of the last row's neighbours */
+    bool full; /* a row was left out */
+    const char **cell;
+    bool *star;
+    int n_cells, capacity, star_capacity;
+    bool starred;
+};
+
+/* `key`: of the array in JSON; NULL: the array is an element or the root. */
+void hp_table_begin(struct table_writer *table, const char *key);
+
+/* Returns false if text has `most` rows already and leaves this one out. */
+bool hp_table_row(struct table_writer *table, const void *row);
+
+/* Ends the array, or prints the table; text without rows prints nothing. `starred` tells
+ * whether a cell stands out. Frees what the table took. */
+void hp_table_end(struct table_writer *table);
+
+/* The members of an open object. */
+void hp_put_fields(struct json_writer *w, const struct column *column, const void *row);
+
+/* The same as an object on one line; null where `row` is NULL. */
+void hp_put_record(struct json_writer *w, const char *key, const struct column *column,
+                   const void *row);
+
+#endif /* REPORT_TABLE_H */

@@ -1,0 +1,263 @@
+/* A fitted device as text and as JSON. */
+#include <hypar/report.h>
+
+#include <math.h>
+
+#include "base/sort.h"
+#include "report/table.h"
+
+enum { MAX_LISTED = 100 }; /* rows that are far off, as text */
+
+static double times_off(const struct hypar_fit_row *row)
+{
+    return row->after_s > row->measured_s ? row->after_s / row->measured_s
+                                          : row->measured_s / row->after_s;
+}
+
+/* Columns ------------------------------------------------------------------------------- */
+
+struct constant_row {
+    struct hypar_fit_constant of;
+    double error; /* NAN: none was fitted */
+    const char *before, *after;
+};
+
+static const struct column constant_columns[] = {
+    { "constant", "name", AS_TEXT, AT(struct constant_row, of.name) },
+    { "before", NULL, AS_TEXT, AT(struct constant_row, before), TO_THE_RIGHT },
+    { "after", NULL, AS_TEXT, AT(struct constant_row, after), TO_THE_RIGHT },
+    { NULL, "before", AS_NUMBER, AT(struct constant_row, of.before) },
+    { NULL, "after", AS_NUMBER, AT(struct constant_row, of.after) },
+    { NULL, "fitted", AS_BOOL, AT(struct constant_row, of.fitted) },
+    { "+-", "standard_error", AS_PERCENT, AT(struct constant_row, error) },
+    { "rows", "rows", AS_INT, AT(struct constant_row, of.rows) },
+    { 0 },
+};
+
+static const struct column error_columns[] = {
+    { NULL, "median", AS_PERCENT, AT(struct hypar_fit_errors, median) },
+    { NULL, "mean", AS_PERCENT, AT(struct hypar_fit_errors, mean) },
+    { NULL, "percentile_95", AS_PERCENT, AT(struct hypar_fit_errors, most) },
+    { NULL, "worst_times", AS_NUMBER, AT(struct hypar_fit_errors, worst) },
+    { NULL, "beyond_2_times", AS_INT, AT(struct hypar_fit_errors, beyond) },
+    { 0 },
+};
+
+/* Errors of a group of rows; text has those of held-out rows in a row of their own. */
+struct error_row {
+    const char *kind;
+    double rows, before, before_worst;
+    struct hypar_fit_errors after;
+};
+
+static const struct column group_columns[] = {
+    { "error of", NULL, AS_TEXT, AT(struct error_row, kind) },
+    { "rows", NULL, AS_NUMBER, AT(struct error_row, rows), BLANK },
+    { "before", NULL, AS_PERCENT, AT(struct error_row, before), BLANK },
+    { "worst", NULL, AS_FACTOR, AT(struct error_row, before_worst), BLANK },
+    { "after", NULL, AS_PERCENT, AT(struct error_row, after.median) },
+    { "mean", NULL, AS_PERCENT, AT(struct error_row, after.mean) },
+    { "95 %", NULL, AS_PERCENT, AT(struct error_row, after.most) },
+    { "worst", NULL, AS_FACTOR, AT(struct error_row, after.worst) },
+    { 0 },
+};
+
+struct measured_row {
+    struct hypar_fit_row of;
+    const char *place;
+    double times;
+};
+
+static const struct column row_columns[] = {
+    { "more than 2 times off", NULL, AS_TEXT, AT(struct measured_row, place) },
+    { NULL, "file", AS_TEXT, AT(struct measured_row, of.file) },
+    { NULL, "line", AS_INT, AT(struct measured_row, of.line) },
+    { "row", "row", AS_TEXT, AT(struct measured_row, of.text), WRAPS },
+    { "measured", "measured_s", AS_SECONDS, AT(struct measured_row, of.measured_s) },
+    { NULL, "before_s", AS_SECONDS, AT(struct measured_row, of.before_s) },
+    { "predicted", "after_s", AS_SECONDS, AT(struct measured_row, of.after_s) },
+    { NULL, "held_out_s", AS_SECONDS, AT(struct measured_row, of.held_out_s), IF_POSITIVE },
+    { NULL, "outlier", AS_BOOL, AT(struct measured_row, of.outlier) },
+    { "times", NULL, AS_NUMBER, AT(struct measured_row, times) },
+    { 0 },
+};
+
+/* Constants ----------------------------------------------------------------------------- */
+
+/* "12.5 GB/s"; a length or a share has no unit. */
+static char *figure_text(struct arena *arena, double value, enum hypar_unit unit)
+{
+    char text[32];
+    return unit == HYPAR_UNIT_COUNT
+               ? hp_arena_printf(arena, "%.3g", value)
+               : hp_arena_strdup(arena, hypar_format_quantity(text, value, unit));
+}
+
+/* Text has the constants that were fitted. Returns how many were. */
+static int constant_rows(struct table_writer *table, struct arena *arena,
+                         const struct hypar_fit *fit)
+{
+    struct constant_row row = { 0 };
+    int n = 0;
+    hp_table_begin(table, "constants");
+    for (int i = 0; hypar_fit_constant(fit, i, &row.of); i++) {
+        const struct hypar_fit_constant *c = &row.of;
+        n += c->fitted;
+        if (!table->json && !c->fitted)
+            continue;
+        row.error = c->fitted && (table->json || c->after > 0) ? c->error : NAN;
+        row.before = figure_text(arena, c->before, c->unit);
+        row.after = figure_text(arena, c->after, c->unit);
+        hp_table_row(table, &row);
+    }
+    hp_table_end(table);
+    return n;
+}
+
+/* The names of what stays as it was. */
+static void print_undecided(FILE *to, struct arena *arena, const struct hypar_fit *fit)
+{
+    struct hypar_fit_constant constant;
+    const char *text = NULL;
+    for (int i = 0; hypar_fit_constant(fit, i, &constant); i++)
+        if (constant.asked && !constant.fitted)
+            text = text ? hp_arena_printf(arena, "%s, %s", text, constant.name)
+                        : hp_arena_printf(arena, "as before, for want of rows that decide: %s",
+                                          constant.name);
+    if (text)
+        hp_wrap(to, text, 0);
+}
+
+static void print_errors(FILE *to, const struct hypar_fit *fit)
+{
+    struct hypar_fit_group group;
+    struct table_writer table = { .column = group_columns, .to = to };
+    hp_table_begin(&table, NULL);
+    for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
+        hp_table_row(&table, &(struct error_row){ group.kind, group.rows, group.before.median,
+                                                  group.before.worst, group.after });
+        if (group.has_held_out)
+            hp_table_row(&table,
+                         &(struct error_row){ "  held out", NAN, NAN, NAN, group.held_out });
+    }
+    hp_table_end(&table);
+}
+
+static void put_groups(struct json_writer *w, const struct hypar_fit *fit)
+{
+    struct hypar_fit_group group;
+    hp_json_begin_array(w, "errors", false);
+    for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
+        hp_json_begin_object(w, NULL, false);
+        hp_json_put_string(w, "kind", group.kind);
+        hp_json_put_int(w, "rows", group.rows);
+        hp_put_record(w, "before", error_columns, &group.before);
+        hp_put_record(w, "after", error_columns, &group.after);
+        if (group.has_held_out)
+            hp_put_record(w, "held_out", error_columns, &group.held_out);
+        hp_json_end_object(w);
+    }
+    hp_json_end_array(w);
+}
+
+static int worst_first(const void *a, const void *b)
+{
+    double x = times_off(a), y = times_off(b);
+    return (x < y) - (x > y);
+}
+
+/* The rows that are more than 2 times off, the worst first; returns their number. */
+static int find_far(struct arena *arena, const struct hypar_fit *fit,
+                    struct hypar_fit_row **out)
+{
+    struct hypar_fit_row row;
+    int n = 0, all = 0;
+    while (hypar_fit_row(fit, all, &row))
+        all++;
+    *out = NEW(arena, struct hypar_fit_row, all + 1);
+    for (int i = 0; hypar_fit_row(fit, i, &row); i++)
+        if (times_off(&row) > 2)
+            (*out)[n++] = row;
+    hp_sort(*out, n, sizeof **out, worst_first);
+    return n;
+}
+
+static void print_far(FILE *to, struct arena *arena, const struct hypar_fit *fit)
+{
+    struct table_writer table = { .column = row_columns, .to = to, .most = MAX_LISTED };
+    struct hypar_fit_row *row;
+    int n = find_far(arena, fit, &row);
+    if (n == 0)
+        fputs("no row is more than 2 times off\n", to);
+    hp_table_begin(&table, NULL);
+    for (int i = 0; i < n; i++)
+        hp_table_row(&table, &(struct measured_row){
+                                 row[i],
+                                 hp_arena_printf(arena, "%s:%d", hp_shown(arena, row[i].file),
+                                                 row[i].line),
+                                 times_off(&row[i]) });
+    hp_table_end(&table);
+    if (n > MAX_LISTED)
+        fprintf(to, "and %d more (--json has all)\n", n - MAX_LISTED);
+}
+
+static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
+{
+    struct json_writer w = { .file = to };
+    struct table_writer constants = { .column = constant_columns, .json = &w };
+    struct table_writer rows = { .column = row_columns, .json = &w };
+    struct measured_row row = { 0 };
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "device", hypar_fit_device(fit));
+    hp_json_put_string(&w, "source", hypar_fit_source(fit));
+    hp_json_put_int(&w, "rows_left_out", hypar_fit_left_out(fit));
+    hp_json_begin_array(&w, "doubts", false);
+    for (int i = 0; hypar_fit_doubt(fit, i); i++)
+        hp_json_put_string(&w, NULL, hypar_fit_doubt(fit, i));
+    hp_json_end_array(&w);
+    constant_rows(&constants, arena, fit);
+    put_groups(&w, fit);
+    hp_table_begin(&rows, "rows");
+    for (int i = 0; hypar_fit_row(fit, i, &row.of); i++)
+        hp_table_row(&rows, &row);
+    hp_table_end(&rows);
+    hp_json_end_object(&w);
+}
+
+static int count_outliers(const struct hypar_fit *fit)
+{
+    struct hypar_fit_row row;
+    int n = 0;
+    for (int i = 0; hypar_fit_row(fit, i, &row); i++)
+        n += row.outlier;
+    return n;
+}
+
+void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format format)
+{
+    struct arena arena = { 0 };
+    char count[64];
+    int outliers = count_outliers(fit);
+    if (format == HYPAR_JSON) {
+        fit_json(to, &arena, fit);
+        hp_arena_free(&arena);
+        return;
+    }
+    hp_wrap(to, hp_shown(&arena, hypar_fit_source(fit)), 0);
+    fputc('\n', to);
+    if (!constant_rows(&(struct table_writer){ .column = constant_columns, .to = to }, &arena,
+                       fit))
+        fputs("these rows decide no figure\n", to);
+    print_undecided(to, &arena, fit);
+    fputc('\n', to);
+    print_errors(to, fit);
+    fputc('\n', to);
+    print_far(to, &arena, fit);
+    if (outliers)
+        fprintf(to, "%s too far off to be fitted\n",
+                hp_count(count, outliers, "row was", "rows were"));
+    if (hypar_fit_left_out(fit))
+        fprintf(to, "%s nothing here: left out\n",
+                hp_count(count, hypar_fit_left_out(fit), "row costs", "rows cost"));
+    hp_arena_free(&arena);
+}
