@@ -8,8 +8,8 @@
 #define MODEL_ONNX_ONNX_H
 
 #include "model/model.h"
-#include "model/onnx/file.h"
-#include "model/onnx/shuffle.h"
+#include "model/onnx/file/file.h"
+#include "model/onnx/rewrite/shuffle.h"
 
 /* A run of an initializer's elements. */
 struct weight_range {

@@ -3,7 +3,7 @@
  * those that work along the last dimension do if that is where it was. */
 #include <string.h>
 
-#include "model/onnx/rewrite.h"
+#include "model/onnx/rewrite/rewrite.h"
 
 struct lazy {
     int base;   /* tensor of the network; -1: not made, it is */

@@ -4,7 +4,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 enum {
     MAX_COPIED = 1 << 28, /* bytes of structure */

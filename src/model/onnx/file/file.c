@@ -1,5 +1,5 @@
 /* From protobuf to the structs of file.h. The only file that knows protobuf-c. */
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

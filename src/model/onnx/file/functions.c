@@ -2,7 +2,7 @@
  * the caller's tensors and attributes in place of the function's. */
 #include <string.h>
 
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 enum {
     MAX_DEPTH = 32,        /* of calls in calls: a function that calls itself has no end */

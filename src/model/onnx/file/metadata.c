@@ -5,7 +5,7 @@
 
 #include "base/table.h"
 #include "base/utf8.h"
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 static const char *const keys[] = {
     [ONNX_FOLDED_FROM] = "pkg.onnxscript.optimizer.folded_from",

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/onnx/rewrite.h"
+#include "model/onnx/rewrite/rules.h"
 
 enum { MAX_CHAIN = 32, MAX_BIASES = 3 };
 
@@ -22,17 +22,17 @@ struct headed {
 
 /* Go back from `t` over reshapes, transposes and factors to the tensor that they began with;
  * the factors are multiplied to *scale. */
-static bool trace(const struct rewriting *rw, int t, double *scale, struct headed *o)
+static bool trace(struct rewriting *rw, int t, double *scale, struct headed *o)
 {
     const struct hypar_graph *g = rw->g;
     *o = (struct headed){ .repeated = -1 };
     for (int limit = 0; limit < MAX_CHAIN; limit++) {
         int op = g->tensors[t].producer;
-        double alpha = (double)NAN, beta = 0;
+        struct match m;
         if (op >= 0 && hp_moves_only(g->ops[op].kind))
             o->chain[o->n++] = op;
-        else if (hp_affine_of(rw, t, &alpha, &beta) >= 0)
-            *scale *= alpha;
+        else if (hp_match(rw, hp_pattern(rw, "affine{alpha=a beta=0}(x)"), t, NULL, &m))
+            *scale *= m.number[0];
         else
             break;
         t = g->ops[op].tensor[0];
@@ -203,19 +203,18 @@ struct attention {
 
 /* What the scores come from before the step that writes `t`, which adds a factor, a mask or a
  * bias to the attention, or is a view of the same rows; -1: it is none of these. */
-static int before_step(const struct rewriting *rw, int t, struct attention *a)
+static int before_step(struct rewriting *rw, int t, struct attention *a)
 {
     const struct hypar_graph *g = rw->g;
-    double alpha = (double)NAN, beta = 0;
-    int op = g->tensors[t].producer, x = hp_affine_of(rw, t, &alpha, &beta),
-        masked = hp_causal_scores(rw, t);
+    struct match m;
+    int op = g->tensors[t].producer, masked = hp_causal_scores(rw, t);
     if (masked >= 0) {
         a->causal = true;
         return masked;
     }
-    if (x >= 0) {
-        a->scale *= alpha;
-        return x;
+    if (hp_match(rw, hp_pattern(rw, "affine{alpha=a beta=0}(x)"), t, NULL, &m)) {
+        a->scale *= m.number[0];
+        return hp_captured(&m, 'x');
     }
     const struct hypar_shape *to = &g->tensors[t].shape;
     for (int i = 0; i < 2 && g->ops[op].kind == OP_ADD; i++) {
@@ -226,7 +225,7 @@ static int before_step(const struct rewriting *rw, int t, struct attention *a)
         a->bias[a->n_biases++] = bias;
         return scores;
     }
-    x = g->ops[op].tensor[0];
+    int x = g->ops[op].tensor[0];
     const struct hypar_shape *from = x >= 0 ? &g->tensors[x].shape : to;
     bool view = g->ops[op].kind == OP_RESHAPE && !a->n_biases &&
                 to->dim[to->n_dims - 1] == from->dim[from->n_dims - 1];
@@ -234,7 +233,7 @@ static int before_step(const struct rewriting *rw, int t, struct attention *a)
 }
 
 /* The product of queries and keys behind a softmax. */
-static int find_scores(const struct rewriting *rw, int t, struct attention *a)
+static int find_scores(struct rewriting *rw, int t, struct attention *a)
 {
     const struct hypar_graph *g = rw->g;
     int limit = 16; /* reshapes between 3 and 4 dimensions, a mask, a scale: a few */
@@ -247,23 +246,6 @@ static int find_scores(const struct rewriting *rw, int t, struct attention *a)
         t = before_step(rw, t, a);
     }
     return -1;
-}
-
-/* Softmax of the scores, before a dropout and reshapes. */
-static int find_softmax(struct rewriting *rw, int t, bool *dropout)
-{
-    int softmax = -1;
-    for (int i = 0; i < 4 && softmax < 0; i++) {
-        softmax = hp_made_by(rw, t, OP_SOFTMAX);
-        int drop = hp_made_by(rw, t, OP_DROPOUT), view = hp_made_by(rw, t, OP_RESHAPE);
-        *dropout |= drop >= 0;
-        int op = drop >= 0 ? drop : view;
-        if (softmax < 0 && op < 0)
-            return -1;
-        if (softmax < 0)
-            t = rw->g->ops[op].tensor[0];
-    }
-    return softmax;
 }
 
 /* A bias in four dimensions. One that is known to be the same for all samples is there once. */
@@ -365,16 +347,10 @@ static bool find_operands(struct rewriting *rw, struct attention *a)
     return a->part[1].heads == a->part[2].heads;
 }
 
-bool hp_fuse_attention(struct rewriting *rw, int op)
+bool hp_write_attention(struct rewriting *rw, const struct match *m)
 {
-    struct attention a = { .product = &rw->g->ops[op], .scale = 1 };
-    bool dropout = false;
-    if (a.product->kind != OP_MATMUL)
-        return false;
-    int softmax = find_softmax(rw, a.product->tensor[0], &dropout);
-    if (softmax < 0)
-        return false;
-    int scores = find_scores(rw, rw->g->ops[softmax].tensor[0], &a);
+    struct attention a = { .product = &rw->g->ops[m->op], .scale = 1 };
+    int scores = find_scores(rw, hp_captured(m, 's'), &a);
     if (scores < 0)
         return false;
     a.scores = &rw->g->ops[scores];
@@ -384,26 +360,23 @@ bool hp_fuse_attention(struct rewriting *rw, int op)
                        k = hp_shuffle_shape(&a.part[1].shuffle);
     if (a.causal && q.dim[1] != k.dim[1])
         return false;
-    rw->n_dropped += dropout;
+    rw->n_dropped += m->dropout;
     write_attention(rw, &a);
     return true;
 }
 
 /* An attention that is one node of the file, with keys and values repeated before it. */
-bool hp_fuse_groups(struct rewriting *rw, int op)
+bool hp_write_groups(struct rewriting *rw, const struct match *m)
 {
     static const int heads_first[4] = { 0, 2, 1, 3 };
-    const struct op *o = &rw->g->ops[op];
+    const struct op *o = &rw->g->ops[m->op];
     struct headed part[2];
     double scale = 1;
-    if (o->kind != OP_ATTENTION)
-        return false;
     int64_t heads = hp_attr_int(o->nest->attrs, ATTR_HEADS, 0, 1);
     if (hp_attr_int(o->nest->attrs, ATTR_KV_HEADS, 0, heads) != heads)
         return false;
     int in[MAX_OPERANDS];
-    for (int i = 0; i < o->nest->n_inputs; i++)
-        in[i] = o->tensor[i] >= 0 ? rw->map[o->tensor[i]] : HP_ABSENT;
+    hp_new_inputs(rw, o, in);
     for (int i = 0; i < 2; i++) {
         const struct hypar_shape *s = &rw->g->tensors[o->tensor[1 + i]].shape;
         if (s->n_dims != 3 || !trace(rw, o->tensor[1 + i], &scale, &part[i]))

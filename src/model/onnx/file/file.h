@@ -1,9 +1,9 @@
-/* model/onnx/file.h - what is in an ONNX file, as plain structs. Internal to model/.
+/* model/onnx/file/file.h - what is in an ONNX file, as plain structs. Internal to model/.
  *
  * skim.c copies a file's structure past the values of its tensors, which stay where they
  * are; file.c unpacks it; data.c reads values when they are asked for. */
-#ifndef MODEL_ONNX_FILE_H
-#define MODEL_ONNX_FILE_H
+#ifndef MODEL_ONNX_FILE_FILE_H
+#define MODEL_ONNX_FILE_FILE_H
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -182,4 +182,4 @@ double hp_onnx_float(const struct onnx_node *node, const char *name, double othe
 const char *hp_onnx_string(const struct onnx_node *node, const char *name,
                            const char *otherwise);
 
-#endif /* MODEL_ONNX_FILE_H */
+#endif /* MODEL_ONNX_FILE_FILE_H */

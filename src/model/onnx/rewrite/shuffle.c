@@ -1,5 +1,5 @@
 /* Reshapes and transposes of a tensor, composed and taken apart again. */
-#include "model/onnx/shuffle.h"
+#include "model/onnx/rewrite/shuffle.h"
 
 #include <string.h>
 

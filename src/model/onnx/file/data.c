@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "model/beside.h"
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 static const struct {
     const char *name;
