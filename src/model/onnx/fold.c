@@ -106,6 +106,16 @@ bool hp_onnx_broadcast(const struct hypar_shape *a, const struct hypar_shape *b,
     return true;
 }
 
+enum hypar_status hp_onnx_broadcast_inputs(struct importing *im, struct hypar_shape *out)
+{
+    *out = (struct hypar_shape){ 0 };
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (!hp_onnx_input(im, i) || !hp_onnx_broadcast(out, &hp_onnx_input(im, i)->shape, out))
+            return hp_fail(im->err, HYPAR_INVALID,
+                           "the shapes of its inputs do not fit together");
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int *out)
 {
     if (axis < -rank || axis >= rank)
@@ -287,11 +297,6 @@ static double walk_next(struct walk *w)
     return value;
 }
 
-static enum hypar_status cannot_broadcast(struct importing *im)
-{
-    return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
-}
-
 enum hypar_status hp_fold_binary(struct importing *im)
 {
     const struct value *x = hp_onnx_input(im, 0), *y = hp_onnx_input(im, 1);
@@ -306,8 +311,7 @@ enum hypar_status hp_fold_binary(struct importing *im)
         op++;
     if (op == MOD && hp_onnx_int(im->node, "fmod", 0))
         op = FMOD; /* with the sign of the first, not of the second */
-    if (!hp_onnx_broadcast(&x->shape, &y->shape, &shape))
-        return cannot_broadcast(im);
+    TRY(hp_onnx_broadcast_inputs(im, &shape));
     bool uniform = x->uniform && y->uniform;
     int64_t n = uniform ? 1 : hp_onnx_elements(&shape);
     TRY(hp_onnx_fold_room(im, n, &data));
@@ -327,10 +331,8 @@ enum hypar_status hp_fold_where(struct importing *im)
     struct hypar_shape shape;
     double *data;
     if (!x || !y)
-        return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
-    if (!hp_onnx_broadcast(&which->shape, &x->shape, &shape) ||
-        !hp_onnx_broadcast(&shape, &y->shape, &shape))
-        return cannot_broadcast(im);
+        return hp_onnx_missing(im, "an input");
+    TRY(hp_onnx_broadcast_inputs(im, &shape));
     int64_t n = hp_onnx_elements(&shape);
     TRY(hp_onnx_fold_room(im, n, &data));
     struct walk w = walk_start(which, &shape), a = walk_start(x, &shape),
@@ -436,7 +438,7 @@ enum hypar_status hp_fold_matmul(struct importing *im)
     left.n_dims -= 2;
     right.n_dims -= 2;
     if (!fits || !hp_onnx_broadcast(&left, &right, &outer))
-        return cannot_broadcast(im);
+        return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
     shape = outer;
     shape.dim[shape.n_dims++] = m;
     shape.dim[shape.n_dims++] = k;

@@ -21,11 +21,7 @@ static bool like_first(struct importing *im, int output, struct hypar_shape *out
 
 static bool broadcast(struct importing *im, int output, struct hypar_shape *out)
 {
-    *out = (struct hypar_shape){ 0 };
-    for (int i = 0; i < im->node->n_inputs; i++)
-        if (!hp_onnx_input(im, i) || !hp_onnx_broadcast(out, &hp_onnx_input(im, i)->shape, out))
-            return false;
-    return output == 0;
+    return output == 0 && hp_onnx_broadcast_inputs(im, out) == HYPAR_OK;
 }
 
 /* Without the dimensions marked, or with 1 in their place. */

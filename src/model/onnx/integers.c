@@ -46,14 +46,9 @@ static int type_of(struct importing *im)
 enum hypar_status hp_onnx_computed(struct importing *im)
 {
     struct hypar_shape shape = { 0 };
-    bool fits = true;
-    if (!hp_onnx_told_shape(im, 0, &shape)) {
-        shape = (struct hypar_shape){ 0 };
-        for (int i = 0; i < im->node->n_inputs && fits; i++)
-            fits = hp_onnx_input(im, i) &&
-                   hp_onnx_broadcast(&shape, &hp_onnx_input(im, i)->shape, &shape);
-    }
-    if (!fits || !shape.n_dims)
+    bool known =
+        hp_onnx_told_shape(im, 0, &shape) || hp_onnx_broadcast_inputs(im, &shape) == HYPAR_OK;
+    if (!known || !shape.n_dims)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers of a shape that is not known");
     TRY(hp_onnx_check_dims(im, &shape));
     return hp_onnx_define(im, 0,

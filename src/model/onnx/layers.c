@@ -125,7 +125,6 @@ enum hypar_status hp_onnx_pool(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0);
     struct taps w;
-    int t;
     bool mean = im->row->kind == OP_AVG_POOL;
     double up = hp_onnx_int(im->node, "ceil_mode", 0) != 0;
     double count_pad = hp_onnx_int(im->node, "count_include_pad", 0) != 0;
@@ -134,7 +133,6 @@ enum hypar_status hp_onnx_pool(struct importing *im)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "the places of the largest");
     if (mean && (w.dilation[0] != 1 || w.dilation[1] != 1 || w.dilation[2] != 1))
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a dilated mean");
-    TRY(hp_onnx_tensor(im, x, &t));
     struct attr attr[] = { { ATTR_KERNEL, w.spatial, w.kernel },
                            { ATTR_STRIDE, w.spatial, w.stride },
                            { ATTR_PAD, 2 * w.spatial, w.pad },
@@ -142,16 +140,12 @@ enum hypar_status hp_onnx_pool(struct importing *im)
                            { ATTR_DILATION, w.spatial, w.dilation } };
     if (mean)
         attr[4] = (struct attr){ ATTR_COUNT_PAD, 1, &count_pad };
-    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, &(struct attrs){ 5, attr }, &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, im->row->kind, &(struct attrs){ 5, attr });
 }
 
 enum hypar_status hp_onnx_global_pool(struct importing *im)
 {
-    int t;
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, ATTRS({ ATTR_KEEP, 1, V(1) }), &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, im->row->kind, ATTRS({ ATTR_KEEP, 1, V(1) }));
 }
 
 enum hypar_status hp_onnx_lrn(struct importing *im)
@@ -160,13 +154,9 @@ enum hypar_status hp_onnx_lrn(struct importing *im)
            alpha = hp_onnx_float(im->node, "alpha", 1e-4),
            beta = hp_onnx_float(im->node, "beta", 0.75),
            bias = hp_onnx_float(im->node, "bias", 1);
-    int t;
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, OP_LRN, NULL, 1, &t,
-                     ATTRS({ ATTR_SIZE, 1, &size }, { ATTR_ALPHA, 1, &alpha },
-                           { ATTR_BETA, 1, &beta }, { ATTR_BIAS, 1, &bias }),
-                     &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, OP_LRN,
+                         ATTRS({ ATTR_SIZE, 1, &size }, { ATTR_ALPHA, 1, &alpha },
+                               { ATTR_BETA, 1, &beta }, { ATTR_BIAS, 1, &bias }));
 }
 
 /* Products ------------------------------------------------------------------------------- */
@@ -223,14 +213,10 @@ static enum hypar_status times_activation(struct importing *im, const int *given
     int rank = outer.n_dims == 2 ? 4 : 3;
     for (int i = 0; i < 2; i++) {
         struct hypar_shape wide = outer, made = { .n_dims = rank };
-        double dims[MAX_DIMS];
         for (int d = 0; d < 2; d++)
             wide.dim[wide.n_dims++] = shape[i].dim[head[i].n_dims + d];
-        for (int d = 0; d < wide.n_dims; d++)
-            dims[d] = (double)wide.dim[d];
         if (hp_onnx_elements(&wide) != hp_onnx_elements(&shape[i]))
-            TRY(hp_onnx_emit(im, OP_EXPAND, i ? "right" : "left", 1, &t[i],
-                             ATTRS({ ATTR_SHAPE, wide.n_dims, dims }), &t[i]));
+            TRY(hp_onnx_emit_expand(im, i ? "right" : "left", t[i], &wide, &t[i]));
         made.dim[0] = rank == 4 ? outer.dim[0] : hp_onnx_elements(&outer);
         made.dim[1] = rank == 4 ? outer.dim[1] : wide.dim[wide.n_dims - 2];
         made.dim[rank - 2] = wide.dim[wide.n_dims - 2];

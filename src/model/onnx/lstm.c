@@ -116,10 +116,8 @@ static enum hypar_status first_state(struct importing *im, const struct lstm *l,
         return HYPAR_OK;
     TRY(hp_onnx_tensor(im, state, out));
     if (l->n_directions == 2)
-        TRY(hp_onnx_emit(im, OP_SLICE, "state", 1, out,
-                         ATTRS({ ATTR_AXIS, 1, V(0) }, { ATTR_START, 1, V(direction) },
-                               { ATTR_STOP, 1, V(direction + 1) }),
-                         out));
+        TRY(hp_onnx_emit_slice(im, "state", *out, 0, (int64_t[]){ direction, direction + 1, 1 },
+                               out));
     return hp_onnx_emit_reshape(im, "state", *out, &shape, out);
 }
 

@@ -178,6 +178,16 @@ enum hypar_status hp_onnx_emit_reshape(struct importing *im, const char *suffix,
                                        const struct hypar_shape *shape, int *out);
 enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffix, int x, int n,
                                          const int *perm, int *out);
+enum hypar_status hp_onnx_emit_expand(struct importing *im, const char *suffix, int x,
+                                      const struct hypar_shape *shape, int *out);
+
+/* [start, stop) of dimension `axis`, each `step`-th. */
+enum hypar_status hp_onnx_emit_slice(struct importing *im, const char *suffix, int x, int axis,
+                                     const int64_t range[3], int *out);
+
+/* The node at hand is one operator: of input 0 with these attributes. */
+enum hypar_status hp_onnx_apply(struct importing *im, enum op_kind kind,
+                                const struct attrs *attrs);
 const char *hp_onnx_unique(struct importing *im, const char *name);
 
 /* Does a tensor depend on the model's inputs, not on parameters and constants alone? */
@@ -290,6 +300,10 @@ enum hypar_status hp_onnx_missing(struct importing *im, const char *what);
 
 bool hp_onnx_broadcast(const struct hypar_shape *a, const struct hypar_shape *b,
                        struct hypar_shape *out);
+
+/* The shape of all inputs of the node at hand together; HYPAR_INVALID: they do not fit, or one
+ * is absent. */
+enum hypar_status hp_onnx_broadcast_inputs(struct importing *im, struct hypar_shape *out);
 
 /* A dimension that may count from the last; HYPAR_INVALID outside 0..rank-1. */
 enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int *out);

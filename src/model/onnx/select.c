@@ -17,15 +17,11 @@ enum hypar_status hp_onnx_is_nan(struct importing *im)
 static enum hypar_status as_wide(struct importing *im, struct value *v,
                                  const struct hypar_shape *shape)
 {
-    double dims[MAX_DIMS];
     int t;
     if (hp_same_shape(&v->shape, shape))
         return hp_onnx_define(im, 0, *v);
     TRY(hp_onnx_tensor(im, v, &t));
-    for (int d = 0; d < shape->n_dims; d++)
-        dims[d] = (double)shape->dim[d];
-    TRY(hp_onnx_emit(im, OP_EXPAND, NULL, 1, &t, ATTRS({ ATTR_SHAPE, shape->n_dims, dims }),
-                     &t));
+    TRY(hp_onnx_emit_expand(im, NULL, t, shape, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
