@@ -444,29 +444,47 @@ enum hypar_status hp_onnx_batch_norm(struct importing *im)
     return hp_onnx_define_tensor(im, 0, y);
 }
 
-enum hypar_status hp_onnx_layer_norm(struct importing *im)
+/* A norm over the dimensions from `axis` on. Ours is over the last of 2 to 4 dimensions: any
+ * other is done on a matrix of rows. t: the tensor, its scale, and its shift. */
+static enum hypar_status norm_rows(struct importing *im, enum op_kind kind, int n, int *t)
 {
-    struct value *x = hp_onnx_input(im, 0);
+    static const char *const suffix[] = { "rows", "w", "b" };
+    const struct hypar_shape shape = hp_onnx_input(im, 0)->shape;
+    struct hypar_shape rows = { 2, { 1, 1 } }, row = { 1, { 1 } };
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
-    int t[3], y, axis, rank = x->shape.n_dims;
-    struct hypar_shape shape = x->shape, rows = { 2, { 1, 1 } }, row_shape = { 1, { 1 } };
+    int y, axis, rank = shape.n_dims;
     TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", -1), rank, &axis));
-    if (is_wanted(im, 1) || is_wanted(im, 2))
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "mean and deviation as outputs");
-    TRY(hp_onnx_tensor(im, x, &t[0]));
-    TRY(scale_and_shift(im, t));
     bool flat = axis != rank - 1 || rank < 2 || rank > 4;
     for (int d = 0; d < rank; d++)
         rows.dim[d >= axis] *= shape.dim[d];
-    row_shape.dim[0] = rows.dim[1];
-    for (int i = 0; flat && i < 3; i++)
+    row.dim[0] = rows.dim[1];
+    for (int i = 0; flat && i < n; i++)
         if (t[i] >= 0)
-            TRY(hp_onnx_emit_reshape(im, i ? i == 1 ? "w" : "b" : "rows", t[i],
-                                     i ? &row_shape : &rows, &t[i]));
-    TRY(hp_onnx_emit(im, OP_LAYER_NORM, NULL, 3, t, ATTRS({ ATTR_EPS, 1, &eps }), &y));
+            TRY(hp_onnx_emit_reshape(im, suffix[i], t[i], i ? &row : &rows, &t[i]));
+    TRY(hp_onnx_emit(im, kind, NULL, n, t, ATTRS({ ATTR_EPS, 1, &eps }), &y));
     if (flat)
         TRY(hp_onnx_emit_reshape(im, "shape", y, &shape, &y));
     return hp_onnx_define_tensor(im, 0, y);
+}
+
+enum hypar_status hp_onnx_layer_norm(struct importing *im)
+{
+    int t[3];
+    if (is_wanted(im, 1) || is_wanted(im, 2))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "mean and deviation as outputs");
+    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
+    TRY(scale_and_shift(im, t));
+    return norm_rows(im, OP_LAYER_NORM, 3, t);
+}
+
+enum hypar_status hp_onnx_rms_norm(struct importing *im)
+{
+    int t[2];
+    if (!hp_onnx_input(im, 1))
+        return hp_onnx_missing(im, "the scale");
+    for (int i = 0; i < 2; i++)
+        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
+    return norm_rows(im, OP_RMS_NORM, 2, t);
 }
 
 /* A group norm with as many groups as channels. */

@@ -138,15 +138,8 @@ static int write_operand(struct rewriting *rw, const struct headed *o,
     const struct hypar_graph *g = rw->g;
     struct shuffle_plan plan;
     int x = rw->map[o->repeated >= 0 ? o->repeated : o->base], perm[MAX_DIMS];
-    if (hp_shuffle_plan(&o->shuffle, &plan)) {
-        for (int d = 0; d < plan.factors.n_dims; d++)
-            perm[d] = (int)plan.perm[d];
-        if (plan.moves) {
-            x = hp_new_reshape(rw, name, x, &plan.factors);
-            x = hp_new_transpose(rw, name, x, plan.factors.n_dims, perm);
-        }
-        return hp_new_reshape(rw, name, x, &plan.target);
-    }
+    if (hp_shuffle_plan(&o->shuffle, &plan))
+        return hp_new_shuffle(rw, name, x, &plan);
     for (int i = o->n - 1; i >= 0; i--) {
         const struct op *op = &g->ops[o->chain[i]];
         const struct hypar_shape *shape = &g->tensors[op->tensor[1]].shape;

@@ -225,7 +225,7 @@ bool hp_write_packed(struct rewriting *rw, const struct match *m)
 {
     const struct op *o = &rw->g->ops[m->op];
     struct packed p;
-    int axis = (int)hp_attr_int(o->nest->attrs, ATTR_AXIS, 0, 0), perm[MAX_DIMS];
+    int axis = (int)hp_attr_int(o->nest->attrs, ATTR_AXIS, 0, 0);
     if (!is_divided(rw, o->tensor[0], axis) || !find_packed(rw, o->tensor[0], axis, &p))
         return false;
     int64_t start = hp_attr_int(o->nest->attrs, ATTR_START, 0, 0),
@@ -237,12 +237,6 @@ bool hp_write_packed(struct rewriting *rw, const struct match *m)
         return false;
     int t = write_columns(rw, &p.linear, start * p.columns, stop * p.columns);
     const char *name = rw->op[rw->n_ops - 1].name;
-    for (int d = 0; d < plan.factors.n_dims; d++)
-        perm[d] = (int)plan.perm[d];
-    if (plan.moves) {
-        t = hp_new_reshape(rw, name, t, &plan.factors);
-        t = hp_new_transpose(rw, name, t, plan.factors.n_dims, perm);
-    }
-    rw->map[hp_output(rw, m->op)] = hp_new_reshape(rw, name, t, &plan.target);
+    rw->map[hp_output(rw, m->op)] = hp_new_shuffle(rw, name, t, &plan);
     return true;
 }

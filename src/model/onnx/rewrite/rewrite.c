@@ -81,6 +81,19 @@ int hp_new_transpose(struct rewriting *rw, const char *name, int x, int n, const
                      hp_new_attrs(rw, ATTRS({ ATTR_PERM, n, values })), 1);
 }
 
+int hp_new_shuffle(struct rewriting *rw, const char *name, int x,
+                   const struct shuffle_plan *plan)
+{
+    int perm[MAX_DIMS];
+    for (int d = 0; d < plan->factors.n_dims; d++)
+        perm[d] = (int)plan->perm[d];
+    if (plan->moves) {
+        x = hp_new_reshape(rw, name, x, &plan->factors);
+        x = hp_new_transpose(rw, name, x, plan->factors.n_dims, perm);
+    }
+    return hp_new_reshape(rw, name, x, &plan->target);
+}
+
 int hp_new_part(struct rewriting *rw, int param, int dim, int64_t start, int64_t stop)
 {
     return new_tensor(rw, (struct new_tensor){ -1, param, dim, start, stop });

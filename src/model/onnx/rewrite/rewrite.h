@@ -87,6 +87,13 @@ int hp_causal_scores(const struct rewriting *rw, int t);
 /* How many operators read it. */
 int hp_readers(const struct rewriting *rw, int t);
 
+/* The new tensor of `x` in the order and shape of a plan. */
+int hp_new_shuffle(struct rewriting *rw, const char *name, int x,
+                   const struct shuffle_plan *plan);
+
+/* Add what the user should know about the import to the network: notes.c. */
+void hp_onnx_add_notes(struct rewriting *rw, struct hypar_graph *graph);
+
 /* Build the new operators that are live. */
 enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
                                   const char *name, struct hypar_graph **out,
