@@ -1,5 +1,6 @@
-/* What is known while importing: shapes, and the arithmetic that exporters do with them.
- * Numbers are kept as double, which holds every dimension exactly. */
+/* Computes nodes whose inputs are all known during the import: shapes, and the arithmetic
+ * that exporters do with shapes. Numbers are kept as double, which holds every dimension
+ * exactly. */
 #include <math.h>
 #include <string.h>
 

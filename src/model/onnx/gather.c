@@ -1,4 +1,5 @@
-/* Gather: an embedding where the indices are a model input; else a slice, or folded away. */
+/* Gather becomes an embedding where the indices are an input of the model, else a slice or a
+ * selection. A Gather of constants is computed. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"

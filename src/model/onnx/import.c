@@ -1,4 +1,5 @@
-/* Reading an ONNX file as a network: its inputs, its nodes one by one, its outputs. */
+/* Reads an ONNX file as a network: finds the batch, makes the inputs and initializers,
+ * translates the nodes one by one, and finds the outputs. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

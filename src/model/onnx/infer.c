@@ -1,5 +1,5 @@
-/* Shapes of what nodes write that become opaque, where the file does not tell them: the older
- * exporter of PyTorch tells none. */
+/* Infers the shape of an opaque node from its inputs. The rules are needed where the file
+ * does not give the shape: the older exporter of PyTorch gives none. */
 #include <math.h>
 #include <string.h>
 

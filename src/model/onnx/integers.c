@@ -1,6 +1,6 @@
-/* Integers and truths that follow from a model's inputs: positions that are counted from ids,
- * masks that are compared. No operator of ours computes them, and none need: they are no part
- * of what is trained. Where a layer reads them they are an input of their own. */
+/* Integers and truth values that the model computes from its inputs: positions counted from
+ * ids, masks made by comparison. No operator of ours computes them, and training does not
+ * need them. Where a layer reads such values they become an input of the network. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"

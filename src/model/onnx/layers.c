@@ -1,4 +1,4 @@
-/* Convolutions, pooling, products, normalisation. */
+/* Translates convolutions, pooling, matrix products and norms. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>

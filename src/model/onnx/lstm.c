@@ -1,6 +1,7 @@
-/* LSTM and GRU over a sequence. ONNX has all gates in one matrix, in the order i o f c or z r
- * h, and the sequence first; ours has them as [4, k, ...], in the order i f c o, or as [3, k,
- * ...], r z h, and the samples first. */
+/* Translates LSTM and GRU. ONNX keeps all gates in one matrix, in the order i o f c or z r
+ * h, and the sequence is the first dimension. Our operators keep the gates as [4, k, ...] in
+ * the order i f c o, or as [3, k, ...] in the order r z h, and the samples are the first
+ * dimension. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"

@@ -1,4 +1,5 @@
-/* Element-wise nodes, reductions and softmax. */
+/* Translates element-wise nodes, reductions, softmax and dropout, and recognises causal
+ * masks. */
 #include <math.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
-/* model/onnx/onnx.h - an ONNX graph on its way to a hypar graph. Internal to model/.
+/* model/onnx/onnx.h - from an ONNX file to a network. Internal to model/.
  *
- * First the nodes are translated one by one (nodes.c has the table): what is known while
- * importing (shapes and all that is computed from them) is folded away, the rest becomes
- * operators of a first graph. Then rewrite.c makes the network from it: what exporters
- * take apart is put together again, and what undoes itself is left out. */
+ * Two passes. First each node is translated (nodes.c has the table): a node whose inputs are
+ * known during the import (shapes, and arithmetic with shapes) is computed at once, any other
+ * node becomes operators of a first graph. Then the first graph is rewritten (rewrite/): the
+ * operators that an exporter writes in place of one of ours become that one, and operators that
+ * cancel are left out. file/ reads the file itself. */
 #ifndef MODEL_ONNX_ONNX_H
 #define MODEL_ONNX_ONNX_H
 

@@ -1,5 +1,6 @@
-/* Operators that are not ours, or in some forms: they are kept, but only their samples can be
- * split. The shape of what they write comes from the file, or from a rule here. */
+/* Nodes that no operator of ours computes become opaque operators: only their samples can be
+ * split, and they are not trained. The shape of the result comes from the file or from
+ * infer.c. Also Resize and CumSum, which are opaque in some forms. */
 #include <math.h>
 #include <string.h>
 

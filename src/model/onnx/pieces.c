@@ -1,5 +1,5 @@
-/* Nodes that take tensors apart and put them together: slice, concat, expand, split, pad. On
- * constants and weights they are done while importing. */
+/* Translates nodes that cut, join and repeat tensors: slice, concat, expand, tile, split,
+ * pad. On constants and weights the importer computes the result. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"

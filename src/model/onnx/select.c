@@ -1,4 +1,5 @@
-/* Nodes that choose elements: by a condition, by indices for each element, from a sequence. */
+/* Translates nodes that choose elements: by a condition, by one index for each element, from
+ * a sequence. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Nodes of opset 23 for transformers: Attention and RotaryEmbedding. */
+/* Translates the nodes of opset 23 for transformers: Attention and RotaryEmbedding. */
 #include <math.h>
 #include <string.h>
 

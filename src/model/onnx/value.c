@@ -1,4 +1,6 @@
-/* What stands behind the names of an ONNX file, and how it becomes tensors. */
+/* The values behind the names of an ONNX file (constants, weights, tensors), and how a value
+ * becomes a tensor of the first graph. Also the functions by which translations append
+ * operators. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Values of tensors, read from where they lie only when they are asked for. */
+/* Reads the values of tensors from the ONNX file, or from the file beside it that holds
+ * them. Values are read only on request. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>

@@ -1,4 +1,5 @@
-/* From protobuf to the structs of file.h. The only file that knows protobuf-c. */
+/* Unpacks the protobuf message of an ONNX file into the structs of file.h, and sorts the
+ * nodes. Only this file includes protobuf-c. */
 #include "model/onnx/file/file.h"
 
 #include <errno.h>

@@ -1,7 +1,8 @@
-/* model/onnx/file/file.h - what is in an ONNX file, as plain structs. Internal to model/.
+/* model/onnx/file/file.h - the contents of an ONNX file, as plain structs. Internal to model/.
  *
- * skim.c copies a file's structure past the values of its tensors, which stay where they
- * are; file.c unpacks it; data.c reads values when they are asked for. */
+ * skim.c copies the structure of the file without the values of its tensors; file.c unpacks the
+ * structure; data.c reads values on request; functions.c puts the nodes of functions in place
+ * of their calls; metadata.c reads PyTorch's own entries. */
 #ifndef MODEL_ONNX_FILE_FILE_H
 #define MODEL_ONNX_FILE_FILE_H
 

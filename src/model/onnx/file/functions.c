@@ -1,5 +1,5 @@
-/* Functions of a file: each node that calls one is replaced by the function's own nodes, with
- * the caller's tensors and attributes in place of the function's. */
+/* Replaces each node that calls a function of the file by the function's own nodes. The
+ * caller's tensors and attributes take the place of the function's. */
 #include <string.h>
 
 #include "model/onnx/file/file.h"

@@ -1,7 +1,8 @@
-/* Attention, as exporters write it: heads made by reshapes and transposes, a product with the
- * keys, a scale, a mask, softmax, a product with the values. What comes before and after is
- * written as transposes, which vanish where the heads come from [samples, positions, heads x
- * width]. Keys and values that are repeated for groups of heads are read as they were. */
+/* Attention, as exporters write it: heads made by reshapes and transposes, a product with
+ * the keys, a scale, a mask, softmax, a product with the values. The new attention reads
+ * [samples, positions, heads x width]; transposes that bring its operands there cancel where
+ * the heads come from that shape. Keys and values that are repeated for groups of heads are
+ * read unrepeated. */
 #include <math.h>
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Reshapes and transposes of a tensor, composed and taken apart again. */
+/* Composes reshapes and transposes of a tensor, and finds the fewest operators that have the
+ * same effect. */
 #include "model/onnx/rewrite/shuffle.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
-/* model/onnx/rewrite/shuffle.h - reshapes and transposes of a tensor, taken together. Internal
+/* model/onnx/rewrite/shuffle.h - several reshapes and transposes of a tensor as one. Internal
  * to model/.
  *
- * Exporters write chains of them around every attention, and most undo each other. A shuffle
- * describes what such a chain does to its first tensor, the base: each dimension of the result
- * is a product of factors, outermost first, and each factor runs through the base's elements
- * with a stride. Dimensions of size 1 have no factors. */
+ * Exporters write chains of reshapes and transposes around every attention, and most of them
+ * cancel. A shuffle describes the effect of a chain on its first tensor, the base: each
+ * dimension of the result is a product of factors, outermost first, and each factor runs
+ * through the elements of the base with a stride. Dimensions of size 1 have no factors. */
 #ifndef MODEL_ONNX_REWRITE_SHUFFLE_H
 #define MODEL_ONNX_REWRITE_SHUFFLE_H
 
