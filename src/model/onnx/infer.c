@@ -262,22 +262,13 @@ static const struct rule rules[] = {
     { "GridSample ", sampled },
 };
 
-static bool lists(const char *ops, const char *op)
-{
-    size_t n = strlen(op);
-    for (const char *p = ops; n && (p = strstr(p, op)); p += n)
-        if ((p == ops || p[-1] == ' ') && p[n] == ' ')
-            return true;
-    return false;
-}
-
 bool hp_onnx_inferred_shape(struct importing *im, int i, struct hypar_shape *out)
 {
     bool known = false, standard = !*im->node->domain || !strcmp(im->node->domain, "ai.onnx");
     if (!im->node->n_inputs || !hp_onnx_input(im, 0) || !standard)
         return false;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0] && !known; r++)
-        known = lists(rules[r].ops, im->node->op) && rules[r].shape(im, i, out);
+        known = hp_onnx_lists(rules[r].ops, im->node->op) && rules[r].shape(im, i, out);
     for (int d = 0; known && d < out->n_dims; d++)
         known = out->dim[d] > 0;
     return known && out->n_dims > 0 && hp_onnx_check_dims(im, out) == HYPAR_OK;

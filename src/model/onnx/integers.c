@@ -31,13 +31,10 @@ bool hp_onnx_follows_from_integers(struct importing *im)
 /* The type of what the node at hand writes. */
 static int type_of(struct importing *im)
 {
-    static const char *const truths[] = { "Equal",       "Not",    "And",
-                                          "Or",          "Less",   "GreaterOrEqual",
-                                          "LessOrEqual", "Greater" };
     const struct onnx_info *info = hp_onnx_told(im, im->node->output[0]);
-    for (size_t i = 0; i < sizeof truths / sizeof truths[0]; i++)
-        if (strcmp(im->node->op, truths[i]) == 0)
-            return ONNX_BOOL;
+    if (hp_onnx_lists("Equal Not And Or Less LessOrEqual Greater GreaterOrEqual ",
+                      im->node->op))
+        return ONNX_BOOL;
     if (strcmp(im->node->op, "Cast") == 0)
         return (int)hp_onnx_int(im->node, "to", ONNX_FLOAT);
     return info && info->type ? info->type : ONNX_INT64;

@@ -127,8 +127,7 @@ static double computed(const struct importing *im, double a, double b)
 /* Even numbers beside `c` become one of two. */
 static bool is_comparison(const struct importing *im)
 {
-    return is_op(im, "Less") || is_op(im, "LessOrEqual") || is_op(im, "Greater") ||
-           is_op(im, "GreaterOrEqual");
+    return hp_onnx_lists("Less LessOrEqual Greater GreaterOrEqual ", im->node->op);
 }
 
 /* What follows from drawn numbers and the number `c`, which comes first if `first`; false: that

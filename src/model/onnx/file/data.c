@@ -66,6 +66,15 @@ const char *hp_onnx_string(const struct onnx_node *node, const char *name,
     return attr ? attr->s : otherwise;
 }
 
+bool hp_onnx_lists(const char *ops, const char *op)
+{
+    size_t n = strlen(op);
+    for (const char *p = ops; n && (p = strstr(p, op)); p += n)
+        if ((p == ops || p[-1] == ' ') && p[n] == ' ')
+            return true;
+    return false;
+}
+
 /* Where the bytes are ------------------------------------------------------------------- */
 
 /* Fields of a tensor that hold values: raw_data, or a list whose elements are this wide (0: a

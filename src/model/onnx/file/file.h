@@ -183,4 +183,7 @@ double hp_onnx_float(const struct onnx_node *node, const char *name, double othe
 const char *hp_onnx_string(const struct onnx_node *node, const char *name,
                            const char *otherwise);
 
+/* Is `op` one of `ops`, a text with a space behind each name? */
+bool hp_onnx_lists(const char *ops, const char *op);
+
 #endif /* MODEL_ONNX_FILE_FILE_H */
