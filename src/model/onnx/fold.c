@@ -164,37 +164,26 @@ static const struct arithmetic {
     binary of_two;
     bool truth; /* the result is true or false */
 } arithmetic[] = {
-    { "Sqrt", sqrt, NULL, false },
-    { "Exp", exp, NULL, false },
-    { "Log", log, NULL, false },
-    { "Floor", floor, NULL, false },
-    { "Ceil", ceil, NULL, false },
-    { "Abs", fabs, NULL, false },
-    { "Erf", erf, NULL, false },
-    { "Sin", sin, NULL, false },
-    { "Cos", cos, NULL, false },
-    { "Tanh", tanh, NULL, false },
-    { "Round", rint, NULL, false },
-    { "Neg", negative, NULL, false },
-    { "Not", negation, NULL, true },
-    { "Relu", relu, NULL, false },
-    { "Reciprocal", reciprocal, NULL, false },
-    { "Sigmoid", sigmoid, NULL, false },
-    { "Add", NULL, sum, false },
-    { "Sub", NULL, difference, false },
-    { "Mul", NULL, product, false },
-    { "Div", NULL, quotient, false },
-    { "Pow", NULL, pow, false },
-    { "Mod", NULL, modulo, false },
-    { "Min", NULL, least, false },
-    { "Max", NULL, most, false },
-    { "And", NULL, both, true },
-    { "Or", NULL, either, true },
-    { "Equal", NULL, equal, true },
-    { "Greater", NULL, greater, true },
-    { "GreaterOrEqual", NULL, greater_or_equal, true },
-    { "Less", NULL, less, true },
-    { "LessOrEqual", NULL, less_or_equal, true },
+#define ONE(op, function, truth)  \
+    {                             \
+        op, function, NULL, truth \
+    }
+#define TWO(op, function, truth)  \
+    {                             \
+        op, NULL, function, truth \
+    }
+    /* clang-format off */
+    ONE("Sqrt", sqrt, false), ONE("Exp", exp, false), ONE("Log", log, false), ONE("Floor", floor, false),
+    ONE("Ceil", ceil, false), ONE("Abs", fabs, false), ONE("Erf", erf, false), ONE("Sin", sin, false),
+    ONE("Cos", cos, false), ONE("Tanh", tanh, false), ONE("Round", rint, false), ONE("Neg", negative, false),
+    ONE("Not", negation, true), ONE("Relu", relu, false), ONE("Reciprocal", reciprocal, false),
+    ONE("Sigmoid", sigmoid, false),
+    TWO("Add", sum, false), TWO("Sub", difference, false), TWO("Mul", product, false),
+    TWO("Div", quotient, false), TWO("Pow", pow, false), TWO("Mod", modulo, false),
+    TWO("Min", least, false), TWO("Max", most, false), TWO("And", both, true), TWO("Or", either, true),
+    TWO("Equal", equal, true), TWO("Greater", greater, true), TWO("GreaterOrEqual", greater_or_equal, true),
+    TWO("Less", less, true), TWO("LessOrEqual", less_or_equal, true),
+    /* clang-format on */
 };
 
 static const struct arithmetic *find_arithmetic(const char *op)

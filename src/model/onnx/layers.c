@@ -84,8 +84,7 @@ static enum hypar_status emit_conv(struct importing *im, const struct taps *w, d
     enum op_kind kind = more ? groups == 1 ? OP_CONV_TRANSPOSE : OP_GROUP_CONV_TRANSPOSE
                         : groups == 1 ? OP_CONV
                                       : OP_GROUP_CONV;
-    for (int i = 0; i < 2; i++)
-        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
+    TRY(hp_onnx_tensors(im, 2, t));
     if (bias)
         TRY(hp_onnx_tensor(im, bias, &t[2]));
     TRY(hp_onnx_emit(im, kind, NULL, bias ? 3 : 2, t, &(struct attrs){ n, attr }, &y));
@@ -233,11 +232,7 @@ static enum hypar_status times_activation(struct importing *im, const int *given
 enum hypar_status hp_onnx_matmul(struct importing *im)
 {
     int t[2], y;
-    for (int i = 0; i < 2; i++) {
-        if (!hp_onnx_input(im, i))
-            return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
-        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
-    }
+    TRY(hp_onnx_tensors(im, 2, t));
     int left = hp_onnx_shape(im, t[0])->n_dims, right = hp_onnx_shape(im, t[1])->n_dims;
     if (left < 2 || right < 2)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a product with a vector");
@@ -482,8 +477,7 @@ enum hypar_status hp_onnx_rms_norm(struct importing *im)
     int t[2];
     if (!hp_onnx_input(im, 1))
         return hp_onnx_missing(im, "the scale");
-    for (int i = 0; i < 2; i++)
-        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
+    TRY(hp_onnx_tensors(im, 2, t));
     return norm_rows(im, OP_RMS_NORM, 2, t);
 }
 

@@ -122,7 +122,7 @@ enum hypar_status hp_onnx_binary(struct importing *im)
     struct hypar_shape shape;
     int t[2], scores = -1;
     if (!v[0] || !v[1])
-        return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
+        return hp_onnx_missing(im, "an input");
     if (!hp_onnx_broadcast(&v[0]->shape, &v[1]->shape, &shape))
         return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
     for (int c = 0; c < 2; c++) { /* the constant one */
@@ -138,8 +138,7 @@ enum hypar_status hp_onnx_binary(struct importing *im)
         if (im->row->kind == OP_ADD && same && is_causal(v[c], MASK_ADDED))
             scores = 1 - c;
     }
-    for (int i = 0; i < 2; i++)
-        TRY(hp_onnx_tensor(im, v[i], &t[i]));
+    TRY(hp_onnx_tensors(im, 2, t));
     TRY(hp_onnx_emit(im, im->row->kind, NULL, 2, t, NULL, t));
     if (scores >= 0)
         hp_onnx_note_causal(im, scores);
@@ -223,7 +222,7 @@ enum hypar_status hp_onnx_prelu(struct importing *im)
 {
     int x, up, t[2];
     if (!hp_onnx_input(im, 1))
-        return hp_fail(im->err, HYPAR_INVALID, "the slope is missing");
+        return hp_onnx_missing(im, "the slope");
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &x));
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 1), &t[1]));
     TRY(hp_onnx_emit(im, OP_RELU, "above", 1, &x, NULL, &up));

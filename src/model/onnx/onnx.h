@@ -161,6 +161,9 @@ struct value hp_onnx_tensor_value(const struct importing *im, int t);
 /* The tensor of a value, made if need be. */
 enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out);
 
+/* The tensors of inputs 0 to n - 1, which must be there. */
+enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out);
+
 /* A parameter of its own from parts of a weight: elements [start, start + count) of it. Where
  * that is all of an initializer, it has its name. */
 enum hypar_status hp_onnx_part_param(struct importing *im, const struct value *weight,

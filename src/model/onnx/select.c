@@ -45,9 +45,7 @@ enum hypar_status hp_onnx_where(struct importing *im)
     int t[3];
     if (!v[1] || !v[2])
         return hp_onnx_missing(im, "an input");
-    if (!hp_onnx_broadcast(&v[0]->shape, &v[1]->shape, &shape) ||
-        !hp_onnx_broadcast(&shape, &v[2]->shape, &shape))
-        return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
+    TRY(hp_onnx_broadcast_inputs(im, &shape));
     if (v[0]->kind == VALUE_CONSTANT && v[0]->uniform)
         return as_wide(im, v[v[0]->data[0] != 0 ? 1 : 2], &shape);
     for (int i = 0; i < 3; i++)

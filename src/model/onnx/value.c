@@ -324,6 +324,16 @@ enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out
     return HYPAR_OK;
 }
 
+enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out)
+{
+    for (int i = 0; i < n; i++) {
+        if (!hp_onnx_input(im, i))
+            return hp_onnx_missing(im, "an input");
+        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &out[i]));
+    }
+    return HYPAR_OK;
+}
+
 /* Take [start, start + count) of the elements that `from` lists; what runs on is joined. */
 static int take_range(const struct value *from, struct weight_range part,
                       struct weight_range *range, int n)

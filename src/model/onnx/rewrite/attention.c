@@ -273,6 +273,17 @@ static int write_biases(struct rewriting *rw, const struct attention *a, const c
     return sum;
 }
 
+/* The attention of these inputs; a scale of 0 stands for the usual one. */
+static int new_attention(struct rewriting *rw, const char *name, int n, const int *in,
+                         const double how[4])
+{
+    return hp_new_op(
+        rw, OP_ATTENTION, name, n, in,
+        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &how[0] }, { ATTR_KV_HEADS, 1, &how[1] },
+                               { ATTR_CAUSAL, 1, &how[2] }, { ATTR_SCALE, 1, &how[3] })),
+        1);
+}
+
 /* The attention, and its result in the shape that the last product has. */
 static void write_attention(struct rewriting *rw, struct attention *a)
 {
@@ -281,20 +292,16 @@ static void write_attention(struct rewriting *rw, struct attention *a)
     const char *name = hp_scope(rw, a->product->name);
     struct hypar_shape q = hp_shuffle_shape(&a->part[0].shuffle),
                        v = hp_shuffle_shape(&a->part[2].shuffle);
-    double heads = (double)a->part[0].heads, kv = (double)a->part[1].heads, causal = a->causal,
-           usual = 1 / sqrt((double)q.dim[2] / heads), scale = a->scale;
+    double heads = (double)a->part[0].heads, usual = 1 / sqrt((double)q.dim[2] / heads);
+    bool is_usual = fabs(a->scale - usual) <= 1e-6 * usual;
     int in[4];
-    if (fabs(scale - usual) <= 1e-6 * usual)
-        scale = 0; /* which stands for it */
     for (int i = 0; i < 3; i++)
         in[i] = write_operand(rw, &a->part[i], &a->given, a->turned[i],
                               hp_arena_printf(rw->arena, "%s.%s", name, suffix[i]));
     in[3] = write_biases(rw, a, hp_arena_printf(rw->arena, "%s.bias", name));
-    int y = hp_new_op(
-        rw, OP_ATTENTION, name, in[3] < 0 ? 3 : 4, in,
-        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &heads }, { ATTR_KV_HEADS, 1, &kv },
-                               { ATTR_CAUSAL, 1, &causal }, { ATTR_SCALE, 1, &scale })),
-        1);
+    int y = new_attention(rw, name, in[3] < 0 ? 3 : 4, in,
+                          (const double[]){ heads, (double)a->part[1].heads, a->causal,
+                                            is_usual ? 0 : a->scale });
     struct hypar_shape apart = {
         4, { q.dim[0], q.dim[1], a->part[0].heads, v.dim[2] / a->part[2].heads }
     };
@@ -388,13 +395,10 @@ bool hp_write_groups(struct rewriting *rw, const struct match *m)
     }
     if (part[0].heads != part[1].heads)
         return false;
-    double n_heads = (double)heads, kv = (double)part[0].heads,
-           causal = hp_attr(o->nest->attrs, ATTR_CAUSAL, 0, 0),
-           factor = hp_attr(o->nest->attrs, ATTR_SCALE, 0, 0);
-    rw->map[o->tensor[o->nest->n_inputs]] = hp_new_op(
-        rw, OP_ATTENTION, o->name, o->nest->n_inputs, in,
-        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &n_heads }, { ATTR_KV_HEADS, 1, &kv },
-                               { ATTR_CAUSAL, 1, &causal }, { ATTR_SCALE, 1, &factor })),
-        1);
+    rw->map[hp_output(rw, m->op)] =
+        new_attention(rw, o->name, o->nest->n_inputs, in,
+                      (const double[]){ (double)heads, (double)part[0].heads,
+                                        hp_attr(o->nest->attrs, ATTR_CAUSAL, 0, 0),
+                                        hp_attr(o->nest->attrs, ATTR_SCALE, 0, 0) });
     return true;
 }
