@@ -10,15 +10,15 @@
 
 enum { MAX_CHAIN = 32, MAX_BIASES = 3 };
 
-/* One of query, key and value: where it comes from, and what is done to it since. */
+/* One of query, key and value: the tensor that it comes from, and the views in between. */
 struct headed {
     int base; /* tensor of the first graph */
-    int n;    /* reshapes and transposes, the last first */
+    int n;    /* reshapes and transposes between, the last first */
     int chain[MAX_CHAIN];
-    struct shuffle shuffle;        /* what they do */
-    struct hypar_shape base_shape; /* of the base, or of what it repeats: */
-    int repeated;                  /* tensor of the first graph, -1 */
-    int64_t heads;                 /* its own */
+    struct shuffle shuffle;        /* the effect of the chain */
+    struct hypar_shape base_shape; /* of the base, or of the tensor that the base repeats */
+    int repeated;                  /* the tensor that the base repeats, -1: none */
+    int64_t heads;                 /* of this operand; keys and values may have fewer */
 };
 
 /* Go back from `t` over reshapes, transposes and factors to the tensor that they began with;
@@ -56,8 +56,9 @@ static void turn(struct shuffle *s)
     hp_shuffle_transpose(s, perm);
 }
 
-/* How many heads there are in [samples x heads, positions, width], a shuffle of a base that has
- * [samples, positions, heads x width] or the positions first; 0: it is none. */
+/* The number of heads of an operand [samples x heads, positions, width] that is a shuffle of
+ * [samples, positions, heads x width] or of [positions, samples, heads x width]; 0: the operand
+ * is not such a shuffle. */
 static int64_t merged_heads(const struct headed *o)
 {
     struct hypar_shape base = { 0 };
@@ -81,8 +82,8 @@ static bool is_turned(const struct op *matmul)
     return hp_attr_int(matmul->nest->attrs, ATTR_TRANSPOSED, 0, 0) != 0;
 }
 
-/* Bring an operand to [samples, positions, heads x width]; `given` are the samples and heads
- * that the scores have. */
+/* Brings an operand to [samples, positions, heads x width]. `given` has the samples and the
+ * heads of the scores. */
 static bool merge_heads(struct headed *o, const struct hypar_shape *given)
 {
     static const int heads_last[4] = { 0, 2, 1, 3 };
@@ -97,8 +98,8 @@ static bool merge_heads(struct headed *o, const struct hypar_shape *given)
     return hp_shuffle_reshape(&o->shuffle, &merged);
 }
 
-/* Is what the operand comes from repeated along one dimension, so that each head of keys or
- * values serves a group? Then it is read before that. */
+/* Looks for a base that is repeated along one dimension, so that each head of keys or values
+ * serves a group of heads. The operand then reads the tensor before the repetition. */
 static void find_groups(const struct rewriting *rw, struct headed *o, int64_t heads)
 {
     int expand = hp_made_by(rw, o->base, OP_EXPAND);
@@ -131,8 +132,8 @@ static void find_groups(const struct rewriting *rw, struct headed *o, int64_t he
     o->heads = heads / group;
 }
 
-/* The new tensor that the operand is. Without groups what was done to it is done again, but for
- * the factors; else what is left of it. */
+/* The new tensor of the operand: the shuffle of its base where a plan for the shuffle exists,
+ * else the same reshapes and transposes again. Factors are part of the attention's scale. */
 static int write_operand(struct rewriting *rw, const struct headed *o,
                          const struct hypar_shape *given, bool turned, const char *name)
 {
@@ -161,7 +162,7 @@ static int write_operand(struct rewriting *rw, const struct headed *o,
     return hp_new_reshape(rw, name, x, &merged);
 }
 
-/* Is there a product behind `t`, past factors and biases? */
+/* Is `t` computed from a product by factors, masks, biases and views alone? */
 static bool leads_to_product(const struct rewriting *rw, int t)
 {
     const struct hypar_graph *g = rw->g;
@@ -184,7 +185,7 @@ static bool leads_to_product(const struct rewriting *rw, int t)
     return false;
 }
 
-/* The attention that is put together. */
+/* The parts of an attention that were found. */
 struct attention {
     const struct op *scores, *product; /* the two products */
     struct headed part[3];             /* query, key, value */
@@ -192,11 +193,12 @@ struct attention {
     struct hypar_shape given; /* samples and heads */
     double scale;
     bool causal;
-    int n_biases, bias[MAX_BIASES]; /* that are added to the scaled scores */
+    int n_biases, bias[MAX_BIASES]; /* tensors that are added to the scaled scores */
 };
 
-/* What the scores come from before the step that writes `t`, which adds a factor, a mask or a
- * bias to the attention, or is a view of the same rows; -1: it is none of these. */
+/* The scores before the operator that writes `t`. The operator applies a factor, a mask or a
+ * bias, which is added to the attention, or is a view of the same rows; -1: any other operator.
+ */
 static int before_step(struct rewriting *rw, int t, struct attention *a)
 {
     const struct hypar_graph *g = rw->g;
@@ -242,7 +244,7 @@ static int find_scores(struct rewriting *rw, int t, struct attention *a)
     return -1;
 }
 
-/* A bias in four dimensions. One that is known to be the same for all samples is there once. */
+/* A bias in four dimensions. A bias whose values are the same for all samples is kept once. */
 static int write_bias(struct rewriting *rw, int t, const char *name)
 {
     const struct importing *im = rw->im;
@@ -262,7 +264,7 @@ static int write_bias(struct rewriting *rw, int t, const char *name)
     return shape->n_dims == 4 ? rw->map[t] : hp_new_reshape(rw, name, rw->map[t], &wide);
 }
 
-/* All biases together; -1: none. */
+/* The sum of all biases; -1: there is none. */
 static int write_biases(struct rewriting *rw, const struct attention *a, const char *name)
 {
     int sum = -1;
@@ -311,7 +313,7 @@ static void write_attention(struct rewriting *rw, struct attention *a)
     rw->map[result] = hp_new_reshape(rw, name, y, &rw->g->tensors[result].shape);
 }
 
-/* Query, key and value of both products: traced, with heads that fit. */
+/* Finds query, key and value of both products; false: their heads do not fit together. */
 static bool find_operands(struct rewriting *rw, struct attention *a)
 {
     double weighted = 1;
@@ -366,7 +368,8 @@ bool hp_write_attention(struct rewriting *rw, const struct match *m)
     return true;
 }
 
-/* An attention that is one node of the file, with keys and values repeated before it. */
+/* An attention that is one node of the file, with keys and values that are repeated for groups
+ * of heads. */
 bool hp_write_groups(struct rewriting *rw, const struct match *m)
 {
     static const int heads_first[4] = { 0, 2, 1, 3 };

@@ -61,8 +61,8 @@ bool hp_write_biased(struct rewriting *rw, const struct match *m)
     return true;
 }
 
-/* What a slice or one output of a split takes of dimension `dim` of `t`; false: it takes
- * something else. Counts in *taken. */
+/* Does operator `op` take a part of dimension `dim` of `t`, as a slice or a split? Adds the
+ * size of the part to *taken. */
 static bool takes_columns(const struct rewriting *rw, int op, int t, int dim, int64_t *taken)
 {
     const struct op *o = &rw->g->ops[op];
@@ -78,7 +78,7 @@ static bool takes_columns(const struct rewriting *rw, int op, int t, int dim, in
     return true;
 }
 
-/* Do all that read `t` take parts of its dimension `dim`, each once? */
+/* Do all readers of `t` together take each part of its dimension `dim` once? */
 static bool is_divided(const struct rewriting *rw, int t, int dim)
 {
     const struct hypar_graph *g = rw->g;
@@ -109,7 +109,7 @@ static int write_columns(struct rewriting *rw, const struct linear *l, int64_t s
     return write_linear(rw, l, name, w, bias);
 }
 
-/* The output of a linear layer, of which `t` may be another shape with the same rows. */
+/* The tensor before a reshape that keeps the rows of `t`; `t` itself where there is none. */
 static int before_rows(const struct rewriting *rw, int t)
 {
     int op = hp_made_by(rw, t, OP_RESHAPE), x = op >= 0 ? rw->g->ops[op].tensor[0] : -1;
@@ -129,7 +129,7 @@ static void replace_columns(struct rewriting *rw, const struct linear *l, int y,
     rw->map[y] = hp_new_reshape(rw, rw->op[rw->n_ops - 1].name, t, &rw->g->tensors[y].shape);
 }
 
-/* Is `t` written by a linear layer of which nobody else needs the weights? */
+/* Is `t` written by a linear layer whose weights have no other reader? */
 static bool is_own_linear(struct rewriting *rw, int t, struct linear *l)
 {
     return linear_at(rw, t, l) && rw->g->tensors[l->w].kind == TENSOR_PARAM &&
@@ -161,17 +161,18 @@ bool hp_write_columns(struct rewriting *rw, const struct match *m)
     return true;
 }
 
-/* Views between a linear layer and slices of it: they begin with tensor `base`. */
+/* A linear layer whose result, tensor `base`, is reshaped and transposed before it is sliced.
+ */
 struct packed {
     struct linear linear;
     int base;
     struct shuffle shuffle;
-    int factor;      /* of the shuffle: which part of the columns */
-    int64_t columns; /* of a part */
+    int factor;      /* of the shuffle: its index chooses the part of the columns */
+    int64_t columns; /* in each part */
 };
 
-/* Go back from `t` over reshapes and transposes that nobody else reads to a linear layer whose
- * columns, in parts, are dimension `dim`. */
+/* Goes back from `t` over reshapes and transposes without other readers to a linear layer.
+ * Dimension `dim` of `t` must count parts of the layer's columns. */
 static bool find_packed(struct rewriting *rw, int t, int dim, struct packed *p)
 {
     enum { MAX_CHAIN = 8 };
@@ -200,7 +201,7 @@ static bool find_packed(struct rewriting *rw, int t, int dim, struct packed *p)
            p->shuffle.size[p->factor] * p->columns == base->dim[base->n_dims - 1];
 }
 
-/* The shuffle of `n` parts of the columns alone. */
+/* The shuffle of a layer that has only `n` parts of the columns. */
 static struct shuffle of_parts(const struct packed *p, int64_t all, int64_t n)
 {
     struct shuffle s = { .n_dims = p->shuffle.n_dims };

@@ -71,10 +71,10 @@ int hp_output(const struct rewriting *rw, int op);
 /* The new tensors of the inputs of an operator of the first graph, HP_ABSENT where one is. */
 void hp_new_inputs(const struct rewriting *rw, const struct op *o, int *inputs);
 
-/* Does it only move elements? */
+/* Does an operator of this kind only move elements? */
 bool hp_moves_only(enum op_kind kind);
 
-/* What such an operator does, too; false: that is no shuffle any more. */
+/* Adds the effect of such an operator to a shuffle; false: the result is no shuffle. */
 bool hp_shuffle_step(struct shuffle *s, const struct hypar_graph *g, int op);
 
 /* The operator of the first graph that writes `t` if it has this kind, else -1. */
@@ -84,7 +84,7 @@ int hp_made_by(const struct rewriting *rw, int t, enum op_kind kind);
  * key; -1: `t` are none. */
 int hp_causal_scores(const struct rewriting *rw, int t);
 
-/* How many operators read it. */
+/* The number of operators that read `t`. */
 int hp_readers(const struct rewriting *rw, int t);
 
 /* The new tensor of `x` in the order and shape of a plan. */
