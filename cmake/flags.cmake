@@ -30,7 +30,7 @@ if(HYPAR_SANITIZE)
   add_link_options(${sanitize_flags})
 endif()
 if(HYPAR_SANITIZE STREQUAL "memory") # getc_unlocked inline reads what libc, built without it, wrote
-  set_source_files_properties(src/model/onnx/skim.c PROPERTIES COMPILE_DEFINITIONS __NO_INLINE__)
+  set_source_files_properties(src/model/onnx/file/skim.c PROPERTIES COMPILE_DEFINITIONS __NO_INLINE__)
 endif()
 
 # The sums of messages are put together there; no flag may change a result.

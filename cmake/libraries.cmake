@@ -97,7 +97,7 @@ foreach(precision f32 f64)
   endforeach()
 endforeach()
 
-# The messages of src/model/onnx/onnx.proto as C, made at build time.
+# The messages of src/model/onnx/file/onnx.proto as C, made at build time.
 if(HYPAR_WITH_PROTOBUF_C)
   if(NOT protobuf_c_found)
     message(FATAL_ERROR "HYPAR_WITH_PROTOBUF_C is ON but protobuf-c >= 1.3 was not found "
@@ -109,8 +109,8 @@ if(HYPAR_WITH_PROTOBUF_C)
   file(MAKE_DIRECTORY ${onnx_folder})
   add_custom_command(
     OUTPUT ${onnx_folder}/onnx.pb-c.c ${onnx_folder}/onnx.pb-c.h
-    COMMAND ${PROTOC_C} --proto_path=${PROJECT_SOURCE_DIR}/src/model/onnx --c_out=${onnx_folder} onnx.proto
-    DEPENDS ${PROJECT_SOURCE_DIR}/src/model/onnx/onnx.proto)
+    COMMAND ${PROTOC_C} --proto_path=${PROJECT_SOURCE_DIR}/src/model/onnx/file --c_out=${onnx_folder} onnx.proto
+    DEPENDS ${PROJECT_SOURCE_DIR}/src/model/onnx/file/onnx.proto)
   # One library: two targets would make the files at the same time.
   add_library(hypar-onnx OBJECT ${onnx_folder}/onnx.pb-c.c)
   target_compile_options(hypar-onnx PRIVATE -w)

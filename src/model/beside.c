@@ -1,4 +1,5 @@
-/* Files that a model's file names, found in its folder. */
+/* Finds the files that a model file names (weights, profiles): they must lie in the folder
+ * of the model file. */
 #define _XOPEN_SOURCE 700 /* realpath */
 
 #include "model/beside.h"

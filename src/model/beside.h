@@ -1,4 +1,5 @@
-/* model/beside.h - files that a model's file names: they lie in its folder. Internal. */
+/* model/beside.h - paths of the files that a model file names. Such a file must lie in the
+ * folder of the model file. Internal. */
 #ifndef MODEL_BESIDE_H
 #define MODEL_BESIDE_H
 

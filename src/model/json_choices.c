@@ -1,4 +1,4 @@
-/* Reading and writing the choices of operators in hypar-graph/1 (docs/formats-graph.md). */
+/* Reads and writes the choices of an operator in hypar-graph/1 (docs/formats-graph.md). */
 #include "model/json_choices.h"
 
 #include <math.h>

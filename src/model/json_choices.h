@@ -1,5 +1,5 @@
-/* model/json_choices.h - the ways in which an operator was measured, in hypar-graph/1.
- * Internal. */
+/* model/json_choices.h - the choices of an operator in hypar-graph/1: each choice is a way
+ * to run the operator, with its measured time and memory. Internal. */
 #ifndef MODEL_JSON_CHOICES_H
 #define MODEL_JSON_CHOICES_H
 

@@ -1,6 +1,5 @@
-/* Reading hypar-graph/1 (docs/formats-graph.md). The graph comes out with its tensors numbered
- * as they were when it was written: inputs and parameters are made where they are first used.
- */
+/* Reads a graph in hypar-graph/1 (docs/formats-graph.md). The tensors keep the numbers that
+ * they had when the graph was written: an input or a parameter is made at its first use. */
 #include <ctype.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-/* Writing hypar-graph/1 (docs/formats-graph.md): one input, parameter or operator per line. */
+/* Writes a graph in hypar-graph/1 (docs/formats-graph.md): one input, parameter or operator
+ * per line. */
 #include "graph/op_json.h"
 #include "model/json_choices.h"
 #include "model/model.h"

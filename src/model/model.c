@@ -1,4 +1,5 @@
-/* Where graphs come from: words of the zoo, and files by the reader that knows their form. */
+/* Makes a graph from the name of a zoo model, or from a file. The table of readers decides
+ * by the first bytes of the file which reader takes it. */
 #include "model/model.h"
 
 #include "base/utf8.h"

@@ -1,4 +1,4 @@
-/* model/model.h - where graphs come from: the zoo, and files in forms that have a reader.
+/* model/model.h - the interface of a file reader, and of the zoo: each makes a graph.
  * Internal. */
 #ifndef MODEL_MODEL_H
 #define MODEL_MODEL_H

@@ -1,4 +1,4 @@
-/* Values of a model file's parameters, read when they are asked for. */
+/* Reads the values of the parameters of an ONNX file, part by part, for training. */
 #include "model/weights.h"
 
 #include <string.h>

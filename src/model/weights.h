@@ -1,8 +1,8 @@
 /* model/weights.h - values of the parameters of a model file. Internal.
  *
- * Planning does not read them; training starts from them. A parameter of the graph is named as
- * in the graph that hypar_import() makes of the same file, and has its shape and order: what
- * the importer divided or joined is divided or joined here. */
+ * Planning does not read values; training starts from them. A parameter has the name, the shape
+ * and the order that it has in the graph that hypar_import() makes of the same file. Where the
+ * importer divided or joined initializers, the values are divided or joined in the same way. */
 #ifndef MODEL_WEIGHTS_H
 #define MODEL_WEIGHTS_H
 

@@ -1,4 +1,4 @@
-/* The options behind a model's name: vgg:depth=16. */
+/* Reads the options behind the name of a zoo model: vgg:depth=16. */
 #include "model/word.h"
 
 #include "base/word.h"

@@ -1,4 +1,4 @@
-/* model/word.h - the words that name a model: the options behind the colon. */
+/* model/word.h - the options behind the name of a zoo model. Internal. */
 #ifndef MODEL_WORD_H
 #define MODEL_WORD_H
 

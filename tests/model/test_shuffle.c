@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "model/onnx/shuffle.h"
+#include "model/onnx/rewrite/shuffle.h"
 
 enum { CHAINS = 20000, MAX_ELEMENTS = 720 };
 

@@ -1,5 +1,6 @@
-/* What is known while importing: shapes, and the arithmetic that exporters do with them.
- * Numbers are kept as double, which holds every dimension exactly. */
+/* Computes nodes whose inputs are all known during the import: shapes, and the arithmetic
+ * that exporters do with shapes. Numbers are kept as double, which holds every dimension
+ * exactly. */
 #include <math.h>
 #include <string.h>
 
@@ -106,6 +107,16 @@ bool hp_onnx_broadcast(const struct hypar_shape *a, const struct hypar_shape *b,
     return true;
 }
 
+enum hypar_status hp_onnx_broadcast_inputs(struct importing *im, struct hypar_shape *out)
+{
+    *out = (struct hypar_shape){ 0 };
+    for (int i = 0; i < im->node->n_inputs; i++)
+        if (!hp_onnx_input(im, i) || !hp_onnx_broadcast(out, &hp_onnx_input(im, i)->shape, out))
+            return hp_fail(im->err, HYPAR_INVALID,
+                           "the shapes of its inputs do not fit together");
+    return HYPAR_OK;
+}
+
 enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int *out)
 {
     if (axis < -rank || axis >= rank)
@@ -117,143 +128,86 @@ enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int
 
 /* Element by element -------------------------------------------------------------------- */
 
-static bool integers(int type)
-{
-    return hp_onnx_family(type) == ONNX_INTEGERS;
-}
-
-static double negative(double x)
-{
-    return -x;
-}
-
-static double not(double x)
-{
-    return x == 0;
-}
-
-static double reciprocal(double x)
-{
-    return 1 / x;
-}
-
-static double relu(double x)
-{
-    return x > 0 ? x : 0;
-}
-
-static double sigmoid(double x)
-{
-    return 1 / (1 + exp(-x));
-}
-
 typedef double (*unary)(double);
+typedef double (*binary)(double, double);
 
-/* Of an operator whose row says that it is folded here. */
-static unary find_unary(const char *op)
+/* clang-format off */
+#define OF_ONE(name, expression) static double name(double x) { return expression; }
+OF_ONE(negative, -x)
+OF_ONE(negation, x == 0)
+OF_ONE(reciprocal, 1 / x)
+OF_ONE(relu, x > 0 ? x : 0)
+OF_ONE(sigmoid, 1 / (1 + exp(-x)))
+
+#define OF_TWO(name, expression) static double name(double x, double y) { return expression; }
+OF_TWO(sum, x + y)
+OF_TWO(difference, x - y)
+OF_TWO(product, x * y)
+OF_TWO(quotient, x / y)
+OF_TWO(whole_quotient, y == 0 ? (double)NAN : trunc(x / y))
+OF_TWO(modulo, y == 0 ? (double)NAN : x - y * floor(x / y)) /* with the sign of the second */
+OF_TWO(least, x < y ? x : y)
+OF_TWO(most, x > y ? x : y)
+OF_TWO(both, x != 0 && y != 0)
+OF_TWO(either, x != 0 || y != 0)
+OF_TWO(equal, x == y)
+OF_TWO(greater, x > y)
+OF_TWO(greater_or_equal, x >= y)
+OF_TWO(less, x < y)
+OF_TWO(less_or_equal, x <= y)
+/* clang-format on */
+
+/* Operators whose row says that they are folded here. */
+static const struct arithmetic {
+    const char *op;
+    unary of_one;
+    binary of_two;
+    bool truth; /* the result is true or false */
+} arithmetic[] = {
+#define ONE(op, function, truth)  \
+    {                             \
+        op, function, NULL, truth \
+    }
+#define TWO(op, function, truth)  \
+    {                             \
+        op, NULL, function, truth \
+    }
+    /* clang-format off */
+    ONE("Sqrt", sqrt, false), ONE("Exp", exp, false), ONE("Log", log, false), ONE("Floor", floor, false),
+    ONE("Ceil", ceil, false), ONE("Abs", fabs, false), ONE("Erf", erf, false), ONE("Sin", sin, false),
+    ONE("Cos", cos, false), ONE("Tanh", tanh, false), ONE("Round", rint, false), ONE("Neg", negative, false),
+    ONE("Not", negation, true), ONE("Relu", relu, false), ONE("Reciprocal", reciprocal, false),
+    ONE("Sigmoid", sigmoid, false),
+    TWO("Add", sum, false), TWO("Sub", difference, false), TWO("Mul", product, false),
+    TWO("Div", quotient, false), TWO("Pow", pow, false), TWO("Mod", modulo, false),
+    TWO("Min", least, false), TWO("Max", most, false), TWO("And", both, true), TWO("Or", either, true),
+    TWO("Equal", equal, true), TWO("Greater", greater, true), TWO("GreaterOrEqual", greater_or_equal, true),
+    TWO("Less", less, true), TWO("LessOrEqual", less_or_equal, true),
+    /* clang-format on */
+};
+
+static const struct arithmetic *find_arithmetic(const char *op)
 {
-    static const struct {
-        const char *op;
-        unary function;
-    } table[] = {
-        { "Sqrt", sqrt },       { "Exp", exp },    { "Log", log },
-        { "Floor", floor },     { "Ceil", ceil },  { "Abs", fabs },
-        { "Erf", erf },         { "Sin", sin },    { "Cos", cos },
-        { "Tanh", tanh },       { "Round", rint }, { "Neg", negative },
-        { "Not", not },         { "Relu", relu },  { "Reciprocal", reciprocal },
-        { "Sigmoid", sigmoid },
-    };
-    size_t i = 0;
-    while (strcmp(op, table[i].op) != 0)
-        i++;
-    return table[i].function;
+    const struct arithmetic *row = arithmetic;
+    while (strcmp(row->op, op) != 0)
+        row++;
+    return row;
 }
 
 enum hypar_status hp_fold_unary(struct importing *im)
 {
     const struct value *x = hp_onnx_input(im, 0);
     int64_t n = x->uniform ? 1 : hp_onnx_elements(&x->shape);
-    unary function = find_unary(im->row->op);
+    const struct arithmetic *row = find_arithmetic(im->row->op);
     double *data;
     TRY(hp_onnx_fold_room(im, n, &data));
     for (int64_t i = 0; i < n; i++) {
-        data[i] = function(hp_onnx_element(x, i));
+        data[i] = row->of_one(hp_onnx_element(x, i));
         if (isnan(data[i]) && !isnan(hp_onnx_element(x, i)))
             return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
     }
-    int type = strcmp(im->row->op, "Not") == 0 ? ONNX_BOOL : x->type;
+    int type = row->truth ? ONNX_BOOL : x->type;
     return hp_onnx_define(im, 0, hp_onnx_constant(type, &x->shape, data, x->uniform));
-}
-
-enum arithmetic {
-    ADD,
-    SUB,
-    MUL,
-    DIV,
-    POW,
-    MOD,
-    FMOD,
-    MIN,
-    MAX,
-    AND,
-    OR,
-    EQUAL,
-    GREATER,
-    GREATER_OR_EQUAL,
-    LESS,
-    LESS_OR_EQUAL,
-    ARITHMETIC_COUNT,
-};
-
-static const char *const arithmetic_names[ARITHMETIC_COUNT] = {
-    "Add",  "Sub",         "Mul", "Div", "Pow",   "Mod",     "",
-    "Min",  "Max",         "And", "Or",  "Equal", "Greater", "GreaterOrEqual",
-    "Less", "LessOrEqual",
-};
-
-static double divided(double x, double y, bool whole)
-{
-    if (!whole)
-        return x / y;
-    return y == 0 ? (double)NAN : trunc(x / y);
-}
-
-static double binary(enum arithmetic op, double x, double y, bool whole)
-{
-    switch (op) {
-    case ADD:
-        return x + y;
-    case SUB:
-        return x - y;
-    case MUL:
-        return x * y;
-    case DIV:
-        return divided(x, y, whole);
-    case POW:
-        return pow(x, y);
-    case MOD:
-        return y == 0 ? (double)NAN : x - y * floor(x / y);
-    case FMOD:
-        return fmod(x, y);
-    case MIN:
-        return x < y ? x : y;
-    case MAX:
-        return x > y ? x : y;
-    case AND:
-        return x != 0 && y != 0;
-    case OR:
-        return x != 0 || y != 0;
-    case EQUAL:
-        return x == y;
-    case GREATER:
-        return x > y;
-    case GREATER_OR_EQUAL:
-        return x >= y;
-    case LESS:
-        return x < y;
-    default:
-        return x <= y;
-    }
 }
 
 /* The elements of `v`, seen in `shape`, one after another. */
@@ -287,36 +241,31 @@ static double walk_next(struct walk *w)
     return value;
 }
 
-static enum hypar_status cannot_broadcast(struct importing *im)
-{
-    return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
-}
-
 enum hypar_status hp_fold_binary(struct importing *im)
 {
     const struct value *x = hp_onnx_input(im, 0), *y = hp_onnx_input(im, 1);
     struct hypar_shape shape;
-    enum arithmetic op = 0;
     double *data;
     if (im->node->n_inputs == 1) /* the largest of one is itself */
         return hp_onnx_define(im, 0, *x);
     if (im->node->n_inputs != 2 || !y)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d inputs", im->node->n_inputs);
-    while (strcmp(arithmetic_names[op], im->row->op) != 0)
-        op++;
-    if (op == MOD && hp_onnx_int(im->node, "fmod", 0))
-        op = FMOD; /* with the sign of the first, not of the second */
-    if (!hp_onnx_broadcast(&x->shape, &y->shape, &shape))
-        return cannot_broadcast(im);
+    const struct arithmetic *row = find_arithmetic(im->row->op);
+    binary of_two = row->of_two;
+    if (of_two == modulo && hp_onnx_int(im->node, "fmod", 0))
+        of_two = fmod; /* with the sign of the first */
+    if (of_two == quotient && hp_onnx_family(x->type) == ONNX_INTEGERS)
+        of_two = whole_quotient;
+    TRY(hp_onnx_broadcast_inputs(im, &shape));
     bool uniform = x->uniform && y->uniform;
     int64_t n = uniform ? 1 : hp_onnx_elements(&shape);
     TRY(hp_onnx_fold_room(im, n, &data));
     struct walk a = walk_start(x, &shape), b = walk_start(y, &shape);
     for (int64_t i = 0; i < n; i++) {
         double left = uniform ? x->data[0] : walk_next(&a);
-        data[i] = binary(op, left, uniform ? y->data[0] : walk_next(&b), integers(x->type));
+        data[i] = of_two(left, uniform ? y->data[0] : walk_next(&b));
     }
-    int type = op >= AND ? ONNX_BOOL : x->type;
+    int type = row->truth ? ONNX_BOOL : x->type;
     return hp_onnx_define(im, 0, hp_onnx_constant(type, &shape, data, uniform));
 }
 
@@ -327,10 +276,8 @@ enum hypar_status hp_fold_where(struct importing *im)
     struct hypar_shape shape;
     double *data;
     if (!x || !y)
-        return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
-    if (!hp_onnx_broadcast(&which->shape, &x->shape, &shape) ||
-        !hp_onnx_broadcast(&shape, &y->shape, &shape))
-        return cannot_broadcast(im);
+        return hp_onnx_missing(im, "an input");
+    TRY(hp_onnx_broadcast_inputs(im, &shape));
     int64_t n = hp_onnx_elements(&shape);
     TRY(hp_onnx_fold_room(im, n, &data));
     struct walk w = walk_start(which, &shape), a = walk_start(x, &shape),
@@ -436,7 +383,7 @@ enum hypar_status hp_fold_matmul(struct importing *im)
     left.n_dims -= 2;
     right.n_dims -= 2;
     if (!fits || !hp_onnx_broadcast(&left, &right, &outer))
-        return cannot_broadcast(im);
+        return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
     shape = outer;
     shape.dim[shape.n_dims++] = m;
     shape.dim[shape.n_dims++] = k;

@@ -1,5 +1,5 @@
-/* Exporters compute in advance what they can, also from parameters: they transpose them, repeat
- * them for each sample, choose elements by numbers that never change. What is trained is the
+/* Recognises initializers that the exporter computed from a parameter: a transposed copy, a
+ * copy for each sample, or elements chosen by constant indices. The network trains the
  * parameter, once. */
 #include <math.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Gather: an embedding where the indices are a model input; else a slice, or folded away. */
+/* Gather becomes an embedding where the indices are an input of the model, else a slice or a
+ * selection. A Gather of constants is computed. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"
@@ -80,23 +81,16 @@ static enum hypar_status gather_slice(struct importing *im, struct value *x,
                                       int64_t count, int *out)
 {
     struct hypar_shape narrow = *shape;
-    double dims[MAX_DIMS];
     int t, rank = shape->n_dims - x->shape.n_dims + 1; /* of the indices */
     TRY(hp_onnx_tensor(im, x, &t));
     if (count < x->shape.dim[axis])
-        TRY(hp_onnx_emit(im, OP_SLICE, NULL, 1, &t,
-                         ATTRS({ ATTR_AXIS, 1, V(axis) }, { ATTR_START, 1, V((double)first) },
-                               { ATTR_STOP, 1, V((double)(first + count)) }),
-                         &t));
+        TRY(hp_onnx_emit_slice(im, NULL, t, axis, (int64_t[]){ first, first + count, 1 }, &t));
     for (int d = axis; d < axis + rank && count == 1; d++)
         narrow.dim[d] = 1;
     if (!hp_same_shape(hp_onnx_shape(im, t), &narrow))
         TRY(hp_onnx_emit_reshape(im, "shape", t, &narrow, &t));
-    for (int d = 0; d < shape->n_dims; d++)
-        dims[d] = (double)shape->dim[d];
     if (!hp_same_shape(shape, &narrow))
-        TRY(hp_onnx_emit(im, OP_EXPAND, "repeat", 1, &t,
-                         ATTRS({ ATTR_SHAPE, shape->n_dims, dims }), &t));
+        TRY(hp_onnx_emit_expand(im, "repeat", t, shape, &t));
     *out = t;
     return HYPAR_OK;
 }
@@ -146,7 +140,6 @@ static enum hypar_status gather_known(struct importing *im, struct value *x,
     int64_t first = 0;
     struct value once = without_copies(indices);
     int t;
-    double dims[MAX_DIMS];
     TRY(hp_onnx_gathered_shape(im, &x->shape, &indices->shape, axis, &wide));
     TRY(hp_onnx_check_dims(im, &wide));
     TRY(hp_onnx_gathered_shape(im, &x->shape, &once.shape, axis, &shape));
@@ -156,11 +149,8 @@ static enum hypar_status gather_known(struct importing *im, struct value *x,
     else
         TRY(gather_slice(im, x, &shape, axis, first,
                          choice == REPEATED ? 1 : hp_onnx_elements(&once.shape), &t));
-    for (int d = 0; d < wide.n_dims; d++)
-        dims[d] = (double)wide.dim[d];
     if (!hp_same_shape(&shape, &wide))
-        TRY(hp_onnx_emit(im, OP_EXPAND, "copies", 1, &t,
-                         ATTRS({ ATTR_SHAPE, wide.n_dims, dims }), &t));
+        TRY(hp_onnx_emit_expand(im, "copies", t, &wide, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 

@@ -1,4 +1,5 @@
-/* Reading an ONNX file as a network: its inputs, its nodes one by one, its outputs. */
+/* Reads an ONNX file as a network: finds the batch, makes the inputs and initializers,
+ * translates the nodes one by one, and finds the outputs. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,11 +102,14 @@ struct batch {
 
 static bool names_batch(const char *symbol)
 {
-    for (const char *p = symbol; *p; p++)
-        if (tolower((unsigned char)p[0]) == 'b' && strlen(p) >= 5 &&
-            tolower((unsigned char)p[1]) == 'a' && tolower((unsigned char)p[2]) == 't' &&
-            tolower((unsigned char)p[3]) == 'c' && tolower((unsigned char)p[4]) == 'h')
+    static const char batch[] = "batch";
+    for (; *symbol; symbol++) {
+        int n = 0;
+        while (batch[n] && tolower((unsigned char)symbol[n]) == batch[n])
+            n++;
+        if (!batch[n])
             return true;
+    }
     return false;
 }
 
@@ -186,8 +190,6 @@ static enum hypar_status input_shape(struct importing *im,
  * they are written as integers (masks). */
 static bool *find_indices(struct importing *im)
 {
-    static const char *const views[] = { "Identity", "Cast",    "Reshape",  "Unsqueeze",
-                                         "Squeeze",  "Flatten", "Transpose" };
     const struct onnx_file *file = im->file;
     struct table from = { 0 };
     bool *index = NEW(&im->arena, bool, file->n_inputs);
@@ -195,11 +197,9 @@ static bool *find_indices(struct importing *im)
         hp_table_put(&from, &im->arena, file->input[i].name, strlen(file->input[i].name), i);
     for (int n = 0; n < file->n_nodes; n++) {
         const struct onnx_node *node = &file->node[n];
-        bool view = false, gather = strcmp(node->op, "Gather") == 0 ||
-                                    strcmp(node->op, "GatherElements") == 0 ||
-                                    strcmp(node->op, "ScatterElements") == 0;
-        for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
-            view |= strcmp(node->op, views[i]) == 0;
+        bool gather = hp_onnx_lists("Gather GatherElements ScatterElements ", node->op);
+        bool view = hp_onnx_lists("Identity Cast Reshape Unsqueeze Squeeze Flatten Transpose ",
+                                  node->op);
         const char *name = gather && node->n_inputs > 1 ? node->input[1]
                            : view && node->n_inputs > 0 ? node->input[0]
                                                         : "";
@@ -262,12 +262,9 @@ static enum hypar_status read_inputs(struct importing *im,
  * tables: that is what they are, where neither name nor file says that they are parameters. */
 static bool *find_unweighted(struct importing *im)
 {
-    static const char *const element_wise[] = {
-        "Add",         "Sub",    "Mul",     "Div",      "Where",
-        "Pow",         "Equal",  "Greater", "Less",     "GreaterOrEqual",
-        "LessOrEqual", "Expand", "Slice",   "CastLike", "RotaryEmbedding",
-        "Attention",   "Cast"
-    };
+    static const char element_wise[] =
+        "Add Sub Mul Div Where Pow Equal Greater Less GreaterOrEqual LessOrEqual Expand Slice "
+        "CastLike RotaryEmbedding Attention Cast ";
     const struct onnx_file *file = im->file;
     struct table at = { 0 };
     bool *alone = NEW(&im->arena, bool, file->n_initializers);
@@ -277,9 +274,7 @@ static bool *find_unweighted(struct importing *im)
         alone[i] = true;
     }
     for (int n = 0; n < file->n_nodes; n++) {
-        bool plain = false;
-        for (size_t i = 0; i < sizeof element_wise / sizeof element_wise[0]; i++)
-            plain |= strcmp(file->node[n].op, element_wise[i]) == 0;
+        bool plain = hp_onnx_lists(element_wise, file->node[n].op);
         for (int k = 0; k < file->node[n].n_inputs && !plain; k++) {
             const char *name = file->node[n].input[k];
             int i = *name ? hp_table_get(&at, name, strlen(name)) : -1;

@@ -1,5 +1,5 @@
-/* Shapes of what nodes write that become opaque, where the file does not tell them: the older
- * exporter of PyTorch tells none. */
+/* Infers the shape of an opaque node from its inputs. The rules are needed where the file
+ * does not give the shape: the older exporter of PyTorch gives none. */
 #include <math.h>
 #include <string.h>
 
@@ -21,11 +21,7 @@ static bool like_first(struct importing *im, int output, struct hypar_shape *out
 
 static bool broadcast(struct importing *im, int output, struct hypar_shape *out)
 {
-    *out = (struct hypar_shape){ 0 };
-    for (int i = 0; i < im->node->n_inputs; i++)
-        if (!hp_onnx_input(im, i) || !hp_onnx_broadcast(out, &hp_onnx_input(im, i)->shape, out))
-            return false;
-    return output == 0;
+    return output == 0 && hp_onnx_broadcast_inputs(im, out) == HYPAR_OK;
 }
 
 /* Without the dimensions marked, or with 1 in their place. */
@@ -266,22 +262,13 @@ static const struct rule rules[] = {
     { "GridSample ", sampled },
 };
 
-static bool lists(const char *ops, const char *op)
-{
-    size_t n = strlen(op);
-    for (const char *p = ops; n && (p = strstr(p, op)); p += n)
-        if ((p == ops || p[-1] == ' ') && p[n] == ' ')
-            return true;
-    return false;
-}
-
 bool hp_onnx_inferred_shape(struct importing *im, int i, struct hypar_shape *out)
 {
     bool known = false, standard = !*im->node->domain || !strcmp(im->node->domain, "ai.onnx");
     if (!im->node->n_inputs || !hp_onnx_input(im, 0) || !standard)
         return false;
     for (size_t r = 0; r < sizeof rules / sizeof rules[0] && !known; r++)
-        known = lists(rules[r].ops, im->node->op) && rules[r].shape(im, i, out);
+        known = hp_onnx_lists(rules[r].ops, im->node->op) && rules[r].shape(im, i, out);
     for (int d = 0; known && d < out->n_dims; d++)
         known = out->dim[d] > 0;
     return known && out->n_dims > 0 && hp_onnx_check_dims(im, out) == HYPAR_OK;

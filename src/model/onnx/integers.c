@@ -1,6 +1,6 @@
-/* Integers and truths that follow from a model's inputs: positions that are counted from ids,
- * masks that are compared. No operator of ours computes them, and none need: they are no part
- * of what is trained. Where a layer reads them they are an input of their own. */
+/* Integers and truth values that the model computes from its inputs: positions counted from
+ * ids, masks made by comparison. No operator of ours computes them, and training does not
+ * need them. Where a layer reads such values they become an input of the network. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"
@@ -31,13 +31,10 @@ bool hp_onnx_follows_from_integers(struct importing *im)
 /* The type of what the node at hand writes. */
 static int type_of(struct importing *im)
 {
-    static const char *const truths[] = { "Equal",       "Not",    "And",
-                                          "Or",          "Less",   "GreaterOrEqual",
-                                          "LessOrEqual", "Greater" };
     const struct onnx_info *info = hp_onnx_told(im, im->node->output[0]);
-    for (size_t i = 0; i < sizeof truths / sizeof truths[0]; i++)
-        if (strcmp(im->node->op, truths[i]) == 0)
-            return ONNX_BOOL;
+    if (hp_onnx_lists("Equal Not And Or Less LessOrEqual Greater GreaterOrEqual ",
+                      im->node->op))
+        return ONNX_BOOL;
     if (strcmp(im->node->op, "Cast") == 0)
         return (int)hp_onnx_int(im->node, "to", ONNX_FLOAT);
     return info && info->type ? info->type : ONNX_INT64;
@@ -46,14 +43,9 @@ static int type_of(struct importing *im)
 enum hypar_status hp_onnx_computed(struct importing *im)
 {
     struct hypar_shape shape = { 0 };
-    bool fits = true;
-    if (!hp_onnx_told_shape(im, 0, &shape)) {
-        shape = (struct hypar_shape){ 0 };
-        for (int i = 0; i < im->node->n_inputs && fits; i++)
-            fits = hp_onnx_input(im, i) &&
-                   hp_onnx_broadcast(&shape, &hp_onnx_input(im, i)->shape, &shape);
-    }
-    if (!fits || !shape.n_dims)
+    bool known =
+        hp_onnx_told_shape(im, 0, &shape) || hp_onnx_broadcast_inputs(im, &shape) == HYPAR_OK;
+    if (!known || !shape.n_dims)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers of a shape that is not known");
     TRY(hp_onnx_check_dims(im, &shape));
     return hp_onnx_define(im, 0,

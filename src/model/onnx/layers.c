@@ -1,4 +1,4 @@
-/* Convolutions, pooling, products, normalisation. */
+/* Translates convolutions, pooling, matrix products and norms. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -84,8 +84,7 @@ static enum hypar_status emit_conv(struct importing *im, const struct taps *w, d
     enum op_kind kind = more ? groups == 1 ? OP_CONV_TRANSPOSE : OP_GROUP_CONV_TRANSPOSE
                         : groups == 1 ? OP_CONV
                                       : OP_GROUP_CONV;
-    for (int i = 0; i < 2; i++)
-        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
+    TRY(hp_onnx_tensors(im, 2, t));
     if (bias)
         TRY(hp_onnx_tensor(im, bias, &t[2]));
     TRY(hp_onnx_emit(im, kind, NULL, bias ? 3 : 2, t, &(struct attrs){ n, attr }, &y));
@@ -125,7 +124,6 @@ enum hypar_status hp_onnx_pool(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0);
     struct taps w;
-    int t;
     bool mean = im->row->kind == OP_AVG_POOL;
     double up = hp_onnx_int(im->node, "ceil_mode", 0) != 0;
     double count_pad = hp_onnx_int(im->node, "count_include_pad", 0) != 0;
@@ -134,7 +132,6 @@ enum hypar_status hp_onnx_pool(struct importing *im)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "the places of the largest");
     if (mean && (w.dilation[0] != 1 || w.dilation[1] != 1 || w.dilation[2] != 1))
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a dilated mean");
-    TRY(hp_onnx_tensor(im, x, &t));
     struct attr attr[] = { { ATTR_KERNEL, w.spatial, w.kernel },
                            { ATTR_STRIDE, w.spatial, w.stride },
                            { ATTR_PAD, 2 * w.spatial, w.pad },
@@ -142,16 +139,12 @@ enum hypar_status hp_onnx_pool(struct importing *im)
                            { ATTR_DILATION, w.spatial, w.dilation } };
     if (mean)
         attr[4] = (struct attr){ ATTR_COUNT_PAD, 1, &count_pad };
-    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, &(struct attrs){ 5, attr }, &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, im->row->kind, &(struct attrs){ 5, attr });
 }
 
 enum hypar_status hp_onnx_global_pool(struct importing *im)
 {
-    int t;
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, ATTRS({ ATTR_KEEP, 1, V(1) }), &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, im->row->kind, ATTRS({ ATTR_KEEP, 1, V(1) }));
 }
 
 enum hypar_status hp_onnx_lrn(struct importing *im)
@@ -160,13 +153,9 @@ enum hypar_status hp_onnx_lrn(struct importing *im)
            alpha = hp_onnx_float(im->node, "alpha", 1e-4),
            beta = hp_onnx_float(im->node, "beta", 0.75),
            bias = hp_onnx_float(im->node, "bias", 1);
-    int t;
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, OP_LRN, NULL, 1, &t,
-                     ATTRS({ ATTR_SIZE, 1, &size }, { ATTR_ALPHA, 1, &alpha },
-                           { ATTR_BETA, 1, &beta }, { ATTR_BIAS, 1, &bias }),
-                     &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, OP_LRN,
+                         ATTRS({ ATTR_SIZE, 1, &size }, { ATTR_ALPHA, 1, &alpha },
+                               { ATTR_BETA, 1, &beta }, { ATTR_BIAS, 1, &bias }));
 }
 
 /* Products ------------------------------------------------------------------------------- */
@@ -223,14 +212,10 @@ static enum hypar_status times_activation(struct importing *im, const int *given
     int rank = outer.n_dims == 2 ? 4 : 3;
     for (int i = 0; i < 2; i++) {
         struct hypar_shape wide = outer, made = { .n_dims = rank };
-        double dims[MAX_DIMS];
         for (int d = 0; d < 2; d++)
             wide.dim[wide.n_dims++] = shape[i].dim[head[i].n_dims + d];
-        for (int d = 0; d < wide.n_dims; d++)
-            dims[d] = (double)wide.dim[d];
         if (hp_onnx_elements(&wide) != hp_onnx_elements(&shape[i]))
-            TRY(hp_onnx_emit(im, OP_EXPAND, i ? "right" : "left", 1, &t[i],
-                             ATTRS({ ATTR_SHAPE, wide.n_dims, dims }), &t[i]));
+            TRY(hp_onnx_emit_expand(im, i ? "right" : "left", t[i], &wide, &t[i]));
         made.dim[0] = rank == 4 ? outer.dim[0] : hp_onnx_elements(&outer);
         made.dim[1] = rank == 4 ? outer.dim[1] : wide.dim[wide.n_dims - 2];
         made.dim[rank - 2] = wide.dim[wide.n_dims - 2];
@@ -247,11 +232,7 @@ static enum hypar_status times_activation(struct importing *im, const int *given
 enum hypar_status hp_onnx_matmul(struct importing *im)
 {
     int t[2], y;
-    for (int i = 0; i < 2; i++) {
-        if (!hp_onnx_input(im, i))
-            return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
-        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
-    }
+    TRY(hp_onnx_tensors(im, 2, t));
     int left = hp_onnx_shape(im, t[0])->n_dims, right = hp_onnx_shape(im, t[1])->n_dims;
     if (left < 2 || right < 2)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a product with a vector");
@@ -458,29 +439,46 @@ enum hypar_status hp_onnx_batch_norm(struct importing *im)
     return hp_onnx_define_tensor(im, 0, y);
 }
 
-enum hypar_status hp_onnx_layer_norm(struct importing *im)
+/* A norm over the dimensions from `axis` on. Ours is over the last of 2 to 4 dimensions: any
+ * other is done on a matrix of rows. t: the tensor, its scale, and its shift. */
+static enum hypar_status norm_rows(struct importing *im, enum op_kind kind, int n, int *t)
 {
-    struct value *x = hp_onnx_input(im, 0);
+    static const char *const suffix[] = { "rows", "w", "b" };
+    const struct hypar_shape shape = hp_onnx_input(im, 0)->shape;
+    struct hypar_shape rows = { 2, { 1, 1 } }, row = { 1, { 1 } };
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
-    int t[3], y, axis, rank = x->shape.n_dims;
-    struct hypar_shape shape = x->shape, rows = { 2, { 1, 1 } }, row_shape = { 1, { 1 } };
+    int y, axis, rank = shape.n_dims;
     TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", -1), rank, &axis));
-    if (is_wanted(im, 1) || is_wanted(im, 2))
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "mean and deviation as outputs");
-    TRY(hp_onnx_tensor(im, x, &t[0]));
-    TRY(scale_and_shift(im, t));
     bool flat = axis != rank - 1 || rank < 2 || rank > 4;
     for (int d = 0; d < rank; d++)
         rows.dim[d >= axis] *= shape.dim[d];
-    row_shape.dim[0] = rows.dim[1];
-    for (int i = 0; flat && i < 3; i++)
+    row.dim[0] = rows.dim[1];
+    for (int i = 0; flat && i < n; i++)
         if (t[i] >= 0)
-            TRY(hp_onnx_emit_reshape(im, i ? i == 1 ? "w" : "b" : "rows", t[i],
-                                     i ? &row_shape : &rows, &t[i]));
-    TRY(hp_onnx_emit(im, OP_LAYER_NORM, NULL, 3, t, ATTRS({ ATTR_EPS, 1, &eps }), &y));
+            TRY(hp_onnx_emit_reshape(im, suffix[i], t[i], i ? &row : &rows, &t[i]));
+    TRY(hp_onnx_emit(im, kind, NULL, n, t, ATTRS({ ATTR_EPS, 1, &eps }), &y));
     if (flat)
         TRY(hp_onnx_emit_reshape(im, "shape", y, &shape, &y));
     return hp_onnx_define_tensor(im, 0, y);
+}
+
+enum hypar_status hp_onnx_layer_norm(struct importing *im)
+{
+    int t[3];
+    if (is_wanted(im, 1) || is_wanted(im, 2))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "mean and deviation as outputs");
+    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
+    TRY(scale_and_shift(im, t));
+    return norm_rows(im, OP_LAYER_NORM, 3, t);
+}
+
+enum hypar_status hp_onnx_rms_norm(struct importing *im)
+{
+    int t[2];
+    if (!hp_onnx_input(im, 1))
+        return hp_onnx_missing(im, "the scale");
+    TRY(hp_onnx_tensors(im, 2, t));
+    return norm_rows(im, OP_RMS_NORM, 2, t);
 }
 
 /* A group norm with as many groups as channels. */

@@ -1,6 +1,7 @@
-/* LSTM and GRU over a sequence. ONNX has all gates in one matrix, in the order i o f c or z r
- * h, and the sequence first; ours has them as [4, k, ...], in the order i f c o, or as [3, k,
- * ...], r z h, and the samples first. */
+/* Translates LSTM and GRU. ONNX keeps all gates in one matrix, in the order i o f c or z r
+ * h, and the sequence is the first dimension. Our operators keep the gates as [4, k, ...] in
+ * the order i f c o, or as [3, k, ...] in the order r z h, and the samples are the first
+ * dimension. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"
@@ -116,10 +117,8 @@ static enum hypar_status first_state(struct importing *im, const struct lstm *l,
         return HYPAR_OK;
     TRY(hp_onnx_tensor(im, state, out));
     if (l->n_directions == 2)
-        TRY(hp_onnx_emit(im, OP_SLICE, "state", 1, out,
-                         ATTRS({ ATTR_AXIS, 1, V(0) }, { ATTR_START, 1, V(direction) },
-                               { ATTR_STOP, 1, V(direction + 1) }),
-                         out));
+        TRY(hp_onnx_emit_slice(im, "state", *out, 0, (int64_t[]){ direction, direction + 1, 1 },
+                               out));
     return hp_onnx_emit_reshape(im, "state", *out, &shape, out);
 }
 

@@ -1,4 +1,5 @@
-/* Element-wise nodes, reductions and softmax. */
+/* Translates element-wise nodes, reductions, softmax and dropout, and recognises causal
+ * masks. */
 #include <math.h>
 #include <string.h>
 
@@ -11,7 +12,6 @@ enum hypar_status hp_onnx_unary(struct importing *im)
     struct attr attr[4];
     double value[4];
     struct attrs attrs = { 0, attr };
-    int t;
     for (const char *p = im->row->attrs ? im->row->attrs : ""; *p; p += strspn(p, " ")) {
         char name[16] = "";
         size_t n = strcspn(p, "=");
@@ -22,9 +22,7 @@ enum hypar_status hp_onnx_unary(struct importing *im)
         attr[attrs.n] = (struct attr){ hp_attr_find(name), 1, &value[attrs.n] };
         attrs.n++;
     }
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, im->row->kind, NULL, 1, &t, &attrs, &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, im->row->kind, &attrs);
 }
 
 /* alpha x + beta */
@@ -124,7 +122,7 @@ enum hypar_status hp_onnx_binary(struct importing *im)
     struct hypar_shape shape;
     int t[2], scores = -1;
     if (!v[0] || !v[1])
-        return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
+        return hp_onnx_missing(im, "an input");
     if (!hp_onnx_broadcast(&v[0]->shape, &v[1]->shape, &shape))
         return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
     for (int c = 0; c < 2; c++) { /* the constant one */
@@ -140,8 +138,7 @@ enum hypar_status hp_onnx_binary(struct importing *im)
         if (im->row->kind == OP_ADD && same && is_causal(v[c], MASK_ADDED))
             scores = 1 - c;
     }
-    for (int i = 0; i < 2; i++)
-        TRY(hp_onnx_tensor(im, v[i], &t[i]));
+    TRY(hp_onnx_tensors(im, 2, t));
     TRY(hp_onnx_emit(im, im->row->kind, NULL, 2, t, NULL, t));
     if (scores >= 0)
         hp_onnx_note_causal(im, scores);
@@ -182,35 +179,24 @@ static enum hypar_status bound(struct importing *im, const char *attr, int i, do
 enum hypar_status hp_onnx_clip(struct importing *im)
 {
     double least = -1e30, most = 1e30;
-    int t;
     TRY(bound(im, "min", 1, &least));
     TRY(bound(im, "max", 2, &most));
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, OP_CLIP, NULL, 1, &t,
-                     ATTRS({ ATTR_MIN, 1, &least }, { ATTR_MAX, 1, &most }), &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, OP_CLIP, ATTRS({ ATTR_MIN, 1, &least }, { ATTR_MAX, 1, &most }));
 }
 
 enum hypar_status hp_onnx_pow(struct importing *im)
 {
     const struct value *y = hp_onnx_input(im, 1);
-    int t;
     if (!y)
         return hp_onnx_missing(im, "the exponent");
     if (y->kind != VALUE_CONSTANT || !y->uniform)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "an exponent that is not one number");
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    double exponent = hp_onnx_element(y, 0);
-    TRY(hp_onnx_emit(im, OP_POW, NULL, 1, &t, ATTRS({ ATTR_EXPONENT, 1, &exponent }), &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, OP_POW, ATTRS({ ATTR_EXPONENT, 1, V(hp_onnx_element(y, 0)) }));
 }
 
 enum hypar_status hp_onnx_reciprocal(struct importing *im)
 {
-    int t;
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, OP_POW, NULL, 1, &t, ATTRS({ ATTR_EXPONENT, 1, V(-1) }), &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, OP_POW, ATTRS({ ATTR_EXPONENT, 1, V(-1) }));
 }
 
 /* scale elu(x, alpha) */
@@ -227,12 +213,8 @@ enum hypar_status hp_onnx_selu(struct importing *im)
 /* x Phi(x), or its approximation by tanh. */
 enum hypar_status hp_onnx_gelu(struct importing *im)
 {
-    int t;
-    if (strcmp(hp_onnx_string(im->node, "approximate", "none"), "tanh") != 0)
-        return hp_onnx_unary(im);
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
-    TRY(hp_onnx_emit(im, OP_GELU_TANH, NULL, 1, &t, NULL, &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    bool by_tanh = strcmp(hp_onnx_string(im->node, "approximate", "none"), "tanh") == 0;
+    return hp_onnx_apply(im, by_tanh ? OP_GELU_TANH : OP_GELU, NULL);
 }
 
 /* relu(x) - slope relu(-x) */
@@ -240,7 +222,7 @@ enum hypar_status hp_onnx_prelu(struct importing *im)
 {
     int x, up, t[2];
     if (!hp_onnx_input(im, 1))
-        return hp_fail(im->err, HYPAR_INVALID, "the slope is missing");
+        return hp_onnx_missing(im, "the slope");
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &x));
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 1), &t[1]));
     TRY(hp_onnx_emit(im, OP_RELU, "above", 1, &x, NULL, &up));

@@ -1,4 +1,5 @@
-/* The table of ONNX operators, and what becomes of a node. */
+/* The table of ONNX operators, and the translation of one node: the row decides whether the
+ * node is computed now, becomes operators, or becomes opaque. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"

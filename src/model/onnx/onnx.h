@@ -1,15 +1,16 @@
-/* model/onnx/onnx.h - an ONNX graph on its way to a hypar graph. Internal to model/.
+/* model/onnx/onnx.h - from an ONNX file to a network. Internal to model/.
  *
- * First the nodes are translated one by one (nodes.c has the table): what is known while
- * importing (shapes and all that is computed from them) is folded away, the rest becomes
- * operators of a first graph. Then rewrite.c makes the network from it: what exporters
- * take apart is put together again, and what undoes itself is left out. */
+ * Two passes. First each node is translated (nodes.c has the table): a node whose inputs are
+ * known during the import (shapes, and arithmetic with shapes) is computed at once, any other
+ * node becomes operators of a first graph. Then the first graph is rewritten (rewrite/): the
+ * operators that an exporter writes in place of one of ours become that one, and operators that
+ * cancel are left out. file/ reads the file itself. */
 #ifndef MODEL_ONNX_ONNX_H
 #define MODEL_ONNX_ONNX_H
 
 #include "model/model.h"
-#include "model/onnx/file.h"
-#include "model/onnx/shuffle.h"
+#include "model/onnx/file/file.h"
+#include "model/onnx/rewrite/shuffle.h"
 
 /* A run of an initializer's elements. */
 struct weight_range {
@@ -160,6 +161,9 @@ struct value hp_onnx_tensor_value(const struct importing *im, int t);
 /* The tensor of a value, made if need be. */
 enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out);
 
+/* The tensors of inputs 0 to n - 1, which must be there. */
+enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out);
+
 /* A parameter of its own from parts of a weight: elements [start, start + count) of it. Where
  * that is all of an initializer, it has its name. */
 enum hypar_status hp_onnx_part_param(struct importing *im, const struct value *weight,
@@ -178,6 +182,16 @@ enum hypar_status hp_onnx_emit_reshape(struct importing *im, const char *suffix,
                                        const struct hypar_shape *shape, int *out);
 enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffix, int x, int n,
                                          const int *perm, int *out);
+enum hypar_status hp_onnx_emit_expand(struct importing *im, const char *suffix, int x,
+                                      const struct hypar_shape *shape, int *out);
+
+/* [start, stop) of dimension `axis`, each `step`-th. */
+enum hypar_status hp_onnx_emit_slice(struct importing *im, const char *suffix, int x, int axis,
+                                     const int64_t range[3], int *out);
+
+/* The node at hand is one operator: of input 0 with these attributes. */
+enum hypar_status hp_onnx_apply(struct importing *im, enum op_kind kind,
+                                const struct attrs *attrs);
 const char *hp_onnx_unique(struct importing *im, const char *name);
 
 /* Does a tensor depend on the model's inputs, not on parameters and constants alone? */
@@ -290,6 +304,10 @@ enum hypar_status hp_onnx_missing(struct importing *im, const char *what);
 
 bool hp_onnx_broadcast(const struct hypar_shape *a, const struct hypar_shape *b,
                        struct hypar_shape *out);
+
+/* The shape of all inputs of the node at hand together; HYPAR_INVALID: they do not fit, or one
+ * is absent. */
+enum hypar_status hp_onnx_broadcast_inputs(struct importing *im, struct hypar_shape *out);
 
 /* A dimension that may count from the last; HYPAR_INVALID outside 0..rank-1. */
 enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int *out);

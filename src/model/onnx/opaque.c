@@ -1,5 +1,6 @@
-/* Operators that are not ours, or in some forms: they are kept, but only their samples can be
- * split. The shape of what they write comes from the file, or from a rule here. */
+/* Nodes that no operator of ours computes become opaque operators: only their samples can be
+ * split, and they are not trained. The shape of the result comes from the file or from
+ * infer.c. Also Resize and CumSum, which are opaque in some forms. */
 #include <math.h>
 #include <string.h>
 
@@ -110,12 +111,8 @@ enum hypar_status hp_onnx_opaque_like(struct importing *im)
 
 enum hypar_status hp_onnx_opaque_broadcast(struct importing *im)
 {
-    struct hypar_shape shape = { 0 };
-    for (int i = 0; i < im->node->n_inputs; i++)
-        if (!hp_onnx_input(im, i) ||
-            !hp_onnx_broadcast(&shape, &hp_onnx_input(im, i)->shape, &shape))
-            return hp_fail(im->err, HYPAR_INVALID,
-                           "the shapes of its inputs do not fit together");
+    struct hypar_shape shape;
+    TRY(hp_onnx_broadcast_inputs(im, &shape));
     if (im->node->n_outputs != 1 || !shape.n_dims)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
     return opaque_output(im, 0, &shape);
@@ -218,17 +215,13 @@ static enum hypar_status resized(struct importing *im, const struct hypar_shape 
     struct value *x = hp_onnx_input(im, 0);
     double corners, size[MAX_DIMS];
     enum op_kind kind = exact ? resizing_kind(im, &x->shape, y, &corners) : OP_OPAQUE;
-    int t;
     if (kind == OP_OPAQUE)
         return opaque_output(im, 0, y);
     for (int d = 2; d < y->n_dims; d++)
         size[d - 2] = (double)y->dim[d];
     const struct attr attr[] = { { ATTR_SIZE, y->n_dims - 2, size },
                                  { ATTR_ALIGN_CORNERS, 1, &corners } };
-    TRY(hp_onnx_tensor(im, x, &t));
-    TRY(hp_onnx_emit(im, kind, NULL, 1, &t,
-                     &(struct attrs){ kind == OP_RESIZE_LINEAR ? 2 : 1, attr }, &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, kind, &(struct attrs){ kind == OP_RESIZE_LINEAR ? 2 : 1, attr });
 }
 
 /* Sizes, or factors; of Upsample the latter, as an attribute before opset 9. */
@@ -259,13 +252,11 @@ enum hypar_status hp_onnx_cumsum(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), *along = hp_onnx_input(im, 1);
     double reverse = hp_onnx_int(im->node, "reverse", 0) != 0;
-    int axis, t;
+    int axis;
     if (!along || along->kind != VALUE_CONSTANT || hp_onnx_elements(&along->shape) != 1 ||
         hp_onnx_int(im->node, "exclusive", 0))
         return hp_onnx_opaque_like(im);
     TRY(hp_onnx_axis(im, hp_onnx_integer(hp_onnx_element(along, 0)), x->shape.n_dims, &axis));
-    TRY(hp_onnx_tensor(im, x, &t));
-    TRY(hp_onnx_emit(im, OP_CUMSUM, NULL, 1, &t,
-                     ATTRS({ ATTR_AXIS, 1, V(axis) }, { ATTR_REVERSE, 1, &reverse }), &t));
-    return hp_onnx_define_tensor(im, 0, t);
+    return hp_onnx_apply(im, OP_CUMSUM,
+                         ATTRS({ ATTR_AXIS, 1, V(axis) }, { ATTR_REVERSE, 1, &reverse }));
 }

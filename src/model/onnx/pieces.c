@@ -1,5 +1,5 @@
-/* Nodes that take tensors apart and put them together: slice, concat, expand, split, pad. On
- * constants and weights they are done while importing. */
+/* Translates nodes that cut, join and repeat tensors: slice, concat, expand, tile, split,
+ * pad. On constants and weights the importer computes the result. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"
@@ -101,12 +101,8 @@ static enum hypar_status slice_tensor(struct importing *im, struct value *x,
         if (w->shape.dim[d] == x->shape.dim[d])
             continue;
         int64_t last = w->start[d] + (w->shape.dim[d] - 1) * w->step[d];
-        TRY(hp_onnx_emit(im, OP_SLICE, first ? NULL : "next", 1, &t,
-                         ATTRS({ ATTR_AXIS, 1, V(d) },
-                               { ATTR_START, 1, V((double)w->start[d]) },
-                               { ATTR_STOP, 1, V((double)(last + 1)) },
-                               { ATTR_STEP, 1, V((double)w->step[d]) }),
-                         &t));
+        TRY(hp_onnx_emit_slice(im, first ? NULL : "next", t, d,
+                               (int64_t[]){ w->start[d], last + 1, w->step[d] }, &t));
         first = false;
     }
     *out = hp_onnx_tensor_value(im, t);
@@ -263,7 +259,6 @@ enum hypar_status hp_onnx_expand(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0);
     struct hypar_shape to = { 0 }, shape;
-    double dims[MAX_DIMS];
     int64_t stride[MAX_DIMS], moved[MAX_DIMS] = { 0 };
     int t;
     if (!hp_onnx_input(im, 1))
@@ -279,12 +274,9 @@ enum hypar_status hp_onnx_expand(struct importing *im)
     if (x->kind == VALUE_CONSTANT)
         return hp_onnx_define_strided(im, x, &shape, moved, 0);
     TRY(hp_onnx_tensor(im, x, &t));
-    for (int d = 0; d < shape.n_dims; d++)
-        dims[d] = (double)shape.dim[d];
     if (hp_onnx_elements(&shape) != hp_onnx_elements(&x->shape) ||
         shape.n_dims != x->shape.n_dims)
-        TRY(hp_onnx_emit(im, OP_EXPAND, NULL, 1, &t, ATTRS({ ATTR_SHAPE, shape.n_dims, dims }),
-                         &t));
+        TRY(hp_onnx_emit_expand(im, NULL, t, &shape, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
@@ -311,9 +303,8 @@ enum hypar_status hp_onnx_tile(struct importing *im)
 {
     enum { MAX_COPIES = 32 };
     struct value *x = hp_onnx_input(im, 0);
-    struct hypar_shape shape = x->shape;
+    struct hypar_shape shape = x->shape, wide = x->shape;
     int64_t times[MAX_DIMS];
-    double dims[MAX_DIMS];
     int n, t, copies[MAX_COPIES];
     bool broadcast = false;
     TRY(hp_onnx_list(im, "repeats", 1, MAX_DIMS, times, &n));
@@ -324,14 +315,14 @@ enum hypar_status hp_onnx_tile(struct importing *im)
             return hp_fail(im->err, HYPAR_UNSUPPORTED, "%lld copies", (long long)times[d]);
         shape.dim[d] *= times[d];
         broadcast |= x->shape.dim[d] == 1 && times[d] > 1;
-        dims[d] = (double)(x->shape.dim[d] == 1 ? shape.dim[d] : x->shape.dim[d]);
+        wide.dim[d] = x->shape.dim[d] == 1 ? shape.dim[d] : x->shape.dim[d];
     }
     TRY(hp_onnx_check_dims(im, &shape));
     if (x->kind == VALUE_CONSTANT)
         return tile_constant(im, x, &shape);
     TRY(hp_onnx_tensor(im, x, &t));
     if (broadcast)
-        TRY(hp_onnx_emit(im, OP_EXPAND, NULL, 1, &t, ATTRS({ ATTR_SHAPE, n, dims }), &t));
+        TRY(hp_onnx_emit_expand(im, NULL, t, &wide, &t));
     for (int d = 0; d < n; d++) {
         if (times[d] == 1 || x->shape.dim[d] == 1)
             continue;

@@ -1,7 +1,7 @@
-/* Numbers drawn at random, as models in training mode have them. What is known about them is
- * followed through the nodes that read them until they multiply a tensor: that is dropout, also
- * where one number is drawn for a whole sample (stochastic depth). Where a layer reads them
- * otherwise they are an input of their own. */
+/* Random numbers of a model in training mode. The importer follows them through the nodes
+ * that read them. A product of a tensor and a random mask is a dropout, also where one
+ * number is drawn for a whole sample (stochastic depth). Any other random tensor that a
+ * layer reads becomes an input of the network. */
 #include <math.h>
 #include <string.h>
 
@@ -127,8 +127,7 @@ static double computed(const struct importing *im, double a, double b)
 /* Even numbers beside `c` become one of two. */
 static bool is_comparison(const struct importing *im)
 {
-    return is_op(im, "Less") || is_op(im, "LessOrEqual") || is_op(im, "Greater") ||
-           is_op(im, "GreaterOrEqual");
+    return hp_onnx_lists("Less LessOrEqual Greater GreaterOrEqual ", im->node->op);
 }
 
 /* What follows from drawn numbers and the number `c`, which comes first if `first`; false: that

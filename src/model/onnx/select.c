@@ -1,4 +1,5 @@
-/* Nodes that choose elements: by a condition, by indices for each element, from a sequence. */
+/* Translates nodes that choose elements: by a condition, by one index for each element, from
+ * a sequence. */
 #include <math.h>
 #include <string.h>
 
@@ -17,15 +18,11 @@ enum hypar_status hp_onnx_is_nan(struct importing *im)
 static enum hypar_status as_wide(struct importing *im, struct value *v,
                                  const struct hypar_shape *shape)
 {
-    double dims[MAX_DIMS];
     int t;
     if (hp_same_shape(&v->shape, shape))
         return hp_onnx_define(im, 0, *v);
     TRY(hp_onnx_tensor(im, v, &t));
-    for (int d = 0; d < shape->n_dims; d++)
-        dims[d] = (double)shape->dim[d];
-    TRY(hp_onnx_emit(im, OP_EXPAND, NULL, 1, &t, ATTRS({ ATTR_SHAPE, shape->n_dims, dims }),
-                     &t));
+    TRY(hp_onnx_emit_expand(im, NULL, t, shape, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
@@ -48,9 +45,7 @@ enum hypar_status hp_onnx_where(struct importing *im)
     int t[3];
     if (!v[1] || !v[2])
         return hp_onnx_missing(im, "an input");
-    if (!hp_onnx_broadcast(&v[0]->shape, &v[1]->shape, &shape) ||
-        !hp_onnx_broadcast(&shape, &v[2]->shape, &shape))
-        return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
+    TRY(hp_onnx_broadcast_inputs(im, &shape));
     if (v[0]->kind == VALUE_CONSTANT && v[0]->uniform)
         return as_wide(im, v[v[0]->data[0] != 0 ? 1 : 2], &shape);
     for (int i = 0; i < 3; i++)

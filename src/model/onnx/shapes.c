@@ -1,4 +1,5 @@
-/* Nodes that only move elements: on constants and weights they are done while importing. */
+/* Translates nodes that only move elements: shape, reshape, squeeze, transpose, cast,
+ * identity. On constants and weights the importer computes the result. */
 #include <string.h>
 
 #include "model/onnx/onnx.h"

@@ -1,33 +1,8 @@
-/* Nodes of opset 23 for transformers: Attention, RMSNormalization, RotaryEmbedding. */
+/* Translates the nodes of opset 23 for transformers: Attention and RotaryEmbedding. */
 #include <math.h>
 #include <string.h>
 
 #include "model/onnx/onnx.h"
-
-enum hypar_status hp_onnx_rms_norm(struct importing *im)
-{
-    struct value *x = hp_onnx_input(im, 0), *scale = hp_onnx_input(im, 1);
-    double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
-    int t[2], axis, rank = x->shape.n_dims;
-    struct hypar_shape rows = { 2, { 1, 1 } }, row = { 1, { 1 } };
-    TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", -1), rank, &axis));
-    if (!scale)
-        return hp_onnx_missing(im, "the scale");
-    for (int d = 0; d < rank; d++)
-        rows.dim[d >= axis] *= x->shape.dim[d];
-    row.dim[0] = rows.dim[1];
-    TRY(hp_onnx_tensor(im, x, &t[0]));
-    TRY(hp_onnx_tensor(im, scale, &t[1]));
-    bool flat = axis != rank - 1 || rank < 2 || rank > 4;
-    if (flat) {
-        TRY(hp_onnx_emit_reshape(im, "rows", t[0], &rows, &t[0]));
-        TRY(hp_onnx_emit_reshape(im, "w", t[1], &row, &t[1]));
-    }
-    TRY(hp_onnx_emit(im, OP_RMS_NORM, NULL, 2, t, ATTRS({ ATTR_EPS, 1, &eps }), t));
-    if (flat)
-        TRY(hp_onnx_emit_reshape(im, "shape", t[0], &x->shape, &t[0]));
-    return hp_onnx_define_tensor(im, 0, t[0]);
-}
 
 /* Heads ----------------------------------------------------------------------------------- */
 

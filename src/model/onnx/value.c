@@ -1,4 +1,6 @@
-/* What stands behind the names of an ONNX file, and how it becomes tensors. */
+/* The values behind the names of an ONNX file (constants, weights, tensors), and how a value
+ * becomes a tensor of the first graph. Also the functions by which translations append
+ * operators. */
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -165,6 +167,35 @@ enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffi
     return hp_onnx_emit(im, OP_TRANSPOSE, suffix, 1, &x, ATTRS({ ATTR_PERM, n, values }), out);
 }
 
+enum hypar_status hp_onnx_emit_expand(struct importing *im, const char *suffix, int x,
+                                      const struct hypar_shape *shape, int *out)
+{
+    double dims[MAX_DIMS];
+    for (int d = 0; d < shape->n_dims; d++)
+        dims[d] = (double)shape->dim[d];
+    return hp_onnx_emit(im, OP_EXPAND, suffix, 1, &x,
+                        ATTRS({ ATTR_SHAPE, shape->n_dims, dims }), out);
+}
+
+enum hypar_status hp_onnx_emit_slice(struct importing *im, const char *suffix, int x, int axis,
+                                     const int64_t range[3], int *out)
+{
+    return hp_onnx_emit(im, OP_SLICE, suffix, 1, &x,
+                        ATTRS({ ATTR_AXIS, 1, V(axis) }, { ATTR_START, 1, V((double)range[0]) },
+                              { ATTR_STOP, 1, V((double)range[1]) },
+                              { ATTR_STEP, 1, V((double)range[2]) }),
+                        out);
+}
+
+enum hypar_status hp_onnx_apply(struct importing *im, enum op_kind kind,
+                                const struct attrs *attrs)
+{
+    int t;
+    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
+    TRY(hp_onnx_emit(im, kind, NULL, 1, &t, attrs, &t));
+    return hp_onnx_define_tensor(im, 0, t);
+}
+
 /* Tensors ------------------------------------------------------------------------------- */
 
 void hp_onnx_keep_source(struct importing *im, int tensor, const char *name,
@@ -224,11 +255,7 @@ static enum hypar_status range_tensor(struct importing *im, const struct weight_
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "a part of '%.80s' that is no rows of it",
                        t->name);
     int64_t start = range->start / row, stop = start + range->count / row;
-    int in = *out;
-    return hp_onnx_emit(im, OP_SLICE, "rows", 1, &in,
-                        ATTRS({ ATTR_AXIS, 1, V(0) }, { ATTR_START, 1, V((double)start) },
-                              { ATTR_STOP, 1, V((double)stop) }),
-                        out);
+    return hp_onnx_emit_slice(im, "rows", *out, 0, (int64_t[]){ start, stop, 1 }, out);
 }
 
 static enum hypar_status weight_tensor(struct importing *im, const struct value *v, int *out)
@@ -245,11 +272,9 @@ static enum hypar_status weight_tensor(struct importing *im, const struct value 
     if (v->n_ranges > 1)
         TRY(hp_onnx_emit(im, OP_CONCAT, "join", v->n_ranges, part,
                          ATTRS({ ATTR_AXIS, 1, V(0) }), out));
-    const struct hypar_shape *shape = hp_onnx_shape(im, *out);
-    bool same = shape->n_dims == v->shape.n_dims;
-    for (int d = 0; d < v->shape.n_dims && same; d++)
-        same = shape->dim[d] == v->shape.dim[d];
-    return same ? HYPAR_OK : hp_onnx_emit_reshape(im, "weight", *out, &v->shape, out);
+    return hp_same_shape(hp_onnx_shape(im, *out), &v->shape)
+               ? HYPAR_OK
+               : hp_onnx_emit_reshape(im, "weight", *out, &v->shape, out);
 }
 
 /* Numbers of the size of infinity are as large as a mask needs them. */
@@ -296,6 +321,16 @@ enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out
     if (v->tensor < 0 && v->kind == VALUE_CONSTANT)
         TRY(constant_tensor(im, v, &v->tensor));
     *out = v->tensor;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out)
+{
+    for (int i = 0; i < n; i++) {
+        if (!hp_onnx_input(im, i))
+            return hp_onnx_missing(im, "an input");
+        TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &out[i]));
+    }
     return HYPAR_OK;
 }
 

@@ -1,4 +1,4 @@
-/* From a PipeDream profile to a graph of opaque operators with measured times. */
+/* Makes a graph of opaque operators with measured times from a PipeDream profile. */
 #include <math.h>
 #include <string.h>
 

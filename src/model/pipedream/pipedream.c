@@ -1,4 +1,4 @@
-/* Reading and writing PipeDream's profiles. */
+/* Reads the text of a PipeDream profile into structs, checks it, and writes the text again. */
 #include "model/pipedream/pipedream.h"
 
 #include <math.h>

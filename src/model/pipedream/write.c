@@ -1,4 +1,4 @@
-/* From a graph with times to a PipeDream profile. */
+/* Writes a graph with measured times as a PipeDream profile. */
 #include <string.h>
 
 #include "model/pipedream/pipedream.h"

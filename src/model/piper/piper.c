@@ -1,4 +1,4 @@
-/* From a profile of Piper to a graph of opaque operators with choices. */
+/* Reads a profile of Piper, and makes a graph of opaque operators with choices from it. */
 #include "model/piper/piper.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* The networks of HyPar (HPCA 2019), Table 3: no biases, so that weights are what is counted.
- */
+/* Builders of the networks of HyPar (HPCA 2019), Table 3. They have no biases: the paper
+ * counts weights only. */
 #include "model/zoo/zoo.h"
 
 /* Fully-connected layers fc1, fc2, ... with ReLU between them. */

@@ -1,4 +1,4 @@
-/* Layers as the builders of the zoo write them. */
+/* The layers that builders of the zoo call: each appends operators to the network. */
 #include "model/zoo/layers.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
-/* Recurrent networks: FlexFlow's three, unrolled so that each step may be placed by itself, and
- * GNMT over whole sequences. */
+/* Builders of recurrent networks: FlexFlow's three, unrolled so that a plan can place each
+ * step by itself, and GNMT over whole sequences. */
 #include "model/zoo/zoo.h"
 
 enum { MAX_STEPS = 512, MAX_LAYERS = 32, MAX_HIDDEN = 1 << 20, MAX_VOCAB = 1 << 24 };

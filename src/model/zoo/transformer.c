@@ -1,4 +1,4 @@
-/* Transformers over tokens: BERT, GPT-2 and GPT-3, LLaMA 2. */
+/* Builders of transformers over tokens: BERT, GPT-2 and GPT-3, LLaMA 2. */
 #include "model/zoo/zoo.h"
 
 const char *const hp_attention_words[] = { "fused", "unfused" };

@@ -1,9 +1,9 @@
-/* Rotary position embeddings, as exporters write them: x cos + turned(x) sin, where turned(x)
- * is the second half of each head, negated, before the first, and the tables are constants. */
-#include <math.h>
+/* Rotary position embeddings, as exporters write them: x c + turned(x) s. The row in rules.c
+ * has the pattern; this file checks the halves of x and the tables of cosines and sines, and
+ * writes the operator. */
 #include <string.h>
 
-#include "model/onnx/rewrite.h"
+#include "model/onnx/rewrite/rules.h"
 
 /* The values of a constant of the first graph, NULL: it is none. */
 static const double *constant_of(const struct rewriting *rw, int t)
@@ -14,18 +14,13 @@ static const double *constant_of(const struct rewriting *rw, int t)
     return known && !im->source[t].source.uniform ? im->source[t].source.constant : NULL;
 }
 
-static int input(const struct rewriting *rw, int op, int i)
-{
-    return op >= 0 ? rw->g->ops[op].tensor[i] : -1;
-}
-
 /* Is `t` half `which` of the last dimension of x? */
 static bool is_half(const struct rewriting *rw, int t, int x, int which)
 {
     int slice = hp_made_by(rw, t, OP_SLICE), split = hp_made_by(rw, t, OP_SPLIT);
     int op = slice >= 0 ? slice : split, last = rw->g->tensors[x].shape.n_dims - 1;
     int64_t half = rw->g->tensors[x].shape.dim[last] / 2;
-    if (op < 0 || input(rw, op, 0) != x)
+    if (op < 0 || rw->g->ops[op].tensor[0] != x)
         return false;
     const struct attrs *attrs = rw->g->ops[op].nest->attrs;
     if (hp_attr_int(attrs, ATTR_AXIS, 0, 0) != last)
@@ -39,39 +34,11 @@ static bool is_half(const struct rewriting *rw, int t, int x, int which)
            hp_attr_int(attrs, ATTR_STEP, 0, 1) == 1;
 }
 
-/* Is `t` the turned x? */
-static bool is_turned(const struct rewriting *rw, int t, int x)
-{
-    int concat = hp_made_by(rw, t, OP_CONCAT);
-    const struct hypar_shape *shape = &rw->g->tensors[x].shape;
-    if (concat < 0 || rw->g->ops[concat].nest->n_inputs != 2 || shape->n_dims < 1 ||
-        shape->dim[shape->n_dims - 1] % 2 ||
-        hp_attr_int(rw->g->ops[concat].nest->attrs, ATTR_AXIS, 0, 0) != shape->n_dims - 1)
-        return false;
-    int negated = hp_made_by(rw, input(rw, concat, 0), OP_NEG);
-    return negated >= 0 && is_half(rw, input(rw, negated, 0), x, 1) &&
-           is_half(rw, input(rw, concat, 1), x, 0);
-}
-
 struct rotary {
     int x, cosines, sines; /* tensors of the first graph */
     int positions;         /* the dimension of x that has them, 1 or 2 */
     double theta;
 };
-
-/* Two products: which of them has which table? */
-static bool find_factors(const struct rewriting *rw, int plain, int turned, struct rotary *r)
-{
-    for (int i = 0; i < 4 && plain >= 0 && turned >= 0; i++) {
-        r->x = input(rw, plain, i & 1);
-        r->cosines = input(rw, plain, 1 - (i & 1));
-        r->sines = input(rw, turned, 1 - (i >> 1));
-        if (constant_of(rw, r->cosines) && constant_of(rw, r->sines) &&
-            is_turned(rw, input(rw, turned, i >> 1), r->x))
-            return true;
-    }
-    return false;
-}
 
 /* Tables [1, 1, t, d] or [1, t, 1, d], also once for each sample, of angles with one base; both
  * halves of a line are the same. */
@@ -97,16 +64,28 @@ static bool read_tables(const struct rewriting *rw, struct rotary *r)
     return r->theta > 0;
 }
 
-bool hp_fuse_rope(struct rewriting *rw, int op)
+static struct rotary read_match(const struct match *m)
+{
+    return (struct rotary){ .x = hp_captured(m, 'x'),
+                            .cosines = hp_captured(m, 'c'),
+                            .sines = hp_captured(m, 's') };
+}
+
+bool hp_is_rotary(const struct rewriting *rw, const struct match *m)
+{
+    struct rotary r = read_match(m);
+    const struct hypar_shape *x = &rw->g->tensors[r.x].shape;
+    return constant_of(rw, r.cosines) && constant_of(rw, r.sines) && x->n_dims >= 1 &&
+           x->dim[x->n_dims - 1] % 2 == 0 && is_half(rw, hp_captured(m, 'h'), r.x, 1) &&
+           is_half(rw, hp_captured(m, 'l'), r.x, 0) && read_tables(rw, &r);
+}
+
+bool hp_write_rotary(struct rewriting *rw, const struct match *m)
 {
     static const int exchanged[4] = { 0, 2, 1, 3 };
-    const struct op *o = &rw->g->ops[op];
-    struct rotary r;
-    if (o->kind != OP_ADD)
-        return false;
-    int a = hp_made_by(rw, input(rw, op, 0), OP_MUL),
-        b = hp_made_by(rw, input(rw, op, 1), OP_MUL);
-    if ((!find_factors(rw, a, b, &r) && !find_factors(rw, b, a, &r)) || !read_tables(rw, &r))
+    const struct op *o = &rw->g->ops[m->op];
+    struct rotary r = read_match(m);
+    if (!read_tables(rw, &r))
         return false;
     const struct hypar_shape *s = &rw->g->tensors[r.x].shape;
     bool turned = r.positions == 2;

@@ -1,9 +1,10 @@
-/* model/onnx/file.h - what is in an ONNX file, as plain structs. Internal to model/.
+/* model/onnx/file/file.h - the contents of an ONNX file, as plain structs. Internal to model/.
  *
- * skim.c copies a file's structure past the values of its tensors, which stay where they
- * are; file.c unpacks it; data.c reads values when they are asked for. */
-#ifndef MODEL_ONNX_FILE_H
-#define MODEL_ONNX_FILE_H
+ * skim.c copies the structure of the file without the values of its tensors; file.c unpacks the
+ * structure; data.c reads values on request; functions.c puts the nodes of functions in place
+ * of their calls; metadata.c reads PyTorch's own entries. */
+#ifndef MODEL_ONNX_FILE_FILE_H
+#define MODEL_ONNX_FILE_FILE_H
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -182,4 +183,7 @@ double hp_onnx_float(const struct onnx_node *node, const char *name, double othe
 const char *hp_onnx_string(const struct onnx_node *node, const char *name,
                            const char *otherwise);
 
-#endif /* MODEL_ONNX_FILE_H */
+/* Is `op` one of `ops`, a text with a space behind each name? */
+bool hp_onnx_lists(const char *ops, const char *op);
+
+#endif /* MODEL_ONNX_FILE_FILE_H */

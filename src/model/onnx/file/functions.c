@@ -1,8 +1,8 @@
-/* Functions of a file: each node that calls one is replaced by the function's own nodes, with
- * the caller's tensors and attributes in place of the function's. */
+/* Replaces each node that calls a function of the file by the function's own nodes. The
+ * caller's tensors and attributes take the place of the function's. */
 #include <string.h>
 
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 enum {
     MAX_DEPTH = 32,        /* of calls in calls: a function that calls itself has no end */

@@ -1,5 +1,6 @@
-/* Reshapes and transposes of a tensor, composed and taken apart again. */
-#include "model/onnx/shuffle.h"
+/* Composes reshapes and transposes of a tensor, and finds the fewest operators that have the
+ * same effect. */
+#include "model/onnx/rewrite/shuffle.h"
 
 #include <string.h>
 

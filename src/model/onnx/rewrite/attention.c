@@ -1,38 +1,39 @@
-/* Attention, as exporters write it: heads made by reshapes and transposes, a product with the
- * keys, a scale, a mask, softmax, a product with the values. What comes before and after is
- * written as transposes, which vanish where the heads come from [samples, positions, heads x
- * width]. Keys and values that are repeated for groups of heads are read as they were. */
+/* Attention, as exporters write it: heads made by reshapes and transposes, a product with
+ * the keys, a scale, a mask, softmax, a product with the values. The new attention reads
+ * [samples, positions, heads x width]; transposes that bring its operands there cancel where
+ * the heads come from that shape. Keys and values that are repeated for groups of heads are
+ * read unrepeated. */
 #include <math.h>
 #include <string.h>
 
-#include "model/onnx/rewrite.h"
+#include "model/onnx/rewrite/rules.h"
 
 enum { MAX_CHAIN = 32, MAX_BIASES = 3 };
 
-/* One of query, key and value: where it comes from, and what is done to it since. */
+/* One of query, key and value: the tensor that it comes from, and the views in between. */
 struct headed {
     int base; /* tensor of the first graph */
-    int n;    /* reshapes and transposes, the last first */
+    int n;    /* reshapes and transposes between, the last first */
     int chain[MAX_CHAIN];
-    struct shuffle shuffle;        /* what they do */
-    struct hypar_shape base_shape; /* of the base, or of what it repeats: */
-    int repeated;                  /* tensor of the first graph, -1 */
-    int64_t heads;                 /* its own */
+    struct shuffle shuffle;        /* the effect of the chain */
+    struct hypar_shape base_shape; /* of the base, or of the tensor that the base repeats */
+    int repeated;                  /* the tensor that the base repeats, -1: none */
+    int64_t heads;                 /* of this operand; keys and values may have fewer */
 };
 
 /* Go back from `t` over reshapes, transposes and factors to the tensor that they began with;
  * the factors are multiplied to *scale. */
-static bool trace(const struct rewriting *rw, int t, double *scale, struct headed *o)
+static bool trace(struct rewriting *rw, int t, double *scale, struct headed *o)
 {
     const struct hypar_graph *g = rw->g;
     *o = (struct headed){ .repeated = -1 };
     for (int limit = 0; limit < MAX_CHAIN; limit++) {
         int op = g->tensors[t].producer;
-        double alpha = (double)NAN, beta = 0;
+        struct match m;
         if (op >= 0 && hp_moves_only(g->ops[op].kind))
             o->chain[o->n++] = op;
-        else if (hp_affine_of(rw, t, &alpha, &beta) >= 0)
-            *scale *= alpha;
+        else if (hp_match(rw, hp_pattern(rw, "affine{alpha=a beta=0}(x)"), t, NULL, &m))
+            *scale *= m.number[0];
         else
             break;
         t = g->ops[op].tensor[0];
@@ -55,8 +56,9 @@ static void turn(struct shuffle *s)
     hp_shuffle_transpose(s, perm);
 }
 
-/* How many heads there are in [samples x heads, positions, width], a shuffle of a base that has
- * [samples, positions, heads x width] or the positions first; 0: it is none. */
+/* The number of heads of an operand [samples x heads, positions, width] that is a shuffle of
+ * [samples, positions, heads x width] or of [positions, samples, heads x width]; 0: the operand
+ * is not such a shuffle. */
 static int64_t merged_heads(const struct headed *o)
 {
     struct hypar_shape base = { 0 };
@@ -80,8 +82,8 @@ static bool is_turned(const struct op *matmul)
     return hp_attr_int(matmul->nest->attrs, ATTR_TRANSPOSED, 0, 0) != 0;
 }
 
-/* Bring an operand to [samples, positions, heads x width]; `given` are the samples and heads
- * that the scores have. */
+/* Brings an operand to [samples, positions, heads x width]. `given` has the samples and the
+ * heads of the scores. */
 static bool merge_heads(struct headed *o, const struct hypar_shape *given)
 {
     static const int heads_last[4] = { 0, 2, 1, 3 };
@@ -96,8 +98,8 @@ static bool merge_heads(struct headed *o, const struct hypar_shape *given)
     return hp_shuffle_reshape(&o->shuffle, &merged);
 }
 
-/* Is what the operand comes from repeated along one dimension, so that each head of keys or
- * values serves a group? Then it is read before that. */
+/* Looks for a base that is repeated along one dimension, so that each head of keys or values
+ * serves a group of heads. The operand then reads the tensor before the repetition. */
 static void find_groups(const struct rewriting *rw, struct headed *o, int64_t heads)
 {
     int expand = hp_made_by(rw, o->base, OP_EXPAND);
@@ -130,23 +132,16 @@ static void find_groups(const struct rewriting *rw, struct headed *o, int64_t he
     o->heads = heads / group;
 }
 
-/* The new tensor that the operand is. Without groups what was done to it is done again, but for
- * the factors; else what is left of it. */
+/* The new tensor of the operand: the shuffle of its base where a plan for the shuffle exists,
+ * else the same reshapes and transposes again. Factors are part of the attention's scale. */
 static int write_operand(struct rewriting *rw, const struct headed *o,
                          const struct hypar_shape *given, bool turned, const char *name)
 {
     const struct hypar_graph *g = rw->g;
     struct shuffle_plan plan;
     int x = rw->map[o->repeated >= 0 ? o->repeated : o->base], perm[MAX_DIMS];
-    if (hp_shuffle_plan(&o->shuffle, &plan)) {
-        for (int d = 0; d < plan.factors.n_dims; d++)
-            perm[d] = (int)plan.perm[d];
-        if (plan.moves) {
-            x = hp_new_reshape(rw, name, x, &plan.factors);
-            x = hp_new_transpose(rw, name, x, plan.factors.n_dims, perm);
-        }
-        return hp_new_reshape(rw, name, x, &plan.target);
-    }
+    if (hp_shuffle_plan(&o->shuffle, &plan))
+        return hp_new_shuffle(rw, name, x, &plan);
     for (int i = o->n - 1; i >= 0; i--) {
         const struct op *op = &g->ops[o->chain[i]];
         const struct hypar_shape *shape = &g->tensors[op->tensor[1]].shape;
@@ -167,7 +162,7 @@ static int write_operand(struct rewriting *rw, const struct headed *o,
     return hp_new_reshape(rw, name, x, &merged);
 }
 
-/* Is there a product behind `t`, past factors and biases? */
+/* Is `t` computed from a product by factors, masks, biases and views alone? */
 static bool leads_to_product(const struct rewriting *rw, int t)
 {
     const struct hypar_graph *g = rw->g;
@@ -190,7 +185,7 @@ static bool leads_to_product(const struct rewriting *rw, int t)
     return false;
 }
 
-/* The attention that is put together. */
+/* The parts of an attention that were found. */
 struct attention {
     const struct op *scores, *product; /* the two products */
     struct headed part[3];             /* query, key, value */
@@ -198,24 +193,24 @@ struct attention {
     struct hypar_shape given; /* samples and heads */
     double scale;
     bool causal;
-    int n_biases, bias[MAX_BIASES]; /* that are added to the scaled scores */
+    int n_biases, bias[MAX_BIASES]; /* tensors that are added to the scaled scores */
 };
 
-/* What the scores come from before the step that writes `t`, which adds a factor, a mask or a
- * bias to the attention, or is a view of the same rows; -1: it is none of these. */
-static int before_step(const struct rewriting *rw, int t, struct attention *a)
+/* The scores before the operator that writes `t`. The operator applies a factor, a mask or a
+ * bias, which is added to the attention, or is a view of the same rows; -1: any other operator.
+ */
+static int before_step(struct rewriting *rw, int t, struct attention *a)
 {
     const struct hypar_graph *g = rw->g;
-    double alpha = (double)NAN, beta = 0;
-    int op = g->tensors[t].producer, x = hp_affine_of(rw, t, &alpha, &beta),
-        masked = hp_causal_scores(rw, t);
+    struct match m;
+    int op = g->tensors[t].producer, masked = hp_causal_scores(rw, t);
     if (masked >= 0) {
         a->causal = true;
         return masked;
     }
-    if (x >= 0) {
-        a->scale *= alpha;
-        return x;
+    if (hp_match(rw, hp_pattern(rw, "affine{alpha=a beta=0}(x)"), t, NULL, &m)) {
+        a->scale *= m.number[0];
+        return hp_captured(&m, 'x');
     }
     const struct hypar_shape *to = &g->tensors[t].shape;
     for (int i = 0; i < 2 && g->ops[op].kind == OP_ADD; i++) {
@@ -226,7 +221,7 @@ static int before_step(const struct rewriting *rw, int t, struct attention *a)
         a->bias[a->n_biases++] = bias;
         return scores;
     }
-    x = g->ops[op].tensor[0];
+    int x = g->ops[op].tensor[0];
     const struct hypar_shape *from = x >= 0 ? &g->tensors[x].shape : to;
     bool view = g->ops[op].kind == OP_RESHAPE && !a->n_biases &&
                 to->dim[to->n_dims - 1] == from->dim[from->n_dims - 1];
@@ -234,7 +229,7 @@ static int before_step(const struct rewriting *rw, int t, struct attention *a)
 }
 
 /* The product of queries and keys behind a softmax. */
-static int find_scores(const struct rewriting *rw, int t, struct attention *a)
+static int find_scores(struct rewriting *rw, int t, struct attention *a)
 {
     const struct hypar_graph *g = rw->g;
     int limit = 16; /* reshapes between 3 and 4 dimensions, a mask, a scale: a few */
@@ -249,24 +244,7 @@ static int find_scores(const struct rewriting *rw, int t, struct attention *a)
     return -1;
 }
 
-/* Softmax of the scores, before a dropout and reshapes. */
-static int find_softmax(struct rewriting *rw, int t, bool *dropout)
-{
-    int softmax = -1;
-    for (int i = 0; i < 4 && softmax < 0; i++) {
-        softmax = hp_made_by(rw, t, OP_SOFTMAX);
-        int drop = hp_made_by(rw, t, OP_DROPOUT), view = hp_made_by(rw, t, OP_RESHAPE);
-        *dropout |= drop >= 0;
-        int op = drop >= 0 ? drop : view;
-        if (softmax < 0 && op < 0)
-            return -1;
-        if (softmax < 0)
-            t = rw->g->ops[op].tensor[0];
-    }
-    return softmax;
-}
-
-/* A bias in four dimensions. One that is known to be the same for all samples is there once. */
+/* A bias in four dimensions. A bias whose values are the same for all samples is kept once. */
 static int write_bias(struct rewriting *rw, int t, const char *name)
 {
     const struct importing *im = rw->im;
@@ -286,7 +264,7 @@ static int write_bias(struct rewriting *rw, int t, const char *name)
     return shape->n_dims == 4 ? rw->map[t] : hp_new_reshape(rw, name, rw->map[t], &wide);
 }
 
-/* All biases together; -1: none. */
+/* The sum of all biases; -1: there is none. */
 static int write_biases(struct rewriting *rw, const struct attention *a, const char *name)
 {
     int sum = -1;
@@ -297,6 +275,17 @@ static int write_biases(struct rewriting *rw, const struct attention *a, const c
     return sum;
 }
 
+/* The attention of these inputs; a scale of 0 stands for the usual one. */
+static int new_attention(struct rewriting *rw, const char *name, int n, const int *in,
+                         const double how[4])
+{
+    return hp_new_op(
+        rw, OP_ATTENTION, name, n, in,
+        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &how[0] }, { ATTR_KV_HEADS, 1, &how[1] },
+                               { ATTR_CAUSAL, 1, &how[2] }, { ATTR_SCALE, 1, &how[3] })),
+        1);
+}
+
 /* The attention, and its result in the shape that the last product has. */
 static void write_attention(struct rewriting *rw, struct attention *a)
 {
@@ -305,20 +294,16 @@ static void write_attention(struct rewriting *rw, struct attention *a)
     const char *name = hp_scope(rw, a->product->name);
     struct hypar_shape q = hp_shuffle_shape(&a->part[0].shuffle),
                        v = hp_shuffle_shape(&a->part[2].shuffle);
-    double heads = (double)a->part[0].heads, kv = (double)a->part[1].heads, causal = a->causal,
-           usual = 1 / sqrt((double)q.dim[2] / heads), scale = a->scale;
+    double heads = (double)a->part[0].heads, usual = 1 / sqrt((double)q.dim[2] / heads);
+    bool is_usual = fabs(a->scale - usual) <= 1e-6 * usual;
     int in[4];
-    if (fabs(scale - usual) <= 1e-6 * usual)
-        scale = 0; /* which stands for it */
     for (int i = 0; i < 3; i++)
         in[i] = write_operand(rw, &a->part[i], &a->given, a->turned[i],
                               hp_arena_printf(rw->arena, "%s.%s", name, suffix[i]));
     in[3] = write_biases(rw, a, hp_arena_printf(rw->arena, "%s.bias", name));
-    int y = hp_new_op(
-        rw, OP_ATTENTION, name, in[3] < 0 ? 3 : 4, in,
-        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &heads }, { ATTR_KV_HEADS, 1, &kv },
-                               { ATTR_CAUSAL, 1, &causal }, { ATTR_SCALE, 1, &scale })),
-        1);
+    int y = new_attention(rw, name, in[3] < 0 ? 3 : 4, in,
+                          (const double[]){ heads, (double)a->part[1].heads, a->causal,
+                                            is_usual ? 0 : a->scale });
     struct hypar_shape apart = {
         4, { q.dim[0], q.dim[1], a->part[0].heads, v.dim[2] / a->part[2].heads }
     };
@@ -328,7 +313,7 @@ static void write_attention(struct rewriting *rw, struct attention *a)
     rw->map[result] = hp_new_reshape(rw, name, y, &rw->g->tensors[result].shape);
 }
 
-/* Query, key and value of both products: traced, with heads that fit. */
+/* Finds query, key and value of both products; false: their heads do not fit together. */
 static bool find_operands(struct rewriting *rw, struct attention *a)
 {
     double weighted = 1;
@@ -365,16 +350,10 @@ static bool find_operands(struct rewriting *rw, struct attention *a)
     return a->part[1].heads == a->part[2].heads;
 }
 
-bool hp_fuse_attention(struct rewriting *rw, int op)
+bool hp_write_attention(struct rewriting *rw, const struct match *m)
 {
-    struct attention a = { .product = &rw->g->ops[op], .scale = 1 };
-    bool dropout = false;
-    if (a.product->kind != OP_MATMUL)
-        return false;
-    int softmax = find_softmax(rw, a.product->tensor[0], &dropout);
-    if (softmax < 0)
-        return false;
-    int scores = find_scores(rw, rw->g->ops[softmax].tensor[0], &a);
+    struct attention a = { .product = &rw->g->ops[m->op], .scale = 1 };
+    int scores = find_scores(rw, hp_captured(m, 's'), &a);
     if (scores < 0)
         return false;
     a.scores = &rw->g->ops[scores];
@@ -384,26 +363,24 @@ bool hp_fuse_attention(struct rewriting *rw, int op)
                        k = hp_shuffle_shape(&a.part[1].shuffle);
     if (a.causal && q.dim[1] != k.dim[1])
         return false;
-    rw->n_dropped += dropout;
+    rw->n_dropped += m->dropout;
     write_attention(rw, &a);
     return true;
 }
 
-/* An attention that is one node of the file, with keys and values repeated before it. */
-bool hp_fuse_groups(struct rewriting *rw, int op)
+/* An attention that is one node of the file, with keys and values that are repeated for groups
+ * of heads. */
+bool hp_write_groups(struct rewriting *rw, const struct match *m)
 {
     static const int heads_first[4] = { 0, 2, 1, 3 };
-    const struct op *o = &rw->g->ops[op];
+    const struct op *o = &rw->g->ops[m->op];
     struct headed part[2];
     double scale = 1;
-    if (o->kind != OP_ATTENTION)
-        return false;
     int64_t heads = hp_attr_int(o->nest->attrs, ATTR_HEADS, 0, 1);
     if (hp_attr_int(o->nest->attrs, ATTR_KV_HEADS, 0, heads) != heads)
         return false;
     int in[MAX_OPERANDS];
-    for (int i = 0; i < o->nest->n_inputs; i++)
-        in[i] = o->tensor[i] >= 0 ? rw->map[o->tensor[i]] : HP_ABSENT;
+    hp_new_inputs(rw, o, in);
     for (int i = 0; i < 2; i++) {
         const struct hypar_shape *s = &rw->g->tensors[o->tensor[1 + i]].shape;
         if (s->n_dims != 3 || !trace(rw, o->tensor[1 + i], &scale, &part[i]))
@@ -421,13 +398,10 @@ bool hp_fuse_groups(struct rewriting *rw, int op)
     }
     if (part[0].heads != part[1].heads)
         return false;
-    double n_heads = (double)heads, kv = (double)part[0].heads,
-           causal = hp_attr(o->nest->attrs, ATTR_CAUSAL, 0, 0),
-           factor = hp_attr(o->nest->attrs, ATTR_SCALE, 0, 0);
-    rw->map[o->tensor[o->nest->n_inputs]] = hp_new_op(
-        rw, OP_ATTENTION, o->name, o->nest->n_inputs, in,
-        hp_new_attrs(rw, ATTRS({ ATTR_HEADS, 1, &n_heads }, { ATTR_KV_HEADS, 1, &kv },
-                               { ATTR_CAUSAL, 1, &causal }, { ATTR_SCALE, 1, &factor })),
-        1);
+    rw->map[hp_output(rw, m->op)] =
+        new_attention(rw, o->name, o->nest->n_inputs, in,
+                      (const double[]){ (double)heads, (double)part[0].heads,
+                                        hp_attr(o->nest->attrs, ATTR_CAUSAL, 0, 0),
+                                        hp_attr(o->nest->attrs, ATTR_SCALE, 0, 0) });
     return true;
 }

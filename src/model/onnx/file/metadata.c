@@ -1,11 +1,11 @@
-/* What PyTorch's exporter says about its own file. Its signature lists what the model has:
- * "p_fc_weight: PARAMETER target='fc.weight'", a line each. What the exporter computed in
- * advance has the names that went into it: "['fc.weight', 'val_3']". */
+/* Reads the metadata that PyTorch's exporter writes. The signature lists the parameters of
+ * the model, a line each: "p_fc_weight: PARAMETER target='fc.weight'". Another entry lists
+ * the names from which the exporter computed a tensor: "['fc.weight', 'val_3']". */
 #include <string.h>
 
 #include "base/table.h"
 #include "base/utf8.h"
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 static const char *const keys[] = {
     [ONNX_FOLDED_FROM] = "pkg.onnxscript.optimizer.folded_from",

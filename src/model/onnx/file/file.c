@@ -1,5 +1,6 @@
-/* From protobuf to the structs of file.h. The only file that knows protobuf-c. */
-#include "model/onnx/file.h"
+/* Unpacks the protobuf message of an ONNX file into the structs of file.h, and sorts the
+ * nodes. Only this file includes protobuf-c. */
+#include "model/onnx/file/file.h"
 
 #include <errno.h>
 #include <stdlib.h>

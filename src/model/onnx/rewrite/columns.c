@@ -1,19 +1,43 @@
-/* Linear layers, put together and taken apart: a bias that is added afterwards belongs to the
- * layer, and a layer whose columns go separate ways (query, key and value from one matrix) is
- * as many layers, which then can be split by heads each. */
+/* Linear layers, put together and taken apart. A bias that is added after the product belongs
+ * to the layer. A layer whose columns are read apart (query, key and value from one matrix)
+ * becomes several layers, each of which can be split by heads. */
 #include <string.h>
 
-#include "model/onnx/rewrite.h"
+#include "model/onnx/rewrite/rules.h"
 
-static int input(const struct rewriting *rw, int op, int i)
+/* A linear layer, its bias added in it or after it. */
+struct linear {
+    int op;          /* of the first graph */
+    int x, w, bias;  /* tensors of the first graph; bias a parameter or -1 */
+    bool transposed; /* w[k,c] */
+};
+
+/* Is b a parameter with one element for each column of the product y? */
+static bool is_bias(const struct rewriting *rw, const struct match *m)
 {
-    return op >= 0 ? rw->g->ops[op].tensor[i] : -1;
+    const struct hypar_shape *y = &rw->g->tensors[hp_captured(m, 'y')].shape;
+    const struct tensor *b = &rw->g->tensors[hp_captured(m, 'b')];
+    return b->kind == TENSOR_PARAM && b->shape.n_dims == 1 &&
+           b->shape.dim[0] == y->dim[y->n_dims - 1];
 }
 
-static int output(const struct rewriting *rw, int op)
+/* The linear layer that writes `t`. */
+static bool linear_at(struct rewriting *rw, int t, struct linear *out)
 {
-    const struct op *o = &rw->g->ops[op];
-    return o->tensor[o->nest->n_inputs];
+    const struct hypar_graph *g = rw->g;
+    struct match m;
+    if (!hp_match(rw, hp_pattern(rw, "<y=linear(x w) | y=linear(x w b)>"), t, NULL, &m) &&
+        !hp_match(rw, hp_pattern(rw, "add(y=!linear(x w) b)"), t, is_bias, &m))
+        return false;
+    *out = (struct linear){ g->tensors[hp_captured(&m, 'y')].producer, hp_captured(&m, 'x'),
+                            hp_captured(&m, 'w'), hp_captured(&m, 'b'), false };
+    out->transposed = hp_attr_int(g->ops[out->op].nest->attrs, ATTR_TRANSPOSED, 0, 0) != 0;
+    int turned = hp_made_by(rw, out->w, OP_TRANSPOSE);
+    if (turned >= 0 && hp_attr(g->ops[turned].nest->attrs, ATTR_PERM, 0, 0) == 1) {
+        out->w = g->ops[turned].tensor[0];
+        out->transposed = !out->transposed;
+    }
+    return true;
 }
 
 static int write_linear(struct rewriting *rw, const struct linear *l, const char *name, int w,
@@ -26,19 +50,19 @@ static int write_linear(struct rewriting *rw, const struct linear *l, const char
 }
 
 /* x w, then + b: one layer. */
-static bool fuse_bias(struct rewriting *rw, int op)
+bool hp_write_biased(struct rewriting *rw, const struct match *m)
 {
     struct linear l;
-    int t = output(rw, op);
-    if (rw->g->ops[op].kind != OP_ADD || !hp_linear_at(rw, t, &l))
+    int t = hp_output(rw, m->op);
+    if (!linear_at(rw, t, &l))
         return false;
     rw->map[t] = write_linear(rw, &l, hp_scope(rw, rw->g->ops[l.op].name), rw->map[l.w],
                               rw->map[l.bias]);
     return true;
 }
 
-/* What a slice or one output of a split takes of dimension `dim` of `t`; false: it takes
- * something else. Counts in *taken. */
+/* Does operator `op` take a part of dimension `dim` of `t`, as a slice or a split? Adds the
+ * size of the part to *taken. */
 static bool takes_columns(const struct rewriting *rw, int op, int t, int dim, int64_t *taken)
 {
     const struct op *o = &rw->g->ops[op];
@@ -54,7 +78,7 @@ static bool takes_columns(const struct rewriting *rw, int op, int t, int dim, in
     return true;
 }
 
-/* Do all that read `t` take parts of its dimension `dim`, each once? */
+/* Do all readers of `t` together take each part of its dimension `dim` once? */
 static bool is_divided(const struct rewriting *rw, int t, int dim)
 {
     const struct hypar_graph *g = rw->g;
@@ -85,10 +109,10 @@ static int write_columns(struct rewriting *rw, const struct linear *l, int64_t s
     return write_linear(rw, l, name, w, bias);
 }
 
-/* The output of a linear layer, of which `t` may be another shape with the same rows. */
+/* The tensor before a reshape that keeps the rows of `t`; `t` itself where there is none. */
 static int before_rows(const struct rewriting *rw, int t)
 {
-    int op = hp_made_by(rw, t, OP_RESHAPE), x = input(rw, op, 0);
+    int op = hp_made_by(rw, t, OP_RESHAPE), x = op >= 0 ? rw->g->ops[op].tensor[0] : -1;
     if (op < 0 || hp_readers(rw, x) != 1)
         return t;
     const struct hypar_shape *from = &rw->g->tensors[x].shape, *to = &rw->g->tensors[t].shape;
@@ -105,25 +129,25 @@ static void replace_columns(struct rewriting *rw, const struct linear *l, int y,
     rw->map[y] = hp_new_reshape(rw, rw->op[rw->n_ops - 1].name, t, &rw->g->tensors[y].shape);
 }
 
-/* Is `t` written by a linear layer of which nobody else needs the weights? */
-static bool is_own_linear(const struct rewriting *rw, int t, struct linear *l)
+/* Is `t` written by a linear layer whose weights have no other reader? */
+static bool is_own_linear(struct rewriting *rw, int t, struct linear *l)
 {
-    return hp_linear_at(rw, t, l) && rw->g->tensors[l->w].kind == TENSOR_PARAM &&
+    return linear_at(rw, t, l) && rw->g->tensors[l->w].kind == TENSOR_PARAM &&
            hp_readers(rw, l->w) == 1 && (l->bias < 0 || hp_readers(rw, l->bias) == 1) &&
            hp_readers(rw, rw->g->ops[l->op].tensor[1]) == 1;
 }
 
 /* Slices or a split of the columns. */
-static bool fuse_columns(struct rewriting *rw, int op)
+bool hp_write_columns(struct rewriting *rw, const struct match *m)
 {
-    const struct op *o = &rw->g->ops[op];
+    const struct op *o = &rw->g->ops[m->op];
     struct linear l;
-    if ((o->kind != OP_SLICE && o->kind != OP_SPLIT) ||
-        !is_own_linear(rw, before_rows(rw, o->tensor[0]), &l) ||
+    if (!is_own_linear(rw, before_rows(rw, o->tensor[0]), &l) ||
         !is_divided(rw, o->tensor[0], rw->g->tensors[o->tensor[0]].shape.n_dims - 1))
         return false;
     if (o->kind == OP_SLICE) {
-        replace_columns(rw, &l, output(rw, op), hp_attr_int(o->nest->attrs, ATTR_START, 0, 0),
+        replace_columns(rw, &l, hp_output(rw, m->op),
+                        hp_attr_int(o->nest->attrs, ATTR_START, 0, 0),
                         hp_attr_int(o->nest->attrs, ATTR_STOP, 0, 0));
         return true;
     }
@@ -137,18 +161,19 @@ static bool fuse_columns(struct rewriting *rw, int op)
     return true;
 }
 
-/* Views between a linear layer and slices of it: they begin with tensor `base`. */
+/* A linear layer whose result, tensor `base`, is reshaped and transposed before it is sliced.
+ */
 struct packed {
     struct linear linear;
     int base;
     struct shuffle shuffle;
-    int factor;      /* of the shuffle: which part of the columns */
-    int64_t columns; /* of a part */
+    int factor;      /* of the shuffle: its index chooses the part of the columns */
+    int64_t columns; /* in each part */
 };
 
-/* Go back from `t` over reshapes and transposes that nobody else reads to a linear layer whose
- * columns, in parts, are dimension `dim`. */
-static bool find_packed(const struct rewriting *rw, int t, int dim, struct packed *p)
+/* Goes back from `t` over reshapes and transposes without other readers to a linear layer.
+ * Dimension `dim` of `t` must count parts of the layer's columns. */
+static bool find_packed(struct rewriting *rw, int t, int dim, struct packed *p)
 {
     enum { MAX_CHAIN = 8 };
     const struct hypar_graph *g = rw->g;
@@ -176,7 +201,7 @@ static bool find_packed(const struct rewriting *rw, int t, int dim, struct packe
            p->shuffle.size[p->factor] * p->columns == base->dim[base->n_dims - 1];
 }
 
-/* The shuffle of `n` parts of the columns alone. */
+/* The shuffle of a layer that has only `n` parts of the columns. */
 static struct shuffle of_parts(const struct packed *p, int64_t all, int64_t n)
 {
     struct shuffle s = { .n_dims = p->shuffle.n_dims };
@@ -197,13 +222,11 @@ static struct shuffle of_parts(const struct packed *p, int64_t all, int64_t n)
 
 /* One part of a linear layer that was reshaped and transposed first: [.., 3, width], then the
  * parts first, then one of them. */
-static bool fuse_packed(struct rewriting *rw, int op)
+bool hp_write_packed(struct rewriting *rw, const struct match *m)
 {
-    const struct op *o = &rw->g->ops[op];
+    const struct op *o = &rw->g->ops[m->op];
     struct packed p;
-    if (o->kind != OP_SLICE)
-        return false;
-    int axis = (int)hp_attr_int(o->nest->attrs, ATTR_AXIS, 0, 0), perm[MAX_DIMS];
+    int axis = (int)hp_attr_int(o->nest->attrs, ATTR_AXIS, 0, 0);
     if (!is_divided(rw, o->tensor[0], axis) || !find_packed(rw, o->tensor[0], axis, &p))
         return false;
     int64_t start = hp_attr_int(o->nest->attrs, ATTR_START, 0, 0),
@@ -215,17 +238,6 @@ static bool fuse_packed(struct rewriting *rw, int op)
         return false;
     int t = write_columns(rw, &p.linear, start * p.columns, stop * p.columns);
     const char *name = rw->op[rw->n_ops - 1].name;
-    for (int d = 0; d < plan.factors.n_dims; d++)
-        perm[d] = (int)plan.perm[d];
-    if (plan.moves) {
-        t = hp_new_reshape(rw, name, t, &plan.factors);
-        t = hp_new_transpose(rw, name, t, plan.factors.n_dims, perm);
-    }
-    rw->map[output(rw, op)] = hp_new_reshape(rw, name, t, &plan.target);
+    rw->map[hp_output(rw, m->op)] = hp_new_shuffle(rw, name, t, &plan);
     return true;
-}
-
-bool hp_fuse_linear(struct rewriting *rw, int op)
-{
-    return fuse_columns(rw, op) || fuse_packed(rw, op) || fuse_bias(rw, op);
 }

@@ -1,9 +1,10 @@
-/* Building the new operators. A tensor is kept as a base and a shuffle of it until something
- * needs the elements in their places: element-wise operators work on the base as well, and
- * those that work along the last dimension do if that is where it was. */
+/* Builds the network from the list of new operators. A tensor is kept as a base and a shuffle
+ * of the base (shuffle.h) until an operator needs the elements in their places. Element-wise
+ * operators work on the base. Operators along the last dimension work on the base where the
+ * shuffle leaves that dimension in its place. */
 #include <string.h>
 
-#include "model/onnx/rewrite.h"
+#include "model/onnx/rewrite/rewrite.h"
 
 struct lazy {
     int base;   /* tensor of the network; -1: not made, it is */
@@ -526,137 +527,6 @@ static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_
     return HYPAR_OK;
 }
 
-/* What the file has that is not trained. */
-static void note_constants(struct importing *im)
-{
-    const struct onnx_file *file = im->file;
-    const char *first = NULL;
-    int n = 0;
-    int64_t elements = 0;
-    for (int i = 0; i < file->n_initializers; i++) {
-        const struct onnx_tensor *t = &file->initializer[i];
-        if (im->trained[i] || hp_onnx_family(t->type) != ONNX_NUMBERS || t->elements < 2 ||
-            im->folded_as[i] == FOLDED_TABLE)
-            continue;
-        first = first ? first : t->label;
-        elements += t->elements;
-        n++;
-    }
-    if (n)
-        hp_onnx_note(im,
-                     "%d initializer%s with %lld elements %s not trained: masks, tables, "
-                     "statistics ('%.60s'%s)",
-                     n, n > 1 ? "s" : "", (long long)elements, n > 1 ? "are" : "is", first,
-                     n > 1 ? ", ..." : "");
-}
-
-/* What it has twice. */
-static void note_copies(struct importing *im)
-{
-    const struct onnx_file *file = im->file;
-    const char *first = NULL;
-    int n = 0;
-    int64_t elements = 0;
-    for (int i = 0; i < file->n_initializers; i++)
-        if (im->copy_of[i] >= 0) {
-            first = first ? first : file->initializer[i].label;
-            elements += file->initializer[i].elements;
-            n++;
-        }
-    if (n)
-        hp_onnx_note(im, "%d initializer%s with %lld elements %s tied to others ('%.60s'%s)", n,
-                     n > 1 ? "s" : "", (long long)elements, n > 1 ? "are" : "is", first,
-                     n > 1 ? ", ..." : "");
-}
-
-/* What the exporter made of parameters that are not as they were. */
-static void note_folded(struct importing *im, enum folded_as as)
-{
-    const struct onnx_file *file = im->file;
-    const char *first = NULL;
-    int n = 0;
-    int64_t elements = 0;
-    for (int i = 0; i < file->n_initializers; i++) {
-        const struct onnx_tensor *t = &file->initializer[i];
-        if (im->folded_as[i] != as)
-            continue;
-        first = first ? first : t->label;
-        elements += t->elements - (as == FOLDED_COPIES ? t->elements / t->shape.dim[0] : 0);
-        n++;
-    }
-    if (n && as == FOLDED_COPIES)
-        hp_onnx_note(im,
-                     "%d initializer%s with %lld elements more repeat%s a parameter for each "
-                     "sample ('%.60s'%s): it is one",
-                     n, n > 1 ? "s" : "", (long long)elements, n > 1 ? "" : "s", first,
-                     n > 1 ? ", ..." : "");
-    else if (n)
-        hp_onnx_note(im,
-                     "%d initializer%s with %lld elements %s computed from a parameter by the "
-                     "exporter, and not trained ('%.60s'%s): torch.onnx.export(..., "
-                     "optimize=False) keeps the parameter",
-                     n, n > 1 ? "s" : "", (long long)elements, n > 1 ? "were" : "was", first,
-                     n > 1 ? ", ..." : "");
-}
-
-/* What PyTorch's exporter left out of the file. */
-static void note_lost(struct importing *im)
-{
-    const struct onnx_file *file = im->file;
-    if (file->n_lost)
-        hp_onnx_note(im,
-                     "%d of the model's parameters %s not in the file, folded away or the same "
-                     "as others ('%.60s'%s): torch.onnx.export(..., optimize=False) keeps them",
-                     file->n_lost, file->n_lost > 1 ? "are" : "is", file->lost,
-                     file->n_lost > 1 ? ", ..." : "");
-    if (file->n_lost_norms)
-        hp_onnx_note(im,
-                     "%d batch norm%s folded into other layers by the exporter: "
-                     "torch.onnx.export(..., optimize=False) keeps them",
-                     file->n_lost_norms, file->n_lost_norms > 1 ? "s were" : " was");
-    if (im->n_absent)
-        hp_onnx_note(
-            im,
-            "the values of %d initializer%s are in a file that is not there: enough to "
-            "plan with, not to train",
-            im->n_absent, im->n_absent > 1 ? "s" : "");
-}
-
-static void add_notes(struct emitting *e, struct hypar_graph *graph)
-{
-    struct rewriting *rw = e->rw;
-    struct importing *im = rw->im;
-    for (int op = 0; op < graph->n_ops; op++)
-        if (graph->ops[op].kind == OP_OPAQUE)
-            hp_onnx_note(im, "'%.80s' is opaque: only samples are split, and it is not trained",
-                         graph->ops[op].name);
-    if (im->n_frozen)
-        hp_onnx_note(im,
-                     "exported for inference: %d batch norm%s will use the batch's own "
-                     "statistics",
-                     im->n_frozen, im->n_frozen > 1 ? "s" : "");
-    if (rw->n_dropped)
-        hp_onnx_note(im, "dropout of attention weights is left out (%d time%s)", rw->n_dropped,
-                     rw->n_dropped > 1 ? "s" : "");
-    if (im->n_paths)
-        hp_onnx_note(im,
-                     "a factor drawn for each sample (stochastic depth) is read as dropout (%d "
-                     "time%s)",
-                     im->n_paths, im->n_paths > 1 ? "s" : "");
-    if (im->file->opset < ONNX_FIRST_OPSET || im->file->opset > ONNX_LAST_OPSET)
-        hp_onnx_note(im, "opset %d is read as far as it is like %d to %d, which are tested",
-                     im->file->opset, ONNX_FIRST_OPSET, ONNX_LAST_OPSET);
-    note_constants(im);
-    note_copies(im);
-    note_folded(im, FOLDED_COPIES);
-    note_folded(im, FOLDED_TABLE);
-    note_lost(im);
-    graph->n_notes = im->n_notes;
-    graph->notes = NEW(&graph->arena, const char *, im->n_notes);
-    for (int i = 0; i < im->n_notes; i++)
-        graph->notes[i] = hp_arena_strdup(&graph->arena, im->notes[i]);
-}
-
 enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
                                   const char *name, struct hypar_graph **out,
                                   struct arena *keep, struct named_source **sources,
@@ -685,7 +555,7 @@ enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int 
     status = hp_graph_renumber(built, out, rw->im->err);
     hypar_graph_free(built);
     TRY(status);
-    add_notes(&e, *out);
+    hp_onnx_add_notes(rw, *out);
     *sources = e.sources;
     *n_sources = e.n_sources;
     return HYPAR_OK;

@@ -1,10 +1,11 @@
-/* An ONNX file is one protobuf message of up to 2 GB, nearly all of it weights, which
- * protobuf-c would copy. So the file is walked first: what describes the network is copied,
- * values of tensors are stepped over and leave a note of where they lie. */
+/* Copies the structure of an ONNX file without the values of its tensors. The file is one
+ * protobuf message of up to 2 GB, nearly all of it weights, which protobuf-c would copy.
+ * This file walks over the message: it copies the fields that describe the network, and
+ * notes where the values of each tensor begin. */
 #include <limits.h>
 #include <string.h>
 
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 enum {
     MAX_COPIED = 1 << 28, /* bytes of structure */

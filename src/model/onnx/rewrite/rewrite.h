@@ -1,13 +1,14 @@
-/* model/onnx/rewrite.h - from the first graph of an import to the network. Internal to model/.
+/* model/onnx/rewrite/rewrite.h - from the first graph of an import to the network. Internal to
+ * model/.
  *
- * The first graph has one or more operators for each node. Rules (fuse.c,
- * columns.c, attention.c, rope.c) look at it, never change it, and write a list of new
- * operators: one for each operator, or a better one where a rule applies. New operators that
- * nothing needs are left out, and the rest is built (emit.c), with reshapes and transposes
- * taken together and moved past what does not mind them until they vanish or something needs
- * them done. */
-#ifndef MODEL_ONNX_REWRITE_H
-#define MODEL_ONNX_REWRITE_H
+ * The first graph has one or more operators for each node of the file. The rules (rules.c has
+ * their table, pattern.c the matcher) read the first graph, never change it, and write a list
+ * of new operators: the operator that a rule names where one applies, else the same operator.
+ * New operators whose results nobody needs are left out. The rest is built (emit.c): reshapes
+ * and transposes are joined, and moved past operators that work on any order of the elements,
+ * until they cancel or an operator needs the order. */
+#ifndef MODEL_ONNX_REWRITE_REWRITE_H
+#define MODEL_ONNX_REWRITE_REWRITE_H
 
 #include "model/onnx/onnx.h"
 
@@ -39,9 +40,13 @@ struct rewriting {
     struct new_op *op;
     struct new_tensor *tensor;
     int n_ops, n_tensors, op_capacity, tensor_capacity;
-    int n_dropped;        /* dropouts inside attentions */
-    struct table concats; /* of the first graph, by what they join */
-    int *causal;          /* by operator of the first graph: 1 + the operand that it masks */
+    int n_dropped;                  /* dropouts inside attentions */
+    struct table concats;           /* of the first graph, by what they join */
+    struct table pattern_texts;     /* patterns that are parsed: index into */
+    const struct pattern **pattern; /* their trees */
+    int n_patterns, pattern_capacity;
+    const struct pattern **rules; /* by row of the table of rules; NULL: not parsed yet */
+    int *causal; /* by operator of the first graph: 1 + the operand that it masks */
 };
 
 /* Append a new operator; returns its first output. `attrs` and `inputs` are kept. */
@@ -60,40 +65,34 @@ const struct attrs *hp_new_attrs(struct rewriting *rw, const struct attrs *attrs
 /* The name of the module that a node belongs to: "/encoder/norm1" of "/encoder/norm1/Add_1". */
 const char *hp_scope(struct rewriting *rw, const char *name);
 
-/* Does it only move elements? */
+/* The first output of an operator of the first graph. */
+int hp_output(const struct rewriting *rw, int op);
+
+/* The new tensors of the inputs of an operator of the first graph, HP_ABSENT where one is. */
+void hp_new_inputs(const struct rewriting *rw, const struct op *o, int *inputs);
+
+/* Does an operator of this kind only move elements? */
 bool hp_moves_only(enum op_kind kind);
 
-/* What such an operator does, too; false: that is no shuffle any more. */
+/* Adds the effect of such an operator to a shuffle; false: the result is no shuffle. */
 bool hp_shuffle_step(struct shuffle *s, const struct hypar_graph *g, int op);
 
 /* The operator of the first graph that writes `t` if it has this kind, else -1. */
 int hp_made_by(const struct rewriting *rw, int t, enum op_kind kind);
 
-/* The tensor that `t`, an alpha x + beta with these values, has as x; -1: it is none. A value
- * of NAN fits all and is told. */
-int hp_affine_of(const struct rewriting *rw, int t, double *alpha, double *beta);
-
-/* The scores that `t` are, with a mask so that a query sees no later key; -1: they are not. */
+/* The scores before the mask where `t` are scores with a mask by which a query sees no later
+ * key; -1: `t` are none. */
 int hp_causal_scores(const struct rewriting *rw, int t);
 
-/* How many operators read it. */
+/* The number of operators that read `t`. */
 int hp_readers(const struct rewriting *rw, int t);
 
-/* A linear layer that writes `t`, its bias added in it or after it. */
-struct linear {
-    int op;          /* of the first graph */
-    int x, w, bias;  /* tensors of the first graph; w a parameter, bias one or -1 */
-    bool transposed; /* w[k,c] */
-};
-bool hp_linear_at(const struct rewriting *rw, int t, struct linear *out);
+/* The new tensor of `x` in the order and shape of a plan. */
+int hp_new_shuffle(struct rewriting *rw, const char *name, int x,
+                   const struct shuffle_plan *plan);
 
-/* Rules: true if they wrote new operators for operator `op` of the first graph, and set the map
- * of its outputs. */
-bool hp_fuse(struct rewriting *rw, int op);
-bool hp_fuse_attention(struct rewriting *rw, int op);
-bool hp_fuse_linear(struct rewriting *rw, int op);
-bool hp_fuse_groups(struct rewriting *rw, int op);
-bool hp_fuse_rope(struct rewriting *rw, int op);
+/* Add what the user should know about the import to the network: notes.c. */
+void hp_onnx_add_notes(struct rewriting *rw, struct hypar_graph *graph);
 
 /* Build the new operators that are live. */
 enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
@@ -101,4 +100,4 @@ enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int 
                                   struct arena *keep, struct named_source **sources,
                                   int *n_sources);
 
-#endif /* MODEL_ONNX_REWRITE_H */
+#endif /* MODEL_ONNX_REWRITE_REWRITE_H */

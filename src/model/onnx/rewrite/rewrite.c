@@ -1,6 +1,6 @@
-/* From the first graph of an import to the operators to be built: rules first, the rest as it
- * is. */
-#include "model/onnx/rewrite.h"
+/* From the first graph of an import to the list of operators to be built. Each operator of the
+ * first graph is replaced by the first rule that fits (rules.c), or copied. */
+#include "model/onnx/rewrite/rules.h"
 
 #include <math.h>
 #include <string.h>
@@ -81,6 +81,19 @@ int hp_new_transpose(struct rewriting *rw, const char *name, int x, int n, const
                      hp_new_attrs(rw, ATTRS({ ATTR_PERM, n, values })), 1);
 }
 
+int hp_new_shuffle(struct rewriting *rw, const char *name, int x,
+                   const struct shuffle_plan *plan)
+{
+    int perm[MAX_DIMS];
+    for (int d = 0; d < plan->factors.n_dims; d++)
+        perm[d] = (int)plan->perm[d];
+    if (plan->moves) {
+        x = hp_new_reshape(rw, name, x, &plan->factors);
+        x = hp_new_transpose(rw, name, x, plan->factors.n_dims, perm);
+    }
+    return hp_new_reshape(rw, name, x, &plan->target);
+}
+
 int hp_new_part(struct rewriting *rw, int param, int dim, int64_t start, int64_t stop)
 {
     return new_tensor(rw, (struct new_tensor){ -1, param, dim, start, stop });
@@ -101,66 +114,21 @@ int hp_made_by(const struct rewriting *rw, int t, enum op_kind kind)
     return op >= 0 && rw->g->ops[op].kind == kind ? op : -1;
 }
 
-static bool fits(double *wanted, double have)
-{
-    if (isnan(*wanted))
-        *wanted = have;
-    return fabs(*wanted - have) <= 1e-6 * fabs(have);
-}
-
-int hp_affine_of(const struct rewriting *rw, int t, double *alpha, double *beta)
-{
-    int op = hp_made_by(rw, t, OP_AFFINE);
-    if (op < 0)
-        return -1;
-    const struct attrs *attrs = rw->g->ops[op].nest->attrs;
-    return fits(alpha, hp_attr(attrs, ATTR_ALPHA, 0, 1)) &&
-                   fits(beta, hp_attr(attrs, ATTR_BETA, 0, 0))
-               ? rw->g->ops[op].tensor[0]
-               : -1;
-}
-
 int hp_causal_scores(const struct rewriting *rw, int t)
 {
     int op = rw->g->tensors[t].producer;
     return op >= 0 && rw->causal[op] ? rw->g->ops[op].tensor[rw->causal[op] - 1] : -1;
 }
 
+int hp_output(const struct rewriting *rw, int op)
+{
+    const struct op *o = &rw->g->ops[op];
+    return o->tensor[o->nest->n_inputs];
+}
+
 int hp_readers(const struct rewriting *rw, int t)
 {
     return rw->g->use_start[t + 1] - rw->g->use_start[t];
-}
-
-bool hp_linear_at(const struct rewriting *rw, int t, struct linear *out)
-{
-    const struct hypar_graph *g = rw->g;
-    int op = hp_made_by(rw, t, OP_LINEAR), sum = hp_made_by(rw, t, OP_ADD), bias = -1;
-    for (int i = 0; op < 0 && sum >= 0 && i < 2; i++) {
-        int product = g->ops[sum].tensor[i], other = g->ops[sum].tensor[1 - i];
-        int found = hp_made_by(rw, product, OP_LINEAR);
-        const struct tensor *b = &g->tensors[other];
-        const struct hypar_shape *y = &g->tensors[product].shape;
-        if (found < 0 || b->kind != TENSOR_PARAM || b->shape.n_dims != 1 ||
-            b->shape.dim[0] != y->dim[y->n_dims - 1] || hp_readers(rw, product) != 1 ||
-            g->ops[found].tensor[2] >= 0)
-            continue;
-        op = found;
-        bias = other;
-    }
-    if (op < 0)
-        return false;
-    const struct op *linear = &g->ops[op];
-    *out = (struct linear){ .op = op,
-                            .x = linear->tensor[0],
-                            .w = linear->tensor[1],
-                            .bias = linear->tensor[2] >= 0 ? linear->tensor[2] : bias };
-    out->transposed = hp_attr_int(linear->nest->attrs, ATTR_TRANSPOSED, 0, 0) != 0;
-    int turned = hp_made_by(rw, out->w, OP_TRANSPOSE);
-    if (turned >= 0 && hp_attr(g->ops[turned].nest->attrs, ATTR_PERM, 0, 0) == 1) {
-        out->w = g->ops[turned].tensor[0];
-        out->transposed = !out->transposed;
-    }
-    return true;
 }
 
 /* The whole -------------------------------------------------------------------------------- */
@@ -176,13 +144,18 @@ static void map_sources(struct rewriting *rw)
     }
 }
 
+void hp_new_inputs(const struct rewriting *rw, const struct op *o, int *inputs)
+{
+    for (int i = 0; i < o->nest->n_inputs; i++)
+        inputs[i] = o->tensor[i] >= 0 ? rw->map[o->tensor[i]] : HP_ABSENT;
+}
+
 /* The operator as it is. */
 static void copy_op(struct rewriting *rw, int op)
 {
     const struct op *o = &rw->g->ops[op];
     int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS] = { 0 }, n = 0;
-    for (int i = 0; i < o->nest->n_inputs; i++)
-        inputs[i] = o->tensor[i] >= 0 ? rw->map[o->tensor[i]] : HP_ABSENT;
+    hp_new_inputs(rw, o, inputs);
     for (int i = o->nest->n_inputs; i < o->nest->n_operands; i++)
         if (o->nest->operand[i].role == OPERAND_OUTPUT)
             outputs[n++] = o->tensor[i];
@@ -190,18 +163,6 @@ static void copy_op(struct rewriting *rw, int op)
     rw->op[rw->n_ops - 1].shape = rw->g->tensors[outputs[0]].shape;
     for (int i = 0; i < n; i++)
         rw->map[outputs[i]] = y + i;
-}
-
-/* The first rule that applies. */
-static bool rewrite_op(struct rewriting *rw, int op)
-{
-    static bool (*const rules[])(struct rewriting * rw, int op) = {
-        hp_fuse_attention, hp_fuse_groups, hp_fuse_rope, hp_fuse_linear, hp_fuse,
-    };
-    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-        if (rules[i](rw, op))
-            return true;
-    return false;
 }
 
 static void mark_live(struct rewriting *rw, const int *outputs, int n_outputs)
@@ -230,7 +191,7 @@ enum hypar_status hp_onnx_rewrite(struct importing *im, const struct hypar_graph
         rw.causal[im->causal[i].op] = 1 + im->causal[i].scores;
     map_sources(&rw);
     for (int op = 0; op < g->n_ops; op++)
-        if (!rewrite_op(&rw, op))
+        if (!hp_apply_rules(&rw, op))
             copy_op(&rw, op);
     mark_live(&rw, outputs, n_outputs);
     return hp_emit_new_ops(&rw, outputs, n_outputs, name, out, keep, sources, n_sources);

@@ -1,4 +1,5 @@
-/* Values of tensors, read from where they lie only when they are asked for. */
+/* Reads the values of tensors from the ONNX file, or from the file beside it that holds
+ * them. Values are read only on request. */
 #include <errno.h>
 #include <limits.h>
 #include <math.h>
@@ -7,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "model/beside.h"
-#include "model/onnx/file.h"
+#include "model/onnx/file/file.h"
 
 static const struct {
     const char *name;
@@ -63,6 +64,15 @@ const char *hp_onnx_string(const struct onnx_node *node, const char *name,
 {
     const struct onnx_attr *attr = hp_onnx_attr(node, name);
     return attr ? attr->s : otherwise;
+}
+
+bool hp_onnx_lists(const char *ops, const char *op)
+{
+    size_t n = strlen(op);
+    for (const char *p = ops; n && (p = strstr(p, op)); p += n)
+        if ((p == ops || p[-1] == ' ') && p[n] == ' ')
+            return true;
+    return false;
 }
 
 /* Where the bytes are ------------------------------------------------------------------- */

@@ -1,12 +1,12 @@
-/* model/onnx/shuffle.h - reshapes and transposes of a tensor, taken together. Internal to
- * model/.
+/* model/onnx/rewrite/shuffle.h - several reshapes and transposes of a tensor as one. Internal
+ * to model/.
  *
- * Exporters write chains of them around every attention, and most undo each other. A shuffle
- * describes what such a chain does to its first tensor, the base: each dimension of the result
- * is a product of factors, outermost first, and each factor runs through the base's elements
- * with a stride. Dimensions of size 1 have no factors. */
-#ifndef MODEL_ONNX_SHUFFLE_H
-#define MODEL_ONNX_SHUFFLE_H
+ * Exporters write chains of reshapes and transposes around every attention, and most of them
+ * cancel. A shuffle describes the effect of a chain on its first tensor, the base: each
+ * dimension of the result is a product of factors, outermost first, and each factor runs
+ * through the elements of the base with a stride. Dimensions of size 1 have no factors. */
+#ifndef MODEL_ONNX_REWRITE_SHUFFLE_H
+#define MODEL_ONNX_REWRITE_SHUFFLE_H
 
 #include "graph/graph.h"
 
@@ -65,4 +65,4 @@ enum hypar_status hp_emit_reshape(struct graph_builder *b, int tensor,
 
 bool hp_same_shape(const struct hypar_shape *a, const struct hypar_shape *b);
 
-#endif /* MODEL_ONNX_SHUFFLE_H */
+#endif /* MODEL_ONNX_REWRITE_SHUFFLE_H */
