@@ -1,4 +1,5 @@
-/* Builders of small and early networks: a multi-layer perceptron, LeNet-5, AlexNet and others. */
+/* Builders of small and early networks: a multi-layer perceptron, LeNet-5, AlexNet and others.
+ */
 #include "model/zoo/zoo.h"
 
 enum { IMAGE, CLASSES };
