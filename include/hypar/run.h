@@ -63,7 +63,7 @@ struct hypar_train_step {
     int64_t first, steps; /* the first and the last of this run */
     double loss;    /* under pipedream the mean of an update period, reported at its end */
     double seconds; /* its time; under pipedream the mean of a window */
-    int64_t since;  /* the first step of those that the loss is the mean of; mostly `step` */
+    int64_t since;  /* the loss is the mean from this step on; mostly `step` */
 };
 
 /* The result of a test on held-out samples. */
@@ -131,7 +131,7 @@ struct hypar_train_result {
     bool in_process;    /* ranks took turns: a step took as long as all of them together */
     int minibatches;    /* pipedream: of a window; else 0 */
     double mean_step_s; /* of the steps that step_s is the median of */
-    int64_t n_timed;    /* so many steps (pipedream: windows) */
+    int64_t n_timed;    /* the number of these steps (pipedream: windows) */
     int64_t loss_steps; /* 1; pipedream: minibatches of an update period of the loss's stage */
     struct hypar_trace *trace; /* on rank 0; to be released with hypar_trace_free() */
 };

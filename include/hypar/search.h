@@ -241,7 +241,7 @@ struct hypar_largest {
     int tried;                    /* batches that were searched for */
 };
 
-/* What was searched. */
+/* The search: planner, effort, bounds and comparisons. */
 struct hypar_search_info {
     const char *planner;  /* that made the plan; for auto, the winner */
     const char *made_for; /* auto: for what it was made, if not for the whole machine as it is:

@@ -183,7 +183,7 @@ static int power_of_two_below(int n) /* the largest that is not above n */
  * data to the other, which takes part for both and returns the result in the end. */
 struct fold {
     int n_core, n_pairs;
-    int *core; /* those that take part */
+    int *core; /* the devices that take part */
 };
 
 static struct fold make_fold(struct arena *arena, int n)

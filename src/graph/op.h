@@ -1,4 +1,4 @@
-/* graph/op.h - the operator kinds and the table that describes them. Internal. */
+/* graph/op.h - the kinds of operators and the table that describes them. Internal. */
 #ifndef GRAPH_OP_H
 #define GRAPH_OP_H
 
@@ -46,23 +46,24 @@ struct op_operand {
     char name;
     bool optional, index, many;
     bool exchanged;  /* the last two dimensions, if the attribute 'transposed' is set */
-    const char *map; /* "[n,t?,c]", map_length characters of the text; NULL: bind knows */
+    const char *map; /* "[n,t?,c]", map_length characters of the text; NULL: `bind` makes it */
     int map_length;
 };
 
-/* Read the next item at *text, which begins with a zeroed *out at the row's operands; false
- * where there is none. */
+/* Read the next item at *text, which begins at the row's operands with a zeroed *out; false:
+ * there is none. */
 bool hp_op_next_operand(const char **text, struct op_operand *out);
 
 /* One item of a row's attribute text: "kernel:S!", "stride:S=1", "kv_heads=heads". */
 struct op_attr {
     enum attr_id id;
-    char count; /* of values: '1', 'S' one per spatial dimension, 'D' two, '*' any number */
+    char count; /* number of values: '1', 'S' one per spatial dimension, 'D' two, '*' any number
+                 */
     bool required;
     char fallback[24]; /* number, or the name of another attribute; "" if none */
 };
 
-/* Read the item at the start of `text`, which is not empty; returns what follows it. */
+/* Read the item at the start of `text`, which is not empty; returns the rest. */
 const char *hp_op_next_attr(const char *text, struct op_attr *out);
 
 /* "kernel, stride, pad": the attributes of a row, into text; returns `text`. */

@@ -1,4 +1,4 @@
-/* Views: making one, and a piece of one. */
+/* Views of arrays: making one, and a piece of one. */
 #include "kernel/kernel.h"
 
 struct view hp_dense_view(void *data, const struct box *box)

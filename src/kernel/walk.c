@@ -1,4 +1,4 @@
-/* Walking over the ranges of axes, in global coordinates. */
+/* Walking over the indices of a part's axes, in global coordinates (kernel/walk.h). */
 #include "kernel/walk.h"
 
 #include <assert.h>
@@ -54,7 +54,7 @@ bool hp_call_writes(const struct kernel_call *call, const char *name)
 
 /* Maps -------------------------------------------------------------------------------- */
 
-/* Positions before the tensor's first or after its last are reached at some index. */
+/* Does some index lead to a position before the tensor's first or after its last? */
 static bool leaves(const struct walk *w, const struct walk_edge *edge)
 {
     struct range r = w->range[edge->axis];
@@ -137,8 +137,8 @@ void hp_walk(struct walk *w, const struct kernel_call *call, const char *names)
 
 /* Loops ------------------------------------------------------------------------------- */
 
-/* Runs go along the axis on which most operands lie still or densely; of several the longest.
- * The order of the other axes, and so the order in which anything is summed, stays. */
+/* Runs go along the axis on which most operands stand still or are dense; of several, the
+ * longest. The order of the other axes, and so the order of summation, does not change. */
 static int choose_inner(const struct walk *w)
 {
     int best = -1, best_dense = -1;
@@ -195,7 +195,7 @@ static int64_t divide_up(int64_t a, int64_t b)
     return a <= 0 ? 0 : (a + b - 1) / b;
 }
 
-/* Leave out of `run` the indices at which the position is outside of the tensor. */
+/* Remove from `run` the indices at which the position is outside the tensor. */
 static void clip(const struct walk *w, const struct walk_edge *edge, struct range *run)
 {
     int64_t position = w->index[edge->axis] * edge->stride - edge->pad;
@@ -215,7 +215,7 @@ static void clip(const struct walk *w, const struct walk_edge *edge, struct rang
     run->hi = run->hi < last ? run->hi : last;
 }
 
-/* Where the operands stand in the run at hand; false if it has no point. */
+/* Set the positions of the operands in the current run; false if it has no point. */
 static bool place(struct walk *w)
 {
     struct range run = { 0, 1 };

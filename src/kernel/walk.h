@@ -31,18 +31,18 @@ struct walk_edge {
 };
 
 struct walk_map {
-    void *data;                     /* NULL: not there, or no part of the pass */
+    void *data;                     /* NULL: absent, or not used by the pass */
     int64_t stride[MAX_DIMS];       /* elements from one position to the next, in the view */
     int64_t start, step[WALK_AXES]; /* element: start + the sum of step * index */
-    int64_t at, run;                /* of a run's first point, and from point to point */
+    int64_t at, run;                /* at the first point of a run, and between points */
     int n_edges;
     struct walk_edge edge[MAX_DIMS];
 };
 
-/* To be changed before the first hp_walk_next(): `axes`, `points`. */
+/* May be changed before the first hp_walk_next(): `axes`, `points`. */
 struct walk {
     const struct kernel_call *call;
-    axis_set axes; /* the others stand at index 0 */
+    axis_set axes; /* the others stay at index 0 */
     bool points;   /* every run is one point */
     int n_maps;
     struct walk_map map[WALK_MAPS];
@@ -58,7 +58,7 @@ struct walk {
 /* A walk over the axes of the pass, with a map for each name. */
 void hp_walk(struct walk *w, const struct kernel_call *call, const char *names);
 
-/* The same step by step: no maps yet; the map of a view of operand `o`. */
+/* The same step by step: begin without maps; add the map of a view of operand `o`. */
 void hp_walk_begin(struct walk *w, const struct kernel_call *call, axis_set axes);
 void hp_walk_add(struct walk *w, int o, const struct view *view);
 
@@ -71,10 +71,10 @@ double hp_extents(const struct nest *nest, axis_set axes);
 /* The operand called `name`, -1 if the nest has none. */
 int hp_operand(const struct nest *nest, char name);
 
-/* The view called "x", or "dx", if the pass reads or writes it and it is there; else NULL. */
+/* The view called "x", or "dx", if the pass reads or writes it and it is present; else NULL. */
 const struct view *hp_call_view(const struct kernel_call *call, const char *name);
 
-/* Whether the pass writes what is called "y", or "dy". */
+/* Does the pass write the operand called "y", or "dy"? */
 bool hp_call_writes(const struct kernel_call *call, const char *name);
 
 #endif /* KERNEL_WALK_H */

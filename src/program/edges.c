@@ -344,8 +344,8 @@ static void hold_comm(struct blocks *s, int b, int exchange, int comm, int devic
         add_edge(s, m->first + m->arrive[t], id);
 }
 
-/* A parameter is gathered at most a few operators before it is read: when the passes that read
- * the parameter so many gathers earlier are done, on the same device. */
+/* A parameter is gathered at most a few operators before it is read: it waits for the passes on
+ * the same device that read the parameter of an earlier gather. */
 static void ahead_edges(struct blocks *s, int b, int exchange)
 {
     const struct training_graph *k = &s->lowering->training;

@@ -170,7 +170,7 @@ static void put_norm(struct json_writer *w, const struct hypar_program *p)
 
 /* Whole file --------------------------------------------------------------------------- */
 
-/* Those of blocks first .. last - 1 that have tasks. */
+/* The blocks among first .. last - 1 that have tasks. */
 static void put_blocks(struct json_writer *w, const struct hypar_program *p, const char *key,
                        int first, int last)
 {

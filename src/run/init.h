@@ -1,24 +1,24 @@
-/* run/init.h - values of parameters before the first step. Internal.
+/* run/init.h - initial values of parameters. Internal.
  *
- * Every element is a function of the seed, the parameter's name and the element's place in the
- * whole parameter: any box can be made on any rank, without the rest, and every plan starts
+ * Every element is a function of the seed, the parameter's name and the element's position in
+ * the whole parameter. So any rank can make any box without the rest, and every plan starts
  * from the same values. They are the same on every machine: no function of the C library is
  * used that may differ in its last digit.
  *
- *     linear, conv, group_conv   weight and bias uniform in +-1/sqrt(inputs of an output), as
- *     and matmul                 torch.nn.Linear and Conv2d
- *     lstm, lstm_cell            uniform in +-1/sqrt(width of the hidden state), as
- *                                torch.nn.LSTM
- *     norms                      weight 1, bias 0
- *     embedding                  normal, deviation 0.02, as GPT-2 and BERT: where the table is
- *                                the output layer too, PyTorch's deviation of 1 is too much
- *     factors (mul, div)         1
- *     all others                 normal, deviation 0.02: learned positions and tokens
+ *   linear, conv, group_conv   weight and bias uniform in +-1/sqrt(inputs of an output), as
+ *   and matmul                 torch.nn.Linear and Conv2d
+ *   lstm, lstm_cell            uniform in +-1/sqrt(width of the hidden state), as
+ *                              torch.nn.LSTM
+ *   norms                      weight 1, bias 0
+ *   embedding                  normal, deviation 0.02, as GPT-2 and BERT: where the table is
+ *                              the output layer too, PyTorch's deviation of 1 is too much
+ *   factors (mul, div)         1
+ *   all others                 normal, deviation 0.02: learned positions and tokens
  *
  * A model file may have values itself (model/weights.h); then a box is read from it.
  *
- * What decides is the first operator that reads the parameter, behind those that only move data
- * (reshape, transpose, slice). */
+ * The first operator that reads the parameter, behind operators that only move data (reshape,
+ * transpose, slice), determines the rule. */
 #ifndef RUN_INIT_H
 #define RUN_INIT_H
 

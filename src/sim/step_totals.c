@@ -84,7 +84,7 @@ static void add_to_links(struct adding *a, const struct pattern_cost *cost, int 
                     times * list[i].message.bytes;
 }
 
-/* What the comms of an exchange put on links. */
+/* Add the traffic of an exchange's comms to the links. */
 static void add_comms(struct adding *a, int b, int exchange, double times)
 {
     const struct pattern *p = hp_exchange_pattern(a->timing->lowering, b, exchange);

@@ -31,7 +31,7 @@ struct timeline {
 ticks hp_timeline_run(struct timing *timing, struct timeline *keep);
 void hp_timeline_end(struct timeline *timeline);
 
-/* What is known of a task instance when it has been given all its queues. */
+/* The times of a task instance, known when it has been given all its queues. */
 struct served {
     struct times times;
     const ticks *from; /* by hold: when it starts; NULL without holds */

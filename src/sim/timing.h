@@ -11,10 +11,10 @@ struct timing {
     struct arena arena, bucket_arena;
     struct lowering *lowering;
     struct task_costs own, *costs;      /* its own, or shared ones */
-    struct blocks *own_blocks, *blocks; /* likewise */
+    struct blocks *own_blocks, *blocks; /* its own, or a program's */
     /* kernel_tasks.c; NULL: not known yet */
     struct kernel_role *role; /* by pass of an operator */
-    operand_set *added;       /* likewise: gradients that it adds to */
+    operand_set *added;       /* by pass of an operator: gradients that it adds to */
     int *passed_on; /* by place: the exchange between writer and reader, if a compiler makes one
                        kernel of both when the exchange is aligned; negative: none */
     struct pattern_cost *

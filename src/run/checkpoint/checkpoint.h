@@ -39,21 +39,21 @@ enum { CHECKSUM_DIGITS = sizeof CHECKSUM_BLANK - 1 };
 
 struct checkpoint_writer;
 
-/* Begin a file at `path`: it has its name when it is closed and kept, not before. The tensors'
- * names differ. HYPAR_RUNTIME if it cannot be written. */
+/* Begin a file at `path`: it gets its name when it is closed and kept. The tensors' names
+ * differ. HYPAR_RUNTIME if it cannot be written. */
 enum hypar_status hp_checkpoint_create(struct checkpoint_writer **out, const char *path,
                                        const struct checkpoint_tensor *tensor, int n_tensors,
                                        const struct checkpoint_pair *metadata, int n_metadata,
                                        struct hypar_error *err);
 
-/* Write a box of tensor `t` from a dense array of the tensor's type. Boxes of one tensor do not
- * overlap and, put together, are all of it. HYPAR_RUNTIME if it cannot be written. */
+/* Write a box of tensor `t` from a dense array of the tensor's type. The boxes of a tensor do
+ * not overlap and together cover it. HYPAR_RUNTIME if it cannot be written. */
 enum hypar_status hp_checkpoint_put(struct checkpoint_writer *writer, int t,
                                     const struct box *box, const void *dense,
                                     struct hypar_error *err);
 
 /* Put the file into its place if `keep` and every write succeeded, else remove it; frees the
- * writer (NULL will do). HYPAR_RUNTIME if a write failed. */
+ * writer (NULL is allowed). HYPAR_RUNTIME if a write failed. */
 enum hypar_status hp_checkpoint_finish(struct checkpoint_writer *writer, bool keep,
                                        struct hypar_error *err);
 
@@ -61,8 +61,9 @@ enum hypar_status hp_checkpoint_finish(struct checkpoint_writer *writer, bool ke
 
 struct checkpoint;
 
-/* The header is read and checked whole, with its checksum if there is one: HYPAR_UNREADABLE, or
- * HYPAR_INVALID (HYPAR_SYNTAX) with what is wrong. A file has all checksums or none. */
+/* Open a file: the whole header is read and checked, with its checksum if there is one.
+ * HYPAR_UNREADABLE, or HYPAR_INVALID (HYPAR_SYNTAX) with the fault. A file has all checksums or
+ * none. */
 enum hypar_status hp_checkpoint_open(struct checkpoint **out, const char *path,
                                      struct hypar_error *err);
 void hp_checkpoint_close(struct checkpoint *checkpoint);
@@ -70,9 +71,9 @@ void hp_checkpoint_close(struct checkpoint *checkpoint);
 /* Does the file carry checksums? */
 bool hp_checkpoint_has_checksums(const struct checkpoint *checkpoint);
 
-/* Read tensors and compare their checksums: those that begin in part `share` of `n_shares` even
- * parts of the data, so that several processes read the file once together. HYPAR_INVALID with
- * the name of the first that is damaged; a file without checksums passes. */
+/* Read tensors and compare their checksums: the tensors that begin in part `share` of
+ * `n_shares` even parts of the data, so that several processes together read the file once.
+ * HYPAR_INVALID with the name of the first damaged tensor; a file without checksums passes. */
 enum hypar_status hp_checkpoint_verify(const struct checkpoint *checkpoint, int share,
                                        int n_shares, struct hypar_error *err);
 
@@ -84,30 +85,30 @@ const struct checkpoint_tensor *hp_checkpoint_tensor(const struct checkpoint *ch
 int hp_checkpoint_find(const struct checkpoint *checkpoint, const char *name);
 const char *hp_checkpoint_metadata(const struct checkpoint *checkpoint, const char *key);
 
-/* The tensor called `name`, which must have this shape: HYPAR_INVALID if it is not there or has
- * another. */
+/* The tensor called `name`, which must have this shape: HYPAR_INVALID if it is missing or has
+ * another shape. */
 enum hypar_status hp_checkpoint_need(const struct checkpoint *checkpoint, const char *name,
                                      const struct hypar_shape *shape, int *t,
                                      struct hypar_error *err);
 
-/* A box of tensor `t` into a dense array. Floating-point types of 2, 4 and 8 bytes become the
- * precision asked for; other types are HYPAR_INVALID. */
+/* Read a box of tensor `t` into a dense array. Floating-point types of 2, 4 and 8 bytes are
+ * converted to the requested precision; other types are HYPAR_INVALID. */
 enum hypar_status hp_checkpoint_read(const struct checkpoint *checkpoint, int t,
                                      const struct box *box, enum real real, void *dense,
                                      struct hypar_error *err);
 
-/* The same of integers. */
+/* The same for integers. */
 enum hypar_status hp_checkpoint_read_int(const struct checkpoint *checkpoint, int t,
                                          const struct box *box, int64_t *dense,
                                          struct hypar_error *err);
 
-/* What a training's checkpoint says besides --------------------------------------------- */
+/* Metadata of a training's checkpoint --------------------------------------------------- */
 
-/* Where a training stands. */
+/* The progress of a training. */
 struct training_state {
     int64_t step;     /* steps done */
-    int64_t position; /* samples of the data set that they took */
-    int64_t samples;  /* that the data set has; 0: an older version did not say */
+    int64_t position; /* samples of the data set that these steps used */
+    int64_t samples;  /* size of the data set; 0: written by an older version */
     uint64_t seed;
     uint64_t graph_hash;
     enum hypar_optimizer optimizer;
@@ -115,21 +116,21 @@ struct training_state {
 
 enum { TRAINING_PAIRS = 8 };
 
-/* As metadata: TRAINING_PAIRS pairs, texts in the arena. */
+/* Write it as metadata: TRAINING_PAIRS pairs, with texts in the arena. */
 void hp_training_metadata(const struct training_state *state, struct arena *arena,
                           struct checkpoint_pair pair[TRAINING_PAIRS]);
 
-/* And back. HYPAR_INVALID if something is missing, or is not what it should be. */
+/* Read it back. HYPAR_INVALID if something is missing or wrong. */
 enum hypar_status hp_training_state(const struct checkpoint *checkpoint,
                                     struct training_state *out, struct hypar_error *err);
 
-/* Did as many steps of `batch` samples take as many samples as it says? HYPAR_INVALID if not.
- */
+/* Do this many steps of `batch` samples use as many samples as the state says? HYPAR_INVALID if
+ * not. */
 enum hypar_status hp_training_position(const struct checkpoint *checkpoint,
                                        const struct training_state *state, int64_t batch,
                                        struct hypar_error *err);
 
-/* Parameters have their own names; array k of a parameter's optimizer state this:
+/* Parameters have their own names; array k of a parameter's optimizer state is called
  * "optimizer.0.fc1.w". (Running statistics: hp_running_name().) */
 const char *hp_state_name(struct arena *arena, int k, const char *name);
 

@@ -1,4 +1,4 @@
-/* Reading a checkpoint: the header is checked whole before anything is believed, then boxes of
+/* Reading a checkpoint: the whole header is checked before any of it is used; then boxes of
  * tensors are read from their places. */
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "run/checkpoint/checkpoint.h"
 #include "run/input_file.h"
 
-static const int64_t MAX_HEADER_BYTES = 100000000; /* as the reference implementation */
+static const int64_t MAX_HEADER_BYTES =
+    100000000; /* the limit of the reference implementation */
 static const int64_t MAX_ELEMENTS = (int64_t)1 << 50;
 static const char METADATA[] = "__metadata__";
 
@@ -28,8 +29,8 @@ struct checkpoint {
     struct checkpoint_tensor *tensor;
     struct extent *extent;
     struct checkpoint_pair *metadata;
-    bool header_checked; /* the header has a checksum, and the checksum is right */
-    uint32_t *crc;       /* of each tensor; NULL: the file carries no checksums */
+    bool header_checked; /* the header has a checksum, which is right */
+    uint32_t *crc;       /* of each tensor; NULL: the file has no checksums */
     struct table names, keys;
 };
 
@@ -132,7 +133,7 @@ static int by_place(const void *a, const void *b)
     return x->end != y->end ? (x->end < y->end ? -1 : 1) : x->tensor - y->tensor;
 }
 
-/* One tensor after another, from the first byte of the data to the last. */
+/* Tensors must follow one another, from the first byte of the data to the last. */
 static enum hypar_status check_places(struct checkpoint *c, struct hypar_error *err)
 {
     struct extent *sorted = NEW(&c->arena, struct extent, c->n_tensors);
@@ -158,7 +159,7 @@ static enum hypar_status check_places(struct checkpoint *c, struct hypar_error *
 
 /* Checksums ------------------------------------------------------------------------------- */
 
-/* Eight hexadecimal digits, as they are written. */
+/* Eight hexadecimal digits, as the writer prints them. */
 static bool read_checksum(const char *text, uint32_t *out)
 {
     *out = 0;
@@ -172,8 +173,8 @@ static bool read_checksum(const char *text, uint32_t *out)
     return true;
 }
 
-/* That of length and header, before any of it is believed. No string of JSON has these quotes
- * in it: what is found is a key and its value. */
+/* Check the checksum of length and header before the header is parsed. No JSON string can
+ * contain these quotes, so the match is a key and its value. */
 static enum hypar_status check_header(struct checkpoint *c, const char *header, size_t n,
                                       struct hypar_error *err)
 {
@@ -199,7 +200,7 @@ static enum hypar_status check_header(struct checkpoint *c, const char *header, 
                  "%s", c->file.path);
 }
 
-/* A file in which some are missing has been changed by somebody. */
+/* A file that lacks some checksums has been changed. */
 static enum hypar_status find_checksums(struct checkpoint *c, struct hypar_error *err)
 {
     struct arena scratch = { 0 };
@@ -291,7 +292,7 @@ static enum hypar_status not_one(const struct checkpoint *c, struct hypar_error 
     return hp_in(err, status, "%s", c->file.path);
 }
 
-/* The length of the header, which has to be in the file and begin with a brace. */
+/* The length of the header, which must lie in the file and begin with a brace. */
 static enum hypar_status read_length(struct checkpoint *c, int64_t *out,
                                      struct hypar_error *err)
 {
@@ -365,7 +366,7 @@ void hp_checkpoint_close(struct checkpoint *c)
     hp_arena_free(&arena);
 }
 
-/* What is there ------------------------------------------------------------------------- */
+/* Contents ------------------------------------------------------------------------------ */
 
 const char *hp_checkpoint_path(const struct checkpoint *c)
 {
@@ -419,7 +420,7 @@ enum hypar_status hp_checkpoint_need(const struct checkpoint *c, const char *nam
 
 enum { CHUNK = 4096 };
 
-/* Hands over a chunk of a run: elements, which are numbers at.. of the dense box. */
+/* Receives a chunk of a run: elements, which are numbers `at`.. of the dense box. */
 typedef void take_fn(const struct elements *chunk, int64_t at, void *who);
 
 static enum hypar_status each_chunk(const struct checkpoint *c, int t, const struct box *box,

@@ -1,5 +1,5 @@
-/* What a training's checkpoint says beside its tensors: names of optimizer state, and the
- * metadata from which a training goes on. */
+/* The metadata of a training's checkpoint, from which a training resumes, and the names of
+ * optimizer state. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ const char *hp_state_name(struct arena *arena, int k, const char *name)
     return hp_arena_printf(arena, "optimizer.%d.%s", k, name);
 }
 
-/* Integers are decimal, the hash is as in a plan: 16 hexadecimal digits. */
+/* Integers are decimal; the hash is written as in a plan: 16 hexadecimal digits. */
 void hp_training_metadata(const struct training_state *s, struct arena *arena,
                           struct checkpoint_pair pair[TRAINING_PAIRS])
 {
@@ -39,7 +39,7 @@ static enum hypar_status wrong(const struct checkpoint *c, struct hypar_error *e
     return hp_in(err, status, "%s: metadata %s", hp_checkpoint_path(c), key);
 }
 
-/* All of a text in base 10 or 16, at most `most`. */
+/* Parse a whole text in base 10 or 16, at most `most`. */
 static enum hypar_status read_unsigned(const struct checkpoint *c, const char *key, int base,
                                        uint64_t most, uint64_t *out, struct hypar_error *err)
 {

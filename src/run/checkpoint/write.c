@@ -1,5 +1,5 @@
-/* Writing a checkpoint: the header first, then boxes of tensors at their places, and the header
- * again with the checksums of what was written. */
+/* Writing a checkpoint: the header first, then boxes of tensors at their places, and finally
+ * the header again with the checksums of what was written. */
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -17,11 +17,12 @@ struct checkpoint_writer {
     int n_tensors;
     struct checkpoint_tensor *tensor;
     int64_t *at;   /* where each tensor begins in the file */
-    int64_t *left; /* its elements that nobody has put yet */
-    uint32_t *crc; /* the shares of its bytes that were put (base/gzip.h) */
+    int64_t *left; /* by tensor: elements that are not written yet */
+    uint32_t *crc; /* by tensor: the shares of the bytes written so far (base/gzip.h) */
     char *header;  /* with the length in front */
     size_t header_bytes;
-    size_t own_digits, *digits; /* where checksums are in it: the header's, the tensors' */
+    size_t own_digits,
+        *digits; /* positions of checksums in the header: its own, the tensors' */
     bool failed;
 };
 
@@ -48,14 +49,14 @@ static void write_tensor(struct json_writer *json, const struct checkpoint_tenso
     hp_json_end_object(json);
 }
 
-/* A checksum that is filled in at the end: the place of its digits in the file. */
+/* Write a checksum that is filled in at the end; returns the position of its digits. */
 static size_t write_checksum(struct json_writer *json, const char *key)
 {
     hp_json_put_string(json, key, CHECKSUM_BLANK);
     return (size_t)ftell(json->file) - CHECKSUM_DIGITS - 1; /* before the quote */
 }
 
-/* Places are those in the data, until the header's length is known. */
+/* Positions are relative to the data until the header's length is known. */
 static void write_header(struct checkpoint_writer *w, FILE *file,
                          const struct checkpoint_pair *metadata, int n_metadata)
 {
@@ -79,8 +80,8 @@ static void write_header(struct checkpoint_writer *w, FILE *file,
     hp_json_end_object(&json);
 }
 
-/* At least as many bytes as the header has: a byte of a text becomes six at most (\u0001), a
- * tensor's name is written twice. */
+/* An upper bound of the header's bytes: a byte of text becomes at most six (\u0001), a tensor's
+ * name is written twice. */
 static size_t header_room(const struct checkpoint_writer *w,
                           const struct checkpoint_pair *metadata, int n_metadata)
 {
@@ -94,8 +95,8 @@ static size_t header_room(const struct checkpoint_writer *w,
     return room;
 }
 
-/* Length and header, which ends at a multiple of 8 bytes: the JSON writer's line end and what
- * fills up are blanks. */
+/* Make length and header, which ends at a multiple of 8 bytes: the JSON writer's line end and
+ * the padding are blanks. */
 static void make_header(struct checkpoint_writer *w, const struct checkpoint_pair *metadata,
                         int n_metadata)
 {
@@ -140,7 +141,8 @@ static void put_digits(char *to, uint32_t checksum)
     memcpy(to, digits, CHECKSUM_DIGITS);
 }
 
-/* Checksums of the tensors, then of the header that has these; its own is blank meanwhile. */
+/* Write the checksums of the tensors, then that of the header with these; its own digits are
+ * blank meanwhile. */
 static enum hypar_status put_checksums(struct checkpoint_writer *w, struct hypar_error *err)
 {
     for (int t = 0; t < w->n_tensors; t++) {

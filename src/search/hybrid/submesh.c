@@ -113,7 +113,7 @@ static double part_seconds(const struct submesh_model *m, int op, uint32_t passe
                          &place);
 }
 
-/* Do two pieces differ by no more than which samples they have? */
+/* Do two parts differ by no more than which samples they have? */
 static bool are_alike(const struct submesh_model *m, const struct op_parts *parts, int a, int b)
 {
     const struct nest *nest = parts->nest;
@@ -126,7 +126,7 @@ static bool are_alike(const struct submesh_model *m, const struct op_parts *part
     return alike;
 }
 
-/* Of the pieces, the first is the largest, inner ones have more of a window than those at the
+/* Of the parts, the first is the largest, inner ones have more of a window than those at the
  * borders, and the last has most of what is causal. */
 static double slowest_seconds(const struct submesh_model *m, int op, uint32_t passes,
                               const struct op_parts *parts)
@@ -281,7 +281,7 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
            (m->term_class[class].over_samples ? m->on_path : 1);
 }
 
-/* What pieces of an operand have, in one state: of a writer all, by device of the submesh; of a
+/* What parts of an operand have, in one state: of a writer all, by device of the submesh; of a
  * reader that reads all of it the first, the second and the last, which tell enough. */
 struct part_boxes {
     int n;
@@ -344,7 +344,7 @@ static double missing_elements(const struct part_boxes *from, const struct part_
     return to->elements[i];
 }
 
-/* Is what an exchange moves told by the pieces of its ends? All is written, once, and read in
+/* Is what an exchange moves told by the parts of its ends? All is written, once, and read in
  * the same shape; sums are read as a whole. */
 static bool is_told_by_parts(const struct submesh_model *m, const struct exchange *x,
                              bool partial)
@@ -433,7 +433,7 @@ static double least_seconds(const struct submesh_model *m, const struct submesh 
     axis_set partial =
         hp_divided_axes(from->nest, from->split) &
         hp_written_axes(from->nest, source->pass, source->operand, WRITE_PARTIAL);
-    /* of what pieces get: uneven pieces are gathered as if they were even */
+    /* of what parts get: uneven pieces are gathered as if they were even */
     double least = INFINITY, most = 0;
     if (!is_told_by_parts(m, x, partial))
         return 0;
