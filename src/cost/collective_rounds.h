@@ -11,8 +11,8 @@
 
 #include <stdbool.h>
 
-/* In repetition k of its round this message carries the pieces base + (offset + k*shift + j)
- * mod period,  j = 0..n_pieces-1. */
+/* In repetition k of its round this message carries the pieces
+ *     base + (offset + k*shift + j) mod period,  j = 0..n_pieces-1. */
 struct comm_hop {
     int from, to; /* indices in the group's device[] */
     int base, period, offset, shift, n_pieces;

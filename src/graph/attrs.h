@@ -102,8 +102,9 @@ static inline int64_t hp_attr_int(const struct attrs *attrs, enum attr_id id, in
     return value >= 0x1p63 ? INT64_MAX : value < -0x1p63 ? INT64_MIN : (int64_t)value;
 }
 
-/* ATTRS({ ATTR_KERNEL, 2, V(3, 3) }, { ATTR_STRIDE, 2, V(2, 2) }) makes attributes within a
- * call; they live as long as the enclosing block. Any order; the builder sorts its copy. */
+/* Attributes within a call:
+ *     ATTRS({ ATTR_KERNEL, 2, V(3, 3) }, { ATTR_STRIDE, 2, V(2, 2) })
+ * They live as long as the enclosing block. Any order; the builder sorts its copy. */
 #define V(...) ((const double[]){ __VA_ARGS__ })
 #define ATTRS(...)                                                                 \
     (&(const struct attrs){                                                        \

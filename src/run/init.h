@@ -7,11 +7,13 @@
  *
  *   linear, conv, group_conv   weight and bias uniform in +-1/sqrt(inputs of an output), as
  *   and matmul                 torch.nn.Linear and Conv2d
- *   lstm, lstm_cell            uniform in +-1/sqrt(width of the hidden state), as torch.nn.LSTM
+ *   lstm, lstm_cell            uniform in +-1/sqrt(width of the hidden state), as
+ *                              torch.nn.LSTM
  *   norms                      weight 1, bias 0
  *   embedding                  normal, deviation 0.02, as GPT-2 and BERT: where the table is
- * the output layer too, PyTorch's deviation of 1 is too much factors (mul, div)         1 all
- * others                 normal, deviation 0.02: learned positions and tokens
+ *                              the output layer too, PyTorch's deviation of 1 is too much
+ *   factors (mul, div)         1
+ *   all others                 normal, deviation 0.02: learned positions and tokens
  *
  * A model file may have values itself (model/weights.h); then a box is read from it.
  *

@@ -6,8 +6,8 @@
  * all devices. The other devices are assumed to act at the same times as the kept device of
  * their class. To make this true, further devices are kept:
  *
- * - a contributor to a kept comm, if no kept device of its class contributes; - the devices of
- * comms that share links with kept comms, because these take turns. */
+ * - a contributor to a kept comm, if no kept device of its class contributes;
+ * - the devices of comms that share links with kept comms, because these take turns. */
 #ifndef SIM_SUBSET_H
 #define SIM_SUBSET_H
 
