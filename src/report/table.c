@@ -121,8 +121,8 @@ static bool csv_field(struct csv_writer *csv, const struct column *column, const
         if (!v.is_text)
             hp_csv_known(csv, v.known, v.number);
         else
-            (c->form == AS_TEXT && v.known ? hp_csv_text : hp_csv_plain)(csv,
-                                                                         v.known ? v.text : "");
+            (c->form == AS_TEXT && v.text ? hp_csv_text : hp_csv_plain)(csv,
+                                                                        v.text ? v.text : "");
         return true;
     }
     return false;

@@ -67,8 +67,39 @@ static void bubbles(void **state)
     }
 }
 
+/* Events tell by themselves what is done, how, and whether it is done again. */
+static void facts(void **state)
+{
+    (void)state;
+    struct hypar_plan *plan =
+        plan_of("{\"format\": \"hypar-plan/1\", \"model\": \"mlp:64-64-64-64\", \"batch\": 64, "
+                "\"machine\": \"full:4\", \"layout\": {\"data\": 2, \"pipeline\": 2, "
+                "\"micro_batches\": 2, \"recompute\": \"full\"}}");
+    struct hypar_sim *sim = simulate(plan, &(struct hypar_sim_options){ .timeline = true });
+    struct hypar_sim_event e;
+    int again = 0, ways = 0;
+    for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
+        const char *rest = e.name + e.what_bytes;
+        char way[64] = "";
+        bool computed = e.kind != HYPAR_EVENT_COMM && e.kind != HYPAR_EVENT_UPDATE;
+        assert_int_equal(strncmp(rest, " part ", 6) == 0, computed);
+        assert_int_equal(computed && strncmp(rest - 6, " again", 6) == 0, e.again);
+        if (e.way)
+            snprintf(way, sizeof way, " (%s)", e.way);
+        assert_int_equal(strncmp(rest, way, strlen(way)), 0);
+        again += e.again;
+        ways += e.way != NULL;
+    }
+    assert_true(again > 0 && ways > 0);
+    struct arena arena = { 0 };
+    assert_true(hp_add_up_path(sim, &arena).kind_s[PATH_AGAIN] > 0);
+    hp_arena_free(&arena);
+    hypar_sim_free(sim);
+    hypar_plan_free(plan);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(bubbles) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(bubbles), cmocka_unit_test(facts) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,71 +3,70 @@
 
 #include <string.h>
 
-#include "base/json.h"
-#include "report/columns.h"
 #include "report/put.h"
 
-static void model_row(struct columns *table, struct arena *arena,
-                      const struct hypar_model_info *info, const struct hypar_graph *g)
-{
-    char buffer[32];
-    hp_cell(table, arena, "%s", info->name);
-    hp_cell(table, arena, "%s", hp_metric(buffer, (double)hypar_graph_params(g)));
-    hp_cell(table, arena, "%s", hp_metric(buffer, hypar_graph_flops_per_sample(g)));
-    hp_cell(table, arena, "%d", hypar_graph_op_count(g));
-    hp_cell(table, arena, "%d", hypar_graph_layer_count(g));
-    hp_cell(table, arena, "%lld", (long long)hypar_graph_batch(g));
-    hp_cell(table, arena, "%s", info->summary);
-}
+struct model_row {
+    const char *name;
+    int64_t params, batch;
+    double params_shown, flops;
+    int ops, layers;
+    const char *summary, *options, *source;
+};
 
-static void put_model(struct json_writer *w, const struct hypar_model_info *info,
-                      const struct hypar_graph *g)
+static const struct column model_columns[] = {
+    { "model", "name", AS_TEXT, AT(struct model_row, name) },
+    { "params", NULL, AS_METRIC, AT(struct model_row, params_shown) },
+    { NULL, "params", AS_LONG, AT(struct model_row, params) },
+    { "FLOP", "flops_per_sample", AS_METRIC, AT(struct model_row, flops) },
+    { "ops", "ops", AS_INT, AT(struct model_row, ops) },
+    { "layers", "layers", AS_INT, AT(struct model_row, layers) },
+    { "batch", "batch", AS_LONG, AT(struct model_row, batch) },
+    { "", "summary", AS_TEXT, AT(struct model_row, summary), WRAPS },
+    { NULL, "options", AS_TEXT, AT(struct model_row, options) },
+    { NULL, "source", AS_TEXT, AT(struct model_row, source) },
+    { 0 },
+};
+
+static struct model_row row_of(const struct hypar_model_info *info, const struct hypar_graph *g)
 {
-    hp_json_put_string(w, "name", info->name);
-    hp_put_graph_figures(w, g);
-    hp_json_put_int(w, "batch", hypar_graph_batch(g));
-    hp_json_put_string(w, "summary", info->summary);
-    hp_json_put_string(w, "options", info->options);
-    hp_json_put_string(w, "source", info->source);
+    return (struct model_row){
+        .name = info->name,
+        .params = hypar_graph_params(g),
+        .batch = hypar_graph_batch(g),
+        .params_shown = (double)hypar_graph_params(g),
+        .flops = hypar_graph_flops_per_sample(g),
+        .ops = hypar_graph_op_count(g),
+        .layers = hypar_graph_layer_count(g),
+        .summary = info->summary,
+        .options = info->options,
+        .source = info->source,
+    };
 }
 
 void hypar_report_models(FILE *to, enum hypar_format format)
 {
-    struct arena arena = { 0 };
-    struct columns table = { .align = "lrrrrrw" };
     struct json_writer w = { .file = to };
-    static const char *const heading[] = { "model",  "params", "FLOP", "ops",
-                                           "layers", "batch",  "" };
-    for (int i = 0; i < 7; i++)
-        hp_cell(&table, &arena, "%s", heading[i]);
-    if (format == HYPAR_JSON)
-        hp_json_begin_array(&w, NULL, false);
+    struct table_writer table = { .column = model_columns,
+                                  .to = to,
+                                  .json = format == HYPAR_JSON ? &w : NULL };
+    hp_table_begin(&table, NULL);
     for (int i = 0; i < hypar_model_count(); i++) {
         const struct hypar_model_info info = hypar_model_at(i);
         struct hypar_graph *g;
         if (hypar_import(&g, info.name, NULL, NULL) != HYPAR_OK)
             continue; /* a model of the zoo always builds; a test holds it to that */
-        if (format == HYPAR_JSON) {
-            hp_json_begin_object(&w, NULL, true);
-            put_model(&w, &info, g);
-            hp_json_end_object(&w);
-        } else
-            model_row(&table, &arena, &info, g);
+        struct model_row row = row_of(&info, g);
+        hp_table_row(&table, &row);
         hypar_graph_free(g);
     }
-    if (format == HYPAR_JSON) {
-        hp_json_end_array(&w);
-    } else {
-        hp_columns_print(&table, to);
-        fputc('\n', to);
-        hp_wrap(
-            to,
-            "FLOP: of one sample, forward; two per multiply-add. Options follow a colon: "
-            "bert-base:seq=128, resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar models "
-            "NAME' tells those of one.",
-            0);
-    }
-    hp_arena_free(&arena);
+    hp_table_end(&table);
+    if (format == HYPAR_JSON)
+        return;
+    fputc('\n', to);
+    hp_put_line(to,
+                "FLOP: of one sample, forward; two per multiply-add. Options follow a colon: "
+                "bert-base:seq=128, resnet18:image=32,classes=10, mlp:784-8192-10. 'hypar "
+                "models NAME' tells those of one.");
 }
 
 /* One model --------------------------------------------------------------------------- */
@@ -94,8 +93,9 @@ static void one_json(FILE *to, int model, const char *word, const struct hypar_g
     struct hypar_model_info info = hypar_model_at(model);
     struct hypar_model_option option;
     info.name = word;
+    struct model_row row = row_of(&info, g);
     hp_json_begin_object(&w, NULL, false);
-    put_model(&w, &info, g);
+    hp_put_fields(&w, model_columns, &row);
     hp_json_begin_array(&w, "option_list", false);
     for (int i = 0; hypar_model_option(model, i, &option); i++) {
         hp_json_begin_object(&w, NULL, true);
@@ -107,26 +107,34 @@ static void one_json(FILE *to, int model, const char *word, const struct hypar_g
     hp_json_end_object(&w);
 }
 
+struct option_line {
+    const char *name, *value[3];
+};
+
+static const struct column option_columns[] = {
+    { "option", NULL, AS_TEXT, AT(struct option_line, name) },
+    { "default", NULL, AS_TEXT, AT(struct option_line, value[0]), TO_THE_RIGHT },
+    { "least", NULL, AS_TEXT, AT(struct option_line, value[1]), TO_THE_RIGHT },
+    { "most", NULL, AS_TEXT, AT(struct option_line, value[2]), TO_THE_RIGHT },
+    { 0 },
+};
+
 /* A table of the options; nothing where there are none. */
 static void option_rows(FILE *to, int model)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = "lrrr" };
-    static const char *const heading[] = { "option", "default", "least", "most" };
-    struct hypar_model_option option;
-    for (int i = 0; i < 4; i++)
-        hp_cell(&table, &arena, "%s", heading[i]);
-    for (int i = 0; hypar_model_option(model, i, &option); i++) {
-        hp_cell(&table, &arena, "%s", option.name);
-        for (int k = 0; k < 3; k++) {
-            int value = k == 0 ? option.value : k == 1 ? option.least : option.most;
-            if (option.words)
-                hp_cell(&table, &arena, "%s", option.words[value]);
-            else
-                hp_cell(&table, &arena, "%d", value);
-        }
+    struct table_writer table = { .column = option_columns, .to = to };
+    struct hypar_model_option o;
+    hp_table_begin(&table, NULL);
+    for (int i = 0; hypar_model_option(model, i, &o); i++) {
+        const int value[3] = { o.value, o.least, o.most };
+        struct option_line row = { .name = o.name };
+        for (int k = 0; k < 3; k++)
+            row.value[k] =
+                o.words ? o.words[value[k]] : hp_arena_printf(&arena, "%d", value[k]);
+        hp_table_row(&table, &row);
     }
-    hp_columns_print(&table, to);
+    hp_table_end(&table);
     hp_arena_free(&arena);
 }
 

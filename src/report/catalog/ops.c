@@ -1,13 +1,13 @@
 /* The operator table: a short form of every row, or one row in words. */
 #include <hypar/report.h>
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "base/word.h"
 #include "graph/graph.h"
-#include "report/columns.h"
+#include "report/table.h"
 
 /* Words for the texts of a row -------------------------------------------------------- */
 
@@ -102,81 +102,175 @@ static void list_text(FILE *to)
     hp_arena_free(&arena);
 }
 
-/* JSON -------------------------------------------------------------------------------- */
+/* Tables of one operator --------------------------------------------------------------- */
 
-static void put_axes(struct json_writer *w, struct arena *arena, const struct op_traits *row)
+struct axis_row {
+    const char *name, *role_text, *role, *extent_text, *extent;
+};
+
+static const struct column axis_columns[] = {
+    { "axis", "name", AS_TEXT, AT(struct axis_row, name) },
+    { "role", NULL, AS_TEXT, AT(struct axis_row, role_text) },
+    { NULL, "role", AS_TEXT, AT(struct axis_row, role) },
+    { "extent", NULL, AS_TEXT, AT(struct axis_row, extent_text) },
+    { NULL, "extent", AS_TEXT, AT(struct axis_row, extent), LEFT_OUT },
+    { 0 },
+};
+
+/* Text also has the axes that each operator has. */
+static void axis_rows(struct table_writer *table, struct arena *arena,
+                      const struct op_traits *op)
 {
     struct axis_item axis;
-    hp_json_begin_array(w, "axis_list", false);
-    for (const char *p = row->axes; *p && *p != '*';) {
+    table->column = axis_columns;
+    hp_table_begin(table, "axis_list");
+    if (!table->json && *op->axes == '*')
+        hp_table_row(table,
+                     &(struct axis_row){ "*", "sample, attribute", NULL,
+                                         "one per dimension: n; n c; n t c; n c h w", NULL });
+    for (const char *p = op->axes; *p && *p != '*';) {
         p = next_axis(p, &axis);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", (char[]){ axis.name, 0 });
-        hp_json_put_string(w, "role", axis.role == 'I' ? "inner" : role_word(axis.role));
-        if (axis.length)
-            hp_json_put_string(w, "extent",
-                               hp_arena_printf(arena, "%.*s", axis.length, axis.from));
-        hp_json_end_object(w);
+        char *extent =
+            axis.length ? hp_arena_printf(arena, "%.*s", axis.length, axis.from) : NULL;
+        struct axis_row row = {
+            .name = (char[]){ axis.name, 0 },
+            .role_text = role_word(axis.role),
+            .role = axis.role == 'I' ? "inner" : role_word(axis.role),
+            .extent_text =
+                extent ? hp_arena_printf(arena, "attribute %s", extent) : "of its tensors",
+            .extent = extent,
+        };
+        hp_table_row(table, &row);
     }
-    hp_json_end_array(w);
+    if (!table->json)
+        hp_table_row(table, &(struct axis_row){ "r", "copies", NULL, "any", NULL });
+    hp_table_end(table);
 }
 
-static void put_operands(struct json_writer *w, struct arena *arena,
-                         const struct op_traits *row)
+struct operand_row {
+    const char *name_text, *name, *role_text, *role, *map_text, *map, *note;
+    bool optional, index, many;
+};
+
+static const struct column operand_columns[] = {
+    { "operand", NULL, AS_TEXT, AT(struct operand_row, name_text) },
+    { NULL, "name", AS_TEXT, AT(struct operand_row, name) },
+    { "role", NULL, AS_TEXT, AT(struct operand_row, role_text) },
+    { NULL, "role", AS_TEXT, AT(struct operand_row, role) },
+    { NULL, "optional", AS_BOOL, AT(struct operand_row, optional) },
+    { NULL, "index", AS_BOOL, AT(struct operand_row, index) },
+    { NULL, "many", AS_BOOL, AT(struct operand_row, many) },
+    { "indexed by", NULL, AS_TEXT, AT(struct operand_row, map_text) },
+    { NULL, "map", AS_TEXT, AT(struct operand_row, map), LEFT_OUT },
+    { "", NULL, AS_TEXT, AT(struct operand_row, note), WRAPS },
+    { 0 },
+};
+
+static void operand_rows(struct table_writer *table, struct arena *arena,
+                         const struct op_traits *op)
 {
-    const char *text = row->operands;
-    hp_json_begin_array(w, "operand_list", false);
+    const char *text = op->operands;
+    table->column = operand_columns;
+    hp_table_begin(table, "operand_list");
     for (struct op_operand o = { 0 }; hp_op_next_operand(&text, &o);) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", (char[]){ o.name, 0 });
-        hp_json_put_string(w, "role", part_word(o.part));
-        hp_json_put_bool(w, "optional", o.optional);
-        hp_json_put_bool(w, "index", o.index);
-        hp_json_put_bool(w, "many", o.many);
-        if (o.map)
-            hp_json_put_string(w, "map", hp_arena_printf(arena, "%.*s", o.map_length, o.map));
-        hp_json_end_object(w);
+        const char *map = o.map ? hp_arena_printf(arena, "%.*s", o.map_length, o.map) : NULL;
+        const char *made = o.part != 'p' ? ""
+                           : o.optional  ? "made where its place says true"
+                                         : "made where it is left out";
+        struct operand_row row = {
+            .name_text = hp_arena_printf(arena, "%c%s", o.name, o.many ? ", ..." : ""),
+            .name = (char[]){ o.name, 0 },
+            .role_text = hp_arena_printf(arena, "%s%s%s", o.optional ? "optional " : "",
+                                         part_word(o.part), o.index ? ", integers" : ""),
+            .role = part_word(o.part),
+            .map_text = map ? map : "what its shape says",
+            .map = map,
+            .note = hp_arena_printf(arena, "%s%s%s", made, o.exchanged && *made ? "; " : "",
+                                    o.exchanged ? "transposed: last two exchanged" : ""),
+            .optional = o.optional,
+            .index = o.index,
+            .many = o.many,
+        };
+        hp_table_row(table, &row);
     }
-    hp_json_end_array(w);
+    hp_table_end(table);
 }
 
-static void put_attributes(struct json_writer *w, const struct op_traits *row)
+struct attribute_row {
+    const char *values, *fallback, *other, *least_text, *most_text;
+    double number, least, most;
+    bool required, integer;
+    const char *name, *summary;
+};
+
+static const struct column attribute_columns[] = {
+    { "attribute", "name", AS_TEXT, AT(struct attribute_row, name) },
+    { "values", "values", AS_TEXT, AT(struct attribute_row, values) },
+    { NULL, "required", AS_BOOL, AT(struct attribute_row, required) },
+    { "default", NULL, AS_TEXT, AT(struct attribute_row, fallback) },
+    { NULL, "default", AS_TEXT, AT(struct attribute_row, other), LEFT_OUT },
+    { NULL, "default", AS_NUMBER, AT(struct attribute_row, number), LEFT_OUT },
+    { "least", NULL, AS_TEXT, AT(struct attribute_row, least_text), TO_THE_RIGHT },
+    { "most", NULL, AS_TEXT, AT(struct attribute_row, most_text), TO_THE_RIGHT },
+    { NULL, "least", AS_NUMBER, AT(struct attribute_row, least) },
+    { NULL, "most", AS_NUMBER, AT(struct attribute_row, most) },
+    { NULL, "integer", AS_BOOL, AT(struct attribute_row, integer) },
+    { "", "summary", AS_TEXT, AT(struct attribute_row, summary), WRAPS },
+    { 0 },
+};
+
+static void attribute_rows(struct table_writer *table, struct arena *arena,
+                           const struct op_traits *op)
 {
     struct op_attr item;
-    hp_json_begin_array(w, "attribute_list", false);
-    for (const char *p = row->attrs; *p;) {
+    table->column = attribute_columns;
+    hp_table_begin(table, "attribute_list");
+    for (const char *p = op->attrs; *p;) {
         p = hp_op_next_attr(p, &item);
         const struct attr_traits *traits = &hp_attr_traits[item.id];
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", traits->name);
-        hp_json_put_string(w, "values", count_word(item.count));
-        hp_json_put_bool(w, "required", item.required);
-        if (hp_attr_find(item.fallback) < ATTR_COUNT) /* what another attribute is */
-            hp_json_put_string(w, "default", item.fallback);
-        else if (*item.fallback)
-            hp_json_put_number(w, "default", strtod(item.fallback, NULL));
-        hp_json_put_number(w, "least", traits->least);
-        hp_json_put_number(w, "most", traits->most);
-        hp_json_put_bool(w, "integer", traits->integer);
-        hp_json_put_string(w, "summary", traits->summary);
-        hp_json_end_object(w);
+        bool other = hp_attr_find(item.fallback) < ATTR_COUNT; /* as another attribute */
+        int digits = traits->integer ? 13 : 6;
+        struct attribute_row row = {
+            .values = count_word(item.count),
+            .fallback = item.required    ? "required"
+                        : *item.fallback ? item.fallback
+                                         : "none",
+            .other = other ? item.fallback : NULL,
+            .least_text = hp_arena_printf(arena, "%.*g", digits, traits->least),
+            .most_text = hp_arena_printf(arena, "%.*g", digits, traits->most),
+            .number = !other && *item.fallback ? strtod(item.fallback, NULL) : NAN,
+            .least = traits->least,
+            .most = traits->most,
+            .required = item.required,
+            .integer = traits->integer,
+            .name = traits->name,
+            .summary = traits->summary,
+        };
+        hp_table_row(table, &row);
     }
-    hp_json_end_array(w);
+    hp_table_end(table);
 }
+
+static const struct column op_columns[] = {
+    { NULL, "name", AS_TEXT, AT(struct op_traits, name) },
+    { NULL, "summary", AS_TEXT, AT(struct op_traits, summary) },
+    { NULL, "axes", AS_TEXT, AT(struct op_traits, axes) },
+    { NULL, "operands", AS_TEXT, AT(struct op_traits, operands) },
+    { NULL, "passes", AS_TEXT, AT(struct op_traits, passes) },
+    { NULL, "attributes", AS_TEXT, AT(struct op_traits, attrs) },
+    { 0 },
+};
+
+/* JSON -------------------------------------------------------------------------------- */
 
 static void put_op(struct json_writer *w, const struct op_traits *row)
 {
     struct arena arena = { 0 };
     hp_json_begin_object(w, NULL, false);
-    hp_json_put_string(w, "name", row->name);
-    hp_json_put_string(w, "summary", row->summary);
-    hp_json_put_string(w, "axes", row->axes);
-    hp_json_put_string(w, "operands", row->operands);
-    hp_json_put_string(w, "passes", row->passes);
-    hp_json_put_string(w, "attributes", row->attrs);
-    put_axes(w, &arena, row);
-    put_operands(w, &arena, row);
-    put_attributes(w, row);
+    hp_put_fields(w, op_columns, row);
+    axis_rows(&(struct table_writer){ .json = w }, &arena, row);
+    operand_rows(&(struct table_writer){ .json = w }, &arena, row);
+    attribute_rows(&(struct table_writer){ .json = w }, &arena, row);
     hp_json_end_object(w);
     hp_arena_free(&arena);
 }
@@ -196,64 +290,6 @@ void hypar_report_ops(FILE *to, enum hypar_format format)
 
 /* One row in words -------------------------------------------------------------------- */
 
-static void heading(struct columns *table, struct arena *arena, const char *const *names)
-{
-    for (size_t i = 0; i < strlen(table->align); i++)
-        hp_cell(table, arena, "%s", names[i]);
-}
-
-/* "attribute kernel"; "heads / kv_heads" stays as it is. */
-static char *extent_text(struct arena *arena, const struct axis_item *axis)
-{
-    if (!axis->length)
-        return hp_arena_strdup(arena, "of its tensors");
-    return hp_arena_printf(arena, "attribute %.*s", axis->length, axis->from);
-}
-
-static void show_axes(FILE *to, struct arena *arena, const struct op_traits *row)
-{
-    struct columns table = { .align = "lll" };
-    struct axis_item axis;
-    heading(&table, arena, (const char *const[]){ "axis", "role", "extent" });
-    if (*row->axes == '*') {
-        hp_cell(&table, arena, "*");
-        hp_cell(&table, arena, "sample, attribute");
-        hp_cell(&table, arena, "one per dimension: n; n c; n t c; n c h w");
-    }
-    for (const char *p = row->axes; *p && *p != '*';) {
-        p = next_axis(p, &axis);
-        hp_cell(&table, arena, "%c", axis.name);
-        hp_cell(&table, arena, "%s", role_word(axis.role));
-        hp_cell(&table, arena, "%s", extent_text(arena, &axis));
-    }
-    hp_cell(&table, arena, "r");
-    hp_cell(&table, arena, "copies");
-    hp_cell(&table, arena, "any");
-    hp_columns_print(&table, to);
-}
-
-static void show_operands(FILE *to, struct arena *arena, const struct op_traits *row)
-{
-    struct columns table = { .align = "lllw" };
-    const char *text = row->operands;
-    heading(&table, arena, (const char *const[]){ "operand", "role", "indexed by", "" });
-    for (struct op_operand o = { 0 }; hp_op_next_operand(&text, &o);) {
-        const char *made = o.part != 'p' ? ""
-                           : o.optional  ? "made where its place says true"
-                                         : "made where it is left out";
-        hp_cell(&table, arena, "%c%s", o.name, o.many ? ", ..." : "");
-        hp_cell(&table, arena, "%s%s%s", o.optional ? "optional " : "", part_word(o.part),
-                o.index ? ", integers" : "");
-        hp_cell(&table, arena, "%.*s", o.map ? o.map_length : 20,
-                o.map ? o.map : "what its shape says");
-        hp_cell(&table, arena, "%s%s", made,
-                o.exchanged ? (*made ? "; transposed: last two exchanged"
-                                     : "transposed: last two exchanged")
-                            : "");
-    }
-    hp_columns_print(&table, to);
-}
-
 /* Text from *p up to one of `stops` or the end, without blanks around it; *p comes to stand at
  * the stop. */
 static char *piece(struct arena *arena, const char **p, const char *stops)
@@ -267,47 +303,34 @@ static char *piece(struct arena *arena, const char **p, const char *stops)
     return text;
 }
 
-/* "reads -> writes : multiply-adds / other; ..." */
-static void show_passes(FILE *to, struct arena *arena, const struct op_traits *row)
-{
-    struct columns table = { .align = "llll" };
-    heading(&table, arena,
-            (const char *const[]){ "pass reads", "writes", "multiply-adds", "other" });
-    for (const char *p = row->passes; *p; p += *p == ';') {
-        hp_cell(&table, arena, "%s", piece(arena, &p, "-"));
-        p += 2; /* -> */
-        hp_cell(&table, arena, "%s", piece(arena, &p, ":/;"));
-        p += *p == ':';
-        hp_cell(&table, arena, "%s", piece(arena, &p, "/;"));
-        p += *p == '/';
-        hp_cell(&table, arena, "%s", piece(arena, &p, ";"));
-    }
-    hp_columns_print(&table, to);
-}
+struct pass_row {
+    const char *reads, *writes, *products, *others;
+};
 
-static void show_attributes(FILE *to, struct arena *arena, const struct op_traits *row)
+static const struct column pass_columns[] = {
+    { "pass reads", NULL, AS_TEXT, AT(struct pass_row, reads) },
+    { "writes", NULL, AS_TEXT, AT(struct pass_row, writes) },
+    { "multiply-adds", NULL, AS_TEXT, AT(struct pass_row, products) },
+    { "other", NULL, AS_TEXT, AT(struct pass_row, others) },
+    { 0 },
+};
+
+/* "reads -> writes : multiply-adds / other; ..." */
+static void show_passes(FILE *to, struct arena *arena, const struct op_traits *op)
 {
-    struct columns table = { .align = "lllrrw" };
-    struct op_attr item;
-    heading(&table, arena,
-            (const char *const[]){ "attribute", "values", "default", "least", "most", "" });
-    for (const char *p = row->attrs; *p;) {
-        p = hp_op_next_attr(p, &item);
-        const struct attr_traits *traits = &hp_attr_traits[item.id];
-        hp_cell(&table, arena, "%s", traits->name);
-        hp_cell(&table, arena, "%s", count_word(item.count));
-        hp_cell(&table, arena, "%s",
-                item.required    ? "required"
-                : *item.fallback ? item.fallback
-                                 : "none");
-        hp_cell(&table, arena, "%.*g", traits->integer ? 13 : 6, traits->least);
-        hp_cell(&table, arena, "%.*g", traits->integer ? 13 : 6, traits->most);
-        hp_cell(&table, arena, "%s", traits->summary);
+    struct table_writer table = { .column = pass_columns, .to = to };
+    hp_table_begin(&table, NULL);
+    for (const char *p = op->passes; *p; p += *p == ';') {
+        struct pass_row row = { .reads = piece(arena, &p, "-") };
+        p += 2; /* -> */
+        row.writes = piece(arena, &p, ":/;");
+        p += *p == ':';
+        row.products = piece(arena, &p, "/;");
+        p += *p == '/';
+        row.others = piece(arena, &p, ";");
+        hp_table_row(&table, &row);
     }
-    if (*row->attrs)
-        hp_columns_print(&table, to);
-    else
-        fputs("It has no attributes.\n", to);
+    hp_table_end(&table);
 }
 
 static void op_text(FILE *to, const struct op_traits *row)
@@ -315,13 +338,15 @@ static void op_text(FILE *to, const struct op_traits *row)
     struct arena arena = { 0 };
     hp_put_line(to, "%s: %s", row->name, row->summary);
     fputc('\n', to);
-    show_axes(to, &arena, row);
+    axis_rows(&(struct table_writer){ .to = to }, &arena, row);
     fputc('\n', to);
-    show_operands(to, &arena, row);
+    operand_rows(&(struct table_writer){ .to = to }, &arena, row);
     fputc('\n', to);
     show_passes(to, &arena, row);
     fputc('\n', to);
-    show_attributes(to, &arena, row);
+    attribute_rows(&(struct table_writer){ .to = to }, &arena, row);
+    if (!*row->attrs)
+        fputs("It has no attributes.\n", to);
     hp_arena_free(&arena);
 }
 

@@ -388,59 +388,75 @@ static const char *room_text(struct arena *arena, double least, double most)
                            least < most ? hp_bytes_text(arena, most) : "");
 }
 
-/* What stands out, and what the marks mean. */
-static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
-                    const struct shape *shape)
+/* What the points have in all. */
+struct seen {
+    const struct hypar_sweep_point *best, *most; /* most samples/s; NULL: none fits */
+    bool part, closed, large, micro, again, by_layer;
+    double least_bytes, most_bytes; /* of memory; most 0: not known */
+};
+
+static struct seen look_at_points(const struct hypar_sweep *s)
 {
-    const struct hypar_sweep_point *best = NULL, *most = NULL;
-    bool part = false, closed = false, large = false, micro = false, again = false;
-    bool by_layer = false;
-    double least = INFINITY, room = 0; /* of all points */
+    struct seen seen = { .least_bytes = INFINITY };
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         bool fits = p->verdict == HYPAR_SWEPT_FITS;
-        part |= fits && !p->simulated;
-        closed |= fits && !p->counted;
-        micro |= p->micro_batches > 1;
-        by_layer |= p->planner && !p->data;
-        again |= p->recomputed > 0;
-        large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
+        seen.part |= fits && !p->simulated;
+        seen.closed |= fits && !p->counted;
+        seen.micro |= p->micro_batches > 1;
+        seen.by_layer |= p->planner && !p->data;
+        seen.again |= p->recomputed > 0;
+        seen.large |= p->verdict == HYPAR_SWEPT_TOO_LARGE;
         if (p->limit_bytes > 0) {
-            least = fmin(least, p->limit_bytes);
-            room = fmax(room, p->limit_bytes);
+            seen.least_bytes = fmin(seen.least_bytes, p->limit_bytes);
+            seen.most_bytes = fmax(seen.most_bytes, p->limit_bytes);
         }
-        best = p->best ? p : best;
-        if (fits && (!most || p->samples_per_s > most->samples_per_s))
-            most = p;
+        seen.best = p->best ? p : seen.best;
+        if (fits && (!seen.most || p->samples_per_s > seen.most->samples_per_s))
+            seen.most = p;
     }
+    return seen;
+}
+
+/* What the columns and marks mean. */
+static void explain_columns(FILE *to, struct arena *arena, const struct shape *shape,
+                            const struct seen *seen)
+{
+    hp_put_line(
+        to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s%s.%s%s%s",
+        shape->shows & DEVICES ? " of all devices; each: of one" : "",
+        seen->most_bytes > 0 ? room_text(arena, seen->least_bytes, seen->most_bytes) : "",
+        seen->micro ? " / micro-batches" : "",
+        seen->by_layer ? ", by layer: layers with weights are not divided alike" : "",
+        seen->again ? ", recompute: so many operators" : "",
+        seen->part ? " ~: as simulating takes long, the step of a part of the devices, "
+                     "extrapolated"
+                   : "",
+        seen->closed ? ", or in closed form; sent and energy with it, in closed form (-: there "
+                       "is none)."
+        : seen->part ? "; sent and energy are of all devices."
+                     : "",
+        seen->large ? " In brackets the plan that needs least." : "");
+}
+
+/* Below the table. */
+static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
+                    const struct shape *shape)
+{
+    struct seen seen = look_at_points(s);
     fputc('\n', to);
-    if (best)
-        hp_wrap(to, best_text(arena, shape, best, most), 0);
-    else if (most)
-        hp_wrap(to,
-                "The best is not known: all plans are too large to be simulated, even in part "
-                "(--objective time).",
-                0);
+    if (seen.best)
+        hp_wrap(to, best_text(arena, shape, seen.best, seen.most), 0);
+    else if (seen.most)
+        hp_put_line(to, "The best is not known: all plans are too large to be simulated, even "
+                        "in part (--objective time).");
     else
         fputs("None fits.\n", to);
     if (shape->one_plan)
         hp_put_line(to, "All plans: %s.", shape->one_plan);
     else if (shape->one_saving && *shape->one_saving)
         hp_put_line(to, "All plans: %s.", shape->one_saving + strlen(", "));
-    hp_put_line(to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s%s.%s%s%s",
-                shape->shows & DEVICES ? " of all devices; each: of one" : "",
-                room > 0 ? room_text(arena, least, room) : "", micro ? " / micro-batches" : "",
-                by_layer ? ", by layer: layers with weights are not divided alike" : "",
-                again ? ", recompute: so many operators" : "",
-                part ? " ~: as simulating takes long, the step of a part of the devices, "
-                       "extrapolated"
-                     : "",
-                closed
-                    ? ", or in closed form; sent and energy with it, in closed form (-: there "
-                      "is none)."
-                : part ? "; sent and energy are of all devices."
-                       : "",
-                large ? " In brackets the plan that needs least." : "");
+    explain_columns(to, arena, shape, &seen);
     const char *objective = objective_note(arena, s);
     if (objective)
         hp_wrap(to, objective, 0);

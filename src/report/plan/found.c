@@ -337,13 +337,10 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
     const char *text = "";
     for (int i = 0; i < info->n_others; i++) {
         const struct hypar_other *o = &info->other[i];
-        char figure[32];
-        if (info->objective == HYPAR_COMM)
-            hypar_format_quantity(figure, o->comm_bytes, HYPAR_UNIT_BYTES);
-        else if (info->objective == HYPAR_ENERGY)
-            hypar_format_quantity(figure, o->energy_j, HYPAR_UNIT_JOULES);
-        else
-            hp_time_text(arena, o->step_s);
+        const char *figure = info->objective == HYPAR_COMM ? hp_bytes_text(arena, o->comm_bytes)
+                             : info->objective == HYPAR_ENERGY
+                                 ? hp_energy_text(arena, o->energy_j)
+                                 : hp_time_text(arena, o->step_s);
         text = hp_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", o->planner, figure);
     }
     fputs("The others: ", to);

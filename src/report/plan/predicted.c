@@ -364,36 +364,43 @@ static void power_text(FILE *to, const struct hypar_plan *plan,
                     watts / 1000);
 }
 
+/* What is known of a simulated step beside its figures. */
+static void simulated_notes(FILE *to, struct arena *arena, const struct hypar_found *found,
+                            const struct hypar_simulated *s)
+{
+    char *tight = hp_tight_text(arena, &s->fullest);
+    if (is_counted(found))
+        power_text(to, hypar_found_plan(found), &s->step);
+    if (tight)
+        hp_wrap(to, tight, 0);
+    idle_text(to, hypar_found_plan(found));
+    hardly_busy_text(to, arena, hypar_found_plan(found), s);
+    if (s->step.kernels > 0)
+        hp_put_line(to, "Kernels: %s.", hp_kernels_text(arena, &s->step));
+    if (s->step.measured.asked)
+        hp_put_line(to, "Profile: %s.", hp_measured_text(arena, &s->step.measured));
+    if (s->step.opaque)
+        hp_put_line(to, "Opaque: %s.", hp_opaque_text(arena, &s->step));
+}
+
 void hp_predicted_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    bool in_part = !s && hypar_found_info(found).part.step_s > 0;
+    struct hypar_part part = hypar_found_info(found).part;
+    bool in_part = !s && part.step_s > 0;
     const char *why = hypar_found_info(found).not_simulated;
-    if (s)
+    if (s) {
         hp_wrap(to, simulated_text(arena, found, s), 0);
-    if (!s && in_part)
+        simulated_notes(to, arena, found, s);
+    } else if (in_part) {
         hp_wrap(to, part_text(arena, found), 0);
-    if (s && is_counted(found))
-        power_text(to, hypar_found_plan(found), &s->step);
-    char *tight = s ? hp_tight_text(arena, &s->fullest) : NULL;
-    if (tight)
-        hp_wrap(to, tight, 0);
-    if (s || in_part)
         idle_text(to, hypar_found_plan(found));
-    if (s)
-        hardly_busy_text(to, arena, hypar_found_plan(found), s);
-    if (s && s->step.kernels > 0)
-        hp_put_line(to, "Kernels: %s.", hp_kernels_text(arena, &s->step));
-    if (s && s->step.measured.asked)
-        hp_put_line(to, "Profile: %s.", hp_measured_text(arena, &s->step.measured));
-    if (s && s->step.opaque)
-        hp_put_line(to, "Opaque: %s.", hp_opaque_text(arena, &s->step));
+    }
     if (!hypar_found_prediction(found).simulated && !in_part)
         hp_wrap(to, closed_text(arena, found, s), 0);
     if (s && !s->step.fits)
         hp_put_line(to, "IT DOES NOT FIT: device %d would hold %s.", s->step.fullest_device,
                     hp_memory_items(arena, &s->fullest));
-    struct hypar_part part = hypar_found_info(found).part;
     if (in_part && part.need_bytes > part.has_bytes)
         hp_put_line(to, "IT DOES NOT FIT: device %d is the fullest.", part.fullest_device);
     if (why && !in_part)

@@ -3,8 +3,8 @@
 
 #include <hypar/report.h>
 
-#include "base/json.h"
-#include "report/columns.h"
+#include <math.h>
+
 #include "report/put.h"
 
 struct by_kind {
@@ -25,90 +25,128 @@ static void count_kinds(const struct hypar_program *p, struct by_kind *out)
     }
 }
 
+static const struct column total_columns[] = {
+    { NULL, "tasks", AS_COUNT, AT(struct hypar_program_totals, tasks) },
+    { NULL, "compute_tasks", AS_COUNT, AT(struct hypar_program_totals, compute) },
+    { NULL, "comm_tasks", AS_COUNT, AT(struct hypar_program_totals, comm) },
+    { NULL, "update_tasks", AS_COUNT, AT(struct hypar_program_totals, update) },
+    { NULL, "micro_batches", AS_INT, AT(struct hypar_program_totals, micro_batches) },
+    { NULL, "minibatches", AS_INT, AT(struct hypar_program_totals, minibatches),
+      IF_POSITIVE | LEFT_OUT },
+    { NULL, "comm_bytes", AS_BYTES, AT(struct hypar_program_totals, comm_bytes) },
+    { NULL, "forward_bytes", AS_BYTES, AT(struct hypar_program_totals, forward_bytes) },
+    { NULL, "backward_bytes", AS_BYTES, AT(struct hypar_program_totals, backward_bytes) },
+    { NULL, "gradient_bytes", AS_BYTES, AT(struct hypar_program_totals, gradient_bytes) },
+    { NULL, "loss_bytes", AS_BYTES, AT(struct hypar_program_totals, loss_bytes) },
+    { NULL, "parameter_bytes", AS_BYTES, AT(struct hypar_program_totals, parameter_bytes),
+      IF_POSITIVE | LEFT_OUT },
+    { 0 },
+};
+
+/* Bytes are of a step, or under pipedream of a minibatch. */
+enum { OF_STEP = 1, OF_MINIBATCH = 2 };
+
+struct kind_row {
+    const char *kind;
+    int64_t count;
+    double bytes;
+};
+
+static const struct column kind_columns[] = {
+    { "tasks", "kind", AS_TEXT, AT(struct kind_row, kind) },
+    { "number", "count", AS_COUNT, AT(struct kind_row, count) },
+    { "bytes sent", "bytes", AS_BYTES, AT(struct kind_row, bytes), BLANK, .when = OF_STEP },
+    { "sent for each minibatch", NULL, AS_BYTES, AT(struct kind_row, bytes), BLANK,
+      .when = OF_MINIBATCH },
+    { 0 },
+};
+
+static void kind_rows(struct table_writer *table, const struct hypar_program *p)
+{
+    struct by_kind kinds = { 0 };
+    count_kinds(p, &kinds);
+    for (int k = 0; k < COMM_KIND_COUNT; k++)
+        if (kinds.count[k])
+            hp_table_row(table, &(struct kind_row){ hp_comm_text((enum comm_kind)k),
+                                                    kinds.count[k], kinds.bytes[k] });
+}
+
+struct op_row {
+    const char *name, *kind;
+    double bytes;
+};
+
+static const struct column op_columns[] = {
+    { "operator", "name", AS_TEXT, AT(struct op_row, name) },
+    { "", NULL, AS_TEXT, AT(struct op_row, kind) },
+    { "bytes sent", "bytes", AS_BYTES, AT(struct op_row, bytes), .when = OF_STEP },
+    { "sent for each minibatch", NULL, AS_BYTES, AT(struct op_row, bytes),
+      .when = OF_MINIBATCH },
+    { 0 },
+};
+
+static struct op_row op_row(const struct hypar_program *p, int op, double bytes)
+{
+    return (struct op_row){ hypar_graph_op_name(p->plan->graph, op),
+                            hypar_graph_op_kind(p->plan->graph, op), bytes };
+}
+
 static void program_json(FILE *to, const struct hypar_program *p)
 {
     struct json_writer w = { .file = to };
+    struct table_writer comms = { .column = kind_columns, .json = &w };
+    struct table_writer ops = { .column = op_columns, .json = &w };
     struct hypar_program_totals t = hypar_program_totals(p);
-    struct by_kind kinds = { 0 };
     struct arena arena = { 0 };
     double *bytes = NEW(&arena, double, p->plan->graph->n_ops);
     hypar_program_op_bytes(p, bytes);
-    count_kinds(p, &kinds);
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", hypar_plan_model(p->plan));
-    hp_json_put_int(&w, "tasks", t.tasks);
-    hp_json_put_int(&w, "compute_tasks", t.compute);
-    hp_json_put_int(&w, "comm_tasks", t.comm);
-    hp_json_put_int(&w, "update_tasks", t.update);
-    hp_json_put_int(&w, "micro_batches", t.micro_batches);
-    if (t.minibatches)
-        hp_json_put_int(&w, "minibatches", t.minibatches);
-    hp_json_put_number(&w, "comm_bytes", t.comm_bytes);
-    hp_json_put_number(&w, "forward_bytes", t.forward_bytes);
-    hp_json_put_number(&w, "backward_bytes", t.backward_bytes);
-    hp_json_put_number(&w, "gradient_bytes", t.gradient_bytes);
-    hp_json_put_number(&w, "loss_bytes", t.loss_bytes);
-    if (t.parameter_bytes > 0)
-        hp_json_put_number(&w, "parameter_bytes", t.parameter_bytes);
-    hp_json_begin_array(&w, "comms", false);
-    for (int k = 0; k < COMM_KIND_COUNT; k++)
-        if (kinds.count[k]) {
-            hp_json_begin_object(&w, NULL, true);
-            hp_json_put_string(&w, "kind", hp_comm_text((enum comm_kind)k));
-            hp_json_put_int(&w, "count", kinds.count[k]);
-            hp_json_put_number(&w, "bytes", kinds.bytes[k]);
-            hp_json_end_object(&w);
-        }
-    hp_json_end_array(&w);
-    hp_json_begin_array(&w, "ops", false);
-    for (int op = 0; op < p->plan->graph->n_ops; op++)
-        if (bytes[op] > 0) {
-            hp_json_begin_object(&w, NULL, true);
-            hp_json_put_string(&w, "name", hypar_graph_op_name(p->plan->graph, op));
-            hp_json_put_number(&w, "bytes", bytes[op]);
-            hp_json_end_object(&w);
-        }
-    hp_json_end_array(&w);
+    hp_put_fields(&w, total_columns, &t);
+    hp_table_begin(&comms, "comms");
+    kind_rows(&comms, p);
+    hp_table_end(&comms);
+    hp_table_begin(&ops, "ops");
+    for (int op = 0; op < p->plan->graph->n_ops; op++) {
+        struct op_row row = op_row(p, op, bytes[op]);
+        if (bytes[op] > 0)
+            hp_table_row(&ops, &row);
+    }
+    hp_table_end(&ops);
     hp_json_end_object(&w);
     hp_arena_free(&arena);
 }
 
 /* The operators whose tensors move most. */
 static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p,
-                    const char *sent)
+                    unsigned shows)
 {
     enum { SHOWN = 10 };
     int n_ops = p->plan->graph->n_ops;
     double *bytes = NEW(arena, double, n_ops);
-    struct columns table = { .align = "llr" };
-    hp_cell(&table, arena, "operator");
-    hp_cell(&table, arena, "%s", "");
-    hp_cell(&table, arena, "%s", sent);
+    struct table_writer table = { .column = op_columns, .to = to, .shows = shows };
     hypar_program_op_bytes(p, bytes);
-    int shown = 0;
-    for (; shown < SHOWN; shown++) {
+    hp_table_begin(&table, NULL);
+    for (int i = 0; i < SHOWN; i++) {
         int most = 0;
         for (int op = 1; op < n_ops; op++)
             most = bytes[op] > bytes[most] ? op : most;
         if (!(bytes[most] > 0))
             break;
-        hp_cell(&table, arena, "%s", hypar_graph_op_name(p->plan->graph, most));
-        hp_cell(&table, arena, "%s", hypar_graph_op_kind(p->plan->graph, most));
-        hp_quantity_cell(&table, arena, bytes[most], HYPAR_UNIT_BYTES);
+        struct op_row row = op_row(p, most, bytes[most]);
+        hp_table_row(&table, &row);
         bytes[most] = 0;
     }
-    if (shown)
-        hp_columns_print(&table, to);
+    hp_table_end(&table);
 }
 
 static void program_text(FILE *to, const struct hypar_program *p)
 {
     struct arena arena = { 0 };
     struct hypar_program_totals t = hypar_program_totals(p);
-    struct by_kind kinds = { 0 };
-    struct columns table = { .align = "lrr" };
-    char n[32], devices[64], micro[64], tasks[64];
-    count_kinds(p, &kinds);
+    unsigned shows = t.minibatches ? OF_MINIBATCH : OF_STEP;
+    struct table_writer table = { .column = kind_columns, .to = to, .shows = shows };
+    char devices[64], micro[64], tasks[64];
     fprintf(
         to, "%s, batch %lld, on %s, %s: %s\n\n", hp_model_words(&arena, p->plan),
         (long long)p->plan->graph->batch,
@@ -116,35 +154,18 @@ static void program_text(FILE *to, const struct hypar_program *p)
         t.minibatches ? hp_count(micro, t.minibatches, "minibatch", "minibatches")
                       : hp_count(micro, t.micro_batches, "micro-batch", "micro-batches"),
         hp_count(tasks, t.tasks, "task", "tasks"));
-    const struct {
-        const char *what;
-        long long count;
-        double bytes;
-    } rows[] = { { "computations", t.compute, 0 }, { "updates", t.update, 0 } };
-    hp_cell(&table, &arena, "tasks");
-    hp_cell(&table, &arena, "number");
-    const char *sent = t.minibatches ? "sent for each minibatch" : "bytes sent";
-    hp_cell(&table, &arena, "%s", sent);
-    for (int i = 0; i < 2; i++) {
-        hp_cell(&table, &arena, "%s", rows[i].what);
-        hp_cell(&table, &arena, "%s", hp_thousands(n, rows[i].count));
-        hp_cell(&table, &arena, "%s", "");
-    }
-    for (int k = 0; k < COMM_KIND_COUNT; k++)
-        if (kinds.count[k]) {
-            hp_cell(&table, &arena, "%s", hp_comm_text((enum comm_kind)k));
-            hp_cell(&table, &arena, "%s", hp_thousands(n, kinds.count[k]));
-            hp_quantity_cell(&table, &arena, kinds.bytes[k], HYPAR_UNIT_BYTES);
-        }
-    hp_columns_print(&table, to);
+    hp_table_begin(&table, NULL);
+    hp_table_row(&table, &(struct kind_row){ "computations", t.compute, NAN });
+    hp_table_row(&table, &(struct kind_row){ "updates", t.update, NAN });
+    kind_rows(&table, p);
+    hp_table_end(&table);
     fputc('\n', to);
-    busiest(to, &arena, p, sent);
-    fprintf(to, "\n%s sent %s", hp_bytes_text(&arena, t.comm_bytes),
-            t.minibatches ? "for each minibatch" : "in all");
-    fprintf(to, ": forward %s", hp_bytes_text(&arena, t.forward_bytes));
-    fprintf(to, ", backward %s", hp_bytes_text(&arena, t.backward_bytes));
-    fprintf(to, ", gradients %s", hp_bytes_text(&arena, t.gradient_bytes));
-    fprintf(to, ", loss %s", hp_bytes_text(&arena, t.loss_bytes));
+    busiest(to, &arena, p, shows);
+    fprintf(to, "\n%s sent %s: forward %s, backward %s, gradients %s, loss %s",
+            hp_bytes_text(&arena, t.comm_bytes),
+            t.minibatches ? "for each minibatch" : "in all",
+            hp_bytes_text(&arena, t.forward_bytes), hp_bytes_text(&arena, t.backward_bytes),
+            hp_bytes_text(&arena, t.gradient_bytes), hp_bytes_text(&arena, t.loss_bytes));
     if (t.parameter_bytes > 0)
         fprintf(to, ", parameters %s", hp_bytes_text(&arena, t.parameter_bytes));
     fprintf(to, "\n");

@@ -6,7 +6,6 @@
 
 #include "base/sort.h"
 #include "graph/graph.h"
-#include "report/columns.h"
 #include "report/put.h"
 
 enum { MOST_ROWS = 10, MOST_OTHERS = 5 };
@@ -167,103 +166,137 @@ static struct pair rest_of(const struct beside *b)
     };
 }
 
-/* Tables --------------------------------------------------------------------------------- */
+/* Columns -------------------------------------------------------------------------------- */
 
-static void seconds_cell(struct columns *table, struct arena *arena, double seconds)
+static const struct column pair_columns[] = {
+    { NULL, "predicted_s", AS_SECONDS, AT(struct pair, predicted_s) },
+    { NULL, "measured_s", AS_SECONDS, AT(struct pair, measured_s) },
+    { 0 },
+};
+
+/* A line of one of the tables. */
+struct line {
+    const char *label, *name;
+    int ops;
+    struct pair forward, backward; /* forward: also of a sum */
+    double longer_s, share, calls;
+};
+
+/* Which of the tables of text. */
+enum { OPERATORS = 1, SUMS = 2 };
+
+#define LINE(member) AT(struct line, member)
+
+static const struct column line_columns[] = {
+    { "largest differences", NULL, AS_TEXT, LINE(label), .when = OPERATORS },
+    { "in all", NULL, AS_TEXT, LINE(label), .when = SUMS },
+    { NULL, "name", AS_TEXT, LINE(name) },
+    { NULL, "operators", AS_INT, LINE(ops) },
+    { NULL, "forward", AS_RECORD, LINE(forward), INSIDE, .of = pair_columns },
+    { NULL, "backward", AS_RECORD, LINE(backward), INSIDE, .of = pair_columns },
+    { "forward", NULL, AS_SECONDS, LINE(forward.predicted_s), .when = OPERATORS },
+    { "predicted", NULL, AS_SECONDS, LINE(forward.predicted_s), .when = SUMS },
+    { "measured", NULL, AS_SECONDS, LINE(forward.measured_s), .when = OPERATORS | SUMS },
+    { "backward", NULL, AS_SECONDS, LINE(backward.predicted_s), .when = OPERATORS },
+    { "measured", NULL, AS_SECONDS, LINE(backward.measured_s), .when = OPERATORS },
+    { "longer by", NULL, AS_SECONDS, LINE(longer_s), .when = OPERATORS },
+    { "of the step", NULL, AS_PERCENT, LINE(share), .when = OPERATORS | SUMS },
+    { 0 },
+};
+
+static const struct column other_columns[] = {
+    { "not matched", NULL, AS_TEXT, LINE(label) },
+    { NULL, "name", AS_TEXT, LINE(name) },
+    { "calls", "calls", AS_NUMBER, LINE(calls) },
+    { "measured", "measured_s", AS_SECONDS, LINE(forward.measured_s) },
+    { "of the step", NULL, AS_PERCENT, LINE(share) },
+    { 0 },
+};
+
+/* Rows ----------------------------------------------------------------------------------- */
+
+static double share_of(double seconds, const struct beside *b)
 {
-    hp_cell(table, arena, "%s%s", seconds < 0 ? "-" : "", hp_time_text(arena, fabs(seconds)));
+    return b->whole.measured_s > 0 ? seconds / b->whole.measured_s : NAN;
 }
 
-static void pair_cells(struct columns *table, struct arena *arena, const struct pair *p)
+static void and_more(const struct table_writer *table, int more)
 {
-    seconds_cell(table, arena, p->predicted_s);
-    seconds_cell(table, arena, p->measured_s);
+    if (!table->json && more)
+        fprintf(table->to, "and %d more\n", more);
 }
 
-static void share_cell(struct columns *table, struct arena *arena, double seconds,
-                       const struct beside *b)
+/* Operators; text has the first `most`. */
+static void operator_rows(struct table_writer *table, struct beside *b)
 {
-    if (b->whole.measured_s > 0)
-        hp_cell(table, arena, "%.1f %%", 100 * seconds / b->whole.measured_s);
-    else
-        hp_cell(table, arena, "-");
-}
-
-static void headings(struct columns *table, struct arena *arena, const char *const *heading)
-{
-    for (; *heading; heading++)
-        hp_cell(table, arena, "%s", *heading);
-}
-
-static void print_rows(FILE *to, struct beside *b, bool detail)
-{
-    static const char *const heading[] = {
-        "largest differences", "forward",     "measured", "backward", "measured",
-        "longer by",           "of the step", NULL
-    };
-    struct columns table = { .align = "lrrrrrr" };
-    int most = detail || b->n < MOST_ROWS ? b->n : MOST_ROWS;
-    headings(&table, &b->arena, heading);
-    for (int i = 0; i < most; i++) {
+    int shown = 0;
+    hp_table_begin(table, "operators");
+    for (int i = 0; i < b->n; i++) {
         const struct beside_row *row = &b->row[i];
-        hp_cell(&table, &b->arena, "%s",
-                *row->name ? hp_shown(&b->arena, row->name) : "(model)");
-        pair_cells(&table, &b->arena, &row->forward);
-        pair_cells(&table, &b->arena, &row->backward);
-        seconds_cell(&table, &b->arena, longer_s(row));
-        share_cell(&table, &b->arena, row->forward.measured_s + row->backward.measured_s, b);
+        shown += hp_table_row(
+            table,
+            &(struct line){
+                .label = *row->name ? hp_shown(&b->arena, row->name) : "(model)",
+                .name = row->name,
+                .ops = row->ops,
+                .forward = row->forward,
+                .backward = row->backward,
+                .longer_s = longer_s(row),
+                .share = share_of(row->forward.measured_s + row->backward.measured_s, b) });
     }
-    hp_columns_print(&table, to);
-    if (most < b->n)
-        fprintf(to, "and %d more\n", b->n - most);
+    hp_table_end(table);
+    and_more(table, b->n - shown);
 }
 
-static void sum_row(struct columns *table, struct beside *b, const char *name,
-                    const struct pair *p)
+static void other_rows(struct table_writer *table, struct beside *b)
 {
-    hp_cell(table, &b->arena, "%s", name);
-    pair_cells(table, &b->arena, p);
-    share_cell(table, &b->arena, p->measured_s, b);
+    int shown = 0;
+    hp_table_begin(table, "others");
+    for (int i = 0; i < b->n_others; i++)
+        shown +=
+            hp_table_row(table, &(struct line){ .label = hp_shown(&b->arena, b->other[i].name),
+                                                .name = b->other[i].name,
+                                                .calls = b->other[i].calls,
+                                                .forward.measured_s = b->other[i].seconds,
+                                                .share = share_of(b->other[i].seconds, b) });
+    hp_table_end(table);
+    and_more(table, b->n_others - shown);
 }
 
 static void print_sums(FILE *to, struct beside *b)
 {
-    static const char *const heading[] = { "in all", "predicted", "measured", "of the step",
-                                           NULL };
-    struct columns table = { .align = "lrrr" };
-    struct pair other = { b->lacking_s, b->other_s }, rest = rest_of(b);
-    headings(&table, &b->arena, heading);
-    sum_row(&table, b, "step", &b->whole);
-    sum_row(&table, b, "  forward", &b->forward);
-    sum_row(&table, b, "  backward", &b->backward);
-    sum_row(&table, b, "  update", &b->update);
-    sum_row(&table, b, "  not matched", &other);
-    sum_row(&table, b, "  neither", &rest);
-    hp_columns_print(&table, to);
+    const struct {
+        const char *label;
+        struct pair pair;
+    } sums[] = {
+        { "step", b->whole },
+        { "  forward", b->forward },
+        { "  backward", b->backward },
+        { "  update", b->update },
+        { "  not matched", { b->lacking_s, b->other_s } },
+        { "  neither", rest_of(b) },
+    };
+    struct table_writer table = { .column = line_columns, .to = to, .shows = SUMS };
+    hp_table_begin(&table, NULL);
+    for (size_t i = 0; i < sizeof sums / sizeof *sums; i++)
+        hp_table_row(&table, &(struct line){ .label = sums[i].label,
+                                             .forward = sums[i].pair,
+                                             .share = share_of(sums[i].pair.measured_s, b) });
+    hp_table_end(&table);
 }
 
 static void print_others(FILE *to, struct beside *b, bool detail)
 {
-    static const char *const heading[] = { "not matched", "calls", "measured", "of the step",
-                                           NULL };
-    struct columns table = { .align = "lrrr" };
-    int most = detail || b->n_others <= MOST_OTHERS ? b->n_others : MOST_OTHERS;
+    struct table_writer table = { .column = other_columns,
+                                  .to = to,
+                                  .most = detail ? 0 : MOST_OTHERS };
     if (b->lacking)
         fprintf(to, "\n%d %s of the plan %s in no bar of the trace.\n", b->lacking,
                 b->lacking == 1 ? "operator" : "operators", b->lacking == 1 ? "is" : "are");
     if (!b->n_others)
         return;
-    headings(&table, &b->arena, heading);
-    for (int i = 0; i < most; i++) {
-        hp_cell(&table, &b->arena, "%s", hp_shown(&b->arena, b->other[i].name));
-        hp_cell(&table, &b->arena, "%.3g", b->other[i].calls);
-        seconds_cell(&table, &b->arena, b->other[i].seconds);
-        share_cell(&table, &b->arena, b->other[i].seconds, b);
-    }
     fputc('\n', to);
-    hp_columns_print(&table, to);
-    if (most < b->n_others)
-        fprintf(to, "and %d more\n", b->n_others - most);
+    other_rows(&table, b);
 }
 
 static void headline(FILE *to, struct beside *b)
@@ -285,15 +318,7 @@ static void headline(FILE *to, struct beside *b)
 
 /* JSON ----------------------------------------------------------------------------------- */
 
-static void put_pair(struct json_writer *w, const char *key, const struct pair *p)
-{
-    hp_json_begin_object(w, key, true);
-    hp_json_put_number(w, "predicted_s", p->predicted_s);
-    hp_json_put_number(w, "measured_s", p->measured_s);
-    hp_json_end_object(w);
-}
-
-static void put_beside(struct json_writer *w, const char *key, const struct beside *b)
+static void put_beside(struct json_writer *w, const char *key, struct beside *b)
 {
     const struct torch_trace *t = b->step->torch;
     struct pair other = { b->lacking_s, b->other_s };
@@ -303,30 +328,13 @@ static void put_beside(struct json_writer *w, const char *key, const struct besi
     hp_json_put_bool(w, "on_device", t->on_device);
     hp_json_put_number(w, "predicted_s", b->whole.predicted_s);
     hp_json_put_number(w, "measured_s", b->whole.measured_s);
-    put_pair(w, "forward", &b->forward);
-    put_pair(w, "backward", &b->backward);
-    put_pair(w, "update", &b->update);
-    put_pair(w, "not_matched", &other);
+    hp_put_record(w, "forward", pair_columns, &b->forward);
+    hp_put_record(w, "backward", pair_columns, &b->backward);
+    hp_put_record(w, "update", pair_columns, &b->update);
+    hp_put_record(w, "not_matched", pair_columns, &other);
     hp_json_put_int(w, "operators_not_matched", b->lacking);
-    hp_json_begin_array(w, "operators", false);
-    for (int i = 0; i < b->n; i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", b->row[i].name);
-        hp_json_put_int(w, "operators", b->row[i].ops);
-        put_pair(w, "forward", &b->row[i].forward);
-        put_pair(w, "backward", &b->row[i].backward);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
-    hp_json_begin_array(w, "others", false);
-    for (int i = 0; i < b->n_others; i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", b->other[i].name);
-        hp_json_put_number(w, "calls", b->other[i].calls);
-        hp_json_put_number(w, "measured_s", b->other[i].seconds);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
+    operator_rows(&(struct table_writer){ .column = line_columns, .json = w }, b);
+    other_rows(&(struct table_writer){ .column = other_columns, .json = w }, b);
     hp_json_end_object(w);
 }
 
@@ -351,7 +359,11 @@ enum hypar_status hp_report_torch(FILE *to, const struct hypar_measured_step *st
         put_beside(&w, NULL, &b);
     } else {
         headline(to, &b);
-        print_rows(to, &b, detail);
+        operator_rows(&(struct table_writer){ .column = line_columns,
+                                              .to = to,
+                                              .shows = OPERATORS,
+                                              .most = detail ? 0 : MOST_ROWS },
+                      &b);
         fputc('\n', to);
         print_sums(to, &b);
         print_others(to, &b, detail);

@@ -200,6 +200,7 @@ bool hp_file_event(const struct hypar_sim *sim, int64_t i, struct hypar_sim_even
         snprintf(event->name, sizeof event->name, "%s", what->name);
     else
         snprintf(event->name, sizeof event->name, "task %lld", (long long)what->id);
+    event->what_bytes = (int)strlen(event->name);
     if (what->device < 0)
         hp_put_event_links(sim, &sim->file->graph.task[t], times->start,
                            sim->file_held + sim->file_hold_start[t], event);
