@@ -118,6 +118,8 @@ static bool csv_field(struct csv_writer *csv, const struct column *column, const
         struct value v = { .is_text = false };
         if (row)
             v = value_of(c, row);
+        if (v.is_text && !v.text && csv_field(csv, c + 1, key, length, row))
+            return true; /* another column of this key may know */
         if (!v.is_text)
             hp_csv_known(csv, v.known, v.number);
         else

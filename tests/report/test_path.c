@@ -71,10 +71,10 @@ static void bubbles(void **state)
 static void facts(void **state)
 {
     (void)state;
-    struct hypar_plan *plan =
-        plan_of("{\"format\": \"hypar-plan/1\", \"model\": \"mlp:64-64-64-64\", \"batch\": 64, "
-                "\"machine\": \"full:4\", \"layout\": {\"data\": 2, \"pipeline\": 2, "
-                "\"micro_batches\": 2, \"recompute\": \"full\"}}");
+    struct hypar_plan *plan = plan_of(
+        "{\"format\": \"hypar-plan/1\", \"model\": \"gpt2:layers=2,seq=16\", \"batch\": 8, "
+        "\"machine\": \"full:4\", \"layout\": {\"data\": 2, \"pipeline\": 2, "
+        "\"micro_batches\": 2, \"recompute\": \"full\"}}");
     struct hypar_sim *sim = simulate(plan, &(struct hypar_sim_options){ .timeline = true });
     struct hypar_sim_event e;
     int again = 0, ways = 0;
@@ -90,7 +90,8 @@ static void facts(void **state)
         again += e.again;
         ways += e.way != NULL;
     }
-    assert_true(again > 0 && ways > 0);
+    assert_true(ways > 0);
+    assert_true(again > 0);
     struct arena arena = { 0 };
     assert_true(hp_add_up_path(sim, &arena).kind_s[PATH_AGAIN] > 0);
     hp_arena_free(&arena);

@@ -13,7 +13,7 @@
 
 /* A row beside what text marks and notes. */
 struct compared_row {
-    const char *planner, *plan;
+    const char *planner, *plan; /* planner: the name, also of a plan; plan: NULL of a planner */
     struct hypar_sim_summary step;
     double speedup, energy_j, search_s, gap, processor_s, evaluated;
     double fits, delayed, batches; /* of CSV */
@@ -32,7 +32,9 @@ enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };
 
 static const struct column row_columns[] = {
     { "planner", "planner", AS_WORD, ROW(planner), NOT_JSON, .when = PLANNERS },
-    { "plan", "plan", AS_TEXT, ROW(plan), NOT_JSON, .when = PLANS },
+    { "plan", NULL, AS_TEXT, ROW(planner), .when = PLANS },
+    { NULL, "plan", AS_TEXT, ROW(plan), NOT_JSON },
+    { NULL, "plan", AS_WORD, ROW(planner), NOT_JSON },
     { "step", "step_s", AS_SECONDS, ROW(step.step_s), BEST(STEP) },
     { NULL, "gap", AS_NUMBER, ROW(gap) },
     { "over dp", "speedup_over_dp", AS_TIMES, ROW(speedup), BEST(SPEEDUP) },
@@ -101,7 +103,7 @@ static struct compared_row row_of(const struct hypar_comparison *c,
     figures_of(c, from, value);
     struct compared_row row = {
         .planner = name(from),
-        .plan = name(from),
+        .plan = from->plan,
         .step = from->step,
         .speedup = value[SPEEDUP],
         .energy_j = value[ENERGY],
