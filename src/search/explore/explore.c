@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/stop.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 
 /* Planners ---------------------------------------------------------------------------- */
 

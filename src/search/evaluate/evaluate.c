@@ -1,18 +1,20 @@
 /* Candidates built, simulated and checked against memory, the most promising first. */
-#include "search/evaluate.h"
+#include "search/evaluate/evaluate.h"
 
 #include <math.h>
 
 #include "base/stop.h"
-#include "search/judge.h"
-#include "search/verdict.h"
+#include "search/evaluate/judge.h"
+#include "search/evaluate/verdict.h"
 
 /* Work is counted in tasks that are simulated, about half a microsecond each. */
 enum {
     MOST_WORK = 1 << 23,    /* of one planner: a few seconds; doubled, planning takes longer */
     WORK_OF_PART = 4,       /* to lower a part of an operator */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
-    QUICK_PARTS = 1 << 13,  /* of a plan that is evaluated though the search is to stop */
+    MOST_MICRO_BATCHES =
+        1 << 12,           /* slot by slot: more of them are not simulated, nor counted */
+    QUICK_PARTS = 1 << 13, /* of a plan that is evaluated though the search is to stop */
 };
 
 /* What is expected to be slower than the best by this part is not simulated once the budget is
@@ -129,13 +131,18 @@ static bool is_seen(struct evaluation *e, const struct hypar_plan *plan)
     return hp_table_put(&e->hashes, e->arena, hash, sizeof *hash, n) < n;
 }
 
+static bool takes_long(const struct hypar_plan *plan, const struct hypar_sim_options *how)
+{
+    return plan->schedule.micro_batches > MOST_MICRO_BATCHES || hp_takes_too_long(plan, how);
+}
+
 /* What a plan needs that is not simulated: exactly, or in closed form where it has no program
  * or would take long to lower. */
 static struct fullest need_of(const struct evaluation *e, const struct estimate *estimate,
                               const struct hypar_plan *plan)
 {
     struct fullest need;
-    if (hp_takes_too_long(plan, NULL))
+    if (takes_long(plan, NULL))
         return hp_closed_need(e->problem, plan);
     if (hp_exact_need(e->problem, plan, NULL, &need, NULL) == HYPAR_OK)
         return need;
@@ -154,7 +161,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
     if (!out->state_fits)
         return true;
     e->work += (double)hp_plan_parts(plan) * WORK_OF_PART;
-    if (hp_takes_too_long(plan, e->problem->options->simulation) ||
+    if (takes_long(plan, e->problem->options->simulation) ||
         hp_simulate_reduced(e->problem, plan, stop, part, NULL) != HYPAR_OK) {
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))

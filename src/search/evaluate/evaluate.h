@@ -1,4 +1,4 @@
-/* search/evaluate.h - from candidates to the best plan that fits. Internal.
+/* search/evaluate/evaluate.h - from candidates to the best plan that fits. Internal.
  *
  * A planner of pipelines generates candidates. It knows the step of each in closed form, and
  * bounds of its memory. Here candidates are built, simulated in part (reduced.h) and checked
@@ -7,12 +7,12 @@
  * Closed forms of candidates that are alike are off alike: the planner gives these the same
  * key. The candidate that comes next is the one whose step, corrected by what was seen of its
  * like, is expected to be the shortest. */
-#ifndef SEARCH_EVALUATE_H
-#define SEARCH_EVALUATE_H
+#ifndef SEARCH_EVALUATE_EVALUATE_H
+#define SEARCH_EVALUATE_EVALUATE_H
 
 #include "base/table.h"
-#include "search/fit.h"
-#include "search/reduced.h"
+#include "search/evaluate/fit.h"
+#include "search/evaluate/reduced.h"
 
 /* A candidate before it is built. */
 struct estimate {
@@ -101,4 +101,4 @@ void hp_accept(struct evaluation *evaluation, struct hypar_found *found);
 /* None fits: what the nearest needs, or why none could be built. Releases the plan. */
 enum hypar_status hp_refuse(struct evaluation *evaluation, struct hypar_error *err);
 
-#endif /* SEARCH_EVALUATE_H */
+#endif /* SEARCH_EVALUATE_EVALUATE_H */
