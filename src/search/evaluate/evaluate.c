@@ -7,9 +7,9 @@
 #include "search/evaluate/judge.h"
 #include "search/evaluate/verdict.h"
 
-/* Work is counted in tasks that are simulated, about half a microsecond each. */
+/* Work is counted in tasks that are simulated, about a microsecond each. */
 enum {
-    MOST_WORK = 1 << 23,    /* of one planner: a few seconds; doubled, planning takes longer */
+    MOST_WORK = 1 << 23,    /* of one planner: some seconds of a large plan */
     WORK_OF_PART = 4,       /* to lower a part of an operator */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
     MOST_MICRO_BATCHES =
@@ -20,7 +20,8 @@ enum {
 /* What is expected to be slower than the best by this part is not simulated once the budget is
  * spent, by twice as much once half of it is, and so on: a first look at many candidates costs
  * little, and closed forms are the better known the more were simulated. */
-static const double TRUST = 0.02;
+static const double TRUST =
+    0.02; /* doubled, planning takes a third longer for the same plans */
 
 /* State is counted from splits, biases of partial sums more often than there are: what needs so
  * much more than there is does not fit. */
@@ -188,7 +189,7 @@ bool hp_is_better(const struct evaluated *a, const struct evaluated *b)
     return fits ? a->step_s < b->step_s : a->memory.part < b->memory.part;
 }
 
-void hp_evaluate_one(struct evaluation *e, struct estimate *estimate)
+static void evaluate_one(struct evaluation *e, struct estimate *estimate)
 {
     struct hypar_plan *plan;
     struct hypar_error unused;
@@ -217,7 +218,7 @@ void hp_evaluate_candidates(struct evaluation *e)
 {
     struct estimate *next;
     while (!is_enough(e) && (next = next_candidate(e)))
-        hp_evaluate_one(e, next);
+        evaluate_one(e, next);
 }
 
 /* The end ---------------------------------------------------------------------------------- */

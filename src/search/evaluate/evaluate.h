@@ -55,7 +55,7 @@ struct evaluation {
     struct hypar_plan *plan; /* of the best so far, that may not fit; NULL: none was built */
     struct evaluated best;
     int n_evaluated;
-    double work, most_work; /* done, and to be done: hp_evaluation_work() */
+    double work, most_work; /* done, and to be done, in tasks */
     bool unseen;            /* the best could not be simulated */
     struct table hashes;    /* of plans */
     struct table keys;      /* `alike` of candidates: numbers of ... */
@@ -74,9 +74,6 @@ void hp_add_candidate(struct evaluation *evaluation, const struct estimate *esti
 
 /* Evaluate candidates until none is left that may be the best, or the budget is spent. */
 void hp_evaluate_candidates(struct evaluation *evaluation);
-
-/* Evaluate this one, however long its step is in closed form. */
-void hp_evaluate_one(struct evaluation *evaluation, struct estimate *estimate);
 
 /* Give it `part` of a budget more than it has used. */
 void hp_evaluate_further(struct evaluation *evaluation, double part);
