@@ -4,9 +4,9 @@
  *     make figure-hypar                    [--figure NAME] [quick]
  *                                      quick: without all levels at once, for the whole zoo
  *
- * Ours come from the model as published (cost/partition.h) and from the array's fitted time and
- * its energy (cost/array.h). Nothing is adjusted to the paper beyond that fit; where ours
- * differ, the line says so. */
+ * Ours come from the model as published (cost/papers/partition.h) and from the array's fitted
+ * time and its energy (cost/papers/array.h). Nothing is adjusted to the paper beyond that fit;
+ * where ours differ, the line says so. */
 #include <hypar/explore.h>
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 #include "bench/bench.h"
 #include "bench/figures.h"
-#include "cost/array.h"
+#include "cost/papers/array.h"
 #include "search/explore/explore.h"
 #include "tests/papers/hypar_printed.h"
 

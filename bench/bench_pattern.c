@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "program/exchange.h"
+#include "program/exchange/exchange.h"
 
 enum { N, C, H, W, SUM, N_AXES, KINDS = 16 };
 

@@ -20,7 +20,7 @@
 #include "bench/gpt3.h"
 #include "search/mcmc/propose.h"
 #include "sim/delta/delta.h"
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 
 enum { RUNS = 5, EARLY = 100, LATER = 2000, MAX_FULL = 40 };
 

@@ -37,7 +37,7 @@ endif()
 set_source_files_properties(src/kernel/reference_f32.c src/kernel/reference_f64.c PROPERTIES
   COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>")
 # Loops over whole arrays: a root needs no errno, and any number of elements is vectorised.
-set_source_files_properties(src/run/update_f32.c src/run/update_f64.c PROPERTIES
+set_source_files_properties(src/run/optimizer/update_f32.c src/run/optimizer/update_f64.c PROPERTIES
   COMPILE_OPTIONS "$<$<CONFIG:Release>:-O3>;-fno-math-errno")
 if(HYPAR_FUZZ)
   if(NOT CMAKE_C_COMPILER_ID STREQUAL "Clang")

@@ -30,7 +30,7 @@ option(HYPAR_WITH_VALGRIND "let valgrind see the pieces of an arena" ${valgrind_
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
 
-# Libraries that training alone needs are loaded when it begins (src/base/library.c), by the name
+# Libraries that training alone needs are loaded when it begins (src/base/files/library.c), by the name
 # that they have for the dynamic linker; by their path where it would not look.
 function(hypar_find_loaded name libraries)
   list(FILTER libraries INCLUDE REGEX "/lib(mpi|openblas)[^/]*$")

@@ -17,10 +17,10 @@ rule() { # WHY PATTERN FOLDER...: comments do not count
 
 except='^src/base/memory.c:'
 rule 'memory comes from base/arena.c, which has it from base/memory.c' '\b(malloc|calloc|realloc|free|alloca)\(' src
-except='^src/(base/(memory|output)|machine/computer).c:'
+except='^src/(base/(memory|files/output)|machine/computer).c:'
 rule 'the library never prints and never exits, but in base/memory.c and in children (machine/computer.c)' \
     '\b(printf|puts|putchar|perror|exit|abort|_exit)\(|\b(stdout|stderr|STDERR_FILENO)\b' src
-except='or_out_of_memory\(|^src/base/output.c:.*"wx"'
+except='or_out_of_memory\(|^src/base/files/output.c:.*"wx"'
 rule 'NULL may be for want of memory: hypar_or_out_of_memory()' \
     '\b(fopen|fdopen|opendir|realpath|open_memstream|strdup|tmpfile)\(' src cli
 except=

@@ -11,8 +11,8 @@
 #include "base/arena.h"
 #include "cost/collective.h"
 #include "cost/collective_rounds.h"
+#include "sim/full/timeline.h"
 #include "sim/tasks.h"
-#include "sim/timeline.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #include <hypar/tool.h>
 #include <string.h>
 
-#include "base/library.h"
+#include "base/files/library.h"
 
 /* One line for each optional library: is it there, and what is lost without it. */
 #ifdef HYPAR_WITH_HWLOC

@@ -2,7 +2,7 @@
  * (ZeRO), and stages of equal layers; every operator is split by samples alone. */
 #include "emit/layouts.h"
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "graph/repeated.h"
 
 static axis_set sample_axes(const struct hypar_graph *graph, int op)

@@ -5,7 +5,7 @@
 #include <hypar/fit.h>
 
 #include "base/arena.h"
-#include "base/csv.h"
+#include "base/files/csv.h"
 #include "fit/one_op.h"
 #include "split/comm.h"
 

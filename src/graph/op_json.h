@@ -2,7 +2,7 @@
 #ifndef GRAPH_OP_JSON_H
 #define GRAPH_OP_JSON_H
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "graph/op.h"
 
 /* The kind that the string at `at` names; if there is none, the error lists the nearest

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/library.h"
+#include "base/files/library.h"
 
 /* The library's functions, once it is loaded. */
 static struct {

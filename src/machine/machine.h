@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
-#include "base/json.h"
+#include "base/files/json.h"
 
 #include <hypar/machine.h>
 #include <hypar/tool.h>

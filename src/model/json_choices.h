@@ -3,7 +3,7 @@
 #ifndef MODEL_JSON_CHOICES_H
 #define MODEL_JSON_CHOICES_H
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "graph/graph.h"
 
 /* The members "choices" and "input_bytes" of an operator that has n_inputs; *out is NULL where

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "base/table.h"
 #include "graph/op_json.h"
 #include "model/beside.h"

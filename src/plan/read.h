@@ -6,7 +6,7 @@
 #ifndef PLAN_READ_H
 #define PLAN_READ_H
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "base/names.h"
 #include "plan/plan.h"
 

@@ -1,6 +1,6 @@
 /* Writing a plan: one operator per line, in the graph's order, nothing that goes without
  * saying. */
-#include "base/json.h"
+#include "base/files/json.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
 #include "plan/slots.h"

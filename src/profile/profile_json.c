@@ -2,7 +2,7 @@
 #include <float.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "base/utf8.h"
 #include "base/word.h"
 #include "graph/binding.h"

@@ -11,7 +11,7 @@
 #define PROGRAM_LOWERING_H
 
 #include "base/table.h"
-#include "program/exchange.h"
+#include "program/exchange/exchange.h"
 
 /* One pass of one operator. */
 struct op_pass {

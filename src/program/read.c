@@ -1,6 +1,6 @@
 /* Reading a lowered program: the plan in the file is lowered again, and the result must equal
  * the file. */
-#include "base/json.h"
+#include "base/files/json.h"
 #include "machine/machine.h"
 #include "model/model.h"
 #include "program/blocks.h"

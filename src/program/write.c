@@ -1,6 +1,6 @@
 /* Writing a lowered program as a file, hypar-program/1: the plan, then its tasks and exchanges
  * block by block. */
-#include "base/json.h"
+#include "base/files/json.h"
 #include "machine/machine.h"
 #include "model/model.h"
 #include "program/blocks.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/csv.h"
+#include "base/files/csv.h"
 #include "base/number.h"
 #include "report/columns.h"
 

@@ -21,7 +21,7 @@
 
 #include <stddef.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "report/columns.h"
 #include "report/csv.h"
 

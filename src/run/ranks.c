@@ -114,7 +114,7 @@ static void free_ranks(struct hypar_ranks *ranks)
 #define OMPI_SKIP_MPICXX 1
 #include <mpi.h>
 
-#include "base/library.h"
+#include "base/files/library.h"
 
 /* MPI's functions and handles, loaded in a process that was started as a rank. */
 static struct {

@@ -13,7 +13,7 @@
 
 #include "program/program.h"
 #include "run/data.h"
-#include "run/optimizer.h"
+#include "run/optimizer/optimizer.h"
 
 struct reference_run; /* owns its tensors */
 

@@ -3,8 +3,8 @@
 
 #include <string.h>
 
-#include "cost/array.h"
 #include "cost/kernel.h"
+#include "cost/papers/array.h"
 #include "machine/machine.h"
 
 /* Is a pass counted? As in the papers every backward pass is, of what is trained. */

@@ -5,7 +5,7 @@
 
 #include "base/csr.h"
 #include "base/sort.h"
-#include "sim/links.h"
+#include "sim/full/links.h"
 #include "sim/sim.h"
 
 /* A task that holds a queue until `end`. */

@@ -7,7 +7,7 @@
 
 #include "program/memory/memory.h"
 #include "sim/flat/file.h"
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 
 struct hypar_sim {
     struct arena arena; /* holds everything, the struct itself included */

@@ -11,7 +11,7 @@
 #ifndef SIM_SUBSET_H
 #define SIM_SUBSET_H
 
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 
 struct subset {
     struct timeline_part part; /* the kept tasks, renumbered in the same order */

@@ -1,4 +1,4 @@
-#include "base/csv.h"
+#include "base/files/csv.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/gzip.h"
+#include "base/files/gzip.h"
 
 /* "hello hello hello, " three times, by fixed codes; "abc" stored. */
 static const unsigned char packed[] = { 0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,

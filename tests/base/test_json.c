@@ -1,4 +1,4 @@
-#include "base/json.h"
+#include "base/files/json.h"
 
 #include "base/random.h"
 

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/library.h"
+#include "base/files/library.h"
 
 static double (*cosine)(double x);
 static int (*nothing)(void);

@@ -11,8 +11,8 @@
 
 #include "base/random.h"
 #include "cost/collective.h"
-#include "cost/optcnn.h"
-#include "cost/sync.h"
+#include "cost/papers/optcnn.h"
+#include "cost/papers/sync.h"
 #include "plan/plan.h"
 #include "tests/random_graph.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "cost/partition.h"
+#include "cost/papers/partition.h"
 
 /* HyPar Table 1 on the paper's two examples: a fully-connected layer [32,70] x [70,100], and a
  * convolution 12x12x20 -> 8x8x50 with 5x5 kernels, batch 32. */

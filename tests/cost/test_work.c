@@ -6,7 +6,7 @@
 #include "tests/op_cases.h"
 
 #include "base/random.h"
-#include "cost/array.h"
+#include "cost/papers/array.h"
 #include "cost/work.h"
 #include "profile/profile.h"
 

@@ -1,5 +1,5 @@
 /* Any bytes: what gzip unpacks them to, no more than is allowed, or one line. */
-#include "base/gzip.h"
+#include "base/files/gzip.h"
 
 #include <stdint.h>
 #include <stdlib.h>

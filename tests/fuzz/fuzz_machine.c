@@ -1,6 +1,6 @@
 /* Feeds a machine word or JSON text to the reader; whatever is accepted must print back, and be
  * read back as the same machine, as a word and as a file of the same bytes. */
-#include "base/json.h"
+#include "base/files/json.h"
 #include "machine/machine.h"
 
 #include <stdlib.h>

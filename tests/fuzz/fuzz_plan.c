@@ -6,7 +6,7 @@
 
 #include <hypar/program.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "plan/plan.h"
 #include "program/program.h"
 

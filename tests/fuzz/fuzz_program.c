@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "program/program.h"
 #include "sim/flat/file.h"
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -2,7 +2,7 @@
 #ifndef TESTS_MACHINE_CHECK_H
 #define TESTS_MACHINE_CHECK_H
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "base/random.h"
 #include "machine/machine.h"
 

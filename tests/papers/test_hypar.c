@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cost/array.h"
+#include "cost/papers/array.h"
 #include "search/explore/explore.h"
 #include "search/levels/partition.h"
 #include "tests/papers/hypar_printed.h"

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include <hypar/search.h>
 
-#include "cost/optcnn.h"
+#include "cost/papers/optcnn.h"
 #include "plan/plan.h"
 #include "tests/papers/optcnn_printed.h"
 

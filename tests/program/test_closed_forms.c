@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "cost/partition.h"
+#include "cost/papers/partition.h"
 #include "program/program.h"
 
 static struct hypar_machine *full(int n)

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "program/exchange.h"
+#include "program/exchange/exchange.h"
 
 enum { N_DIMS = 3, N_AXES = 5, SUM = 3, COPY = 4, MAX_HOLDERS = 3, CASES = 2000, DEVICES = 5 };
 

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "program/lowering.h"
 #include "program/program.h"
 #include "tests/random_plan.h"

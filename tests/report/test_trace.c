@@ -2,7 +2,7 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "tests/plan/plans.h"
 
 #include <hypar/report.h>

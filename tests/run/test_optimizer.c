@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "run/data.h"
-#include "run/optimizer.h"
+#include "run/optimizer/optimizer.h"
 
 enum { STEPS = 4 };
 

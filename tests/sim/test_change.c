@@ -11,7 +11,7 @@
 
 #include "search/mcmc/propose.h"
 #include "sim/delta/delta.h"
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 #include "tests/random_plan.h"
 
 /* How plans are lowered and simulated. */

@@ -11,7 +11,7 @@
 
 #include "base/random.h"
 #include "sim/delta/timeline.h"
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 
 enum { MAX_TASKS = 60, MAX_AFTER = 5, QUEUES = 4, ROUNDS = 1500, CHANGES = 25 };
 

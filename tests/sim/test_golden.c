@@ -12,10 +12,10 @@
 
 #include <hypar/sim.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "sim/delta/timeline.h"
 #include "sim/flat/file.h"
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 
 #define COUNT(array) ((int)(sizeof(array) / sizeof(array)[0]))
 

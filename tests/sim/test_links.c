@@ -17,8 +17,8 @@
 #include <hypar/search.h>
 
 #include "base/random.h"
+#include "sim/full/timeline.h"
 #include "sim/sim.h"
-#include "sim/timeline.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/file.h"
+#include "base/files/file.h"
 #include "base/number.h"
 #include "base/utf8.h"
 #include "base/word.h"

@@ -15,7 +15,7 @@
 #ifndef MODEL_PIPER_PIPER_H
 #define MODEL_PIPER_PIPER_H
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "graph/graph.h"
 
 /* Is it such a profile, and none of hypar's own forms? */

@@ -5,7 +5,7 @@
 #include <hypar/search.h>
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 
 /* Who found the plan and what it was chosen over, as its file says; nothing where it does not
  * say. `now_s` is the plan's step. */

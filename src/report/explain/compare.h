@@ -4,7 +4,7 @@
 
 #include <hypar/report.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 
 /* Why a row with a plan is not ranked: "does not fit", "updates are delayed"; "": it is. */
 const char *hp_not_ranked(const struct hypar_compared *row);

@@ -9,7 +9,7 @@
 
 #include <hypar/report.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 
 /* The page, before the object and behind it; made by cmake/page.cmake. */
 extern const unsigned char hp_page_head[], hp_page_tail[];

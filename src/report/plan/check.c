@@ -1,5 +1,5 @@
 /* Whether a plan fits. */
-#include "base/json.h"
+#include "base/files/json.h"
 #include "plan/plan.h"
 #include "report/columns.h"
 #include "report/put.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "plan/plan.h"
 #include "report/columns.h"
 #include "report/plan/layerwise.h"

@@ -4,7 +4,7 @@
 
 #include <hypar/search.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 
 /* The member "optcnn". */
 void hp_put_layerwise(struct json_writer *w, const struct hypar_layerwise_view *view);

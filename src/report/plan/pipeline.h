@@ -5,7 +5,7 @@
 
 #include <hypar/search.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 
 /* The member "pipedream" of a plan under that schedule, else "pipeline". */
 void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found);

@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "report/columns.h"
 #include "report/csv.h"
 #include "report/put.h"

@@ -5,7 +5,7 @@
 
 #include <hypar/search.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 
 /* Bytes that the plan's program really sends; -1 where there is none (no loss, an opaque
  * operator) or it would take long to write out. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "base/sort.h"
 #include "plan/plan.h"
 #include "report/put.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "report/table.h"
 
 static const struct column delta_columns[] = {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "base/sort.h"
 #include "plan/plan.h"
 #include "report/simulate/trace.h"

@@ -8,7 +8,7 @@
 #ifndef REPORT_TORCH_TRACE_H
 #define REPORT_TORCH_TRACE_H
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "report/train/measured_step.h"
 
 /* All bars of one name; seconds of a step, the medians of several. */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "report/columns.h"
 #include "report/put.h"
 #include "report/train/measured_step.h"

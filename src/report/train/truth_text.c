@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "report/columns.h"
 #include "report/put.h"
 #include "report/simulate/trace.h"

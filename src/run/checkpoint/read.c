@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/gzip.h"
-#include "base/json.h"
+#include "base/files/gzip.h"
+#include "base/files/json.h"
 #include "base/sort.h"
 #include "base/table.h"
 #include "run/checkpoint/checkpoint.h"

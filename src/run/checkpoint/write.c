@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/gzip.h"
-#include "base/json.h"
+#include "base/files/gzip.h"
+#include "base/files/json.h"
 #include "graph/graph.h"
 #include "run/checkpoint/checkpoint.h"
 
@@ -18,7 +18,7 @@ struct checkpoint_writer {
     struct checkpoint_tensor *tensor;
     int64_t *at;   /* where each tensor begins in the file */
     int64_t *left; /* by tensor: elements that are not written yet */
-    uint32_t *crc; /* by tensor: the shares of the bytes written so far (base/gzip.h) */
+    uint32_t *crc; /* by tensor: the shares of the bytes written so far (base/files/gzip.h) */
     char *header;  /* with the length in front */
     size_t header_bytes;
     size_t own_digits,

@@ -14,7 +14,7 @@
 #include "run/data.h"
 #include "run/exec/rank.h"
 #include "run/exec/transport.h"
-#include "run/optimizer.h"
+#include "run/optimizer/optimizer.h"
 
 struct executor;
 

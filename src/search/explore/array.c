@@ -1,4 +1,4 @@
-/* What HyPar's fitted time (cost/array.h) needs to know of a model and of a machine. */
+/* What HyPar's fitted time (cost/papers/array.h) needs to know of a model and of a machine. */
 #include "graph/graph.h"
 #include "search/explore/explore.h"
 

@@ -160,7 +160,7 @@ const struct hypar_sim_options *hp_keep_simulation(struct arena *arena,
 /* HyPar's array ----------------------------------------------------------------------- */
 
 /* Multiply-adds of one forward pass of the whole batch, a convolution's counted on its input
- * map: what the fitted formula of cost/array.h takes. */
+ * map: what the fitted formula of cost/papers/array.h takes. */
 double hp_array_macs(const struct hypar_graph *graph);
 
 /* How far the partners of each level are from each other: the mean number of links between

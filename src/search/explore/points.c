@@ -2,11 +2,11 @@
 #include <string.h>
 
 #include "base/stop.h"
-#include "cost/array.h"
+#include "cost/papers/array.h"
 #include "machine/machine.h"
 #include "search/explore/explore.h"
 
-/* The links of HyPar's array, 1.6 Gb/s: those for which cost/array.h was fitted. */
+/* The links of HyPar's array, 1.6 Gb/s: those for which cost/papers/array.h was fitted. */
 #define ARRAY_LINK_BYTES_PER_S 0.2e9
 
 /* Costs ------------------------------------------------------------------------------- */

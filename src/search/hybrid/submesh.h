@@ -5,9 +5,10 @@
  * on which each operator of the stage is divided somehow, by samples and one other axis. What
  * an operator takes in each of its states is what its largest part takes on the device; what
  * two operators exchange is what the exchange rule moves between their parts
- * (program/exchange.h), at the cost of the simulator's communications (sim/task_costs.h).
- * Operators that are alike have their states, and pairs that are alike their tables, worked out
- * once, whatever the number of layers; the states are then chosen by the one exact solver. */
+ * (program/exchange/exchange.h), at the cost of the simulator's communications
+ * (sim/task_costs.h). Operators that are alike have their states, and pairs that are alike
+ * their tables, worked out once, whatever the number of layers; the states are then chosen by
+ * the one exact solver. */
 #ifndef SEARCH_HYBRID_SUBMESH_H
 #define SEARCH_HYBRID_SUBMESH_H
 

@@ -9,7 +9,7 @@
 #ifndef SEARCH_LAYERWISE_OPTCNN_H
 #define SEARCH_LAYERWISE_OPTCNN_H
 
-#include "cost/optcnn.h"
+#include "cost/papers/optcnn.h"
 #include "search/planner.h"
 #include "search/solver/eliminate.h"
 

@@ -10,7 +10,7 @@
 #define SEARCH_LEVELS_LAYERED_H
 
 #include "base/arena.h"
-#include "cost/partition.h"
+#include "cost/papers/partition.h"
 #include "graph/graph.h"
 
 struct layer_node {

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "search/mcmc/propose.h"
 #include "sim/delta/delta.h"
-#include "sim/timeline.h"
+#include "sim/full/timeline.h"
 
 /* Of this thread, which does all of it: what else the machine does makes it no slower. */
 static double now_us(void)

@@ -1,4 +1,4 @@
-/* PipeDream's recurrence (section 3.1 and the published optimizer, cost/pipeline.h):
+/* PipeDream's recurrence (section 3.1 and the published optimizer, cost/papers/pipeline.h):
  *
  *     A(i, j, m) = min( stage(i, j, m),
  *                       min over k, m' of max( A(i, k, m - m'), stage(k + 1, j, m'),

@@ -7,7 +7,7 @@
 #define SEARCH_PIPELINE_STATES_H
 
 #include "base/arena.h"
-#include "cost/pipeline.h"
+#include "cost/papers/pipeline.h"
 
 /* What a pipeline is made of: one layer for each operator, in topological order. */
 struct pipeline_layers {

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "cost/array.h"
 #include "cost/kernel.h"
+#include "cost/papers/array.h"
 #include "machine/machine.h"
 #include "search/predict.h"
 

@@ -19,8 +19,8 @@
 #ifndef SIM_DELTA_TIMELINE_H
 #define SIM_DELTA_TIMELINE_H
 
-#include "sim/heap.h"
-#include "sim/links.h"
+#include "sim/full/heap.h"
+#include "sim/full/links.h"
 
 /* A list of ids with room to grow. */
 struct id_list {

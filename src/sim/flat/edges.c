@@ -2,7 +2,7 @@
 
 #include "base/sort.h"
 #include "sim/flat/read.h"
-#include "sim/heap.h"
+#include "sim/full/heap.h"
 
 struct id_place {
     int64_t id;

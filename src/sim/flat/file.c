@@ -9,8 +9,8 @@
 #include "base/word.h"
 #include "sim/flat/read.h"
 
-/* Edges need no limit of their own: each is a value of the text, of which base/json.c accepts
- * at most 2^25. */
+/* Edges need no limit of their own: each is a value of the text, of which base/files/json.c
+ * accepts at most 2^25. */
 enum { MAX_TASKS = 10 * 1000 * 1000, MAX_DEVICES = 1 << 20 };
 
 static const int64_t MAX_ID = INT64_C(1)

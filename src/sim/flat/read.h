@@ -2,7 +2,7 @@
 #ifndef SIM_FLAT_READ_H
 #define SIM_FLAT_READ_H
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "base/table.h"
 #include "sim/flat/file.h"
 

@@ -1,7 +1,7 @@
 /* Simulating a program file: its step, the totals of devices and links, and its events. */
 #include <string.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "sim/sim.h"
 #include "sim/tally.h"
 

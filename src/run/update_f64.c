@@ -1,5 +1,0 @@
-/* Updates in double precision. */
-#define REAL  double
-#define ROOT  sqrt
-#define LOOPS hp_update_f64
-#include "run/update.inc"

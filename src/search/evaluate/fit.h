@@ -1,0 +1,94 @@
+/* search/evaluate/fit.h - does it fit into the memory of the devices? Internal.
+ *
+ * A planner asks for the answer that it can afford while it chooses, from the cheapest on:
+ *
+ *   room         parameters that a device can hold beside nothing else: what holds more does
+ *                not fit. For closed forms over layers (hypar, accpar, optcnn).
+ *   least, most  bounds of the need of a device, from the operators on it alone. For pipelines,
+ *                of which there are many candidates (gpipe, 1f1b).
+ *   exact        what the program's model of memory counts, which is what is simulated. It
+ *                takes a program, up to seconds of a large network on many devices.
+ *
+ * What a whole plan keeps from step to step, before it is lowered, is plan/memory.c's.
+ * PipeDream cuts by its paper's own formula, hp_pipeline_memory(). */
+#ifndef SEARCH_EVALUATE_FIT_H
+#define SEARCH_EVALUATE_FIT_H
+
+#include "search/planner.h"
+
+struct lowering_cache; /* of a lowering (program/lowering.h) */
+
+/* What a device may use: the limit that is asked for, or its own memory, without what the
+ * framework takes of it. Needs below are without that, too. */
+double hp_room(const struct problem *problem, int device);
+
+/* ... the device that has least; and the parameters that it can hold, with gradients and
+ * optimizer. */
+double hp_least_room(const struct problem *problem);
+double hp_room_for_params(const struct problem *problem);
+
+/* A planner whose cost knows no memory gives parameters a price. The lowest power of two at
+ * which its answer fits is found by bisection, the highest first; where no price helps, the
+ * answer with the fewest parameters is kept, and refused later.
+ *
+ *     struct prices p = hp_prices(lowest, highest);
+ *     while (hp_price(&p, &price))
+ *         ...                        solve with the price of one parameter
+ *         if (hp_price_tried(&p, fits))
+ *             ...                    keep that answer                                    */
+struct prices {
+    int too_low, enough, at, highest; /* exponents */
+};
+struct prices hp_prices(int lowest, int highest);
+bool hp_price(const struct prices *prices, double *price);
+bool hp_price_tried(struct prices *prices, bool fits);
+
+/* The state of all parameters, which every plan holds somewhere, and the room of all devices.
+ */
+void hp_room_together(const struct problem *problem, double *need, double *has);
+
+/* What operators need on a device that has them: bytes that last, and bytes of a batch, which
+ * micro-batches and replicas share out. The needs of several operators are the sums. */
+struct op_needs {
+    double least_state, kept;          /* no less than that */
+    double most_state, sampled, whole; /* no more than that; `whole`: not shared out */
+};
+
+/* By operator, from one program of the whole model on one device; NULL where it cannot be
+ * lowered (opaque operators). */
+const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena);
+
+/* By operator, the state of the parameters that it is the first to read: devices that have the
+ * operator hold it together, each element at least once. */
+const double *hp_least_state(const struct problem *problem, struct arena *arena);
+
+void hp_add_needs(struct op_needs *sum, const struct op_needs *needs);
+
+/* How a device takes part in a batch. */
+struct batch_share {
+    int64_t batch, micro_batches, in_flight; /* begun and not ended, at most */
+    int replicas;                            /* devices that share each micro-batch */
+};
+double hp_least_need(const struct op_needs *needs, const struct batch_share *share);
+double hp_most_need(const struct op_needs *needs, const struct batch_share *share);
+
+/* The exact need of the fullest device; `cache` as for hp_plan_memory(). */
+enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,
+                                struct lowering_cache *cache, struct fullest *out,
+                                struct hypar_error *err);
+
+/* An operator that has measured figures, which are of one batch; -1: none. */
+int hp_find_measured(const struct hypar_graph *graph);
+
+/* Whether all of what was found fits: as it was simulated, or else as its program counts it.
+ * The fullest device goes to *fullest, zeros where neither is known. Then a planner that keeps
+ * to memory has seen to it by a closed form; a model of measured figures, of which there are no
+ * programs, is taken to fit; and else it cannot be told, for the reason in *err.
+ * HYPAR_INFEASIBLE, naming the device, if it does not fit. */
+enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
+                                struct hypar_memory *fullest, struct hypar_error *err);
+
+/* No plan fits; *f is of the nearest. */
+enum hypar_status hp_fail_memory(const struct fullest *f, struct hypar_error *err);
+
+#endif /* SEARCH_EVALUATE_FIT_H */

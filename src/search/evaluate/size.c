@@ -1,0 +1,67 @@
+/* What is too large to be simulated. */
+#include "search/evaluate/size.h"
+
+#include "plan/schedules.h"
+#include "sim/task_costs.h"
+
+/* What a limit keeps to, and what it is of. */
+enum {
+    /* As a whole: seconds, of some plans a minute. Parts of operators, each of which is
+     * lowered; and tasks in all micro-batches, about. */
+    MOST_WHOLE_PARTS = 1 << 18,
+    MOST_WHOLE_INSTANCES = 1 << 23,
+    /* In part: likewise, however many micro-batches there are. */
+    MOST_PARTS = 1 << 20,
+    /* Of large plans, together, unasked: a minute. */
+    MOST_UNASKED_PARTS = 3 << 20,
+    /* Many times over, by a search that simulates all it looks at: tasks of one micro-batch. */
+    MOST_REPEATED_TASKS = 1 << 20,
+};
+
+/* Passes are fused to fewer tasks, which as many comms make up for. */
+double hp_plan_instances(const struct hypar_plan *plan)
+{
+    double parts = 0;
+    for (int op = 0; op < plan->graph->n_ops; op++)
+        parts += (double)plan->ops[op].n_parts * plan->graph->ops[op].nest->n_passes;
+    return parts * (double)plan->schedule.micro_batches;
+}
+
+bool hp_is_large(const struct hypar_plan *plan)
+{
+    return hp_plan_parts(plan) > MOST_WHOLE_PARTS ||
+           hp_plan_instances(plan) > MOST_WHOLE_INSTANCES;
+}
+
+/* Is it simulated task by task, all micro-batches, however large it is? */
+static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_options *options)
+{
+    return (options && options->expand_collectives) || hp_is_delayed(plan) ||
+           hp_schedule_of(plan)->listed;
+}
+
+bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_options *options)
+{
+    return hp_plan_parts(plan) > MOST_PARTS ||
+           (hp_is_large(plan) && has_no_part(plan, options));
+}
+
+bool hp_are_many_parts(double parts)
+{
+    return parts > MOST_UNASKED_PARTS;
+}
+
+enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err)
+{
+    double passes = 0;
+    TRY(hp_check_sim_options(problem->options->simulation, err));
+    for (int op = 0; op < problem->graph->n_ops; op++)
+        passes += problem->graph->ops[op].nest->n_passes;
+    double tasks = passes * hypar_machine_device_count(problem->machine);
+    if (tasks <= MOST_REPEATED_TASKS)
+        return HYPAR_OK;
+    return hp_fail(err, HYPAR_UNSUPPORTED,
+                   "a step is about %.3g tasks, to be simulated many times, expected at most "
+                   "%d",
+                   tasks, MOST_REPEATED_TASKS);
+}
