@@ -291,6 +291,11 @@ static void put_check(const struct torch_script *s, const struct torch_tables *t
         fprintf(to, "    check(model%s%s%s%s)\n", s->stages ? ", CUTS" : "",
                 s->n_tensor ? ", PLACEMENTS" : "", t->recomputed.n ? ", RECOMPUTED" : "",
                 is_wrapped(s) ? ", UNITS" : "");
+    fputs("    for module in model.modules():  # of Hugging Face: training reads no cache of "
+          "keys and values\n"
+          "        if getattr(getattr(module, \"config\", None), \"use_cache\", False):\n"
+          "            module.config.use_cache = False\n",
+          to);
     if (t->recomputed.n)
         fputs(
             "    for name, module in model.named_modules():\n"

@@ -370,6 +370,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     returns the mean loss of all. args, kwargs, target: such a batch; state: the values of parameters that are on meta."""
 >     blank = without_memory(model)
 >     check(model, CUTS, PLACEMENTS)
+>     for module in model.modules():  # of Hugging Face: training reads no cache of keys and values
+>         if getattr(getattr(module, "config", None), "use_cache", False):
+>             module.config.use_cache = False
 >     forward, device = model.forward, this_device(mesh)
 >     names = inspect.signature(forward)
 >
@@ -631,6 +634,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             raise ValueError(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
 >         b.data = b.data.to(mesh.device_type)
 >     check(model, RECOMPUTED, UNITS)
+>     for module in model.modules():  # of Hugging Face: training reads no cache of keys and values
+>         if getattr(getattr(module, "config", None), "use_cache", False):
+>             module.config.use_cache = False
 >     for name, module in model.named_modules():
 >         if key(RECOMPUTED, name) and type(module).forward is nn.Module.forward:
 >             raise ValueError(f"module '{name}' is a list whose modules are called by others: it cannot be computed again")
@@ -769,6 +775,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         if b.is_meta:
 >             raise ValueError(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
 >         b.data = b.data.to(mesh.device_type)
+>     for module in model.modules():  # of Hugging Face: training reads no cache of keys and values
+>         if getattr(getattr(module, "config", None), "use_cache", False):
+>             module.config.use_cache = False
 >     model.to(mesh.device_type)
 >     fill(model, blank, state)
 >

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """forms.py - what hypar.torch makes of single forms, and what it says of those that it does not know."""
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -19,7 +20,7 @@ except ImportError as missing:
     sys.exit(77)
 import hypar.torch
 from hypar.torch import views
-from models import Chosen, Compared
+from models import HUGGING, Chosen, Compared
 from torch import nn
 
 
@@ -371,6 +372,15 @@ class Forms(unittest.TestCase):
         """An example of one sample does not fix the batch."""
         made = graph(network()[0], torch.randn(1, 4), target=torch.tensor([1]))
         self.assertEqual(made.inputs["input"]["shape"], [2, 4])
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
+    def test_cache(self):
+        """A model of Hugging Face that returns a cache of keys and values: the cache is turned off, and is on again afterwards."""
+        model, given = HUGGING["gpt2"]()
+        made = graph(model, kwargs=given)
+        self.assertEqual([note for note in made.notes if "use_cache" in note],
+                         ["the model is exported with use_cache = False: a training step reads no cache of keys and values"])
+        self.assertEqual((model.config.use_cache, made.opaque), (True, []))
+
 
     def test_batch_dim(self):
         class Sequence(nn.Module):

@@ -341,7 +341,6 @@ def hugging(config, model, labels=True, drop=False, attention="sdpa", **options)
         for key in DROPOUTS:
             if not drop and isinstance(getattr(c, key, None), float):
                 setattr(c, key, 0.0)
-        c.use_cache = False
         if c._attn_implementation_internal is None:
             c._attn_implementation = attention
         net = getattr(transformers, model)(c).to(torch.get_default_dtype())
