@@ -185,21 +185,25 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >                 n.args = (*n.args[:3], None, 0.0, True)
 >             if n.args[3:4] in ((), (None,)):
 >                 repeat_inside(n)
->     made, written = {}, {}  # in the stage at hand; by constant, whether it is of that stage
+>     made, cut = {}, None  # by constant, the one of the stage at hand; where that stage begins
 >
 >     def remake(n):
+>         if n not in values or n.op == "get_attr":
+>             return n
 >         if n not in made:
->             made[n] = n if n in written or n.op == "get_attr" else graph.node_copy(n, remake)
+>             made[n] = graph.node_copy(n, remake)
+>             values[made[n]], stack = values[n], n.meta["nn_module_stack"]
+>             made[n].meta["nn_module_stack"] = dict([*stack.items()][:1])  # of the model itself: modules stay in one piece
 >         return made[n]
 >
 >     for n in [*graph.nodes]:
 >         if "pipe_split" in str(n.target):
->             made, written = {}, {}
->         elif n in values:
->             written[n] = True
->         else:
->             with graph.inserting_before(n):
->                 n.args, n.kwargs = (torch.fx.map_arg(x, lambda i: remake(i) if i in values else i) for x in (n.args, n.kwargs))
+>             made, cut = {}, n.next
+>             continue
+>         with graph.inserting_before(cut or n):
+>             n.args, n.kwargs = (torch.fx.map_arg(x, remake) for x in (n.args, n.kwargs))
+>         if n in values:
+>             made[n] = n
 >     for n in reversed([*graph.nodes]):
 >         if n in values and not n.users:
 >             graph.erase_node(n)
