@@ -102,6 +102,18 @@ class DropPath(nn.Module):
         return x * x.new_empty((x.shape[0], 1)).bernoulli_(0.9).div_(0.9)
 
 
+class Smoothed(nn.Module):
+    """A language model with label smoothing."""
+
+    def __init__(self, flat):
+        super().__init__()
+        self.embed, self.flat = nn.Embedding(11, 6), flat
+
+    def forward(self, x, labels):
+        z = self.flat(self.embed(x))
+        return nn.functional.cross_entropy(z, labels[:, :z.shape[0] // x.shape[0]].flatten(), label_smoothing=0.1)
+
+
 class Unknown(nn.Module):
     def __init__(self):
         super().__init__()
@@ -380,6 +392,14 @@ class Forms(unittest.TestCase):
         self.assertEqual([note for note in made.notes if "use_cache" in note],
                          ["the model is exported with use_cache = False: a training step reads no cache of keys and values"])
         self.assertEqual((model.config.use_cache, made.opaque), (True, []))
+
+    def test_label_smoothing(self):
+        """Samples and positions that are one dimension are told apart, as if they had not been joined."""
+        ids = torch.randint(0, 11, (2, 5))
+        for flat in (lambda z: z.flatten(0, 1), lambda z: z.view(-1, 6), lambda z: z[:, :-1].reshape(-1, 6)):
+            made = graph(Smoothed(flat), ids, ids % 6)
+            self.assertEqual((made.loss.endswith(": written out"), made.opaque), (True, []), made.loss)
+        self.assertEqual(made.inputs["labels"]["shape"], [2, 4, 1])
 
 
     def test_batch_dim(self):
