@@ -114,6 +114,38 @@ class Smoothed(nn.Module):
         return nn.functional.cross_entropy(z, labels[:, :z.shape[0] // x.shape[0]].flatten(), label_smoothing=0.1)
 
 
+class Rotary(nn.Module):
+    """Attention with a rotary embedding: heads before positions or behind, tables of the lead dimensions, rotated in either form."""
+
+    def __init__(self, heads_first, lead, half):
+        super().__init__()
+        self.joint, self.heads_first, self.half = nn.Linear(16, 48), heads_first, half
+        angles = torch.arange(8.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)
+        angles = angles if half else torch.cat([angles, angles], 1)
+        angles = angles if heads_first else angles[:, None]
+        self.lead = lead
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def rotate(self, x, t):
+        cos, sin = (table[:t].view(self.lead + table[:t].shape) for table in (self.cos, self.sin))
+        a, b = x.chunk(2, -1)
+        if self.half:
+            return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+        return x * cos + torch.cat([-b, a], -1) * sin
+
+    def forward(self, x):
+        n, t, width = x.shape
+        q, k, v = (part.view(n, t, 2, 8) for part in self.joint(x).split(width, -1))
+        if self.heads_first:
+            q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        q, k = self.rotate(q, t), self.rotate(k, t)
+        if not self.heads_first:
+            q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).reshape(n, t, width)
+
+
 class Unknown(nn.Module):
     def __init__(self):
         super().__init__()
@@ -401,6 +433,13 @@ class Forms(unittest.TestCase):
             self.assertEqual((made.loss.endswith(": written out"), made.opaque), (True, []), made.loss)
         self.assertEqual(made.inputs["labels"]["shape"], [2, 4, 1])
 
+    def test_rope_tables(self):
+        """Tables of a rotary embedding have dimensions of size 1, or leave out those before the positions."""
+        for heads_first, lead in ((True, ()), (True, (1,)), (True, (1, 1)), (False, ())):
+            for half in (False, True):
+                made = graph(Rotary(heads_first, lead, half), torch.randn(2, 6, 16))
+                self.assertEqual([op.kind for op in made.ops if op.kind not in ("reshape", "transpose", "split")],
+                                 ["linear", "rope", "rope", "attention", "cross_entropy"], (heads_first, lead, half))
 
     def test_batch_dim(self):
         class Sequence(nn.Module):
