@@ -191,8 +191,8 @@ $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer 
 A rotary embedding that was not recognised is an operator without a flag: the flags would describe another network.
 $ hypar import llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 -qo $TMP/known.json; sed 's/"kind": "rope"\(.*\), "attrs": {[^}]*}/"kind": "tanh"\1/' $TMP/known.json > $TMP/unknown.json; for g in known unknown; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/$g-plan.json; hypar export $TMP/$g-plan.json --to megatron -q | grep position-embedding-type; done; hypar plan $TMP/unknown.json --on full:2 --planner dp --for megatron
 > --position-embedding-type rope
-> hypar: $TMP/unknown-plan.json: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network
-> hypar: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network
+> hypar: $TMP/unknown-plan.json: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network; operators between the products of queries and keys and attention are usually a rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * sin, with tables of one base
+> hypar: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network; operators between the products of queries and keys and attention are usually a rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * sin, with tables of one base
 ? 1
 
 Positions that are neither learned nor rotary are none; what else the flags describe otherwise is noted.
