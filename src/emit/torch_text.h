@@ -4,6 +4,11 @@
 
 /* clang-format off */
 
+static const char TEXT_REFUSED[] =
+"class Refused(ValueError):\n"
+"    \"\"\"The model, the batch or the processes are not those of the plan, which all ranks find.\"\"\"\n"
+"\n\n";
+
 static const char TEXT_KEY[] =
 "def key(table, name):\n"
 "    \"\"\"A module's entry: its path, or that with * for numbers.\"\"\"\n"
@@ -16,7 +21,7 @@ static const char TEXT_CHECK[] =
 "    for table in tables:\n"
 "        missing = set(table) - {key(table, name) for name, _ in model.named_modules()}\n"
 "        if missing:\n"
-"            raise ValueError(f\"the model has no module '{min(missing)}': this is the plan of another\")\n"
+"            raise Refused(f\"the model has no module '{min(missing)}': this is the plan of another\")\n"
 "\n\n";
 
 static const char TEXT_PLACE[] =
@@ -418,6 +423,10 @@ static const char TEXT_MAIN[] =
 "\n\n"
 "def device_mesh():\n"
 "    \"\"\"The mesh over all ranks of torchrun.\"\"\"\n"
+"    planned = math.prod(MESH.values())\n"
+"    started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get(\"WORLD_SIZE\", 1))\n"
+"    if planned != started:\n"
+"        raise Refused(f\"this plan is for {planned} processes, torchrun started {started}\")\n"
 "    kind = \"cuda\" if torch.cuda.is_available() else \"cpu\"\n"
 "    if kind == \"cuda\":\n"
 "        torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\n"
@@ -448,7 +457,12 @@ static const char TEXT_MAIN[] =
 "    dist.destroy_process_group()\n"
 "\n\n"
 "if __name__ == \"__main__\":\n"
-"    main(*sys.argv[1:])\n";
+"    try:\n"
+"        main(*sys.argv[1:])\n"
+"    except Refused as why:\n"
+"        if dist.is_initialized():  # when one rank has ended, torchrun ends the others\n"
+"            dist.barrier()\n"
+"        raise SystemExit(f\"{sys.argv[0]}: {why}\" if os.environ.get(\"RANK\", \"0\") == \"0\" else 1) from None\n";
 
 /* clang-format on */
 

@@ -186,6 +186,8 @@ $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer 
 > torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 train.py package.module:function
 > train.py:    torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 FILE package.module:function [STEPS]
 > train.py:    """The mesh over all ranks of torchrun."""
+> train.py:        raise Refused(f"this plan is for {planned} processes, torchrun started {started}")
+> train.py:        if dist.is_initialized():  # when one rank has ended, torchrun ends the others
 > flags.txt:# torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 pretrain_gpt.py $(grep -v '^#' this-file) and your data
 
 A rotary embedding that was not recognised is an operator without a flag: the flags would describe another network.

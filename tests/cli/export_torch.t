@@ -19,6 +19,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > import copy
 > import importlib
 > import inspect
+> import math
 > import os
 > import pickle
 > import re
@@ -58,6 +59,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > }
 >
 >
+> class Refused(ValueError):
+>     """The model, the batch or the processes are not those of the plan, which all ranks find."""
+>
+>
 > def key(table, name):
 >     """A module's entry: its path, or that with * for numbers."""
 >     return next((k for k in (name, re.sub(r"(?<![^.])[0-9]+(?![^.])", "*", name)) if k in table), None)
@@ -68,7 +73,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     for table in tables:
 >         missing = set(table) - {key(table, name) for name, _ in model.named_modules()}
 >         if missing:
->             raise ValueError(f"the model has no module '{min(missing)}': this is the plan of another")
+>             raise Refused(f"the model has no module '{min(missing)}': this is the plan of another")
 >
 >
 > def loss_of(output, target):
@@ -484,6 +489,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def device_mesh():
 >     """The mesh over all ranks of torchrun."""
+>     planned = math.prod(MESH.values())
+>     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
+>     if planned != started:
+>         raise Refused(f"this plan is for {planned} processes, torchrun started {started}")
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
 >         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -514,7 +523,12 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > if __name__ == "__main__":
->     main(*sys.argv[1:])
+>     try:
+>         main(*sys.argv[1:])
+>     except Refused as why:
+>         if dist.is_initialized():  # when one rank has ended, torchrun ends the others
+>             dist.barrier()
+>         raise SystemExit(f"{sys.argv[0]}: {why}" if os.environ.get("RANK", "0") == "0" else 1) from None
 
 Replicas that divide parameters, and layers that are computed again.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 4 '"freeze": "transformer.w?e.*", "clip": 1, "optimizer": "adamw", "precision": "bf16", "layout": {"data": 4, "micro_batches": 2, "shard": "parameters", "recompute": "full"}' > $TMP/zero.json; hypar export $TMP/zero.json --to torch | sed '/^def key/,/^def replicas/d'
@@ -535,6 +549,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > from functools import partial
 > import copy
 > import importlib
+> import math
 > import os
 > import pickle
 > import re
@@ -556,6 +571,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > FROZEN = ["transformer.w?e.*"]  # parameters that are not trained
 > RECOMPUTED = ["transformer.h.*"]  # modules that are computed again in the backward half
 > UNITS = ["transformer.h.*"]  # modules that are gathered, and summed, together
+>
+>
+> class Refused(ValueError):
+>     """The model, the batch or the processes are not those of the plan, which all ranks find."""
 >
 >
 >     """Replicas divide parameters, gradients and the optimizer's state: ZeRO-3."""
@@ -635,7 +654,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     blank = without_memory(model)
 >     for name, b in model.named_buffers():
 >         if b.is_meta:
->             raise ValueError(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
+>             raise Refused(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
 >         b.data = b.data.to(mesh.device_type)
 >     check(model, RECOMPUTED, UNITS)
 >     for module in model.modules():  # of Hugging Face: training reads no cache of keys and values
@@ -643,7 +662,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             module.config.use_cache = False
 >     for name, module in model.named_modules():
 >         if key(RECOMPUTED, name) and type(module).forward is nn.Module.forward:
->             raise ValueError(f"module '{name}' is a list whose modules are called by others: it cannot be computed again")
+>             raise Refused(f"module '{name}' is a list whose modules are called by others: it cannot be computed again")
 >     for module in model.modules():
 >         if any(True for _ in module.parameters(recurse=False)):
 >             module.register_forward_pre_hook(narrow)
@@ -718,7 +737,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """Of a batch, the samples of this rank's replica."""
 >     data = mesh["data"]
 >     if len(x) % data.size():  # else means of unequal parts would be averaged
->         raise ValueError(f"{len(x)} samples, expected a multiple of {data.size()}")
+>         raise Refused(f"{len(x)} samples, expected a multiple of {data.size()}")
 >     return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]
 >
 >
@@ -728,6 +747,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 > def device_mesh():
 >     """The mesh over all ranks of torchrun."""
+>     planned = math.prod(MESH.values())
+>     started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get("WORLD_SIZE", 1))
+>     if planned != started:
+>         raise Refused(f"this plan is for {planned} processes, torchrun started {started}")
 >     kind = "cuda" if torch.cuda.is_available() else "cpu"
 >     if kind == "cuda":
 >         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
@@ -759,7 +782,12 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > if __name__ == "__main__":
->     main(*sys.argv[1:])
+>     try:
+>         main(*sys.argv[1:])
+>     except Refused as why:
+>         if dist.is_initialized():  # when one rank has ended, torchrun ends the others
+>             dist.barrier()
+>         raise SystemExit(f"{sys.argv[0]}: {why}" if os.environ.get("RANK", "0") == "0" else 1) from None
 
 One stage and one device is no pipeline; it is a script all the same.
 $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.json", "batch": 8, "machine": "full:%s", %s}\n' "$PWD" $1 "$2"; }; p 1 '"ops": [{"name": "*", "split": {}}]' > $TMP/one.json; hypar export $TMP/one.json --to torch | sed -n '/^MESH/,/^def/p;/^def parallelize/,/^def own/p'
@@ -770,6 +798,10 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > MICRO_BATCHES = 1
 >
 >
+> class Refused(ValueError):
+>     """The model, the batch or the processes are not those of the plan, which all ranks find."""
+>
+>
 > def loss_of(output, target):
 > def parallelize(model, mesh, *args, target=None, state=None, **kwargs):
 >     """The modules of this rank, and a function of a batch of this replica that does forward and backward and
@@ -777,7 +809,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     blank = without_memory(model)
 >     for name, b in model.named_buffers():
 >         if b.is_meta:
->             raise ValueError(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
+>             raise Refused(f"buffer '{name}' is on meta and has no values: expected a function that makes the model, as in 'return lambda: Model(), inputs'")
 >         b.data = b.data.to(mesh.device_type)
 >     for module in model.modules():  # of Hugging Face: training reads no cache of keys and values
 >         if getattr(getattr(module, "config", None), "use_cache", False):

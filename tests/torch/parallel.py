@@ -574,6 +574,32 @@ def readme(command):
     return True
 
 
+def refusals(command):
+    """A script that is started with another number of processes, or with another model: one line, without where Python is."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "net.py"), "w") as file:
+            file.write(OWN + "\ndef other():\n    return nn.Sequential(nn.Linear(12, 8)), next(batches())[0], next(batches())[1]\n")
+        env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), HYPAR=os.path.abspath(command), OMP_NUM_THREADS="1")
+        subprocess.run([sys.executable, "-m", "hypar.torch", "net:example", "-o", "net.json"], cwd=folder, env=env, check=True, capture_output=True)
+        subprocess.run([env["HYPAR"], "plan", "net.json", "--batch", "8", "--on", "full:2", "--planner", "3d", "--tensor", "2", "--precision", "fp32", "--for", "torch",
+                        "-qo", "plan.json"], cwd=folder, check=True)
+        subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", "train.py"], cwd=folder, check=True)
+
+        def told(ranks, function):
+            env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
+            started = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", function], cwd=folder, stderr=subprocess.PIPE, text=True,
+                                        env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
+            lines = [p.communicate()[1].splitlines() for p in started]
+            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback"))] for mine in lines]
+        found = told(3, "net:example"), told(2, "net:other")
+    wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
+              ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]))
+    print(f"refusals: {[lines[0] for _, lines in found]}")
+    if found != wanted:
+        print(found)
+    return found == wanted
+
+
 OWN = """import torch
 from torch import nn
 
@@ -669,6 +695,7 @@ def main():
                 failed += not report(c, lowered, result, wanted[c[1]][c[0], c[2]], args.detail)
     failed += not args.cases and not readme(args.hypar)
     failed += (not args.cases or "own-loop" in args.cases) and not own_loop(args.hypar)
+    failed += (not args.cases or "refusals" in args.cases) and not refusals(args.hypar)
     print("failed" if failed else "ok")
     return 1 if failed else 0
 
