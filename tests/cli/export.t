@@ -169,6 +169,11 @@ $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
 >           run (data 4, tensor 1, pipeline 1); --planner NAME tells why of each,
 >           and so does --json
 
+A lack of memory is no matter of the framework.
+$ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --memory 1GB
+> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB
+? 1
+
 The predicted step of an H200 comes with the steps that were measured there.
 $ hypar plan llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 --on full:2,device=h200 --planner dp --for torch -o $TMP/h200.json 2>&1 | grep -A1 measured
 > hypar: note: measured scripts took 1.4 to 2.7 times the predicted step on an
