@@ -415,7 +415,9 @@ class Forms(unittest.TestCase):
     def test_one_sample(self):
         """An example of one sample does not fix the batch."""
         made = graph(network()[0], torch.randn(1, 4), target=torch.tensor([1]))
-        self.assertEqual(made.inputs["input"]["shape"], [2, 4])
+        self.assertEqual((made.inputs["input"]["shape"], made.is_doubled), ([2, 4], True))
+        self.assertFalse(graph(network()[0], torch.randn(2, 4)).is_doubled)
+
     @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
     def test_cache(self):
         """A model of Hugging Face that returns a cache of keys and values: the cache is turned off, and is on again afterwards."""
