@@ -35,6 +35,11 @@ def network():
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), torch.randn(2, 4)
 
 
+def one():
+    """A function for the command, with one sample."""
+    return network()[0], torch.randn(1, 4)
+
+
 def compared():
     """With a target."""
     return nn.Sequential(nn.Linear(4, 3)), torch.randn(2, 4), torch.randn(2, 3)
@@ -513,6 +518,9 @@ class Forms(unittest.TestCase):
             command[3] = "forms:branching"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
+            command[3:] = ["forms:one", "-o", path]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertIn(", batch 2 (the one sample was doubled, so that the batch stays open)\n", done.stderr)
             command[3:] = ["forms:compared", "-o", path, "--loss", "absolute"]
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertIn("hypar.torch: loss: forms:absolute (", done.stderr)
