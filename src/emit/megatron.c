@@ -3,6 +3,10 @@
 #include "emit/layouts.h"
 #include "emit/transformer.h"
 
+/* From the first operator of a rotary embedding to attention: halves, a sign, their joint, two
+ * products, a sum, and what moves elements. */
+enum { MOST_ROTARY_STEPS = 8 };
+
 /* What the flags say of a layer, and whether it is known. */
 static enum hypar_status check_layer(const struct transformer *t, struct hypar_error *err)
 {
@@ -25,6 +29,26 @@ static bool is_adam(const struct hypar_plan *plan)
     return plan->optimizer == HYPAR_ADAM || plan->optimizer == HYPAR_ADAMW;
 }
 
+/* Does the operator compute an operand of attention, with no layer between? */
+static bool leads_to_attention(const struct hypar_graph *graph, int op, int steps)
+{
+    const struct op *node = &graph->ops[op];
+    if (node->kind == OP_ATTENTION)
+        return true;
+    if (steps == 0)
+        return false;
+    for (int o = node->nest->n_inputs; o < node->nest->n_operands; o++) {
+        int y = node->tensor[o];
+        for (int u = graph->use_start[y]; u < graph->use_start[y + 1]; u++) {
+            int next = graph->use[u].op;
+            bool is_layer = hp_op_has_params(graph, next);
+            if (!is_layer && leads_to_attention(graph, next, steps - 1))
+                return true;
+        }
+    }
+    return false;
+}
+
 static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_error *err)
 {
     struct transformer t;
@@ -34,8 +58,14 @@ static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_err
         if (t.unknown >= 0)
             return hp_fail(err, HYPAR_INFEASIBLE,
                            "op '%s': Megatron-LM's flags have no word for '%s' at this place "
-                           "of a layer, and would describe another network",
-                           graph->ops[t.unknown].name, hp_op[graph->ops[t.unknown].kind].name);
+                           "of a layer, and would describe another network%s",
+                           graph->ops[t.unknown].name, hp_op[graph->ops[t.unknown].kind].name,
+                           leads_to_attention(graph, t.unknown, MOST_ROTARY_STEPS)
+                               ? "; operators between the products of queries and keys and "
+                                 "attention are usually a rotary embedding that was not "
+                                 "recognised: write it as q * cos + rotate_half(q) * sin, "
+                                 "with tables of one base"
+                               : "");
         return HYPAR_OK;
     }
     return hp_fail(err, HYPAR_INFEASIBLE,

@@ -4,6 +4,11 @@
 
 /* clang-format off */
 
+static const char TEXT_REFUSED[] =
+"class Refused(ValueError):\n"
+"    \"\"\"The model, the batch or the processes are not those of the plan, which all ranks find.\"\"\"\n"
+"\n\n";
+
 static const char TEXT_KEY[] =
 "def key(table, name):\n"
 "    \"\"\"A module's entry: its path, or that with * for numbers.\"\"\"\n"
@@ -16,7 +21,7 @@ static const char TEXT_CHECK[] =
 "    for table in tables:\n"
 "        missing = set(table) - {key(table, name) for name, _ in model.named_modules()}\n"
 "        if missing:\n"
-"            raise ValueError(f\"the model has no module '{min(missing)}': this is the plan of another\")\n"
+"            raise Refused(f\"the model has no module '{min(missing)}': this is the plan of another\")\n"
 "\n\n";
 
 static const char TEXT_PLACE[] =
@@ -263,21 +268,25 @@ static const char TEXT_CONSTANTS[] =
 "                n.args = (*n.args[:3], None, 0.0, True)\n"
 "            if n.args[3:4] in ((), (None,)):\n"
 "                repeat_inside(n)\n"
-"    made, written = {}, {}  # in the stage at hand; by constant, whether it is of that stage\n"
+"    made, cut = {}, None  # by constant, the one of the stage at hand; where that stage begins\n"
 "\n"
 "    def remake(n):\n"
+"        if n not in values or n.op == \"get_attr\":\n"
+"            return n\n"
 "        if n not in made:\n"
-"            made[n] = n if n in written or n.op == \"get_attr\" else graph.node_copy(n, remake)\n"
+"            made[n] = graph.node_copy(n, remake)\n"
+"            values[made[n]], stack = values[n], n.meta[\"nn_module_stack\"]\n"
+"            made[n].meta[\"nn_module_stack\"] = dict([*stack.items()][:1])  # of the model itself: modules stay in one piece\n"
 "        return made[n]\n"
 "\n"
 "    for n in [*graph.nodes]:\n"
 "        if \"pipe_split\" in str(n.target):\n"
-"            made, written = {}, {}\n"
-"        elif n in values:\n"
-"            written[n] = True\n"
-"        else:\n"
-"            with graph.inserting_before(n):\n"
-"                n.args, n.kwargs = (torch.fx.map_arg(x, lambda i: remake(i) if i in values else i) for x in (n.args, n.kwargs))\n"
+"            made, cut = {}, n.next\n"
+"            continue\n"
+"        with graph.inserting_before(cut or n):\n"
+"            n.args, n.kwargs = (torch.fx.map_arg(x, remake) for x in (n.args, n.kwargs))\n"
+"        if n in values:\n"
+"            made[n] = n\n"
 "    for n in reversed([*graph.nodes]):\n"
 "        if n in values and not n.users:\n"
 "            graph.erase_node(n)\n"
@@ -414,6 +423,10 @@ static const char TEXT_MAIN[] =
 "\n\n"
 "def device_mesh():\n"
 "    \"\"\"The mesh over all ranks of torchrun.\"\"\"\n"
+"    planned = math.prod(MESH.values())\n"
+"    started = dist.get_world_size() if dist.is_initialized() else int(os.environ.get(\"WORLD_SIZE\", 1))\n"
+"    if planned != started:\n"
+"        raise Refused(f\"this plan is for {planned} processes, torchrun started {started}\")\n"
 "    kind = \"cuda\" if torch.cuda.is_available() else \"cpu\"\n"
 "    if kind == \"cuda\":\n"
 "        torch.cuda.set_device(int(os.environ[\"LOCAL_RANK\"]))\n"
@@ -444,7 +457,12 @@ static const char TEXT_MAIN[] =
 "    dist.destroy_process_group()\n"
 "\n\n"
 "if __name__ == \"__main__\":\n"
-"    main(*sys.argv[1:])\n";
+"    try:\n"
+"        main(*sys.argv[1:])\n"
+"    except Refused as why:\n"
+"        if dist.is_initialized():  # when one rank has ended, torchrun ends the others\n"
+"            dist.barrier()\n"
+"        raise SystemExit(f\"{sys.argv[0]}: {why}\" if os.environ.get(\"RANK\", \"0\") == \"0\" else 1) from None\n";
 
 /* clang-format on */
 

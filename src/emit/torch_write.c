@@ -51,7 +51,7 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     if (recompute || s->norms)
         fputs("from functools import partial\n", to);
     fputs("import copy\nimport importlib\n", to);
-    fprintf(to, "%simport os\nimport pickle\n%simport sys\nimport zlib\n\n",
+    fprintf(to, "%simport math\nimport os\nimport pickle\n%simport sys\nimport zlib\n\n",
             s->stages ? "import inspect\n" : "", has_tables(s, t) ? "import re\n" : "");
     fputs("import torch\nimport torch.distributed as dist\n"
           "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n",
@@ -221,7 +221,7 @@ static void put_loss(const struct torch_script *s, FILE *to)
           "            x for x in output if torch.is_tensor(x) and x.dim() == 0)\n",
           to);
     if (s->graph->own_loss) { /* never another objective in its place */
-        fputs("    raise ValueError(\"the plan was made with a loss of your own: call it "
+        fputs("    raise Refused(\"the plan was made with a loss of your own: call it "
               "here\")\n\n\n",
               to);
         return;
@@ -291,11 +291,16 @@ static void put_check(const struct torch_script *s, const struct torch_tables *t
         fprintf(to, "    check(model%s%s%s%s)\n", s->stages ? ", CUTS" : "",
                 s->n_tensor ? ", PLACEMENTS" : "", t->recomputed.n ? ", RECOMPUTED" : "",
                 is_wrapped(s) ? ", UNITS" : "");
+    fputs("    for module in model.modules():  # of Hugging Face: training reads no cache of "
+          "keys and values\n"
+          "        if getattr(getattr(module, \"config\", None), \"use_cache\", False):\n"
+          "            module.config.use_cache = False\n",
+          to);
     if (t->recomputed.n)
         fputs(
             "    for name, module in model.named_modules():\n"
             "        if key(RECOMPUTED, name) and type(module).forward is nn.Module.forward:\n"
-            "            raise ValueError(f\"module '{name}' is a list whose modules are "
+            "            raise Refused(f\"module '{name}' is a list whose modules are "
             "called "
             "by others: it cannot be computed again\")\n",
             to);
@@ -455,7 +460,7 @@ static void put_parallelize(const struct torch_script *s, const struct torch_tab
     if (!s->stages)
         fputs("    for name, b in model.named_buffers():\n"
               "        if b.is_meta:\n"
-              "            raise ValueError(f\"buffer '{name}' is on meta and has no values: "
+              "            raise Refused(f\"buffer '{name}' is on meta and has no values: "
               "expected a function that makes the model, as in 'return lambda: Model(), "
               "inputs'\")\n"
               "        b.data = b.data.to(mesh.device_type)\n",
@@ -476,7 +481,7 @@ static void put_own(const struct torch_script *s, FILE *to)
             to,
             "    data = %s\n"
             "    if len(x) %% data.size():  # else means of unequal parts would be averaged\n"
-            "        raise ValueError(f\"{len(x)} samples, expected a multiple of "
+            "        raise Refused(f\"{len(x)} samples, expected a multiple of "
             "{data.size()}\")\n"
             "    return x.to(mesh.device_type).chunk(data.size())[data.get_local_rank()]"
             "\n\n\n",
@@ -559,6 +564,7 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
     put_about(s, to);
     put_imports(s, t, to);
     put_tables(s, t, to);
+    fputs(TEXT_REFUSED, to);
     if (has_tables(s, t)) {
         fputs(TEXT_KEY, to);
         fputs(TEXT_CHECK, to);

@@ -171,6 +171,11 @@ struct memory_text hp_memory_text(double need, double has)
     return text;
 }
 
+bool hp_tells_memory(const char *text)
+{
+    return strstr(text, ", which has ") || strstr(text, ", all devices together have ");
+}
+
 void hp_look_at_memory(struct fullest *f, int device, double need, double has)
 {
     double part = need / has, lack = part > 1 ? part - 1 : 0, excess = f->excess + lack * lack;

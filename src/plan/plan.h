@@ -241,6 +241,10 @@ struct memory_text {
 };
 struct memory_text hp_memory_text(double need, double has);
 
+/* Is a message about such a need? All of them say that a device, or all devices, "has" or
+ * "have" less. */
+bool hp_tells_memory(const char *text);
+
 /* Parts of all operators, those of every replica counted. */
 int64_t hp_plan_parts(const struct hypar_plan *plan);
 

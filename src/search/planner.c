@@ -273,10 +273,13 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
     return problem;
 }
 
-/* What else there is where no plan was found that the target can run. */
+/* What else there is where no plan was found that the target can run: a plan without --for has
+ * no more memory. */
 static void point_at_nearest(const struct target *target, struct hypar_error *err)
 {
     size_t n = strlen(err->text);
+    if (hp_tells_memory(err->text))
+        return;
     snprintf(err->text + n, sizeof err->text - n,
              " (or plan without --for, then 'hypar export --to %s --nearest FILE')",
              target->name);

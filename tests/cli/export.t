@@ -169,6 +169,16 @@ $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
 >           run (data 4, tensor 1, pipeline 1); --planner NAME tells why of each,
 >           and so does --json
 
+A lack of memory is no matter of the framework.
+$ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --memory 1GB
+> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB
+? 1
+
+The predicted step of an H200 comes with the steps that were measured there.
+$ hypar plan llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 --on full:2,device=h200 --planner dp --for torch -o $TMP/h200.json 2>&1 | grep -A1 measured
+> hypar: note: measured scripts took 1.4 to 2.7 times the predicted step on an
+>        H200: docs/formats-torch.md
+
 $ hypar plan lenet5 --on full:4 --for jax
 > hypar: 'jax': no such target, expected one of torch, megatron, deepspeed
 ? 2
@@ -186,13 +196,15 @@ $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer 
 > torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 train.py package.module:function
 > train.py:    torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 FILE package.module:function [STEPS]
 > train.py:    """The mesh over all ranks of torchrun."""
+> train.py:        raise Refused(f"this plan is for {planned} processes, torchrun started {started}")
+> train.py:        if dist.is_initialized():  # when one rank has ended, torchrun ends the others
 > flags.txt:# torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 pretrain_gpt.py $(grep -v '^#' this-file) and your data
 
 A rotary embedding that was not recognised is an operator without a flag: the flags would describe another network.
 $ hypar import llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 -qo $TMP/known.json; sed 's/"kind": "rope"\(.*\), "attrs": {[^}]*}/"kind": "tanh"\1/' $TMP/known.json > $TMP/unknown.json; for g in known unknown; do hypar plan $TMP/$g.json --on full:2 --planner dp -qo $TMP/$g-plan.json; hypar export $TMP/$g-plan.json --to megatron -q | grep position-embedding-type; done; hypar plan $TMP/unknown.json --on full:2 --planner dp --for megatron
 > --position-embedding-type rope
-> hypar: $TMP/unknown-plan.json: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network
-> hypar: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network
+> hypar: $TMP/unknown-plan.json: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network; operators between the products of queries and keys and attention are usually a rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * sin, with tables of one base
+> hypar: op 'layers.0.rope_q': Megatron-LM's flags have no word for 'tanh' at this place of a layer, and would describe another network; operators between the products of queries and keys and attention are usually a rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * sin, with tables of one base
 ? 1
 
 Positions that are neither learned nor rotary are none; what else the flags describe otherwise is noted.

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """forms.py - what hypar.torch makes of single forms, and what it says of those that it does not know."""
 import argparse
+import importlib.util
 import json
 import os
 import random
@@ -19,7 +20,7 @@ except ImportError as missing:
     sys.exit(77)
 import hypar.torch
 from hypar.torch import views
-from models import Chosen, Compared
+from models import HUGGING, Chosen, Compared
 from torch import nn
 
 
@@ -32,6 +33,11 @@ def graph(model, *args, **options):
 def network():
     """A function for the command."""
     return nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3)), torch.randn(2, 4)
+
+
+def one():
+    """A function for the command, with one sample."""
+    return network()[0], torch.randn(1, 4)
 
 
 def compared():
@@ -99,6 +105,50 @@ class DropPath(nn.Module):
         if self.rounded:
             return x.div(0.9) * torch.floor(torch.rand(x.shape[0], 1) + 0.9)
         return x * x.new_empty((x.shape[0], 1)).bernoulli_(0.9).div_(0.9)
+
+
+class Smoothed(nn.Module):
+    """A language model with label smoothing."""
+
+    def __init__(self, flat):
+        super().__init__()
+        self.embed, self.flat = nn.Embedding(11, 6), flat
+
+    def forward(self, x, labels):
+        z = self.flat(self.embed(x))
+        return nn.functional.cross_entropy(z, labels[:, :z.shape[0] // x.shape[0]].flatten(), label_smoothing=0.1)
+
+
+class Rotary(nn.Module):
+    """Attention with a rotary embedding: heads before positions or behind, tables of the lead dimensions, rotated in either form."""
+
+    def __init__(self, heads_first, lead, half):
+        super().__init__()
+        self.joint, self.heads_first, self.half = nn.Linear(16, 48), heads_first, half
+        angles = torch.arange(8.0)[:, None] * 10000 ** (-torch.arange(0, 8, 2) / 8)
+        angles = angles if half else torch.cat([angles, angles], 1)
+        angles = angles if heads_first else angles[:, None]
+        self.lead = lead
+        self.register_buffer("cos", angles.cos(), persistent=False)
+        self.register_buffer("sin", angles.sin(), persistent=False)
+
+    def rotate(self, x, t):
+        cos, sin = (table[:t].view(self.lead + table[:t].shape) for table in (self.cos, self.sin))
+        a, b = x.chunk(2, -1)
+        if self.half:
+            return torch.cat([a * cos - b * sin, b * cos + a * sin], -1)
+        return x * cos + torch.cat([-b, a], -1) * sin
+
+    def forward(self, x):
+        n, t, width = x.shape
+        q, k, v = (part.view(n, t, 2, 8) for part in self.joint(x).split(width, -1))
+        if self.heads_first:
+            q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        q, k = self.rotate(q, t), self.rotate(k, t)
+        if not self.heads_first:
+            q, k, v = (part.transpose(1, 2) for part in (q, k, v))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).reshape(n, t, width)
 
 
 class Unknown(nn.Module):
@@ -370,7 +420,33 @@ class Forms(unittest.TestCase):
     def test_one_sample(self):
         """An example of one sample does not fix the batch."""
         made = graph(network()[0], torch.randn(1, 4), target=torch.tensor([1]))
-        self.assertEqual(made.inputs["input"]["shape"], [2, 4])
+        self.assertEqual((made.inputs["input"]["shape"], made.is_doubled), ([2, 4], True))
+        self.assertFalse(graph(network()[0], torch.randn(2, 4)).is_doubled)
+
+    @unittest.skipUnless(importlib.util.find_spec("transformers"), "transformers is not installed")
+    def test_cache(self):
+        """A model of Hugging Face that returns a cache of keys and values: the cache is turned off, and is on again afterwards."""
+        model, given = HUGGING["gpt2"]()
+        made = graph(model, kwargs=given)
+        self.assertEqual([note for note in made.notes if "use_cache" in note],
+                         ["the model is exported with use_cache = False: a training step reads no cache of keys and values"])
+        self.assertEqual((model.config.use_cache, made.opaque), (True, []))
+
+    def test_label_smoothing(self):
+        """Samples and positions that are one dimension are told apart, as if they had not been joined."""
+        ids = torch.randint(0, 11, (2, 5))
+        for flat in (lambda z: z.flatten(0, 1), lambda z: z.view(-1, 6), lambda z: z[:, :-1].reshape(-1, 6)):
+            made = graph(Smoothed(flat), ids, ids % 6)
+            self.assertEqual((made.loss.endswith(": written out"), made.opaque), (True, []), made.loss)
+        self.assertEqual(made.inputs["labels"]["shape"], [2, 4, 1])
+
+    def test_rope_tables(self):
+        """Tables of a rotary embedding have dimensions of size 1, or leave out those before the positions."""
+        for heads_first, lead in ((True, ()), (True, (1,)), (True, (1, 1)), (False, ())):
+            for half in (False, True):
+                made = graph(Rotary(heads_first, lead, half), torch.randn(2, 6, 16))
+                self.assertEqual([op.kind for op in made.ops if op.kind not in ("reshape", "transpose", "split")],
+                                 ["linear", "rope", "rope", "attention", "cross_entropy"], (heads_first, lead, half))
 
     def test_batch_dim(self):
         class Sequence(nn.Module):
@@ -442,6 +518,9 @@ class Forms(unittest.TestCase):
             command[3] = "forms:branching"
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stderr.count("\n")), (3, 1), done.stderr)
+            command[3:] = ["forms:one", "-o", path]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertIn(", batch 2 (the one sample was doubled, so that the batch stays open)\n", done.stderr)
             command[3:] = ["forms:compared", "-o", path, "--loss", "absolute"]
             done = subprocess.run(command, env=environment, capture_output=True, text=True)
             self.assertIn("hypar.torch: loss: forms:absolute (", done.stderr)

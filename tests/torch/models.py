@@ -270,6 +270,11 @@ def smoothed(x, y):
     return nn.functional.cross_entropy(x, y, label_smoothing=0.2)
 
 
+def smoothed_words():
+    """Label smoothing of each word of a sentence."""
+    return Compared(lambda x, y: smoothed(x.flatten(0, 1), y.flatten())), (torch.randn(4, 3, 6), torch.randint(0, 5, (4, 3)))
+
+
 def compared(loss, labels):
     return lambda: (Compared(loss), (torch.randn(4, 6), torch.randint(0, 5, (4,)) if labels else torch.rand(4, 5)))
 
@@ -341,7 +346,6 @@ def hugging(config, model, labels=True, drop=False, attention="sdpa", **options)
         for key in DROPOUTS:
             if not drop and isinstance(getattr(c, key, None), float):
                 setattr(c, key, 0.0)
-        c.use_cache = False
         if c._attn_implementation_internal is None:
             c._attn_implementation = attention
         net = getattr(transformers, model)(c).to(torch.get_default_dtype())
@@ -420,7 +424,7 @@ HUGGING = {
 HERE = {"mlp": mlp, "lenet": lenet, "resnet": resnet, "unet": unet, "lstm": lstm, "bilstm": bilstm, "gru": gru,
         "transformer": transformer, "encoder": encoder, "windows": windows, "padded": padded, "chosen": chosen,
         "edges": edges,
-        "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True),
+        "bag": bag, "turned": turned, "two_terms": compared(two_terms, True), "smoothed": compared(smoothed, True), "smoothed_words": smoothed_words,
         "binary": compared(nn.functional.binary_cross_entropy_with_logits, False)}
 SMALL = {**HERE, **HUGGING}
 

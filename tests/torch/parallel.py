@@ -196,8 +196,51 @@ def pair():
     return Pair(), {"ids": ids[:, :-1], "labels": ids[:, 1:]}, None
 
 
+class RotaryBlock(nn.Module):
+    """Attention that cuts the tables itself where the model does not."""
+
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads, self.joint, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x, tables):
+        n, t, width = x.shape
+        cos, sin = (table if len(table) == t else table[:t].unsqueeze(0) for table in tables)
+        q, k, v = (y.view(n, t, self.heads, -1).transpose(1, 2) for y in self.joint(x).split(width, -1))
+        q, k = (y * cos + torch.cat([-y.chunk(2, -1)[1], y.chunk(2, -1)[0]], -1) * sin for y in (q, k))
+        y = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return x + self.out(y.transpose(1, 2).reshape(n, t, width))
+
+
+class Rotary(nn.Module):
+    """A rotary embedding whose tables are longer than the words: the model cuts them, or each block does."""
+
+    def __init__(self, inside, width=16, heads=2, layers=4, length=32):
+        super().__init__()
+        self.inside, self.embed, self.head, size = inside, nn.Embedding(24, width), nn.Linear(width, 24), width // heads
+        self.blocks = nn.ModuleList(RotaryBlock(width, heads) for _ in range(layers))
+        angles = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, size, 2) / size)
+        for name, table in ("cos", angles.cos()), ("sin", angles.sin()):
+            self.register_buffer(name, torch.cat([table, table], 1), persistent=False)
+
+    def forward(self, ids):
+        x, tables = self.embed(ids), (self.cos, self.sin)
+        tables = tables if self.inside else [table[:ids.shape[1]] for table in tables]
+        for block in self.blocks:
+            x = block(x, tables)
+        return self.head(x)
+
+
+def rotary(inside):
+    def make():
+        g = torch.Generator().manual_seed(1)
+        ids = torch.randint(0, 24, (BATCH, 9), generator=g)
+        return Rotary(inside), {"ids": ids[:, :-1]}, ids[:, 1:]
+    return make
+
+
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, **measured.NETS}
+        "recurrent": recurrent, "pair": pair, "rotary": rotary(False), "rotary-inside": rotary(True), **measured.NETS}
 
 
 def seeded(name):
@@ -243,6 +286,8 @@ CASES = [
     ("tensor", "t5", 2, {"tensor": 2, "recompute": "full"}),
     ("columns", "packed", 3, {"ops": [{"name": "*", "split": {"r": 3}}, {"name": "attention.linear", "split": {"k": 3}}]}),
     ("one", "packed", 2, {"pipeline": 2, "micro_batches": 1, "schedule": "none"}),
+    ("stages", "rotary", 2, {"pipeline": 2, "micro_batches": 2}),
+    ("stages", "rotary-inside", 2, {"pipeline": 2, "micro_batches": 2}),
     ("interleaved", "fixed", 2, {"pipeline": 2, "chunks": 2, "micro_batches": 2}),
     ("nearest", "resnet", 2, ["--on", "full:2" + SLOW, "--planner", "hybrid", "--stages", "2"]),
     ("zero3", "gpt2", 2, {"data": 2, "shard": "parameters", "recompute": "full"}),
@@ -529,6 +574,32 @@ def readme(command):
     return True
 
 
+def refusals(command):
+    """A script that is started with another number of processes, or with another model: one line, without where Python is."""
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "net.py"), "w") as file:
+            file.write(OWN + "\ndef other():\n    return nn.Sequential(nn.Linear(12, 8)), next(batches())[0], next(batches())[1]\n")
+        env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), HYPAR=os.path.abspath(command), OMP_NUM_THREADS="1")
+        subprocess.run([sys.executable, "-m", "hypar.torch", "net:example", "-o", "net.json"], cwd=folder, env=env, check=True, capture_output=True)
+        subprocess.run([env["HYPAR"], "plan", "net.json", "--batch", "8", "--on", "full:2", "--planner", "3d", "--tensor", "2", "--precision", "fp32", "--for", "torch",
+                        "-qo", "plan.json"], cwd=folder, check=True)
+        subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", "train.py"], cwd=folder, check=True)
+
+        def told(ranks, function):
+            env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
+            started = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", function], cwd=folder, stderr=subprocess.PIPE, text=True,
+                                        env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
+            lines = [p.communicate()[1].splitlines() for p in started]
+            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback"))] for mine in lines]
+        found = told(3, "net:example"), told(2, "net:other")
+    wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
+              ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]))
+    print(f"refusals: {[lines[0] for _, lines in found]}")
+    if found != wanted:
+        print(found)
+    return found == wanted
+
+
 OWN = """import torch
 from torch import nn
 
@@ -624,6 +695,7 @@ def main():
                 failed += not report(c, lowered, result, wanted[c[1]][c[0], c[2]], args.detail)
     failed += not args.cases and not readme(args.hypar)
     failed += (not args.cases or "own-loop" in args.cases) and not own_loop(args.hypar)
+    failed += (not args.cases or "refusals" in args.cases) and not refusals(args.hypar)
     print("failed" if failed else "ok")
     return 1 if failed else 0
 

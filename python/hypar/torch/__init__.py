@@ -10,7 +10,7 @@ import torch
 
 import hypar
 from . import table
-from .export import Cannot, Host, ending_in, export, given_values, on_meta, without_values
+from .export import Cannot, Host, ending_in, export, given_values, on_meta, without_cache, without_values
 from .measure import annotate, machine_of, measure
 from .parallel import parallelize, script
 from .translate import Translation, translated
@@ -43,7 +43,7 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
     function = loss if callable(loss) else None
     told = function and described(function)
     checked, kinds, name = kinds is None, kinds or _kinds(), name or type(model).__name__
-    with without_values(model) as unknown:
+    with without_values(model) as unknown, without_cache(model) as cached:
         with ending_in(model, function, target) as more:
             program, batch, args, kwargs, times = export(model, args, {**kwargs, **more}, dict(batch_dims or {}), table.known)
         target = target if target is None else torch.cat([target] * times)
@@ -54,9 +54,11 @@ def graph(model, args=(), kwargs=None, *, loss=None, target=None, batch_dims=Non
         result = translated(attempt, model, checked)
     if function:
         result.notes.append("a script of 'hypar export --to torch' does not have this loss: return it from the model, or write it there")
+    if cached:
+        result.notes.append("the model is exported with use_cache = False: a training step reads no cache of keys and values")
     if unknown:
         result.notes.append(f"buffers on meta have no values, zeros stand for those of {', '.join(unknown[:3])}; made on the CPU, the model has them")
-    result.program, result.example = program, (args, kwargs)
+    result.program, result.example, result.is_doubled = program, (args, kwargs), times > 1
     return result
 
 

@@ -126,9 +126,10 @@ def main():
             sys.stdout.write(made.json())
         elif args.output:
             made.write(args.output, args.weights)
+            doubled = " (the one sample was doubled, so that the batch stays open)" if made.is_doubled else ""
             numbers = sum(math.prod(p["shape"]) for p in made.params.values())
             print(f"hypar.torch: {args.output}: {len(made.ops)} operators, {len(made.opaque)} of them opaque; {len(made.params)} parameters "
-                  f"of {numbers} numbers, batch {made.batch}", file=sys.stderr)
+                  f"of {numbers} numbers, batch {made.batch}{doubled}", file=sys.stderr)
         if measured:
             measured.write(args.profile)
             print(f"hypar.torch: {measured.summary()}", file=sys.stderr)

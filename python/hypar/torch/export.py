@@ -177,6 +177,21 @@ def _begin(model, module):
     return bool(begin)
 
 
+@contextlib.contextmanager
+def without_cache(model):
+    """A model of Hugging Face, for as long, without the cache of keys and values that its configurations turn on: a training step reads
+    no cache, and torch.export refuses a model that returns one. Yields whether a cache was turned off."""
+    configs = [getattr(module, "config", None) for module in model.modules()]
+    configs = [config for config in {id(c): c for c in configs}.values() if getattr(config, "use_cache", False) is True]
+    for config in configs:
+        config.use_cache = False
+    try:
+        yield bool(configs)
+    finally:
+        for config in configs:
+            config.use_cache = True
+
+
 def given_values(x):
     """Arguments; zeros in place of those on "meta"."""
     return torch.utils._pytree.tree_map(

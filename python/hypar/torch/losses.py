@@ -43,15 +43,20 @@ def cross_entropy(call, x, target, ignore_index=-100):
         n = int((target.value == ignore_index).sum())
         call.graph.notes.append(f"{n} of {target.value.numel()} labels are {ignore_index}, which the model ignores; hypar refuses samples with "
                                 "such labels")
-    lead = call.settle(lead)
-    if len(lead.shape) > 4 or lead.sample == 0 and lead.shape[0] != call.t.batch:
-        lead = call.settle(call.reshape(lead, (call.t.batch, -1, lead.shape[-1])))
+    lead = with_batch(call, call.settle(lead))
     name = _source(target.node)
     ids = call.graph.add_input(name, lead.shape[:-1], lead.sample, True)
     call.graph.sources[ids.base] = target.node
     if stop is not None and stop - start < labels.shape[-1]:
         call.graph.kept_ids[ids.base] = (tuple(labels.shape), start, stop)
     return call.add("cross_entropy", [lead, ids], {}, (), None, name="loss")
+
+
+def with_batch(call, x):
+    """Rows of classes [..., classes] whose first dimension is the samples, where samples and positions were one dimension."""
+    if len(x.shape) > 4 or x.sample == 0 and x.shape[0] != call.t.batch:
+        return call.settle(call.reshape(x, (call.t.batch, -1, x.shape[-1])))
+    return x
 
 
 def _source(node):
@@ -275,9 +280,9 @@ def likelihood(call, bound, logits):
     x, target, smoothing = call.tensor(bound["self"]), bound["target"], bound.get("label_smoothing", 0.0)
     if isinstance(target, Tensor) or bool((target.value == bound["ignore_index"]).any()):
         raise Unknown("a cross entropy of probabilities, or that ignores labels")
-    x = call.see(x, lambda v: v.movedim(1, -1)) if len(x.size) > 2 else x
+    x = call.see(x, lambda v: v.movedim(1, -1)) if len(x.size) > 2 else in_order(x)
     logs = along_last(call, "log_softmax", x, -1) if logits else x
-    rows = call.settle(in_order(logs))
+    rows = logs = with_batch(call, call.settle(in_order(logs)))
     ids = call.graph.add_input(_source(target.node), rows.shape[:-1] + (1,), rows.sample, True)
     call.graph.sources[ids.base] = target.node
     picked = call.add("gather_elements", [rows, ids], {"axis": len(rows.shape) - 1}, ids.shape, ids.sample)

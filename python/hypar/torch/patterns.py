@@ -229,6 +229,7 @@ def _theta(cos, sin):
 
 
 def _emit_rope(call, x, cos, sin):
+    cos, sin = (v.reshape((1,) * (4 - v.dim()) + v.shape) for v in (cos, sin))  # dimensions that are left out are the first ones
     dims = [d for d, n in enumerate(cos.shape[1:-1], 1) if n > 1]
     if len(x.size) != 4 or cos.dim() != 4 or len(dims) != 1:
         return None
