@@ -270,6 +270,7 @@ struct hypar_search_info {
     int64_t proposals, accepted;    /* flexflow; of an own planner, as it last reported */
     /* flexflow: */
     int chains;
+    int64_t seed;
     double beta;       /* a step longer by a share x of the first is accepted with probability
                           exp(-beta x) */
     const char *start; /* the fastest initial plan, NULL: none ... */
