@@ -448,6 +448,8 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 > Left out: dp, mp, owt, hypar, accpar, optcnn, 3d; dp: weights, gradients and sgd
 
 What auto did not take is told, by what was asked for.
+$ hypar plan mlp:20-16-10 --batch 6 --on full:2 | grep '^The others'
+> The others: hybrid 20.1 ns, flexflow 20.1 ns, accpar 1.02 us, 3d 1.02 us, dp
 $+ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
 > The others: flexflow 38.4 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
 >             63.4 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,

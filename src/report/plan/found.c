@@ -345,7 +345,7 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
         else if (info->objective == HYPAR_ENERGY)
             hypar_format_quantity(figure, o->energy_j, HYPAR_UNIT_JOULES);
         else
-            hp_time_text(arena, o->step_s);
+            hypar_format_quantity(figure, o->step_s, HYPAR_UNIT_SECONDS);
         text = hp_arena_printf(arena, "%s%s%s %s", text, i ? ", " : "", o->planner, figure);
     }
     fputs("The others: ", to);
