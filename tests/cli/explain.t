@@ -91,6 +91,13 @@ $ cd $TMP && hypar explain alex.json
 > Left out: another schedule: the plan has no stages; no recomputation: nothing is
 > computed again.
 
+The terms of hypar's choice do not depend on what is sharded.
+$ hypar plan lenet-c --on htree:16 --planner hypar --shard optimizer -q -o $TMP/shard.json && hypar explain $TMP/shard.json --operators 1 | grep 'H4'
+> conv1  H4      32 kB         0 B    32 kB*   5.9 MB     2.95 MB  8.85 MB
+> conv2  H4     1.6 MB      819 kB  2.42 MB*  1.64 MB     3.77 MB  5.41 MB
+> fc1    H4     6.4 MB         0 B   6.4 MB    4.1 MB     1.33 MB  5.43 MB*
+> fc2    H4      80 kB      512 kB   592 kB*  81.9 kB      512 kB   594 kB
+
 The pipeline's bubble is called a bubble; what cannot be had says why.
 $ hypar explain examples/plans/pipeline.json
 > mlp:784-1024-1024-10, batch 128, fp16, on 4 devices: a step takes 180 us

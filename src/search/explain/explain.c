@@ -35,12 +35,19 @@ static struct hypar_bound bound_of(const struct hypar_plan *plan,
     return bound;
 }
 
-/* Does `made` divide and place each operator as `plan` does? */
+/* Does `made` divide and place each operator as `plan` does? Recomputation and shards may
+ * differ: HyPar does not choose them. */
 static bool has_same_ops(const struct hypar_plan *plan, const struct hypar_plan *made)
 {
-    for (int op = 0; op < plan->graph->n_ops; op++)
-        if (!hp_same_op_plan(plan->graph->ops[op].nest, &plan->ops[op], &made->ops[op]))
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        struct op_plan divided = plan->ops[op];
+        divided.recompute = made->ops[op].recompute;
+        divided.resend = made->ops[op].resend;
+        divided.shard = made->ops[op].shard;
+        divided.shard_over = made->ops[op].shard_over;
+        if (!hp_same_op_plan(plan->graph->ops[op].nest, &divided, &made->ops[op]))
             return false;
+    }
     return true;
 }
 
