@@ -237,10 +237,14 @@ static const struct variant {
       "a device that sends or receives does not compute",
       { .no_overlap = true } },
     { "Figure 6 (servers of nodes)",
-      "the same, sums by a server of nodes that add up before (the published simulator)",
+      "a device that sends or receives does not compute; gradients are summed by a server of "
+      "nodes that add up "
+      "before (the published simulator)",
       { .no_overlap = true, .all_reduce = "hierarchical-server" } },
     { "Figure 6 (one server)",
-      "the same, sums by a server that hears from every device",
+      "a device that sends or receives does not compute; gradients are summed by a server that "
+      "hears from every "
+      "device",
       { .no_overlap = true, .all_reduce = "server" } },
 };
 enum { VARIANTS = sizeof variants / sizeof variants[0] };

@@ -200,6 +200,10 @@ static void performance(struct figures *f, struct study *study)
            hypar_printed_mean.mp_gain, mean(&formula, 0), mean(&ours, 0),
            hypar_printed_mean.hypar_gain, mean(&formula, 1), mean(&ours, 1));
     printf("With the printed bytes the fitted time is within %.1f %% of all 20 bars.\n", worst);
+    puts(
+        "With our bytes mp of the VGGs is about half as fast as printed: the paper prints half "
+        "of the bytes that its formulas give.\nWhy is an open question (the end of "
+        "docs/tutorial-student.md).");
 }
 
 /* Figure 7 ---------------------------------------------------------------------------- */

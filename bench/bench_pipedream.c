@@ -515,7 +515,10 @@ int main(int argc, char **argv)
     struct figures f;
     figures_begin(&f, "PipeDream", &argc, argv);
     take_words(argc, argv, 0, FIGURES_USAGE);
+    char folder[256];
+    pipedream_profiles(folder, sizeof folder);
     bool published = has_profile("vgg16") && has_profile("alexnet") && has_profile("gnmt");
+    printf("profiles: %s\n", published ? folder : "none");
     if (published && (figure_wanted(&f, "Optimizer") || figure_wanted(&f, "Planning")))
         published_results(&f);
     else if (!published)

@@ -75,7 +75,9 @@ const struct command cmd_explain = {
     .doc =
         "Simulate one training step of PLAN and tell what bounds it: the critical path "
         "through computations, exchanges and their queues, added up; which planner found it, "
-        "and what the others' plans take; what the costliest "
+        "and what the others' plans take; of a plan of hypar, the bytes that make each layer "
+        "dp "
+        "or mp; what the costliest "
         "operators would cost if they were split otherwise; and the step with faster links, "
         "devices, more memory, other micro-batches, schedules and without recomputation. "
         "Every number is a simulation.",

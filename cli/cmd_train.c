@@ -350,15 +350,20 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *what,
     return hypar_report_train_trace(to, t->result, t->plan, t->sim, how);
 }
 
-/* A prediction for this machine that nothing measured stands behind; ranks that take turns in
- * one process are not what it is for. */
+/* A prediction for another machine, or one for this machine that nothing measured stands
+ * behind; ranks that take turns in one process are not what it is for. */
 static void note_calibration(const struct args *args, const struct hypar_plan *plan,
                              const struct hypar_sim *sim)
 {
     const struct hypar_machine *machine = hypar_plan_machine(plan);
-    if (!sim || args->in_process ||
-        strcmp(hypar_machine_device(machine, 0)->name, "local") != 0)
+    if (!sim || args->in_process)
         return;
+    const char *word = hypar_machine_word(machine);
+    if (strcmp(hypar_machine_device(machine, 0)->name, "local") != 0) {
+        opt_note(args, "the prediction is for %s, what is measured is of this machine",
+                 word ? word : "the machine of the plan");
+        return;
+    }
     struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
     if (m.measured + m.interpolated == 0)
         opt_note(args,

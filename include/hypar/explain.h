@@ -74,6 +74,11 @@ HYPAR_API struct hypar_plan *hypar_explained_alternative(const struct hypar_expl
 /* A lower bound of the step of any plan. */
 HYPAR_API struct hypar_bound hypar_explained_bound(const struct hypar_explanation *e);
 
+/* The terms by which HyPar chose the types of the layers (hypar_partition_view.terms). NULL:
+ * the plan is not as a search by the planner hypar alone found it. Owned by the explanation. */
+HYPAR_API const struct hypar_partition_view *
+hypar_explained_partition(const struct hypar_explanation *e);
+
 /* How two plans of one model and machine differ. Each difference comes with the step of the
  * first plan with this change alone, where that is possible. */
 struct hypar_differences; /* opaque */

@@ -270,6 +270,7 @@ struct hypar_search_info {
     int64_t proposals, accepted;    /* flexflow; of an own planner, as it last reported */
     /* flexflow: */
     int chains;
+    int64_t seed;
     double beta;       /* a step longer by a share x of the first is accepted with probability
                           exp(-beta x) */
     const char *start; /* the fastest initial plan, NULL: none ... */
@@ -277,6 +278,18 @@ struct hypar_search_info {
     struct hypar_largest largest;
 };
 HYPAR_API struct hypar_search_info hypar_found_info(const struct hypar_found *found);
+
+/* The bytes that HyPar weighs for a layer of one type at one level, over all groups of the
+ * level, while all other layers keep their types. NAN: the layer cannot be of this type. */
+struct hypar_type_terms {
+    double own_bytes;      /* Table 1: of gradients under dp, of partial sums under mp */
+    double previous_bytes; /* Table 2: between the layers that it reads from and this layer */
+    double next_bytes;     /* Table 2: between this layer and the layers that read from it */
+};
+
+struct hypar_layer_terms {
+    struct hypar_type_terms dp, mp;
+};
 
 /* HyPar's view of the plan: a type for every weighted layer at every level (0 = dp, type I;
  * 1 = mp, type II; 2 = type III), and the elements exchanged between two sides of a group. */
@@ -286,7 +299,8 @@ struct hypar_partition_view {
     const char *const *level; /* n_layers digits each */
     const int *layer_op;      /* the operator of each layer */
     const double *level_elements;
-    double total_elements, total_bytes; /* 8 bytes an element: 4 each way */
+    double total_elements, total_bytes;    /* 8 bytes an element: 4 each way */
+    const struct hypar_layer_terms *terms; /* [level * n_layers + layer] */
 };
 
 /* NULL if the planner has no such view. Owned by `found`. */

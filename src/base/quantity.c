@@ -128,6 +128,8 @@ char *hypar_format_quantity(char *buffer, double value, enum hypar_unit unit)
     const struct dimension *dimension = &dimensions[unit];
     int lowest = dimension->small ? (unit == HYPAR_UNIT_SECONDS ? -3 : -4) : 0;
     int highest = dimension->large ? 6 : 0;
+    if (unit == HYPAR_UNIT_SECONDS && fabs(value) < 0.5e-12)
+        value = 0; /* what is left over where times that are equal are subtracted */
 
     /* Round to three digits first, so that 999.9 becomes 1 k and not 1000. */
     char digits[NUMBER_TEXT_BYTES];

@@ -24,10 +24,12 @@ bars() { # FILE SERIES...
 }
 "$BUILD/bench_hypar" --svg "$dir/one" --figure 'Figure 6' >"$dir/out" || fail=1
 bars hypar-figure-6.svg 'mp, paper' 'mp, ours' 'hypar, paper' 'hypar, ours'
+grep -q 'mp of the VGGs .* half of the bytes' "$dir/out" || { echo "Figure 6 of HyPar does not tell its open question" && fail=1; }
 "$BUILD/bench_optcnn" --svg "$dir/one" --figure 'Fig. 8' >"$dir/out" || fail=1
 bars optcnn-fig-8.svg 'data parallel, paper' 'layer-wise, ours'
 HYPAR_PIPEDREAM_PROFILES=$dir/none "$BUILD/bench_pipedream" --svg "$dir/one" --figure 'Table 1' >"$dir/out" || fail=1
 bars pipedream-table-1.svg paper "code's recurrence, ours" "paper's recurrence, ours"
+grep -q '^profiles: none$' "$dir/out" || { echo "no line tells that there are no profiles" && cat "$dir/out" && fail=1; }
 grep -q '^VGG-16 .* 5.28x .*vgg16, stand-in$' "$dir/out" || { echo "Table 1 has no stand-in for vgg16" && cat "$dir/out" && fail=1; }
 grep -q "the zoo's gnmt8, minibatch 64 (ours, the profile does not say): .*, in the profile 89.4 ms" "$dir/out" || { echo "what stands in is not told" && fail=1; }
 grep -q "the zoo's vgg16, minibatch 128 (the profile's)" "$dir/out" || { echo "a stand-in has another minibatch than the profile" && fail=1; }
@@ -35,6 +37,11 @@ grep -q "data parallel waits for sums of gradients" "$dir/out" || { echo "why Ta
 for words in 'ours are predicted in closed form' 'logarithmic scale'; do
     grep -q "$words" "$dir/one/pipedream-table-1.svg" || { echo "Table 1's picture does not say: $words" && fail=1; }
 done
+# The folder of the profiles is told; it holds a small profile under the names of the published ones.
+mkdir "$dir/profiles"
+for name in vgg16 alexnet gnmt; do cp tests/data/pipedream/chain.txt "$dir/profiles/$name.txt"; done
+HYPAR_PIPEDREAM_PROFILES=$dir/profiles "$BUILD/bench_pipedream" --figure 'Table 1' >"$dir/out" || fail=1
+grep -q "^profiles: $dir/profiles$" "$dir/out" || { echo "the folder of the profiles is not told" && cat "$dir/out" && fail=1; }
 # A search has so many proposals, whatever the machine does beside; the output and the picture say how many.
 "$BUILD/bench_flexflow" --svg "$dir/one" --figure 'Figure 6 (no overlap)' 8 alexnet >"$dir/out" || fail=1
 awk '$1 == "alexnet" && $(NF - 1) != 8 { exit 1 }' "$dir/out" || { echo "other proposals than asked for" && cat "$dir/out" && fail=1; }
@@ -42,6 +49,8 @@ for words in 'with 8 proposals' '^most ' '^tried ' '^Few were tried: in . of 2 r
     grep -q "$words" "$dir/out" || { echo "Figure 6 does not say: $words" && cat "$dir/out" && fail=1; }
 done
 grep -q 'with 8 proposals a search' "$dir/one/flexflow-figure-6-no-overlap.svg" || { echo "the picture does not say how many proposals" && fail=1; }
+"$BUILD/bench_flexflow" --figure 'Figure 6 (servers of nodes)' 8 alexnet >"$dir/out" || fail=1
+grep -q ', a device that sends or receives does not compute; gradients are summed by a server of nodes' "$dir/out" || { echo "a variant is told by another one that is not printed" && cat "$dir/out" && fail=1; }
 [ "$(find "$dir/one" -type f | wc -l)" = 4 ] || { echo "other figures than asked for" && ls "$dir/one" && fail=1; }
 for program in bench_hypar bench_sim bench_flexflow; do
     "$BUILD/$program" quikc >/dev/null 2>&1

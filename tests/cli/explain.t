@@ -11,6 +11,38 @@ $ cd $TMP && hypar explain alex.json
 > Found by hypar (least exchange, each layer dp or mp at each level of the
 > machine).
 >
+> Why dp or mp:
+> layer  level   dp own  dp between       dp    mp own  mp between       mp
+> conv1  H1      186 kB         0 B   186 kB*  23.9 MB     11.9 MB  35.8 MB
+> conv2  H1     2.46 MB         0 B  2.46 MB*  16.6 MB     20.3 MB  36.9 MB
+> conv3  H1     5.31 MB         0 B  5.31 MB*  33.2 MB     24.9 MB  58.1 MB
+> conv4  H1     7.08 MB         0 B  7.08 MB*  22.2 MB     27.7 MB  49.8 MB
+> conv5  H1     4.72 MB     2.36 MB  7.08 MB*  4.72 MB     13.4 MB  18.2 MB
+> fc1    H1      302 MB     1.05 MB   303 MB    2.1 MB     3.41 MB  5.51 MB*
+> fc2    H1      134 MB      2.1 MB   136 MB    2.1 MB      2.1 MB  4.19 MB*
+> fc3    H1     32.8 MB     1.05 MB  33.8 MB    512 kB     1.05 MB  1.56 MB*
+> conv1  H2      373 kB         0 B   373 kB*  23.9 MB     11.9 MB  35.8 MB
+> conv2  H2     4.92 MB         0 B  4.92 MB*  16.6 MB     20.3 MB  36.9 MB
+> conv3  H2     10.6 MB         0 B  10.6 MB*  33.2 MB     24.9 MB  58.1 MB
+> conv4  H2     14.2 MB         0 B  14.2 MB*  22.2 MB     27.7 MB  49.8 MB
+> conv5  H2     9.44 MB     2.36 MB  11.8 MB*  4.72 MB     13.4 MB  18.2 MB
+> fc1    H2      302 MB     1.05 MB   303 MB   4.19 MB     3.41 MB   7.6 MB*
+> fc2    H2      134 MB      2.1 MB   136 MB   4.19 MB      2.1 MB  6.29 MB*
+> fc3    H2     32.8 MB     1.05 MB  33.8 MB   1.02 MB     1.05 MB  2.07 MB*
+> conv1  H3      745 kB         0 B   745 kB*  23.9 MB     11.9 MB  35.8 MB
+> conv2  H3     9.84 MB         0 B  9.84 MB*  16.6 MB     20.3 MB  36.9 MB
+> conv3  H3     21.2 MB         0 B  21.2 MB*  33.2 MB     24.9 MB  58.1 MB
+> conv4  H3     28.3 MB     11.1 MB  39.4 MB*  22.2 MB     27.7 MB  49.8 MB
+> conv5  H3     18.9 MB     2.36 MB  21.2 MB   4.72 MB     13.4 MB  18.2 MB*
+> fc1    H3      302 MB     3.41 MB   305 MB   8.39 MB     3.41 MB  11.8 MB*
+> fc2    H3      134 MB      2.1 MB   136 MB   8.39 MB      2.1 MB  10.5 MB*
+> fc3    H3     32.8 MB     1.05 MB  33.8 MB   2.05 MB     1.05 MB   3.1 MB*
+> * the choice
+> Own is HyPar's Table 1: gradients under dp, partial sums of the output under mp.
+> Between is its Table 2: what moves between this layer and the layers before and
+> behind it, as these are chosen. Tensors are as the levels above left them; bytes
+> are those of all groups of a level.
+>
 > critical path                                        time   share  in queues
 > exchange       all-reduce gradient of conv4.w     3.54 ms  20.4 %    3.54 ms
 > exchange       all-reduce gradient of conv3.w     2.65 ms  15.3 %    2.65 ms
@@ -58,6 +90,13 @@ $ cd $TMP && hypar explain alex.json
 > No difference: twice the memory.
 > Left out: another schedule: the plan has no stages; no recomputation: nothing is
 > computed again.
+
+The terms of hypar's choice do not depend on what is sharded.
+$ hypar plan lenet-c --on htree:16 --planner hypar --shard optimizer -q -o $TMP/shard.json && hypar explain $TMP/shard.json --operators 1 | grep 'H4'
+> conv1  H4      32 kB         0 B    32 kB*   5.9 MB     2.95 MB  8.85 MB
+> conv2  H4     1.6 MB      819 kB  2.42 MB*  1.64 MB     3.77 MB  5.41 MB
+> fc1    H4     6.4 MB         0 B   6.4 MB    4.1 MB     1.33 MB  5.43 MB*
+> fc2    H4      80 kB      512 kB   592 kB*  81.9 kB      512 kB   594 kB
 
 The pipeline's bubble is called a bubble; what cannot be had says why.
 $ hypar explain examples/plans/pipeline.json
@@ -227,6 +266,32 @@ $ cd $TMP && hypar explain alex.json --operators 1 --json > explain.json; sed '/
 >     "plan_hash": "a2fa5c82704be793"
 >   },
 >   "as_found": true,
+>   "terms": [
+>     {"layer": "conv1", "level": "H1", "chosen": "dp", "dp_own_bytes": 186368, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 186368, "mp_own_bytes": 23887872, "mp_previous_bytes": 0, "mp_next_bytes": 11943936, "mp_bytes": 35831808},
+>     {"layer": "conv2", "level": "H1", "chosen": "dp", "dp_own_bytes": 2459136, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 2459136, "mp_own_bytes": 16613376, "mp_previous_bytes": 11943936, "mp_next_bytes": 8306688, "mp_bytes": 36864000},
+>     {"layer": "conv3", "level": "H1", "chosen": "dp", "dp_own_bytes": 5311488, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 5311488, "mp_own_bytes": 33226752, "mp_previous_bytes": 8306688, "mp_next_bytes": 16613376, "mp_bytes": 58146816},
+>     {"layer": "conv4", "level": "H1", "chosen": "dp", "dp_own_bytes": 7079936, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 7079936, "mp_own_bytes": 22151168, "mp_previous_bytes": 16613376, "mp_next_bytes": 11075584, "mp_bytes": 49840128},
+>     {"layer": "conv5", "level": "H1", "chosen": "dp", "dp_own_bytes": 4720640, "dp_previous_bytes": 0, "dp_next_bytes": 2359296, "dp_bytes": 7079936, "mp_own_bytes": 4718592, "mp_previous_bytes": 11075584, "mp_next_bytes": 2359296, "mp_bytes": 18153472},
+>     {"layer": "fc1", "level": "H1", "chosen": "mp", "dp_own_bytes": 302022656, "dp_previous_bytes": 0, "dp_next_bytes": 1048576, "dp_bytes": 303071232, "mp_own_bytes": 2097152, "mp_previous_bytes": 2359296, "mp_next_bytes": 1048576, "mp_bytes": 5505024},
+>     {"layer": "fc2", "level": "H1", "chosen": "mp", "dp_own_bytes": 134250496, "dp_previous_bytes": 1048576, "dp_next_bytes": 1048576, "dp_bytes": 136347648, "mp_own_bytes": 2097152, "mp_previous_bytes": 1048576, "mp_next_bytes": 1048576, "mp_bytes": 4194304},
+>     {"layer": "fc3", "level": "H1", "chosen": "mp", "dp_own_bytes": 32776000, "dp_previous_bytes": 1048576, "dp_next_bytes": 0, "dp_bytes": 33824576, "mp_own_bytes": 512000, "mp_previous_bytes": 1048576, "mp_next_bytes": 0, "mp_bytes": 1560576},
+>     {"layer": "conv1", "level": "H2", "chosen": "dp", "dp_own_bytes": 372736, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 372736, "mp_own_bytes": 23887872, "mp_previous_bytes": 0, "mp_next_bytes": 11943936, "mp_bytes": 35831808},
+>     {"layer": "conv2", "level": "H2", "chosen": "dp", "dp_own_bytes": 4918272, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 4918272, "mp_own_bytes": 16613376, "mp_previous_bytes": 11943936, "mp_next_bytes": 8306688, "mp_bytes": 36864000},
+>     {"layer": "conv3", "level": "H2", "chosen": "dp", "dp_own_bytes": 10622976, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 10622976, "mp_own_bytes": 33226752, "mp_previous_bytes": 8306688, "mp_next_bytes": 16613376, "mp_bytes": 58146816},
+>     {"layer": "conv4", "level": "H2", "chosen": "dp", "dp_own_bytes": 14159872, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 14159872, "mp_own_bytes": 22151168, "mp_previous_bytes": 16613376, "mp_next_bytes": 11075584, "mp_bytes": 49840128},
+>     {"layer": "conv5", "level": "H2", "chosen": "dp", "dp_own_bytes": 9441280, "dp_previous_bytes": 0, "dp_next_bytes": 2359296, "dp_bytes": 11800576, "mp_own_bytes": 4718592, "mp_previous_bytes": 11075584, "mp_next_bytes": 2359296, "mp_bytes": 18153472},
+>     {"layer": "fc1", "level": "H2", "chosen": "mp", "dp_own_bytes": 302022656, "dp_previous_bytes": 0, "dp_next_bytes": 1048576, "dp_bytes": 303071232, "mp_own_bytes": 4194304, "mp_previous_bytes": 2359296, "mp_next_bytes": 1048576, "mp_bytes": 7602176},
+>     {"layer": "fc2", "level": "H2", "chosen": "mp", "dp_own_bytes": 134250496, "dp_previous_bytes": 1048576, "dp_next_bytes": 1048576, "dp_bytes": 136347648, "mp_own_bytes": 4194304, "mp_previous_bytes": 1048576, "mp_next_bytes": 1048576, "mp_bytes": 6291456},
+>     {"layer": "fc3", "level": "H2", "chosen": "mp", "dp_own_bytes": 32776000, "dp_previous_bytes": 1048576, "dp_next_bytes": 0, "dp_bytes": 33824576, "mp_own_bytes": 1024000, "mp_previous_bytes": 1048576, "mp_next_bytes": 0, "mp_bytes": 2072576},
+>     {"layer": "conv1", "level": "H3", "chosen": "dp", "dp_own_bytes": 745472, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 745472, "mp_own_bytes": 23887872, "mp_previous_bytes": 0, "mp_next_bytes": 11943936, "mp_bytes": 35831808},
+>     {"layer": "conv2", "level": "H3", "chosen": "dp", "dp_own_bytes": 9836544, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 9836544, "mp_own_bytes": 16613376, "mp_previous_bytes": 11943936, "mp_next_bytes": 8306688, "mp_bytes": 36864000},
+>     {"layer": "conv3", "level": "H3", "chosen": "dp", "dp_own_bytes": 21245952, "dp_previous_bytes": 0, "dp_next_bytes": 0, "dp_bytes": 21245952, "mp_own_bytes": 33226752, "mp_previous_bytes": 8306688, "mp_next_bytes": 16613376, "mp_bytes": 58146816},
+>     {"layer": "conv4", "level": "H3", "chosen": "dp", "dp_own_bytes": 28319744, "dp_previous_bytes": 0, "dp_next_bytes": 11075584, "dp_bytes": 39395328, "mp_own_bytes": 22151168, "mp_previous_bytes": 16613376, "mp_next_bytes": 11075584, "mp_bytes": 49840128},
+>     {"layer": "conv5", "level": "H3", "chosen": "mp", "dp_own_bytes": 18882560, "dp_previous_bytes": 0, "dp_next_bytes": 2359296, "dp_bytes": 21241856, "mp_own_bytes": 4718592, "mp_previous_bytes": 11075584, "mp_next_bytes": 2359296, "mp_bytes": 18153472},
+>     {"layer": "fc1", "level": "H3", "chosen": "mp", "dp_own_bytes": 302022656, "dp_previous_bytes": 2359296, "dp_next_bytes": 1048576, "dp_bytes": 305430528, "mp_own_bytes": 8388608, "mp_previous_bytes": 2359296, "mp_next_bytes": 1048576, "mp_bytes": 11796480},
+>     {"layer": "fc2", "level": "H3", "chosen": "mp", "dp_own_bytes": 134250496, "dp_previous_bytes": 1048576, "dp_next_bytes": 1048576, "dp_bytes": 136347648, "mp_own_bytes": 8388608, "mp_previous_bytes": 1048576, "mp_next_bytes": 1048576, "mp_bytes": 10485760},
+>     {"layer": "fc3", "level": "H3", "chosen": "mp", "dp_own_bytes": 32776000, "dp_previous_bytes": 1048576, "dp_next_bytes": 0, "dp_bytes": 33824576, "mp_own_bytes": 2048000, "mp_previous_bytes": 1048576, "mp_next_bytes": 0, "mp_bytes": 3096576}
+>   ],
 >   "bound_by": [
 >     {"kind": "exchange", "name": "all-reduce gradient of conv4.w", "seconds": 0.0035389440000000005, "share": 0.20423710956030477, "queued_s": 0.003538944},
 >     {"kind": "exchange", "name": "all-reduce gradient of conv3.w", "seconds": 0.002654208, "share": 0.15317783217022857, "queued_s": 0.002654208},

@@ -258,6 +258,8 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 > Lower bound 5.24 us (mostly arithmetic): no plan is faster; gap 138 %.
 > Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 8 %
 > accepted, beta 200; --proposals 400 repeats it.
+$ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 40 --seed 1 | sed '$d' | sed -n '$p'
+> accepted, beta 200; --proposals 40 --seed 1 repeats it.
 $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > lenet5, batch 32, on 4 devices: planner exhaustive
 >
@@ -446,6 +448,8 @@ $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -
 > Left out: dp, mp, owt, hypar, accpar, optcnn, 3d; dp: weights, gradients and sgd
 
 What auto did not take is told, by what was asked for.
+$ hypar plan mlp:20-16-10 --batch 6 --on full:2 | grep '^The others'
+> The others: hybrid 20.1 ns, flexflow 20.1 ns, accpar 1.02 us, 3d 1.02 us, dp
 $+ hypar plan alexnet --on cluster:4x4,inter=1.25GB/s --batch 512 | grep -A 1 '^The others'
 > The others: flexflow 38.4 ms, accpar 57.6 ms, hypar 58.6 ms, optcnn 60.2 ms, owt
 >             63.4 ms, zb-h2 64.3 ms, 1f1b 64.7 ms, zb-h1 64.7 ms, gpipe 65.5 ms,

@@ -397,6 +397,10 @@ $ hypar plan lenet5 --on full:4 --planner dp --all-reduce auto -q -o - | grep -c
 > 0
 ? 1
 
+The picture of a pipeline of minibatches tells the window that its axis shows.
+$ hypar simulate examples/plans/pipedream.json --minibatches 10 -q --svg $TMP/window.svg; grep -o '>[^<]*: a window of [^<]*' $TMP/window.svg
+> >mlp:784-1024-1024-10 on 4 devices: a window of 12 minibatches, 1.38 ms
+
 Quietly, a file that is asked for is all there is.
 $ hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/quiet.json; hypar simulate $TMP/quiet.json -q --svg $TMP/quiet.svg; head -c 5 $TMP/quiet.svg; echo
 > <svg

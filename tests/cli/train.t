@@ -32,6 +32,8 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision f
 > {"step": 1, "loss": S, "seconds": S}
 > {"step": 2, "loss": S, "seconds": S}
 > {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "mean_step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
+$ hypar plan mlp:20-16-10 --batch 6 --on full:1 --planner dp -q -o $TMP/other.json; hypar train $TMP/other.json --steps 2 --kernels reference 2>&1 >/dev/null
+> hypar: note: the prediction is for full:1, what is measured is of this machine
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 -q -o $TMP/summary.json && grep -o '"ranks": 1, "steps": 2, "first_step": 0, "stopped": false' $TMP/summary.json
 > "ranks": 1, "steps": 2, "first_step": 0, "stopped": false
 
@@ -142,6 +144,7 @@ $ ls $TMP
 > c
 > foreign
 > once
+> other.json
 > shared
 > short
 > straight.json

@@ -90,16 +90,24 @@ static inline const char *pipedream_replicas(const struct hypar_pipeline_view *v
     return text;
 }
 
-/* Where the published profiles are: the folder that HYPAR_PIPEDREAM_PROFILES names, else
- * data/pipedream in a folder beside the repository. Writes the path of profile `name`. */
-static inline void pipedream_profile(char *path, size_t size, const char *name)
+/* Writes the folder where the published profiles are: the one that HYPAR_PIPEDREAM_PROFILES
+ * names, else data/pipedream in a folder beside the repository. */
+static inline void pipedream_profiles(char *path, size_t size)
 {
     const char *folder = getenv("HYPAR_PIPEDREAM_PROFILES");
     glob_t beside = { 0 };
     if (!folder && glob("../*/data/pipedream", 0, NULL, &beside) == 0)
         folder = beside.gl_pathv[0];
-    snprintf(path, size, "%s/%s.txt", folder ? folder : "data/pipedream", name);
+    snprintf(path, size, "%s", folder ? folder : "data/pipedream");
     globfree(&beside);
+}
+
+/* Writes the path of profile `name`. */
+static inline void pipedream_profile(char *path, size_t size, const char *name)
+{
+    char folder[200];
+    pipedream_profiles(folder, sizeof folder);
+    snprintf(path, size, "%s/%s.txt", folder, name);
 }
 
 #endif /* TESTS_PAPERS_PIPEDREAM_PRINTED_H */

@@ -291,10 +291,70 @@ static void random_plans(void **state)
     assert_true(plans < 250 || tally.plans >= 200);
 }
 
+/* What the layers of a chain exchange at a level, by the terms of their choices. */
+static double level_bytes(const struct hypar_partition_view *view, int level)
+{
+    double sum = 0;
+    for (int i = 0; i < view->n_layers; i++) {
+        const struct hypar_layer_terms *terms = &view->terms[level * view->n_layers + i];
+        const struct hypar_type_terms *chosen =
+            view->level[level][i] == '0' ? &terms->dp : &terms->mp;
+        sum += chosen->own_bytes + chosen->previous_bytes;
+    }
+    return sum;
+}
+
+/* No layer of a level would exchange less by the other type, while the others keep theirs. */
+static void check_choices(const struct hypar_partition_view *view)
+{
+    for (int i = 0; i < view->n_levels * view->n_layers; i++) {
+        const struct hypar_type_terms *dp = &view->terms[i].dp, *mp = &view->terms[i].mp;
+        double dp_bytes = dp->own_bytes + dp->previous_bytes + dp->next_bytes;
+        double mp_bytes = mp->own_bytes + mp->previous_bytes + mp->next_bytes;
+        if (view->level[i / view->n_layers][i % view->n_layers] == '0')
+            assert_true(dp_bytes <= mp_bytes);
+        else
+            assert_true(mp_bytes <= dp_bytes);
+    }
+}
+
+/* HyPar's terms add up to what its search counts, and each choice is the less of the two. Other
+ * planners' plans and plans that were changed have none. */
+static void terms_of_hypar(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of("htree:16");
+    struct hypar_graph *graph;
+    struct hypar_found *found;
+    struct hypar_explanation *e;
+    const struct hypar_explain_options few = { .ops = -1 };
+    static const char *const planner[] = { "hypar", "dp" };
+    assert_int_equal(hypar_import(&graph, "alexnet", NULL, NULL), HYPAR_OK);
+    for (size_t i = 0; i < COUNT(planner); i++) {
+        const struct hypar_search_options options = { .planner = planner[i] };
+        assert_int_equal(hypar_search(&found, graph, machine, &options, NULL), HYPAR_OK);
+        assert_int_equal(hypar_explain(&e, hypar_found_plan(found), &few, NULL), HYPAR_OK);
+        const struct hypar_partition_view *view = hypar_explained_partition(e);
+        const struct hypar_partition_view *counted = hypar_found_partition(found);
+        if (i > 0)
+            assert_null(view);
+        for (int h = 0; i == 0 && h < counted->n_levels; h++)
+            expect_near("bytes of a level", level_bytes(view, h),
+                        8 * counted->level_elements[h] * (1 << h), 1e-12);
+        if (i == 0)
+            check_choices(view);
+        hypar_explanation_free(e);
+        hypar_found_free(found);
+    }
+    hypar_graph_free(graph);
+    hypar_machine_free(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_plans),
+        cmocka_unit_test(terms_of_hypar),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

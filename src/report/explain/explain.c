@@ -9,6 +9,7 @@
 #include "report/explain/chosen.h"
 #include "report/explain/explain.h"
 #include "report/explain/path.h"
+#include "report/explain/terms.h"
 #include "report/put.h"
 
 enum { MOST_ROWS = 11, MOST_ALTERNATIVES = 4, MOST_WHAT_IFS = 20 };
@@ -335,6 +336,7 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
     summary(to, &arena, &sum);
     fputc('\n', to);
     hp_chosen_text(to, &arena, plan, what_ifs.now_s);
+    hp_terms_text(to, hypar_explained_partition(e), plan->graph);
     path_rows(&(struct table_writer){ .to = to }, &arena, &sum);
     fputc('\n', to);
     op_table(to, &arena, e, &sum, plan);
@@ -432,6 +434,7 @@ static void explanation_json(FILE *to, const struct hypar_explanation *e)
     hp_json_put_bool(&w, "fits", hypar_sim_summary(sim).fits);
     hp_put_bound(&w, &bound);
     hp_put_chosen(&w, plan);
+    hp_put_terms(&w, hypar_explained_partition(e), plan->graph);
     hp_put_explanation(&w, &arena, e);
     put_path(&w, sim);
     hp_json_end_object(&w);

@@ -313,22 +313,24 @@ static const char *verdict(struct arena *arena, const struct hypar_found *found)
 static void proposals_text(FILE *to, struct arena *arena, const struct hypar_search_info *info,
                            double step_s)
 {
-    char n[64], chains[64];
+    char n[64], chains[64], seed[32] = "";
     if (!info->chains && info->proposals)
         hp_put_line(to, "%s, %.0f %% accepted.",
                     hp_count(n, info->proposals, "proposal", "proposals"),
                     100 * (double)info->accepted / (double)info->proposals);
     if (!info->chains)
         return;
+    if (info->seed)
+        snprintf(seed, sizeof seed, " --seed %lld", (long long)info->seed);
     hp_put_line(to,
                 "Began with %s (%s): now %.2f times as fast. %s in %s, %.0f %% "
-                "accepted, beta %.0f; --proposals %lld repeats it.",
+                "accepted, beta %.0f; --proposals %lld%s repeats it.",
                 strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
                 hp_time_text(arena, info->start_s), info->start_s / step_s,
                 hp_count(n, info->proposals, "proposal", "proposals"),
                 hp_count(chains, info->chains, "chain", "chains"),
                 info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
-                info->beta, (long long)info->proposals);
+                info->beta, (long long)info->proposals, seed);
 }
 
 /* "The others: owt 119 ms, 1f1b 149 ms", in the unit of what was asked for. */

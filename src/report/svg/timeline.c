@@ -92,6 +92,20 @@ static void put_legend(FILE *to, int rows)
     hp_svg_text(to, x + 18, y + 10, SVG_START, 11, "critical path");
 }
 
+/* "a step of 1.73 ms"; of schedule pipedream what the axis shows: "a window of 10 minibatches,
+ * 21 ms". */
+static char *shown_text(struct arena *arena, const struct hypar_sim *sim)
+{
+    struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
+    char n[64];
+    if (!p.minibatches)
+        return hp_arena_printf(arena, "a step of %s",
+                               hp_time_text(arena, hypar_sim_summary(sim).step_s));
+    return hp_arena_printf(arena, "a window of %s, %s",
+                           hp_count(n, p.minibatches, "minibatch", "minibatches"),
+                           hp_time_text(arena, p.window_s));
+}
+
 void hypar_report_timeline_svg(FILE *to, const struct hypar_sim *sim)
 {
     struct bars b;
@@ -101,10 +115,10 @@ void hypar_report_timeline_svg(FILE *to, const struct hypar_sim *sim)
     char devices[64];
     hp_make_bars(&b, sim, NULL, MOST_BARS);
     hp_svg_begin(to, WIDTH, TOP + ROW * b.n_rows + 44,
-                 hp_arena_printf(&arena, "%s on %s: a step of %s",
+                 hp_arena_printf(&arena, "%s on %s: %s",
                                  plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
                                  hp_count(devices, s.n_devices, "device", "devices"),
-                                 hp_time_text(&arena, s.step_s)),
+                                 shown_text(&arena, sim)),
                  b.window ? "bars that lie close together are drawn as one" : "");
     put_axis(to, &b);
     for (int i = 0; i < b.n_rows; i++)

@@ -9,23 +9,69 @@
 
 enum { OPS = 10 };
 
+/* The options of a search for a plan with the settings of `plan`. */
+static struct hypar_search_options options_of(const struct hypar_plan *plan,
+                                              const struct hypar_sim_options *how)
+{
+    return (struct hypar_search_options){ .precision = plan->precision,
+                                          .fp32_gradients = plan->fp32_gradients,
+                                          .optimizer = plan->optimizer,
+                                          .masks = plan->masks,
+                                          .framework_bytes = plan->framework_bytes,
+                                          .profile = how->profile,
+                                          .simulation = how };
+}
+
 static struct hypar_bound bound_of(const struct hypar_plan *plan,
                                    const struct hypar_sim_options *how)
 {
     struct arena arena = { 0 };
-    struct hypar_search_options options = { .precision = plan->precision,
-                                            .fp32_gradients = plan->fp32_gradients,
-                                            .optimizer = plan->optimizer,
-                                            .masks = plan->masks,
-                                            .framework_bytes = plan->framework_bytes,
-                                            .profile = how->profile,
-                                            .simulation = how };
+    struct hypar_search_options options = options_of(plan, how);
     struct problem problem = hp_problem(&arena, plan->graph, plan->machine, &options);
     struct hypar_bound bound = { 0 };
     if (!hp_is_delayed(plan) && !how->lower.forward)
         bound = hp_step_bound(&problem);
     hp_arena_free(&arena);
     return bound;
+}
+
+/* Does `made` divide and place each operator as `plan` does? Recomputation and shards may
+ * differ: HyPar does not choose them. */
+static bool has_same_ops(const struct hypar_plan *plan, const struct hypar_plan *made)
+{
+    for (int op = 0; op < plan->graph->n_ops; op++) {
+        struct op_plan divided = plan->ops[op];
+        divided.recompute = made->ops[op].recompute;
+        divided.resend = made->ops[op].resend;
+        divided.shard = made->ops[op].shard;
+        divided.shard_over = made->ops[op].shard_over;
+        if (!hp_same_op_plan(plan->graph->ops[op].nest, &divided, &made->ops[op]))
+            return false;
+    }
+    return true;
+}
+
+/* HyPar's choice once more, for its terms, of which a plan keeps nothing. NULL: another planner
+ * found the plan, the plan was changed since, or an option made the choice another one. */
+static struct hypar_found *choose_again(const struct hypar_plan *plan,
+                                        const struct hypar_sim_options *how)
+{
+    const struct hypar_plan_search *search = plan->search;
+    const struct planner *hypar = &hp_planner_hypar;
+    struct arena arena = { 0 };
+    struct hypar_found *found = NULL;
+    if (!search || strcmp(search->asked, hypar->info.name) != 0)
+        return NULL;
+    struct hypar_search_options options = options_of(plan, how);
+    options.joint = strstr(search->options, "--joint") != NULL;
+    struct problem problem = hp_problem(&arena, plan->graph, plan->machine, &options);
+    if (hp_try_planner(hypar, &problem, &found, NULL) != HYPAR_OK ||
+        !has_same_ops(plan, found->plan)) {
+        hypar_found_free(found);
+        found = NULL;
+    }
+    hp_arena_free(&arena);
+    return found;
 }
 
 /* The framework that the plan was looked for (--for), as long as that runs it; else NULL. */
@@ -68,6 +114,7 @@ enum hypar_status hypar_explain(struct hypar_explanation **out, const struct hyp
                                     .stop = options->stop };
     struct hypar_sim_summary now = hypar_sim_summary(sim);
     e->bound = bound_of(plan, &how);
+    e->again = choose_again(plan, &how);
     if (options->ops >= 0)
         hp_find_alternatives(e, options->ops ? options->ops : OPS);
     hp_find_what_ifs(&e->what_ifs, &now);
@@ -81,6 +128,7 @@ void hypar_explanation_free(struct hypar_explanation *e)
         return;
     hp_free_changes(&e->what_ifs);
     hypar_sim_free(e->sim);
+    hypar_found_free(e->again);
     struct arena arena = e->arena; /* it lives in it */
     hp_arena_free(&arena);
 }
@@ -108,4 +156,9 @@ const char *hypar_explained_ops_left_out(const struct hypar_explanation *e)
 struct hypar_bound hypar_explained_bound(const struct hypar_explanation *e)
 {
     return e->bound;
+}
+
+const struct hypar_partition_view *hypar_explained_partition(const struct hypar_explanation *e)
+{
+    return e->again ? hypar_found_partition(e->again) : NULL;
 }

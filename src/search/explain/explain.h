@@ -4,6 +4,7 @@
 
 #include "search/explain/changes.h"
 #include "search/mcmc/propose.h"
+#include "search/planner.h"
 
 /* An operator that is told of, and how it may be split. */
 struct costly {
@@ -16,6 +17,7 @@ struct hypar_explanation {
     const struct hypar_plan *plan;
     struct hypar_sim *sim;
     struct hypar_bound bound;
+    struct hypar_found *again; /* hypar's choice made once more; NULL: it is not told of */
     struct changes what_ifs;
     int n_ops;
     struct costly *op;

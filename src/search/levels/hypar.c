@@ -147,7 +147,7 @@ struct partition_problem hp_set_up_partition(const struct problem *problem, stru
 
 /* The paper's picture of a partition: a digit for each weighted layer at each level. */
 static void show(struct hypar_found *found, const struct problem *problem,
-                 const struct partition *partition)
+                 const struct partition_problem *p, const struct partition *partition)
 {
     const struct layered *l = problem->layered;
     struct arena *arena = &found->arena;
@@ -175,6 +175,7 @@ static void show(struct hypar_found *found, const struct problem *problem,
         .level_elements = elements,
         .total_elements = partition->total_elements,
         .total_bytes = 8 * partition->total_elements,
+        .terms = hp_partition_terms(arena, p, partition),
     };
 }
 
@@ -258,7 +259,7 @@ static enum hypar_status plan_by_levels(const struct planner *self,
     TRY(hp_partition(&found->arena, &p, &partition, err));
     if (rules->chooses)
         TRY(trade_for_memory(problem, &p, &found->arena, &partition, err));
-    show(found, problem, &partition);
+    show(found, problem, &p, &partition);
     found->info.evaluated = partition.evaluated;
     found->info.chooses = rules->chooses;
     found->info.exact = partition.exact && (p.joint || p.n_levels <= 1);

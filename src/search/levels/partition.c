@@ -1,6 +1,7 @@
 /* HyPar's Algorithms 1 and 2: types level by level, each level by the one solver. */
 #include "search/levels/partition.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "search/solver/eliminate.h"
@@ -163,6 +164,81 @@ void hp_partition_evaluate(const struct partition_problem *p, struct partition *
         groups *= p->ways[h];
     }
     hp_arena_free(&scratch);
+}
+
+/* The types that terms are told of: dp, and the one beside it. */
+enum { TERMS_DP, TERMS_MP, N_TERMS };
+
+/* The type of a node that the terms `which` are of; TYPE_COUNT: the node cannot be of it. */
+static enum layer_type type_of_terms(const struct partition_problem *p, int level, int node,
+                                     enum layer_type chosen, int which)
+{
+    unsigned allowed = allowed_types(p, level, node);
+    if (which == TERMS_DP)
+        return allowed >> TYPE_I & 1 ? TYPE_I : TYPE_COUNT;
+    if (chosen != TYPE_I)
+        return chosen;
+    enum layer_type type = TYPE_II;
+    while (type < TYPE_COUNT && !(allowed >> type & 1))
+        type++;
+    return type;
+}
+
+/* The terms of one level for all nodes, [node * N_TERMS + which]; `scale`: bytes of an element
+ * in all groups. */
+static void level_terms(const struct partition_problem *p, int level,
+                        const struct left_over *left, const enum layer_type *chosen,
+                        double scale, struct hypar_type_terms *terms)
+{
+    const struct layered *l = p->layered;
+    for (int i = 0; i < l->n_nodes * N_TERMS; i++) {
+        int n = i / N_TERMS;
+        enum layer_type type = type_of_terms(p, level, n, chosen[n], i % N_TERMS);
+        double none = type == TYPE_COUNT ? NAN : 0;
+        terms[i] = (struct hypar_type_terms){ none, none, none };
+        if (type != TYPE_COUNT)
+            terms[i].own_bytes =
+                scale * hp_intra_elements(type, &left[n].sizes, p->ways[level]);
+    }
+    for (int i = 0; i < l->n_edges * N_TERMS; i++) {
+        const struct layer_edge *edge = &l->edge[i / N_TERMS];
+        int which = i % N_TERMS, from = edge->from, to = edge->to;
+        enum layer_type writer = type_of_terms(p, level, from, chosen[from], which),
+                        reader = type_of_terms(p, level, to, chosen[to], which);
+        double bytes = scale * edge->elements * left[to].in_share;
+        if (writer != TYPE_COUNT)
+            terms[from * N_TERMS + which].next_bytes +=
+                bytes * hp_level_inter(p, level, writer, chosen[to]);
+        if (reader != TYPE_COUNT)
+            terms[to * N_TERMS + which].previous_bytes +=
+                bytes * hp_level_inter(p, level, chosen[from], reader);
+    }
+}
+
+struct hypar_layer_terms *hp_partition_terms(struct arena *arena,
+                                             const struct partition_problem *p,
+                                             const struct partition *partition)
+{
+    const struct layered *l = p->layered;
+    struct hypar_layer_terms *out =
+        NEW(arena, struct hypar_layer_terms, (size_t)p->n_levels * (size_t)l->n_layers);
+    struct arena scratch = { 0 };
+    struct hypar_type_terms *terms =
+        NEW(&scratch, struct hypar_type_terms, (size_t)l->n_nodes * N_TERMS);
+    struct left_over *left = undivided(&scratch, l);
+    double scale = 8; /* bytes of an element, both ways */
+    for (int h = 0; h < p->n_levels; h++) {
+        const enum layer_type *type = partition->type + (size_t)h * (size_t)l->n_nodes;
+        level_terms(p, h, left, type, scale, terms);
+        for (int i = 0; i < l->n_layers; i++)
+            out[(size_t)h * (size_t)l->n_layers + (size_t)i] =
+                (struct hypar_layer_terms){ terms[l->layer[i] * N_TERMS + TERMS_DP],
+                                            terms[l->layer[i] * N_TERMS + TERMS_MP] };
+        divide(left, type, l->n_nodes, p->ways[h]);
+        scale *= p->ways[h];
+    }
+    hp_arena_free(&scratch);
+    return out;
 }
 
 /* What one device is left with of every layer, added up. */

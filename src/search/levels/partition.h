@@ -7,6 +7,8 @@
 #ifndef SEARCH_LEVELS_PARTITION_H
 #define SEARCH_LEVELS_PARTITION_H
 
+#include <hypar/search.h>
+
 #include "base/error.h"
 #include "base/stop.h"
 #include "search/levels/layered.h"
@@ -48,6 +50,11 @@ double hp_level_inter(const struct partition_problem *problem, int level,
 /* What `partition` exchanges, from its types alone: fills level_elements and total_elements. */
 void hp_partition_evaluate(const struct partition_problem *problem,
                            struct partition *partition);
+
+/* The terms of the choice of each weighted layer at each level, [level * n_layers + layer]. */
+struct hypar_layer_terms *hp_partition_terms(struct arena *arena,
+                                             const struct partition_problem *problem,
+                                             const struct partition *partition);
 
 /* Elements that one device holds of all layers' inputs, weights and outputs, added up: what
  * each of the three phases of a step reads or writes once. */

@@ -469,6 +469,7 @@ static void tell(const struct search *s, struct hypar_search_info *info)
     info->accepted = p.accepted;
     info->chooses = true;
     info->chains = CHAINS;
+    info->seed = s->problem->options->seed;
     info->beta = s->beta;
     info->start = s->start[0].name;
     info->start_s = s->start[0].step_s;
