@@ -88,6 +88,9 @@ TRAINED = {  # with how many dropouts outside attention
 def network(name):
     """A model, its arguments, and the tensors by the names that the file has them under."""
     model, given = models.ALL[name]()
+    for module in model.modules():  # torch.onnx.export refuses a model that returns a cache
+        if getattr(getattr(module, "config", None), "use_cache", False):
+            module.config.use_cache = False
     args = () if isinstance(given, dict) else given if isinstance(given, tuple) else (given,)
     kwargs = dict(given) if isinstance(given, dict) else {}
     labels = kwargs.pop("labels", None)
