@@ -67,7 +67,7 @@ struct memory_model *hp_memory(const struct hypar_program *program,
                                const struct memory_options *options);
 void hp_memory_free(struct memory_model *model); /* NULL is allowed */
 
-/* hypar_plan_memory() with a cache of layouts and patterns that is shared, or NULL. */
+/* hypar_plan_memory() with a shared cache of parts and patterns, or NULL. */
 enum hypar_status hp_plan_memory(const struct hypar_plan *plan,
                                  const struct hypar_lower_options *options,
                                  struct lowering_cache *cache, struct hypar_memory *memory,

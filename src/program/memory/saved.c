@@ -2,8 +2,8 @@
  * dropouts, and what a framework that runs operator by operator saves. */
 #include "program/memory/buffers.h"
 
-/* What no other part reads: a buffer as large as an operand, from the forward pass of a part,
- * the last time that the pass is done, to its backward pass `number`. */
+/* A buffer that only one part of an operator uses, as large as an operand. The buffer begins
+ * with the last forward pass of the part and ends with the part's backward pass `number`. */
 static struct buffer own_of(const struct buffer_finder *f, const struct body_passes *p,
                             int number, int operand)
 {
@@ -61,8 +61,8 @@ void hp_find_masks(struct buffer_finder *f, int body)
     }
 }
 
-/* What a framework that runs operator by operator saves of an operator for its backward half,
- * beside what the passes here read. */
+/* The tensors that a framework which runs operator by operator saves for an operator's backward
+ * half, beside the tensors that the passes here read. */
 struct eager_row {
     int tensors;     /* as large as the first input, in the plan's precision */
     int wide_bytes;  /* ... of each of its elements, where that precision has 2 bytes */
@@ -72,7 +72,7 @@ struct eager_row {
 };
 
 static const struct eager_row eager_rows[OP_KIND_COUNT] = {
-    /* its formula step by step: what is multiplied by the weight; x in fp32 */
+    /* the formula step by step: the factor of the weight; x in fp32 */
     [OP_RMS_NORM] = { .tensors = 1, .wide_bytes = 2 },
     /* ... tanh(), 1 + tanh() and x / 2; errors of the last two, of which one is summed up */
     [OP_GELU_TANH] = { .tensors = 3, .errors = 1 },
@@ -120,7 +120,7 @@ static int error_bytes(const struct hypar_plan *plan, int op)
     return eager_rows[plan->graph->ops[op].kind].errors * each + (wide > 0 ? wide - each : 0);
 }
 
-/* What is there during backward pass `number` alone. */
+/* The tensors that exist during backward pass `number` alone. */
 static void add_errors(struct buffer_finder *f, const struct body_passes *p, int number)
 {
     struct buffer errors = own_of(f, p, number, 0);
