@@ -1,16 +1,16 @@
 #!/bin/sh
 # sizes.sh FILE.tsv - every row is a command line that once took all memory or did not end: exit
-# code, a part of what it says, the command (for sh), separated by tabs. Each has 10 seconds of
-# processor time and 2.5 GB; what is refused (not 0) has one second and one line. Rows whose exit code has a + take long
+# code, a part of what it says, the command (for sh), separated by tabs. Each has 60 seconds of
+# processor time and 2.5 GB; what is refused (not 0) has ten seconds and one line. Rows whose exit code has a + take long
 # and run at full length alone (HYPAR_TEST_LENGTH=full).
 sh tests/cli/current.sh || exit 2
 table=$1
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 TMP=$dir && export TMP
 tab=$(printf '\t')
-limit=10 soon=1
+limit=60 soon=10
 if nm "$(command -v hypar)" 2>/dev/null | grep -q __asan_init; then
-    limit=100 soon=10 # and no bound on addresses, of which the sanitizer takes terabytes
+    limit=600 soon=100 # and no bound on addresses, of which the sanitizer takes terabytes
 else
     ulimit -v 2500000
 fi
