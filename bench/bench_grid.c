@@ -10,9 +10,9 @@
  * (reduced.h).
  *
  * The sweep has every data x tensor x pipeline of all devices, number of micro-batches that
- * divides a replica's samples, recomputation, sharding, 1f1b and interleaved, weighed in closed
- * form (search/threed/weigh.h); the best 20 that fit are simulated, up to 64 devices all within
- * 25 % of the best, each that divides layers also with sequence parallelism.
+ * divides a replica's samples, recomputation, sharding, 1f1b and interleaved, estimated in
+ * closed form (search/threed/estimate.h); the best 20 that fit are simulated, up to 64 devices
+ * all within 25 % of the best, each that divides layers also with sequence parallelism.
  *
  * A row is BEHIND where auto's step is longer than that of another planner, or more than 1 %
  * longer than the sweep's best. Without --all some models on small machines. Part K of N takes
@@ -31,9 +31,9 @@
 
 #include "base/divisor.h"
 #include "bench/bench.h"
-#include "search/evaluate/reduced.h"
-#include "search/evaluate/verdict.h"
-#include "search/threed/weigh.h"
+#include "search/reduced.h"
+#include "search/threed/estimate.h"
+#include "search/verdict.h"
 
 /* The k-th of so many shares. */
 struct share {
@@ -169,23 +169,23 @@ static struct measured measure(const struct problem *problem, const struct hypar
 
 struct sweep {
     const struct instance *in;
-    struct weighed *all;
+    struct layout_estimate *all;
     int n, capacity;
     int simulated, fitting;
     struct measured best;
     struct hypar_layout layout; /* of the best */
 };
 
-static void add_layout(struct sweep *s, struct weighing *weighing, struct weighed w)
+static void add_layout(struct sweep *s, struct layout_model *model, struct layout_estimate w)
 {
-    if (!hp_weigh(weighing, &w))
+    if (!hp_estimate_layout(model, &w))
         return;
-    s->all = GROW(weighing->arena, struct weighed, s->all, s->n, &s->capacity);
+    s->all = GROW(model->arena, struct layout_estimate, s->all, s->n, &s->capacity);
     s->all[s->n++] = w;
 }
 
 /* Numbers of micro-batches and schedules. */
-static void add_schedules(struct sweep *s, struct weighing *weighing, struct weighed w,
+static void add_schedules(struct sweep *s, struct layout_model *model, struct layout_estimate w,
                           bool mixes)
 {
     struct hypar_layout *l = &w.layout;
@@ -194,15 +194,15 @@ static void add_schedules(struct sweep *s, struct weighing *weighing, struct wei
         l->micro_batches = m;
         l->chunks = 1;
         l->schedule = hp_layout_schedule(l);
-        add_layout(s, weighing, w);
+        add_layout(s, model, w);
         l->schedule = HYPAR_SCHEDULE_INTERLEAVED;
         for (l->chunks = 2; l->chunks <= 8 && l->pipeline > 1 && m % l->pipeline == 0;
              l->chunks *= 2)
-            add_layout(s, weighing, w);
+            add_layout(s, model, w);
     }
 }
 
-static void add_degrees(struct sweep *s, struct weighing *weighing, enum hypar_recompute again,
+static void add_degrees(struct sweep *s, struct layout_model *model, enum hypar_recompute again,
                         bool mixes)
 {
     int n = hypar_machine_device_count(s->in->machine);
@@ -211,17 +211,17 @@ static void add_degrees(struct sweep *s, struct weighing *weighing, enum hypar_r
             int d = n / t / p;
             if (n / t % p != 0 || d > s->in->graph->batch)
                 continue;
-            struct weighed w = { .layout = { d, t, p, .recompute = again } };
+            struct layout_estimate w = { .layout = { d, t, p, .recompute = again } };
             for (int shard = 0; shard < (d > 1 ? HYPAR_SHARD_COUNT : 1); shard++) {
                 w.layout.shard = (enum hypar_shard)shard;
-                add_schedules(s, weighing, w, mixes);
+                add_schedules(s, model, w, mixes);
             }
         }
 }
 
 static int by_step(const void *a, const void *b)
 {
-    const struct weighed *x = a, *y = b;
+    const struct layout_estimate *x = a, *y = b;
     return x->step_s < y->step_s ? -1 : x->step_s > y->step_s;
 }
 
@@ -232,11 +232,11 @@ static void list_layouts(struct sweep *s, struct arena *arena)
     bool mixes = false;
     for (int op = 0; op < g->n_ops; op++)
         mixes |= hp_op_mixes_samples(g, &g->ops[op]);
-    struct weighing weighing[HYPAR_RECOMPUTE_COUNT];
+    struct layout_model model[HYPAR_RECOMPUTE_COUNT];
     for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++) {
-        weighing[again] = hp_weighing(arena, &s->in->problem, (enum hypar_recompute)again);
-        if (!hp_weighing_repeats(weighing, again))
-            add_degrees(s, &weighing[again], (enum hypar_recompute)again, mixes);
+        model[again] = hp_layout_model(arena, &s->in->problem, (enum hypar_recompute)again);
+        if (!hp_repeats_recompute(model, again))
+            add_degrees(s, &model[again], (enum hypar_recompute)again, mixes);
     }
     qsort(s->all, (size_t)s->n, sizeof *s->all, by_step);
 }
@@ -270,7 +270,7 @@ static struct sweep sweep(const struct instance *in, struct share share)
     bool few = hypar_machine_device_count(in->machine) <= FEW_DEVICES;
     list_layouts(&s, &arena);
     for (int i = 0, tried = 0; i < s.n; i++) {
-        const struct weighed *w = &s.all[i];
+        const struct layout_estimate *w = &s.all[i];
         bool fits = false;
         if (w->memory_bytes > room)
             continue;

@@ -225,6 +225,12 @@ struct fullest {
 };
 void hp_look_at_memory(struct fullest *f, int device, double need, double has);
 
+/* Does it fit, on all devices that were looked at? */
+static inline bool hp_fits(const struct fullest *f)
+{
+    return f->part <= 1;
+}
+
 /* ... of all devices, by parameters, gradients and optimizer state. `limit_bytes` as for
  * hp_device_room(). */
 struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes);

@@ -12,12 +12,13 @@ enum {
 };
 
 /* What it takes to simulate many plans like this one (NULL: like one that divides everything).
- * What a changed operator exchanges grows with the devices, as the tasks do. */
-static double work_of(const struct problem *problem, const struct hypar_plan *plan)
+ * What a changed operator exchanges grows with the devices, as the tasks do. A search `alone`
+ * has one micro-batch, whatever the schedule of the plan. */
+static double work_of(const struct problem *problem, const struct hypar_plan *plan, bool alone)
 {
     const struct hypar_graph *g = problem->graph;
     double tasks = 0, devices = hypar_machine_device_count(problem->machine);
-    double micro = plan ? (double)plan->schedule.micro_batches : 1;
+    double micro = plan && !alone ? (double)plan->schedule.micro_batches : 1;
     for (int op = 0; op < g->n_ops; op++)
         tasks += g->ops[op].nest->n_passes * (plan ? plan->ops[op].n_parts : devices);
     return tasks * fmax(micro, 1) * devices;
@@ -48,7 +49,7 @@ struct runs {
 /* Is the new one better? Where nothing fits, one that needs less. */
 static bool is_better(const struct runs *r, const struct verdict *v)
 {
-    bool fits = v->memory.part <= 1, has = r->best && r->verdict.memory.part <= 1;
+    bool fits = hp_fits(&v->memory), has = r->best && hp_fits(&r->verdict.memory);
     if (!r->best || fits != has)
         return !r->best || fits;
     return fits ? v->step_s < r->verdict.step_s : v->memory.part < r->verdict.memory.part;
@@ -59,7 +60,7 @@ static bool is_better(const struct runs *r, const struct verdict *v)
 static struct hypar_plan *best_plan(const struct runs *r, const struct problem *there)
 {
     const struct hypar_plan *known = r->start->known;
-    if (r->best && r->verdict.memory.part <= 1 &&
+    if (r->best && hp_fits(&r->verdict.memory) &&
         (!known || r->verdict.step_s < r->start->step_s))
         known = r->best->plan;
     if (!known || !is_within(known, hypar_machine_device_count(there->machine)))
@@ -110,7 +111,7 @@ static void run_unasked(struct runs *r, int rows, bool alone, struct hypar_error
         (!all && !hp_nearby_begin(&n, r->problem, rows, 1)))
         return;
     const struct problem *there = all ? r->problem : &n.problem;
-    double work = work_of(there, r->start->like);
+    double work = work_of(there, r->start->like, alone);
     bool small = r->n < MOST_RUNS || work <= MOST_WORK / 16;
     if (small && work <= MOST_WORK && r->work + work <= 2 * MOST_WORK) {
         r->work += work;

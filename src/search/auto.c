@@ -107,7 +107,7 @@ static struct problem share_out(const struct tried *t, const struct planner *pla
 
 static bool fits(const struct tried *t, int i)
 {
-    return t->verdict[i].memory.part <= 1;
+    return hp_fits(&t->verdict[i].memory);
 }
 
 /* Simulate plan `i`, or a part of it. */

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/stop.h"
-#include "search/evaluate/fit.h"
-#include "search/evaluate/judge.h"
-#include "search/evaluate/size.h"
+#include "search/fit.h"
 #include "search/fix.h"
+#include "search/judge.h"
 #include "search/mcmc/propose.h"
 #include "search/runs.h"
+#include "search/size.h"
 #include "sim/delta/bound.h"
 
 static const double MOST_PLANS = 1e7; /* a minute or so */
@@ -173,7 +173,7 @@ static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
     if (length >= w->best_length || !hp_may_run(w->problem, w->plan))
         return HYPAR_OK;
     TRY(hp_exact_need(w->problem, w->plan, NULL, &full, err));
-    if (full.part > 1) {
+    if (!hp_fits(&full)) {
         if (w->fullest.has == 0 || full.part < w->fullest.part)
             w->fullest = full;
         return HYPAR_OK;

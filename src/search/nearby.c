@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "machine/machine.h"
 #include "search/bound.h"
-#include "search/evaluate/judge.h"
+#include "search/judge.h"
 #include "search/runs.h"
 
 enum {
@@ -96,7 +96,7 @@ static void try_planner(struct hunt *h, const struct planner *planner,
     if (!is_known(h, found->plan) &&
         hp_check_state(planner, &there->problem, found, &why) == HYPAR_OK) {
         struct verdict v = hp_carry_found(h->problem, there, found);
-        if (v.memory.part <= 1 && v.step_s < h->verdict.step_s) {
+        if (hp_fits(&v.memory) && v.step_s < h->verdict.step_s) {
             hypar_found_free(h->best);
             h->best = found;
             h->verdict = v;

@@ -296,3 +296,15 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
     out->samples_per_s = out->step_s > 0 ? (double)problem->graph->batch / out->step_s : 0;
     out->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
 }
+
+void hp_predict_step(const struct problem *problem, struct hypar_found *found)
+{
+    struct hypar_prediction *p = &found->prediction;
+    double samples = (double)problem->graph->batch;
+    p->comm_s = p->step_s - p->compute_s;
+    p->samples_per_s = p->step_s > 0 ? samples / p->step_s : 0;
+    p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
+                                 (hp_step_work(problem).peak_op_per_s * p->step_s)
+                           : 0;
+    p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
+}

@@ -21,6 +21,10 @@ struct step_work {
 };
 struct step_work hp_step_work(const struct problem *problem);
 
+/* All of found->prediction that follows from its step_s and compute_s and from found->plan:
+ * what is left of the step, speed and state. */
+void hp_predict_step(const struct problem *problem, struct hypar_found *found);
+
 /* All of a prediction that follows from the partition alone: not state_bytes; computation is
  * taken to be divided evenly. */
 void hp_predict_partition(const struct problem *problem, const struct step_work *work,

@@ -30,7 +30,6 @@ struct candidate {
     struct pipeline_shape shape;
     double step_s; /* in closed form */
     int number;    /* in the order in which they were found */
-    bool looked_at;
     int n_stages;
     struct pipeline_stage *stage;
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cost/collective.h"
-#include "search/evaluate/fit.h"
+#include "search/fit.h"
 #include "sim/task_costs.h"
 
 enum { GATHERS_AWAITED = 3 };

@@ -72,7 +72,7 @@ static bool fits(const struct chain *c, const struct hypar_plan *plan)
 {
     struct fullest full;
     return hp_exact_need(c->problem, plan, &c->sim_cache->cache, &full, NULL) == HYPAR_OK &&
-           full.part <= 1;
+           hp_fits(&full);
 }
 
 static void take_back(struct chain *c)

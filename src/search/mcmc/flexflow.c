@@ -10,9 +10,9 @@
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "plan/schedules.h"
-#include "search/evaluate/size.h"
 #include "search/fix.h"
 #include "search/mcmc/chain.h"
+#include "search/size.h"
 
 enum {
     CHAINS = 4,
@@ -107,7 +107,7 @@ static void add_start(struct search *s, const struct start *start)
     int i = s->n_starts++;
     for (; i > 0; i--) {
         const struct start *other = &s->start[i - 1];
-        bool fits = start->full.part <= 1, other_fits = other->full.part <= 1;
+        bool fits = hp_fits(&start->full), other_fits = hp_fits(&other->full);
         bool before = fits != other_fits ? fits
                       : fits             ? start->length < other->length
                                          : start->full.excess < other->full.excess;
@@ -198,7 +198,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     hp_proposal_begin(&now, start->plan->graph);
     hp_proposal_begin(&was, start->plan->graph);
     int last = 0; /* that helped */
-    for (int i = 0; i < REPAIRS && i - last < PATIENCE && start->full.part > 1; i++) {
+    for (int i = 0; i < REPAIRS && i - last < PATIENCE && !hp_fits(&start->full); i++) {
         enum move move = i % 3 == 0 ? MOVE_RUN : i % 3 == 1 ? MOVE_GROUP : MOVE_BRANCH;
         if (is_over(s))
             break;
@@ -217,7 +217,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
     hp_proposal_end(&now);
     hp_proposal_end(&was);
     hp_proposer_end(&proposer);
-    if (start->full.part > 1)
+    if (!hp_fits(&start->full))
         return hp_fail_memory(&start->full, err);
     return measure(s, start->plan, start, err);
 }
@@ -246,7 +246,7 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
     struct random seeds = { (uint64_t)s->problem->options->seed };
     struct arena scratch = { 0 };
     int n_fit = 0;
-    while (n_fit < s->n_starts && s->start[n_fit].full.part <= 1)
+    while (n_fit < s->n_starts && hp_fits(&s->start[n_fit].full))
         n_fit++;
     const struct groups *g = hp_groups(&scratch, s->problem->graph, s->fixes.fixed);
     s->beta = BETA_PER_GROUP * count_choices(g);
@@ -453,7 +453,7 @@ static enum hypar_status search(struct search *s, struct hypar_error *err)
     TRY(hp_check_simulable(s->problem, err));
     make_lanes(s);
     TRY(find_starts(s, err));
-    if (s->start[0].full.part > 1)
+    if (!hp_fits(&s->start[0].full))
         TRY(repair(s, err));
     if (hp_stopped(s->problem->options->stop))
         return HYPAR_OK; /* with the best of those to begin with */

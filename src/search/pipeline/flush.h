@@ -3,7 +3,7 @@
 #ifndef SEARCH_PIPELINE_FLUSH_H
 #define SEARCH_PIPELINE_FLUSH_H
 
-#include "search/evaluate/fit.h"
+#include "search/fit.h"
 #include "search/micro_batch.h"
 #include "search/pipeline/work.h"
 
@@ -20,9 +20,7 @@ struct candidate {
     const struct flush_cut *cut;
     int64_t micro_batches;
     double step_s, busiest_s; /* the step; all micro-batches on the slowest stage */
-    double simulated_s;       /* from a part of it (reduced.h); 0: it was not */
     double least_part; /* of its memory that the fullest device needs, no less than that */
-    enum { UNKNOWN, FITS, TOO_LARGE } verdict;
 };
 
 struct choosing {
@@ -34,6 +32,8 @@ struct choosing {
     enum hypar_schedule_kind schedule; /* 1f1b: a backward as soon as there is one */
     struct batch_limit limit;
     const struct op_needs *needs; /* by operator; NULL: not known */
+    int n_depths, depth_capacity;
+    struct depth **depth;
     int64_t evaluated;
 };
 
@@ -43,25 +43,16 @@ static inline double hp_stage_sum(const double *cumulated, const struct pipeline
     return hp_range_sum(cumulated, p->after, p->last);
 }
 
-/* The plan of a candidate, to be freed (gpipe.c). */
-struct hypar_plan *hp_flush_plan(const struct choosing *c, const struct candidate *k);
-
 /* All pipelines of one cut, the fewest micro-batches first. */
 struct depth {
     struct flush_cut cut;
     struct candidate *candidate;
     int n;
-    double least_s; /* the shortest step of the candidates that may fit */
 };
 
 /* Cut at the layers that the model repeats, into stages of about equal times; false: there are
  * fewer layers than stages (flush_cut.c). */
 bool hp_flush_cut_layers(const struct choosing *c, struct flush_cut *cut);
-
-/* Simulate candidates around `best`, the one in closed form, and return the fastest that fits;
- * `best` where nothing can be simulated (flush_simulate.c). */
-struct candidate *hp_flush_simulated(const struct choosing *c, struct depth **order, int n,
-                                     struct candidate *best);
 
 /* Micro-batches that stage `s` has begun and not ended, at most. */
 int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, int s);
@@ -72,13 +63,10 @@ double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k
 /* Set cut->device and, if the operators' are known, cut->needs. */
 void hp_flush_sum_up(const struct choosing *c, struct flush_cut *cut);
 
-/* Set k->least_part, and its verdict where that tells. */
+/* Set k->least_part. */
 void hp_flush_bound(const struct choosing *c, struct candidate *k);
 
-/* The exact need; in closed form where there is no program. */
-struct fullest hp_flush_need(const struct choosing *c, const struct candidate *k);
-
-/* Does it fit? What takes a program is done once, and only where bounds do not tell. */
-bool hp_flush_fits(const struct choosing *c, struct candidate *k);
+/* The need of the fullest device in closed form. */
+struct fullest hp_flush_closed_need(const struct choosing *c, const struct candidate *k);
 
 #endif /* SEARCH_PIPELINE_FLUSH_H */

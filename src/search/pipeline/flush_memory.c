@@ -1,5 +1,4 @@
-/* Whether a pipeline that flushes fits: its exact need, where the bounds do not tell. Most
- * candidates are far from the limit. */
+/* What a pipeline that flushes needs, before there is a program: at least, and about. */
 #include <math.h>
 
 #include "plan/schedules.h"
@@ -52,47 +51,19 @@ static struct batch_share share_of(const struct choosing *c, const struct candid
 
 void hp_flush_bound(const struct choosing *c, struct candidate *k)
 {
-    double most_part = 0;
-    k->least_part = 0;
-    if (!k->cut->needs) {
-        k->least_part = hp_flush_need(c, k).part;
-        k->verdict = k->least_part <= 1 ? FITS : TOO_LARGE;
-        return;
-    }
-    for (int s = 0; s < k->cut->n_stages; s++) {
-        const struct op_needs *needs = &k->cut->needs[s];
+    k->least_part = k->cut->needs ? 0 : hp_flush_closed_need(c, k).part;
+    for (int s = 0; s < k->cut->n_stages && k->cut->needs; s++) {
         struct batch_share share = share_of(c, k, s);
-        double has = hp_room(c->problem, k->cut->device[s]);
-        k->least_part = fmax(k->least_part, hp_least_need(needs, &share) / has);
-        most_part = fmax(most_part, hp_most_need(needs, &share) / has);
+        k->least_part = fmax(k->least_part, hp_least_need(&k->cut->needs[s], &share) /
+                                                hp_room(c->problem, k->cut->device[s]));
     }
-    k->verdict = k->least_part > 1 ? TOO_LARGE : most_part <= 1 ? FITS : UNKNOWN;
 }
 
-static struct fullest closed_need(const struct choosing *c, const struct candidate *k)
+struct fullest hp_flush_closed_need(const struct choosing *c, const struct candidate *k)
 {
     struct fullest f = { .device = -1 };
     for (int s = 0; s < k->cut->n_stages; s++)
         hp_look_at_memory(&f, k->cut->device[s], hp_flush_closed_bytes(c, k, s),
                           hp_room(c->problem, k->cut->device[s]));
     return f;
-}
-
-struct fullest hp_flush_need(const struct choosing *c, const struct candidate *k)
-{
-    struct fullest f;
-    if (!k->cut->needs)
-        return closed_need(c, k);
-    struct hypar_plan *plan = hp_flush_plan(c, k);
-    if (hp_exact_need(c->problem, plan, NULL, &f, NULL) != HYPAR_OK)
-        f = closed_need(c, k);
-    hypar_plan_free(plan);
-    return f;
-}
-
-bool hp_flush_fits(const struct choosing *c, struct candidate *k)
-{
-    if (k->verdict == UNKNOWN)
-        k->verdict = hp_flush_need(c, k).part <= 1 ? FITS : TOO_LARGE;
-    return k->verdict == FITS;
 }

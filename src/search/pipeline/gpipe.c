@@ -5,8 +5,9 @@
 #include <math.h>
 
 #include "base/divisor.h"
-#include "base/sort.h"
+#include "base/stop.h"
 #include "plan/schedules.h"
+#include "search/evaluate.h"
 #include "search/pipeline/flush.h"
 #include "search/runs.h"
 
@@ -45,7 +46,7 @@ static double sync_s(const struct choosing *c, double weight_bytes, int replicas
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
  * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
  * their gradients. */
-static void weigh(struct choosing *c, struct candidate *k)
+static void estimate(struct choosing *c, struct candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
     const struct flush_cut *cut = k->cut;
@@ -72,12 +73,6 @@ static void weigh(struct choosing *c, struct candidate *k)
 }
 
 /* Candidates --------------------------------------------------------------------------- */
-
-/* What a cut may be made for: stages of equal times, or less to be sent. Those that are tried
- * do not depend on the machine, so that a faster one has no worse pipeline. */
-static const double cut_for_bytes_per_s[] = { 1e15, 128e9, 64e9, 32e9, 16e9,  8e9,
-                                              4e9,  2e9,   1e9,  .5e9, .25e9, .125e9 };
-enum { N_CUTS = sizeof cut_for_bytes_per_s / sizeof *cut_for_bytes_per_s };
 
 /* Cut into n_stages whose slowest is fastest, by PipeDream's recurrence for a straight pipeline
  * whose workers are the groups of replicas. */
@@ -110,151 +105,134 @@ static bool same_cut(const struct flush_cut *a, const struct flush_cut *b)
  * for; none where a replica would have no sample. */
 static void add_micro_batches(struct choosing *c, struct depth *d)
 {
-    enum { MOST = 1024 };
     int64_t asked = c->problem->options->micro_batches;
     int64_t each = c->problem->graph->batch / d->cut.replicas;
     int64_t limit = asked ? each : hp_most_micro_batches(&c->limit, d->cut.replicas);
     int64_t least = hp_least_micro_batches(c->problem, c->schedule, d->cut.n_stages);
     int capacity = 0;
-    d->least_s = INFINITY;
-    for (int64_t m = asked ? asked : 1; m && m <= each && m <= limit && d->n < MOST;
+    for (int64_t m = asked ? asked : 1; m && m <= each && m <= limit;
          m = asked ? 0 : hp_next_divisor(each, m)) {
         if (!asked && m < least && least <= each && least <= limit)
             continue; /* of larger numbers some may be run */
         struct candidate k = { .cut = &d->cut, .micro_batches = m };
-        weigh(c, &k);
+        estimate(c, &k);
         hp_flush_bound(c, &k);
-        if (k.verdict != TOO_LARGE)
-            d->least_s = fmin(d->least_s, k.step_s);
         d->candidate = GROW(c->arena, struct candidate, d->candidate, d->n, &capacity);
         d->candidate[d->n++] = k;
     }
 }
 
-/* The cuts into so many stages: at layers that the model repeats, else any that differ. Returns
- * how many were added to `depth`. */
-static int add_cuts(struct choosing *c, int n_stages, int replicas, struct depth *depth)
+/* The time of the slowest stage, and the most that a stage sends both ways. */
+static void find_slowest(const struct choosing *c, const struct flush_cut *cut, double *stage_s,
+                         double *bytes)
+{
+    const struct pipeline_states *cost = &c->states->cost;
+    *stage_s = *bytes = 0;
+    for (int s = 0; s < cut->n_stages; s++) {
+        *stage_s = fmax(*stage_s, hp_stage_sum(cost->time_s, &cut->stage[s]));
+        if (s < cut->n_stages - 1)
+            *bytes = fmax(*bytes, 2 * cost->cut_bytes[cut->stage[s].last]);
+    }
+}
+
+/* Links that a cut may be made for, each slower than the last: from those over which a cut
+ * into equal times sends in the time of a stage, to those over which sending takes longer than
+ * all layers, so that less is sent by no cut. They do not depend on the links of the machine,
+ * so that faster ones have no worse pipeline. Returns 0 at the end. */
+static double slower_links(const struct choosing *c, const struct flush_cut *cut,
+                           double bytes_per_s)
+{
+    const double slower = 1.4; /* twice as slow ones miss cuts, closer ones find no more */
+    double stage_s, bytes, all_s = c->states->cost.time_s[c->states->n - 1];
+    find_slowest(c, cut, &stage_s, &bytes);
+    if (!isfinite(bytes_per_s))
+        return stage_s > 0 ? bytes / stage_s : 0;
+    return bytes / bytes_per_s > all_s ? 0 : bytes_per_s / slower;
+}
+
+static void add_cut(struct choosing *c, const struct flush_cut *cut)
+{
+    for (int i = 0; i < c->n_depths; i++)
+        if (same_cut(&c->depth[i]->cut, cut))
+            return;
+    struct depth *d = NEW(c->arena, struct depth, 1);
+    d->cut = *cut;
+    hp_flush_sum_up(c, &d->cut);
+    add_micro_batches(c, d);
+    c->depth = GROW(c->arena, struct depth *, c->depth, c->n_depths, &c->depth_capacity);
+    c->depth[c->n_depths] = d;
+    c->n_depths += d->n > 0;
+}
+
+/* The cuts into so many stages: at layers that the model repeats, else for all speeds of links.
+ */
+static void add_cuts(struct choosing *c, int n_stages, int replicas)
 {
     struct flush_cut cut = { .n_stages = n_stages, .replicas = replicas };
-    int n = 0;
-    bool layers = hp_flush_cut_layers(c, &cut);
-    for (int i = 0; i < (layers ? 1 : N_CUTS); i++) {
-        bool known = !layers && !cut_for(c, &cut, cut_for_bytes_per_s[i]);
-        for (int j = 0; j < n && !known; j++)
-            known = same_cut(&depth[j].cut, &cut);
-        if (known)
-            continue;
-        depth[n] = (struct depth){ .cut = cut };
-        hp_flush_sum_up(c, &depth[n].cut);
-        add_micro_batches(c, &depth[n]);
-        n += depth[n].n > 0;
+    if (hp_flush_cut_layers(c, &cut)) {
+        add_cut(c, &cut);
+        return;
     }
-    return n;
+    for (double links = INFINITY; links > 0 && cut_for(c, &cut, links);
+         links = slower_links(c, &cut, links))
+        add_cut(c, &cut);
 }
 
 /* All numbers of stages that use every device, or the one that is asked for. */
-static int add_depths(struct choosing *c, struct depth **out)
+static void add_depths(struct choosing *c)
 {
-    int n_devices = hypar_machine_device_count(c->problem->machine), n_depths = 0, count = 0;
+    int n_devices = hypar_machine_device_count(c->problem->machine);
     int64_t asked = c->problem->options->stages, most = c->problem->options->max_pipeline;
-    for (int n = 1; n <= n_devices; n++)
-        count += asked ? n == asked : n_devices % n == 0;
-    struct depth *depth = NEW(c->arena, struct depth, count * N_CUTS + 1);
     for (int n = n_devices > 1 && !asked ? 2 : 1; n <= n_devices; n++)
         if (asked ? n == asked : n_devices % n == 0 && (!most || n <= most))
-            n_depths += add_cuts(c, n, n_devices / n, depth + n_depths);
-    *out = depth;
-    return n_depths;
+            add_cuts(c, n, n_devices / n);
 }
 
-/* The choice --------------------------------------------------------------------------- */
-
-/* The shortest step that fits. Memory is looked at in the order of steps. */
-static struct candidate *fastest(const struct choosing *c, const struct depth *d)
-{
-    for (;;) {
-        struct candidate *best = NULL;
-        for (int i = 0; i < d->n; i++)
-            if (d->candidate[i].verdict != TOO_LARGE &&
-                (!best || d->candidate[i].step_s < best->step_s))
-                best = &d->candidate[i];
-        if (hp_stopped(c->problem->options->stop))
-            return NULL;
-        if (!best || hp_flush_fits(c, best))
-            return best;
-    }
-}
-
-/* Few micro-batches are better kernels: the least number whose step is within 5 % of the best.
- */
-static struct candidate *fewest(const struct choosing *c, const struct depth *d)
+/* Few micro-batches are better kernels: the least number whose step is within 5 % of the best
+ * that may fit. NULL: none may. */
+static const struct candidate *fewest(const struct depth *d)
 {
     const double tolerance = 1.05;
-    struct candidate *best = fastest(c, d);
-    for (int i = 0; i < d->n && best; i++)
-        if (d->candidate[i].step_s <= tolerance * best->step_s &&
-            hp_flush_fits(c, &d->candidate[i]))
+    double best_s = INFINITY;
+    for (int i = 0; i < d->n; i++)
+        if (d->candidate[i].least_part <= 1)
+            best_s = fmin(best_s, d->candidate[i].step_s);
+    for (int i = 0; i < d->n; i++)
+        if (d->candidate[i].least_part <= 1 && d->candidate[i].step_s <= tolerance * best_s)
             return &d->candidate[i];
-    return best;
+    return NULL;
 }
 
-static int by_step(const void *a, const void *b)
+static void add_candidate(const struct choosing *c, const struct candidate *k,
+                          struct evaluation *e)
 {
-    const struct depth *x = *(const struct depth *const *)a;
-    const struct depth *y = *(const struct depth *const *)b;
-    if (x->least_s != y->least_s)
-        return x->least_s < y->least_s ? -1 : 1;
-    return x->cut.n_stages - y->cut.n_stages;
+    int64_t alike[] = { k->cut->n_stages, k->micro_batches };
+    struct estimate estimate = { .candidate = k,
+                                 .step_s = k->step_s,
+                                 .least_part = k->least_part,
+                                 .memory = hp_flush_closed_need(c, k),
+                                 .alike = hp_hash(HP_HASH_START, alike, sizeof alike) };
+    hp_add_candidate(e, &estimate);
 }
 
-/* The best number of stages that fits, with the fewest micro-batches, in closed form; of those
- * near it the fastest when simulated. NULL: none fits. */
-static struct candidate *choose(const struct choosing *c, struct depth *depth, int n_depths)
+/* Where nothing can be simulated, closed forms decide, which do not know kernels: then one
+ * number of micro-batches of each cut. */
+static void add_candidates(const struct choosing *c, struct evaluation *e)
 {
-    struct depth **order = NEW(c->arena, struct depth *, n_depths);
-    struct candidate *best = NULL;
-    for (int d = 0; d < n_depths; d++)
-        order[d] = &depth[d];
-    hp_sort(order, n_depths, sizeof(struct depth *), by_step);
-    for (int d = 0; d < n_depths && (!best || order[d]->least_s < best->step_s); d++) {
-        struct candidate *k = fewest(c, order[d]);
-        if (k && (!best || k->step_s < best->step_s))
-            best = k;
+    for (int d = 0; d < c->n_depths; d++) {
+        const struct candidate *few = c->needs ? NULL : fewest(c->depth[d]);
+        for (int i = 0; i < c->depth[d]->n; i++)
+            if (!few || few == &c->depth[d]->candidate[i])
+                add_candidate(c, &c->depth[d]->candidate[i], e);
     }
-    return best ? hp_flush_simulated(c, order, n_depths, best) : NULL;
 }
 
-static int by_least_part(const void *a, const void *b)
+static enum hypar_status refuse(const struct choosing *c, struct evaluation *e,
+                                struct hypar_error *err)
 {
-    const struct candidate *const *x = a, *const *y = b;
-    if ((*x)->least_part != (*y)->least_part)
-        return (*x)->least_part < (*y)->least_part ? -1 : 1;
-    if ((*x)->micro_batches != (*y)->micro_batches) /* smaller ones have less at once */
-        return (*x)->micro_batches > (*y)->micro_batches ? -1 : 1;
-    return (*x)->cut->n_stages - (*y)->cut->n_stages;
-}
-
-/* None fits: what the candidate that lacks least would need, or one within a twentieth of that.
- */
-static enum hypar_status refuse(const struct choosing *c, const struct depth *depth,
-                                int n_depths, struct hypar_error *err)
-{
-    const double near = 1 / 1.05;
-    struct fullest nearest = { .part = INFINITY };
-    int n = 0, n_all = 0;
-    for (int d = 0; d < n_depths; d++)
-        n_all += depth[d].n;
-    struct candidate **all = NEW(c->arena, struct candidate *, n_all);
-    for (int d = 0; d < n_depths; d++)
-        for (int i = 0; i < depth[d].n; i++)
-            all[n++] = &depth[d].candidate[i];
-    hp_sort(all, n, sizeof(struct candidate *), by_least_part);
-    for (int i = 0; i < n && all[i]->least_part < near * nearest.part; i++) {
-        struct fullest f = hp_flush_need(c, all[i]);
-        nearest = f.part < nearest.part ? f : nearest;
-    }
-    if (n)
-        return hp_fail_memory(&nearest, err);
+    if (e->n > 0)
+        return hp_refuse(e, err);
+    TRY(hp_check_stop(c->problem->options->stop, err));
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "a batch of %lld and a model that can be cut into %d make no pipeline of "
                    "equal stages on %d devices",
@@ -308,12 +286,14 @@ static struct hypar_plan *make_plan(const struct choosing *c, const struct candi
     return plan;
 }
 
-struct hypar_plan *hp_flush_plan(const struct choosing *c, const struct candidate *k)
+static enum hypar_status build(void *planner, const void *candidate, struct hypar_plan **out,
+                               struct hypar_error *err)
 {
     struct arena scratch = { 0 };
-    struct hypar_plan *plan = make_plan(c, k, write_stages(c, k, &scratch));
+    (void)err;
+    *out = make_plan(planner, candidate, write_stages(planner, candidate, &scratch));
     hp_arena_free(&scratch);
-    return plan;
+    return HYPAR_OK;
 }
 
 static void keep(struct choosing *c, const struct candidate *k, struct hypar_found *found)
@@ -332,7 +312,6 @@ static void keep(struct choosing *c, const struct candidate *k, struct hypar_fou
     found->info.chooses = true;
     found->prediction.step_s = k->step_s;
     found->prediction.compute_s = k->busiest_s;
-    found->plan = make_plan(c, k, stage);
     hp_pipeline_keep(c->problem, found, c->states, stage, k->cut->n_stages);
 }
 
@@ -372,19 +351,21 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                           .machine = hp_pipeline_machine(problem),
                           .limit = hp_batch_limit(problem),
                           .schedule = self->schedule };
-    struct depth *depth;
+    static const struct generator generator = { .build = build };
+    struct evaluation evaluation;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
     TRY(check_asked(self, &c, err));
     c.needs = hp_op_needs(problem, c.arena);
-    int n_depths = add_depths(&c, &depth);
-    struct candidate *best = choose(&c, depth, n_depths);
-    if (!best)
-        TRY(hp_in(err, hp_check_stop(problem->options->stop, err), "%s", self->info.name));
-    if (!best)
-        return hp_in(err, refuse(&c, depth, n_depths, err), "%s", self->info.name);
-    keep(&c, best, found);
+    hp_evaluation_begin(&evaluation, problem, c.arena, &generator, &c);
+    add_depths(&c);
+    add_candidates(&c, &evaluation);
+    hp_evaluate_candidates(&evaluation);
+    if (!hp_evaluation_fits(&evaluation))
+        return hp_in(err, refuse(&c, &evaluation, err), "%s", self->info.name);
+    hp_accept(&evaluation, found);
+    keep(&c, evaluation.best.estimate.candidate, found);
     return HYPAR_OK;
 }
 

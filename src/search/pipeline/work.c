@@ -251,17 +251,10 @@ static void predict(const struct problem *problem, struct hypar_found *found,
                     const struct cut_states *states)
 {
     struct hypar_prediction *p = &found->prediction;
-    struct step_work work = hp_step_work(problem);
-    double samples = (double)problem->graph->batch;
-    p->comm_s = p->step_s - p->compute_s;
-    p->samples_per_s = p->step_s > 0 ? samples / p->step_s : 0;
-    p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
-                                 (work.peak_op_per_s * p->step_s)
-                           : 0;
     p->comm_bytes = found->pipeline.transfer_bytes + found->pipeline.sync_bytes;
     p->energy_j =
         energy_j(problem, states, p->comm_bytes) + hp_idle_w(problem->machine) * p->step_s;
-    p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
+    hp_predict_step(problem, found);
 }
 
 void hp_pipeline_keep(const struct problem *problem, struct hypar_found *found,

@@ -1,9 +1,9 @@
 /* Plans judged by the simulator. */
-#include "search/evaluate/judge.h"
+#include "search/judge.h"
 
-#include "search/evaluate/reduced.h"
-#include "search/evaluate/size.h"
 #include "search/predict.h"
+#include "search/reduced.h"
+#include "search/size.h"
 
 const struct hypar_sim_options *hp_simulation(const struct problem *problem)
 {
@@ -122,14 +122,9 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
     if (!hp_is_judged(found))
         return hp_fail(err, HYPAR_UNSUPPORTED, "%s", found->info.not_simulated);
     if (hp_in_part(found)) {
-        double step_s = found->info.part.step_s, batch = (double)problem->graph->batch;
-        *p = (struct hypar_prediction){
-            .step_s = step_s,
-            .samples_per_s = batch / step_s,
-            .mfu = batch * hp_step_flops_per_sample(problem->graph) /
-                   (hp_step_work(problem).peak_op_per_s * step_s),
-            .state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need,
-        };
+        *p = (struct hypar_prediction){ .step_s = found->info.part.step_s };
+        hp_predict_step(problem, found);
+        p->comm_s = 0; /* not told apart */
         hp_predict_part(found);
         return HYPAR_OK;
     }

@@ -1,46 +1,105 @@
-/* Planner 3d: plans of data x tensor x pipeline degrees. Degrees that are
- * not asked for are chosen among all factorisations of the devices, each with the
- * micro-batches, recomputation and sharding that are fastest in closed form; the best few that
- * fit are simulated, and the best of these is changed step by step as long as that makes it
- * faster. */
+/* Planner 3d: candidates of data x tensor x pipeline degrees. Degrees that are not asked for
+ * are all factorisations of the devices, each with the micro-batches, recomputation and
+ * sharding that are fastest in closed form. Of candidates that turn out to be among the best,
+ * others follow that differ in one step. */
 #include <math.h>
+#include <string.h>
 
 #include "base/divisor.h"
-#include "base/sort.h"
 #include "base/stop.h"
 #include "cost/papers/array.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
-#include "search/evaluate/fit.h"
-#include "search/evaluate/judge.h"
-#include "search/evaluate/verdict.h"
+#include "search/evaluate.h"
 #include "search/micro_batch.h"
 #include "search/predict.h"
-#include "search/threed/look.h"
+#include "search/runs.h"
+#include "search/threed/estimate.h"
 
-enum {
-    MOST_TRIED = 48,     /* choices of degrees that are built */
-    MOST_SIMULATED = 24, /* of those that fit */
-    MOST_STARTS = 4,     /* of these, that are changed */
-    MOST_CHUNKS = 8,
-};
-
-/* Closed forms of a plan and of a changed one tell better which is faster than those of
- * different degrees do: what is slower than the best by more than that is not simulated. */
-static const double WORTH = 1.5;
+enum { MOST_CHUNKS = 8 };
 
 struct choice {
     const struct problem *problem;
-    struct weighing weighing[HYPAR_RECOMPUTE_COUNT];
+    struct arena *arena;
+    struct evaluation evaluation;
+    struct layout_model model[HYPAR_RECOMPUTE_COUNT];
     struct hypar_layout asked; /* 0: to be chosen */
     bool recompute_asked, shard_asked, schedule_asked;
-    struct weighed *weighed; /* one for each choice of degrees */
-    int n, capacity;
-    int n_shapes; /* degrees that are as asked */
-    bool fixed;   /* they follow from what is asked: nothing but micro-batches is chosen */
+    const struct layout_estimate *first; /* that was added; NULL: none */
+    struct table layouts;                /* that were added */
+    int n_shapes;                        /* degrees that are as asked */
+    bool fixed; /* they follow from what is asked: nothing but micro-batches is chosen */
     struct batch_limit limit; /* of micro-batches, unless asked */
     int64_t evaluated;
 };
+
+/* Candidates --------------------------------------------------------------------------------
+ */
+
+/* Closed forms of layouts with the same degrees, chunks, micro-batches and gathers of
+ * parameters are off alike. */
+static uint64_t alike(const struct hypar_layout *l)
+{
+    int64_t key[] = { l->data,
+                      l->tensor,
+                      l->pipeline,
+                      l->chunks,
+                      l->micro_batches,
+                      (int)l->schedule,
+                      l->sequence_parallel,
+                      l->shard == HYPAR_SHARD_PARAMETERS };
+    return hp_hash(HP_HASH_START, key, sizeof key);
+}
+
+static void add_layout(struct choice *c, const struct layout_estimate *estimate)
+{
+    const struct hypar_layout *l = &estimate->layout;
+    int64_t words[] = { l->data,
+                        l->tensor,
+                        l->pipeline,
+                        l->chunks,
+                        l->micro_batches,
+                        (int64_t)l->schedule,
+                        l->sequence_parallel,
+                        (int64_t)l->recompute,
+                        (int64_t)l->shard };
+    int64_t *key = NEW(c->arena, int64_t, sizeof words / sizeof *words);
+    memcpy(key, words, sizeof words);
+    int n = c->layouts.used;
+    if (hp_table_put(&c->layouts, c->arena, key, sizeof words, n) < n)
+        return;
+    struct layout_estimate *kept = NEW(c->arena, struct layout_estimate, 1);
+    *kept = *estimate;
+    c->first = c->first ? c->first : kept;
+    struct estimate p = { .candidate = kept,
+                          .step_s = estimate->step_s,
+                          .memory = { .device = -1 },
+                          .alike = alike(l) };
+    hp_look_at_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
+    hp_add_candidate(&c->evaluation, &p);
+}
+
+static enum hypar_status build(void *planner, const void *candidate, struct hypar_plan **out,
+                               struct hypar_error *err)
+{
+    const struct choice *c = planner;
+    const struct layout_estimate *estimate = candidate;
+    const struct problem *problem = c->problem;
+    *out = hp_plan_new(problem->graph, problem->machine, &problem->settings);
+    enum hypar_status status =
+        hp_plan_set_layout_at(*out, &estimate->layout, problem->borders, err);
+    if (status == HYPAR_OK)
+        status = hypar_plan_check(*out, err);
+    if (status == HYPAR_OK)
+        status = hp_check_runs(problem, *out, err);
+    if (status != HYPAR_OK) {
+        hypar_plan_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
+/* Degrees ---------------------------------------------------------------------------------- */
 
 /* The next number of micro-batches above m: those that divide the samples of a replica, or the
  * one that is asked for; 0: there is none. */
@@ -58,14 +117,14 @@ static int64_t next_number(const struct choice *c, const struct hypar_layout *la
 
 /* Few micro-batches are better kernels: the least number whose step is within 5 % of the best,
  * of those that fit; if none does, the one that needs least. */
-static bool choose_micro_batches(struct choice *c, struct weighed *w)
+static bool choose_micro_batches(struct choice *c, struct layout_estimate *w)
 {
     const double tolerance = 1.05, room = hp_least_room(c->problem);
-    struct weighed least = { .memory_bytes = INFINITY };
+    struct layout_estimate least = { .memory_bytes = INFINITY };
     double best_s = INFINITY;
     for (int64_t m = 0; (m = next_number(c, &w->layout, m));) {
         w->layout.micro_batches = m;
-        if (!hp_weigh(&c->weighing[w->layout.recompute], w))
+        if (!hp_estimate_layout(&c->model[w->layout.recompute], w))
             return false;
         c->evaluated++;
         if (w->memory_bytes <= room)
@@ -75,7 +134,7 @@ static bool choose_micro_batches(struct choice *c, struct weighed *w)
     }
     for (int64_t m = 0; best_s < INFINITY && (m = next_number(c, &w->layout, m));) {
         w->layout.micro_batches = m;
-        hp_weigh(&c->weighing[w->layout.recompute], w);
+        hp_estimate_layout(&c->model[w->layout.recompute], w);
         if (w->memory_bytes <= room && w->step_s <= tolerance * best_s)
             return true;
     }
@@ -88,7 +147,7 @@ static bool choose_micro_batches(struct choice *c, struct weighed *w)
 static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
 {
     const double faster = 0.99, room = hp_least_room(c->problem);
-    struct weighed best = { .memory_bytes = INFINITY };
+    struct layout_estimate best = { .memory_bytes = INFINITY };
     bool found = false;
     struct hypar_layout l = c->asked;
     l.data = data;
@@ -99,11 +158,11 @@ static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
         l.schedule = hp_layout_schedule(&l);
     for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++)
         for (int shard = 0; shard < HYPAR_SHARD_COUNT; shard++) {
-            struct weighed w = { .layout = l };
+            struct layout_estimate w = { .layout = l };
             bool as_asked = again == (int)l.recompute && shard == (int)l.shard;
             if ((c->fixed && !as_asked) ||
                 (c->recompute_asked ? again != (int)l.recompute
-                                    : hp_weighing_repeats(c->weighing, again)) ||
+                                    : hp_repeats_recompute(c->model, again)) ||
                 (c->shard_asked ? shard != (int)l.shard : shard > 0 && data == 1))
                 continue;
             w.layout.recompute = (enum hypar_recompute)again;
@@ -117,10 +176,8 @@ static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
                 best = w;
             found = true;
         }
-    if (!found)
-        return;
-    c->weighed = GROW(c->weighing[0].arena, struct weighed, c->weighed, c->n, &c->capacity);
-    c->weighed[c->n++] = best;
+    if (found)
+        add_layout(c, &best);
 }
 
 /* Is this number of parts as asked, and at most `most` (0: any)? */
@@ -138,7 +195,7 @@ static bool is_as_asked(const struct choice *c, const struct hypar_layout *l)
            l->data <= c->problem->graph->batch;
 }
 
-/* Count the degrees that are as asked, or weigh them. */
+/* Count the degrees that are as asked, or add them. */
 static void each_degrees(struct choice *c, bool add)
 {
     int n = hypar_machine_device_count(c->problem->machine);
@@ -159,36 +216,6 @@ static void add_all(struct choice *c)
     each_degrees(c, false);
     c->fixed = c->n_shapes == 1 && (a->data || a->tensor || a->pipeline);
     each_degrees(c, true);
-}
-
-static int by_step(const void *a, const void *b)
-{
-    const struct weighed *x = a, *y = b;
-    if (x->step_s != y->step_s)
-        return x->step_s < y->step_s ? -1 : 1;
-    return x->layout.tensor != y->layout.tensor ? x->layout.tensor - y->layout.tensor
-                                                : x->layout.pipeline - y->layout.pipeline;
-}
-
-static int by_memory(const void *a, const void *b)
-{
-    const struct weighed *x = a, *y = b;
-    if (x->memory_bytes != y->memory_bytes)
-        return x->memory_bytes < y->memory_bytes ? -1 : 1;
-    return by_step(a, b);
-}
-
-/* Those that fit by closed form, the fastest first; then the others, the smallest first. */
-static void sort(struct choice *c)
-{
-    double room = hp_least_room(c->problem);
-    int fit = 0;
-    if (c->n == 0)
-        return;
-    hp_sort(c->weighed, c->n, sizeof *c->weighed, by_memory);
-    while (fit < c->n && c->weighed[fit].memory_bytes <= room)
-        fit++;
-    hp_sort(c->weighed, fit, sizeof *c->weighed, by_step);
 }
 
 /* Changes --------------------------------------------------------------------------------- */
@@ -273,7 +300,7 @@ static bool change(const struct choice *c, struct hypar_layout *l, int which)
         if (which < AGAIN && (c->shard_asked || l->data == 1))
             return false;
         if (which >= AGAIN && which < DEGREES &&
-            (c->recompute_asked || hp_weighing_repeats(c->weighing, which - AGAIN)))
+            (c->recompute_asked || hp_repeats_recompute(c->model, which - AGAIN)))
             return false;
         if (which < AGAIN)
             l->shard = (enum hypar_shard)(which - SHARD);
@@ -285,111 +312,52 @@ static bool change(const struct choice *c, struct hypar_layout *l, int which)
     return l->micro_batches > 0 && complete(c, l);
 }
 
-/* Change a layout as long as that makes it better. */
-static void climb(struct choice *c, struct looking *looking, struct looked now)
+/* One step away from a candidate that is the best so far, or near it. */
+static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
 {
-    for (bool better = true; better;) {
-        better = false;
-        for (int i = 0; i < N_CHANGES && !hp_looked_enough(looking); i++) {
-            struct weighed w = { .layout = now.weighed.layout };
-            struct looked other;
-            if (!change(c, &w.layout, i) || !hp_weigh(&c->weighing[w.layout.recompute], &w))
-                continue;
-            c->evaluated++;
-            bool worth = now.memory.part > 1 || w.step_s <= WORTH * now.weighed.step_s;
-            if (worth && hp_look(looking, &w, &other) && hp_looks_better(&other, &now)) {
-                now = other;
-                better = true;
-            }
-        }
+    struct choice *c = planner;
+    const struct layout_estimate *from = now->estimate.candidate;
+    bool near = hp_fits(&now->memory) && hp_is_near_best(e, now->step_s);
+    if (!near && (hp_evaluation_fits(e) || hp_is_better(&e->best, now)))
+        return;
+    for (int i = 0; i < N_CHANGES; i++) {
+        struct layout_estimate next = { .layout = from->layout };
+        if (!change(c, &next.layout, i) ||
+            !hp_estimate_layout(&c->model[next.layout.recompute], &next))
+            continue;
+        c->evaluated++;
+        add_layout(c, &next);
     }
 }
 
-/* The best of the first `n` that is not better than the last one. */
-static const struct looked *next_start(const struct looking *looking, int n,
-                                       const struct looked *last)
-{
-    const struct looked *best = NULL;
-    for (int i = 0; i < n; i++) {
-        const struct looked *l = &looking->looked[i];
-        if (l->step_s < INFINITY && (!last || hp_looks_better(last, l)) &&
-            (!best || hp_looks_better(l, best)))
-            best = l;
-    }
-    return best;
-}
-
-static void look_at_best(struct choice *c, struct looking *looking)
-{
-    struct looked looked, start;
-    const struct looked *next = NULL;
-    int fitting = 0;
-    for (int i = 0; i < c->n && i < MOST_TRIED && fitting < MOST_SIMULATED; i++) {
-        fitting += hp_look(looking, &c->weighed[i], &looked) && looked.memory.part <= 1;
-        if (hp_looked_enough(looking))
-            break;
-    }
-    for (int i = 0, n = looking->n; i < MOST_STARTS; i++) {
-        next = next_start(looking, n, i ? &start : NULL);
-        if (!next)
-            return;
-        start = *next;
-        climb(c, looking, start);
-    }
-}
-
-/* Degrees that are asked for have their say, whether they fit or not. */
-static void take_asked(const struct choice *c, struct looking *looking)
-{
-    if (c->n > 0 && hp_threed_plan(c->problem, &c->weighed[0].layout, &looking->plan,
-                                   &looking->first) == HYPAR_OK)
-        looking->best.weighed = c->weighed[0];
-}
-
-static void predict(const struct choice *c, const struct looking *looking,
+static void predict(const struct choice *c, const struct layout_estimate *w,
                     struct hypar_found *found)
 {
-    const struct weighed *w = &looking->best.weighed;
     struct step_work work = hp_step_work(c->problem);
-    double samples = (double)c->problem->graph->batch;
-    struct array_work energy = { .macs =
-                                     work.macs + c->weighing[w->layout.recompute].macs_again,
-                                 .dram_words = 3 * c->weighing[0].touched_bytes / 4,
+    struct array_work energy = { .macs = work.macs + c->model[w->layout.recompute].macs_again,
+                                 .dram_words = 3 * c->model[0].touched_bytes / 4,
                                  .sent_words = w->comm_bytes / 4 };
-    found->plan = looking->plan;
-    if (looking->best.part.step_s > 0 && hp_is_large(looking->plan))
-        hp_note_part(found, &looking->best.part);
     found->info.evaluated = c->evaluated;
     found->info.chooses = !c->fixed;
     found->prediction = (struct hypar_prediction){
         .step_s = w->step_s,
         .compute_s = w->compute_s,
-        .comm_s = w->comm_s,
-        .samples_per_s = w->step_s > 0 ? samples / w->step_s : 0,
         .comm_bytes = w->comm_bytes,
         .energy_j = hp_array_energy_j(&energy, &work.device, work.link_j_per_bit,
                                       c->problem->options->precision) +
                     hp_idle_w(c->problem->machine) * w->step_s,
-        .state_bytes = hp_plan_fullest(looking->plan, c->problem->limit_bytes).need,
     };
-    if (w->step_s > 0)
-        found->prediction.mfu = hp_step_flops_per_sample(c->problem->graph) * samples /
-                                (work.peak_op_per_s * w->step_s);
+    hp_predict_step(c->problem, found);
 }
 
 /* Degrees that are all asked for are built as they are, or the reason is theirs; of others some
  * must make the number of devices. */
-static enum hypar_status refuse(const struct choice *c, const struct looking *looking,
-                                struct hypar_error *err)
+static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
 {
     const struct hypar_layout *a = &c->asked;
-    if (looking->plan && !looking->best.state_fits)
-        return hypar_plan_check_memory(looking->plan, c->problem->options->memory_bytes, err);
-    if (looking->plan)
-        return hp_fail_memory(&looking->best.memory, err);
+    if (c->first)
+        return hp_refuse(&c->evaluation, err);
     TRY(hp_check_stop(c->problem->options->stop, err));
-    if (c->n > 0)
-        return hp_fail(err, HYPAR_INFEASIBLE, "%s", looking->first.text);
     if (c->n_shapes == 0 && !(a->data && a->tensor && a->pipeline))
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "no degrees with data %d, tensor %d, pipeline %d (0: any) make the %d "
@@ -398,50 +366,55 @@ static enum hypar_status refuse(const struct choice *c, const struct looking *lo
                        a->data, a->tensor, a->pipeline,
                        hypar_machine_device_count(c->problem->machine),
                        (long long)c->problem->graph->batch);
-    struct hypar_layout layout = *a;
+    struct layout_estimate asked = { .layout = *a };
     struct hypar_plan *plan;
     int others = (a->tensor ? a->tensor : 1) * (a->pipeline ? a->pipeline : 1);
-    if (!layout.data) /* the others are at fault then */
-        layout.data = hypar_machine_device_count(c->problem->machine) / others;
-    if (layout.schedule == HYPAR_SCHEDULE_NONE)
-        layout.schedule = hp_layout_schedule(&layout);
-    enum hypar_status status = hp_threed_plan(c->problem, &layout, &plan, err);
+    if (!asked.layout.data) /* the others are at fault then */
+        asked.layout.data = hypar_machine_device_count(c->problem->machine) / others;
+    if (asked.layout.schedule == HYPAR_SCHEDULE_NONE)
+        asked.layout.schedule = hp_layout_schedule(&asked.layout);
+    enum hypar_status status = build(c, &asked, &plan, err);
     hypar_plan_free(plan);
     return status == HYPAR_OK ? hp_fail(err, HYPAR_INFEASIBLE, "no layout of this kind")
                               : status;
 }
 
+static void read_asked(struct choice *c, const struct hypar_search_options *o)
+{
+    c->asked = o->layout;
+    if (!c->asked.micro_batches)
+        c->asked.micro_batches = o->micro_batches;
+    if (c->asked.recompute == HYPAR_RECOMPUTE_NONE)
+        c->asked.recompute = o->recompute;
+    if (c->asked.shard == HYPAR_SHARD_NONE)
+        c->asked.shard = o->shard;
+    c->recompute_asked = o->recompute_given || c->asked.recompute != HYPAR_RECOMPUTE_NONE;
+    c->shard_asked = o->shard_given || c->asked.shard != HYPAR_SHARD_NONE;
+    c->schedule_asked = c->asked.schedule != HYPAR_SCHEDULE_NONE;
+}
+
 static enum hypar_status plan_threed(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
-    const struct hypar_search_options *o = problem->options;
+    static const struct generator generator = { .build = build, .follow = follow };
     struct choice c = { .problem = problem,
-                        .asked = o->layout,
+                        .arena = &found->arena,
                         .limit = hp_batch_limit(problem) };
-    struct looking looking = { .problem = problem, .arena = &found->arena };
+    hp_evaluation_begin(&c.evaluation, problem, c.arena, &generator, &c);
     for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++)
-        c.weighing[again] = hp_weighing(&found->arena, problem, (enum hypar_recompute)again);
-    if (!c.asked.micro_batches)
-        c.asked.micro_batches = o->micro_batches;
-    if (c.asked.recompute == HYPAR_RECOMPUTE_NONE)
-        c.asked.recompute = o->recompute;
-    if (c.asked.shard == HYPAR_SHARD_NONE)
-        c.asked.shard = o->shard;
-    c.recompute_asked = o->recompute_given || c.asked.recompute != HYPAR_RECOMPUTE_NONE;
-    c.shard_asked = o->shard_given || c.asked.shard != HYPAR_SHARD_NONE;
-    c.schedule_asked = c.asked.schedule != HYPAR_SCHEDULE_NONE;
+        c.model[again] = hp_layout_model(c.arena, problem, (enum hypar_recompute)again);
+    read_asked(&c, problem->options);
     add_all(&c);
-    sort(&c);
-    if (c.fixed)
-        take_asked(&c, &looking);
-    else
-        look_at_best(&c, &looking);
-    if (!looking.plan || looking.best.memory.part > 1) {
-        enum hypar_status status = refuse(&c, &looking, err);
-        hypar_plan_free(looking.plan);
-        return hp_in(err, status, "%s", self->info.name);
+    if (c.fixed && c.first) { /* what is asked for has its say, whether it fits or not */
+        TRY(hp_in(err, build(&c, c.first, &found->plan, err), "%s", self->info.name));
+        predict(&c, c.first, found);
+        return HYPAR_OK;
     }
-    predict(&c, &looking, found);
+    hp_evaluate_candidates(&c.evaluation);
+    if (!hp_evaluation_fits(&c.evaluation))
+        return hp_in(err, refuse(&c, err), "%s", self->info.name);
+    hp_accept(&c.evaluation, found);
+    predict(&c, c.evaluation.best.estimate.candidate, found);
     return HYPAR_OK;
 }
 

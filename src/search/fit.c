@@ -1,11 +1,11 @@
 /* Does it fit: room, bounds of the need, and the exact need. */
-#include "search/evaluate/fit.h"
+#include "search/fit.h"
 
 #include <math.h>
 
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
-#include "search/evaluate/verdict.h"
+#include "search/verdict.h"
 
 /* Room --------------------------------------------------------------------------------- */
 
@@ -257,7 +257,7 @@ static enum hypar_status check_need(const struct fullest *f, double framework_by
     *fullest = (struct hypar_memory){ .framework = framework_bytes,
                                       .peak = f->need + framework_bytes,
                                       .limit = f->has + framework_bytes };
-    return f->part <= 1 ? HYPAR_OK : hp_fail_memory(f, err);
+    return hp_fits(f) ? HYPAR_OK : hp_fail_memory(f, err);
 }
 
 /* Of a plan that was simulated in part: what its program counts. */

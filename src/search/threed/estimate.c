@@ -1,7 +1,7 @@
 /* A layout in closed form: computing, sums of tensor parts, what passes from stage to stage,
  * the bubble, and gradients as far as the last backward half does not hide them; nothing else
  * overlaps (Narayanan et al., SC 2021, section 3). */
-#include "search/threed/weigh.h"
+#include "search/threed/estimate.h"
 
 #include "search/runs.h"
 
@@ -44,8 +44,8 @@ static bool is_written_divided(const struct hypar_graph *graph, int tensor,
 }
 
 /* The tensors of one operator, each of which counts once. */
-static void add_op(const struct weighing *w, int i, const struct tensor_axis *axes, bool *seen,
-                   bool *summed, struct tensor_shares *s)
+static void add_op(const struct layout_model *w, int i, const struct tensor_axis *axes,
+                   bool *seen, bool *summed, struct tensor_shares *s)
 {
     int axis = axes[i].axis;
     const struct hypar_graph *g = w->problem->graph;
@@ -87,7 +87,7 @@ static bool may_split(const struct problem *problem, int tensor, const struct te
     return true;
 }
 
-static struct tensor_shares share_out(const struct weighing *w,
+static struct tensor_shares share_out(const struct layout_model *w,
                                       const struct hypar_layout *layout)
 {
     struct arena scratch = { 0 };
@@ -104,7 +104,7 @@ static struct tensor_shares share_out(const struct weighing *w,
 }
 
 /* Shares of this tensor degree, worked out once. */
-static const struct tensor_shares *find_shares(struct weighing *w,
+static const struct tensor_shares *find_shares(struct layout_model *w,
                                                const struct hypar_layout *layout)
 {
     for (int i = 0; i < w->n_degrees; i++)
@@ -186,8 +186,8 @@ static double update_seconds(const struct problem *problem)
     return hp_stream_seconds(&work, &at) / many;
 }
 
-struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
-                            enum hypar_recompute recompute)
+struct layout_model hp_layout_model(struct arena *arena, const struct problem *problem,
+                                    enum hypar_recompute recompute)
 {
     const struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
     int most = hypar_machine_device_count(problem->machine), n = 0;
@@ -202,7 +202,7 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
         touched += 2 * layers->output_bytes[op] + layers->weight_bytes[op];
         macs_again += again[op] ? hp_nest_macs(problem->graph->ops[op].nest, false) : 0;
     }
-    return (struct weighing){
+    return (struct layout_model){
         .problem = problem,
         .arena = arena,
         .op_s = op_s,
@@ -218,11 +218,11 @@ struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
     };
 }
 
-bool hp_weighing_repeats(const struct weighing *weighing, int i)
+bool hp_repeats_recompute(const struct layout_model *model, int i)
 {
-    size_t bytes = (size_t)weighing->problem->graph->n_ops * sizeof *weighing->again;
+    size_t bytes = (size_t)model->problem->graph->n_ops * sizeof *model->again;
     for (int before = 0; before < i; before++)
-        if (memcmp(weighing[before].again, weighing[i].again, bytes) == 0)
+        if (memcmp(model[before].again, model[i].again, bytes) == 0)
             return true;
     return false;
 }
@@ -305,19 +305,19 @@ static double sums(enum hypar_shard shard, double m)
                                             : 1;
 }
 
-bool hp_weigh(struct weighing *weighing, struct weighed *w)
+bool hp_estimate_layout(struct layout_model *model, struct layout_estimate *w)
 {
-    const struct problem *problem = weighing->problem;
+    const struct problem *problem = model->problem;
     const struct hypar_layout *l = &w->layout;
-    const struct tensor_shares *s = find_shares(weighing, l);
-    double e = weighing->element_bytes, t = l->tensor, d = l->data, p = l->pipeline;
+    const struct tensor_shares *s = find_shares(model, l);
+    double e = model->element_bytes, t = l->tensor, d = l->data, p = l->pipeline;
     double m = (double)l->micro_batches;
     if (!s->fits)
         return false;
     double compute_s =
-        (s->seconds.divided / t + s->seconds.whole) / (d * p * m) + weighing->each_s / p;
+        (s->seconds.divided / t + s->seconds.whole) / (d * p * m) + model->each_s / p;
     double sum_s = all_reduce_s(problem, l->tensor, 1, s->summed * e / (d * p * m));
-    double sent = weighing->border * e / (d * m);
+    double sent = model->border * e / (d * m);
     double hop_s = 0;
     if (l->pipeline > 1)
         hop_s = 2 * l->chunks * sent / t /
@@ -325,7 +325,7 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
     double params = (s->params.divided / t + s->params.whole) / p;
     double gradients_s = all_reduce_s(problem, l->data, l->tensor, params * e);
     struct synchronizing sync = synchronize(l->shard, gradients_s, compute_s);
-    double update_s = params * weighing->update_s / (l->shard ? d : 1);
+    double update_s = params * model->update_s / (l->shard ? d : 1);
     w->compute_s = m * compute_s;
     w->step_s =
         pipeline_seconds(l, compute_s + sum_s + hop_s + sync.each_s) + sync.last_s + update_s;
@@ -336,7 +336,7 @@ bool hp_weigh(struct weighing *weighing, struct weighed *w)
                       in_flight * e * (s->kept.divided / t + s->kept.whole) / (p * d * m);
     w->comm_bytes =
         2 * (t - 1) * s->summed * e +
-        2 * (p * l->chunks - 1) * weighing->border * e * (l->sequence_parallel ? 1 : t) +
+        2 * (p * l->chunks - 1) * model->border * e * (l->sequence_parallel ? 1 : t) +
         2 * (d - 1) * e * sums(l->shard, m) * (s->params.divided + t * s->params.whole);
     return true;
 }

@@ -1,6 +1,6 @@
-/* search/threed/weigh.h - what a layout costs, in closed form. Internal to planner 3d. */
-#ifndef SEARCH_THREED_WEIGH_H
-#define SEARCH_THREED_WEIGH_H
+/* search/threed/estimate.h - what a layout costs, in closed form. Internal to planner 3d. */
+#ifndef SEARCH_THREED_ESTIMATE_H
+#define SEARCH_THREED_ESTIMATE_H
 
 #include "search/planner.h"
 
@@ -17,7 +17,7 @@ struct tensor_shares {
     double summed; /* elements that the parts sum, forward and backward */
 };
 
-struct weighing {
+struct layout_model {
     const struct problem *problem;
     struct arena *arena;
     const double *op_s; /* by operator: of a step on one device, in one micro-batch */
@@ -33,7 +33,7 @@ struct weighing {
     struct tensor_shares *shares; /* of each of them */
 };
 
-struct weighed {
+struct layout_estimate {
     struct hypar_layout layout;
     double step_s, compute_s, comm_s;
     double memory_bytes; /* of a device: state, and activations of micro-batches in flight */
@@ -41,13 +41,13 @@ struct weighed {
 };
 
 /* With what the word for recomputation marks; the problem's own settings have no say. */
-struct weighing hp_weighing(struct arena *arena, const struct problem *problem,
-                            enum hypar_recompute recompute);
+struct layout_model hp_layout_model(struct arena *arena, const struct problem *problem,
+                                    enum hypar_recompute recompute);
 
-/* Is as much computed again as under an earlier word, weighing[0] .. weighing[i - 1]? */
-bool hp_weighing_repeats(const struct weighing *weighing, int i);
+/* Is as much computed again as under an earlier word, model[0] .. model[i - 1]? */
+bool hp_repeats_recompute(const struct layout_model *model, int i);
 
 /* Fill all but the layout of *w. False: it has too few heads. */
-bool hp_weigh(struct weighing *weighing, struct weighed *w);
+bool hp_estimate_layout(struct layout_model *model, struct layout_estimate *w);
 
-#endif /* SEARCH_THREED_WEIGH_H */
+#endif /* SEARCH_THREED_ESTIMATE_H */

@@ -1,0 +1,104 @@
+/* search/evaluate.h - from candidates to the best plan that fits. Internal.
+ *
+ * A planner of pipelines generates candidates. It knows the step of each in closed form, and
+ * bounds of its memory. Here candidates are built, simulated in part (reduced.h) and checked
+ * against memory, within one budget; the best plan is kept.
+ *
+ * Closed forms of candidates that are alike are off alike: the planner gives these the same
+ * key. The candidate that comes next is the one whose step, corrected by what was seen of its
+ * like, is expected to be the shortest. */
+#ifndef SEARCH_EVALUATE_H
+#define SEARCH_EVALUATE_H
+
+#include "base/table.h"
+#include "search/fit.h"
+#include "search/reduced.h"
+
+/* A candidate before it is built. */
+struct estimate {
+    const void *candidate; /* the planner's own; it outlives the evaluation */
+    double step_s;         /* in closed form */
+    double least_part; /* of its memory the fullest device needs no less; above 1: no plan */
+    struct fullest memory; /* in closed form; that decides where there is no program */
+    uint64_t alike;        /* key of those whose closed forms are off alike */
+    bool evaluated;        /* set by the evaluation */
+};
+
+/* What is known of a candidate that was built. */
+struct evaluated {
+    struct estimate estimate;
+    double step_s;            /* simulated, or in closed form where it cannot be */
+    bool state_fits;          /* weights, gradients and optimizer state, before anything else */
+    struct fullest memory;    /* of the program; of the state alone, where that does not fit */
+    struct reduced_step part; /* what was simulated; zeros: nothing */
+};
+
+struct evaluation;
+
+/* What a planner has to say about its candidates. */
+struct generator {
+    /* A new plan, which can be run. */
+    enum hypar_status (*build)(void *planner, const void *candidate, struct hypar_plan **out,
+                               struct hypar_error *err);
+    /* A candidate was evaluated: others like it may be added. NULL: none are. */
+    void (*follow)(void *planner, struct evaluation *evaluation,
+                   const struct evaluated *evaluated);
+};
+
+struct evaluation {
+    const struct problem *problem;
+    struct arena *arena;
+    const struct generator *generator;
+    void *planner; /* that `generator` is handed */
+    int n, capacity;
+    struct estimate *estimate;
+    struct hypar_plan *plan; /* of the best so far, that may not fit; NULL: none was built */
+    struct evaluated best;
+    int n_evaluated;
+    double work, most_work; /* done, and to be done: hp_evaluation_work() */
+    bool unseen;            /* the best could not be simulated */
+    struct table hashes;    /* of plans */
+    struct table keys;      /* `alike` of candidates: numbers of ... */
+    struct estimate_error { /* ... simulated over closed form, the least so far */
+        double off;
+    } * error;
+    int n_errors, error_capacity;
+    double least_off;         /* of all */
+    struct hypar_error first; /* why the first that cannot be built cannot; "": all can */
+};
+
+void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
+                         struct arena *arena, const struct generator *generator, void *planner);
+
+void hp_add_candidate(struct evaluation *evaluation, const struct estimate *estimate);
+
+/* Evaluate candidates until none is left that may be the best, or the budget is spent. */
+void hp_evaluate_candidates(struct evaluation *evaluation);
+
+/* Evaluate this one, however long its step is in closed form. */
+void hp_evaluate_one(struct evaluation *evaluation, struct estimate *estimate);
+
+/* Give it `part` of a budget more than it has used. */
+void hp_evaluate_further(struct evaluation *evaluation, double part);
+
+/* Is there a plan that fits? */
+static inline bool hp_evaluation_fits(const struct evaluation *evaluation)
+{
+    return evaluation->plan && hp_fits(&evaluation->best.memory);
+}
+
+/* Is a step, expected or simulated, so near that of the best that candidates like it may be
+ * better? */
+bool hp_is_near_best(const struct evaluation *evaluation, double step_s);
+
+/* One that fits is better than one whose state alone fits, and that better than others; then
+ * the faster, or of those that do not fit the one that needs less. */
+bool hp_is_better(const struct evaluated *a, const struct evaluated *b);
+
+/* The best, which fits, is found->plan, with what was simulated of it where it is large. */
+void hp_accept(struct evaluation *evaluation, struct hypar_found *found);
+
+/* None fits: what the nearest needs, or why none could be built. Releases the plan. */
+enum hypar_status hp_refuse(struct evaluation *evaluation, struct hypar_error *err);
+
+#endif /* SEARCH_EVALUATE_H */
