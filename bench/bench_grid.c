@@ -31,9 +31,9 @@
 
 #include "base/divisor.h"
 #include "bench/bench.h"
-#include "search/reduced.h"
+#include "search/evaluate/reduced.h"
+#include "search/evaluate/verdict.h"
 #include "search/threed/estimate.h"
-#include "search/verdict.h"
 
 /* The k-th of so many shares. */
 struct share {

@@ -8,12 +8,12 @@
 #include <string.h>
 
 #include "base/stop.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
+#include "search/evaluate/judge.h"
+#include "search/evaluate/size.h"
 #include "search/fix.h"
-#include "search/judge.h"
 #include "search/mcmc/propose.h"
 #include "search/runs.h"
-#include "search/size.h"
 #include "sim/delta/bound.h"
 
 static const double MOST_PLANS = 1e7; /* a minute or so */

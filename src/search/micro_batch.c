@@ -22,5 +22,6 @@ int64_t hp_most_micro_batches(const struct batch_limit *limit, int64_t replicas)
     if (limit->mixing >= 0)
         return 1;
     int64_t least = limit->least > 1 && limit->local ? limit->least * replicas : limit->least;
-    return least < limit->batch ? limit->batch / least : 1;
+    int64_t most = least < limit->batch ? limit->batch / least : 1;
+    return most < HP_MAX_MICRO_BATCHES ? most : HP_MAX_MICRO_BATCHES;
 }

@@ -7,7 +7,7 @@
 #include "base/table.h"
 #include "machine/machine.h"
 #include "search/bound.h"
-#include "search/judge.h"
+#include "search/evaluate/judge.h"
 #include "search/runs.h"
 
 enum {

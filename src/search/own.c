@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/files/library.h"
-#include "search/judge.h"
+#include "search/evaluate/judge.h"
 
 /* Filled before anybody searches, and only ever longer. */
 static struct planner own[HYPAR_MAX_OWN_PLANNERS];

@@ -11,8 +11,8 @@
 #include "plan/schedules.h"
 #include "program/lowering.h"
 #include "search/bound.h"
+#include "search/evaluate/judge.h"
 #include "search/fix.h"
-#include "search/judge.h"
 #include "search/record.h"
 #include "search/runs.h"
 

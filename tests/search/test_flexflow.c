@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "search/judge.h"
+#include "search/evaluate/judge.h"
 #include "search/mcmc/propose.h"
 #include "tests/length.h"
 

@@ -13,7 +13,7 @@
 
 #include "cost/work.h"
 #include "program/lowering.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 #include "search/hybrid/candidates.h"
 #include "tests/random_graph.h"
 #include "tests/simulated.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "search/reduced.h"
+#include "search/evaluate/reduced.h"
 #include "tests/random_plan.h"
 #include "tests/simulated.h"
 

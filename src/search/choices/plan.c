@@ -3,7 +3,7 @@
 
 #include "search/choices/choices.h"
 #include "search/choices/solve.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 #include "search/pipeline/work.h"
 
 /* What is asked for ------------------------------------------------------------------------ */

@@ -6,7 +6,7 @@
 
 #include "base/stop.h"
 #include "machine/machine.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 
 /* Planners ---------------------------------------------------------------------------- */
 

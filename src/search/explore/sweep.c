@@ -7,8 +7,8 @@
 
 #include "base/parallel.h"
 #include "base/stop.h"
+#include "search/evaluate/fit.h"
 #include "search/explore/explore.h"
-#include "search/fit.h"
 
 enum {
     MOST_THREADS = 8

@@ -43,7 +43,6 @@ static void list_numbers(struct candidates *s)
     }
     double last = 0;
     int64_t most = hp_most_micro_batches(&s->limit, 1);
-    most = most < HP_MAX_MICRO_BATCHES ? most : HP_MAX_MICRO_BATCHES;
     for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= most;)
         if ((double)m >= last * factor && s->n_numbers < MOST_NUMBERS)
             last = (double)(s->number[s->n_numbers++] = m);

@@ -12,7 +12,7 @@
 
 #include "base/stop.h"
 #include "search/choices/choices.h"
-#include "search/evaluate.h"
+#include "search/evaluate/evaluate.h"
 #include "search/hybrid/candidates.h"
 #include "search/options.h"
 #include "search/predict.h"
@@ -70,8 +70,8 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     return hp_build_candidate(&h->found.h, candidate, out, err);
 }
 
-/* A candidate that needs more than closed forms say, and than there is, is cut anew with as much
- * less room, unless closed forms are of no use. */
+/* A candidate that needs more than closed forms say, and than there is, is cut anew with as
+ * much less room, unless closed forms are of no use. */
 static void cut_with_less(struct hybrid_search *h, const struct candidate *c, double need)
 {
     const double most = 1.5;
@@ -188,7 +188,8 @@ static enum hypar_status plan_hybrid(const struct planner *self, const struct pr
         predict(&h, found);
     }
     hp_candidates_end(&h.found);
-    return fits ? HYPAR_OK : hp_in(err, fail(problem, &h.evaluation, err), "%s", self->info.name);
+    return fits ? HYPAR_OK
+                : hp_in(err, fail(problem, &h.evaluation, err), "%s", self->info.name);
 }
 
 const struct planner hp_planner_hybrid = {

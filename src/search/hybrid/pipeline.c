@@ -10,7 +10,7 @@
 
 #include "cost/work.h"
 #include "plan/schedules.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 
 enum { MOST_BLOCKS = 32 };
 

@@ -19,14 +19,21 @@ static const struct op_parts *parts_of(const struct submesh_model *m,
     return submesh->states[m->var[v].class].parts[state[v]][k];
 }
 
+/* Of too many, one more counts as the one with most parts: the fewest devices hold each of its
+ * elements, so that no less memory is counted than is needed. */
 static int partition_of(struct splitting *s, int parts)
 {
-    int i = 0;
+    int i = 0, most = 0;
     while (i < s->n_partitions && s->partition[i] != parts)
         i++;
     if (i == s->n_partitions && i < MOST_PARTITIONS)
         s->partition[s->n_partitions++] = parts;
-    return i < MOST_PARTITIONS ? i : 0;
+    if (i < MOST_PARTITIONS)
+        return i;
+    for (int p = 1; p < MOST_PARTITIONS; p++)
+        if (s->partition[p] > s->partition[most])
+            most = p;
+    return most;
 }
 
 static double box_bytes(const struct submesh_model *m, const struct op_parts *parts, int o,

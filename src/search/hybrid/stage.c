@@ -5,14 +5,14 @@
 #include <string.h>
 
 #include "cost/collective.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 #include "sim/task_costs.h"
 
 enum { GATHERS_AWAITED = 3 };
 
 /* A stage as it is weighed. */
 struct weighing {
-    const struct hybrid *h;
+    struct hybrid *h; /* lines that are worked out are kept there */
     const struct step_shape *step;
     const struct stage_place *place;
     const struct submesh *submesh;
@@ -130,8 +130,8 @@ static void add_gathers(const struct weighing *w, struct tail *t)
         double *sum[] = { &t->gathers_s, &t->first_gather_s, &t->last_gather_s };
         for (int k = 0; k < 3 && elements > 0; k++)
             *sum[k] += (k == 0 ? weighted : 1) * elements / all *
-                       gather_seconds((struct hybrid *)w->h, w->place->first,
-                                      w->place->n_devices, w->s->partition[i], of_op[k]);
+                       gather_seconds(w->h, w->place->first, w->place->n_devices,
+                                      w->s->partition[i], of_op[k]);
     }
 }
 
@@ -140,8 +140,8 @@ static struct tail tail_of(const struct weighing *w)
     struct tail t = { 0 };
     for (int i = 0; i < w->s->n_partitions; i++) {
         double elements = between(w->s->sums.params[i], w->lo, w->hi);
-        struct element_cost cost = hp_element_cost((struct hybrid *)w->h, w->step->shard,
-                                                   w->place, w->s->partition[i]);
+        struct element_cost cost =
+            hp_element_cost(w->h, w->step->shard, w->place, w->s->partition[i]);
         t.sum_s += elements * cost.sum_s;
         t.own_link_s += elements * cost.own_link_s;
         t.last_s = fmax(t.last_s, elements > 0 ? cost.last_s : 0);
@@ -224,8 +224,7 @@ static double replica_seconds(const struct weighing *w)
         return 0;
     double bytes = between(sums->replica_bytes, w->lo, w->hi) / n;
     const struct comm_way *way = hp_comm_best_way(
-        hp_sum_line((struct hybrid *)w->h, w->place->first, w->place->n_devices, w->size).comm,
-        bytes);
+        hp_sum_line(w->h, w->place->first, w->place->n_devices, w->size).comm, bytes);
     return w->h->model.on_path * n * (way->fixed_s + bytes * way->s_per_byte);
 }
 

@@ -5,8 +5,8 @@
 #include "graph/repeated.h"
 #include "plan/threed/threed.h"
 #include "program/lowering.h"
+#include "search/evaluate/judge.h"
 #include "search/hybrid/submesh.h"
-#include "search/judge.h"
 #include "sim/task_costs.h"
 
 /* Variables ------------------------------------------------------------------------------ */

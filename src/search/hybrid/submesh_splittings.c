@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "plan/threed/threed.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 
 /* What it takes to run all units, without parameters' sums. */
 static double all_seconds(const struct hybrid *h, const struct splitting *s)

@@ -7,7 +7,7 @@
 
 #include "cost/papers/array.h"
 #include "machine/machine.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 #include "search/predict.h"
 
 /* Beyond this, roughly, configurations are left out. */

@@ -10,9 +10,9 @@
 #include "base/parallel.h"
 #include "base/stop.h"
 #include "plan/schedules.h"
+#include "search/evaluate/size.h"
 #include "search/fix.h"
 #include "search/mcmc/chain.h"
-#include "search/size.h"
 
 enum {
     CHAINS = 4,

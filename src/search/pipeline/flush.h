@@ -3,7 +3,7 @@
 #ifndef SEARCH_PIPELINE_FLUSH_H
 #define SEARCH_PIPELINE_FLUSH_H
 
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 #include "search/micro_batch.h"
 #include "search/pipeline/work.h"
 

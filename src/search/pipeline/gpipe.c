@@ -7,7 +7,7 @@
 #include "base/divisor.h"
 #include "base/stop.h"
 #include "plan/schedules.h"
-#include "search/evaluate.h"
+#include "search/evaluate/evaluate.h"
 #include "search/pipeline/flush.h"
 #include "search/runs.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "program/pipedream.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 #include "search/pipeline/work.h"
 
 /* The stages of a solution, those of the lowest level in order. */

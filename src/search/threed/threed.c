@@ -10,7 +10,7 @@
 #include "cost/papers/array.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
-#include "search/evaluate.h"
+#include "search/evaluate/evaluate.h"
 #include "search/micro_batch.h"
 #include "search/predict.h"
 #include "search/runs.h"
@@ -142,13 +142,9 @@ static bool choose_micro_batches(struct choice *c, struct layout_estimate *w)
     return least.memory_bytes < INFINITY;
 }
 
-/* Of what is not asked for, the fastest that fits, the plainest among equals; if none fits,
- * what needs least. */
+/* Of recomputation and sharding, all that are not asked for. */
 static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
 {
-    const double faster = 0.99, room = hp_least_room(c->problem);
-    struct layout_estimate best = { .memory_bytes = INFINITY };
-    bool found = false;
     struct hypar_layout l = c->asked;
     l.data = data;
     l.tensor = tensor;
@@ -167,17 +163,9 @@ static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
                 continue;
             w.layout.recompute = (enum hypar_recompute)again;
             w.layout.shard = (enum hypar_shard)shard;
-            if (!choose_micro_batches(c, &w))
-                continue;
-            bool fits = w.memory_bytes <= room, fitted = best.memory_bytes <= room;
-            if (!found || (fits && !fitted) ||
-                (fits == fitted &&
-                 (fits ? w.step_s < faster * best.step_s : w.memory_bytes < best.memory_bytes)))
-                best = w;
-            found = true;
+            if (choose_micro_batches(c, &w))
+                add_layout(c, &w);
         }
-    if (found)
-        add_layout(c, &best);
 }
 
 /* Is this number of parts as asked, and at most `most` (0: any)? */

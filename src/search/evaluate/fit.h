@@ -1,4 +1,4 @@
-/* search/fit.h - does it fit into the memory of the devices? Internal.
+/* search/evaluate/fit.h - does it fit into the memory of the devices? Internal.
  *
  * A planner asks for the answer that it can afford while it chooses, from the cheapest on:
  *
@@ -11,8 +11,8 @@
  *
  * What a whole plan keeps from step to step, before it is lowered, is plan/memory.c's.
  * PipeDream cuts by its paper's own formula, hp_pipeline_memory(). */
-#ifndef SEARCH_FIT_H
-#define SEARCH_FIT_H
+#ifndef SEARCH_EVALUATE_FIT_H
+#define SEARCH_EVALUATE_FIT_H
 
 #include "search/planner.h"
 
@@ -91,4 +91,4 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
 /* No plan fits; *f is of the nearest. */
 enum hypar_status hp_fail_memory(const struct fullest *f, struct hypar_error *err);
 
-#endif /* SEARCH_FIT_H */
+#endif /* SEARCH_EVALUATE_FIT_H */

@@ -1,11 +1,11 @@
 /* Does it fit: room, bounds of the need, and the exact need. */
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 
 #include <math.h>
 
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
-#include "search/verdict.h"
+#include "search/evaluate/verdict.h"
 
 /* Room --------------------------------------------------------------------------------- */
 

@@ -1,24 +1,27 @@
 /* Candidates built, simulated and checked against memory, the most promising first. */
-#include "search/evaluate.h"
+#include "search/evaluate/evaluate.h"
 
 #include <math.h>
 
 #include "base/stop.h"
-#include "search/judge.h"
-#include "search/verdict.h"
+#include "search/evaluate/judge.h"
+#include "search/evaluate/verdict.h"
 
-/* Work is counted in tasks that are simulated, about half a microsecond each. */
+/* Work is counted in tasks that are simulated, about a microsecond each. */
 enum {
-    MOST_WORK = 1 << 23,    /* of one planner: a few seconds; doubled, planning takes longer */
+    MOST_WORK = 1 << 23,    /* of one planner: some seconds of a large plan */
     WORK_OF_PART = 4,       /* to lower a part of an operator */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
-    QUICK_PARTS = 1 << 13,  /* of a plan that is evaluated though the search is to stop */
+    MOST_MICRO_BATCHES =
+        1 << 12,           /* slot by slot: more of them are not simulated, nor counted */
+    QUICK_PARTS = 1 << 13, /* of a plan that is evaluated though the search is to stop */
 };
 
 /* What is expected to be slower than the best by this part is not simulated once the budget is
  * spent, by twice as much once half of it is, and so on: a first look at many candidates costs
  * little, and closed forms are the better known the more were simulated. */
-static const double TRUST = 0.02;
+static const double TRUST =
+    0.02; /* doubled, planning takes a third longer for the same plans */
 
 /* State is counted from splits, biases of partial sums more often than there are: what needs so
  * much more than there is does not fit. */
@@ -129,13 +132,18 @@ static bool is_seen(struct evaluation *e, const struct hypar_plan *plan)
     return hp_table_put(&e->hashes, e->arena, hash, sizeof *hash, n) < n;
 }
 
+static bool takes_long(const struct hypar_plan *plan, const struct hypar_sim_options *how)
+{
+    return plan->schedule.micro_batches > MOST_MICRO_BATCHES || hp_takes_too_long(plan, how);
+}
+
 /* What a plan needs that is not simulated: exactly, or in closed form where it has no program
  * or would take long to lower. */
 static struct fullest need_of(const struct evaluation *e, const struct estimate *estimate,
                               const struct hypar_plan *plan)
 {
     struct fullest need;
-    if (hp_takes_too_long(plan, NULL))
+    if (takes_long(plan, NULL))
         return hp_closed_need(e->problem, plan);
     if (hp_exact_need(e->problem, plan, NULL, &need, NULL) == HYPAR_OK)
         return need;
@@ -154,7 +162,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
     if (!out->state_fits)
         return true;
     e->work += (double)hp_plan_parts(plan) * WORK_OF_PART;
-    if (hp_takes_too_long(plan, e->problem->options->simulation) ||
+    if (takes_long(plan, e->problem->options->simulation) ||
         hp_simulate_reduced(e->problem, plan, stop, part, NULL) != HYPAR_OK) {
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
@@ -181,7 +189,7 @@ bool hp_is_better(const struct evaluated *a, const struct evaluated *b)
     return fits ? a->step_s < b->step_s : a->memory.part < b->memory.part;
 }
 
-void hp_evaluate_one(struct evaluation *e, struct estimate *estimate)
+static void evaluate_one(struct evaluation *e, struct estimate *estimate)
 {
     struct hypar_plan *plan;
     struct hypar_error unused;
@@ -210,7 +218,7 @@ void hp_evaluate_candidates(struct evaluation *e)
 {
     struct estimate *next;
     while (!is_enough(e) && (next = next_candidate(e)))
-        hp_evaluate_one(e, next);
+        evaluate_one(e, next);
 }
 
 /* The end ---------------------------------------------------------------------------------- */

@@ -1,13 +1,13 @@
-/* search/verdict.h - how plans of different planners are compared. Internal.
+/* search/evaluate/verdict.h - how plans of different planners are compared. Internal.
  *
  * All by simulated steps and by what they need of memory, activations included: plans of a
  * moderate size as a whole, larger ones from a part of them (reduced.h). What cannot be lowered
  * is judged by its planner's closed form, and by a closed form of what it needs. */
-#ifndef SEARCH_VERDICT_H
-#define SEARCH_VERDICT_H
+#ifndef SEARCH_EVALUATE_VERDICT_H
+#define SEARCH_EVALUATE_VERDICT_H
 
-#include "search/fit.h"
-#include "search/size.h"
+#include "search/evaluate/fit.h"
+#include "search/evaluate/size.h"
 
 struct verdict {
     enum { BY_NOTHING, BY_SIMULATION, BY_PART, BY_CLOSED_FORM } by;
@@ -31,4 +31,4 @@ struct fullest hp_closed_need(const struct problem *problem, const struct hypar_
 struct fullest hp_bounded_need(const struct problem *problem, const struct op_needs *needs,
                                const struct hypar_plan *plan);
 
-#endif /* SEARCH_VERDICT_H */
+#endif /* SEARCH_EVALUATE_VERDICT_H */

@@ -1,6 +1,6 @@
-/* search/judge.h - plans judged by the simulator. Internal. */
-#ifndef SEARCH_JUDGE_H
-#define SEARCH_JUDGE_H
+/* search/evaluate/judge.h - plans judged by the simulator. Internal. */
+#ifndef SEARCH_EVALUATE_JUDGE_H
+#define SEARCH_EVALUATE_JUDGE_H
 
 #include "search/planner.h"
 #include "sim/delta/delta.h"
@@ -23,4 +23,4 @@ bool hp_simulate_part(const struct problem *problem, struct hypar_found *found);
 /* Let the prediction have the step of the part that was simulated, if one was. */
 void hp_predict_part(struct hypar_found *found);
 
-#endif /* SEARCH_JUDGE_H */
+#endif /* SEARCH_EVALUATE_JUDGE_H */

@@ -1,9 +1,9 @@
 /* Plans judged by the simulator. */
-#include "search/judge.h"
+#include "search/evaluate/judge.h"
 
+#include "search/evaluate/reduced.h"
+#include "search/evaluate/size.h"
 #include "search/predict.h"
-#include "search/reduced.h"
-#include "search/size.h"
 
 const struct hypar_sim_options *hp_simulation(const struct problem *problem)
 {

@@ -1,4 +1,4 @@
-/* search/evaluate.h - from candidates to the best plan that fits. Internal.
+/* search/evaluate/evaluate.h - from candidates to the best plan that fits. Internal.
  *
  * A planner of pipelines generates candidates. It knows the step of each in closed form, and
  * bounds of its memory. Here candidates are built, simulated in part (reduced.h) and checked
@@ -7,12 +7,12 @@
  * Closed forms of candidates that are alike are off alike: the planner gives these the same
  * key. The candidate that comes next is the one whose step, corrected by what was seen of its
  * like, is expected to be the shortest. */
-#ifndef SEARCH_EVALUATE_H
-#define SEARCH_EVALUATE_H
+#ifndef SEARCH_EVALUATE_EVALUATE_H
+#define SEARCH_EVALUATE_EVALUATE_H
 
 #include "base/table.h"
-#include "search/fit.h"
-#include "search/reduced.h"
+#include "search/evaluate/fit.h"
+#include "search/evaluate/reduced.h"
 
 /* A candidate before it is built. */
 struct estimate {
@@ -55,7 +55,7 @@ struct evaluation {
     struct hypar_plan *plan; /* of the best so far, that may not fit; NULL: none was built */
     struct evaluated best;
     int n_evaluated;
-    double work, most_work; /* done, and to be done: hp_evaluation_work() */
+    double work, most_work; /* done, and to be done, in tasks */
     bool unseen;            /* the best could not be simulated */
     struct table hashes;    /* of plans */
     struct table keys;      /* `alike` of candidates: numbers of ... */
@@ -74,9 +74,6 @@ void hp_add_candidate(struct evaluation *evaluation, const struct estimate *esti
 
 /* Evaluate candidates until none is left that may be the best, or the budget is spent. */
 void hp_evaluate_candidates(struct evaluation *evaluation);
-
-/* Evaluate this one, however long its step is in closed form. */
-void hp_evaluate_one(struct evaluation *evaluation, struct estimate *estimate);
 
 /* Give it `part` of a budget more than it has used. */
 void hp_evaluate_further(struct evaluation *evaluation, double part);
@@ -101,4 +98,4 @@ void hp_accept(struct evaluation *evaluation, struct hypar_found *found);
 /* None fits: what the nearest needs, or why none could be built. Releases the plan. */
 enum hypar_status hp_refuse(struct evaluation *evaluation, struct hypar_error *err);
 
-#endif /* SEARCH_EVALUATE_H */
+#endif /* SEARCH_EVALUATE_EVALUATE_H */

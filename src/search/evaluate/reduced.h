@@ -1,11 +1,12 @@
-/* search/reduced.h - the simulated step of a large plan, from a small part of it. Internal.
+/* search/evaluate/reduced.h - the simulated step of a large plan, from a small part of it.
+ * Internal.
  *
  * Of all devices one of each kind is simulated (sim/subset.h), and a few micro-batches. From
  * then on each further micro-batch takes as long as the last ones did. */
-#ifndef SEARCH_REDUCED_H
-#define SEARCH_REDUCED_H
+#ifndef SEARCH_EVALUATE_REDUCED_H
+#define SEARCH_EVALUATE_REDUCED_H
 
-#include "search/size.h"
+#include "search/evaluate/size.h"
 #include "sim/step_totals.h"
 
 struct reduced_step {
@@ -28,4 +29,4 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
                                       const volatile sig_atomic_t *stop,
                                       struct reduced_step *out, struct hypar_error *err);
 
-#endif /* SEARCH_REDUCED_H */
+#endif /* SEARCH_EVALUATE_REDUCED_H */

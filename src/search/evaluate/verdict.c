@@ -1,12 +1,12 @@
 /* What plans are compared by: a simulated step, and memory. */
-#include "search/verdict.h"
+#include "search/evaluate/verdict.h"
 
 #include <math.h>
 
 #include "plan/schedules.h"
 #include "program/lowering.h"
-#include "search/judge.h"
-#include "search/reduced.h"
+#include "search/evaluate/judge.h"
+#include "search/evaluate/reduced.h"
 
 /* Bytes that part `i` of an operator writes in one micro-batch. */
 static double written_bytes(const struct hypar_plan *plan, int op, int i)

@@ -1,5 +1,5 @@
 /* What is too large to be simulated. */
-#include "search/size.h"
+#include "search/evaluate/size.h"
 
 #include "plan/schedules.h"
 #include "sim/task_costs.h"

@@ -1,7 +1,7 @@
-/* search/size.h - what is too large to be simulated: as a whole, in part, unasked, or many
- * times. Internal. All of these limits are of time, and each says of how much. */
-#ifndef SEARCH_SIZE_H
-#define SEARCH_SIZE_H
+/* search/evaluate/size.h - what is too large to be simulated: as a whole, in part, unasked, or
+ * many times. Internal. All of these limits are of time, and each says of how much. */
+#ifndef SEARCH_EVALUATE_SIZE_H
+#define SEARCH_EVALUATE_SIZE_H
 
 #include "search/planner.h"
 
@@ -22,4 +22,4 @@ bool hp_are_many_parts(double parts);
  * settings that contradict each other. */
 enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar_error *err);
 
-#endif /* SEARCH_SIZE_H */
+#endif /* SEARCH_EVALUATE_SIZE_H */

@@ -1,12 +1,12 @@
 /* A step from one device of each kind and the first micro-batches. */
-#include "search/reduced.h"
+#include "search/evaluate/reduced.h"
 
 #include <math.h>
 
 #include "base/stop.h"
 #include "machine/machine.h"
 #include "plan/schedules.h"
-#include "search/fit.h"
+#include "search/evaluate/fit.h"
 #include "sim/sim.h"
 #include "sim/subset.h"
 
