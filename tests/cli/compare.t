@@ -353,5 +353,5 @@ Planners for a framework: with what the framework trains with, and only plans th
 $ hypar compare mlp:64-64-8 --batch 8 --on full:2,device=h100 --for torch --planner dp,3d,zb-h1 | sed -n '1p;/has no\|zb-h1/p'
 > hypar: zb-h1 has no plan: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved (or plan without --for, then 'hypar export --to torch --nearest FILE')
 > mlp:64-64-8, batch 8, bf16 with fp32 gradients, adamw, on 2 devices
-> zb-h1         -         -         -         -         -         -   PyTorch has
->                                                                     'zb-h1',
+> zb-h1         -         -         -        -         -         -   PyTorch has
+>                                                                    'zb-h1',

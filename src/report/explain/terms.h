@@ -5,7 +5,7 @@
 #include <hypar/search.h>
 #include <stdio.h>
 
-#include "base/json.h"
+#include "base/files/json.h"
 #include "graph/graph.h"
 
 /* A row for each layer at each level; nothing where `view` is NULL. */

@@ -5,23 +5,26 @@
 
 #include "base/stop.h"
 #include "search/evaluate/judge.h"
+#include "search/evaluate/size.h"
 #include "search/evaluate/verdict.h"
 
-/* Work is counted in tasks that are simulated, about a microsecond each. */
+/* The budget, of a planner or of a round of it: some seconds of a large plan. */
 enum {
-    MOST_WORK = 1 << 23,    /* of one planner: some seconds of a large plan */
-    WORK_OF_PART = 4,       /* to lower a part of an operator */
-    CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one */
-    MOST_MICRO_BATCHES =
-        1 << 12,           /* slot by slot: more of them are not simulated, nor counted */
-    QUICK_PARTS = 1 << 13, /* of a plan that is evaluated though the search is to stop */
+    MOST_PARTS = 1 << 19, /* of operators, together: what it takes to lower them */
+    MOST_TASKS = 3 << 21, /* about so many, together, that are simulated */
+    FEW_TASKS = 1 << 17,  /* ... in no time */
+    MOST_ALIKE = 3,       /* candidates that are alike, once an eighth of the tasks is spent */
+    CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one task */
+    MOST_MICRO_BATCHES = 1 << 12, /* slot by slot: plans with more are not simulated */
+    QUICK_PARTS = MOST_PARTS / 64,
 };
 
-/* What is expected to be slower than the best by this part is not simulated once the budget is
- * spent, by twice as much once half of it is, and so on: a first look at many candidates costs
- * little, and closed forms are the better known the more were simulated. */
-static const double TRUST =
-    0.02; /* doubled, planning takes a third longer for the same plans */
+/* Beyond so many task instances a candidate is taken as its closed form has it. */
+static const double MOST_INSTANCES = 1e8;
+
+/* While few tasks were simulated, closed forms are trusted less: they may be off by this factor
+ * once the few are spent, by twice as much once half of them are, and so on. */
+static const double FAR_OFF = 1.5;
 
 /* State is counted from splits, biases of partial sums more often than there are: what needs so
  * much more than there is does not fit. */
@@ -30,23 +33,45 @@ static const double MOST_STATE = 1.1;
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
                          struct arena *arena, const struct generator *generator, void *planner)
 {
-    *out = (struct evaluation){ .problem = problem,
-                                .arena = arena,
-                                .generator = generator,
-                                .planner = planner,
-                                .most_work = MOST_WORK,
-                                .least_off = INFINITY };
+    *out = (struct evaluation){
+        .problem = problem, .arena = arena, .generator = generator, .planner = planner
+    };
+    for (int i = 0; i < HP_FAMILIES; i++)
+        out->least_off[i] = INFINITY;
 }
 
 void hp_evaluate_further(struct evaluation *e, double part)
 {
-    e->most_work = e->work + part * MOST_WORK;
+    e->n = e->n_evaluated = 0;
+    e->tasks = (1 - part) * MOST_TASKS;
+    e->parts = fmin(e->parts, (1 - part) * MOST_PARTS);
+}
+
+double hp_reduced_tasks(const struct problem *problem, int n_stages, int size,
+                        int64_t micro_batches)
+{
+    const struct hypar_graph *g = problem->graph;
+    double micro = fmin((double)micro_batches, 2 * n_stages + 2), passes = 0;
+    for (int op = 0; op < g->n_ops; op++)
+        passes += g->ops[op].nest->n_passes;
+    return 3 * passes * size * micro;
 }
 
 void hp_add_candidate(struct evaluation *e, const struct estimate *estimate)
 {
     e->estimate = GROW(e->arena, struct estimate, e->estimate, e->n, &e->capacity);
     e->estimate[e->n++] = *estimate;
+}
+
+bool hp_is_quick(const struct evaluation *e)
+{
+    return (double)e->problem->graph->n_ops * hypar_machine_device_count(e->problem->machine) <=
+           QUICK_PARTS;
+}
+
+bool hp_has_simulated_little(const struct evaluation *e)
+{
+    return e->tasks <= FEW_TASKS;
 }
 
 /* Errors of closed forms ------------------------------------------------------------------- */
@@ -64,62 +89,76 @@ static struct estimate_error *error_of(struct evaluation *e, uint64_t alike)
     return &e->error[e->n_errors++];
 }
 
-/* The step that a candidate is expected to take. Of the first of its like no more is known than
- * of all others. */
+/* What a step takes at least whose closed form is off by so much; INFINITY: not known. */
+static double at_least(double step_s, double off)
+{
+    return off < INFINITY ? step_s * fmax(off, 1) : step_s;
+}
+
+/* The step that a candidate is expected to take. The first of its like is taken to be half as
+ * far off as others of its family. */
 static double expected_s(struct evaluation *e, const struct estimate *p)
 {
-    double off = error_of(e, p->alike)->off;
-    off = off < INFINITY ? off : e->least_off;
-    return p->step_s * (off < INFINITY ? off : 1);
+    const struct estimate_error *error = error_of(e, p->alike);
+    return at_least(p->step_s, error->n ? error->off : sqrt(e->least_off[p->family]));
 }
 
 /* The next candidate ----------------------------------------------------------------------- */
 
 bool hp_is_near_best(const struct evaluation *e, double step_s)
 {
-    return step_s <= (1 + TRUST * MOST_WORK / fmax(1, e->work)) * e->best.step_s;
+    return step_s <= e->generator->off * e->best.step_s;
 }
 
-/* May it be the best? */
-static bool is_worth(const struct evaluation *e, const struct estimate *p, double step_s)
+/* Is a candidate slower than the best, or larger than memory, by more than closed forms may be
+ * off? */
+static bool is_worse(struct evaluation *e, const struct estimate *p)
 {
-    if (p->evaluated || p->least_part > 1)
-        return false;
-    return !hp_evaluation_fits(e) || hp_is_near_best(e, step_s);
+    double off = fmax(e->generator->off, FAR_OFF * FEW_TASKS / e->tasks);
+    double least_s = at_least(p->step_s, error_of(e, p->alike)->off);
+    double best_s = fmax(e->best.step_s, e->best.estimate.step_s);
+    return hp_evaluation_fits(e) && (p->memory.part > off || least_s > off * best_s);
 }
 
-/* Those that fit in closed form by their expected steps, then others by what they need. */
+/* The candidate to evaluate next: the one that is expected to be the fastest of those that fit
+ * in closed form, then of others the one that needs least. NULL: none may be the best. */
 static struct estimate *next_candidate(struct evaluation *e)
 {
     struct estimate *next = NULL;
     double least = INFINITY;
     for (int i = 0; i < e->n; i++) {
         struct estimate *p = &e->estimate[i];
-        double step_s = expected_s(e, p);
         bool fits = hp_fits(&p->memory), fitted = next && hp_fits(&next->memory);
-        double order = fits ? step_s : p->memory.part;
-        if (!is_worth(e, p, step_s) || (fitted && !fits) || (fits == fitted && order >= least))
+        if (p->evaluated || p->least_part > 1 || (fitted && !fits))
+            continue;
+        double order = fits ? expected_s(e, p) : p->memory.part;
+        if ((fits == fitted && order >= least) || is_worse(e, p))
             continue;
         next = p;
         least = order;
     }
+    if (next)
+        next->evaluated = true;
     return next;
-}
-
-/* Does an evaluation take so little that one who stops the search gets a plan? */
-static bool is_quick(const struct evaluation *e)
-{
-    return (double)e->problem->graph->n_ops * hypar_machine_device_count(e->problem->machine) <=
-           QUICK_PARTS;
 }
 
 static bool is_enough(const struct evaluation *e)
 {
-    if (hp_stopped(e->problem->options->stop) && (e->n_evaluated > 0 || !is_quick(e)))
-        return true;
-    if (hp_evaluation_fits(e))
-        return e->unseen || e->work >= e->most_work;
-    return e->work >= e->most_work + 3.0 * MOST_WORK;
+    bool stopped = hp_stopped(e->problem->options->stop);
+    if (!hp_evaluation_fits(e))
+        return e->n_evaluated >= 4 * e->generator->most ||
+               (stopped && (e->n_evaluated > 0 || !hp_is_quick(e)));
+    return stopped || e->unseen || e->parts >= MOST_PARTS ||
+           (e->n_evaluated >= e->generator->most && !hp_has_simulated_little(e));
+}
+
+/* Is a candidate left out because its simulation takes long? */
+static bool is_left_out(struct evaluation *e, const struct estimate *p)
+{
+    if (!hp_evaluation_fits(e))
+        return false;
+    bool many = e->tasks > MOST_TASKS / 8 && error_of(e, p->alike)->n >= MOST_ALIKE;
+    return many || e->tasks + p->tasks > MOST_TASKS;
 }
 
 /* One candidate ---------------------------------------------------------------------------- */
@@ -132,37 +171,38 @@ static bool is_seen(struct evaluation *e, const struct hypar_plan *plan)
     return hp_table_put(&e->hashes, e->arena, hash, sizeof *hash, n) < n;
 }
 
-static bool takes_long(const struct hypar_plan *plan, const struct hypar_sim_options *how)
-{
-    return plan->schedule.micro_batches > MOST_MICRO_BATCHES || hp_takes_too_long(plan, how);
-}
-
 /* What a plan needs that is not simulated: exactly, or in closed form where it has no program
  * or would take long to lower. */
 static struct fullest need_of(const struct evaluation *e, const struct estimate *estimate,
                               const struct hypar_plan *plan)
 {
     struct fullest need;
-    if (takes_long(plan, NULL))
+    if (hp_plan_parts(plan) > MOST_PARTS)
         return hp_closed_need(e->problem, plan);
     if (hp_exact_need(e->problem, plan, NULL, &need, NULL) == HYPAR_OK)
         return need;
     return estimate->memory;
 }
 
+static bool takes_long(const struct hypar_plan *plan)
+{
+    return hp_plan_instances(plan) > MOST_INSTANCES ||
+           plan->schedule.micro_batches > MOST_MICRO_BATCHES;
+}
+
 /* False: the search is to stop. */
 static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct evaluated *out)
 {
     const volatile sig_atomic_t *stop =
-        e->n_evaluated > 0 || !is_quick(e) ? e->problem->options->stop : NULL;
+        e->n_evaluated > 0 || !hp_is_quick(e) ? e->problem->options->stop : NULL;
     struct reduced_step *part = &out->part;
     out->memory = hp_plan_fullest(plan, e->problem->options->memory_bytes);
     out->state_fits = out->memory.part <= MOST_STATE;
     out->step_s = out->estimate.step_s;
     if (!out->state_fits)
         return true;
-    e->work += (double)hp_plan_parts(plan) * WORK_OF_PART;
-    if (takes_long(plan, e->problem->options->simulation) ||
+    e->parts += (double)hp_plan_parts(plan);
+    if (takes_long(plan) ||
         hp_simulate_reduced(e->problem, plan, stop, part, NULL) != HYPAR_OK) {
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
@@ -170,12 +210,14 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
         out->memory = need_of(e, &out->estimate, plan);
         return true;
     }
-    e->work += (double)part->instances + part->crossed / CROSSED_LIKE_TASK;
+    e->tasks += part->crossed / CROSSED_LIKE_TASK;
     out->step_s = part->step_s;
     out->memory = part->memory;
     struct estimate_error *error = error_of(e, out->estimate.alike);
-    error->off = fmin(error->off, out->step_s / out->estimate.step_s);
-    e->least_off = fmin(e->least_off, error->off);
+    double *least_off = &e->least_off[out->estimate.family];
+    error->off = fmin(error->off, part->step_s / out->estimate.step_s);
+    error->n++;
+    *least_off = fmin(*least_off, error->off);
     return true;
 }
 
@@ -189,36 +231,46 @@ bool hp_is_better(const struct evaluated *a, const struct evaluated *b)
     return fits ? a->step_s < b->step_s : a->memory.part < b->memory.part;
 }
 
-static void evaluate_one(struct evaluation *e, struct estimate *estimate)
+/* Build a candidate and keep its plan if that is the best. False: there is no such plan. */
+static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
+                         struct evaluated *now)
 {
     struct hypar_plan *plan;
     struct hypar_error unused;
-    struct evaluated now = { .estimate = *estimate };
-    estimate->evaluated = true;
+    *now = (struct evaluated){ .estimate = *estimate };
+    e->tasks += estimate->tasks;
     if (e->generator->build(e->planner, estimate->candidate, &plan,
                             e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
-        return;
-    if (is_seen(e, plan) || !simulate(e, plan, &now)) {
+        return false;
+    if (is_seen(e, plan) || !simulate(e, plan, now)) {
         hypar_plan_free(plan);
-        return;
+        return false;
     }
     e->n_evaluated++;
-    bool better = !e->plan || hp_is_better(&now, &e->best);
+    bool better = !e->plan || hp_is_better(now, &e->best);
     hypar_plan_free(better ? e->plan : plan);
     if (better) {
         e->plan = plan;
-        e->best = now;
-        e->unseen = now.state_fits && !(now.part.step_s > 0);
+        e->best = *now;
+        e->unseen = now->state_fits && !(now->part.step_s > 0);
     }
-    if (e->generator->follow)
-        e->generator->follow(e->planner, e, &now);
+    return true;
+}
+
+void hp_evaluate_candidate(struct evaluation *e, struct estimate *estimate)
+{
+    struct evaluated now;
+    estimate->evaluated = true;
+    evaluate_one(e, estimate, &now);
 }
 
 void hp_evaluate_candidates(struct evaluation *e)
 {
     struct estimate *next;
+    struct evaluated now;
     while (!is_enough(e) && (next = next_candidate(e)))
-        evaluate_one(e, next);
+        if (!is_left_out(e, next) && evaluate_one(e, next, &now) && e->generator->follow)
+            e->generator->follow(e->planner, e, &now);
 }
 
 /* The end ---------------------------------------------------------------------------------- */

@@ -20,9 +20,13 @@ struct estimate {
     double step_s;         /* in closed form */
     double least_part; /* of its memory the fullest device needs no less; above 1: no plan */
     struct fullest memory; /* in closed form; that decides where there is no program */
-    uint64_t alike;        /* key of those whose closed forms are off alike */
-    bool evaluated;        /* set by the evaluation */
+    double tasks;          /* that are simulated of it (hp_reduced_tasks()) */
+    uint64_t alike;        /* key of candidates whose closed forms are off alike */
+    unsigned family;       /* below HP_FAMILIES: the same of more candidates, off about alike */
+    bool evaluated;        /* set by the evaluation; or by the planner, which drops it */
 };
+
+enum { HP_FAMILIES = 4 };
 
 /* What is known of a candidate that was built. */
 struct evaluated {
@@ -43,6 +47,8 @@ struct generator {
     /* A candidate was evaluated: others like it may be added. NULL: none are. */
     void (*follow)(void *planner, struct evaluation *evaluation,
                    const struct evaluated *evaluated);
+    double off; /* closed forms may be too short by this factor more in one case than another */
+    int most;   /* candidates that are simulated where that takes more than a moment */
 };
 
 struct evaluation {
@@ -55,27 +61,36 @@ struct evaluation {
     struct hypar_plan *plan; /* of the best so far, that may not fit; NULL: none was built */
     struct evaluated best;
     int n_evaluated;
-    double work, most_work; /* done, and to be done, in tasks */
+    double parts, tasks;    /* of operators, lowered; simulated, about */
     bool unseen;            /* the best could not be simulated */
     struct table hashes;    /* of plans */
     struct table keys;      /* `alike` of candidates: numbers of ... */
-    struct estimate_error { /* ... simulated over closed form, the least so far */
-        double off;
+    struct estimate_error { /* ... how far their closed forms are off */
+        double off;         /* simulated over closed form, the least so far; INFINITY: none */
+        int n;              /* candidates that were simulated */
     } * error;
     int n_errors, error_capacity;
-    double least_off;         /* of all */
-    struct hypar_error first; /* why the first that cannot be built cannot; "": all can */
+    double least_off[HP_FAMILIES]; /* ... of all in a family */
+    struct hypar_error first;      /* why the first that cannot be built cannot; "": all can */
 };
 
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
                          struct arena *arena, const struct generator *generator, void *planner);
+
+/* About how many tasks are simulated of a pipeline. Each replica of a stage is `size` devices;
+ * replicas are alike, and one of them is simulated. */
+double hp_reduced_tasks(const struct problem *problem, int n_stages, int size,
+                        int64_t micro_batches);
 
 void hp_add_candidate(struct evaluation *evaluation, const struct estimate *estimate);
 
 /* Evaluate candidates until none is left that may be the best, or the budget is spent. */
 void hp_evaluate_candidates(struct evaluation *evaluation);
 
-/* Give it `part` of a budget more than it has used. */
+/* Evaluate one, whatever its closed form says; no others follow from it. */
+void hp_evaluate_candidate(struct evaluation *evaluation, struct estimate *estimate);
+
+/* Drop the candidates that are left; have `part` of the budget again for others. */
 void hp_evaluate_further(struct evaluation *evaluation, double part);
 
 /* Is there a plan that fits? */
@@ -84,8 +99,13 @@ static inline bool hp_evaluation_fits(const struct evaluation *evaluation)
     return evaluation->plan && hp_fits(&evaluation->best.memory);
 }
 
-/* Is a step, expected or simulated, so near that of the best that candidates like it may be
- * better? */
+/* Does an evaluation take so little that one who stops the search gets a plan? */
+bool hp_is_quick(const struct evaluation *evaluation);
+
+/* Was so little simulated that more of it takes no time? */
+bool hp_has_simulated_little(const struct evaluation *evaluation);
+
+/* Is a simulated step so near that of the best that candidates like it may be better? */
 bool hp_is_near_best(const struct evaluation *evaluation, double step_s);
 
 /* One that fits is better than one whose state alone fits, and that better than others; then

@@ -21,6 +21,8 @@
 struct hybrid_search {
     struct candidates found;
     struct evaluation evaluation;
+    int n_added;            /* of the candidates found */
+    struct table too_large; /* numbers of devices and groups whose plans need far more memory */
 };
 
 /* Candidates ------------------------------------------------------------------------------- */
@@ -41,26 +43,30 @@ static uint64_t alike(const struct candidate *c)
     return hp_hash(HP_HASH_START, key, sizeof key);
 }
 
-static void add_candidate(struct hybrid_search *h, const struct candidate *candidate)
+static struct estimate estimate_of(struct hybrid_search *h, const struct candidate *candidate)
 {
+    const struct pipeline_shape *shape = &candidate->shape;
+    int key[] = { shape->n_devices, shape->groups };
     struct candidate *kept = NEW(h->found.h.arena, struct candidate, 1);
     *kept = *candidate;
-    struct estimate estimate = { .candidate = kept,
-                                 .step_s = kept->step_s,
-                                 .memory = { .device = -1 },
-                                 .alike = alike(kept) };
-    for (int s = 0; s < kept->n_stages; s++) {
-        const struct stage_place *place = &kept->stage[s].place; /* with its part of the room */
-        hp_look_at_memory(&estimate.memory, kept->stage[s].first,
-                          kept->stage[s].choice.memory_bytes, place->room / kept->shape.room);
-    }
-    hp_add_candidate(&h->evaluation, &estimate);
+    return (struct estimate){
+        .candidate = kept,
+        .step_s = kept->step_s,
+        .tasks = hp_reduced_tasks(h->found.problem, kept->n_stages, kept->stage[0].choice.size,
+                                  shape->step.micro_batches),
+        .alike = alike(kept),
+        .family = 2u * (shape->groups > 1) + (shape->step.shard == HYPAR_SHARD_PARAMETERS),
+        .evaluated = hp_table_get(&h->too_large, key, sizeof key) >= 0,
+    };
 }
 
-static void add_candidates(struct hybrid_search *h, int first)
+/* Add the candidates that were found since. */
+static void add_candidates(struct hybrid_search *h)
 {
-    for (int i = first; i < h->found.n; i++)
-        add_candidate(h, &h->found.candidate[i]);
+    for (; h->n_added < h->found.n; h->n_added++) {
+        struct estimate estimate = estimate_of(h, &h->found.candidate[h->n_added]);
+        hp_add_candidate(&h->evaluation, &estimate);
+    }
 }
 
 static enum hypar_status build(void *planner, const void *candidate, struct hypar_plan **out,
@@ -70,32 +76,49 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     return hp_build_candidate(&h->found.h, candidate, out, err);
 }
 
+/* Drop the candidates on as many groups of devices as one whose need no closed form has
+ * foreseen. */
+static void drop_too_large(struct hybrid_search *h, const struct candidate *c)
+{
+    struct evaluation *e = &h->evaluation;
+    int *key = NEW(h->found.h.arena, int, 2);
+    key[0] = c->shape.n_devices;
+    key[1] = c->shape.groups;
+    hp_table_put(&h->too_large, h->found.h.arena, key, 2 * sizeof *key, 0);
+    for (int i = 0; i < e->n; i++) {
+        const struct candidate *other = e->estimate[i].candidate;
+        if (other->shape.n_devices == key[0] && other->shape.groups == key[1])
+            e->estimate[i].evaluated = true;
+    }
+}
+
 /* A candidate that needs more than closed forms say, and than there is, is cut anew with as
  * much less room, unless closed forms are of no use. */
 static void cut_with_less(struct hybrid_search *h, const struct candidate *c, double need)
 {
-    const double most = 1.5;
+    const double most = 1.5, margin = 1.002;
     struct pipeline_shape shape = c->shape;
-    int before = h->found.n;
-    shape.room /= need;
-    if (need > most || shape.room < 1 / most)
-        return;
-    hp_try_shape(&h->found, &shape);
-    add_candidates(h, before);
+    shape.room /= need * margin;
+    if (need > most && !hp_is_quick(&h->evaluation))
+        drop_too_large(h, c);
+    if (need <= most && shape.room >= 1 / most)
+        hp_try_shape(&h->found, &shape);
+    add_candidates(h);
 }
 
 /* In closed form 1f1b takes as long as gpipe, and less memory; simulated, one is faster or the
  * other: a stage that waits for both sides holds up its neighbours. */
-static void add_gpipe(struct hybrid_search *h, const struct candidate *c)
+static void try_gpipe(struct hybrid_search *h, const struct candidate *c)
 {
     const struct problem *problem = h->found.problem;
     struct candidate other = *c;
     if (c->shape.schedule != HYPAR_SCHEDULE_1F1B ||
         problem->options->layout.schedule != HYPAR_SCHEDULE_NONE ||
-        !hp_has_schedule(problem, HYPAR_SCHEDULE_GPIPE))
+        !hp_has_schedule(problem, HYPAR_SCHEDULE_GPIPE) || hp_stopped(problem->options->stop))
         return;
     other.shape.schedule = HYPAR_SCHEDULE_GPIPE;
-    add_candidate(h, &other);
+    struct estimate estimate = estimate_of(h, &other);
+    hp_evaluate_candidate(&h->evaluation, &estimate);
 }
 
 static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
@@ -103,8 +126,38 @@ static void follow(void *planner, struct evaluation *e, const struct evaluated *
     struct hybrid_search *h = planner;
     if (!hp_fits(&now->memory))
         cut_with_less(h, now->estimate.candidate, now->memory.part);
-    else if (hp_is_near_best(e, now->step_s))
-        add_gpipe(h, now->estimate.candidate);
+    else if (hp_has_simulated_little(e) && hp_is_near_best(e, now->step_s))
+        try_gpipe(h, now->estimate.candidate);
+}
+
+/* Evaluate the candidates that were found anew, with `part` of the budget. */
+static void evaluate(struct hybrid_search *h, double part)
+{
+    struct evaluation *e = &h->evaluation;
+    hp_evaluate_further(e, part);
+    h->n_added = 0;
+    add_candidates(h);
+    hp_evaluate_candidates(e);
+    if (hp_evaluation_fits(e) && !e->unseen)
+        try_gpipe(h, e->best.estimate.candidate);
+}
+
+/* Data parallelism over all devices is evaluated where that takes little, however slow its
+ * closed form is: latencies of many sums may pass beside each other. */
+static void evaluate_replicas(struct hybrid_search *h)
+{
+    enum { MOST_REPLICATED = 4 };
+    struct evaluation *e = &h->evaluation;
+    int n = hypar_machine_device_count(h->found.problem->machine), n_replicated = 0;
+    for (int i = 0; i < e->n && n_replicated < MOST_REPLICATED && hp_is_quick(e); i++) {
+        const struct candidate *c = e->estimate[i].candidate;
+        if (e->estimate[i].evaluated || c->shape.n_devices != n || c->shape.groups > 1 ||
+            hp_stage_exchanges(&c->stage[0].choice) ||
+            hp_stopped(h->found.problem->options->stop))
+            continue;
+        hp_evaluate_candidate(e, &e->estimate[i]);
+        n_replicated++;
+    }
 }
 
 /* The closed form of what was chosen. */
@@ -151,33 +204,34 @@ static enum hypar_status fail(const struct problem *problem, struct evaluation *
 
 static void search(struct hybrid_search *h)
 {
+    /* What may not fit by its closed form has to be faster than the best by more than that. */
+    const double faster = 0.99;
     const volatile sig_atomic_t *stop = h->found.problem->options->stop;
     struct evaluation *e = &h->evaluation;
     hp_find_candidates(&h->found, false);
-    add_candidates(h, 0);
-    hp_evaluate_candidates(e);
+    evaluate(h, 1);
+    evaluate_replicas(h);
     /* less that is fast may fit; where no closed form fits, all shapes were looked at */
     if (!hp_evaluation_fits(e) && h->found.n_found > 0 && !hp_stopped(stop)) {
         hp_find_candidates(&h->found, true);
-        add_candidates(h, 0);
-        hp_evaluate_further(e, 1);
-        hp_evaluate_candidates(e);
+        h->too_large = (struct table){ 0 };
+        evaluate(h, 1);
     }
     if (hp_stopped(stop))
         return;
-    hp_find_larger(&h->found, hp_evaluation_fits(e) ? e->best.step_s : INFINITY);
-    add_candidates(h, 0);
-    hp_evaluate_further(e, 0.25);
-    hp_evaluate_candidates(e);
+    hp_find_larger(&h->found, hp_evaluation_fits(e) ? faster * e->best.step_s : INFINITY);
+    evaluate(h, 0.25);
 }
 
 static enum hypar_status plan_hybrid(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
-    static const struct generator generator = { .build = build, .follow = follow };
+    static const struct generator generator = {
+        .build = build, .follow = follow, .off = 1.08, .most = 40
+    };
     if (hp_has_choices(problem->graph))
         return hp_plan_choices(self, problem, found, err);
-    struct hybrid_search h;
+    struct hybrid_search h = { 0 };
     TRY(hp_in(err, hp_candidates_begin(&h.found, &found->arena, problem, err), "%s",
               self->info.name));
     hp_evaluation_begin(&h.evaluation, problem, &found->arena, &generator, &h);

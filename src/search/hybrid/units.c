@@ -1,5 +1,5 @@
 /* Where a graph may be cut into stages. */
-#include "graph/repeated.h"
+#include "graph/cut_points.h"
 #include "search/hybrid/stage.h"
 
 enum {
@@ -7,69 +7,14 @@ enum {
     MOST_UNITS = 64, /* of which no two are alike: what cutting takes grows with their square */
 };
 
-/* By operator: how many activations are written before it and read from it on. */
-static int *count_crossing(struct arena *arena, const struct hypar_graph *g)
-{
-    int *crossing = NEW(arena, int, g->n_ops + 2);
-    for (int t = 0; t < g->n_tensors; t++) {
-        int end = g->use_start[t + 1];
-        if (g->tensors[t].kind != TENSOR_ACTIVATION || g->use_start[t] == end)
-            continue;
-        crossing[g->tensors[t].producer + 1]++;
-        crossing[g->use[end - 1].op + 1]--;
-    }
-    for (int op = 1; op <= g->n_ops; op++)
-        crossing[op] += crossing[op - 1];
-    return crossing;
-}
-
-/* Do layers take most of the time, so that a network is cut between them alone? */
-static bool are_most(const struct repeated_layers *layers, const double *op_s, int n_ops)
-{
-    double all_s = 0, layers_s = 0;
-    int end = layers->first + layers->count * layers->n_ops;
-    for (int op = 0; op < n_ops; op++) {
-        all_s += op_s[op];
-        layers_s += op >= layers->first && op < end ? op_s[op] : 0;
-    }
-    return layers->count > 1 && layers_s > all_s / 2;
-}
-
-/* By operator: whether a variable has operators before it and from it on, or no stage may begin
- * there. */
+/* By operator: whether a variable has operators before it and from it on. */
 static bool *find_inside(struct arena *arena, const struct submesh_model *m)
 {
-    const bool *borders = m->problem->borders;
     bool *inside = NEW(arena, bool, m->problem->graph->n_ops + 1);
-    for (int op = 0; borders && op < m->problem->graph->n_ops; op++)
-        inside[op] = !borders[op];
     for (int v = 0; v < m->n_vars; v++)
         for (int op = m->var[v].op[0] + 1; op <= m->var[v].op[m->var[v].n_ops - 1]; op++)
             inside[op] = true;
     return inside;
-}
-
-/* Does a layer that repeats begin, or end, with `op`? */
-static bool is_border(const struct repeated_layers *layers, int op)
-{
-    int after = op - layers->first;
-    return layers->count > 1 && after >= 0 && after % layers->n_ops == 0 &&
-           after <= layers->count * layers->n_ops;
-}
-
-/* Where one activation alone passes, and a product or a layer begins, or where stages may begin
- * at some operators alone, one of these. */
-static void add_narrow(struct units *units, const struct submesh_model *m,
-                       const struct repeated_layers *layers, const bool *inside)
-{
-    const struct hypar_graph *g = m->problem->graph;
-    const int *crossing = count_crossing(m->arena, g);
-    for (int op = 1; op < g->n_ops; op++) {
-        bool begins =
-            m->problem->borders || hp_multiplies(g->ops[op].nest) || is_border(layers, op);
-        if (!inside[op] && (g->n_ops <= CUT_ANYWHERE || (crossing[op] == 1 && begins)))
-            units->first[units->n++] = op;
-    }
 }
 
 static double seconds_between(const double *op_s, int lo, int hi)
@@ -98,7 +43,7 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
 {
     enum { WIDE = 8 }; /* as a part of the time */
     const struct hypar_graph *g = m->problem->graph;
-    const int *crossing = count_crossing(m->arena, g);
+    const int *crossing = hp_count_crossing(m->arena, g);
     struct units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
     double all_s = seconds_between(op_s, 0, g->n_ops);
     for (int i = 0; i < units->n; i++)
@@ -139,50 +84,22 @@ static void thin_out(struct units *units, const double *op_s, int n_ops)
     units->n = n;
 }
 
-/* Layers that begin so many operators later, as many as are alike. */
-static struct repeated_layers move_layers(const struct hypar_graph *g,
-                                          const struct repeated_layers *layers, int moved)
-{
-    struct repeated_layers out = *layers;
-    int n = layers->n_ops, last = layers->first + (layers->count - 1) * n;
-    int op = moved < 0 ? layers->first + moved : last + n; /* that do not belong to any */
-    int end = moved < 0 ? layers->first : last + n + moved;
-    for (; op < end; op++) {
-        int like = moved < 0 ? op + n : op - n;
-        if (op < 0 || op >= g->n_ops || g->ops[op].nest != g->ops[like].nest)
-            break;
-    }
-    out.first += moved;
-    if (op < end) {
-        out.first += moved < 0 ? n : 0;
-        out.count--;
-    }
-    return out;
-}
-
 struct units hp_units(const struct submesh_model *m, const double *op_s)
 {
     const struct hypar_graph *g = m->problem->graph;
-    struct repeated_layers layers = hp_repeated_layers(g);
-    struct units units = { .n = 1, .first = NEW(m->arena, int, g->n_ops + 2) };
     const bool *inside = find_inside(m->arena, m);
-    int moved;
-    bool at_borders = hp_layers_at_borders(&layers, m->problem->borders, &moved);
-    units.layers = at_borders && are_most(&layers, op_s, g->n_ops) && g->n_ops > CUT_ANYWHERE &&
-                   !inside[layers.first + moved + layers.n_ops];
-    layers = move_layers(g, &layers, moved);
-    for (int i = 0; i <= layers.count && units.layers; i++) {
-        int op = layers.first + i * layers.n_ops;
-        if (op > 0 && op < g->n_ops && !inside[op])
-            units.first[units.n++] = op;
-    }
-    if (!units.layers) {
-        add_narrow(&units, m, &layers, inside);
-        if (g->n_ops > CUT_ANYWHERE)
-            cut_wide(&units, m, op_s, inside);
+    struct cut_rule rule = { .op_s = op_s,
+                             .inside = inside,
+                             .borders = m->problem->borders,
+                             .ends = true,
+                             .anywhere = g->n_ops <= CUT_ANYWHERE };
+    struct cut_points points = hp_cut_points(m->arena, g, &rule);
+    struct units units = { .n = points.n, .first = points.first };
+    if (!points.layers && g->n_ops > CUT_ANYWHERE)
+        cut_wide(&units, m, op_s, inside);
+    if (!points.layers)
         thin_out(&units, op_s, g->n_ops);
-    }
-    units.layers &= m->fixes.n == 0; /* else layers are not alike */
+    units.layers = points.layers && m->fixes.n == 0; /* else layers are not alike */
     units.first[units.n] = g->n_ops;
     units.of_op = NEW(m->arena, int, g->n_ops);
     for (int u = 0; u < units.n; u++)

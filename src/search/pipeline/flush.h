@@ -3,6 +3,7 @@
 #ifndef SEARCH_PIPELINE_FLUSH_H
 #define SEARCH_PIPELINE_FLUSH_H
 
+#include "graph/cut_points.h"
 #include "search/evaluate/fit.h"
 #include "search/micro_batch.h"
 #include "search/pipeline/work.h"
@@ -27,6 +28,7 @@ struct choosing {
     const struct problem *problem;
     struct arena *arena;
     const struct cut_states *states;
+    struct cut_points points; /* between repeated layers */
     struct pipeline_machine machine;
     double latency_s;
     enum hypar_schedule_kind schedule; /* 1f1b: a backward as soon as there is one */

@@ -1,7 +1,6 @@
 /* Cuts between the layers that a model repeats, as pipelines of transformers are cut. */
 #include <math.h>
 
-#include "graph/repeated.h"
 #include "search/pipeline/flush.h"
 
 /* The state that holds the operators before `end` and no others; -1: there is none. */
@@ -20,17 +19,13 @@ static int find_state(const struct choosing *c, int end)
     return -1;
 }
 
-/* The states after each of the repeated layers but the last; returns their number. Layers that
- * are not most of the model are no place to cut it. */
+/* The states after each of the repeated layers but the last; returns their number. */
 static int layer_states(const struct choosing *c, struct arena *arena, int **out)
 {
-    struct repeated_layers layers = hp_repeated_layers(c->problem->graph);
-    bool most = 2 * layers.count * layers.n_ops > c->problem->graph->n_ops;
-    int n = 0, moved;
-    most &= hp_layers_at_borders(&layers, c->problem->borders, &moved);
-    *out = NEW(arena, int, layers.count + 1);
-    for (int i = 1; i < layers.count && most; i++) {
-        int state = find_state(c, layers.first + moved + i * layers.n_ops);
+    int n = 0;
+    *out = NEW(arena, int, c->points.n);
+    for (int i = 1; i < c->points.n && c->points.layers; i++) {
+        int state = find_state(c, c->points.first[i]);
         if (state >= 0)
             (*out)[n++] = state;
     }

@@ -211,6 +211,8 @@ static void add_candidate(const struct choosing *c, const struct candidate *k,
                                  .step_s = k->step_s,
                                  .least_part = k->least_part,
                                  .memory = hp_flush_closed_need(c, k),
+                                 .tasks = hp_reduced_tasks(c->problem, k->cut->n_stages, 1,
+                                                           k->micro_batches),
                                  .alike = hp_hash(HP_HASH_START, alike, sizeof alike) };
     hp_add_candidate(e, &estimate);
 }
@@ -343,6 +345,16 @@ static enum hypar_status check_asked(const struct planner *self, const struct ch
     return HYPAR_OK;
 }
 
+static struct cut_points find_points(const struct choosing *c,
+                                     const struct pipeline_layers *layers)
+{
+    double *op_s = NEW(c->arena, double, layers->n);
+    for (int op = 0; op < layers->n; op++)
+        op_s[op] = layers->forward_s[op] + layers->backward_s[op];
+    struct cut_rule rule = { .op_s = op_s, .borders = c->problem->borders };
+    return hp_cut_points(c->arena, c->problem->graph, &rule);
+}
+
 static enum hypar_status plan_flush(const struct planner *self, const struct problem *problem,
                                     struct hypar_found *found, struct hypar_error *err)
 {
@@ -351,11 +363,12 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                           .machine = hp_pipeline_machine(problem),
                           .limit = hp_batch_limit(problem),
                           .schedule = self->schedule };
-    static const struct generator generator = { .build = build };
+    static const struct generator generator = { .build = build, .off = 1.5, .most = 160 };
     struct evaluation evaluation;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
     c.states = hp_pipeline_states(c.arena, layers, &c.machine);
+    c.points = find_points(&c, layers);
     TRY(check_asked(self, &c, err));
     c.needs = hp_op_needs(problem, c.arena);
     hp_evaluation_begin(&evaluation, problem, c.arena, &generator, &c);

@@ -74,7 +74,11 @@ static void add_layout(struct choice *c, const struct layout_estimate *estimate)
     struct estimate p = { .candidate = kept,
                           .step_s = estimate->step_s,
                           .memory = { .device = -1 },
-                          .alike = alike(l) };
+                          .tasks = hp_reduced_tasks(c->problem, l->pipeline * l->chunks,
+                                                    l->tensor, l->micro_batches),
+                          .alike = alike(l),
+                          .family =
+                              2u * (l->pipeline > 1) + (l->shard == HYPAR_SHARD_PARAMETERS) };
     hp_look_at_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
     hp_add_candidate(&c->evaluation, &p);
 }
@@ -300,13 +304,14 @@ static bool change(const struct choice *c, struct hypar_layout *l, int which)
     return l->micro_batches > 0 && complete(c, l);
 }
 
-/* One step away from a candidate that is the best so far, or near it. */
+/* One step away from a candidate that is the best so far, or about as fast: of those that do
+ * not fit others may, that recompute, shard or divide more. */
 static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
 {
     struct choice *c = planner;
     const struct layout_estimate *from = now->estimate.candidate;
-    bool near = hp_fits(&now->memory) && hp_is_near_best(e, now->step_s);
-    if (!near && (hp_evaluation_fits(e) || hp_is_better(&e->best, now)))
+    bool worse = hp_is_better(&e->best, now);
+    if (worse && !(hp_evaluation_fits(e) && now->state_fits && hp_is_near_best(e, now->step_s)))
         return;
     for (int i = 0; i < N_CHANGES; i++) {
         struct layout_estimate next = { .layout = from->layout };
@@ -384,7 +389,9 @@ static void read_asked(struct choice *c, const struct hypar_search_options *o)
 static enum hypar_status plan_threed(const struct planner *self, const struct problem *problem,
                                      struct hypar_found *found, struct hypar_error *err)
 {
-    static const struct generator generator = { .build = build, .follow = follow };
+    static const struct generator generator = {
+        .build = build, .follow = follow, .off = 1.2, .most = 160
+    };
     struct choice c = { .problem = problem,
                         .arena = &found->arena,
                         .limit = hp_batch_limit(problem) };
