@@ -203,6 +203,13 @@ static const struct candidate *fewest(const struct depth *d)
     return NULL;
 }
 
+/* Where a program tells what is needed, the lower bound; the closed form counts more. */
+static struct fullest about_need(const struct choosing *c, const struct candidate *k)
+{
+    return c->needs ? (struct fullest){ .device = -1, .part = k->least_part }
+                    : hp_flush_closed_need(c, k);
+}
+
 static void add_candidate(const struct choosing *c, const struct candidate *k,
                           struct evaluation *e)
 {
@@ -210,7 +217,7 @@ static void add_candidate(const struct choosing *c, const struct candidate *k,
     struct estimate estimate = { .candidate = k,
                                  .step_s = k->step_s,
                                  .least_part = k->least_part,
-                                 .memory = hp_flush_closed_need(c, k),
+                                 .memory = about_need(c, k),
                                  .tasks = hp_reduced_tasks(c->problem, k->cut->n_stages, 1,
                                                            k->micro_batches),
                                  .alike = hp_hash(HP_HASH_START, alike, sizeof alike) };
@@ -363,7 +370,7 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                           .machine = hp_pipeline_machine(problem),
                           .limit = hp_batch_limit(problem),
                           .schedule = self->schedule };
-    static const struct generator generator = { .build = build, .off = 1.5, .most = 160 };
+    static const struct generator generator = { .build = build, .off = 3, .most = 160 };
     struct evaluation evaluation;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;

@@ -390,7 +390,7 @@ static enum hypar_status plan_threed(const struct planner *self, const struct pr
                                      struct hypar_found *found, struct hypar_error *err)
 {
     static const struct generator generator = {
-        .build = build, .follow = follow, .off = 1.2, .most = 160
+        .build = build, .follow = follow, .off = 1.5, .most = 160
     };
     struct choice c = { .problem = problem,
                         .arena = &found->arena,
