@@ -227,7 +227,7 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
     snprintf(err->text, sizeof err->text, "%s: %.200s",
              interrupted ? "the plan so far does not fit"
              : named     ? "the plan does not fit"
-                         : "no plan fits; in the one given",
+                         : "no plan fits; in the plan shown",
              why.text);
     return status;
 }
@@ -242,11 +242,13 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
         opt_note(args, "%s: not used, as the plan was not simulated", args->profile);
 }
 
-/* Where auto has nothing to show, what each planner lacks is what there is to tell. */
-static void note_refusals(const struct args *args, const struct hypar_refusals *refusals)
+/* auto refuses in one line. Each planner's own reason takes another line, so that the user asks
+ * for it. */
+static void point_at_reasons(const struct hypar_refusals *refusals, struct hypar_error *err)
 {
-    for (int i = 0; i < refusals->n; i++)
-        opt_note(args, "%s: %s", refusals->by[i].planner, refusals->by[i].why.text);
+    size_t n = strlen(err->text);
+    if (refusals->n > 1)
+        snprintf(err->text + n, sizeof err->text - n, "; --planner NAME tells why of each");
 }
 
 /* --batch max: a model that is read with one batch after another. */
@@ -330,7 +332,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (patience)
         fputs("\r\033[K", stderr);
     if (status != HYPAR_OK) {
-        note_refusals(args, &refusals);
+        point_at_reasons(&refusals, err);
         return status;
     }
     note_interrupted(args, found);
@@ -356,6 +358,20 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     hypar_found_free(found);
     hypar_graph_free(largest);
     return status;
+}
+
+/* A planner's refusal begins with the planner's name; auto's begins with the model and the
+ * machine, as no single planner refused. */
+static enum hypar_status in_problem(const struct args *args, enum hypar_status status,
+                                    struct hypar_error *err)
+{
+    char where[2 * PATH_MAX];
+    if (status != HYPAR_INFEASIBLE || !tries_others(args->planner))
+        return status;
+    snprintf(where, sizeof where, "%s on %s",
+             opt_is_standard(args->operand[0]) ? "standard input" : args->operand[0],
+             opt_is_standard(args->machine) ? "standard input" : args->machine);
+    return opt_in_file(where, status, err);
 }
 
 /* The model and the machine that the command line names. */
@@ -387,7 +403,7 @@ static enum hypar_status plan_anew(const struct args *args, struct hypar_search_
             opt_take_defaults(args, machine, how);
         opt_note_precision(args, machine, how->precision);
         how->machine = hypar_machine_word(machine); /* a file's machine is written out whole */
-        status = search(args, graph, machine, how, err);
+        status = in_problem(args, search(args, graph, machine, how, err), err);
     }
     hypar_machine_free(machine);
     hypar_graph_free(graph);
