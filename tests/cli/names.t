@@ -58,7 +58,7 @@ $ hypar check "$(printf 'a\033[31m\302\233\342\200\256\377é')"
 > hypar: a?[31m???é: cannot open: No such file or directory
 ? 3
 $ hypar plan mlp:4-4 --on full:2 --"$(printf 'x\033[31m=\033')"
-> hypar: unrecognized option '--x?[31m=?'
+> hypar: plan: unknown option '--x?[31m'; see 'hypar plan --help'
 ? 2
 $ hypar plan mlp:4-4 --on full:2 -p "$(printf 'd\303\251\033')"
 > hypar: unknown planner 'dé?', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
@@ -108,7 +108,7 @@ $ hypar plan resnet18:imgae=64 --on full:2
 > hypar: resnet18:imgae=64: unknown option 'imgae', did you mean image?
 ? 3
 $ hypar ops conf
-> hypar: unknown operator 'conf', did you mean conv or cos?
+> hypar: unknown operator 'conf', did you mean conv?
 ? 3
 $ hypar plan lenet5 --on full:2 --planner best
 > hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
