@@ -249,7 +249,7 @@ $ hypar plan tests/data/pipedream/chain.txt --on full:8 --planner pipedream --st
 > hypar: pipedream: a straight pipeline of 8 stages, where the model can be cut into at most 5, expected use-fewer
 ? 1
 $ hypar plan tests/data/pipedream/chain.txt --on full:4 --planner pipedream --memory 10MB
-> hypar: pipedream: no pipeline on all workers fits into memory
+> hypar: pipedream: no pipeline on all devices fits into memory
 ? 1
 $ hypar plan lenet5 --on full:4 --planner gpipe --stages 5
 > hypar: gpipe: 5 stages, expected at most 4 (4 devices, a model that can be cut into 13)

@@ -161,12 +161,12 @@ $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s --planner optc
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -o $TMP/plan.json | sed -n '1p;/^IT/,/buffers/p'
-> hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB
 > vgg-a, batch 64, on 8 devices: planner optcnn
 > IT DOES NOT FIT: device 0 would hold parameters 68.9 MB, gradients 68.9 MB,
 > activations 506 MB, buffers 28.9 MB.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -q -o $TMP/plan.json
-> hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB
 ? 1
 $ hypar check $TMP/plan.json --memory 140MB
 > hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB
@@ -305,7 +305,7 @@ $ hypar plan lenet5 --on full:4 --planner dp --fix conv1:n=2
 > hypar: --fix is for planners auto, hybrid, flexflow and exhaustive, not dp
 ? 2
 $ hypar plan lenet5 --on full:4 --fix conv9:n=2
-> hypar: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
+> hypar: lenet5 on full:4: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
 ? 1
 $ hypar plan lenet5 --on full:4 --fix conv1:n=two
 > hypar: fix 'conv1:n=two': 'n=two', expected degrees such as n=2,k=2, at most 1048576
@@ -411,36 +411,12 @@ $ hypar planners
 >             small problem: the best
 >             of these
 
-Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
+Where no planner has a plan: what is needed at least, in one line. A planner's own reason is asked for by its name.
 $ hypar plan gpt3-175b --on full:4
-> hypar: note: dp: weights, gradients and sgd state need 1.4 TB on device 0, which
->        has 16 GB
-> hypar: note: mp: weights, gradients and sgd state need 349 GB on device 0, which
->        has 16 GB
-> hypar: note: owt: weights, gradients and sgd state need 350 GB on device 0,
->        which has 16 GB
-> hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0,
->        which has 16 GB
-> hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0,
->        which has 16 GB
-> hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0,
->        which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device
->        0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.61 TB on device
->        3, which has 16 GB
-> hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device
->        3, which has 16 GB
-> hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device
->        3, which has 16 GB
-> hypar: note: hybrid: no plan fits: weights, gradients and sgd state are 1.4 TB,
->        all devices together have 64 GB
-> hypar: note: 3d: weights, gradients and sgd state need 349 GB on device 0, which
->        has 16 GB
-> hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
+> hypar: gpt3-175b on full:4: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn); --planner NAME tells why of each
 ? 1
-$ hypar plan gpt3-175b --on full:4 -q
-> hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
+$ hypar plan gpt3-175b --on full:4 --planner 1f1b
+> hypar: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
 ? 1
 Where devices have different memories a planner that looks at them, or flexflow, which moves what is too much, may have one that fits.
 $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*' | grep -v ^planner.NAME
@@ -568,7 +544,7 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 > data 4 x tensor 2 x pipeline 2 (2 chunks), 8 micro-batches, schedule
 What does not fit together gets one line.
 $ hypar plan gpt2 --on cluster:2x8 --planner 3d --data 2 --tensor 2 --pipeline 2
-> hypar: 3d: layout: data 2 x tensor 2 x pipeline 2 is not 16, the devices of the machine
+> hypar: 3d: layout: data 2 x tensor 2 x pipeline 2, expected 16, the devices of the machine
 ? 1
 $ hypar plan gpt2 --on cluster:2x8 --planner 3d --tensor 16
 > hypar: 3d: layout: tensor 16: op 'h.0.attn' has 12 heads, expected at least as many
