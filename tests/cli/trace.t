@@ -113,5 +113,11 @@ $ hypar simulate examples/plans/pipedream.json --trace $TMP/replicas.json --svg 
 > device 1: stage 0, 1 of 3 replicas
 > device 2: stage 0, 1 of 3 replicas
 > device 3: stage 1
+Asynchronous pipelines have minibatches, no micro-batches.
+$ grep -m 1 -o '"name": "[^"]*forward[^"]*"' $TMP/replicas.json; grep -m 1 -o '"minibatch": [0-9]*, "stage": [0-9]*' $TMP/replicas.json; grep -c micro $TMP/replicas.json
+> "name": "fc1+relu1 forward part 0 minibatch 0"
+> "minibatch": 0, "stage": 0
+> 0
+? 1
 $ hypar plan vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --planner pipedream -q -o $TMP/out --svg $TMP/stages.svg && grep -o 'devices 0[^<]*' $TMP/stages.svg
 > devices 0-11: 12 replicas
