@@ -36,8 +36,8 @@ $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Sear
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 1.47 us, simulated (the busiest device computes 8.37 ns of it),
-> 5.43 M samples/s, 0.5 % of peak, 1.65 uJ; 1.18 kB sent, 3.53 kB on links; 556 B
-> of 8 GB of memory on the fullest device.
+> 5.43 M samples/s, 0.5 % of peak, 1.65 uJ by counted operations; 1.18 kB sent,
+> 3.53 kB on links; 556 B of 8 GB of memory on the fullest device.
 > In closed form 1.45 us: compute 7.57 ns, exchange 1.44 us, no overlap.
 > Lower bound 5.62 ns (mostly arithmetic): no plan is faster; gap 26121 %.
 $ hypar check $TMP/plän.json
