@@ -308,6 +308,20 @@ static bool tries_others(const char *planner)
     return info && info->tries_others;
 }
 
+/* A planner's refusal begins with the planner's name; auto's begins with the model and the
+ * machine, as no single planner refused. */
+static enum hypar_status in_problem(const struct args *args, enum hypar_status status,
+                                    struct hypar_error *err)
+{
+    char where[2 * PATH_MAX];
+    if (status != HYPAR_INFEASIBLE || !tries_others(args->planner) || args->start)
+        return status;
+    snprintf(where, sizeof where, "%s on %s",
+             opt_is_standard(args->operand[0]) ? "standard input" : args->operand[0],
+             opt_is_standard(args->machine) ? "standard input" : args->machine);
+    return opt_in_file(where, status, err);
+}
+
 /* Without a graph with the largest batch. */
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
@@ -333,7 +347,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         fputs("\r\033[K", stderr);
     if (status != HYPAR_OK) {
         point_at_reasons(&refusals, err);
-        return status;
+        return refusals.n ? in_problem(args, status, err) : status;
     }
     note_interrupted(args, found);
     if (args->output)
@@ -354,24 +368,10 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (args->target)
         opt_note_target(args, hypar_found_plan(found), args->target);
     if (status == HYPAR_OK)
-        status = judge(args, found, err);
+        status = in_problem(args, judge(args, found, err), err);
     hypar_found_free(found);
     hypar_graph_free(largest);
     return status;
-}
-
-/* A planner's refusal begins with the planner's name; auto's begins with the model and the
- * machine, as no single planner refused. */
-static enum hypar_status in_problem(const struct args *args, enum hypar_status status,
-                                    struct hypar_error *err)
-{
-    char where[2 * PATH_MAX];
-    if (status != HYPAR_INFEASIBLE || !tries_others(args->planner))
-        return status;
-    snprintf(where, sizeof where, "%s on %s",
-             opt_is_standard(args->operand[0]) ? "standard input" : args->operand[0],
-             opt_is_standard(args->machine) ? "standard input" : args->machine);
-    return opt_in_file(where, status, err);
 }
 
 /* The model and the machine that the command line names. */
@@ -403,7 +403,7 @@ static enum hypar_status plan_anew(const struct args *args, struct hypar_search_
             opt_take_defaults(args, machine, how);
         opt_note_precision(args, machine, how->precision);
         how->machine = hypar_machine_word(machine); /* a file's machine is written out whole */
-        status = in_problem(args, search(args, graph, machine, how, err), err);
+        status = search(args, graph, machine, how, err);
     }
     hypar_machine_free(machine);
     hypar_graph_free(graph);

@@ -306,7 +306,7 @@ $ hypar plan lenet5 --on full:4 --planner dp --fix conv1:n=2
 > hypar: --fix is for planners auto, hybrid, flexflow and exhaustive, not dp
 ? 2
 $ hypar plan lenet5 --on full:4 --fix conv9:n=2
-> hypar: lenet5 on full:4: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
+> hypar: fix 'conv9:n=2': op 'conv9' is not in the model; perhaps 'conv1'
 ? 1
 $ hypar plan lenet5 --on full:4 --fix conv1:n=two
 > hypar: fix 'conv1:n=two': 'n=two', expected degrees such as n=2,k=2, at most 1048576
