@@ -41,14 +41,14 @@ $ hypar compare lenet-c --on htree:16 --planner hypar,mp --csv - | cut -d , -f 1
 > mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,,0,12,1484.482628698616,0.015196065480383601,1449676800,67.20108326771393,0
 
 Planners without a plan that fits say why, in a line of their own under the table.
-$ hypar compare vgg16 --on htree:4,memory=400MB --planner dp,owt,1f1b | sed 's/  *[0-9.]* [mun]*s  does/  does/; s/  *search$//'
+$ hypar compare vgg16 --on htree:4,memory=400MB --planner dp,owt,1f1b | sed 's/  *[0-9.]* [mun]*s  does/  does/; s/  *-  no plan/  no plan/; s/  *search$//'
 > hypar: no planner has a plan for vgg16 that fits this machine
 > vgg16, batch 32, on 4 devices
 >
 > planner    step  over dp    sent  memory  energy
-> dp            -        -       -       -       -       -  no plan
+> dp            -        -       -       -       -  no plan
 > owt      8.85 s   1.00 x  379 MB  864 MB  33.4 J  does not fit
-> 1f1b          -        -       -       -       -       -  no plan
+> 1f1b          -        -       -       -       -  no plan
 > dp: weights, gradients and sgd state need 1.11 GB on device 0, which has
 >     400 MB; with --shard parameters they need 277 MB
 > 1f1b: no plan found that fits; the nearest needs 1.07 GB on device 3, which
@@ -365,8 +365,8 @@ $ hypar compare mlp:1000-1000-10 --batch 8 --on full:2,memory=6MB --csv $TMP/all
 > dp,,,,,,,,"weights, gradients and sgd state need 8.09 MB on device 0, which has 6 MB; with --shard parameters they need 4.04 MB",,,,,,,,
 
 Planners for a framework: with what the framework trains with, and only plans that the framework can run.
-$ hypar compare mlp:64-64-8 --batch 8 --on full:2,device=h100 --for torch --planner dp,3d,zb-h1 | sed -n '1p;/has no\|zb-h1/p'
+$ hypar compare mlp:64-64-8 --batch 8 --on full:2,device=h100 --for torch --planner dp,3d,zb-h1 | sed -n '1p;/has no\|zb-h1/p' | tr -s ' '
 > hypar: zb-h1 has no plan: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved (or plan without --for, then 'hypar export --to torch --nearest FILE')
 > mlp:64-64-8, batch 8, bf16 with fp32 gradients, adamw, on 2 devices
-> zb-h1         -         -         -        -         -         -   no plan
+> zb-h1 - - - - - - no plan
 > zb-h1: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved
