@@ -467,7 +467,7 @@ static enum hypar_status check_names(const struct option_table *table,
     snprintf(name, sizeof name, "%.*s", length - 2, argv[at] + 2);
     for (; table->row[n].name; n++)
         names[n] = table->row[n].name;
-    if (command == &cmd_train && has_option(&cmd_plan, name))
+    if (command == &cmd_train && find_long(cmd_plan.options, argv[at]))
         return opt_usage(
             err, "train: --%s is an option of 'hypar plan', whose -o FILE train takes", name);
     if (*owners_text(owners, sizeof owners, name))
