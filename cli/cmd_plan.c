@@ -227,7 +227,7 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
     snprintf(err->text, sizeof err->text, "%s: %.200s",
              interrupted ? "the plan so far does not fit"
              : named     ? "the plan does not fit"
-                         : "no plan fits; in the one given",
+                         : "no plan fits; in the plan shown",
              why.text);
     return status;
 }
@@ -242,11 +242,13 @@ static void note_profile(const struct args *args, const struct hypar_found *foun
         opt_note(args, "%s: not used, as the plan was not simulated", args->profile);
 }
 
-/* Where auto has nothing to show, what each planner lacks is what there is to tell. */
-static void note_refusals(const struct args *args, const struct hypar_refusals *refusals)
+/* auto refuses in one line. Each planner's own reason takes another line, so that the user asks
+ * for it. */
+static void point_at_reasons(const struct hypar_refusals *refusals, struct hypar_error *err)
 {
-    for (int i = 0; i < refusals->n; i++)
-        opt_note(args, "%s: %s", refusals->by[i].planner, refusals->by[i].why.text);
+    size_t n = strlen(err->text);
+    if (refusals->n > 1)
+        snprintf(err->text + n, sizeof err->text - n, "; --planner NAME tells why of each");
 }
 
 /* --batch max: a model that is read with one batch after another. */
@@ -306,6 +308,20 @@ static bool tries_others(const char *planner)
     return info && info->tries_others;
 }
 
+/* A planner's refusal begins with the planner's name; auto's begins with the model and the
+ * machine, as no single planner refused. */
+static enum hypar_status in_problem(const struct args *args, enum hypar_status status,
+                                    struct hypar_error *err)
+{
+    char where[2 * PATH_MAX];
+    if (status != HYPAR_INFEASIBLE || !tries_others(args->planner) || args->start)
+        return status;
+    snprintf(where, sizeof where, "%s on %s",
+             opt_is_standard(args->operand[0]) ? "standard input" : args->operand[0],
+             opt_is_standard(args->machine) ? "standard input" : args->machine);
+    return opt_in_file(where, status, err);
+}
+
 /* Without a graph with the largest batch. */
 static enum hypar_status search(const struct args *args, const struct hypar_graph *graph,
                                 const struct hypar_machine *machine,
@@ -330,8 +346,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (patience)
         fputs("\r\033[K", stderr);
     if (status != HYPAR_OK) {
-        note_refusals(args, &refusals);
-        return status;
+        point_at_reasons(&refusals, err);
+        return refusals.n ? in_problem(args, status, err) : status;
     }
     note_interrupted(args, found);
     if (args->output)
@@ -352,7 +368,7 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (args->target)
         opt_note_target(args, hypar_found_plan(found), args->target);
     if (status == HYPAR_OK)
-        status = judge(args, found, err);
+        status = in_problem(args, judge(args, found, err), err);
     hypar_found_free(found);
     hypar_graph_free(largest);
     return status;

@@ -660,6 +660,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         return opt_unknown_word(OPT_INIT, args->init, err);
     if (args->bind && opt_find_word(OPT_BIND, args->bind) < 0)
         return opt_unknown_word(OPT_BIND, args->bind, err);
+    if (args->kernels && opt_find_word(OPT_KERNELS, args->kernels) < 0)
+        return opt_unknown_word(OPT_KERNELS, args->kernels, err);
+    if (args->rate && opt_find_word(OPT_RATE, args->rate) < 0)
+        return opt_unknown_word(OPT_RATE, args->rate, err);
     if (args->profile &&
         strcmp(args->profile, "-") != 0) { /* told before anything is trained */
         struct hypar_profile *profile;

@@ -111,16 +111,23 @@ int opt_find_word(enum opt_key key, const char *text)
     return -1;
 }
 
+enum { MAX_WORDS = 64 }; /* of an option */
+
 enum hypar_status opt_unknown_word(enum opt_key key, const char *text, struct hypar_error *err)
 {
-    char list[400] = "";
-    size_t n = 0;
-    const char *word;
-    for (int i = 0; (word = opt_word(key, i)) && n < sizeof list; i++)
-        n += (size_t)snprintf(list + n, sizeof list - n, "%s%s",
-                              !i                     ? ""
-                              : opt_word(key, i + 1) ? ", "
-                                                     : " or ",
-                              word);
-    return opt_usage(err, "%s: '%s' is not %s", opt_name(key), text, list);
+    char list[400] = "", near[64] = "";
+    const char *word[MAX_WORDS];
+    size_t used = 0;
+    int n = 0, nearest;
+    while (n < MAX_WORDS && (word[n] = opt_word(key, n)))
+        n++;
+    for (int i = 0; i < n && used < sizeof list; i++)
+        used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+                                 !i          ? ""
+                                 : i < n - 1 ? ", "
+                                             : " or ",
+                                 word[i]);
+    if (hypar_nearest(text, word, n, &nearest, 1))
+        snprintf(near, sizeof near, "; did you mean %s?", word[nearest]);
+    return opt_usage(err, "%s: '%s' is not %s%s", opt_name(key), text, list, near);
 }

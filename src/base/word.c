@@ -6,37 +6,61 @@
 
 enum { MAX_LETTERS = 63, MAX_NAMES = 1 << 16, MAX_SHOWN = 3 };
 
-/* The least number of letters to insert, delete or change to turn one word into the other
- * (Levenshtein 1966), row by row; case is ignored. */
+/* Letters. Shorter words begin too many names. Two slips in a short word make any word. */
+enum { LEAST_PREFIX = 3, SHORT_LETTERS = 4 };
+
+static int lower(char c)
+{
+    return tolower((unsigned char)c);
+}
+
+/* The least number of letters to insert, delete, change or exchange with a neighbour to turn
+ * one word into the other (Damerau 1964, optimal string alignment); case is ignored. */
 static int distance(const char *a, const char *b)
 {
-    int row[MAX_LETTERS + 1];
-    int n = (int)strlen(b);
+    int rows[3][MAX_LETTERS + 1];
+    int *before = rows[0], *last = rows[1], *row = rows[2], n = (int)strlen(b);
     for (int j = 0; j <= n; j++)
-        row[j] = j;
-    for (int i = 1; *a; i++, a++) {
-        int diagonal = row[0];
+        last[j] = j;
+    for (int i = 1; a[i - 1]; i++) {
         row[0] = i;
         for (int j = 1; j <= n; j++) {
-            int change =
-                diagonal + (tolower((unsigned char)*a) != tolower((unsigned char)b[j - 1]));
-            int add = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            diagonal = row[j];
+            bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            int change = last[j - 1] + !same;
+            int add = (last[j] < row[j - 1] ? last[j] : row[j - 1]) + 1;
             row[j] = change < add ? change : add;
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) &&
+                lower(a[i - 2]) == lower(b[j - 1]) && before[j - 2] + 1 < row[j])
+                row[j] = before[j - 2] + 1;
         }
+        int *oldest = before;
+        before = last;
+        last = row;
+        row = oldest;
     }
-    return row[n];
+    return last[n];
+}
+
+/* The distance of a typed word from a name. The beginning of a name is one slip away from the
+ * name: the rest is missing. */
+static int slips(const char *word, const char *name)
+{
+    size_t n = strlen(word), i = 0;
+    while (i < n && name[i] && lower(word[i]) == lower(name[i]))
+        i++;
+    return i == n && n >= LEAST_PREFIX && name[n] ? 1 : distance(word, name);
 }
 
 int hypar_nearest(const char *word, const char *const *names, int n, int *near, int max)
 {
-    int far = (int)strlen(word) / 3 + 1, found = 0;
+    int length = (int)strlen(word), found = 0;
+    int far = length <= SHORT_LETTERS ? 1 : length / 3 + 1;
     int edits[MAX_SHOWN];
     max = max < MAX_SHOWN ? max : MAX_SHOWN;
     if (!*word || strlen(word) > MAX_LETTERS)
         return 0;
     for (int i = 0; i < n && i < MAX_NAMES; i++) {
-        int d = strlen(names[i]) > MAX_LETTERS ? far + 1 : distance(word, names[i]);
+        int d = strlen(names[i]) > MAX_LETTERS ? far + 1 : slips(word, names[i]);
         int place = found;
         while (place > 0 && edits[place - 1] > d)
             place--;

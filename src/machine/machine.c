@@ -217,6 +217,12 @@ static enum hypar_status unknown_name(const char *name, struct hypar_error *err)
     const char *before[16], *const *names;
     char known[400];
     int n_topologies = 0, n;
+    const struct hypar_device_type *type;
+    if (hp_device_type_get(&type, name, NULL) == HYPAR_OK)
+        return hp_fail(err, HYPAR_SYNTAX,
+                       "'%.40s' is a device, expected a machine of such devices, as "
+                       "cluster:2x8,device=%.40s",
+                       name, name);
     for (; hp_topologies[n_topologies]; n_topologies++)
         before[n_topologies] = hp_topologies[n_topologies]->text.name;
     n = n_topologies;

@@ -204,6 +204,10 @@ static enum hypar_status read_option(struct part *part, struct reader *reader,
     char after = *end;
     *end = '\0';
     char *equals = strchr(name, '=');
+    const struct hypar_device_type *type;
+    if (!equals && hp_device_type_get(&type, name, NULL) == HYPAR_OK)
+        return hp_fail(err, HYPAR_SYNTAX, "'%.40s' is a device, expected device=%.40s", name,
+                       name);
     if (!equals || equals == name || !equals[1])
         return hp_fail(err, HYPAR_SYNTAX, "'%.40s' is no option, expected name=value", name);
     *equals = '\0';

@@ -271,7 +271,8 @@ void hp_update_name(const struct lowering *lowering, int exchange, char *text, s
 /* Does the task compute a second time, for the backward half, what it did forward? */
 bool hp_is_again(const struct hypar_program *program, int task);
 
-/* Append which of several instances it is: " micro 3", " period 0" (`micro` is -1). */
+/* Append which of several instances it is: " micro 3", of delayed updates " minibatch 3"; or
+ * " period 0" (`micro` is -1). */
 void hp_add_instance(const struct hypar_program *program, int micro, char *text, size_t n);
 
 /* The stage of a parameter: that of its first reader. */

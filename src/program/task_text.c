@@ -107,6 +107,9 @@ void hp_add_instance(const struct hypar_program *p, int micro, char *text, size_
 {
     size_t length = strlen(text);
     if (micro >= 0 ? p->iteration->n_micro > 1 : p->iteration->delayed)
-        snprintf(text + length, n - length, micro < 0 ? " period %d" : " micro %d",
+        snprintf(text + length, n - length, "%s%d",
+                 micro < 0               ? " period "
+                 : p->iteration->delayed ? " minibatch "
+                                         : " micro ",
                  micro < 0 ? -1 - micro : micro);
 }

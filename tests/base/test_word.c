@@ -14,8 +14,11 @@ static void test_nearest(void **state)
     static const struct {
         const char *word, *text;
     } cases[] = {
-        { "alpa", "alpha or alphas" },
-        { "alph", "alpha or alphas" },
+        { "alpa", "alpha" },
+        { "alph", "alpha, alphas or alphabet" },
+        { "ebta", "Beta" },
+        { "be", "" },
+        { "bxtx", "" },
         { "ALPHAB", "alpha, alphas or alphabet" },
         { "alphabets", "alphabet, alphas or alpha" },
         { "bta", "Beta" },

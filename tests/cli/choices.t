@@ -78,7 +78,7 @@ $ hypar plan tests/data/piper/mask.json --on full:4 -p hybrid --micro-batches 4
 > hypar: hybrid: 4 micro-batches, expected 12: operators were measured for one sample each
 ? 1
 $ hypar plan tests/data/piper/mask.json --on full:4 -p hybrid --stages 5
-> hypar: hybrid: no pipeline of so many stages fits on 4 devices with 16 GB of memory
+> hypar: hybrid: no pipeline of 5 stages fits on 4 devices with 16 GB of memory
 ? 1
 $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s -p hybrid --stages 2 | sed -n '3,6p'
 > stage operators        again replicas tensor in flight    time weights  memory

@@ -40,7 +40,22 @@ $ hypar compare lenet-c --on htree:16 --planner hypar,mp --csv - | cut -d , -f 1
 > hypar,0.0085116511,2.014872053907379,18729512,2876020,0.08163202408831957,1,,0,48,30076.420778102616,0.30788050376870224,80471288,2.366202518454596,0
 > mp,0.172450653885,0.09944808875840234,355123200,36418820,0.5971601180048001,1,,0,12,1484.482628698616,0.015196065480383601,1449676800,67.20108326771393,0
 
-Planners without a plan that fits say why.
+Planners without a plan that fits say why, in a line of their own under the table.
+$ hypar compare vgg16 --on htree:4,memory=400MB --planner dp,owt,1f1b | sed 's/  *[0-9.]* [mun]*s  does/  does/; s/  *-  no plan/  no plan/; s/  *search$//'
+> hypar: no planner has a plan for vgg16 that fits this machine
+> vgg16, batch 32, on 4 devices
+>
+> planner    step  over dp    sent  memory  energy
+> dp            -        -       -       -       -  no plan
+> owt      8.85 s   1.00 x  379 MB  864 MB  33.4 J  does not fit
+> 1f1b          -        -       -       -       -  no plan
+> dp: weights, gradients and sgd state need 1.11 GB on device 0, which has
+>     400 MB; with --shard parameters they need 277 MB
+> 1f1b: no plan found that fits; the nearest needs 1.07 GB on device 3, which
+>     has 400 MB
+> Over dp: its step would take 8.84 s.
+>
+> No plan fits.
 $ hypar compare vgg-a --on htree:16 --planner dp,hypar --memory 600MB --csv - | cut -d , -f 1-6,8-10,12-
 > hypar: no planner has a plan for vgg-a that fits this machine
 > planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,fits,why_not,delayed_updates,evaluated,samples_per_s,mfu,link_bytes,gap,batch_per_replica
@@ -342,7 +357,7 @@ $ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d | grep '
 A planner that was named and has no plan is a failure, beside plans that fit; the table is shown. One that does not apply is none where all are tried.
 $ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d -o $TMP/table; grep -c -e ^dp -e ^3d $TMP/table
 > hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB; with --shard parameters they need 277 MB
-> 2
+> 3
 $ hypar compare vgg16 --on full:4,memory=1GB --batch 64 --planner dp,3d -o $TMP/table
 > hypar: dp has no plan: weights, gradients and sgd state need 1.11 GB on device 0, which has 1 GB; with --shard parameters they need 277 MB
 ? 1
@@ -350,8 +365,8 @@ $ hypar compare mlp:1000-1000-10 --batch 8 --on full:2,memory=6MB --csv $TMP/all
 > dp,,,,,,,,"weights, gradients and sgd state need 8.09 MB on device 0, which has 6 MB; with --shard parameters they need 4.04 MB",,,,,,,,
 
 Planners for a framework: with what the framework trains with, and only plans that the framework can run.
-$ hypar compare mlp:64-64-8 --batch 8 --on full:2,device=h100 --for torch --planner dp,3d,zb-h1 | sed -n '1p;/has no\|zb-h1/p'
+$ hypar compare mlp:64-64-8 --batch 8 --on full:2,device=h100 --for torch --planner dp,3d,zb-h1 | sed -n '1p;/has no\|zb-h1/p' | tr -s ' '
 > hypar: zb-h1 has no plan: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved (or plan without --for, then 'hypar export --to torch --nearest FILE')
 > mlp:64-64-8, batch 8, bf16 with fp32 gradients, adamw, on 2 devices
-> zb-h1         -         -         -        -         -         -   PyTorch has
->                                                                    'zb-h1',
+> zb-h1 - - - - - - no plan
+> zb-h1: PyTorch has no schedule 'zb-h1', expected gpipe, 1f1b, interleaved

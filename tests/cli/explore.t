@@ -2,12 +2,12 @@ The paper's 256 points of lenet-c, with H2 and H3 as it prints them.
 $ hypar explore lenet-c --on htree:16 --levels H1,H4 --fix H2=0010,H3=0000 --joint --mark 0011/0010/0000/0011
 > lenet-c, batch 256: 256 choices of H1 x H4 on htree:16
 >
-> choice         step gain speedup exchange  energy better levels
-> best        75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
-> hypar       75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
-> hypar joint 75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
-> dp           212 ms    1    0.38  51.7 MB 71.6 mJ    240 0000/0000/0000/0000
-> marked      75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
+> choice      paper step gain speedup exchange  energy better levels
+> best           75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
+> hypar          75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
+> hypar joint    75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
+> dp              212 ms    1    0.38  51.7 MB 71.6 mJ    240 0000/0000/0000/0000
+> marked         75.4 ms 2.81    1.07  17.6 MB 49.7 mJ      0 0011/0010/0000/0011
 >
 > On htree:16 none of 256 choices is better than that of hypar.
 > Gain over data parallel, speedup over one device; better: how many choices are
@@ -21,11 +21,11 @@ And of vgg-a; what is not explored stays as the planner has it.
 $ hypar explore vgg-a --on htree:16 --layers conv5_2,fc1 --planner hypar
 > vgg-a, batch 256: 256 choices of conv5_2 x fc1 on htree:16
 >
-> choice    step  gain  speedup  exchange  energy  better
+> choice  paper step  gain  speedup  exchange  energy  better
 >     levels
-> best    14.8 s   4.9      9.4   1.52 GB   119 J       0
+> best        14.8 s   4.9      9.4   1.52 GB   119 J       0
 >     00000000111/00000000111/00000000111/00000000111
-> hypar   14.8 s   4.9      9.4   1.52 GB   119 J       0
+> hypar       14.8 s   4.9      9.4   1.52 GB   119 J       0
 >     00000000111/00000000111/00000000111/00000000111
 >
 > On htree:16 none of 256 choices is better than that of hypar.
@@ -40,14 +40,14 @@ Array sizes and topologies.
 $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar --cost paper
 > vgg-e, batch 256: 7 machines like htree:16
 >
-> machine   choice    step   gain  speedup  exchange  energy
-> htree:1   hypar    359 s      1        1       0 B   306 J
-> htree:2   hypar    180 s   1.02     1.99    213 MB   306 J
-> htree:4   hypar   92.2 s   1.12     3.89    605 MB   306 J
-> htree:8   hypar   50.3 s   1.53     7.14   1.36 GB   307 J
-> htree:16  hypar   33.7 s   2.71     10.6   2.82 GB   308 J
-> htree:32  hypar   33.5 s*  4.59     10.7   5.57 GB   309 J
-> htree:64  hypar   45.1 s   6.54     7.96   9.88 GB   312 J
+> machine   choice  paper step   gain  speedup  exchange  energy
+> htree:1   hypar        359 s      1        1       0 B   306 J
+> htree:2   hypar        180 s   1.02     1.99    213 MB   306 J
+> htree:4   hypar       92.2 s   1.12     3.89    605 MB   306 J
+> htree:8   hypar       50.3 s   1.53     7.14   1.36 GB   307 J
+> htree:16  hypar       33.7 s   2.71     10.6   2.82 GB   308 J
+> htree:32  hypar       33.5 s*  4.59     10.7   5.57 GB   309 J
+> htree:64  hypar       45.1 s   6.54     7.96   9.88 GB   312 J
 >
 > Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
@@ -58,13 +58,13 @@ $ hypar explore vgg-e --on htree:16 --devices 1..64 --planner hypar --cost paper
 $ hypar explore lenet-c --on htree:16 --topology htree,torus --planner hypar,dp,owt --cost paper
 > lenet-c, batch 256: 2 machines like htree:16
 >
-> machine   choice    step  gain speedup exchange  energy levels
-> htree:16  hypar  75.4 ms* 2.81    1.07  17.6 MB 49.7 mJ 0011/0000/0011/0010
-> htree:16  dp      212 ms     1    0.38  51.7 MB 71.6 mJ 0000/0000/0000/0000
-> htree:16  owt     101 ms  2.09   0.794  24.1 MB 53.3 mJ 0011/0011/0011/0011
-> torus:4x4 hypar   103 ms  2.73   0.783  17.6 MB 49.7 mJ 0011/0000/0011/0010
-> torus:4x4 dp      281 ms     1   0.287  51.7 MB 71.6 mJ 0000/0000/0000/0000
-> torus:4x4 owt     137 ms  2.05   0.588  24.1 MB 53.3 mJ 0011/0011/0011/0011
+> machine   choice paper step  gain speedup exchange  energy levels
+> htree:16  hypar     75.4 ms* 2.81    1.07  17.6 MB 49.7 mJ 0011/0000/0011/0010
+> htree:16  dp         212 ms     1    0.38  51.7 MB 71.6 mJ 0000/0000/0000/0000
+> htree:16  owt        101 ms  2.09   0.794  24.1 MB 53.3 mJ 0011/0011/0011/0011
+> torus:4x4 hypar      103 ms  2.73   0.783  17.6 MB 49.7 mJ 0011/0000/0011/0010
+> torus:4x4 dp         281 ms     1   0.287  51.7 MB 71.6 mJ 0000/0000/0000/0000
+> torus:4x4 owt        137 ms  2.05   0.588  24.1 MB 53.3 mJ 0011/0011/0011/0011
 >
 > Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
@@ -76,9 +76,9 @@ Bandwidths, on other devices: in the paper's model, time by levels.
 $ hypar explore resnet18 --on full:8 --bandwidth 1GB/s,100GB/s --batch 64 --planner accpar --cost paper
 > resnet18, batch 64: 2 machines like full:8
 >
-> bandwidth  choice     step   gain  speedup  exchange  energy
->     1GB/s  accpar  45.4 ms    1.6     1.97    398 MB     7 J
->   100GB/s  accpar  11.6 ms*  1.02     7.71    398 MB     7 J
+> bandwidth  choice  paper step   gain  speedup  exchange  energy
+>     1GB/s  accpar     45.4 ms    1.6     1.97    398 MB     7 J
+>   100GB/s  accpar     11.6 ms*  1.02     7.71    398 MB     7 J
 >
 > Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (the machine's levels): exchange after computation,
@@ -294,9 +294,9 @@ A figure that changes nothing is told, and what counts it.
 $ hypar explore lenet-c --on htree:4 --sweep memory-bandwidth=100GB/s,200GB/s --cost paper --planner dp
 > lenet-c, batch 256: 2 machines like htree:4
 >
-> memory-bandwidth  choice     step   gain  speedup  exchange   energy  levels
->          100GB/s  dp      61.4 ms*     1     1.31   10.3 MB  46.2 mJ  0000/0000
->          200GB/s  dp      61.4 ms*     1     1.31   10.3 MB  46.2 mJ  0000/0000
+> memory-bandwidth choice paper step  gain speedup exchange  energy levels
+>          100GB/s dp        61.4 ms*    1    1.31  10.3 MB 46.2 mJ 0000/0000
+>          200GB/s dp        61.4 ms*    1    1.31  10.3 MB 46.2 mJ 0000/0000
 >
 > Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (HyPar's array): exchange after computation, bytes
@@ -413,11 +413,11 @@ A planner that 'hypar plan' has no plan of has none here.
 $ hypar explore lenet5 --on torus:2x2 --devices 32,64 --planner hypar,dp --cost levels --csv $TMP/few.csv; cut -d, -f1-5,8 $TMP/few.csv
 > lenet5, batch 32: 2 machines like torus:2x2
 >
-> machine    choice     step    gain  speedup  exchange   energy
-> torus:8x4  hypar   81.6 us   0.874    0.129   2.21 MB  1.22 mJ
-> torus:8x4  dp      71.3 us*      1    0.147   15.3 MB  3.52 mJ
-> torus:8x8  hypar    112 us       -   0.0935   3.32 MB  1.41 mJ
-> torus:8x8  dp            -       -        -         -        -
+> machine    choice  paper step    gain  speedup  exchange   energy
+> torus:8x4  hypar      81.6 us   0.874    0.129   2.21 MB  1.22 mJ
+> torus:8x4  dp         71.3 us*      1    0.147   15.3 MB  3.52 mJ
+> torus:8x8  hypar       112 us       -   0.0935   3.32 MB  1.41 mJ
+> torus:8x8  dp               -       -        -         -        -
 >
 > Gain over data parallel, speedup over one device; *: the least time of a step.
 > Times by the paper's model (the machine's levels): exchange after computation,

@@ -176,7 +176,7 @@ $ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --m
 
 The predicted step of an H200 comes with the steps that were measured there.
 $ hypar plan llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 --on full:2,device=h200 --planner dp --for torch -o $TMP/h200.json 2>&1 | grep -A1 measured
-> hypar: note: measured scripts took 1.4 to 2.7 times the predicted step on an
+> hypar: note: measured scripts took 1.4 to 2.8 times the predicted step on an
 >        H200: docs/formats-torch.md
 
 $ hypar plan lenet5 --on full:4 --for jax

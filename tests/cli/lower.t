@@ -474,4 +474,4 @@ $ hypar simulate $TMP/p.json -q --timeline - | head -n 5
 >   "format": "hypar-timeline/1",
 >   "devices": 4,
 >   "tasks": [
->     {"id": 0, "on": 0, "name": "fc1+relu1 forward part 0 micro 0", "kind": "forward", "ready": 0, "start": 0, "end": 2.734609e-05},
+>     {"id": 0, "on": 0, "name": "fc1+relu1 forward part 0 minibatch 0", "kind": "forward", "ready": 0, "start": 0, "end": 2.734609e-05},

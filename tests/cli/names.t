@@ -36,8 +36,8 @@ $ hypar plan $TMP/净.json --on htree:4 -p hypar -o $TMP/plän.json | sed '/Sear
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 1.47 us, simulated (the busiest device computes 8.37 ns of it),
-> 5.43 M samples/s, 0.5 % of peak, 1.65 uJ; 1.18 kB sent, 3.53 kB on links; 556 B
-> of 8 GB of memory on the fullest device.
+> 5.43 M samples/s, 0.5 % of peak, 1.65 uJ by counted operations; 1.18 kB sent,
+> 3.53 kB on links; 556 B of 8 GB of memory on the fullest device.
 > In closed form 1.45 us: compute 7.57 ns, exchange 1.44 us, no overlap.
 > Lower bound 5.62 ns (mostly arithmetic): no plan is faster; gap 26121 %.
 $ hypar check $TMP/plän.json
@@ -58,7 +58,7 @@ $ hypar check "$(printf 'a\033[31m\302\233\342\200\256\377é')"
 > hypar: a?[31m???é: cannot open: No such file or directory
 ? 3
 $ hypar plan mlp:4-4 --on full:2 --"$(printf 'x\033[31m=\033')"
-> hypar: unrecognized option '--x?[31m=?'
+> hypar: plan: unknown option '--x?[31m'; see 'hypar plan --help'
 ? 2
 $ hypar plan mlp:4-4 --on full:2 -p "$(printf 'd\303\251\033')"
 > hypar: unknown planner 'dé?', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive
@@ -108,7 +108,7 @@ $ hypar plan resnet18:imgae=64 --on full:2
 > hypar: resnet18:imgae=64: unknown option 'imgae', did you mean image?
 ? 3
 $ hypar ops conf
-> hypar: unknown operator 'conf', did you mean conv or cos?
+> hypar: unknown operator 'conf', did you mean conv?
 ? 3
 $ hypar plan lenet5 --on full:2 --planner best
 > hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive

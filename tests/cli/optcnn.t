@@ -16,8 +16,8 @@ $ hypar plan vgg16 --on cluster:1x4,device=p100 --batch 128 --planner optcnn | s
 > 353 MB for parameters. 16 layers with 213 configurations by nkhw, 15 edges in 34
 > tables; 16 node, 0 edge and 0 general eliminations.
 > Predicted step 578 ms, simulated (the busiest device computes 578 ms of it), 221
-> samples/s, 48.5 % of peak, 119 J; 455 MB sent, 915 MB on links; 2.36 GB of 16 GB
-> of memory on the fullest device.
+> samples/s, 48.5 % of peak, 119 J by counted operations; 455 MB sent, 915 MB on
+> links; 2.36 GB of 16 GB of memory on the fullest device.
 > In closed form 579 ms: compute 577 ms, exchange 1.59 ms, no overlap.
 > Lower bound 572 ms (mostly arithmetic): no plan is faster; gap 1.0 %.
 > Searched in a moment; the optimum of its cost model.
@@ -43,8 +43,8 @@ $ hypar plan alexnet --on cluster:2x2,device=p100 --batch 128 --planner optcnn -
 > 25 MB for parameters. 8 layers with 93 configurations by nkhw, 7 edges in 21
 > tables; 8 node, 0 edge and 0 general eliminations.
 > Predicted step 26.8 ms, simulated (the busiest device computes 26 ms of it),
-> 4.78 k samples/s, 48.3 % of peak, 5.41 J; 223 MB sent, 521 MB on links; 250 MB
-> of 16 GB of memory on the fullest device.
+> 4.78 k samples/s, 48.3 % of peak, 5.41 J by counted operations; 223 MB sent,
+> 521 MB on links; 250 MB of 16 GB of memory on the fullest device.
 > In closed form 28.8 ms: compute 25.8 ms, exchange 2.99 ms, no overlap.
 > Lower bound 25.7 ms (mostly arithmetic): no plan is faster; gap 3.9 %.
 $ hypar plan bert:layers=2 --on full:4 --planner optcnn --axes nktc | grep 't_C'

@@ -158,8 +158,8 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > 220 places to cut would part operators that share a parameter, which this
 > schedule does not allow.
 > Predicted step 475 ms, simulated (the busiest device computes 473 ms of it),
-> 67.4 samples/s, 46.9 % of peak, 288 J; 871 MB sent, 1.99 GB on links; 33.7 GB of
-> 16 GB of memory on the fullest device.
+> 67.4 samples/s, 46.9 % of peak, 288 J by counted operations; 871 MB sent,
+> 1.99 GB on links; 33.7 GB of 16 GB of memory on the fullest device.
 > In closed form one minibatch every 484 ms in steady state, the slowest of stages
 > and transfers (the busiest stage computes 473 ms of it); 3.78 s on one device,
 > 484 ms data parallel, each device with a minibatch of its own: 7.81 and 1.00
@@ -177,8 +177,8 @@ $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b | sed '$d'
 > fullest device of a stage.
 > 16 micro-batches; the busiest stage computes 211 ms of a step, 95 % of it.
 > Predicted step 222 ms, simulated (the busiest device computes 211 ms of it),
-> 1.15 k samples/s, 41.9 % of peak, 121 J; 3.6 GB sent, 8.03 GB on links; 1.08 GB
-> of 16 GB of memory on the fullest device.
+> 1.15 k samples/s, 41.9 % of peak, 121 J by counted operations; 3.6 GB sent,
+> 8.03 GB on links; 1.08 GB of 16 GB of memory on the fullest device.
 > In closed form 249 ms: compute 199 ms, exchange 50.2 ms, no overlap.
 > Lower bound 191 ms (mostly arithmetic): no plan is faster; gap 16 %.
 $ hypar plan vgg-a --on cluster:2x4 --planner gpipe --stages 4 --micro-batches 4 -q -o $TMP/gpipe.json
@@ -249,7 +249,7 @@ $ hypar plan tests/data/pipedream/chain.txt --on full:8 --planner pipedream --st
 > hypar: pipedream: a straight pipeline of 8 stages, where the model can be cut into at most 5, expected use-fewer
 ? 1
 $ hypar plan tests/data/pipedream/chain.txt --on full:4 --planner pipedream --memory 10MB
-> hypar: pipedream: no pipeline on all workers fits into memory
+> hypar: pipedream: no pipeline on all devices fits into memory
 ? 1
 $ hypar plan lenet5 --on full:4 --planner gpipe --stages 5
 > hypar: gpipe: 5 stages, expected at most 4 (4 devices, a model that can be cut into 13)

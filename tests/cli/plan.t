@@ -24,8 +24,8 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | sed '$d'
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 8.51 ms, simulated (the busiest device computes 2.54 ms of it),
-> 30.1 k samples/s, 30.8 % of peak, 81.6 mJ; 18.7 MB sent, 80.5 MB on links;
-> 2.88 MB of 8 GB of memory on the fullest device.
+> 30.1 k samples/s, 30.8 % of peak, 81.6 mJ by counted operations; 18.7 MB sent,
+> 80.5 MB on links; 2.88 MB of 8 GB of memory on the fullest device.
 > In closed form 8.13 ms: compute 2.63 ms, exchange 5.5 ms, no overlap.
 > Lower bound 2.53 ms (mostly arithmetic): no plan is faster; gap 237 %.
 
@@ -53,8 +53,8 @@ $ hypar plan lenet-c --on htree:16 --planner accpar --joint | sed '$d'
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 6.59 ms, simulated (the busiest device computes 2.54 ms of it),
-> 38.8 k samples/s, 39.8 % of peak, 78.1 mJ; 14.4 MB sent, 81.1 MB on links;
-> 2.88 MB of 8 GB of memory on the fullest device.
+> 38.8 k samples/s, 39.8 % of peak, 78.1 mJ by counted operations; 14.4 MB sent,
+> 81.1 MB on links; 2.88 MB of 8 GB of memory on the fullest device.
 > In closed form 7.21 ms: compute 2.63 ms, exchange 4.57 ms, no overlap.
 > Lower bound 2.53 ms (mostly arithmetic): no plan is faster; gap 161 %.
 
@@ -81,8 +81,8 @@ $ hypar plan resnet18 --on full:6 --planner hypar | sed '$d'
 > the plan's program sends, each byte once (hypar lower). Memory and step:
 > simulated. The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 10.3 ms, simulated (the busiest device computes 9.39 ms of it),
-> 3.12 k samples/s, 36.0 % of peak, 3.67 J; 309 MB sent, 310 MB on links; 183 MB
-> of 16 GB of memory on the fullest device.
+> 3.12 k samples/s, 36.0 % of peak, 3.67 J by counted operations; 309 MB sent,
+> 310 MB on links; 183 MB of 16 GB of memory on the fullest device.
 > In closed form 9.13 ms: compute 8.18 ms, exchange 947 us, no overlap.
 > Lower bound 7.69 ms (mostly arithmetic): no plan is faster; gap 33 %.
 
@@ -161,12 +161,12 @@ $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s --planner optc
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -o $TMP/plan.json | sed -n '1p;/^IT/,/buffers/p'
-> hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB
 > vgg-a, batch 64, on 8 devices: planner optcnn
 > IT DOES NOT FIT: device 0 would hold parameters 68.9 MB, gradients 68.9 MB,
 > activations 506 MB, buffers 28.9 MB.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -q -o $TMP/plan.json
-> hypar: no plan fits; in the one given: device 0 needs 672 MB of memory, has 140 MB
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB
 ? 1
 $ hypar check $TMP/plan.json --memory 140MB
 > hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB
@@ -190,21 +190,22 @@ $+ hypar plan gpt2-xl --on cluster:128x8,memory=1TB --batch 1024 --planner dp | 
 > simulated, as that takes long. The plan of owt splits outputs (k) where its
 > levels count mp.
 > Predicted step 1.51 s, simulated on 1 of 1,024 devices and extrapolated to all
-> (by about 0.0 % off), 678 samples/s, 44.4 % of peak, 113 kJ; 12.7 TB sent,
-> 28.7 TB on links; 17.9 GB of 1 TB of memory on the fullest device.
+> (by about 0.0 % off), 678 samples/s, 44.4 % of peak, 113 kJ by counted
+> operations; 12.7 TB sent, 28.7 TB on links; 17.9 GB of 1 TB of memory on the
+> fullest device.
 > Lower bound 1.38 s (mostly arithmetic): no plan is faster; gap 9.6 %.
 
 However many micro-batches it has, also with what is changed after the search.
 $ hypar plan gpt2 --on cluster:8x8 --batch 524288 --micro-batches 8192 --planner dp --clip 1 | grep -A2 Predicted
 > Predicted step 969 s, simulated on 1 of 64 devices and extrapolated to all (by
-> about 0.0 % off), 541 samples/s, 47.1 % of peak, 4.74 MJ; 62.7 GB sent, 140 GB
-> on links; 2.02 GB of 16 GB of memory on the fullest device.
+> about 0.0 % off), 541 samples/s, 47.1 % of peak, 4.74 MJ by counted operations;
+> 62.7 GB sent, 140 GB on links; 2.02 GB of 16 GB of memory on the fullest device.
 $ hypar plan gpt2 --on full:1 --batch 65536 --micro-batches 65536 --planner dp | grep -A2 Predicted
 > Predicted step 7750 s, simulated with 4 of 65,536 micro-batches and extrapolated
-> to all (by about 0.0 % off), 8.46 samples/s, 47.1 % of peak, 592 kJ; 0 B sent,
-> 0 B on links; 2.02 GB of 16 GB of memory on the fullest device.
+> to all (by about 0.0 % off), 8.46 samples/s, 47.1 % of peak, 592 kJ by counted
+> operations; 0 B sent, 0 B on links; 2.02 GB of 16 GB of memory on the fullest
 $+ hypar plan gpt2 --on cluster:256x8 --batch 65536 --planner dp | grep -B1 FIT
-> 4.61 TB on links; 33.7 GB of 16 GB of memory on the fullest device.
+> fullest device.
 > IT DOES NOT FIT: device 0 is the fullest.
 
 What takes longer still, or cannot be simulated, is predicted in closed form.
@@ -212,8 +213,8 @@ $ hypar plan gpt2 --on torus:128x128 --batch 16384 --planner dp | sed '1,/^Level
 > the plan's program sends, each byte once (hypar lower). Step: in closed form.
 > The plan of owt splits outputs (k) where its levels count mp.
 > Predicted step 263 ms (compute 114 ms, exchange 149 ms; no overlap), 62.2 k
-> samples/s, 21.2 % of peak, 148 kJ; weights, gradients and optimizer state 996 MB
-> on the fullest device.
+> samples/s, 21.2 % of peak, 148 kJ by counted operations; weights, gradients and
+> optimizer state 996 MB on the fullest device.
 > In closed form, not simulated: a step of about 1.1e+07 tasks takes long.
 $ hypar plan tests/data/pipedream/chain.txt --on full:2 --planner 1f1b --json | sed -n '/"predicted"/,/"search"/p'
 >   "predicted": {
@@ -253,8 +254,8 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 |
 > fc1 .. loss       (6)        whole  1
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it),
-> 2.56 M samples/s, 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB
-> of 16 GB of memory on the fullest device.
+> 2.56 M samples/s, 15.1 % of peak, 1.09 mJ by counted operations; 139 kB sent,
+> 159 kB on links; 970 kB of 16 GB of memory on the fullest device.
 > Lower bound 5.24 us (mostly arithmetic): no plan is faster; gap 138 %.
 > Began with dp (18.6 us): now 1.49 times as fast. 400 proposals in 4 chains, 8 %
 > accepted, beta 200; --proposals 400 repeats it.
@@ -268,8 +269,8 @@ $ hypar plan lenet5 --on full:4,device=p100 --planner exhaustive | sed '$d'
 > fc1 .. loss       (6)        whole  0
 >
 > Predicted step 12.5 us, simulated (the busiest device computes 8.63 us of it),
-> 2.56 M samples/s, 15.1 % of peak, 1.09 mJ; 139 kB sent, 159 kB on links; 970 kB
-> of 16 GB of memory on the fullest device.
+> 2.56 M samples/s, 15.1 % of peak, 1.09 mJ by counted operations; 139 kB sent,
+> 159 kB on links; 970 kB of 16 GB of memory on the fullest device.
 > Lower bound 5.24 us (mostly arithmetic): no plan is faster; gap 138 %.
 $ hypar plan lenet5 --on full:4,device=p100 --planner flexflow --proposals 400 --json | grep -e '"proposals"' -e '"start' -e '"model": "sim'
 >     "model": "simulated",
@@ -411,36 +412,12 @@ $ hypar planners
 >             small problem: the best
 >             of these
 
-Where no planner has a plan: what is needed at least, and what each of them lacks. Nothing is cut.
+Where no planner has a plan: what is needed at least, in one line. A planner's own reason is asked for by its name.
 $ hypar plan gpt3-175b --on full:4
-> hypar: note: dp: weights, gradients and sgd state need 1.4 TB on device 0, which
->        has 16 GB
-> hypar: note: mp: weights, gradients and sgd state need 349 GB on device 0, which
->        has 16 GB
-> hypar: note: owt: weights, gradients and sgd state need 350 GB on device 0,
->        which has 16 GB
-> hypar: note: hypar: weights, gradients and sgd state need 353 GB on device 0,
->        which has 16 GB
-> hypar: note: accpar: weights, gradients and sgd state need 349 GB on device 0,
->        which has 16 GB
-> hypar: note: optcnn: weights, gradients and sgd state need 349 GB on device 0,
->        which has 16 GB
-> hypar: note: 1f1b: no plan found that fits; the nearest needs 509 GB on device
->        0, which has 16 GB
-> hypar: note: gpipe: no plan found that fits; the nearest needs 1.61 TB on device
->        3, which has 16 GB
-> hypar: note: zb-h1: no plan found that fits; the nearest needs 511 GB on device
->        3, which has 16 GB
-> hypar: note: zb-h2: no plan found that fits; the nearest needs 628 GB on device
->        3, which has 16 GB
-> hypar: note: hybrid: no plan fits: weights, gradients and sgd state are 1.4 TB,
->        all devices together have 64 GB
-> hypar: note: 3d: weights, gradients and sgd state need 349 GB on device 0, which
->        has 16 GB
-> hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
+> hypar: gpt3-175b on full:4: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn); --planner NAME tells why of each
 ? 1
-$ hypar plan gpt3-175b --on full:4 -q
-> hypar: no plan fits: weights, gradients and sgd state are 1.4 TB, all devices together have 64 GB; they need 349 GB on device 0, which has 16 GB, in the nearest plan (optcnn)
+$ hypar plan gpt3-175b --on full:4 --planner 1f1b
+> hypar: 1f1b: no plan found that fits; the nearest needs 509 GB on device 0, which has 16 GB
 ? 1
 Where devices have different memories a planner that looks at them, or flexflow, which moves what is too much, may have one that fits.
 $ hypar plan lenet5 --on cluster:1x2,memory=2MB+cluster:1x2,memory=50kB | grep -oE 'planner .*|Left out: .*' | grep -v ^planner.NAME
@@ -532,8 +509,8 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 > lm_head .. loss       (2)  n=2 k=4
 >
 > Predicted step 27.1 ms, simulated (the busiest device computes 23.4 ms of it),
-> 1.18 k samples/s, 28.5 % of peak, 21.5 J; 4.74 GB sent, 9.55 GB on links; 104 MB
-> of 16 GB of memory on the fullest device.
+> 1.18 k samples/s, 28.5 % of peak, 21.5 J by counted operations; 4.74 GB sent,
+> 9.55 GB on links; 104 MB of 16 GB of memory on the fullest device.
 > In closed form 23.4 ms: compute 16.6 ms, exchange 6.78 ms, no overlap.
 > Lower bound 16.3 ms (mostly arithmetic): no plan is faster; gap 67 %.
 > Searched in a moment.
@@ -568,7 +545,7 @@ $ hypar plan llama:layers=8,hidden=512,heads=8,ffn=1024,seq=256 --on cluster:2x8
 > data 4 x tensor 2 x pipeline 2 (2 chunks), 8 micro-batches, schedule
 What does not fit together gets one line.
 $ hypar plan gpt2 --on cluster:2x8 --planner 3d --data 2 --tensor 2 --pipeline 2
-> hypar: 3d: layout: data 2 x tensor 2 x pipeline 2 is not 16, the devices of the machine
+> hypar: 3d: layout: data 2 x tensor 2 x pipeline 2, expected 16, the devices of the machine
 ? 1
 $ hypar plan gpt2 --on cluster:2x8 --planner 3d --tensor 16
 > hypar: 3d: layout: tensor 16: op 'h.0.attn' has 12 heads, expected at least as many
@@ -592,7 +569,7 @@ $ hypar plan mlp:4-4 --batch 2 --on full:1 --planner optcnn | grep -e device -e 
 > t_C 0.578 ns + t_X 0 s + t_S 0 s (all-reduce); 0 B moved between layers, 0 B for
 > parameters. 1 layer with 1 configuration by nkhw, 0 edges in 1 table; 1 node, 0
 > Predicted step 0.843 ns, simulated (the busiest device computes 0.843 ns of it),
-> of memory on the fullest device.
+> links; 284 B of 16 GB of memory on the fullest device.
 
 The largest batch that fits: of samples for all devices alike, or where that is too many, fewer.
 $ hypar plan resnet50 --on cluster:2x8,device=a100 --batch max -p dp | head -3
@@ -649,8 +626,8 @@ $ hypar plan alexnet --on mesh:8x8 --batch 256 --planner hypar | sed -n '/^In cl
 A step that is simulated in part has bytes and energy of all devices.
 $+ hypar plan llama2-70b --on torus:16x16,memory=64GB,bandwidth=100GB/s --batch 512 --precision fp16 --planner 3d --max-tensor 1 | sed -n '/^Predicted/,/device\.$/p'
 > Predicted step 75.2 s, simulated on 1 of 256 devices and extrapolated to all (by
-> about 0.0 % off), 6.81 samples/s, 38.7 % of peak, 5.79 MJ; 105 TB sent, 105 TB
-> on links; 18.4 GB of 64 GB of memory on the fullest device.
+> about 0.0 % off), 6.81 samples/s, 38.7 % of peak, 5.79 MJ by counted operations;
+> 105 TB sent, 105 TB on links; 18.4 GB of 64 GB of memory on the fullest device.
 
 Devices whose stage is a loss alone compute almost nothing, which is said.
 $ hypar plan lenet-c --on cluster:2x2,inter=1.25GB/s --planner zb-h1 | grep -e '^ *[01] ' -e devices
@@ -665,10 +642,10 @@ $ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar pl
 A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A5 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight
 > Predicted step 14.5 ms, simulated (the busiest device computes 14.5 ms of it),
-> 1.13 M samples/s, 92.0 % of peak, 54.1 J; 0 B sent, 0 B on links; 2.15 GB of
-> 2.3 GB of memory on the fullest device.
-> Energy is counted by operations, as at 45 nm: 3.7 kW a device, more than a
-> device draws; it compares plans.
+> 1.13 M samples/s, 92.0 % of peak, 54.1 J by counted operations; 0 B sent, 0 B on
+> links; 2.15 GB of 2.3 GB of memory on the fullest device.
+> The energy is that of operations at 45 nm: 3.7 kW a device, more than a device
+> draws; it compares plans.
 > Tight: 6.6 % of the memory is left; a framework with its libraries often needs a
 > It fits: device 0, the fullest, needs 2.15 GB of 2.3 GB (93.4 %).
 > Tight: 6.6 % of the memory is left; a framework with its libraries often needs a

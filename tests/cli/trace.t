@@ -57,8 +57,8 @@ $ cd $TMP && grep -o '"args": {"name": "[^"]*"' part.json
 > "args": {"name": "devices"
 > "args": {"name": "links"
 > "args": {"name": "memory"
-> "args": {"name": "device 1"
-> "args": {"name": "device 1"
+> "args": {"name": "device 1: stage 1"
+> "args": {"name": "device 1: stage 1"
 > "args": {"name": "1 -> 0"
 
 Names of kinds in the place of tasks; arrows.
@@ -113,5 +113,28 @@ $ hypar simulate examples/plans/pipedream.json --trace $TMP/replicas.json --svg 
 > device 1: stage 0, 1 of 3 replicas
 > device 2: stage 0, 1 of 3 replicas
 > device 3: stage 1
+Pictures name the stage of each device, and mark round times.
+$ hypar simulate examples/plans/pipeline.json --svg $TMP/p.svg -q -o $TMP/out && grep -o '>device 0: stage[^<]*\|>link [^<]*\|>[0-9.]* [mun]*s<\|>time<\|>gradient of[^<]*\|>exchange on[^<]*' $TMP/p.svg | head -16
+> >time<
+> >50 us<
+> >100 us<
+> >150 us<
+> >device 0: stage 0, 1 of 2 replicas
+> >link 2 -&gt; 3
+> >link 3 -&gt; 2
+> >link 0 -&gt; 1
+> >link 1 -&gt; 0
+> >link 0 -&gt; 2
+> >link 2 -&gt; 0
+> >link 1 -&gt; 3
+> >link 3 -&gt; 1
+> >gradient of parameters
+> >exchange on a link
+Asynchronous pipelines have minibatches, no micro-batches.
+$ grep -m 1 -o '"name": "[^"]*forward[^"]*"' $TMP/replicas.json; grep -m 1 -o '"minibatch": [0-9]*, "stage": [0-9]*' $TMP/replicas.json; grep -c micro $TMP/replicas.json
+> "name": "fc1+relu1 forward part 0 minibatch 0"
+> "minibatch": 0, "stage": 0
+> 0
+? 1
 $ hypar plan vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --planner pipedream -q -o $TMP/out --svg $TMP/stages.svg && grep -o 'devices 0[^<]*' $TMP/stages.svg
 > devices 0-11: 12 replicas

@@ -208,13 +208,13 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 9 --kernels reference --learning-ra
 
 Words, and options of a model beside a plan.
 $ hypar train mlp:20-16-10 --kernels slow
-> hypar: there are no kernels 'slow' in this build
+> hypar: --kernels: 'slow' is not fast or reference
 ? 2
 $ hypar train mlp:20-16-10 --rate linear
-> hypar: unknown learning-rate schedule 'linear'
+> hypar: --rate: 'linear' is not constant or cosine
 ? 2
 $ hypar train mlp:20-16-10 --optimizer sgdm
-> hypar: --optimizer: 'sgdm' is not sgd, momentum, adam or adamw
+> hypar: --optimizer: 'sgdm' is not sgd, momentum, adam or adamw; did you mean sgd?
 ? 2
 $ hypar train mlp:20-16-10 --planner best
 > hypar: unknown planner 'best', expected one of auto, dp, mp, owt, hypar, accpar, optcnn, 1f1b, gpipe, zb-h1, zb-h2, pipedream, hybrid, 3d, flexflow, exhaustive

@@ -37,8 +37,32 @@ $ hypar models --jso=1
 > hypar: option '--json' doesn't allow an argument
 ? 2
 $ hypar import lenet5 --frob
-> hypar: unrecognized option '--frob'
+> hypar: import: unknown option '--frob'; see 'hypar import --help'
 ? 2
+$ hypar plan lenet5 --on full:2 --planer=dp
+> hypar: plan: unknown option '--planer'; did you mean '--planner'?
+? 2
+$ hypar plan lenet5 --on full:2 --trace t.json
+> hypar: plan: unknown option '--trace', an option of compare, simulate, train; see 'hypar plan --help'
+? 2
+$ hypar compare lenet5 --on full:2 -qo --planer -p dp --memry 2GB
+> hypar: compare: unknown option '--memry'; did you mean '--memory'?
+? 2
+$ hypar plan lenet5 --on full:2 --precision bf61
+> hypar: --precision: 'bf61' is not fp32, bf16, fp64, fp16 or tf32; did you mean bf16?
+? 2
+$ hypar plan lenet5 --on full:2 --shard param
+> hypar: --shard: 'param' is not none, optimizer, gradients or parameters; did you mean parameters?
+? 2
+$ hypar plan lenet5 --on h100
+> hypar: machine 'h100': 'h100' is a device, expected a machine of such devices, as cluster:2x8,device=h100
+? 3
+$ hypar plan lenet5 --on full:2,h100
+> hypar: machine 'full:2,h100': 'h100' is a device, expected device=h100
+? 3
+$ hypar plan gpt3 --on full:2
+> hypar: unknown model 'gpt3', did you mean gpt, gpt2 or gpt3-175b?
+? 3
 $ hypar import lenet5 -Z
 > hypar: invalid option -- 'Z'
 ? 2
@@ -60,7 +84,7 @@ $ hypar "$(printf 'two\nlines')"
 > hypar: unknown command 'two?lines'; see 'hypar --help'
 ? 2
 $ hypar models "$(printf -- '--two\nlines')"
-> hypar: unrecognized option '--two?lines'
+> hypar: models: unknown option '--two?lines'; see 'hypar models --help'
 ? 2
 
 One planner makes a plan; auto may have others beside it, from files.

@@ -91,7 +91,7 @@ static const struct {
     { HEAD IN OPS("{'name':'','kind':'relu','inputs':['x']}"), 0, HYPAR_INVALID,
       "f: ops[0].name: empty, expected a name" },
     { HEAD IN OPS("{'name':'a','kind':'rely','inputs':['x']}"), 0, HYPAR_INVALID,
-      "f: ops[0].kind: unknown operator kind 'rely', did you mean relu, gelu or elu? See "
+      "f: ops[0].kind: unknown operator kind 'rely', did you mean relu? See "
       "'hypar "
       "ops'" },
     { HEAD IN OPS("{'name':'a','kind':'frobnicate','inputs':['x']}"), 0, HYPAR_INVALID,

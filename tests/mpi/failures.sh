@@ -94,8 +94,8 @@ fails 3 'no-loss.json: net has no loss, expected a cross_entropy or mse_loss at 
     hypar train no-loss.json --ranks 2 --planner dp
 
 # Words and files.
-fails 2 "there are no kernels 'slow' in this build" hypar train plan.json --kernels slow
-fails 2 "unknown learning-rate schedule 'linear'" hypar train plan.json --rate linear
+fails 2 "--kernels: 'slow' is not fast or reference" hypar train plan.json --kernels slow
+fails 2 "--rate: 'linear' is not constant or cosine" hypar train plan.json --rate linear
 fails 3 'nowhere.npy: cannot open: No such file or directory' hypar train plan.json --data nowhere.npy
 fails 4 'nowhere/c: cannot write: No such file or directory' \
     hypar train plan.json --checkpoint nowhere/c

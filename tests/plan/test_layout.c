@@ -194,9 +194,10 @@ static const struct {
     const char *model, *machine, *rest, *error;
 } bad[] = {
     { LLAMA, "full:8", "'layout':{'data':2,'tensor':2,'pipeline':3}",
-      "plan: layout: data 2 x tensor 2 x pipeline 3 is not 8, the devices of the machine" },
+      "plan: layout: data 2 x tensor 2 x pipeline 3, expected 8, the devices of the machine" },
     { LLAMA, "full:8", "'layout':{'data':1048576,'tensor':1048576,'pipeline':1048576}",
-      "plan: layout: data 1048576 x tensor 1048576 x pipeline 1048576 is not 8, the devices of "
+      "plan: layout: data 1048576 x tensor 1048576 x pipeline 1048576, expected 8, the devices "
+      "of "
       "the machine" },
     { LLAMA, "full:16", "'layout':{'tensor':16}",
       "plan: layout: tensor 16: op 'layers.0.attn' has 8 heads, expected at least as many" },

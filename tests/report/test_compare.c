@@ -69,8 +69,9 @@ static void test_text(void **state)
         "greedy   500 us    4.00 x   2 MB      0 B      0 J     2 ms   "
         "does not fit\n"
         "none          -         -      -        -        -        -   "
-        "op 'fc1' is \"odd\", expected even\n"
+        "no plan\n"
         "* the best of its column\n"
+        "none: op 'fc1' is \"odd\", expected even\n"
         "\n"
         "The fastest that fits is hypar: 1 ms a step, 0 samples/s, 0.0 % of peak.\n");
     free(text);

@@ -480,7 +480,7 @@ static void options_are_kept_to_or_refused(void **state)
     refuses((struct hypar_search_options){ .recompute = HYPAR_RECOMPUTE_SELECTIVE,
                                            .recompute_given = true },
             "full recomputation or none");
-    refuses((struct hypar_search_options){ .stages = 5 }, "of so many stages");
+    refuses((struct hypar_search_options){ .stages = 5 }, "of 5 stages");
     refuses((struct hypar_search_options){ .layout.schedule = HYPAR_SCHEDULE_GPIPE },
             "expected schedule 1f1b");
 }

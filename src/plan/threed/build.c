@@ -97,8 +97,8 @@ static enum hypar_status check(const struct hypar_plan *plan, const struct hypar
     if (product != plan->n_all_devices)
         return hp_fail(
             err, HYPAR_INFEASIBLE,
-            "data %d x tensor %d x pipeline %d is not %d, the devices of the machine", l->data,
-            l->tensor, l->pipeline, plan->n_all_devices);
+            "data %d x tensor %d x pipeline %d, expected %d, the devices of the machine",
+            l->data, l->tensor, l->pipeline, plan->n_all_devices);
     if (l->micro_batches > batch / l->data)
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "%lld micro-batches x data %d, expected at most %lld, the samples of "

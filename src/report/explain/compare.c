@@ -27,6 +27,8 @@ enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
 /* Which columns text has. */
 enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };
 
+enum { REFUSAL_INDENT = 4 }; /* of a refusal's second line */
+
 #define ROW(member)  AT(struct compared_row, member)
 #define BEST(figure) .star = offsetof(struct compared_row, best[figure]), .at = (figure) + 1
 
@@ -178,8 +180,10 @@ static bool is_best(const struct hypar_comparison *c, const struct hypar_compare
 static const char *note(const struct hypar_comparison *c, const struct hypar_compared *row,
                         struct arena *arena)
 {
+    if (row->why)
+        return row->interrupted ? "interrupted" : row->plan ? "not simulated" : "no plan";
     if (!is_ranked(row))
-        return row->why ? row->why : hp_not_ranked(row);
+        return hp_not_ranked(row);
     if (c->row[0].why || hp_simulation_same(&row->step.how, &c->row[0].step.how))
         return "";
     return hp_simulation_is_default(&row->step.how) ? "simulated by default"
@@ -228,6 +232,17 @@ static const char *ranked_text(struct arena *arena, const struct hypar_compariso
             text = hp_arena_printf(arena, "%s%s%s", text, *text ? " and" : "",
                                    trainings[u].others);
     return text;
+}
+
+/* A refusal is a sentence, too long for a cell of the table. */
+static void refusals_text(FILE *to, struct arena *arena, const struct hypar_comparison *c)
+{
+    for (int i = 0; i < c->n; i++)
+        if (c->row[i].why && !c->row[i].interrupted)
+            hp_wrap(to,
+                    hp_arena_printf(arena, "%s: %s", hp_shown(arena, name(&c->row[i])),
+                                    hp_shown(arena, c->row[i].why)),
+                    REFUSAL_INDENT);
 }
 
 /* What the others are over, where the row of dp does not say it. */
@@ -311,6 +326,7 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
     }
     hp_table_end(&table);
     hp_mark_note(table.starred, to, "the best of its column");
+    refusals_text(to, &arena, c);
     dp_note(to, &arena, c);
     verdict(to, &arena, c);
     if (c->differences)

@@ -65,14 +65,24 @@ struct choice_row {
 };
 
 /* Which columns text has. */
-enum { RATE = 1, SPEEDUP = 2, BETTER = 4, FITS = 8, LEVELS = 16 };
+enum {
+    RATE = 1,
+    SPEEDUP = 2,
+    BETTER = 4,
+    FITS = 8,
+    LEVELS = 16,
+    SIMULATED = 32,
+    IN_CLOSED_FORM = 64
+};
 
 #define CHOICE(member) AT(struct choice_row, member)
 
 static const struct column choice_columns[] = {
     { "choice", "choice", AS_WORD, CHOICE(choice) },
     { NULL, "why", AS_TEXT, CHOICE(why), LEFT_OUT },
-    { "step", "step_s", AS_SECONDS, CHOICE(of.step_s),
+    { "step", "step_s", AS_SECONDS, CHOICE(of.step_s), .when = SIMULATED,
+      .star = offsetof(struct choice_row, best_step) },
+    { "paper step", NULL, AS_SECONDS, CHOICE(of.step_s), .when = IN_CLOSED_FORM,
       .star = offsetof(struct choice_row, best_step) },
     { NULL, "compute_s", AS_SECONDS, CHOICE(of.compute_s) },
     { NULL, "comm_s", AS_SECONDS, CHOICE(of.comm_s) },
@@ -195,6 +205,8 @@ static struct shape shape_of(const struct hypar_exploration *e)
                            .best = marked_best(e) };
     size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
     shape.shows |= hypar_exploration_options(e).n_others ? RATE : SPEEDUP;
+    shape.shows |=
+        hypar_exploration_options(e).cost == HYPAR_COST_SIMULATED ? SIMULATED : IN_CLOSED_FORM;
     if (n_sites > 1)
         shape.axes = axes_of(e);
     for (int s = 0; s < n_sites; s++) {

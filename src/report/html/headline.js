@@ -23,7 +23,7 @@ function headlineItems(h) {
     { key: "samples_per_s", name: "Samples per second", value: quantity(h.samples_per_s, ""), small: h.tokens_per_s ? quantity(h.tokens_per_s, "") + " tokens per second" : "" },
     { key: "mfu", name: "Of the peak", value: percent(h.mfu), small: "model FLOPs" },
     { key: "peak_memory_bytes", name: "Memory", value: bytes(h.peak_memory_bytes), small: "of " + bytes(h.memory_limit_bytes) + " on device " + h.fullest_device + (h.fits ? "; it fits" : "") },
-    { key: "energy_j", name: "Energy", value: quantity(h.energy_j, "J"), small: "a step" },
+    { key: "energy_j", name: "Energy", value: quantity(h.energy_j, "J"), small: "a step, by counted operations" },
     { key: "comm_bytes", name: "Sent", value: bytes(h.comm_bytes), small: "a step, each byte once" },
   ];
   if (h.bound_s) items.push({ key: "bound_s", name: "No plan is faster than", value: seconds(h.bound_s), small: h.bound_by + "; the gap is " + percent(h.step_s / h.bound_s - 1) });

@@ -84,11 +84,14 @@ function barColour(name, micro) {
   return numberedColour(number, { forward: 70, backward: 48, gradient: 40 }[kind] || 58);
 }
 
+/* Of asynchronous pipelines the instances of a task are whole minibatches. */
+const instanceWord = () => data.timeline.minibatches ? "minibatch" : "micro-batch";
+
 function barWords(row, i) {
   const bars = row.bars, [text, kind, stage] = data.timeline.names[bars.name[i]];
   const words = [row.label, kind === "comm" ? "exchange" : kind];
   if (stage >= 0) words.push("stage " + stage);
-  if (bars.micro[i] >= 0) words.push("micro-batch " + bars.micro[i]);
+  if (bars.micro[i] >= 0) words.push(instanceWord() + " " + bars.micro[i]);
   words.push("starts at " + tickSeconds(bars.start[i]), "takes " + tickSeconds(bars.end[i] - bars.start[i]));
   const others = bars.tasks[i] > 1 ? " and " + (bars.tasks[i] - 1) + " more" : "";
   return text + others + "\n" + words.join(", ");
@@ -391,6 +394,7 @@ function startTimeline() {
   document.body.append(make("div", { id: "tooltip", role: "tooltip", hidden: "" }));
   for (const row of data.timeline.rows)
     if (row.device !== undefined && !row.measured) byId("timeline-rows").append(make("option", { value: row.device }, "device " + row.device + " and its links"));
+  byId("timeline-colour").querySelector("[value=micro]").textContent = instanceWord();
   if (data.headline.stages < 2) byId("timeline-colour").querySelector("[value=stage]").remove();
   if (data.headline.micro_batches < 2 && !data.timeline.minibatches) byId("timeline-colour").querySelector("[value=micro]").remove();
   byId("timeline-canvas").addEventListener("keydown", onTimelineKey);

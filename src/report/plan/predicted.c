@@ -1,6 +1,7 @@
 /* The closed form beside the simulated step, as part of a report. */
 #include "report/plan/predicted.h"
 
+#include "machine/machine.h"
 #include "plan/plan.h"
 #include "plan/schedules.h"
 #include "report/columns.h"
@@ -161,7 +162,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* "21.3 % of peak, 81.6 mJ; ", where operations are known. */
+/* "21.3 % of peak, 81.6 mJ by counted operations; ", where operations are known. */
 static char *work_text(struct arena *arena, const struct hypar_found *found, double mfu,
                        double energy_j)
 {
@@ -169,8 +170,9 @@ static char *work_text(struct arena *arena, const struct hypar_found *found, dou
         return hp_arena_strdup(arena, "");
     if (!(energy_j > 0))
         return hp_arena_printf(arena, "%.1f %% of peak; ", 100 * mfu);
-    return hp_arena_printf(arena, "%.1f %% of peak, %s; ", 100 * mfu,
-                           hp_energy_text(arena, energy_j));
+    bool idle = hp_idle_w(hypar_plan_machine(hypar_found_plan(found))) > 0;
+    return hp_arena_printf(arena, "%.1f %% of peak, %s by counted operations%s; ", 100 * mfu,
+                           hp_energy_text(arena, energy_j), idle ? " and idle power" : "");
 }
 
 static char *simulated_text(struct arena *arena, const struct hypar_found *found,
@@ -349,8 +351,8 @@ static void hardly_busy_text(FILE *to, struct arena *arena, const struct hypar_p
                     100 * HARDLY_BUSY);
 }
 
-/* Energy is counted by operations, with figures of 45 nm: of units for matrices it is more than
- * any device draws. */
+/* Operations have the energy of 45 nm. Counted so, units for matrices take more than any device
+ * draws. */
 static void power_text(FILE *to, const struct hypar_plan *plan,
                        const struct hypar_sim_summary *step)
 {
@@ -359,8 +361,8 @@ static void power_text(FILE *to, const struct hypar_plan *plan,
     double watts = hypar_energy_total_j(&step->energy) / step->step_s / n;
     if (watts > MOST_W)
         hp_put_line(to,
-                    "Energy is counted by operations, as at 45 nm: %.2g kW a "
-                    "device, more than a device draws; it compares plans.",
+                    "The energy is that of operations at 45 nm: %.2g kW a device, more than a "
+                    "device draws; it compares plans.",
                     watts / 1000);
 }
 

@@ -127,7 +127,7 @@ static void choose_rows(struct bars *d)
 
 /* Names -------------------------------------------------------------------------------- */
 
-/* Takes " part 3" out of a name; " micro 0", too. */
+/* Takes " part 3" out of a name; " micro 0" and " minibatch 0", too. */
 static void drop_number(char *text, const char *word)
 {
     char *at = strstr(text, word);
@@ -145,6 +145,7 @@ static int name_of(struct bars *d, struct task_name name)
     char *key = hp_arena_strdup(&d->arena, name.text);
     drop_number(key, " part ");
     drop_number(key, " micro ");
+    drop_number(key, " minibatch ");
     size_t length = strlen(key);
     key = hp_arena_printf(&d->arena, "%s %d %d", key, name.kind, name.stage);
     int i = hp_table_get(&d->names, key, strlen(key));

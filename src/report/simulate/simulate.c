@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "plan/plan.h"
+#include "plan/schedules.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
 
@@ -18,29 +18,24 @@ char *hp_link_name(struct arena *arena, const struct hypar_sim_link *link, int n
                            kind[link->to >= n_devices], link->to);
 }
 
-/* The stage of a device, or -1: it has none, or no stage of the plan is replicated. */
-static int replicated_stage_of(const struct hypar_plan *plan, int device)
-{
-    bool replicated = false;
-    int found = -1;
-    for (int s = 0; plan && s < hypar_plan_stage_count(plan); s++) {
-        struct hypar_stage stage = hypar_plan_stage(plan, s);
-        replicated |= stage.share == HYPAR_SHARE_MINIBATCH && stage.replicas > 1;
-        for (int i = 0; i < stage.n_devices; i++)
-            found = stage.device[i] == device ? s : found;
-    }
-    return replicated ? found : -1;
-}
-
 char *hp_device_name(struct arena *arena, const struct hypar_plan *plan, int device)
 {
-    int s = replicated_stage_of(plan, device);
-    if (s < 0)
-        return hp_arena_printf(arena, "device %d", device);
-    int replicas = hypar_plan_stage(plan, s).replicas;
-    if (replicas == 1)
-        return hp_arena_printf(arena, "device %d: stage %d", device, s);
-    return hp_arena_printf(arena, "device %d: stage %d, 1 of %d replicas", device, s, replicas);
+    char *name = hp_arena_printf(arena, "device %d", device);
+    int n_stages = plan ? hypar_plan_stage_count(plan) : 0, n = 0;
+    for (int s = 0; s < n_stages; s++) {
+        struct hypar_stage stage = hypar_plan_stage(plan, s);
+        bool here = false, replicas = stage.replicas > 1;
+        if (n_stages == 1 && !(replicas && stage.share == HYPAR_SHARE_MINIBATCH))
+            continue;
+        for (int i = 0; i < stage.n_devices; i++)
+            here |= stage.device[i] == device;
+        if (!here)
+            continue;
+        name = hp_arena_printf(arena, "%s%s%d", name, n++ ? ", " : ": stage ", s);
+        if (replicas && !hp_shares_devices(hp_schedule_of(plan)))
+            name = hp_arena_printf(arena, "%s, 1 of %d replicas", name, stage.replicas);
+    }
+    return name;
 }
 
 static bool carries(const struct hypar_sim_link *link)

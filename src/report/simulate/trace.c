@@ -9,7 +9,7 @@
 
 #include "base/files/json.h"
 #include "base/sort.h"
-#include "plan/plan.h"
+#include "plan/schedules.h"
 #include "report/put.h"
 #include "report/simulate/trace.h"
 #include "report/train/measured_step.h"
@@ -95,16 +95,23 @@ static const char *shown_name(const struct bar_name *name)
     return *name->text ? name->text : name->task;
 }
 
-/* What every bar ends with. */
-static void end_bar(struct json_writer *w, const struct bar_name *name, double bytes, int micro,
-                    int stage)
+/* The key of what a bar belongs to: a share of a batch, or of a plan with delayed updates a
+ * whole minibatch. */
+static const char *instance_key(const struct hypar_plan *plan)
+{
+    return plan && hp_is_delayed(plan) ? "minibatch" : "micro_batch";
+}
+
+/* What every bar ends with. `key`: instance_key(). */
+static void end_bar(struct json_writer *w, const struct bar_name *name, double bytes,
+                    const char *key, int micro, int stage)
 {
     if (*name->text)
         hp_json_put_string(w, "name", name->task);
     if (bytes > 0)
         hp_json_put_number(w, "bytes", bytes);
     if (micro >= 0)
-        hp_json_put_int(w, "micro_batch", micro);
+        hp_json_put_int(w, key, micro);
     if (stage >= 0)
         hp_json_put_int(w, "stage", stage);
     hp_json_end_object(w);
@@ -183,7 +190,7 @@ static void put_bar(struct json_writer *w, const struct view *v,
     hp_json_begin_object(w, "args", true);
     hp_json_put_int(w, "task", e->id);
     hp_json_put_millionths(w, "ready_us", picoseconds(e->ready_s));
-    end_bar(w, &name, e->bytes, e->micro, e->stage);
+    end_bar(w, &name, e->bytes, instance_key(hypar_sim_plan(v->sim)), e->micro, e->stage);
 }
 
 /* One end of an arrow, on a bar: "s" where it starts, "f" where it ends. */
@@ -399,11 +406,21 @@ static int64_t nanoseconds(double seconds)
     return (int64_t)llround(fmax(-most, fmin(seconds * 1e9, most)));
 }
 
-static void put_measured(struct json_writer *w, const struct hypar_trace_event *e, bool tasks,
-                         enum process process, int row)
+/* Where measured events come from, by rank. */
+struct trace_source {
+    bool (*event)(const void *what, int64_t i, struct hypar_trace_event *event);
+    const void *what;
+    int n_ranks, minibatches;
+    bool in_process;
+    bool tasks;           /* how bars are named */
+    const char *instance; /* instance_key() */
+};
+
+static void put_measured(struct json_writer *w, const struct trace_source *from,
+                         const struct hypar_trace_event *e, enum process process, int row)
 {
     int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
-    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, tasks);
+    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, from->tasks);
     begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
     hp_json_put_number(w, "dur", (double)(end - start) / 1e3);
     hp_json_put_string(w, "cat", kind_name[e->kind]);
@@ -415,17 +432,8 @@ static void put_measured(struct json_writer *w, const struct hypar_trace_event *
         hp_json_put_int(w, "with", e->with);
     if (e->again)
         hp_json_put_bool(w, "again", true);
-    end_bar(w, &name, e->bytes, e->micro, e->stage);
+    end_bar(w, &name, e->bytes, from->instance, e->micro, e->stage);
 }
-
-/* Where measured events come from, by rank. */
-struct trace_source {
-    bool (*event)(const void *what, int64_t i, struct hypar_trace_event *event);
-    const void *what;
-    int n_ranks, minibatches;
-    bool in_process;
-    bool tasks; /* how bars are named */
-};
 
 static bool event_of_trace(const void *what, int64_t i, struct hypar_trace_event *event)
 {
@@ -476,7 +484,7 @@ static int put_messages(struct json_writer *w, const struct trace_source *from, 
         }
         busy_until[row] = posted[i].end_s;
         from->event(from->what, posted[i].event, &e);
-        put_measured(w, &e, from->tasks, MESSAGES, first + row);
+        put_measured(w, from, &e, MESSAGES, first + row);
     }
     hp_arena_free(&arena);
     return rows;
@@ -511,7 +519,7 @@ static void put_ranks(struct json_writer *w, const struct trace_source *from)
         put_row(w, RANKS, rank, name);
         for (n = 0; from->event(from->what, i, &e) && e.rank == rank; i++) {
             if (e.kind != HYPAR_EVENT_COMM) {
-                put_measured(w, &e, from->tasks, RANKS, rank);
+                put_measured(w, from, &e, RANKS, rank);
                 continue;
             }
             posted = GROW(&arena, struct posted, posted, n, &capacity);
@@ -530,6 +538,7 @@ static struct hypar_trace_shown put_both(FILE *to, struct trace_source *from,
     struct json_writer w = { .file = to };
     struct hypar_trace_shown shown = { 0 };
     from->tasks = options && options->tasks;
+    from->instance = instance_key(plan);
     begin_trace(&w);
     put_about(&w, from, plan);
     begin_events(&w);

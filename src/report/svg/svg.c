@@ -233,8 +233,7 @@ static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
     return axis;
 }
 
-/* The distance of the marks of a linear axis: 1, 2 or 5 times a power of ten. */
-static double tick_step(double range)
+double hp_svg_tick_step(double range)
 {
     double power = pow(10, floor(log10(range / 5))), part = range / 5 / power;
     return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
@@ -267,7 +266,7 @@ static void tick(FILE *to, const struct axis *axis, int vertical, double value)
 static void draw_ticks(FILE *to, const struct axis *axis, int vertical)
 {
     if (!axis->log) {
-        double step = tick_step(axis->high - axis->low);
+        double step = hp_svg_tick_step(axis->high - axis->low);
         for (double k = ceil(axis->low / step); k * step <= axis->high * (1 + 1e-9); k++)
             tick(to, axis, vertical, k * step);
         return;

@@ -43,6 +43,9 @@ const char *hp_svg_ramp(char *buffer, double value);
 /* Colour `i` of a few that are told apart, also by those who see fewer. */
 const char *hp_svg_colour(int i);
 
+/* The distance of the marks of a linear axis: 1, 2 or 5 times a power of ten; 0 of none. */
+double hp_svg_tick_step(double range);
+
 /* A line to draw: points in the units of the axes. */
 struct svg_series {
     const char *name;

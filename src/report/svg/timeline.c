@@ -1,18 +1,20 @@
 /* A picture of a step: a row for each device and link, with the critical path. */
 #include <hypar/report.h>
 
+#include <string.h>
+
 #include "report/columns.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
-#include "report/simulate/trace.h"
 #include "report/svg/svg.h"
 
 enum {
     WIDTH = 1100,
-    LEFT = 210,
+    LEFT = 230,
     RIGHT = 1080,
     TOP = 92,
     ROW = 14,
+    LABEL = 50,       /* width of a time on the axis, at most */
     MOST_BARS = 8000, /* that a viewer of pictures still moves */
     MOST_PATH = 4000,
 };
@@ -28,6 +30,22 @@ static double place(const struct bars *b, double seconds)
     return LEFT + (RIGHT - LEFT) * (b->end_s > 0 ? seconds / b->end_s : 0);
 }
 
+/* "link 0 -> switch 8"; of links side by side the number, too: "(2)". */
+static const char *link_text(struct arena *arena, const struct bars *b, int row)
+{
+    struct hypar_sim_link link = hypar_sim_link(b->sim, b->row[row].link);
+    const char *name = hp_link_name(arena, &link, hypar_sim_summary(b->sim).n_devices);
+    int before = 0;
+    for (int i = 0; i < row && !link.name; i++) {
+        if (b->row[i].link < 0)
+            continue;
+        struct hypar_sim_link other = hypar_sim_link(b->sim, b->row[i].link);
+        before += other.from == link.from && other.to == link.to;
+    }
+    return before ? hp_arena_printf(arena, "link %s (%d)", name, before + 1)
+                  : hp_arena_printf(arena, "link %s", name);
+}
+
 static void put_row(FILE *to, struct bars *b, int row)
 {
     const struct bar_row *r = &b->row[row];
@@ -37,14 +55,12 @@ static void put_row(FILE *to, struct bars *b, int row)
         hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10,
                     hp_device_name(&arena, hypar_sim_plan(b->sim), r->device));
     } else {
-        struct hypar_sim_link link = hypar_sim_link(b->sim, r->link);
-        hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10,
-                    hp_link_name(&arena, &link, hypar_sim_summary(b->sim).n_devices));
+        hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10, link_text(&arena, b, row));
     }
     for (int i = 0; i < r->n; i++) {
         double x = place(b, (double)r->bar[i].start * b->tick_s),
                end = place(b, (double)r->bar[i].end * b->tick_s);
-        hp_svg_begin_rect(to, x, y + 1, end - x < 0.2 ? 0.2 : end - x, ROW - 4);
+        hp_svg_begin_rect(to, x, y + 1, end - x < 0.6 ? 0.6 : end - x, ROW - 4);
         fprintf(to, " fill=\"%s\"><title>", fill[b->name[r->bar[i].name].kind]);
         hp_svg_escape(to, hp_shown(&arena, b->name[r->bar[i].name].text));
         fputs("</title></rect>\n", to);
@@ -69,24 +85,30 @@ static void put_path(FILE *to, const struct bars *b)
 
 static void put_axis(FILE *to, const struct bars *b)
 {
-    for (int i = 0; i <= 4; i++) {
+    double step_s = hp_svg_tick_step(b->end_s);
+    hp_svg_text(to, LEFT - 8, TOP - 8, SVG_END, 10, "time");
+    for (int i = 0; i * step_s <= b->end_s && (step_s > 0 || !i); i++) {
         char text[32];
-        double at_s = b->end_s * i / 4;
-        hp_svg_text(to, place(b, at_s), TOP - 8, i == 4 ? SVG_END : SVG_MIDDLE, 10,
-                    i ? hypar_format_quantity(text, at_s, HYPAR_UNIT_SECONDS) : "0");
-        hp_svg_line(to, place(b, at_s), TOP - 4, place(b, at_s), TOP + ROW * b->n_rows, "#ddd",
-                    0.5);
+        double x = place(b, i * step_s);
+        hp_svg_text(to, x, TOP - 8, x > RIGHT - LABEL / 2 ? SVG_END : SVG_MIDDLE, 10,
+                    i ? hypar_format_quantity(text, i * step_s, HYPAR_UNIT_SECONDS) : "0");
+        hp_svg_line(to, x, TOP - 4, x, TOP + ROW * b->n_rows, "#ccc", 0.5);
     }
 }
 
 static void put_legend(FILE *to, int rows)
 {
+    static const char *const meaning[] = { [HYPAR_EVENT_FORWARD] = "forward",
+                                           [HYPAR_EVENT_BACKWARD] = "backward",
+                                           [HYPAR_EVENT_GRADIENT] = "gradient of parameters",
+                                           [HYPAR_EVENT_UPDATE] = "update",
+                                           [HYPAR_EVENT_COMM] = "exchange on a link" };
     double x = LEFT, y = TOP + ROW * rows + 16;
-    for (int kind = 0; kind < HYPAR_EVENT_OTHER; kind++, x += 110) {
+    for (int kind = 0; kind < HYPAR_EVENT_OTHER; kind++) {
         hp_svg_begin_rect(to, x, y, 12, 12);
         fprintf(to, " fill=\"%s\"/>\n", fill[kind]);
-        hp_svg_text(to, x + 18, y + 10, SVG_START, 11,
-                    hp_event_kind_text((enum hypar_event_kind)kind));
+        hp_svg_text(to, x + 18, y + 10, SVG_START, 11, meaning[kind]);
+        x += 50 + 6.5 * (double)strlen(meaning[kind]);
     }
     hp_svg_line(to, x, y + 6, x + 12, y + 6, "#c4002f", 2);
     hp_svg_text(to, x + 18, y + 10, SVG_START, 11, "critical path");

@@ -131,6 +131,7 @@ static enum hypar_status read_args(const struct hypar_measured_step *s,
     TRY(need_int(&args, "step", MOST_NUMBER, &e->step, err));
     TRY(read_int(&args, "with", MOST_NUMBER, &e->with, err));
     TRY(read_int(&args, "micro_batch", INT32_MAX, &micro, err));
+    TRY(read_int(&args, "minibatch", INT32_MAX, &micro, err));
     TRY(read_int(&args, "stage", INT32_MAX, &stage, err));
     struct json again = hp_json_member(&args, "again");
     if (again.value)

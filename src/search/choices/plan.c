@@ -246,9 +246,12 @@ enum hypar_status hp_plan_choices(const struct planner *self, const struct probl
         return HYPAR_OK;
     }
     TRY(hp_in(err, hp_check_stop(o->stop, err), "%s", self->info.name));
-    char room[32];
+    char room[32], stages[40] = "";
+    if (p.max_stages)
+        snprintf(stages, sizeof stages, " of %s%d stages", o->stages ? "" : "at most ",
+                 p.max_stages);
     return hp_fail(err, HYPAR_INFEASIBLE,
                    "%s: no pipeline%s fits on %d devices with %s of memory", self->info.name,
-                   p.max_stages ? " of so many stages" : "", p.n_devices,
+                   stages, p.n_devices,
                    hypar_format_quantity(room, model->memory_bytes, HYPAR_UNIT_BYTES));
 }

@@ -61,7 +61,7 @@ enum hypar_status hp_check_simulable(const struct problem *problem, struct hypar
     if (tasks <= MOST_REPEATED_TASKS)
         return HYPAR_OK;
     return hp_fail(err, HYPAR_UNSUPPORTED,
-                   "a step is about %.3g tasks, to be simulated many times, expected at most "
-                   "%d",
+                   "a step has about %.3g tasks, too many to simulate it again and again, "
+                   "expected at most %d: a smaller model, fewer devices or another planner",
                    tasks, MOST_REPEATED_TASKS);
 }

@@ -451,6 +451,6 @@ enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_p
     hp_arena_free(&scratch);
     if (isfinite(out->bottleneck_s))
         return HYPAR_OK;
-    return hp_fail(err, HYPAR_INFEASIBLE, "no pipeline on all workers%s",
+    return hp_fail(err, HYPAR_INFEASIBLE, "no pipeline on all devices%s",
                    problem->memory_bytes > 0 ? " fits into memory" : "");
 }

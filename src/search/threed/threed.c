@@ -3,6 +3,7 @@
  * sharding that are fastest in closed form. Of candidates that turn out to be among the best,
  * others follow that differ in one step. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/divisor.h"
@@ -343,6 +344,51 @@ static void predict(const struct choice *c, const struct layout_estimate *w,
     hp_predict_step(c->problem, found);
 }
 
+/* " --data 4 --tensor 3": the degrees and bounds that the user gave. */
+static const char *degrees_text(char *text, size_t size, const struct choice *c)
+{
+    const struct hypar_layout *a = &c->asked;
+    const struct hypar_search_options *o = c->problem->options;
+    const struct {
+        const char *name;
+        int degree;
+    } given[] = { { "data", a->data },
+                  { "tensor", a->tensor },
+                  { "pipeline", a->pipeline },
+                  { "max-tensor", o->max_tensor },
+                  { "max-pipeline", o->max_pipeline } };
+    size_t n = 0;
+    *text = '\0';
+    for (size_t i = 0; i < sizeof given / sizeof *given && n < size; i++)
+        if (given[i].degree)
+            n += (size_t)snprintf(text + n, size - n, " --%s %d", given[i].name,
+                                  given[i].degree);
+    return text;
+}
+
+/* No product of degrees is the number of devices. Either the degrees that were given do not
+ * divide it, or the bounds on the others are too low. */
+static enum hypar_status refuse_degrees(const struct choice *c, struct hypar_error *err)
+{
+    const struct hypar_layout *a = &c->asked;
+    int devices = hypar_machine_device_count(c->problem->machine);
+    int64_t batch = c->problem->graph->batch, product = 1;
+    const int given[] = { a->data, a->tensor, a->pipeline };
+    char degrees[128];
+    degrees_text(degrees, sizeof degrees, c);
+    for (size_t i = 0; i < sizeof given / sizeof *given && product <= devices; i++)
+        product *= given[i] ? given[i] : 1;
+    if (devices % product != 0)
+        return hp_fail(err, HYPAR_INFEASIBLE,
+                       "%s: expected degrees whose product divides the %d devices of the "
+                       "machine",
+                       degrees + 1, devices);
+    return hp_fail(err, HYPAR_INFEASIBLE,
+                   "%d devices%s%s: no data x tensor x pipeline is %d with at most %lld "
+                   "replicas, the samples of the batch",
+                   devices, *degrees ? " with" : "", degrees, devices, (long long)batch);
+}
+
 /* Degrees that are all asked for are built as they are, or the reason is theirs; of others some
  * must make the number of devices. */
 static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
@@ -352,13 +398,7 @@ static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
         return hp_refuse(&c->evaluation, err);
     TRY(hp_check_stop(c->problem->options->stop, err));
     if (c->n_shapes == 0 && !(a->data && a->tensor && a->pipeline))
-        return hp_fail(err, HYPAR_INFEASIBLE,
-                       "no degrees with data %d, tensor %d, pipeline %d (0: any) make the %d "
-                       "devices of the machine with at most %lld replicas, the samples of the "
-                       "batch",
-                       a->data, a->tensor, a->pipeline,
-                       hypar_machine_device_count(c->problem->machine),
-                       (long long)c->problem->graph->batch);
+        return refuse_degrees(c, err);
     struct layout_estimate asked = { .layout = *a };
     struct hypar_plan *plan;
     int others = (a->tensor ? a->tensor : 1) * (a->pipeline ? a->pipeline : 1);
@@ -368,8 +408,9 @@ static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
         asked.layout.schedule = hp_layout_schedule(&asked.layout);
     enum hypar_status status = build(c, &asked, &plan, err);
     hypar_plan_free(plan);
-    return status == HYPAR_OK ? hp_fail(err, HYPAR_INFEASIBLE, "no layout of this kind")
-                              : status;
+    return status == HYPAR_OK
+               ? hp_fail(err, HYPAR_INFEASIBLE, "no plan with these degrees and options")
+               : status;
 }
 
 static void read_asked(struct choice *c, const struct hypar_search_options *o)
