@@ -182,6 +182,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """A constant is made in each stage that reads it; a mask that all, or all earlier, words pass is none."""
 >     graph, values = traced.graph, constants(traced)
 >     for n in [*graph.nodes]:
+>         if "_assert_" in str(n.target):  # which DTensor does not know, and which would read masks that nothing else reads
+>             graph.erase_node(n)
+>             continue
 >         mask = values.get(n.args[3]) if n.target is torch.ops.aten.scaled_dot_product_attention.default and len(n.args) > 3 else None
 >         if mask is not None and mask.dtype == torch.bool and not any(n.args[4:]):
 >             if mask.all():
@@ -233,9 +236,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             for n in [*getattr(getattr(m, "graph", None), "nodes", ())]:
 >                 if "device" in n.kwargs:  # where it was traced
 >                     n.kwargs = {**n.kwargs, "device": device}
->                 if "_assert_" in str(n.target):  # which DTensor does not know
->                     m.graph.erase_node(n)
->                 elif n.target is torch.ops.aten.view.default:  # the trace leaves out .contiguous() where it was idle
+>                 if n.target is torch.ops.aten.view.default:  # the trace leaves out .contiguous() where it was idle
 >                     n.target = torch.ops.aten.reshape.default
 >                 elif n.target is torch.ops.aten.scaled_dot_product_attention.default:
 >                     n.target = attention
