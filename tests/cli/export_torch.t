@@ -1018,12 +1018,12 @@ $ for o in "" "--precision fp32 --optimizer sgd" "--gradient-precision bf16 --pr
 
 Parameters that are divided are there a layer at a time, as fully_shard() gathers them, and gradients while they are summed; a batch is fp32; what is computed again is saved again.
 $ for o in "--shard parameters" "--recompute full" "--precision bf16"; do for f in eager compiled; do hypar plan tests/cli/gpt2-torch.json --on full:2 --planner dp $o --framework $f --json | grep -m1 -o '"peak_memory_bytes": [0-9]*'; done; done
-> "peak_memory_bytes": 392707
+> "peak_memory_bytes": 338116
 > "peak_memory_bytes": 249156
-> "peak_memory_bytes": 334148
+> "peak_memory_bytes": 323523
 > "peak_memory_bytes": 288580
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
-> "peak_memory_bytes": 283332
+> "peak_memory_bytes": 278019
 > hypar: note: v100 computes bf16 at 0.126 times the rate of fp16
 > "peak_memory_bytes": 276292
 
