@@ -103,22 +103,7 @@ struct box hp_micro_box(const struct hypar_program *p, int tensor, const struct 
     return out;
 }
 
-/* Is a tensor a parameter, or a view of one? The gradient of a view is summed by an exchange of
- * its own, before the parameter's gradient is divided. PyTorch sums and divides it in one
- * reduce-scatter in the gradients' precision, which moves half the bytes of this sum. So the
- * view of a divided parameter counts in the plan's precision: exact for bf16 with fp32
- * gradients. */
-static bool is_parameter(const struct hypar_plan *plan, int t)
-{
-    const struct hypar_graph *g = plan->graph;
-    int first = t;
-    while (g->tensors[t].producer >= 0 && hp_is_view(g->ops[g->tensors[t].producer].nest))
-        t = g->ops[g->tensors[t].producer].tensor[0];
-    return g->tensors[t].kind == TENSOR_PARAM &&
-           (t == first || hp_param_user(plan, t)->shard == HYPAR_SHARD_NONE);
-}
-
-int hp_message_bytes(const struct hypar_plan *plan, struct place place)
+int hp_held_bytes(const struct hypar_plan *plan, struct place place)
 {
     const struct tensor *tensor = &plan->graph->tensors[place.tensor];
     if (tensor->index)
@@ -126,8 +111,32 @@ int hp_message_bytes(const struct hypar_plan *plan, struct place place)
     if (place.tensor ==
         plan->graph->loss) /* also for the norm of gradients, which has the same place */
         return hp_precision_bytes(hp_master_precision(plan->precision));
-    bool gradient = place.grad && is_parameter(plan, place.tensor);
+    bool gradient = place.grad && tensor->kind == TENSOR_PARAM;
     return hp_precision_bytes(gradient ? hp_plan_gradients(plan) : plan->precision);
+}
+
+/* The parameter that a tensor is a view of; -1: none. */
+static int viewed_param(const struct hypar_graph *g, int t)
+{
+    int first = t;
+    while (g->tensors[t].producer >= 0 && hp_is_view(g->ops[g->tensors[t].producer].nest))
+        t = g->ops[g->tensors[t].producer].tensor[0];
+    return t != first && g->tensors[t].kind == TENSOR_PARAM ? t : -1;
+}
+
+/* The gradient of a view of a parameter is summed by an exchange of its own, before the
+ * parameter's gradient is divided. PyTorch sums and divides it in one reduce-scatter in the
+ * gradients' precision, which moves half the bytes of this sum. */
+int hp_message_bytes(const struct hypar_plan *plan, struct place place)
+{
+    int param = place.grad ? viewed_param(plan->graph, place.tensor) : -1;
+    if (param < 0)
+        return hp_held_bytes(plan, place);
+    int bytes = hp_precision_bytes(hp_plan_gradients(plan));
+    if (hp_param_user(plan, param)->shard == HYPAR_SHARD_NONE)
+        return bytes;
+    return plan->simulation.framework == HYPAR_FRAMEWORK_EAGER ? bytes / 2
+                                                               : hp_held_bytes(plan, place);
 }
 
 int hp_param_stage(const struct hypar_program *p, int tensor)

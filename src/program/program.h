@@ -227,7 +227,8 @@ bool hp_micro_ranges(const struct hypar_graph *graph, int op, const struct split
 struct box hp_micro_box(const struct hypar_program *program, int tensor, const struct box *box,
                         int micro);
 
-/* Bytes of one element of a tensor, or of its gradient, in memory and in messages. */
+/* Bytes of one element of a tensor, or of its gradient: in memory, and in messages. */
+int hp_held_bytes(const struct hypar_plan *plan, struct place place);
 int hp_message_bytes(const struct hypar_plan *plan, struct place place);
 
 /* The body that a task belongs to; n_bodies: the tail. */

@@ -322,6 +322,21 @@ class Forms(unittest.TestCase):
         self.assertIn("binary_cross_entropy_with_logits", made.loss)
         self.assertEqual(model(x).shape, (2, 3))
 
+    def test_one_key_head(self):
+        """Keys and values of one head that a model repeats for all heads: attention has that one."""
+        class Shared(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.q, self.kv = nn.Linear(16, 16), nn.Linear(16, 8)
+
+            def forward(self, x):
+                q = self.q(x).unflatten(-1, (4, 4)).transpose(1, 2)
+                k, v = (y[:, None].expand(-1, 4, -1, -1) for y in self.kv(x).chunk(2, -1))
+                return nn.functional.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
+        made = json.loads(graph(Shared(), torch.randn(2, 6, 16), loss="mse_loss").json())
+        sizes = [(op["attrs"]["heads"], op["attrs"]["kv_heads"]) for op in made["ops"] if op["kind"] == "attention"]
+        self.assertEqual(sizes, [(4, 1)])
+
     def test_heads(self):
         """A second head is no silent loss of parameters."""
         class Heads(nn.Module):

@@ -91,6 +91,7 @@ struct operand_use {
     struct place place;
     bool lasts;
     bool running;  /* what of the statistics of batch norm training keeps: read forward */
+    bool handed;   /* what the passes write is new: they read the place at hand */
     int n;         /* passes that touch it */
     bool adds;     /* some do as far as they add it */
     struct touch { /* ... and each of them */
@@ -125,7 +126,7 @@ static void add_touch(const struct buffer_finder *f, struct operand_use *u,
               *as = f->held.tensor[hp_place_kind(u->place)];
     bool view = (hp_is_view(nest) || nest->kind == OP_SLICE) && as[tensor[0]] == as[tensor[1]];
     bool adds = !grad && !writes && !at->resend && nest->pass[at->pass].adds & bit;
-    u->touch[u->n++] = (struct touch){ at, adds, writes && !view };
+    u->touch[u->n++] = (struct touch){ at, adds, writes && !view && !u->handed };
     u->adds |= adds;
 }
 
@@ -152,10 +153,10 @@ static bool touches(const struct touch *t, const struct op_parts *l, int part)
     return !t->adds || hp_adds_after(l, t->at->pass, part);
 }
 
-/* The number of a pass of a part, or of that which it is done with. */
-static int number_of(const struct buffer_finder *f, const struct body_passes *p,
-                     const struct op_parts *l, const struct op_pass *at, int part)
+int hp_node_number(const struct buffer_finder *f, const struct body_passes *p,
+                   const struct op_pass *at, int part)
 {
+    const struct op_parts *l = f->program->lowering->body[p->body].parts[at->op];
     const struct training_graph *k = &f->program->lowering->training;
     int least = hp_pass_number(&p->order, l, (int)(at - k->op_pass), part);
     for (int i = 0; f->nodes && at->backward && !at->again && i < l->nest->n_passes; i++) {
@@ -179,7 +180,7 @@ static void note_part(struct buffer_finder *f, int body, const struct operand_us
         if (u->adds && !touches(t, l, part))
             continue;
         struct access *a = &half[!u->lasts && t->at->backward];
-        int number = u->lasts ? 0 : number_of(f, passes, l, t->at, part);
+        int number = u->lasts ? 0 : hp_node_number(f, passes, t->at, part);
         int first = u->lasts ? 0 : passes->first[number],
             last = u->lasts ? 0 : passes->last[number];
         a->gradient |= !u->lasts && t->at->phase == PHASE_GRADIENT;
@@ -217,10 +218,44 @@ static void note_operand(struct buffer_finder *f, int body, struct operand_use *
             note_part(f, body, u, part);
 }
 
+/* The addition that hands an error on, of what is not sent between devices; -1. */
+static int handed_by(const struct buffer_finder *f, int body, struct place place)
+{
+    int op = f->nodes && place.grad ? hp_handed_by(f->graph, &f->held, place.tensor) : -1;
+    int e = op < 0 ? -1 : f->exchange_of[hp_place_index(place)];
+    bool sent = e >= 0 && hp_exchange_pattern(f->program->lowering, body, e)->n_comms > 0;
+    return sent ? -1 : op;
+}
+
+static void note_place(struct buffer_finder *f, int body, struct place place, bool lasts);
+
+/* The errors of a sum's inputs are the error of its output, until another operator computes
+ * them too. That operator reads the error and writes the sum of both. */
+static void note_handed(struct buffer_finder *f, int body, int sum)
+{
+    const struct hypar_graph *g = f->graph;
+    int op = g->tensors[sum].producer;
+    for (int o = 0; op >= 0 && g->ops[op].kind == OP_ADD && o < 2; o++) {
+        struct place error = { .tensor = g->ops[op].tensor[o], .grad = true };
+        int second = hp_second_error(g, error.tensor);
+        if (handed_by(f, body, error) != op)
+            continue;
+        if (second < 0)
+            note_place(f, body, error, false);
+        else
+            note_operand(f, body,
+                         &(struct operand_use){ .op = g->use[second].op,
+                                                .operand = g->use[second].operand,
+                                                .place = error,
+                                                .handed = true });
+    }
+}
+
 /* All passes of a body that touch the place, under any of its names. */
 static void note_place(struct buffer_finder *f, int body, struct place place, bool lasts)
 {
     const struct hypar_graph *g = f->graph;
+    int handed = lasts ? -1 : handed_by(f, body, place);
     for (int t = place.tensor; t >= 0; t = f->held.next[hp_place_kind(place)][t]) {
         struct operand_use use = { .op = g->tensors[t].producer,
                                    .place = { t, place.grad, place.again },
@@ -234,8 +269,11 @@ static void note_place(struct buffer_finder *f, int body, struct place place, bo
         for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++) {
             use.op = g->use[u].op;
             use.operand = g->use[u].operand;
-            note_operand(f, body, &use);
+            if (use.op != handed)
+                note_operand(f, body, &use);
         }
+        if (f->nodes && place.grad && !lasts)
+            note_handed(f, body, t);
     }
 }
 
@@ -532,6 +570,15 @@ static int last_of(const struct body_passes *p, int device, int action)
     return last;
 }
 
+/* The last pass of the backward half that answers a message of the buffer; -1: there is none.
+ * PyTorch's stages keep what they sent until this half is over. */
+static int sender_end(const struct buffer_finder *f, const struct body_passes *p,
+                      const struct buffer *b)
+{
+    const struct schedule *s = f->program->schedule;
+    return last_of(p, b->device, hp_action(s, hp_action_stage(s, b->last), PHASE_BACKWARD));
+}
+
 /* The actions that a buffer begins and ends in. */
 static void find_actions(const struct buffer_finder *f, const struct body_passes *p,
                          const struct holder *h, struct buffer *b, enum accessed when)
@@ -555,7 +602,7 @@ static void find_actions(const struct buffer_finder *f, const struct body_passes
     } else if (b->waits) {
         b->last = hp_action(s, hp_action_stage(s, b->last), PHASE_BACKWARD);
         b->sent = true;
-        end = f->nodes ? last_of(p, h->device, b->last) : -1;
+        end = f->nodes ? sender_end(f, p, b) : -1;
         b->waits = end < 0;
     } else {
         if (b->exchanged)
@@ -579,8 +626,9 @@ static void find_lifetime(struct buffer_finder *f, const struct body_passes *p,
     bool copied = f->in_order && !f->nodes && !b->over && !b->waits && b->end >= 0 &&
                   kept->n > 0 && 2 * all_elements(kept) <= hp_box_elements(&b->box);
     if (kept->n > 0 && !copied) {
+        int half_end = f->nodes && b->waits ? sender_end(f, p, b) : -1;
         b->waits = b->over = false;
-        b->end = -1;
+        b->end = half_end;
         note_passes(f, h, b, true);
     }
     find_actions(f, p, h, b, copied ? ACCESSED_FORWARD : ACCESSED_IN_BOTH);
@@ -641,6 +689,8 @@ void hp_find_buffers(struct buffer_finder *f, int body, struct place place)
         find_lasting(f, place);
         return;
     }
+    if (handed_by(f, body, place) >= 0 && hp_second_error(f->graph, place.tensor) < 0)
+        return; /* it is in the buffers of the sum's error */
     note_place(f, body, place, false);
     for (int i = 0; i < f->n_holders; i++)
         make_buffers(f, &f->holder[i], place);

@@ -98,6 +98,10 @@ void hp_finder_end(struct buffer_finder *finder);
 /* Is anything to be found of a device? */
 bool hp_is_looked_at(const struct buffer_finder *finder, int device);
 
+/* The number of a pass of a part, or of the pass that it is done with (`nodes`). */
+int hp_node_number(const struct buffer_finder *finder, const struct body_passes *passes,
+                   const struct op_pass *at, int part);
+
 /* The finder has no buffers: those of another place, or of none, come. */
 void hp_begin_place(struct buffer_finder *finder);
 

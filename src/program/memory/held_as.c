@@ -81,6 +81,41 @@ struct held_as hp_held_as(const struct hypar_program *p, enum views views, struc
     return held;
 }
 
+/* The use of a tensor, by an operator before operator `before`, that is the last one; -1. */
+static int last_use(const struct hypar_graph *g, int tensor, int before)
+{
+    int last = -1;
+    for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++) {
+        int op = g->use[u].op;
+        if (op < before && hp_op_trained(g, &g->ops[op]) && (last < 0 || op > g->use[last].op))
+            last = u;
+    }
+    return last;
+}
+
+int hp_second_error(const struct hypar_graph *g, int tensor)
+{
+    int last = last_use(g, tensor, g->n_ops);
+    return last < 0 ? -1 : last_use(g, tensor, g->use[last].op);
+}
+
+/* A tensor that is held as another one has its error there. */
+int hp_handed_by(const struct hypar_graph *g, const struct held_as *held, int tensor)
+{
+    const struct tensor *t = &g->tensors[tensor];
+    int last = last_use(g, tensor, g->n_ops);
+    if (last < 0 || t->producer < 0 || !t->needs_grad || tensor == g->loss ||
+        held->tensor[PLACE_GRADIENT][tensor] != tensor)
+        return -1;
+    const struct op *op = &g->ops[g->use[last].op];
+    if (op->kind != OP_ADD || op->tensor[0] == op->tensor[1])
+        return -1;
+    const struct hypar_shape *sum = &g->tensors[op->tensor[2]].shape;
+    bool whole = t->shape.n_dims == sum->n_dims && /* not repeated along a dimension */
+                 hp_shape_elements(&t->shape) == hp_shape_elements(sum);
+    return whole ? g->use[last].op : -1;
+}
+
 /* The loops that an output's range covers; of a product, from its first to its last. */
 static void unfold(const struct nest *nest, const struct dim_map *map, struct range r,
                    struct range range[MAX_AXES])

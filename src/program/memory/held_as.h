@@ -45,6 +45,15 @@ enum views {
 struct held_as hp_held_as(const struct hypar_program *program, enum views views,
                           struct arena *arena);
 
+/* A framework that runs operator by operator does not copy the error of a sum: it hands the
+ * error of the output on as the error of each input. Returns the addition that hands the error
+ * of `tensor` on; -1: no addition does, or another operator computes this error before. */
+int hp_handed_by(const struct hypar_graph *graph, const struct held_as *held, int tensor);
+
+/* The use of a tensor whose operator is the second to compute the tensor's error, in the order
+ * of the backward half. PyTorch then makes a new tensor, the sum. -1: there is none. */
+int hp_second_error(const struct hypar_graph *graph, int tensor);
+
 /* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */
 struct box hp_held_box(const struct hypar_graph *graph, const struct held_as *held,
                        struct place place, struct box box);

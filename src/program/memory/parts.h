@@ -39,9 +39,9 @@ struct body_memory {
 struct unit_memory {
     int n;            /* 0: each by itself */
     int *of_op;       /* n - 1: it is in no layer */
+    bool *has_params; /* by unit */
     double *gathered; /* [device * n + unit]: bytes of parameters that are divided */
     double *largest;  /* by device, of the parameter at hand */
-    bool divided;     /* gradients are */
 };
 
 struct memory_maker {

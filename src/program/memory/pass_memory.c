@@ -8,7 +8,7 @@ static double bytes_of(const struct memory_maker *m, const struct buffer *b)
 {
     int each = b->mask          ? 1
                : b->saved_bytes ? b->saved_bytes
-                                : hp_message_bytes(m->program->plan, b->place);
+                                : hp_held_bytes(m->program->plan, b->place);
     return each * (double)hp_box_elements(&b->box);
 }
 
@@ -172,8 +172,12 @@ static void begin_gradients(struct memory_maker *m, struct body_memory *body)
     double *elements = NEW(&m->scratch, double, p->order.n); /* by pass */
     for (int d = 0; d < m->model->n_devices; d++) {
         double all = 0, until = 0, begun = 0; /* elements, those of earlier passes; bytes */
-        for (int i = p->start[d]; i < p->start[d + 1]; i++)
-            all += elements[p->number[i]] = first_gradients(m, p, p->number[i], seen);
+        for (int i = p->start[d]; i < p->start[d + 1]; i++) {
+            int number = p->number[i], part = p->order.at[number].part;
+            double first = first_gradients(m, p, number, seen);
+            elements[hp_node_number(&m->finder, p, hp_pass_at(p, number), part)] += first;
+            all += first;
+        }
         for (int i = p->start[d]; all > 0 && i < p->start[d + 1]; i++) {
             int number = p->number[i], own = hp_own_at(m, d, hp_action_at(p, number));
             double *bytes = &body->pass[number].gradients;
@@ -212,7 +216,9 @@ static void add_place(struct memory_maker *m, struct place place, int sum)
     if (m->finder.held.tensor[hp_place_kind(place)][place.tensor] != place.tensor)
         return;
     bool with_unit = m->units.n > 0 && hp_is_divided(&m->finder.held, place);
-    m->units.divided |= with_unit && place.grad;
+    if (m->units.n > 0 && place.again &&
+        m->finder.held.shard[place.tensor] == HYPAR_SHARD_PARAMETERS)
+        return; /* the unit has its parameters in both halves */
     for (int b = lasts || running ? -1 : 0; b < (lasts ? 0 : m->program->n_bodies); b++) {
         hp_find_buffers(&m->finder, b, place);
         if (with_unit && !place.grad && b == 0)

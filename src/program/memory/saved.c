@@ -12,6 +12,7 @@ static struct buffer own_of(const struct buffer_finder *f, const struct body_pas
     const struct training_graph *k = &f->program->lowering->training;
     bool again = f->program->plan->ops[op].recompute && k->again_of[op][0] >= 0;
     int forward = hp_op_pass(k, op, 0, again);
+    number = hp_node_number(f, p, hp_pass_at(p, number), part);
     return (struct buffer){
         .place = { .tensor = f->graph->ops[op].tensor[operand] },
         .box = hp_region(l->nest, operand, l->range + part * l->nest->n_axes),
@@ -128,7 +129,7 @@ static void add_errors(struct buffer_finder *f, const struct body_passes *p, int
     errors.kept = false;
     errors.backward = true;
     errors.action = errors.last;
-    errors.begin = p->first[number];
+    errors.begin = p->first[errors.end];
     if (errors.saved_bytes > 0)
         add_own(f, errors);
 }

@@ -5,8 +5,9 @@
  *  - Forward: the parameters of a unit are gathered when its first pass begins. The buffer that
  *    they are received in stays until the parameters of the next unit have been received.
  *  - Backward: the parameters of a unit are gathered when the unit before it begins.
- *  - Gradients of a unit wait until its last backward pass is over. They are then copied into
- *    one buffer. This buffer stays until the gradients of the next unit are copied. */
+ *  - Gradients of a unit wait until its last backward pass is over. Then its parameters are
+ *    freed, and the gradients are copied into one buffer, from which the gradients that last
+ *    are received. This buffer stays until the gradients of the next unit are copied. */
 #include "program/memory/parts.h"
 
 #include "graph/modules.h"
@@ -26,6 +27,17 @@ bool hp_has_units(const struct hypar_program *program)
            hp_precision_bytes(hp_master_precision(plan->precision));
 }
 
+/* The unit that a parameter is of: that of all its readers. */
+static int unit_of_param(const struct memory_maker *m, int t)
+{
+    const struct hypar_graph *g = m->graph;
+    int unit = m->units.of_op[g->use[g->use_start[t]].op];
+    for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
+        if (m->units.of_op[g->use[u].op] != unit)
+            return m->units.n - 1;
+    return unit;
+}
+
 void hp_units_begin(struct memory_maker *m)
 {
     struct unit_memory *u = &m->units;
@@ -36,19 +48,12 @@ void hp_units_begin(struct memory_maker *m)
         int unit = hp_unit_of(&modules, op);
         u->of_op[op] = unit < 0 ? modules.n : unit;
     }
+    u->has_params = NEW(&m->scratch, bool, u->n);
+    for (int t = 0; t < m->graph->n_tensors; t++)
+        if (m->graph->tensors[t].kind == TENSOR_PARAM)
+            u->has_params[unit_of_param(m, t)] = true;
     u->gathered = NEW(&m->scratch, double, u->n * m->model->n_devices);
     u->largest = NEW(&m->scratch, double, m->model->n_devices);
-}
-
-/* The unit that a parameter is of: that of all its readers. */
-static int unit_of_param(const struct memory_maker *m, int t)
-{
-    const struct hypar_graph *g = m->graph;
-    int unit = m->units.of_op[g->use[g->use_start[t]].op];
-    for (int u = g->use_start[t]; u < g->use_start[t + 1]; u++)
-        if (m->units.of_op[g->use[u].op] != unit)
-            return m->units.n - 1;
-    return unit;
 }
 
 void hp_gather_with_unit(struct memory_maker *m, int tensor)
@@ -71,6 +76,7 @@ void hp_gather_with_unit(struct memory_maker *m, int tensor)
 /* The passes of a unit in one action of a device. */
 struct unit_run {
     int unit, first, last;
+    int after; /* the pass of the device after the last one; the last one, if there is none */
     double waits; /* elements of gradients that its passes write */
 };
 
@@ -80,27 +86,41 @@ static void hold(struct body_memory *body, int first, int last, double bytes)
     body->pass[last].end_temporary += bytes;
 }
 
-/* Gradients that are divided wait, in the plan's precision, for the other ones of their unit;
- * others are there as ones that last. */
-static void add_gradients(struct memory_maker *m, struct body_memory *body,
-                          const struct unit_run *run, int n_runs, const double *elements)
+/* Gradients wait, in the plan's precision, for the other ones of their unit. Those that last
+ * begin when the unit's are copied. */
+static void add_waiting(struct memory_maker *m, struct body_memory *body,
+                        const struct unit_run *run, const int *run_of, const double *elements)
 {
-    const struct hypar_plan *plan = m->program->plan;
     const struct body_passes *p = body->passes;
-    int wide = hp_precision_bytes(hp_plan_gradients(plan));
-    for (int r = 0; r < n_runs; r++) {
-        int device = hp_device_at(p, run[r].first), action = hp_action_at(p, run[r].first);
-        for (int i = p->start[device]; m->units.divided && i < p->start[device + 1]; i++) {
-            int number = p->number[i];
-            if (elements[number] > 0 && hp_action_at(p, number) == action &&
-                m->units.of_op[hp_pass_at(p, number)->op] == run[r].unit)
-                hold(body, number, run[r].last,
-                     hp_precision_bytes(plan->precision) * elements[number]);
-        }
-        int until =
-            r + 1 < n_runs && run[r + 1].last > run[r].last ? run[r + 1].last : run[r].last;
-        hold(body, run[r].last, until, wide * run[r].waits);
+    int device = hp_device_at(p, run->first), action = hp_action_at(p, run->first);
+    for (int i = p->start[device]; i < p->start[device + 1]; i++) {
+        int number = p->number[i], r = run_of[m->units.of_op[hp_pass_at(p, number)->op]];
+        if (elements[number] == 0 || hp_action_at(p, number) != action || r < 0)
+            continue;
+        double bytes = body->pass[number].gradients;
+        hold(body, number, run[r].last,
+             hp_precision_bytes(m->program->plan->precision) * elements[number]);
+        body->pass[number].gradients = 0;
+        body->pass[run[r].after].gradients += bytes;
     }
+}
+
+/* `run`: in the order in which they end. `run_of`: by unit, -1. */
+static void add_gradients(struct memory_maker *m, struct body_memory *body,
+                          const struct unit_run *run, int n_runs, int *run_of,
+                          const double *elements)
+{
+    int wide = hp_precision_bytes(hp_plan_gradients(m->program->plan));
+    for (int r = 0; r < n_runs; r++) {
+        int until =
+            r + 1 < n_runs && run[r + 1].last > run[r].after ? run[r + 1].last : run[r].after;
+        hold(body, run[r].after, until, wide * run[r].waits);
+        run_of[run[r].unit] = r;
+    }
+    if (n_runs > 0)
+        add_waiting(m, body, run, run_of, elements);
+    for (int r = 0; r < n_runs; r++)
+        run_of[run[r].unit] = -1;
 }
 
 /* `run`: in the order in which they begin. */
@@ -119,28 +139,34 @@ static void add_gathered(struct memory_maker *m, struct body_memory *body, int d
     }
 }
 
-/* The runs of a device in one action; what is of no layer takes all of it. */
+/* The runs of a device in one action. A unit without parameters has none; the unit of all that
+ * is in no layer takes the whole action. */
 static int find_runs(const struct memory_maker *m, const struct body_passes *p, int device,
                      int action, const double *elements, int *run_of, struct unit_run *run)
 {
-    int n = 0, last = -1;
+    int n = 0, last = -1, rest = m->units.n - 1, before = -1; /* the run of the pass before */
     for (int i = p->start[device]; i < p->start[device + 1]; i++) {
         int number = p->number[i];
         if (hp_action_at(p, number) != action)
             continue;
         int unit = m->units.of_op[hp_pass_at(p, number)->op];
+        if (before >= 0)
+            run[before].after = number;
+        last = number;
         if (n == 0)
-            run[run_of[m->units.n - 1] = n++] =
-                (struct unit_run){ .unit = m->units.n - 1, .first = number };
-        if (run_of[unit] < 0)
+            run[run_of[rest] = n++] = (struct unit_run){ .unit = rest, .first = number };
+        if (run_of[unit] < 0 && m->units.has_params[unit])
             run[run_of[unit] = n++] = (struct unit_run){ .unit = unit, .first = number };
-        run[run_of[unit]].last = last = number;
-        run[run_of[unit]].waits += elements[number];
+        before = run_of[unit];
+        if (before < 0)
+            continue;
+        run[before].last = run[before].after = number;
+        run[before].waits += elements[number];
     }
     for (int r = 0; r < n; r++) {
         run_of[run[r].unit] = -1;
-        if (run[r].unit == m->units.n - 1)
-            run[r].last = last;
+        if (run[r].unit == rest)
+            run[r].last = run[r].after = last;
     }
     return n;
 }
@@ -166,6 +192,6 @@ void hp_memory_of_units(struct memory_maker *m, struct body_memory *body,
                 run[n - 1] = rest;
             }
             if (backward)
-                add_gradients(m, body, run, n, elements);
+                add_gradients(m, body, run, n, run_of, elements);
         }
 }

@@ -109,12 +109,14 @@ const double *hp_least_state(const struct problem *problem, struct arena *arena)
 }
 
 /* A parameter lasts at most at each of its readers, with room for a message as large as its
- * gradient. */
+ * gradient, and for the gradient itself where it waits to be sent. */
 static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor)
 {
     const struct hypar_graph *g = plan->graph;
     double elements = (double)hp_shape_elements(&g->tensors[tensor].shape);
     double each = hp_plan_param_bytes(plan, tensor);
+    if (plan->simulation.framework == HYPAR_FRAMEWORK_EAGER)
+        each += hp_held_bytes(plan, (struct place){ .tensor = tensor });
     for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
         n[g->use[u].op].most_state +=
             (each + hp_message_bytes(plan, (struct place){ .tensor = tensor, .grad = true })) *
@@ -134,7 +136,7 @@ static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int o
         bool shared_out = sampled && tensor->sample_dim >= 0 &&
                           hp_sample_dim(at->nest, o) == tensor->sample_dim;
         double *sum = shared_out ? &n->sampled : &n->whole;
-        int each = hp_message_bytes(plan, (struct place){ .tensor = at->tensor[o] }) +
+        int each = hp_held_bytes(plan, (struct place){ .tensor = at->tensor[o] }) +
                    (o == 0 ? hp_saved_bytes(plan, at->kind) : 0);
         *sum += each * (double)hp_shape_elements(&tensor->shape);
     }

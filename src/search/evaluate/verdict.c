@@ -20,7 +20,7 @@ static double written_bytes(const struct hypar_plan *plan, int op, int i)
         if (at->tensor[o] < 0 || plan->graph->tensors[at->tensor[o]].producer != op)
             continue;
         struct box box = hp_region(at->nest, o, range);
-        bytes += hp_message_bytes(plan, (struct place){ .tensor = at->tensor[o] }) *
+        bytes += hp_held_bytes(plan, (struct place){ .tensor = at->tensor[o] }) *
                  (double)hp_box_elements(&box);
     }
     return bytes / (double)plan->schedule.micro_batches;

@@ -1,0 +1,301 @@
+/* What PyTorch has in memory and sends, by closed forms: plans of a framework that runs
+ * operator by operator. tests/torch/parallel.py compares such plans with PyTorch itself. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "program/memory/parts.h"
+
+/* A network that is built, and its plan. */
+struct net {
+    struct graph_builder *builder;
+    struct hypar_graph *graph;
+    struct hypar_machine *machine;
+    struct hypar_plan *plan;
+    struct hypar_error err;
+};
+
+static int input(struct net *net, const char *name, int rows, int columns)
+{
+    return hp_build_input(net->builder, name, &(struct hypar_shape){ 2, { rows, columns } },
+                          false, 0);
+}
+
+static int add_op(struct net *net, enum op_kind kind, const char *name, int x, int y,
+                  const struct attrs *attrs)
+{
+    int out[3];
+    struct op_request request = { kind, name, y == HP_ABSENT ? 1 : 2, (int[]){ x, y }, attrs };
+    if (hp_build_op(net->builder, &request, out, &net->err))
+        fail_msg("%s", net->err.text);
+    return out[0];
+}
+
+static int linear(struct net *net, const char *name, int x, int columns)
+{
+    return add_op(net, OP_LINEAR, name, x, HP_MAKE, ATTRS({ ATTR_OUT, 1, V(columns) }));
+}
+
+/* The plan of the network on so many devices, each with its share of the samples. */
+static void make_plan(struct net *net, int devices, struct plan_settings settings,
+                      enum hypar_shard shard)
+{
+    char word[32];
+    snprintf(word, sizeof word, "full:%d", devices);
+    assert_int_equal(hypar_machine_read(&net->machine, word, &net->err), HYPAR_OK);
+    if (hp_build_finish(net->builder, &net->graph, &net->err))
+        fail_msg("%s", net->err.text);
+    net->plan = hp_plan_new(net->graph, net->machine, &settings);
+    for (int op = 0; op < net->graph->n_ops; op++) {
+        const struct nest *nest = net->graph->ops[op].nest;
+        struct split split = { .degree = { 0 } };
+        int sample = hp_sample_axis(nest);
+        split.degree[sample < 0 ? nest->n_axes - 1 : sample] = devices;
+        hp_plan_set(net->plan, op, &split, NULL);
+    }
+    if (shard != HYPAR_SHARD_NONE &&
+        hypar_plan_shard_all(net->plan, shard, 0, &net->err) != HYPAR_OK)
+        fail_msg("%s", net->err.text);
+}
+
+static const struct plan_settings eager = { .simulation.framework = HYPAR_FRAMEWORK_EAGER };
+static const struct plan_settings eager_bf16 = { .precision = HYPAR_BF16,
+                                                 .fp32_gradients = true,
+                                                 .simulation.framework =
+                                                     HYPAR_FRAMEWORK_EAGER };
+
+static struct hypar_memory memory_of(const struct net *net)
+{
+    struct hypar_memory memory[8];
+    assert_int_equal(hypar_plan_memory(net->plan, NULL, memory, NULL), HYPAR_OK);
+    return memory[0];
+}
+
+static struct hypar_program_totals totals_of(const struct net *net)
+{
+    struct hypar_program *program;
+    assert_int_equal(hypar_lower(&program, net->plan, NULL, NULL), HYPAR_OK);
+    struct hypar_program_totals totals = hypar_program_totals(program);
+    hypar_program_free(program);
+    return totals;
+}
+
+static void expect(const char *what, double found, double expected)
+{
+    if (found != expected)
+        fail_msg("%s: %.0f bytes, expected %.0f", what, found, expected);
+}
+
+static void end(struct net *net)
+{
+    hypar_plan_free(net->plan);
+    hypar_machine_free(net->machine);
+    hypar_graph_free(net->graph);
+}
+
+/* Views -------------------------------------------------------------------------------- */
+
+/* A layer reads a quarter of a tensor. PyTorch saves a view, so the whole tensor stays; a
+ * compiled network keeps a copy of the quarter. */
+static void slices(void **state)
+{
+    (void)state;
+    enum { N = 6, IN = 4, WIDE = 32, OUT = 8 };
+    for (int compiled = 0; compiled < 2; compiled++) {
+        struct net net = { .builder = hp_build("slices", N) };
+        int x = input(&net, "x", N, IN), target = input(&net, "target", N, OUT);
+        int y = linear(&net, "wide", x, WIDE);
+        y = add_op(
+            &net, OP_SLICE, "slice", y, HP_ABSENT,
+            ATTRS({ ATTR_AXIS, 1, V(1) }, { ATTR_START, 1, V(0) }, { ATTR_STOP, 1, V(8) }));
+        add_op(&net, OP_MSE_LOSS, "loss", linear(&net, "out", y, OUT), target, NULL);
+        make_plan(&net, 1, compiled ? (struct plan_settings){ 0 } : eager, HYPAR_SHARD_NONE);
+        expect(compiled ? "compiled" : "eager", memory_of(&net).saved,
+               4.0 * N * (IN + (compiled ? 8 : WIDE) + 2 * OUT) + 4);
+        end(&net);
+    }
+}
+
+/* Errors ------------------------------------------------------------------------------- */
+
+/* A sum hands its error on: while `down` computes the error of its input, the error of the sum
+ * is also that of `down` and, so far, that of `in`. There are x, `in` and this error, what `up`
+ * wrote and its error, and the first gradient. */
+static void sums(void **state)
+{
+    (void)state;
+    enum { N = 32, C = 4, WIDE = 16 };
+    struct net net = { .builder = hp_build("sums", N) };
+    int x = input(&net, "x", N, C), target = input(&net, "target", N, C);
+    int in = linear(&net, "in", x, C);
+    int down = linear(&net, "down", linear(&net, "up", in, WIDE), C);
+    add_op(&net, OP_MSE_LOSS, "loss", add_op(&net, OP_ADD, "sum", in, down, NULL), target,
+           NULL);
+    make_plan(&net, 1, eager, HYPAR_SHARD_NONE);
+    double params = C * C + 2 * C * WIDE;
+    expect("peak", memory_of(&net).peak,
+           4 * (params + 3 * N * C + 2 * N * WIDE + C * WIDE) + 4);
+    end(&net);
+}
+
+/* The error of a batch norm over two replicas is computed from its input and its output's error
+ * with two tensors of fp32, one of which becomes its error. Statistics have
+ * two values of each channel: those of the batch, those that run, and sums of the errors. */
+static void batch_norms(void **state)
+{
+    (void)state;
+    enum { N = 64, HALF = N / 2, IN = 2, C = 8 };
+    struct net net = { .builder = hp_build("norms", N) };
+    int x = input(&net, "x", N, IN), target = input(&net, "target", N, C);
+    int y = linear(&net, "linear", x, C);
+    y = add_op(&net, OP_BATCH_NORM, "norm", y, HP_ABSENT, NULL);
+    add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+    make_plan(&net, 2, eager_bf16, HYPAR_SHARD_NONE);
+    struct hypar_memory m = memory_of(&net);
+    double batch = 4 * HALF * (IN + C), saved = 2 * HALF * (IN + C);
+    double errors = HALF * C * (2 + 2 * 4);
+    expect("peak", m.peak - m.parameters - m.optimizer,
+           batch + saved + errors + 2 * (3 * 2 * C) + 4);
+    end(&net);
+}
+
+/* Parameters that are divided ---------------------------------------------------------- */
+
+/* Two layers in bf16, divided among two devices. PyTorch gathers both for each half, also the
+ * first one's weight and the biases, which the backward half does not read. */
+static void gathered(void **state)
+{
+    (void)state;
+    enum { N = 8, IN = 4, WIDE = 16, OUT = 8 };
+    double first = IN * WIDE, second = WIDE * OUT;
+    for (int compiled = 0; compiled < 2; compiled++) {
+        struct net net = { .builder = hp_build("gathered", N) };
+        struct plan_settings settings = eager_bf16;
+        settings.simulation.framework =
+            compiled ? HYPAR_FRAMEWORK_COMPILED : HYPAR_FRAMEWORK_EAGER;
+        int x = input(&net, "x", N, IN), target = input(&net, "target", N, OUT);
+        int y = linear(&net, "1", linear(&net, "0", x, WIDE), OUT);
+        add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+        make_plan(&net, 2, settings, HYPAR_SHARD_PARAMETERS);
+        struct hypar_program_totals totals = totals_of(&net);
+        expect("parameters", totals.parameter_bytes,
+               2 * (first + second + (compiled ? 0 : first) + second));
+        expect("gradients", totals.gradient_bytes, 4 * (first + second));
+        end(&net);
+    }
+}
+
+/* A layer's parameters are there once while its backward half runs, and those of the layer
+ * before it, which are gathered ahead. Of layer 1 there are its input, its error, the error
+ * that it computes, and its gradient, which waits in bf16; x is there, and the batch in fp32.
+ */
+static void gathered_memory(void **state)
+{
+    (void)state;
+    enum { DEVICES = 4, N = 256, SHARE = N / DEVICES, C = 4, WIDE = 16 };
+    struct net net = { .builder = hp_build("gathered", N) };
+    int x = input(&net, "x", N, C), target = input(&net, "target", N, C);
+    int y = linear(&net, "1", linear(&net, "0", x, WIDE), C);
+    add_op(&net, OP_MSE_LOSS, "loss", y, target, NULL);
+    make_plan(&net, DEVICES, eager_bf16, HYPAR_SHARD_PARAMETERS);
+    struct hypar_memory m = memory_of(&net);
+    double each = C * WIDE, batch = 4 * SHARE * 2 * C;
+    expect("state", m.parameters + m.optimizer, 4 * 2 * each / DEVICES);
+    expect("peak", m.peak - m.parameters - m.optimizer,
+           batch + 4 * SHARE * (C + WIDE) + 2 * (2 * each + each) + 4);
+    end(&net);
+}
+
+/* The gradient of a view of a parameter: a sum over two devices moves every byte twice,
+ * PyTorch's reduce-scatter of a divided parameter once. */
+static void views_of_parameters(void **state)
+{
+    (void)state;
+    enum { N = 4, C = 6 };
+    static const struct {
+        enum hypar_precision precision;
+        bool fp32_gradients;
+        int bytes;
+    } rows[] = { { HYPAR_FP32, false, 4 }, { HYPAR_BF16, true, 4 }, { HYPAR_BF16, false, 2 } };
+    for (size_t i = 0; i < 2 * sizeof rows / sizeof rows[0]; i++) {
+        struct net net = { .builder = hp_build("views", N) };
+        struct plan_settings settings = eager;
+        settings.precision = rows[i / 2].precision;
+        settings.fp32_gradients = rows[i / 2].fp32_gradients;
+        int x = input(&net, "x", N, C), target = input(&net, "target", N, C);
+        int p = hp_build_param(net.builder, "p", &(struct hypar_shape){ 1, { C } });
+        p = add_op(&net, OP_RESHAPE, "view", p, HP_ABSENT, ATTRS({ ATTR_SHAPE, 2, V(1, C) }));
+        add_op(&net, OP_MSE_LOSS, "loss", add_op(&net, OP_ADD, "add", x, p, NULL), target,
+               NULL);
+        make_plan(&net, 2, settings, i % 2 ? HYPAR_SHARD_GRADIENTS : HYPAR_SHARD_NONE);
+        struct hypar_program_totals totals = totals_of(&net);
+        expect("gradients", totals.backward_bytes + totals.gradient_bytes,
+               rows[i / 2].bytes * C * (i % 2 ? 1.0 : 2.0));
+        end(&net);
+    }
+}
+
+/* Stages ------------------------------------------------------------------------------- */
+
+/* A stage has a buffer for each micro-batch that it receives, and for each error, and keeps
+ * what it sent until the backward half is over. The first stage also keeps its input. Of one
+ * micro-batch more there is the error of its linear layer, in later stages also the error that
+ * it sends. */
+static void stages(void **state)
+{
+    (void)state;
+    enum { STAGES = 4, WIDTH = 16, ROWS = 3 };
+    static const enum hypar_schedule_kind kinds[] = { HYPAR_SCHEDULE_GPIPE,
+                                                      HYPAR_SCHEDULE_1F1B };
+    for (int i = 0; i < 10; i++) {
+        int micro = 1 + i / 2;
+        struct net net = { .builder = hp_build("chain", ROWS * micro) };
+        int x = input(&net, "x", ROWS * micro, WIDTH);
+        int target = input(&net, "target", ROWS * micro, WIDTH);
+        for (int s = 0; s < STAGES; s++) {
+            char name[2][16];
+            snprintf(name[0], sizeof name[0], "linear%d", s);
+            snprintf(name[1], sizeof name[1], "relu%d", s);
+            x = add_op(&net, OP_RELU, name[1], linear(&net, name[0], x, WIDTH), HP_ABSENT,
+                       NULL);
+        }
+        add_op(&net, OP_MSE_LOSS, "loss", x, target, NULL);
+        make_plan(&net, STAGES, eager, HYPAR_SHARD_NONE);
+        hypar_plan_free(net.plan);
+        net.plan = hp_plan_new(net.graph, net.machine, &eager);
+        for (int s = 0; s < STAGES; s++)
+            hp_plan_add_stage(
+                net.plan, &(struct hypar_stage){ .n_ops = s == STAGES - 1 ? 3 : 2,
+                                                 .op = (int[]){ 2 * s, 2 * s + 1, 2 * s + 2 },
+                                                 .n_devices = 1,
+                                                 .device = &s,
+                                                 .replicas = 1 });
+        hp_plan_set_schedule(
+            net.plan, &(struct hypar_schedule){ .kind = kinds[i % 2], .micro_batches = micro });
+        struct hypar_memory memory[STAGES];
+        assert_int_equal(hypar_plan_memory(net.plan, NULL, memory, NULL), HYPAR_OK);
+        double tensor = 4 * ROWS * WIDTH;
+        for (int s = 0; s < STAGES - 1; s++) {
+            int flying = i % 2 && micro > STAGES - s ? STAGES - s : micro;
+            double kept = s == 0 ? 2 * flying + 1 : flying + 2,
+                   received = s == 0 ? micro : 2 * micro;
+            expect("peak", memory[s].peak, 2 * 4 * WIDTH * WIDTH + tensor * (kept + received));
+        }
+        end(&net);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slices),          cmocka_unit_test(sums),
+        cmocka_unit_test(batch_norms),     cmocka_unit_test(gathered),
+        cmocka_unit_test(gathered_memory), cmocka_unit_test(views_of_parameters),
+        cmocka_unit_test(stages),
+    };
+    return cmocka_run_group_tests_name("sim: memory of eager frameworks", tests, NULL, NULL);
+}
