@@ -236,8 +236,8 @@ static void try_without_sharding(struct changes *c)
 
 /* Memory --------------------------------------------------------------------------------- */
 
-/* Handle the first `n` rows that need more memory than there is. The fastest of them that fits
- * in twice the memory becomes a row of its own; the others are marked as impossible. */
+/* Mark those of the first `n` rows that need more memory than there is as impossible. Add a row
+ * with twice the memory for the fastest of them that fits in it. */
 static void sort_out_memory(struct changes *c, int n)
 {
     int best = -1;

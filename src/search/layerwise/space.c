@@ -15,7 +15,8 @@ enum thinning {
     THIN_NONE,
     THIN_TOTALS, /* use one device, one group of a cut, or all devices */
     THIN_AXES,   /* divide at most two axes */
-    THIN_LEVELS, /* degrees: only such numbers of devices, or quotients of two of them */
+    THIN_LEVELS, /* degrees: only such a number of devices, or the number of all devices divided
+                  * by one */
     THIN_ONE,    /* divide at most one axis */
     THIN_COUNT,
 };

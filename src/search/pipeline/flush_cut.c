@@ -1,10 +1,10 @@
-/* Cuts between the layers that a model repeats, as pipelines of transformers are cut. */
+/* Cuts a graph between its repeated layers, as is usual for pipelines of transformers. */
 #include <math.h>
 
 #include "graph/repeated.h"
 #include "search/pipeline/flush.h"
 
-/* The state that holds the operators before `end` and no others; -1: there is none. */
+/* The state that has exactly the operators before `end`; -1: none. */
 static int find_state(const struct choosing *c, int end)
 {
     int n_ops = c->problem->graph->n_ops;
@@ -20,8 +20,8 @@ static int find_state(const struct choosing *c, int end)
     return -1;
 }
 
-/* The states after each of the repeated layers but the last; returns their number. Layers that
- * are not most of the model are no place to cut it. */
+/* The states after each repeated layer except the last; returns their number. Returns 0 if the
+ * repeated layers are not most of the model. */
 static int layer_states(const struct choosing *c, struct arena *arena, int **out)
 {
     struct repeated_layers layers = hp_repeated_layers(c->problem->graph);
@@ -37,8 +37,8 @@ static int layer_states(const struct choosing *c, struct arena *arena, int **out
     return n;
 }
 
-/* Of the cuts that leave one for each stage that follows, the one nearest to an equal share of
- * the time. */
+/* Choose the cuts in order: each is the one nearest to an equal share of the time, among those
+ * that leave a cut for each later stage. */
 bool hp_flush_cut_layers(const struct choosing *c, struct flush_cut *cut)
 {
     struct arena scratch = { 0 };
