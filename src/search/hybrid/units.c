@@ -1,13 +1,13 @@
-/* Where a graph may be cut into stages. */
+/* Finds the places where a graph may be cut into stages: the units between them. */
 #include "graph/repeated.h"
 #include "search/hybrid/stage.h"
 
 enum {
-    CUT_ANYWHERE = 12, /* a graph of so few operators may be cut anywhere */
-    MOST_UNITS = 64, /* of which no two are alike: what cutting takes grows with their square */
+    CUT_ANYWHERE = 12, /* a graph with at most this many operators may be cut anywhere */
+    MOST_UNITS = 64,   /* limit of unequal units: the time of cutting grows with their square */
 };
 
-/* By operator: how many activations are written before it and read from it on. */
+/* By operator: the number of activations that are written before it and read by it or later. */
 static int *count_crossing(struct arena *arena, const struct hypar_graph *g)
 {
     int *crossing = NEW(arena, int, g->n_ops + 2);
@@ -23,7 +23,7 @@ static int *count_crossing(struct arena *arena, const struct hypar_graph *g)
     return crossing;
 }
 
-/* Do layers take most of the time, so that a network is cut between them alone? */
+/* Do the repeated layers take most of the time? Then the graph is cut only between them. */
 static bool are_most(const struct repeated_layers *layers, const double *op_s, int n_ops)
 {
     double all_s = 0, layers_s = 0;
@@ -35,8 +35,8 @@ static bool are_most(const struct repeated_layers *layers, const double *op_s, i
     return layers->count > 1 && layers_s > all_s / 2;
 }
 
-/* By operator: whether a variable has operators before it and from it on, or no stage may begin
- * there. */
+/* By operator: no stage may begin with it, because a variable has operators on both sides or
+ * because there is no border. */
 static bool *find_inside(struct arena *arena, const struct submesh_model *m)
 {
     const bool *borders = m->problem->borders;
@@ -49,7 +49,7 @@ static bool *find_inside(struct arena *arena, const struct submesh_model *m)
     return inside;
 }
 
-/* Does a layer that repeats begin, or end, with `op`? */
+/* Does a repeated layer begin with `op`, or end before it? */
 static bool is_border(const struct repeated_layers *layers, int op)
 {
     int after = op - layers->first;
@@ -57,8 +57,8 @@ static bool is_border(const struct repeated_layers *layers, int op)
            after <= layers->count * layers->n_ops;
 }
 
-/* Where one activation alone passes, and a product or a layer begins, or where stages may begin
- * at some operators alone, one of these. */
+/* Add the cuts that a single activation crosses and where a product or a layer begins. If
+ * stages may begin only at borders, any border that a single activation crosses is a cut. */
 static void add_narrow(struct units *units, const struct submesh_model *m,
                        const struct repeated_layers *layers, const bool *inside)
 {
@@ -80,8 +80,8 @@ static double seconds_between(const double *op_s, int lo, int hi)
     return sum_s;
 }
 
-/* Is this the last operator before which so few activations pass, with more before and after?
- */
+/* Is `op` the last operator of a minimum of crossing activations, with more before and
+ * after? */
 static bool is_narrowest(const int *crossing, int lo, int op, int hi)
 {
     int before = op - 1;
@@ -90,13 +90,13 @@ static bool is_narrowest(const int *crossing, int lo, int op, int hi)
     return crossing[before] > crossing[op] && op + 1 < hi && crossing[op + 1] > crossing[op];
 }
 
-/* A unit that takes much of the time is cut where fewer activations pass than around: what all
- * layers of a decoder read passes each of them. Operators of one variable may come apart, and
- * be split in each stage as is best there. */
+/* Cut units that take much of the time where fewer activations cross than around. (In a
+ * decoder, a tensor that all layers read crosses every cut.) Operators of one variable may end
+ * up in different stages; each stage then splits them in its own way. */
 static void cut_wide(struct units *units, const struct submesh_model *m, const double *op_s,
                      const bool *inside)
 {
-    enum { WIDE = 8 }; /* as a part of the time */
+    enum { WIDE = 8 }; /* a wide unit takes more than 1/WIDE of the time */
     const struct hypar_graph *g = m->problem->graph;
     const int *crossing = count_crossing(m->arena, g);
     struct units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
@@ -119,7 +119,7 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
     }
 }
 
-/* Of too many cuts those that come after about equal times. */
+/* Reduce too many cuts to those after about equal times. */
 static void thin_out(struct units *units, const double *op_s, int n_ops)
 {
     double all_s = 0, so_far_s = 0;
@@ -139,13 +139,14 @@ static void thin_out(struct units *units, const double *op_s, int n_ops)
     units->n = n;
 }
 
-/* Layers that begin so many operators later, as many as are alike. */
+/* The repeated layers moved by `moved` operators, as far as the moved layers are equal. */
 static struct repeated_layers move_layers(const struct hypar_graph *g,
                                           const struct repeated_layers *layers, int moved)
 {
     struct repeated_layers out = *layers;
     int n = layers->n_ops, last = layers->first + (layers->count - 1) * n;
-    int op = moved < 0 ? layers->first + moved : last + n; /* that do not belong to any */
+    int op = moved < 0 ? layers->first + moved : last + n; /* operators outside the original
+                                                            * layers */
     int end = moved < 0 ? layers->first : last + n + moved;
     for (; op < end; op++) {
         int like = moved < 0 ? op + n : op - n;
@@ -182,7 +183,7 @@ struct units hp_units(const struct submesh_model *m, const double *op_s)
             cut_wide(&units, m, op_s, inside);
         thin_out(&units, op_s, g->n_ops);
     }
-    units.layers &= m->fixes.n == 0; /* else layers are not alike */
+    units.layers &= m->fixes.n == 0; /* fixes make layers unequal */
     units.first[units.n] = g->n_ops;
     units.of_op = NEW(m->arena, int, g->n_ops);
     for (int u = 0; u < units.n; u++)
