@@ -273,9 +273,9 @@ static double backward_s(const struct bounding *b, int i, int pass)
     return after_s + least_kernel_s(b, op, pass);
 }
 
-/* The earliest time of the gradients that operator `i` writes. If several operators write a
- * gradient, the first to finish counts. A gradient that no operator writes completely may be
- * empty. */
+/* Record the earliest end of the gradients that operator `i` writes. If several operators write
+ * all of a gradient, the last to finish counts. A gradient that no operator writes completely
+ * may be empty. */
 static void go_backward(struct bounding *b, int i)
 {
     const struct op *op = &b->graph->ops[i];
