@@ -1,5 +1,5 @@
-/* Writes a plan as a Python file for PyTorch: classifies the mesh's dimensions, refuses what
- * PyTorch cannot do, and makes tables that give each module the plan of its operators. */
+/* Writes a plan as a Python file for PyTorch: classifies the mesh's dimensions, refuses plans
+ * that PyTorch cannot run, and makes tables that give each module the plan of its operators. */
 #include "emit/torch.h"
 
 #include <string.h>

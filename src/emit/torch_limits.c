@@ -198,9 +198,9 @@ static enum hypar_status check_samples(const struct hypar_plan *plan, const stru
                    micro_batches == 1 ? "" : "es", (long long)batch);
 }
 
-/* Do the parts have the sizes that torch.chunk() gives? All parts have the size of the first,
- * rounded up, as long as elements last. With explicit sizes, this holds for each dimension of
- * the mesh. */
+/* Do the parts have the sizes that torch.chunk() gives along each dimension of the mesh in
+ * turn? A chunk has the quotient's size, rounded up; the last chunk may be shorter but not
+ * empty. Without `sizes`, the function only refuses empty parts. */
 static bool are_chunks(const struct mesh *mesh, uint32_t dims, int64_t extent, int degree,
                        const int64_t *sizes)
 {

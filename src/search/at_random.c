@@ -1,4 +1,5 @@
-/* Runs random searches for auto beside the other planners, as many as take little time. */
+/* Runs random searches (flexflow) for auto, as many as take little time; a budget or a number
+ * of proposals replaces this limit. */
 #include <math.h>
 
 #include "base/stop.h"
@@ -6,10 +7,9 @@
 #include "search/nearby.h"
 
 enum {
-    MOST_WORK = 1 << 15,  /* limit of tasks times devices of a search that nobody asked for:
-                           * seconds */
-    MOST_RUNS = 4,        /* of searches that nobody asked for */
-    MOST_SMALL_RUNS = 10, /* ... if each takes little time */
+    MOST_WORK = 1 << 15,  /* limit of tasks times devices, without a budget: seconds */
+    MOST_RUNS = 4,        /* limit without a budget */
+    MOST_SMALL_RUNS = 10, /* ... if each search takes little time */
 };
 
 /* An estimate of the work to simulate many plans like this one (NULL: like a plan that divides

@@ -43,7 +43,7 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
 /* The settings of plans that follow from the options of a search. */
 struct plan_settings hp_settings(const struct hypar_search_options *options);
 
-/* How frameworks run kernels in simulated steps. */
+/* The framework that determines the kernels of simulated steps. */
 static inline enum hypar_framework hp_framework(const struct problem *problem)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
@@ -85,9 +85,9 @@ struct planner {
                               struct hypar_found *found, struct hypar_error *err);
     const struct level_rules *rules;   /* NULL: the planner does not divide level by level */
     enum hypar_schedule_kind schedule; /* of a planner of pipelines */
-    /* The planner evaluates the plans of all others and runs this one for a random search. The
-     * random search also gets plans to fix or to start from. NULL: the planner makes a plan of
-     * its own. */
+    /* The planner evaluates the plans of all others and runs this one as a random search. The
+     * random search also gets the operators to fix and the plan to start from. NULL: the
+     * planner makes a plan of its own. */
     const struct planner *random_search;
     bool checks_memory; /* its plans fit by their exact need (fit.h) */
     bool not_in_auto;   /* trains differently from the others, or takes long */

@@ -40,7 +40,7 @@ static char *who_text(struct arena *arena, const struct hypar_plan_search *s)
     return text;
 }
 
-/* Add what is known about the search besides the figures of the plans. */
+/* Add facts about the search that the plans' figures do not show. */
 static char *verdict_text(struct arena *arena, char *text, const struct hypar_plan_search *s,
                           double now_s)
 {

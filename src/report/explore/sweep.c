@@ -389,7 +389,7 @@ static const char *room_text(struct arena *arena, double least, double most)
                            least < most ? hp_bytes_text(arena, most) : "");
 }
 
-/* What occurs among the points. */
+/* A summary of all points. */
 struct seen {
     const struct hypar_sweep_point *best, *most; /* most: the most samples/s; NULL: none fits */
     bool part, closed, large, micro, again, by_layer;

@@ -28,8 +28,8 @@ void hp_put_page_plan(struct json_writer *w, const struct hypar_plan *plan);
 
 /* The axes of an operator that a level of the machine divides: a bit for each axis along which
  * neighbouring devices of this level have different parts. No bit: they have the same parts, as
- * replicas that take minibatches in turn. Returns false if the operator is on only one of two
- * neighbours, because they have different stages. */
+ * replicas that take minibatches in turn. Returns false if no two neighbours of this level both
+ * have the operator, for example because their stages differ. */
 bool hp_level_axes(const struct hypar_plan *plan, int op, int level, unsigned *axes);
 
 /* "traffic": bytes from device to device, and on each link. */

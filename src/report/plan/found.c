@@ -180,8 +180,8 @@ static const struct {
     [STEP] = { "step", HYPAR_UNIT_SECONDS },
 };
 
-/* A figure of a plan; -1: not known. Steps are all simulated or all in closed form; with closed
- * forms, state and memory are those of the fullest device. */
+/* A figure of a plan; -1: not known. The steps of all plans are simulated, or all are closed
+ * forms. With simulated steps, state and memory are those of the fullest device. */
 static double figure(const struct hypar_found *found, enum figure which, bool simulated)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);

@@ -13,7 +13,7 @@ void hp_put_layerwise(struct json_writer *w, const struct hypar_layerwise_view *
 void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
                        const struct hypar_layerwise_view *view);
 
-/* What is known about the step found, as the end of a sentence. */
+/* The verdict on the step found, as the end of a sentence. */
 const char *hp_layerwise_verdict(struct arena *arena, const struct hypar_search_info *info,
                                  double step_s, const struct hypar_layerwise_view *view);
 

@@ -82,8 +82,9 @@ static void add_row(struct bars *d, int device, int link)
     d->n_rows++;
 }
 
-/* Choose the rows of links, class by class. Each class has the same number of rows, for its
- * busiest links, so that a class with many busy links leaves rows for the others. */
+/* Choose the rows of links: the busiest link of each class first, then the second busiest of
+ * each, and so on, so that a class with many busy links leaves rows for the others. The rows
+ * are then sorted by class. */
 static void choose_links(struct bars *d)
 {
     int n = 0, n_links = hypar_sim_summary(d->sim).n_links;

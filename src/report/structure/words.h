@@ -4,7 +4,8 @@
 
 #include "report/structure/structure.h"
 
-/* What all pieces of a row share: divided axes, and devices if they are not all devices. */
+/* The split that all pieces of a row share: divided axes, and devices if they are not all
+ * devices. */
 struct common_split {
     int n;
     char letter[MAX_AXES];

@@ -150,7 +150,8 @@ static void add_micro_batches(struct hypar_differences *d)
         plan);
 }
 
-/* What operators keep and divide ----------------------------------------------------------- */
+/* Recomputation and sharding
+ * ---------------------------------------------------------------- */
 
 static void add_recompute(struct hypar_differences *d)
 {

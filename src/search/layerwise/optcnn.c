@@ -120,7 +120,7 @@ static enum hypar_status solve_within_memory(struct search *s, struct hypar_erro
     return HYPAR_OK;
 }
 
-/* The plan and what is known about it ---------------------------------------------------- */
+/* Plan and report -------------------------------------------------------------------------- */
 
 static const struct placement *placed(const struct search *s, int op)
 {
