@@ -329,8 +329,7 @@ static enum hypar_status check_schedule(const struct hypar_plan *plan, struct hy
 {
     const struct hypar_schedule *schedule = &plan->schedule;
     const char *name = hypar_schedule_text(schedule->kind);
-    bool in_turn = plan->n_stages > 1 && schedule->micro_batches > 1; /* micro-batches go
-                                                                       * through the stages */
+    bool in_turn = plan->n_stages > 1 && schedule->micro_batches > 1; /* one after another */
     TRY(hp_check_target_schedule(&hp_target_torch, schedule->kind, in_turn, err));
     if (hp_target_torch.fills_1f1b && schedule->kind == HYPAR_SCHEDULE_1F1B &&
         schedule->micro_batches < plan->n_stages)

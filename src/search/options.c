@@ -393,8 +393,7 @@ enum hypar_status hypar_check_options(const struct hypar_search_options *options
         bool taken = !(given & rows[i].bit);
         for (int j = 0; j < n && !taken; j++) {
             last = hp_find_planner(planner[j]);
-            taken = !last || takes(last, rows[i].bit); /* an unknown planner is reported
-                                                        * later */
+            taken = !last || takes(last, rows[i].bit); /* unknown: reported later */
         }
         if (!taken)
             return refuse(last, rows[i].bit, err);

@@ -228,8 +228,7 @@ static void attribute_rows(struct table_writer *table, struct arena *arena,
     for (const char *p = op->attrs; *p;) {
         p = hp_op_next_attr(p, &item);
         const struct attr_traits *traits = &hp_attr_traits[item.id];
-        bool other = hp_attr_find(item.fallback) < ATTR_COUNT; /* the default is another
-                                                                * attribute */
+        bool other = hp_attr_find(item.fallback) < ATTR_COUNT; /* another attribute's value */
         int digits = traits->integer ? 13 : 6;
         struct attribute_row row = {
             .values = count_word(item.count),

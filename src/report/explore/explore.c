@@ -241,8 +241,7 @@ static struct choice_row row_of(const struct hypar_exploration *e,
         .shape = site->shape,
         .devices = hypar_machine_device_count(site->machine),
         .of = *cost,
-        .gain = site->has_dp ? site->dp.step_s / cost->step_s : NAN, /* NAN: the batch is too
-                                                                      * small */
+        .gain = site->has_dp ? site->dp.step_s / cost->step_s : NAN, /* too small a batch */
         .speedup = site->one_device_s / cost->step_s,
         .samples_per_s = (double)hypar_exploration_graph(e)->batch / cost->step_s,
         .energy = hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL,

@@ -150,8 +150,7 @@ static const char *lack_text(struct arena *arena, const struct hypar_sweep_point
                              const char *plan)
 {
     size_t length = strlen(p->asked);
-    bool named = strncmp(p->why.text, p->asked, length) == 0; /* the reason already names the
-                                                               * planner: "dp splits ..." */
+    bool named = strncmp(p->why.text, p->asked, length) == 0; /* "dp splits ..." */
     if (p->verdict == HYPAR_SWEPT_NO_PLAN)
         return hp_arena_printf(arena, "no plan: %s%s%s", named ? "" : p->asked,
                                named ? "" : ": ", p->why.text);

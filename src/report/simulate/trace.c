@@ -255,8 +255,7 @@ static int64_t cut(struct view *v)
         double from_s = start_s[most];
         while (most > 0 && start_s[most - 1] == from_s)
             most--;
-        while (most < n && start_s[most] == start_s[0]) /* bars that begin at the same time: all
-                                                         * or none */
+        while (most < n && start_s[most] == start_s[0]) /* same start: all or none */
             most++;
         left_out = n - most;
         v->until_s = left_out ? start_s[most] : v->until_s;

@@ -92,8 +92,7 @@ static void find_fillers(struct builder *b)
     for (int op = 0; op < s->plan->graph->n_ops; op++) {
         const struct device_list *home = hp_home(s, op);
         bool as_before = op > 0 && home == hp_home(s, op - 1) &&
-                         ops[op].device == ops[op - 1].device; /* operators share their device
-                                                                * lists */
+                         ops[op].device == ops[op - 1].device; /* a shared list */
         if (ops[op].n_devices != home->n)
             continue;
         s->fills[op] =

@@ -39,8 +39,7 @@ static void find_ways_of(struct choice_model *m, int op, const struct choice_bou
 {
     const struct op_choices *choices = m->graph->ops[op].choices;
     double least_s = INFINITY;
-    for (int c = 0, t = 0; choices && c < choices->n; c++) { /* choices and degrees both
-                                                              * ascend */
+    for (int c = 0, t = 0; choices && c < choices->n; c++) { /* both ascend by degree */
         const struct op_choice *choice = &choices->choice[c];
         while (t < m->n_degrees && m->degree[t] < choice->degree)
             t++;

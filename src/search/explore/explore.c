@@ -190,8 +190,7 @@ static void add_best(struct hypar_exploration *e, struct site *site, int *capaci
     enum layer_type *types =
         NEW(&e->arena, enum layer_type,
             (size_t)site->problem.n_levels * (size_t)e->layered->n_nodes + 1);
-    for (int fits = 1; fits >= 0 && site->best < 0; fits--) /* if no point fits, the best of
-                                                             * all */
+    for (int fits = 1; fits >= 0 && site->best < 0; fits--) /* if none fits, of all */
         for (int64_t i = 0; i < site->text.n_points; i++)
             if ((!fits || site->point[i].fits) &&
                 (site->best < 0 ||

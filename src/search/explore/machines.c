@@ -400,8 +400,7 @@ static enum hypar_status set_size(struct part *part, const struct part *from, in
 static bool is_said(const struct part *part, enum option option)
 {
     struct part unset = *part;
-    unset.value[option] = unset.value[OPTION_LATENCY] = NAN; /* one latency is the default of
-                                                              * the other */
+    unset.value[option] = unset.value[OPTION_LATENCY] = NAN; /* the other latency's default */
     double usual = hp_option_default(&unset, option);
     return part->value[option] != usual &&
            !(option == OPTION_INTER_LATENCY &&

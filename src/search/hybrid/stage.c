@@ -67,8 +67,7 @@ static double activation_bytes(const struct weighing *w, enum hypar_recompute wo
         most = fmax(most, kept + w->s->peak[u]);
         kept += between(sums->kept[u < w->lo + recomputed ? word : 0], u, u + 1);
     }
-    double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* approxim
-                                                                                   * ate */
+    double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* roughly */
     *each = kept + errors;
     return (w->place->in_flight - 1) * *each + errors + most;
 }
@@ -504,8 +503,7 @@ static double *op_seconds(struct hybrid *h)
     const struct submesh *one =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, 1, g->batch });
     double *op_s = NEW(h->arena, double, g->n_ops);
-    const int *state = NEW(h->arena, int, h->model.n_vars); /* each variable has a single
-                                                             * state */
+    const int *state = NEW(h->arena, int, h->model.n_vars); /* each has one state */
     for (int op = 0; op < g->n_ops && one; op++) {
         const struct op_cost *c = hp_op_cost(&h->model, one, state, op);
         op_s[op] = c->forward_s + c->backward_s;

@@ -145,8 +145,7 @@ static struct repeated_layers move_layers(const struct hypar_graph *g,
 {
     struct repeated_layers out = *layers;
     int n = layers->n_ops, last = layers->first + (layers->count - 1) * n;
-    int op = moved < 0 ? layers->first + moved : last + n; /* operators outside the original
-                                                            * layers */
+    int op = moved < 0 ? layers->first + moved : last + n; /* outside the old layers */
     int end = moved < 0 ? layers->first : last + n + moved;
     for (; op < end; op++) {
         int like = moved < 0 ? op + n : op - n;

@@ -305,8 +305,7 @@ static void find_axes(struct arena *arena, struct layered *l)
 {
     int(*axis)[TYPE_COUNT] = NEW(arena, axes_by_type, l->graph->n_ops);
     const struct hypar_graph *g = l->graph;
-    int *channel_dim = NEW(arena, int, g->n_tensors); /* of activations, in the order they are
-                                                       * written */
+    int *channel_dim = NEW(arena, int, g->n_tensors); /* of activations, as written */
     for (int i = 0; i < g->n_ops; i++) {
         const struct op *op = &g->ops[i];
         bool weighted = hp_op_weighted(g, i);
@@ -318,8 +317,7 @@ static void find_axes(struct arena *arena, struct layered *l)
         if (channel >= 0 && !op->nest->axis[channel].splittable)
             channel = -1;
         axis[i][TYPE_I] = sample >= 0 ? sample : copies;
-        axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* all readers have the whole
-                                                                 * tensor */
+        axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* readers have all of it */
         axis[i][TYPE_III] = channel >= 0 ? channel : copies;
         axis[i][TYPE_CHANNEL] = axis[i][TYPE_III];
         int node = l->node_of_op[i];

@@ -92,10 +92,7 @@ static enum hypar_status change_one(struct checking *c, struct hypar_error *err)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
-        if (!hp_propose(&c->proposer, &c->random, MOVE_ONE, &c->now)) { /* no change is
-                                                                         * possible: propose the
-                                                                         * current
-                                                                         * configuration */
+        if (!hp_propose(&c->proposer, &c->random, MOVE_ONE, &c->now)) { /* none: no change */
             struct op_config same = hp_config_of(c->plan, 0, &c->now.arena);
             hp_proposal_add(&c->now, &same);
         }

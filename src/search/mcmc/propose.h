@@ -83,8 +83,7 @@ struct device_pool {
     int groups, each;
 };
 struct device_pool hp_device_pool(const struct hypar_plan *plan, int op);
-int hp_pool_place(const struct device_pool *pool, int group, int device); /* index in its
-                                                                           * group */
+int hp_pool_place(const struct device_pool *pool, int group, int device); /* in its group */
 
 /* A random tensor that `op` shares with another operator, and this operator; -1: none was
  * drawn. */

@@ -216,8 +216,7 @@ static void grow_tree(const struct solver *s, const struct level *l, int i, int 
     double *tree = tree_of(s, l, i, k);
     struct choice c = { .level = l, .i = i };
     for (int node = l->n_leaves - 1; node > 0; node--) {
-        int below = 2 * node, first = below - l->n_leaves + 1; /* of the leaves, if the children
-                                                                * are leaves */
+        int below = 2 * node, first = below - l->n_leaves + 1; /* m of `below`, if a leaf */
         tree[node] = fmin(least_head_s(s, &c, k, (struct heads){ below, first, 0 }),
                           least_head_s(s, &c, k, (struct heads){ below + 1, first + 1, 0 }));
     }

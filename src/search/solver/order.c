@@ -326,8 +326,7 @@ static double count_table(struct interaction_graph *s, int v, struct elimination
         out->largest_entries = entries;
     if (node->n >= 2)
         out->total_entries += entries;
-    out->work += entries * s->n_states[v] * (1 + node->n) / 2; /* more neighbours, more terms to
-                                                                * add */
+    out->work += entries * s->n_states[v] * (1 + node->n) / 2; /* more neighbours, more terms */
     return entries;
 }
 
