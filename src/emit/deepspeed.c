@@ -1,5 +1,5 @@
-/* DeepSpeed: its configuration. Replicas that divide optimizer, gradients and parameters
- * (ZeRO), and stages of equal layers; every operator is split by samples alone. */
+/* DeepSpeed: writes its configuration. It runs replicas that shard optimizer, gradients and
+ * parameters (ZeRO), and stages of equal layers; every operator is split by samples only. */
 #include "emit/layouts.h"
 
 #include "base/files/json.h"
@@ -24,7 +24,7 @@ static enum hypar_status check_words(const struct hypar_layout *l, struct hypar_
     return HYPAR_OK;
 }
 
-/* The first operator that a tensor degree would split. */
+/* Refuse a tensor degree, with the first operator that it would split. */
 static enum hypar_status refuse_tensor(const struct hypar_graph *graph, int tensor,
                                        struct hypar_error *err)
 {
@@ -82,7 +82,7 @@ static void put_optimizer(struct json_writer *w, enum hypar_optimizer optimizer)
     hp_json_end_object(w);
 }
 
-/* In a pipeline every layer but the last of each stage is computed again from its input. */
+/* In a pipeline, every layer except the last of each stage is recomputed from its input. */
 static void put_stages(struct json_writer *w, const struct hypar_layout *l)
 {
     if (l->pipeline <= 1)

@@ -1,4 +1,4 @@
-/* What plans are written for, one row each. */
+/* The table of targets: frameworks that plans are written for, one row each. */
 #include <string.h>
 
 #include "base/word.h"
@@ -69,7 +69,7 @@ struct hypar_target_defaults hypar_target_defaults(const char *target,
                                            row->fp32_gradients };
 }
 
-/* "gpipe, 1f1b or interleaved": the schedules that a target has. */
+/* The schedules that a target has: "gpipe, 1f1b or interleaved". */
 static const char *list_schedules(const struct target *target, char *text, size_t size)
 {
     const char *names[HYPAR_SCHEDULE_COUNT];
@@ -91,11 +91,11 @@ enum hypar_status hp_check_target_schedule(const struct target *target,
                    hypar_schedule_text(kind), list_schedules(target, list, sizeof list));
 }
 
-/* Processes that run a plan, one for each device that it uses. */
+/* The processes that run a plan, one for each device that it uses. */
 struct ranks {
     int all;
-    int nodes; /* that they are on */
-    int each;  /* of them on every node; 0: not as many on each */
+    int nodes; /* nodes that the processes are on */
+    int each;  /* processes on each node; 0: the nodes have different numbers */
 };
 
 static struct ranks count_ranks(const struct hypar_plan *plan)
@@ -126,7 +126,7 @@ int hypar_emit_ranks(const struct hypar_plan *plan)
     return count_ranks(plan).all;
 }
 
-/* `at` begins with `word`? Then what follows it. */
+/* If `*at` begins with `word`, move `*at` past it. */
 static bool skip_word(const char **at, const char *word)
 {
     size_t n = strlen(word);

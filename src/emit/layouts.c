@@ -1,11 +1,12 @@
-/* The layout whose plan is nearest to one that is given: all of them are made and compared. */
+/* Finds the layout whose plan is nearest to a given plan: makes the plans of all layouts and
+ * compares them. */
 #include "emit/layouts.h"
 
-/* How far a plan is from another. */
+/* The distance between two plans. */
 struct distance {
-    int axes;      /* that are split otherwise, of all operators, and what else is different */
-    int differing; /* operators that are planned otherwise */
-    int first;     /* of these; -1: none */
+    int axes;      /* differently split axes of all operators, plus other differences */
+    int differing; /* operators with a difference */
+    int first;     /* the first of these operators; -1: none */
 };
 
 static struct distance measure(const struct hypar_plan *a, const struct hypar_plan *b)
@@ -30,9 +31,9 @@ struct nearest {
     const struct hypar_plan *plan;
     const bool *borders;     /* where stages may begin; NULL: anywhere */
     struct hypar_plan *best; /* NULL: none yet */
-    struct distance far;     /* from it */
-    struct hypar_error why;  /* the first that was looked at is refused; "": it is not */
-    bool own;                /* ... and it is the plan's */
+    struct distance far;     /* its distance from the plan */
+    struct hypar_error why;  /* why the first layout is refused; "": it is not */
+    bool own;                /* ... and this layout is the plan's own */
 };
 
 static struct hypar_plan *make(const struct nearest *n, const struct hypar_layout *layout)
@@ -46,7 +47,7 @@ static struct hypar_plan *make(const struct nearest *n, const struct hypar_layou
     return NULL;
 }
 
-/* Is it the layout of the plan, but for sizes of parts? */
+/* Is this the plan's layout, apart from the sizes of parts? */
 static bool is_of(const struct nearest *n, const struct hypar_layout *layout)
 {
     const struct hypar_plan *plan = n->plan;
@@ -83,7 +84,7 @@ static void try_layout(struct nearest *n, const struct hypar_layout *layout)
     n->far = far;
 }
 
-/* What most operators with parameters divide of them. */
+/* The shard setting of most operators with parameters. */
 static enum hypar_shard common_shard(const struct hypar_plan *plan)
 {
     int n[HYPAR_SHARD_COUNT] = { 0 };
@@ -96,7 +97,7 @@ static enum hypar_shard common_shard(const struct hypar_plan *plan)
     return most;
 }
 
-/* The word that says best what is computed again. */
+/* The recomputation setting that agrees with most operators. */
 static enum hypar_recompute common_recompute(const struct hypar_plan *plan)
 {
     struct hypar_plan *copy = hp_plan_copy(plan);
@@ -116,8 +117,8 @@ static enum hypar_recompute common_recompute(const struct hypar_plan *plan)
     return best;
 }
 
-/* All ways to go on from data, tensor and pipeline; shard and schedule as in the plan, or where
- * that cannot be, the next that can. */
+/* Try all layouts with these degrees of data, tensor and pipeline. Shard and schedule are those
+ * of the plan or, if these are impossible, the next possible ones. */
 static void try_degrees(struct nearest *n, struct hypar_layout layout)
 {
     const struct hypar_schedule *schedule = &n->plan->schedule;
@@ -138,8 +139,8 @@ static void try_degrees(struct nearest *n, struct hypar_layout layout)
     }
 }
 
-/* The degrees that the plan would have if it were of a layout: its groups of devices, and the
- * parts of the samples of the first operator that has some. */
+/* Try the degrees that the plan would have if it came from a layout: its groups of devices, and
+ * the sample parts of the first operator with samples. */
 static void try_own_degrees(struct nearest *n, struct hypar_layout layout)
 {
     const struct hypar_plan *plan = n->plan;
@@ -153,7 +154,7 @@ static void try_own_degrees(struct nearest *n, struct hypar_layout layout)
         try_degrees(n, layout);
 }
 
-/* `any`: if the plan is not of a layout itself, one of all. */
+/* Find the nearest layout. `any`: if the plan has no layout of its own, try all layouts. */
 static struct nearest nearest_layout(const struct target *target, const struct hypar_plan *plan,
                                      const bool *borders, bool any)
 {
@@ -188,7 +189,7 @@ struct hypar_plan *hp_nearest_layout(const struct target *target, const struct h
     return n.best;
 }
 
-/* Operator `op` is planned otherwise than in `expected`. */
+/* Refuse a plan whose operator `op` differs from `expected`. */
 static enum hypar_status refuse_op(const struct target *target, const struct hypar_plan *plan,
                                    const struct hypar_plan *expected, int op,
                                    struct hypar_error *err)

@@ -1,13 +1,13 @@
-/* Megatron-LM: the flags of its training script. It runs transformers whose layers are alike,
- * as a data x tensor x pipeline layout has them (plan/threed). */
+/* Megatron-LM: writes the flags of its training script. It runs transformers with equal layers
+ * under a data x tensor x pipeline layout (plan/threed). */
 #include "emit/layouts.h"
 #include "emit/transformer.h"
 
-/* From the first operator of a rotary embedding to attention: halves, a sign, their joint, two
- * products, a sum, and what moves elements. */
+/* Limit of operators from the first operator of a rotary embedding to attention: halves, a
+ * sign, a concatenation, two products, a sum, and moves of elements. */
 enum { MOST_ROTARY_STEPS = 8 };
 
-/* What the flags say of a layer, and whether it is known. */
+/* Check that the sizes and the activation of a layer that the flags need are known. */
 static enum hypar_status check_layer(const struct transformer *t, struct hypar_error *err)
 {
     const char *unknown = t->hidden < 1     ? "hidden size, which is that of its norms"
@@ -29,7 +29,7 @@ static bool is_adam(const struct hypar_plan *plan)
     return plan->optimizer == HYPAR_ADAM || plan->optimizer == HYPAR_ADAMW;
 }
 
-/* Does the operator compute an operand of attention, with no layer between? */
+/* Does the operator compute an operand of attention, without a layer in between? */
 static bool leads_to_attention(const struct hypar_graph *graph, int op, int steps)
 {
     const struct op *node = &graph->ops[op];
@@ -111,7 +111,7 @@ static void put_model(const struct transformer *t, FILE *to)
             (long long)t->sequence);
     if (t->rotary_base > 0)
         fprintf(to, "--position-embedding-type rope\n--rotary-base %.0f\n", t->rotary_base);
-    else if (!t->positions) /* its own default adds learned ones */
+    else if (!t->positions) /* Megatron-LM's default adds learned positions */
         fputs("--position-embedding-type none\n", to);
     if (t->rms_norm)
         fputs("--normalization RMSNorm\n", to);
@@ -123,7 +123,7 @@ static void put_model(const struct transformer *t, FILE *to)
         fputs("--disable-bias-linear\n", to);
     if (!t->tied)
         fputs("--untie-embeddings-and-output-weights\n", to);
-    fputs("--attention-dropout 0.0\n", to); /* no operator has it */
+    fputs("--attention-dropout 0.0\n", to); /* no operator of a graph has attention dropout */
     if (!t->dropout)
         fputs("--hidden-dropout 0.0\n", to);
     if (t->vocabulary > 0)
@@ -164,14 +164,14 @@ static void put_training(const struct hypar_plan *plan, FILE *to)
     if (plan->precision == HYPAR_BF16 || plan->precision == HYPAR_FP16)
         fprintf(to, "--%s\n", hypar_precision_text(plan->precision));
     fprintf(to, "--optimizer %s\n", adam ? "adam" : "sgd");
-    if (!adam) /* its own default is 0.9 */
+    if (!adam) /* Megatron-LM's default is 0.9 */
         fprintf(to, "--sgd-momentum %s\n", plan->optimizer == HYPAR_MOMENTUM ? "0.9" : "0.0");
     if (plan->optimizer == HYPAR_ADAM)
         fputs("--weight-decay 0.0\n", to);
     fprintf(to, "--clip-grad %g\n", plan->clip);
 }
 
-/* One flag a line, as a shell reads them by $(grep -v '^#' FILE). */
+/* Write one flag a line; a shell reads them by $(grep -v '^#' FILE). */
 static enum hypar_status write_flags(const struct hypar_plan *plan, FILE *to,
                                      struct hypar_error *err)
 {
@@ -194,7 +194,7 @@ static enum hypar_status write_flags(const struct hypar_plan *plan, FILE *to,
     return HYPAR_OK;
 }
 
-/* What the flags describe otherwise than the network is. */
+/* Report differences between the network and the one that the flags describe. */
 static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
 {
     struct transformer t;

@@ -1,25 +1,26 @@
-/* The device mesh of a plan: each operator's digits, then one grid that has all of them. */
+/* Finds the device mesh of a plan: the digits of each operator, then one grid that has all
+ * digits. */
 #include "emit/mesh.h"
 
-/* Devices `stride` apart differ by `weight` in their coordinate on `axis`, `length` of them. */
+/* Devices that are `stride` apart differ by `weight` in their coordinate on `axis`; `length` of
+ * them. */
 struct digit {
     int axis, stride, length, weight;
 };
 
-/* Of one operator, the innermost first. */
+/* The digits of one operator, innermost first. */
 struct digits {
     int n;
     struct digit digit[MESH_MAX_DIMS];
 };
 
-/* The places of the grid at which some operator's digit begins, ascending; each divides the
- * next. */
+/* The strides at which a digit of some operator begins, ascending; each divides the next. */
 struct strides {
     int n;
     int at[MESH_MAX_DIMS + 1];
 };
 
-/* How many parts further the next one on each axis is. */
+/* For each axis, the distance between the numbers of two neighbouring parts. */
 static void part_strides(const struct nest *nest, const struct split *split,
                          int stride[MAX_AXES])
 {
@@ -30,7 +31,7 @@ static void part_strides(const struct nest *nest, const struct split *split,
     }
 }
 
-/* The digit that begins at `stride`; part[place]: which part runs there. */
+/* Find the digit that begins at `stride`; part[place] is the part at a place. */
 static bool next_digit(const struct nest *nest, const struct split *split, const int *part,
                        int n, int stride, struct digit *out)
 {
@@ -54,8 +55,8 @@ static bool next_digit(const struct nest *nest, const struct split *split, const
     return n % ((int64_t)stride * out->length) == 0;
 }
 
-/* Do the digits tell the part of every place, and does the outer one of two digits of an axis
- * count for more? */
+/* Do the digits give the part of every place, and is the outer of two digits of an axis the
+ * more significant one? */
 static bool are_digits(const struct nest *nest, const struct split *split, const int *part,
                        int n, const struct digits *digits)
 {
@@ -81,7 +82,7 @@ static bool are_digits(const struct nest *nest, const struct split *split, const
     return true;
 }
 
-/* Every place of its stage has one part: part[place], `n` of them. */
+/* Fill part[place]: each of the `n` places of the stage has one part. */
 static enum hypar_status place_parts(const struct mesh *mesh, const struct op_plan *mine,
                                      int *part, struct hypar_error *err)
 {
@@ -123,7 +124,7 @@ static enum hypar_status find_digits(const struct mesh *mesh, const struct hypar
     return HYPAR_OK;
 }
 
-/* One more place at which a digit begins. */
+/* Add a stride at which a digit begins. */
 static bool add_stride(struct strides *s, int stride)
 {
     int i = 0;
@@ -154,8 +155,8 @@ static enum hypar_status add_digits(struct strides *s, const struct nest *nest,
     return HYPAR_OK;
 }
 
-/* Does each group of this many, of the devices that have the same of a parameter, end where a
- * digit may? Operand `o` is the parameter. */
+/* Do groups of `over` devices, among those that hold the same elements of a parameter, end at
+ * the boundary of a digit? Operand `o` is the parameter. */
 static bool add_shard(struct strides *s, const struct nest *nest, const struct digits *digits,
                       int o, int over)
 {
@@ -189,7 +190,7 @@ static enum hypar_status add_shards(struct strides *s, const struct hypar_plan *
     return HYPAR_OK;
 }
 
-/* The devices of a stage, or without stages those of the first operator, by number. */
+/* Number the devices of each stage, or without stages those of the first operator. */
 static enum hypar_status place_devices(struct mesh *out, int *place,
                                        const struct hypar_plan *plan, struct hypar_error *err)
 {

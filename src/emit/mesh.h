@@ -1,13 +1,12 @@
-/* emit/mesh.h - the device mesh that a plan lies on. Internal.
+/* emit/mesh.h - the device mesh of a plan. Internal.
  *
- * Frameworks run every operator on all devices of its stage, which stand in a grid: a device's
- * place among them is a number whose digits are its coordinates, and each split axis of an
+ * Frameworks run every operator on all devices of its stage, which form a grid. A device's
+ * place in its stage is a number whose digits are its coordinates. Each split axis of an
  * operator takes some of the digits, the outer ones first:
  *
  *     place  0 1 2 3 4 5 6 7        mesh 2 x 2 x 2
  *     n=2    0 0 0 0 1 1 1 1        dimension 0
- *     k=4    0 1 2 3 0 1 2 3        dimensions 1 and 2
- */
+ *     k=4    0 1 2 3 0 1 2 3        dimensions 1 and 2 */
 #ifndef EMIT_MESH_H
 #define EMIT_MESH_H
 
@@ -17,18 +16,18 @@ enum { MESH_MAX_DIMS = 31 };
 
 struct mesh {
     int n_devices;                                  /* of each stage */
-    int n_dims;                                     /* 0: there is one device */
+    int n_dims;                                     /* 0: a single device */
     int size[MESH_MAX_DIMS], stride[MESH_MAX_DIMS]; /* outermost first; the last stride is 1 */
-    const int *place; /* by device of the machine: its place in its stage; -1: it is not used */
+    const int *place; /* by device of the machine: its place in its stage; -1: not used */
 };
 
-/* The coarsest mesh that all operators of all stages lie on; what it points to is in `arena`.
+/* The coarsest mesh for all operators of all stages; its arrays are in `arena`.
  * HYPAR_INFEASIBLE, with the operator, if there is none. */
 enum hypar_status hp_find_mesh(struct mesh *out, struct arena *arena,
                                const struct hypar_plan *plan, struct hypar_error *err);
 
-/* The dimensions of the mesh (bit i: dimension i) that each axis of an operator is split over;
- * those of axis r are the ones along which there are copies. */
+/* The dimensions of the mesh (bit i: dimension i) that each axis of an operator is split over.
+ * Along those of axis r, the operator is copied. */
 void hp_mesh_dims(const struct mesh *mesh, const struct hypar_plan *plan, int op,
                   uint32_t dims[MAX_AXES]);
 

@@ -1,5 +1,6 @@
-/* The nearest plan that a framework can run: the plan itself with refused axes not split,
- * stages cut where they may be, under a schedule that there is; else that of a layout. */
+/* Finds the nearest plan that a framework can run. First it changes the plan itself: it does
+ * not split refused axes, moves stages to allowed borders, and takes a supported schedule. If
+ * this fails, it takes the nearest layout. */
 #include <stdlib.h>
 
 #include "emit/layouts.h"
@@ -7,8 +8,8 @@
 
 /* Axes ------------------------------------------------------------------------------------ */
 
-/* The sample axis takes the degree of a refused one, within it; without samples, or where they
- * do not divide, copies do. The devices stay where they are. */
+/* Move the degree of a refused axis to the sample axis, as its inner part; to copies if there
+ * are no samples or if they do not divide evenly. The devices stay the same. */
 static void move_axis(struct hypar_plan *plan, int op, int axis)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
@@ -38,7 +39,7 @@ static void move_axis(struct hypar_plan *plan, int op, int axis)
     hp_arena_free(&scratch);
 }
 
-/* Refused axes are not split; returns how many operators had one. */
+/* Stop splitting refused axes; returns the number of operators that had one. */
 static int move_axes(const struct target *target, struct hypar_plan *plan)
 {
     int differing = 0;
@@ -57,8 +58,8 @@ static int move_axes(const struct target *target, struct hypar_plan *plan)
 
 /* Stages ---------------------------------------------------------------------------------- */
 
-/* Of the places where a stage may begin, from `from` on, the one nearest to `at` that leaves
- * one for each of `left` stages behind it; -1: there is none. */
+/* The border nearest to `at`, from `from` on, that leaves a border for each of the `left`
+ * stages after it; -1: none. */
 static int nearest_border(const bool *borders, int n_ops, int from, int at, int left)
 {
     int nearest = -1, behind = 0;
@@ -72,8 +73,8 @@ static int nearest_border(const bool *borders, int n_ops, int from, int at, int 
     return nearest;
 }
 
-/* Fill begin[stage]; false: the stages are no runs of operators, or there are too few borders.
- */
+/* Fill begin[stage]. Returns false if the stages are not runs of operators, or if there are too
+ * few borders. */
 static bool find_begins(const struct hypar_plan *plan, const bool *borders, int *begin)
 {
     int n_ops = plan->graph->n_ops, n = plan->n_stages;
@@ -93,7 +94,7 @@ static bool find_begins(const struct hypar_plan *plan, const bool *borders, int 
     return true;
 }
 
-/* To the same places of another stage, which has as many devices. */
+/* Move an operator to the same places of another stage with as many devices. */
 static void move_op(struct hypar_plan *plan, int op, int to)
 {
     const struct op_plan *mine = &plan->ops[op];
@@ -121,7 +122,8 @@ static bool have_equal_stages(const struct hypar_plan *plan)
     return plan->n_stages > 1 && plan->stages[0].share == HYPAR_SHARE_BATCH;
 }
 
-/* Every stage begins at the nearest border; returns how many operators are in another one. */
+/* Let every stage begin at the nearest border; returns the number of operators that change
+ * their stage. */
 static int move_stages(const struct target *target, struct hypar_plan *plan)
 {
     struct arena scratch = { 0 };
@@ -144,7 +146,7 @@ static int move_stages(const struct target *target, struct hypar_plan *plan)
     return differing;
 }
 
-/* A schedule that there is, for one that there is not. */
+/* Replace an unsupported schedule by a supported one. */
 static bool move_schedule(const struct target *target, struct hypar_plan *plan)
 {
     struct hypar_schedule schedule = plan->schedule;
@@ -158,14 +160,15 @@ static bool move_schedule(const struct target *target, struct hypar_plan *plan)
     return true;
 }
 
-/* A copy of the plan with what is refused moved; NULL: it is refused all the same. */
+/* A copy of the plan without the refused axes, stages and schedule; NULL: the target still
+ * refuses it. */
 static struct hypar_plan *move(const struct target *target, const struct hypar_plan *plan,
                                int *differing)
 {
     struct hypar_plan *moved = hp_plan_copy(plan);
     *differing = move_axes(target, moved) + move_stages(target, moved);
     bool any = move_schedule(target, moved) || *differing > 0;
-    moved->has_layout = false; /* it is not that of one any more */
+    moved->has_layout = false; /* the changed plan has no layout any more */
     if (any && hypar_plan_check(moved, NULL) == HYPAR_OK &&
         target->check(target, moved, NULL) == HYPAR_OK)
         return moved;

@@ -1,7 +1,7 @@
 /* emit/target.h - the frameworks that run plans, one row each. Internal.
  *
- * A row says what the framework can run and writes its form. `hypar export --to`, `hypar plan
- * --for` and their messages are made from the table in emit.c. */
+ * A row says which plans the framework can run, and writes its files. `hypar export --to`,
+ * `hypar plan --for` and their messages are made from the table in emit.c. */
 #ifndef EMIT_TARGET_H
 #define EMIT_TARGET_H
 
@@ -11,53 +11,55 @@
 
 struct target {
     const char *name, *title, *summary; /* as in struct hypar_target */
-    /* The command line that runs what was written: FILE in place of it, RANKS of the number on
-     * each node, NODES of theirs; what is in [] is for several nodes. */
+    /* The command line that runs the file. FILE, RANKS (processes on each node) and NODES are
+     * replaced; text in [] is for several nodes only. */
     const char *command;
-    bool eager;          /* it runs operator by operator: its memory is counted so */
-    bool fills_1f1b;     /* its schedule '1f1b' has at least as many micro-batches as stages */
-    bool fp32_gradients; /* ... and keeps the gradients of short parameters in fp32 */
-    unsigned schedules;  /* that it has (bit: enum hypar_schedule_kind) */
-    /* Can it run some plan of the graph? NULL: of any graph. HYPAR_INFEASIBLE. */
+    bool eager;          /* it runs operator by operator, and its memory is counted that way */
+    bool fills_1f1b;     /* its schedule '1f1b' needs at least as many micro-batches as
+                          * stages */
+    bool fp32_gradients; /* it keeps the gradients of short parameters in fp32 */
+    unsigned schedules;  /* supported schedules (bit: enum hypar_schedule_kind) */
+    /* Can it run some plan of the graph? Else HYPAR_INFEASIBLE. NULL: it takes any graph. */
     enum hypar_status (*takes)(const struct hypar_graph *graph, struct hypar_error *err);
-    /* As hypar_emit_note(); NULL: there is nothing to know. */
+    /* As hypar_emit_note(); NULL: no notes. */
     bool (*note)(const struct hypar_plan *plan, int i, char *text, size_t size);
-    /* The axes of an operator that may be split; NULL: those of layouts. */
+    /* The axes of an operator that it may split; NULL: those of layouts. */
     axis_set (*axes)(const struct hypar_graph *graph, int op);
-    /* By operator of a graph, whether a stage may begin with it; NULL: with any. */
+    /* By operator: whether a stage may begin with it; NULL: with any. */
     bool *(*borders)(const struct hypar_graph *graph, struct arena *arena);
-    /* Can it run the plan, which is checked already? `quick`: it takes no longer than to read
-     * the plan. */
+    /* Can it run this plan, which is valid? `quick`: the check takes no longer than reading the
+     * plan. */
     bool quick;
     enum hypar_status (*check)(const struct target *self, const struct hypar_plan *plan,
                                struct hypar_error *err);
-    /* Of one that takes plans from layouts and no others: does it take this one, with the
-     * plan's model and settings? Else NULL. */
+    /* For a target that takes only layouts: does it take this layout, with the model and
+     * settings of plan `like`? NULL for other targets. */
     enum hypar_status (*allows)(const struct hypar_plan *like,
                                 const struct hypar_layout *layout, struct hypar_error *err);
-    /* Write what `check` takes; NULL: not yet. */
+    /* Write a plan that passes `check`; NULL: not supported yet. */
     enum hypar_status (*write)(const struct hypar_plan *plan, FILE *to,
                                struct hypar_error *err);
 };
 
 extern const struct target hp_target_torch, hp_target_megatron, hp_target_deepspeed;
 
-/* HYPAR_USAGE, with all of them, if there is none of that name. */
+/* Find a target by name; HYPAR_USAGE with all names if there is none. */
 enum hypar_status hp_find_target(const struct target **out, const char *name,
                                  struct hypar_error *err);
 
-/* Write a target's command line for a plan, as hypar_emit_command() does. */
+/* Write a target's command line for a plan, as hypar_emit_command(). */
 void hp_put_command(const struct target *target, const struct hypar_plan *plan,
                     const char *file, FILE *to);
 
-/* Can it run some plan of the graph, can it run this one? HYPAR_INFEASIBLE. */
+/* Can it run some plan of the graph; can it run this plan? Else HYPAR_INFEASIBLE. */
 enum hypar_status hp_target_takes(const struct target *target, const struct hypar_graph *graph,
                                   struct hypar_error *err);
 enum hypar_status hp_target_runs(const struct target *target, const struct hypar_plan *plan,
                                  struct hypar_error *err);
 
-/* HYPAR_INFEASIBLE, by name, if it does not have the schedule; `in_turn`: there are stages, and
- * micro-batches that go through them one after another under 'none', which nobody has. */
+/* HYPAR_INFEASIBLE with the schedule's name if the target does not have it. `in_turn`: the plan
+ * has stages and several micro-batches; then the schedule 'none', which runs the micro-batches
+ * one after another, is not supported by any target. */
 enum hypar_status hp_check_target_schedule(const struct target *target,
                                            enum hypar_schedule_kind kind, bool in_turn,
                                            struct hypar_error *err);

@@ -1,5 +1,5 @@
-/* A plan as a Python file for PyTorch: what the mesh's dimensions are, what PyTorch cannot do
- * of it, and the tables that say of modules what the plan says of operators. */
+/* Writes a plan as a Python file for PyTorch: classifies the mesh's dimensions, refuses plans
+ * that PyTorch cannot run, and makes tables that give each module the plan of its operators. */
 #include "emit/torch.h"
 
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "emit/torch_limits.h"
 #include "plan/schedules.h"
 
-/* What the mesh's dimensions are ---------------------------------------------------------- */
+/* Dimensions of the mesh ------------------------------------------------------------------ */
 
-/* Is each sample of each operator on one index of this dimension? Operators without samples,
- * which read parameters alone, are copied. */
+/* Does each operator divide its samples over this dimension? Operators without samples, which
+ * read only parameters, must be copied along it. */
 static bool divides_samples(const struct torch_script *s, int dim)
 {
     for (int op = 0; op < s->graph->n_ops; op++) {
@@ -26,7 +26,7 @@ static bool divides_samples(const struct torch_script *s, int dim)
 
 static void name_dims(struct torch_script *s)
 {
-    bool over = false; /* dimensions of the samples follow each other */
+    bool over = false; /* dimensions of samples must be consecutive */
     for (int d = 0; d < s->mesh.n_dims; d++) {
         if (!over && divides_samples(s, d)) {
             s->data |= (uint32_t)1 << d;
@@ -37,14 +37,14 @@ static void name_dims(struct torch_script *s)
     }
 }
 
-/* What cannot be said --------------------------------------------------------------------- */
+/* Refusals -------------------------------------------------------------------------------- */
 
 static bool is_trained(const struct hypar_graph *graph, int tensor)
 {
     return graph->tensors[tensor].kind == TENSOR_PARAM && graph->tensors[tensor].needs_grad;
 }
 
-/* One way of sharding for all parameters, but those that several stages have. */
+/* Find the sharding that all parameters share, except those used by several stages. */
 static enum hypar_status find_shard(struct torch_script *s, struct hypar_error *err)
 {
     const struct hypar_graph *graph = s->graph;
@@ -76,20 +76,22 @@ static enum hypar_status find_shard(struct torch_script *s, struct hypar_error *
     return HYPAR_OK;
 }
 
-/* What each device of a stage keeps of parameters, gradients and the optimizer's state. */
+/* Parameters, gradients and optimizer state that each device of a stage keeps. */
 struct kept {
-    double planned, beyond; /* bytes as the plan counts; those that the script has beside */
-    int tensor;             /* the parameter of which most is beyond, among so many devices */
+    double planned, beyond; /* bytes as the plan counts them; extra bytes of the script */
+    int tensor;             /* the parameter with most extra bytes, and the devices that divide
+                             * it */
     int devices;
     double most;
 };
 
-/* The script may keep this part of the plan's count beyond it: norms and biases, which a tensor
- * layout copies. Twice as much would let a plan through whose devices have 2 % more state than
- * it says: of 80 GB, 1.6 GB that no one counted, where the count is to be right within 3 %. */
+/* Limit of the script's extra bytes as a share of the plan's count: norms and biases, which a
+ * tensor layout copies. With twice this limit, a device could have 2 % more state than the plan
+ * says: 1.6 GB of 80 GB, while the count should be right within 3 %. */
 static const double MOST_BEYOND = 0.01;
 
-/* The size of the mesh's dimension "data": of two that divide samples, the second one is it. */
+/* The size of the mesh's dimension "data": of two dimensions that divide samples, the
+ * second. */
 static int data_size(const struct torch_script *s)
 {
     int size = 1;
@@ -98,8 +100,8 @@ static int data_size(const struct torch_script *s)
     return size;
 }
 
-/* The devices that hold the same elements of a parameter divide them in the plan; fully_shard()
- * divides them along the mesh's dimension "data" alone. */
+/* Count a parameter. In the plan, all devices that hold the same elements divide them.
+ * fully_shard() divides them only along the mesh's dimension "data". */
 static void add_param(const struct torch_script *s, int tensor, struct kept *kept)
 {
     const struct hypar_graph *graph = s->graph;
@@ -127,7 +129,7 @@ static void add_param(const struct torch_script *s, int tensor, struct kept *kep
     }
 }
 
-/* What is planned is what is trained: the state of a device has the size that the plan says. */
+/* Check that a device's state has the size that the plan says. */
 static enum hypar_status check_state(const struct torch_script *s, struct hypar_error *err)
 {
     const struct hypar_graph *graph = s->graph;
@@ -161,7 +163,8 @@ static enum hypar_status check_settings(const struct torch_script *s, struct hyp
     return HYPAR_OK;
 }
 
-/* Batch norms over all replicas' samples are modules whose forward half is another one then. */
+/* Batch norms over the samples of all replicas must be modules, because the script replaces
+ * their forward function. */
 static enum hypar_status find_norms(struct torch_script *s, struct hypar_error *err)
 {
     for (int op = 0; op < s->graph->n_ops && s->data && !s->plan->simulation.local_bn; op++) {
@@ -177,9 +180,9 @@ static enum hypar_status find_norms(struct torch_script *s, struct hypar_error *
     return HYPAR_OK;
 }
 
-/* Where a dimension does not divide the samples of all operators, activations are DTensors:
- * these have no rule for the backward half of an average over windows, and a wrong one for
- * group norms whose samples are divided (2.13). */
+/* If a dimension does not divide the samples of all operators, activations are DTensors.
+ * DTensor has no rule for the backward half of an average over windows, and a wrong rule for
+ * group norms with divided samples (2.13). */
 static enum hypar_status check_backward(const struct torch_script *s, struct hypar_error *err)
 {
     for (int op = 0; op < s->graph->n_ops && s->n_tensor > 0; op++) {
@@ -202,9 +205,9 @@ static enum hypar_status check_backward(const struct torch_script *s, struct hyp
     return HYPAR_OK;
 }
 
-/* Parameters that several stages have ------------------------------------------------------ */
+/* Parameters of several stages ------------------------------------------------------------ */
 
-/* By stage, what the parameter is called there: as the module that reads it has it. */
+/* By stage, the parameter's name there: that of the module that reads it. */
 static const char *tied_line(const struct torch_script *s, int tensor)
 {
     const struct hypar_graph *graph = s->graph;
@@ -234,7 +237,7 @@ static const char *tied_lines(const struct torch_script *s)
     return lines;
 }
 
-/* Parameters that the plan does not train: the patterns, as a list. */
+/* The patterns of the parameters that the plan does not train, as a list. */
 static const char *frozen_list(const struct torch_script *s)
 {
     const char *list = "", *at = s->graph->frozen;
@@ -248,7 +251,7 @@ static const char *frozen_list(const struct torch_script *s)
     return list;
 }
 
-/* All that is to be written, or what PyTorch cannot run of it. */
+/* Collect all that the script needs, or refuse the plan. */
 static enum hypar_status prepare(struct torch_script *s, struct torch_tables *t,
                                  struct hypar_error *err)
 {

@@ -1,36 +1,36 @@
-/* emit/torch.h - a plan as a Python file for PyTorch. Internal.
+/* emit/torch.h - writes a plan as a Python file for PyTorch. Internal.
  *
- * Operators are named by the paths of their modules (hypar.torch.graph(),
- * docs/formats-torch.md), so what the plan says of an operator is said of a module: how its
- * parameters lie on the mesh, what it takes and gives, whether it is computed again, where a
- * stage begins. */
+ * The path of a module is the name of its operators (hypar.torch.graph(),
+ * docs/formats-torch.md). So the plan of an operator becomes the plan of a module: the
+ * placements of its parameters on the mesh, its input and output, recomputation, and the
+ * beginning of a stage. */
 #ifndef EMIT_TORCH_H
 #define EMIT_TORCH_H
 
 #include "emit/mesh.h"
 #include "graph/modules.h"
 
-/* What is written: the plan, its mesh, and which dimensions of that are what. */
+/* The plan, its mesh, and the meaning of the mesh's dimensions. */
 struct torch_script {
     const struct hypar_plan *plan;
     const struct hypar_graph *graph;
     struct arena *arena;
     struct mesh mesh;
     uint32_t data;             /* dimensions that divide the samples of all operators */
-    int n_tensor;              /* the others */
-    int tensor[MESH_MAX_DIMS]; /* ... their numbers */
-    int stages, groups;        /* stages, and groups of devices that they lie on; 0: none */
+    int n_tensor;              /* number of other dimensions */
+    int tensor[MESH_MAX_DIMS]; /* ... and their indices */
+    int stages, groups;        /* stages, and groups of devices that run them; 0: none */
     enum hypar_shard shard;    /* of all parameters */
-    bool sharded_vocabulary;   /* the loss is that of logits that are divided */
-    bool attention;            /* there is one */
-    bool fp32_norms;           /* batch norms whose parameters are not cast to bf16 */
-    bool norms;                /* batch norms have the statistics of all replicas' samples */
+    bool sharded_vocabulary;   /* the loss has divided logits */
+    bool attention;            /* the graph has attention */
+    bool fp32_norms;           /* batch norms whose parameters stay fp32 */
+    bool norms;                /* batch norms use the statistics of all replicas' samples */
 };
 
-/* Lines of a table: "name": text. Names with numbers in them are one line where all are alike,
- * with "*" for the numbers. */
+/* Rows of a table: "name": text. Rows whose names differ only in numbers, with equal texts,
+ * become one row with "*" for the numbers. */
 struct table_row {
-    const char *name, *text; /* text "": no line, but others are not like it */
+    const char *name, *text; /* text "": no row, but it prevents folding with other texts */
 };
 struct table_rows {
     int n, capacity;
@@ -40,11 +40,11 @@ struct table_rows {
 /* The tables of a script. */
 struct torch_tables {
     struct table_rows placements, recomputed, units, cuts;
-    const char *tied;   /* lines, one for each parameter; "": there is none */
-    const char *frozen; /* patterns in quotes; "": there is none */
+    const char *tied;   /* one line for each parameter; "": none */
+    const char *frozen; /* patterns in quotes; "": none */
 };
 
-/* How many dimensions divide the samples. */
+/* The number of dimensions that divide the samples. */
 static inline int hp_torch_data_dims(const struct torch_script *s)
 {
     int n = 0;
@@ -53,43 +53,45 @@ static inline int hp_torch_data_dims(const struct torch_script *s)
     return n;
 }
 
-/* By module, how its parameters lie on the mesh's tensor dimensions, what it takes and what it
- * gives, where the plan says anything but copies. */
+/* By module: the placements of its parameters on the mesh's tensor dimensions, of its input and
+ * of its output, if the plan has other placements than copies. */
 void hp_torch_placements(struct torch_script *s, struct table_rows *out);
 
-/* Modules whose ops are computed again; HYPAR_INFEASIBLE, with the operator, if it is but a
- * part of one. */
+/* Modules whose operators are recomputed; HYPAR_INFEASIBLE, with the operator, if only a part
+ * of a module is recomputed. */
 enum hypar_status hp_torch_recomputed(const struct torch_script *s, struct table_rows *out,
                                       struct hypar_error *err);
 
-/* Where stages begin or end; HYPAR_INFEASIBLE, with the operator, if a stage begins inside of a
- * module. */
+/* The modules at which stages begin or end; HYPAR_INFEASIBLE, with the operator, if a stage
+ * begins inside a module. */
 enum hypar_status hp_torch_cuts(const struct torch_script *s, struct table_rows *out,
                                 struct hypar_error *err);
 
-/* By operator, whether a stage may begin with it: a module begins there, or ends before it. */
+/* By operator: whether a stage may begin with it. It may if a module begins there or ends
+ * before it. */
 bool *hp_torch_borders(const struct hypar_graph *graph, struct arena *arena);
 
-/* Modules whose parameters are gathered, and summed, together: repeated layers. */
+/* Modules whose parameters are gathered and summed together: repeated layers. */
 void hp_torch_units(const struct torch_script *s, struct table_rows *out);
 
 void hp_add_row(struct arena *arena, struct table_rows *rows, const char *name,
                 const char *text);
 
-/* The text as it stands between the quotes of a string of Python. */
+/* The text, escaped for a Python string. */
 const char *hp_python_text(struct arena *arena, const char *text);
 
-/* Rows that are alike in all but the numbers of their names become one; those of equal name say
- * the same. */
+/* Join rows that differ only in the numbers of their names. Rows of equal name have equal
+ * texts. */
 void hp_fold_rows(struct arena *arena, struct table_rows *rows);
 
-/* Write it (torch_write.c). */
+/* Write the script (torch_write.c). */
 void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, FILE *to);
 
 /* struct target's `note`. */
 bool hp_torch_note(const struct hypar_plan *plan, int i, char *text, size_t size);
 
-/* Can it be written? HYPAR_INFEASIBLE, with operator and axis, if PyTorch cannot run it. */
+/* Can the plan be written? HYPAR_INFEASIBLE, with operator and axis, if PyTorch cannot run
+ * it. */
 enum hypar_status hp_check_torch(const struct hypar_plan *plan, struct hypar_error *err);
 
 enum hypar_status hp_emit_torch(const struct hypar_plan *plan, FILE *to,

@@ -1,4 +1,5 @@
-/* What PyTorch can run of a plan: a table of operators, schedules, and a mesh for all. */
+/* Decides whether PyTorch can run a plan: a table of operators, a table of schedules, and a
+ * mesh for all operators. */
 #include "emit/torch_limits.h"
 
 #include <string.h>
@@ -7,13 +8,13 @@
 #include "emit/torch.h"
 #include "plan/check.h"
 
-/* How DTensor divides an operator, beside by samples and copies. */
+/* The axes by which DTensor divides an operator, besides samples and copies. */
 struct torch_row {
-    const char *axes; /* letters; "*": all that a plan may split; "=": those that index all of
-                         its tensors alike, element by element; NULL: none */
-    bool even;        /* parts must be equal: where dimensions are cut or joined, or means
-                         taken; so must those of positions (t, heads) */
-    const char *why;  /* others are not; NULL: there is no rule for them */
+    const char *axes; /* letters; "*": all that a plan may split; "=": axes that index all of
+                       * the operator's tensors alike, element by element; NULL: none */
+    bool even;        /* parts must be equal, because dimensions are cut or joined or means are
+                       * taken; parts of positions (t, heads) must always be equal */
+    const char *why;  /* why other axes are not split; NULL: DTensor has no rule for them */
 };
 
 static const char CONV[] = "PyTorch's DTensor splits a convolution by samples alone, it has no "
@@ -29,7 +30,7 @@ static const char RECURRENT[] = "PyTorch runs a recurrent layer whole";
 #define MEAN            \
     {                   \
         "*", true, NULL \
-    } /* of the means of the parts */
+    } /* the mean of the parts' means */
 #define VIEW            \
     {                   \
         "*", true, NULL \
@@ -39,7 +40,7 @@ static const char RECURRENT[] = "PyTorch runs a recurrent layer whole";
         "=", true, "PyTorch's DTensor gathers what is joined or cut along it" \
     }
 
-/* An operator that is not listed is split by samples and copies alone. */
+/* An operator that is not listed is split only by samples and copies. */
 static const struct torch_row rows[OP_KIND_COUNT] = {
     [OP_LINEAR] = { "tukc", false, NULL },
     [OP_EMBEDDING] = { "tukv", false, NULL },
@@ -114,8 +115,8 @@ static const struct torch_row rows[OP_KIND_COUNT] = {
     [OP_GLOBAL_AVG_POOL] = MEAN,
 };
 
-/* Of torch.distributed.pipelining; without stages micro-batches are a loop, and where there is
- * one alone all schedules are the same. */
+/* Schedules of torch.distributed.pipelining. Without stages, micro-batches are a loop; with a
+ * single micro-batch, all schedules are equal. */
 static const char *const schedules[HYPAR_SCHEDULE_COUNT] = {
     [HYPAR_SCHEDULE_NONE] = "ScheduleGPipe",
     [HYPAR_SCHEDULE_GPIPE] = "ScheduleGPipe",
@@ -128,7 +129,7 @@ const char *hp_torch_schedule(enum hypar_schedule_kind kind)
     return schedules[kind];
 }
 
-/* Does the axis index a whole dimension of every tensor that it indexes, in its own order? */
+/* Does the axis index a whole dimension, in order, of every tensor that it indexes? */
 static bool is_plain(const struct nest *nest, int axis)
 {
     for (int o = 0; o < nest->n_operands; o++) {
@@ -183,7 +184,7 @@ static enum hypar_status refuse_axis(const struct nest *nest, int axis, int degr
                    why ? why : "PyTorch's DTensor has no rule for it", list);
 }
 
-/* Every device has whole samples of a micro-batch, as many as the others. */
+/* Each device must have the same number of whole samples of a micro-batch. */
 static enum hypar_status check_samples(const struct hypar_plan *plan, const struct nest *nest,
                                        int axis, int degree, struct hypar_error *err)
 {
@@ -197,8 +198,9 @@ static enum hypar_status check_samples(const struct hypar_plan *plan, const stru
                    micro_batches == 1 ? "" : "es", (long long)batch);
 }
 
-/* Parts of the sizes that torch.chunk() cuts: as many as there are of the first one's, which is
- * rounded up. With sizes, dimension by dimension of the mesh. */
+/* Do the parts have the sizes that torch.chunk() gives along each dimension of the mesh in
+ * turn? A chunk has the quotient's size, rounded up; the last chunk may be shorter but not
+ * empty. Without `sizes`, the function only refuses empty parts. */
 static bool are_chunks(const struct mesh *mesh, uint32_t dims, int64_t extent, int degree,
                        const int64_t *sizes)
 {
@@ -220,8 +222,8 @@ static bool are_chunks(const struct mesh *mesh, uint32_t dims, int64_t extent, i
     return true;
 }
 
-/* nn.MultiheadAttention keeps queries, keys and values in one parameter, and takes what it
- * gives apart in three. */
+/* nn.MultiheadAttention keeps queries, keys and values in one parameter, and splits its product
+ * into three. */
 static bool is_packed(const struct hypar_graph *graph, int op)
 {
     const struct op *node = &graph->ops[op];
@@ -298,7 +300,7 @@ static enum hypar_status check_axes(const struct hypar_plan *plan, int op,
     return check_packed(plan, op, err);
 }
 
-/* A stage is a module that gives the next one what it needs; the last one has the loss. */
+/* A stage is a module that passes its output to the next stage; the last stage has the loss. */
 static enum hypar_status check_stages(const struct hypar_plan *plan, struct hypar_error *err)
 {
     const struct hypar_graph *graph = plan->graph;
@@ -327,7 +329,7 @@ static enum hypar_status check_schedule(const struct hypar_plan *plan, struct hy
 {
     const struct hypar_schedule *schedule = &plan->schedule;
     const char *name = hypar_schedule_text(schedule->kind);
-    bool in_turn = plan->n_stages > 1 && schedule->micro_batches > 1; /* through the stages */
+    bool in_turn = plan->n_stages > 1 && schedule->micro_batches > 1; /* one after another */
     TRY(hp_check_target_schedule(&hp_target_torch, schedule->kind, in_turn, err));
     if (hp_target_torch.fills_1f1b && schedule->kind == HYPAR_SCHEDULE_1F1B &&
         schedule->micro_batches < plan->n_stages)

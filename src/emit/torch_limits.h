@@ -1,24 +1,23 @@
-/* emit/torch_limits.h - what PyTorch can run of a plan. Internal.
+/* emit/torch_limits.h - decides whether PyTorch can run a plan. Internal.
  *
- * One rule for all who ask: the exporter, the refusal, the search (`hypar plan --for torch`).
- * PyTorch here is 2.11 or later: DTensor and parallelize_module for splits, fully_shard for
- * parameters that are divided, torch.distributed.pipelining for stages. What DTensor does with
- * each operator and axis was tried, forward and backward: tests/torch/limits.py does it again.
- */
+ * The exporter, its refusals and the search (`hypar plan --for torch`) use the same rules. They
+ * hold for PyTorch 2.11 and later: DTensor and parallelize_module for splits, fully_shard for
+ * sharded parameters, torch.distributed.pipelining for stages. The rules for each operator and
+ * axis were found by running DTensor forward and backward; tests/torch/limits.py repeats
+ * this. */
 #ifndef EMIT_TORCH_LIMITS_H
 #define EMIT_TORCH_LIMITS_H
 
 #include "emit/mesh.h"
 
-/* The axes of an operator that PyTorch may split. Samples and copies are always among them. */
+/* The axes of an operator that PyTorch may split. They always include samples and copies. */
 axis_set hp_torch_axes(const struct nest *nest);
 
-/* PyTorch's name of a schedule that it has: "Schedule1F1B"; NULL: it does not have it. */
+/* PyTorch's name of a schedule, such as "Schedule1F1B"; NULL: PyTorch does not have it. */
 const char *hp_torch_schedule(enum hypar_schedule_kind kind);
 
-/* HYPAR_OK if PyTorch can run the plan, which is checked already, on the mesh that *mesh then
- * is; what it points to is in `arena`. Else HYPAR_INFEASIBLE, with operator, axis, and what is
- * expected. */
+/* Can PyTorch run the plan, which is valid? Fills *mesh, whose arrays are in `arena`. Else
+ * HYPAR_INFEASIBLE with operator, axis, and what is expected. */
 enum hypar_status hp_torch_can_run(const struct hypar_plan *plan, struct mesh *mesh,
                                    struct arena *arena, struct hypar_error *err);
 

@@ -1,5 +1,5 @@
-/* Which modules of a PyTorch model are computed again, begin a stage, or are gathered together.
- */
+/* Finds the modules of a PyTorch model that are recomputed, that begin a stage, or whose
+ * parameters are gathered together. */
 #include <string.h>
 
 #include "base/word.h"
@@ -10,9 +10,9 @@ static const char *path_of(const struct module *module, struct arena *arena)
     return hp_arena_strndup(arena, module->path, module->length);
 }
 
-/* Computed again -------------------------------------------------------------------------- */
+/* Recomputed modules ---------------------------------------------------------------------- */
 
-/* Is the operator under the module? */
+/* Is the operator inside the module? */
 static bool contains(const struct modules *m, int module, int op)
 {
     int i = m->of_op[op];
@@ -21,8 +21,8 @@ static bool contains(const struct modules *m, int module, int op)
     return i == module;
 }
 
-/* The innermost module around the operator in which everything is that reads what it writes;
- * -1: the model. */
+/* The innermost module that contains the operator and all readers of its output; -1: the
+ * model. */
 static int read_within(const struct hypar_graph *graph, const struct modules *m, int op)
 {
     const struct op *node = &graph->ops[op];
@@ -46,15 +46,15 @@ static void find_kept(const struct torch_script *s, struct modules *m)
                 m->module[i].kept = true;
 }
 
-/* Is all of the module computed again, but for what it gives to others? One of a list may be
- * called where the graph does not say. */
+/* Is all of the module recomputed, except its output? A module of a list may be called where
+ * the graph does not say. */
 static bool is_recomputed(const struct hypar_graph *graph, const struct module *module)
 {
     bool may_be = graph->n_modules == 0 && module->numbered;
     return !module->kept && (module->calls > 0 || may_be);
 }
 
-/* The outermost module around the operator that is computed again; -1: none. */
+/* The outermost recomputed module around the operator; -1: none. */
 static int recomputed_around(const struct hypar_graph *graph, const struct modules *m, int op)
 {
     int found = -1;
@@ -95,7 +95,7 @@ enum hypar_status hp_torch_recomputed(const struct torch_script *s, struct table
             hp_add_row(s->arena, out, path_of(&m.module[i], s->arena), "True");
         written[i] = true;
     }
-    for (int i = 0; i < m.n; i++) /* others are not like them */
+    for (int i = 0; i < m.n; i++) /* rows that prevent folding with other modules */
         if (!is_recomputed(graph, &m.module[i]))
             hp_add_row(s->arena, out, path_of(&m.module[i], s->arena), "");
     hp_fold_rows(s->arena, out);
@@ -104,7 +104,7 @@ enum hypar_status hp_torch_recomputed(const struct torch_script *s, struct table
 
 /* Stages ---------------------------------------------------------------------------------- */
 
-/* The outermost module that begins with operator `op`, the first of its stage; -1: none. */
+/* The outermost module whose first operator is `op`, the first of its stage; -1: none. */
 static int begins_at(const struct modules *m, int op)
 {
     int found = -1;
@@ -151,8 +151,9 @@ static enum hypar_status check_order(const struct hypar_plan *plan, struct hypar
     return HYPAR_OK;
 }
 
-/* Where the stage of operator `op`, its first, begins. A module is told of once: of one that is
- * a stage by itself its end is, and this is called from the last stage to the first. */
+/* Find where the stage with the first operator `op` begins. A module may have only one cut: for
+ * a module that is a stage by itself, this is its end. So the caller goes from the last stage
+ * to the first. */
 static enum hypar_status find_cut(const struct torch_script *s, struct modules *m, int op,
                                   struct table_row *out, struct hypar_error *err)
 {
@@ -189,7 +190,7 @@ enum hypar_status hp_torch_cuts(const struct torch_script *s, struct table_rows 
     return HYPAR_OK;
 }
 
-/* Gathered together ----------------------------------------------------------------------- */
+/* Modules gathered together --------------------------------------------------------------- */
 
 void hp_torch_units(const struct torch_script *s, struct table_rows *out)
 {

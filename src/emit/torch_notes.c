@@ -1,4 +1,4 @@
-/* What one should know who runs a plan with PyTorch. */
+/* Notes for a user who runs a plan with PyTorch. */
 #include <string.h>
 
 #include "base/word.h"
@@ -17,7 +17,7 @@ static bool is_divided(const struct hypar_plan *plan, int op)
     return degree_of(plan, op, 'k') > 1 || degree_of(plan, op, 'c') > 1;
 }
 
-/* Does the operator take features apart, those of the last dimension? */
+/* Does the operator split the features, the last dimension, into parts? */
 static bool takes_apart(const struct hypar_graph *graph, int op)
 {
     const struct nest *nest = graph->ops[op].nest;
@@ -27,7 +27,8 @@ static bool takes_apart(const struct hypar_graph *graph, int op)
     return x->n_dims > 0 && x->size[x->n_dims - 1] != y->size[y->n_dims - 1];
 }
 
-/* A linear layer of several at once, whose parts do not lie where those of its columns do. */
+/* Is it a linear layer that computes several at once? The parts of its output are then not on
+ * the devices of its columns. */
 static bool is_joint(const struct hypar_graph *graph, int op)
 {
     const struct op *node = &graph->ops[op];
@@ -40,7 +41,7 @@ static bool is_joint(const struct hypar_graph *graph, int op)
     return false;
 }
 
-/* Is all of it on devices that do not divide samples? */
+/* Is the operator copied on devices that do not divide samples? */
 static bool is_copied(const struct hypar_plan *plan, int op)
 {
     int sample = hp_sample_axis(plan->graph->ops[op].nest);
@@ -48,7 +49,7 @@ static bool is_copied(const struct hypar_plan *plan, int op)
     return !is_divided(plan, op) && plan->ops[op].n_devices > replicas;
 }
 
-/* Joint layers that are whole where others are divided. */
+/* Note joint layers that are copied while other layers are divided. */
 static bool note_joint(const struct hypar_plan *plan, char *text, size_t size)
 {
     const struct hypar_graph *graph = plan->graph;
@@ -84,7 +85,7 @@ static bool note_modules(const struct hypar_plan *plan, char *text, size_t size)
     return plan->graph->n_modules == 0;
 }
 
-/* fully_shard() keeps gradients in the precision of the parameters that it divides: fp32. */
+/* fully_shard() keeps gradients in the precision of the parameters that it shards: fp32. */
 static bool note_gradients(const struct hypar_plan *plan, char *text, size_t size)
 {
     snprintf(text, size,
@@ -93,7 +94,7 @@ static bool note_gradients(const struct hypar_plan *plan, char *text, size_t siz
     return plan->precision == HYPAR_BF16 && !plan->fp32_gradients;
 }
 
-/* Operators run one by one save more for the backward half. */
+/* Operators that run one by one save more tensors for the backward half. */
 static bool note_framework(const struct hypar_plan *plan, char *text, size_t size)
 {
     snprintf(text, size,
@@ -104,7 +105,7 @@ static bool note_framework(const struct hypar_plan *plan, char *text, size_t siz
     return plan->simulation.framework != HYPAR_FRAMEWORK_EAGER;
 }
 
-/* Devices whose host launches kernels one by one: GPUs, of which one was measured. */
+/* For devices whose host launches kernels one by one: GPUs; one of them was measured. */
 static bool note_step(const struct hypar_plan *plan, char *text, size_t size)
 {
     const struct hypar_device *device = hypar_machine_device(plan->machine, 0);

@@ -1,32 +1,31 @@
-/* DTensor's placements from the splits of operators.
+/* Derives DTensor placements from the splits of operators.
  *
  * An axis that is split over a dimension of the mesh shards the tensors that it indexes, along
- * the dimension that it leads; the others are copies where they are read, partial sums where
- * they are written. Modules are told what to take and what to give; operators between them
- * (sums of residuals, attention) follow what they are given, so a module gives what the
- * operators behind it read:
+ * the tensor dimension that it leads. Other tensors are copies if they are read, and partial
+ * sums if they are written. The rows of modules say what input they take and what output they
+ * give. Operators between modules (sums of residuals, attention) follow their inputs, so a
+ * module gives its output as the operators after it read it:
  *
- *     c_attn t=2 -> split t=2 -> attention r=2        c_attn gives [Replicate()]
- */
+ *     c_attn t=2 -> split t=2 -> attention r=2        c_attn gives [Replicate()] */
 #include <string.h>
 
 #include "emit/torch.h"
 
-/* Where a tensor lies along a dimension of the mesh: Shard(0..), or */
+/* The placement of a tensor along a dimension of the mesh: Shard(0..), or */
 enum { WHOLE = -1, PARTIAL = -2 };
 
 struct placement {
     int8_t at[MESH_MAX_DIMS]; /* by tensor dimension of the mesh */
 };
 
-/* What is known of all operators while rows are made. */
+/* State of all operators while rows are made. */
 struct placing {
     struct torch_script *s;
-    bool *module; /* by operator */
-    /* By operator and tensor dimension, the axis that is split over it: as the plan says, and
-     * as operators that are no modules follow their readers. */
+    bool *module; /* by operator: it is a module */
+    /* By operator and tensor dimension, the axis that is split over it: in the plan, and after
+     * operators that are not modules follow their readers. */
     int8_t (*planned)[MESH_MAX_DIMS], (*axis)[MESH_MAX_DIMS];
-    bool *loose; /* by tensor: a parameter that add_loose_params() has said already */
+    bool *loose; /* by tensor: a parameter that add_loose_params() has already written */
 };
 
 static bool same(const struct torch_script *s, const struct placement *a,
@@ -43,7 +42,7 @@ static bool is_whole(const struct torch_script *s, const struct placement *p)
     return true;
 }
 
-/* The dimension of operand `o` that the axis leads, -1: none. */
+/* The dimension of operand `o` that the axis leads; -1: none. */
 static int led_dim(const struct nest *nest, int o, int axis)
 {
     for (int d = 0; d < nest->operand[o].n_dims; d++)
@@ -71,7 +70,8 @@ static struct placement place_operand(const struct placing *p, int op, int o)
     return place_by(p, p->axis, op, o);
 }
 
-/* The operand that a module takes: its only input that is no parameter and no ids; -1: none. */
+/* The operand that a module takes: its only input that is neither a parameter nor ids; -1:
+ * none. */
 static int taken_operand(const struct hypar_graph *graph, int op)
 {
     const struct op *node = &graph->ops[op];
@@ -87,14 +87,14 @@ static int taken_operand(const struct hypar_graph *graph, int op)
     return found;
 }
 
-/* Does it take what it reads there as its own row says? */
+/* Does the module's own row set the placement of this input? */
 static bool takes_itself(const struct placing *p, const struct use *use)
 {
     return p->module[use->op] && taken_operand(p->s->graph, use->op) == use->operand;
 }
 
-/* What the readers of a tensor want it to be, of modules or of other operators; false: there
- * are none, or they want different things. */
+/* The placement that all readers of a tensor want, either modules or other operators. Returns
+ * false if there are none, or if they differ. */
 static bool wanted_by(const struct placing *p, int tensor, bool modules, struct placement *out)
 {
     const struct hypar_graph *graph = p->s->graph;
@@ -112,13 +112,14 @@ static bool wanted_by(const struct placing *p, int tensor, bool modules, struct 
     return any;
 }
 
-/* Modules move what they are given, other operators take it as it is: they are asked first. */
+/* The placement that readers want. Operators that are not modules come first, because they take
+ * a tensor as it is; modules can redistribute it. */
 static bool wanted(const struct placing *p, int tensor, struct placement *out)
 {
     return wanted_by(p, tensor, false, out) || wanted_by(p, tensor, true, out);
 }
 
-/* What the first reader takes. */
+/* The placement that the first reader takes. */
 static struct placement first_wanted(const struct placing *p, int tensor)
 {
     const struct hypar_graph *graph = p->s->graph;
@@ -131,7 +132,8 @@ static struct placement first_wanted(const struct placing *p, int tensor)
     return out;
 }
 
-/* An operator that is no module has its result where its readers want it: its axes follow. */
+/* An operator that is not a module gives its output as its readers want it, so its axes follow
+ * them. */
 static void follow(const struct placing *p, int op)
 {
     const struct op *node = &p->s->graph->ops[op];
@@ -196,7 +198,7 @@ static const char *add_params(const struct placing *p, int op, const char *row)
     return row;
 }
 
-/* Is what it computes of the gradient of operand `o` a partial sum? */
+/* Does the operator compute a partial sum of the gradient of operand `o`? */
 static bool gives_partial(const struct placing *p, int op, int o)
 {
     const struct nest *nest = p->s->graph->ops[op].nest;
@@ -219,7 +221,7 @@ static bool gets_partial(const struct placing *p, int tensor)
     return false;
 }
 
-/* Where the module's input comes from, and as what. */
+/* The placement in which a module receives its input. */
 static struct placement given(const struct placing *p, int tensor)
 {
     const struct hypar_graph *graph = p->s->graph;
@@ -235,9 +237,9 @@ static struct placement given(const struct placing *p, int tensor)
     return out;
 }
 
-/* A row says what it takes where that is not what it is given; and of gradients that are
- * partial sums, that they are added up: by whoever gave it once for all who take it, if a
- * module did. */
+/* Add the input's placement to a module's row if it differs from the received one. Also add it
+ * if the gradient is a partial sum that must be added up here; if a module gives the input,
+ * this module adds up the gradient once for all readers. */
 static const char *add_input(const struct placing *p, int op, const char *row)
 {
     const struct hypar_graph *graph = p->s->graph;
@@ -264,7 +266,7 @@ static const char *add_output(const struct placing *p, int op, const char *row)
     return said ? row : add_entry(p->s, row, "output", &want);
 }
 
-/* Parameters that a module uses by itself: "attn.in_proj_weight" of module "attn". */
+/* Add parameters that a module uses directly: "attn.in_proj_weight" of module "attn". */
 static void add_loose_params(const struct placing *p, int op, struct table_rows *out)
 {
     const struct hypar_graph *graph = p->s->graph;
@@ -284,7 +286,8 @@ static void add_loose_params(const struct placing *p, int op, struct table_rows 
     }
 }
 
-/* Rows of equal name become one, with all of their entries: Python would keep the last. */
+/* Join rows of equal name into one row with all their entries, because Python would keep only
+ * the last. */
 static void join_rows(struct arena *arena, struct table_rows *rows)
 {
     struct table_rows out = { 0 };

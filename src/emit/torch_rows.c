@@ -1,4 +1,4 @@
-/* Lines of tables, folded: "layers.*.mlp" for "layers.0.mlp", "layers.1.mlp", ... */
+/* Rows of tables, folded: "layers.*.mlp" for "layers.0.mlp", "layers.1.mlp", ... */
 #include <assert.h>
 #include <string.h>
 
@@ -26,10 +26,10 @@ const char *hp_python_text(struct arena *arena, const char *text)
 void hp_fold_rows(struct arena *arena, struct table_rows *rows)
 {
     struct table_rows out = { 0 };
-    struct table first = { 0 }; /* folded name -> the first row that has it */
+    struct table first = { 0 }; /* from a folded name to its first row */
     struct table written = { 0 };
     const char **form = NEW(arena, const char *, rows->n);
-    bool *differ = NEW(arena, bool, rows->n); /* by first row */
+    bool *differ = NEW(arena, bool, rows->n); /* by first row: texts differ */
     int *of = NEW(arena, int, rows->n);
     for (int i = 0; i < rows->n; i++) {
         form[i] = hp_without_numbers(arena, rows->row[i].name);
@@ -44,7 +44,7 @@ void hp_fold_rows(struct arena *arena, struct table_rows *rows)
         int at = hp_table_put(&written, arena, name, strlen(name), out.n);
         if (at == out.n)
             hp_add_row(arena, &out, name, row->text);
-        assert(strcmp(out.row[at].text, row->text) == 0); /* one line says all of a name */
+        assert(strcmp(out.row[at].text, row->text) == 0); /* a name has one row */
     }
     *rows = out;
 }

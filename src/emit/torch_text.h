@@ -1,4 +1,4 @@
-/* emit/torch_text.h - the Python functions that a script is made of. Internal. */
+/* emit/torch_text.h - the Python functions that scripts consist of. Internal. */
 #ifndef EMIT_TORCH_TEXT_H
 #define EMIT_TORCH_TEXT_H
 
@@ -144,7 +144,8 @@ static const char TEXT_RECOMPUTE[] =
 "            module.forward = partial(checkpoint, module.forward, use_reentrant=False)\n"
 "\n\n";
 
-/* Modules take bf16 also where the model hands them fp32: a mask, a table of positions. */
+/* Modules compute in bf16 even if the model passes fp32 tensors: a mask, a table of
+ * positions. */
 static const char TEXT_NARROW[] =
 "def narrow(module, args):\n"
 "    \"\"\"A module with parameters computes in their precision.\"\"\"\n"
@@ -224,7 +225,7 @@ static const char TEXT_FILL[] =
 "    p.detach().copy_(value)\n"
 "\n\n";
 
-/* A trace makes masks that the model leaves out, and tables in its first stage alone. */
+/* A trace adds masks that the model omits, and computes tables only in its first stage. */
 static const char TEXT_CONSTANTS[] =
 "def constants(traced):\n"
 "    \"\"\"Values that depend on no input and no parameter: masks, tables of rotations.\"\"\"\n"

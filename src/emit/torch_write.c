@@ -1,5 +1,5 @@
-/* The Python file, as far as the plan needs its parts: what it is of, imports, tables,
- * functions that apply them, and the training that torchrun begins. */
+/* Writes the Python file with the parts that the plan needs: a description, imports, tables,
+ * functions that apply them, and the training that torchrun starts. */
 #include <inttypes.h>
 
 #include "emit/target.h"
@@ -8,21 +8,21 @@
 #include "emit/torch_text.h"
 #include "plan/schedules.h"
 
-/* Has the mesh a dimension "replica" beside "data"? Parameters are copied along "replica" and
- * divided along "data", which has one index where nothing is divided. */
+/* Does the mesh have a dimension "replica" besides "data"? Parameters are copied along
+ * "replica" and sharded along "data", which has size 1 if nothing is sharded. */
 static bool has_replicas(const struct torch_script *s)
 {
     return s->data && (s->shard == HYPAR_SHARD_NONE || hp_torch_data_dims(s) > 1);
 }
 
-/* fully_shard() divides parameters and gradients, sums gradients, and computes in bf16 with
- * parameters that stay fp32. */
+/* Does the script use fully_shard()? It shards parameters and gradients, sums gradients, and
+ * computes in bf16 while parameters stay fp32. */
 static bool is_wrapped(const struct torch_script *s)
 {
     return s->data || s->plan->precision == HYPAR_BF16;
 }
 
-/* "replica", "data"; "tensor", "tensor_1", ... */
+/* The names of dimensions: "replica", "data"; "tensor", "tensor_1", ... */
 static const char *dim_name(const struct torch_script *s, int dim)
 {
     if (s->data >> dim & 1)
@@ -88,7 +88,7 @@ static void put_rows(const struct torch_script *s, const char *name, const char 
     fputs("}\n", to);
 }
 
-/* The names alone. */
+/* Write only the names of the rows. */
 static void put_names(const struct torch_script *s, const char *name, const char *about,
                       const struct table_rows *rows, FILE *to)
 {
@@ -160,7 +160,7 @@ static const char *data_mesh(const struct torch_script *s)
     return has_replicas(s) ? "mesh[\"replica\", \"data\"]" : "mesh[\"data\"]";
 }
 
-/* The replicas of all samples, as one dimension. */
+/* The replicas of all samples as one dimension. */
 static const char *samples_mesh(const struct torch_script *s)
 {
     return hp_torch_data_dims(s) > 1 ? "mesh[\"replica\", \"data\"]._flatten()"
@@ -190,8 +190,8 @@ static void put_replicas(const struct torch_script *s, FILE *to)
     fprintf(to, TEXT_UNITS, s->fp32_norms ? " and name not in norms" : "", reshard, policy);
 }
 
-/* Statistics of DTensors are whole on the tensor dimensions before they go over the replicas.
- */
+/* Statistics that are DTensors are gathered on the tensor dimensions before they are summed
+ * over the replicas. */
 static void put_norms(const struct torch_script *s, FILE *to)
 {
     const char *local = s->n_tensor ? ".to_local()" : "";
@@ -220,7 +220,7 @@ static void put_loss(const struct torch_script *s, FILE *to)
           "        return output if torch.is_tensor(output) else next(\n"
           "            x for x in output if torch.is_tensor(x) and x.dim() == 0)\n",
           to);
-    if (s->graph->own_loss) { /* never another objective in its place */
+    if (s->graph->own_loss) { /* never replace it by another objective */
         fputs("    raise Refused(\"the plan was made with a loss of your own: call it "
               "here\")\n\n\n",
               to);
@@ -241,7 +241,7 @@ static void put_loss(const struct torch_script *s, FILE *to)
           to);
 }
 
-/* What every module of this rank goes through. */
+/* The steps that prepare every module of this rank. */
 static void put_steps(const struct torch_script *s, const struct torch_tables *t,
                       const char *module, const char *root, FILE *to)
 {
@@ -354,8 +354,8 @@ static void put_step(const struct torch_script *s, const struct torch_tables *t,
           to);
 }
 
-/* The model is traced in the precision that it is run in: a trace has the types of what it
- * casts. Master weights are put back into the stages. */
+/* The model is traced in the precision that it runs in, because a trace contains the types of
+ * its casts. The master weights are put back into the stages afterwards. */
 static void put_trace(const struct torch_script *s, FILE *to)
 {
     bool is_short = s->plan->precision == HYPAR_BF16;
@@ -507,8 +507,8 @@ static void put_main(const struct torch_script *s, FILE *to)
             s->plan->clip > 0 ? "        clip(modules, mesh)\n" : "");
 }
 
-/* Gradients are clipped by their norm over all shards and stages. A parameter that several
- * stages have counts once. */
+/* Clip gradients by their norm over all shards and stages. A parameter that several stages have
+ * counts once. */
 static void put_clip(const struct torch_script *s, const struct torch_tables *t, FILE *to)
 {
     fprintf(

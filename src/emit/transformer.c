@@ -1,4 +1,4 @@
-/* Sizes of a transformer, read off the operators of its first layer. */
+/* Reads the sizes of a transformer from the operators of its first layer. */
 #include "emit/transformer.h"
 
 #include "graph/repeated.h"
@@ -9,7 +9,7 @@ static int64_t extent(const struct nest *nest, char name)
     return axis < 0 ? 0 : nest->axis[axis].extent;
 }
 
-/* Is one of its inputs written by an attention? */
+/* Does an attention write one of its inputs? */
 static bool reads_attention(const struct hypar_graph *graph, const struct op *op)
 {
     for (int o = 0; o < op->nest->n_inputs; o++) {
@@ -43,7 +43,7 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
     case OP_ATTENTION:
         read_attention(graph, op, out);
         break;
-    case OP_MATMUL: /* attention that is written out; the first one makes the scores */
+    case OP_MATMUL: /* attention in single operators; the first product computes the scores */
         if (out->heads > 0)
             break;
         out->heads = out->kv_heads = extent(op->nest, 'b');
@@ -86,7 +86,7 @@ static void read_layer_op(const struct hypar_graph *graph, const struct op *op,
     }
 }
 
-/* Operators that move elements, and leave their values as they are. */
+/* Does the operator only move elements, without changing their values? */
 static bool is_move(enum op_kind kind)
 {
     switch (kind) {
@@ -106,8 +106,8 @@ static bool is_move(enum op_kind kind)
 }
 
 /* The first operator between a linear layer and an operand of attention that is neither a
- * rotary embedding nor a move of elements; -1: none. A rotary embedding that was not recognised
- * is such an operator. */
+ * rotary embedding nor a move of elements; -1: none. An unrecognised rotary embedding is such
+ * an operator. */
 static int between(const struct hypar_graph *graph, int tensor)
 {
     int at = tensor < 0 ? -1 : graph->tensors[tensor].producer;
@@ -118,7 +118,7 @@ static int between(const struct hypar_graph *graph, int tensor)
     return at >= 0 && graph->ops[at].kind != OP_LINEAR ? at : -1;
 }
 
-/* What the members of struct transformer do not say of an operator of a layer. */
+/* Is this an operator of a layer that struct transformer cannot describe? */
 static bool is_unknown(const struct hypar_graph *graph, int i, int *at)
 {
     const struct op *op = &graph->ops[i];
@@ -159,7 +159,7 @@ static bool is_param(const struct hypar_graph *graph, int tensor)
     return tensor >= 0 && graph->tensors[tensor].kind == TENSOR_PARAM;
 }
 
-/* Does an operator outside of the layers add positions that are learned? */
+/* Does an operator outside the layers add learned positions? */
 static bool adds_positions(const struct hypar_graph *graph, const struct op *op, int table)
 {
     return (op->kind == OP_EMBEDDING && op->tensor[1] != table) ||
@@ -167,7 +167,7 @@ static bool adds_positions(const struct hypar_graph *graph, const struct op *op,
             (is_param(graph, op->tensor[0]) || is_param(graph, op->tensor[1])));
 }
 
-/* Tables outside the layers: of the vocabulary, and of positions that are learned. */
+/* Read the tables outside the layers: of the vocabulary, and of learned positions. */
 static void read_tables(const struct hypar_graph *graph, struct transformer *out)
 {
     int table = -1;

@@ -1,4 +1,4 @@
-/* Tables of text in columns. */
+/* Prints tables of text in columns, and wraps lines. */
 #include "report/columns.h"
 
 #include <ctype.h>
@@ -50,10 +50,10 @@ enum {
     MOST_WIDTH = 1000,
     LEAST_BROKEN = 12,
     GAP = 2,
-    BELOW = 4 /* how far in what stands below its row begins */
+    BELOW = 4 /* indentation of a cell below its row */
 };
 
-/* What COLUMNS says, else the terminal; 0: neither says anything. */
+/* The width from COLUMNS, else from the terminal; 0: unknown. */
 static int width_said(FILE *to)
 {
     const char *said = getenv("COLUMNS");
@@ -76,7 +76,7 @@ int hp_has_colour(FILE *to)
     return isatty(fileno(to)) && !(no && *no) && !(term && strcmp(term, "dumb") == 0);
 }
 
-/* Is that word a unit, such as "GB,", "%" or "k"? It stays with the number before it. */
+/* Is the word a unit, such as "GB,", "%" or "k"? A unit stays on the line of its number. */
 static bool is_unit(const char *text)
 {
     static const char *const unit[] = { "%", "B", "s", "J", "B/s" };
@@ -90,7 +90,7 @@ static bool is_unit(const char *text)
     return n == 1 && prefix;
 }
 
-/* Bytes of the first word of `text`, and of its unit if it ends in a digit. */
+/* Bytes of the first word of `text`, including its unit if it ends in a digit. */
 static int word_bytes(const char *text)
 {
     int n = (int)strcspn(text, " ");
@@ -105,9 +105,8 @@ static bool is_degree(const char *text)
     return isalpha((unsigned char)text[0]) && text[1] == '=' && isdigit((unsigned char)text[2]);
 }
 
-/* The same, with what reads as one: "conv1 .. relu3 n=2 k=8 on 0-15"; if that fits into
- * `width`.
- */
+/* Bytes of the first phrase that should stay on one line, such as "conv1 .. relu3 n=2 k=8 on
+ * 0-15", if it fits in `width`; else of the first word. */
 static int phrase_bytes(const char *text, int width)
 {
     int n = word_bytes(text), whole = n;
@@ -125,7 +124,8 @@ static int phrase_bytes(const char *text, int width)
     return hp_text_width(text, n) <= width ? n : whole;
 }
 
-/* Bytes of the words at the start of `text` that fit into `width` characters: at least one. */
+/* Bytes of the words at the start of `text` that fit in `width` characters: at least one
+ * word. */
 static int line_bytes(const char *text, int width)
 {
     int bytes = 0, used = 0;
@@ -143,17 +143,17 @@ static int line_bytes(const char *text, int width)
 
 enum { MAX_COLUMNS = 32 };
 
-/* How a table is laid out there. */
+/* The geometry of a table on a line. */
 struct grid {
     int n, gap, width[MAX_COLUMNS];
-    int least[MAX_COLUMNS]; /* width of a column that may be broken: its longest word */
-    int star[MAX_COLUMNS];  /* 1: behind its cells there is room for a star */
+    int least[MAX_COLUMNS]; /* least width of a column that may wrap: its longest word */
+    int star[MAX_COLUMNS];  /* 1: space for a star behind its cells */
     bool colour;
     int below; /* a column that does not fit: its cells are lines of their own; -1: none */
 };
 
-/* Columns that may be broken give way until the line fits, the widest first. Returns what is
- * still too much. */
+/* Narrow the columns that may wrap, the widest first, until the line fits. Returns the excess
+ * that remains. */
 static int give_way(const char *align, int excess, struct grid *grid)
 {
     for (; excess > 0; excess--) {
@@ -169,7 +169,7 @@ static int give_way(const char *align, int excess, struct grid *grid)
     return excess;
 }
 
-/* The last column that may be broken; -1: none. */
+/* The last column that may wrap; -1: none. */
 static int last_broken(const char *align)
 {
     const char *last = strrchr(align, 'w');
@@ -197,7 +197,8 @@ static void widen(struct grid *grid, int c, const char *text)
     grid->least[c] = word > grid->least[c] ? word : grid->least[c];
 }
 
-/* What does not fit is broken; then columns stand closer; then one goes below. */
+/* Fit the table to the line: first wrap columns, then reduce the gaps, then move one column
+ * below the rows. */
 static void measure(const struct columns *columns, int line, struct grid *grid)
 {
     int total = GAP * (grid->n - 1);
@@ -221,7 +222,7 @@ static void measure(const struct columns *columns, int line, struct grid *grid)
     }
 }
 
-/* One cell of a line; `blanks` come before it. Returns how many characters it took. */
+/* Print one cell of a line after `blanks` blanks. Returns the number of characters. */
 static int print_cell(const struct grid *grid, const char *text, int bytes, int blanks,
                       bool marked, FILE *to)
 {
@@ -233,11 +234,12 @@ static int print_cell(const struct grid *grid, const char *text, int bytes, int 
     return hp_text_width(text, bytes) + star;
 }
 
-/* One line of a row; rest[] is what of each cell is still to be printed. False: all is. */
+/* Print one line of a row; rest[] has the unprinted text of each cell. Returns false if nothing
+ * is left. */
 static bool print_line(const struct grid *grid, const char *align, const bool *marked,
                        const char **rest, FILE *to)
 {
-    int blanks = 0; /* before the next text: none behind the last */
+    int blanks = 0; /* before the next text: none after the last */
     bool more = false;
     for (int c = 0; c < grid->n; c++) {
         if (c == grid->below)
@@ -389,7 +391,8 @@ char *hp_metric_unit(char *buffer, double value, const char *unit)
 {
     static const char *const prefix[] = { "", "k", "M", "G", "T", "P", "E" };
     int p = 0;
-    char digits[32]; /* rounded first, as hypar_format_quantity() does: one number, one text */
+    char digits[32]; /* rounded first, as in hypar_format_quantity(): a number always gives the
+                      * same text */
     snprintf(digits, sizeof digits, "%.2e", value);
     value = strtod(digits, NULL);
     while (value >= 999.5 && p < 6) {

@@ -1,9 +1,8 @@
-/* report/columns.h - tables that line up. Internal.
+/* report/columns.h - prints aligned tables of text. Internal.
  *
  *     struct columns table = { .align = "lrr" };
  *     hp_cell(&table, &arena, "name"); ...         the first row is the heading
- *     hp_columns_print(&table, to);
- */
+ *     hp_columns_print(&table, to); */
 #ifndef REPORT_COLUMNS_H
 #define REPORT_COLUMNS_H
 
@@ -15,53 +14,53 @@
 #include "base/arena.h"
 
 struct columns {
-    const char *align; /* for each column 'l' left, 'r' right, or 'w' left and broken
-                          between words, where the line would be too long; where that is not
-                          enough, the last of these stands in lines of its own below the rows */
+    const char *align; /* for each column: 'l' left, 'r' right, or 'w' left and wrapped between
+                        * words if the line is too long; if this is not enough, the cells of the
+                        * last such column become lines below the rows */
     char **cell;       /* row by row */
     int n_cells, capacity;
-    int *marked; /* cells that stand out, ascending */
+    int *marked; /* highlighted cells, ascending */
     int n_marked, marked_capacity;
 };
 
-/* The next cell, row by row. */
+/* Add the next cell, row by row. */
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The same of a number with its unit: "12.5 GB/s". */
+/* Add a cell with a number and its unit: "12.5 GB/s". */
 void hp_quantity_cell(struct columns *columns, struct arena *arena, double value,
                       enum hypar_unit unit);
-/* Of a device: a length or a share has no unit. */
+/* Add a cell with a constant of a device: a length or a share has no unit. */
 void hp_constant_cell(struct columns *columns, struct arena *arena, double value,
                       enum hypar_unit unit);
 
-/* The cell last added stands out: bold and green where there is colour, else with a star. */
+/* Highlight the last cell: bold and green if there is colour, else with a star. */
 void hp_cell_mark(struct columns *columns, struct arena *arena);
 
-/* Print heading and rows, two spaces between columns and none at the end of a line; the heading
- * is bold on a terminal. */
+/* Print heading and rows, with two spaces between columns and none at the end of a line; the
+ * heading is bold on a terminal. */
 void hp_columns_print(const struct columns *columns, FILE *to);
 
-/* Below a table: what a cell that stands out is, if there is one (`marked`). */
+/* Below a table: explain highlighted cells, if there are any (`marked`). */
 void hp_mark_note(bool marked, FILE *to, const char *what);
 
-/* Is colour wanted there: a terminal that is not dumb, and NO_COLOR not set? */
+/* Does the output accept colour: a terminal that is not dumb, and NO_COLOR not set? */
 int hp_has_colour(FILE *to);
 
 /* Print `text`, and blanks up to `width` columns. */
 void hp_put_padded(FILE *to, const char *text, int width);
 
-/* `text`, which may be a path as somebody gave it, as it can be shown. */
+/* `text`, for example a path from the user, with unprintable characters replaced. */
 const char *hp_shown(struct arena *arena, const char *text);
 
-/* Print `text` and a newline, broken between words at hypar_line_width(); the first line has
- * begun at `indent`, further ones are indented so. */
+/* Print `text` and a newline, wrapped between words at hypar_line_width(). The first line
+ * starts at `indent`; further lines are indented by it. */
 void hp_wrap(FILE *to, const char *text, int indent);
 
-/* The same from the beginning of a line, formatted. */
+/* Print a formatted line from the beginning of a line, wrapped. */
 void hp_put_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* The same behind a label: "Sent      4 MB, each byte once", broken at `indent`. */
+/* Print a label and a formatted text: "Sent      4 MB, each byte once", wrapped at `indent`. */
 void hp_put_labelled(FILE *to, const char *label, int indent, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 

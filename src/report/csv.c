@@ -1,4 +1,4 @@
-/* Writing CSV. */
+/* Writes CSV. */
 #include "report/csv.h"
 
 #include <string.h>
@@ -14,7 +14,8 @@ static void begin_field(struct csv_writer *csv)
     csv->begun = true;
 }
 
-/* Reasons have commas, and quotes around names; paths may have anything. */
+/* Write a text in quotes: reasons contain commas and quotes around names; paths may contain
+ * anything. */
 void hp_csv_text(struct csv_writer *csv, const char *text)
 {
     struct arena arena = { 0 };
@@ -41,7 +42,7 @@ void hp_csv_number(struct csv_writer *csv, double value)
 
 void hp_csv_plain(struct csv_writer *csv, const char *text)
 {
-    if (hp_csv_is_formula(text)) { /* planners that are loaded have any name */
+    if (hp_csv_is_formula(text)) { /* loaded planners may have any name */
         hp_csv_text(csv, text);
         return;
     }

@@ -1,4 +1,5 @@
-/* report/csv.h - tables for programs: a heading, then rows of as many fields. Internal.
+/* report/csv.h - writes tables for programs: a heading, then rows with the same number of
+ * fields. Internal.
  *
  *     struct csv_writer csv = { to };
  *     hp_csv_words(&csv, "device busy_s"); hp_csv_end(&csv);
@@ -14,9 +15,9 @@ struct csv_writer {
     bool begun; /* the row has a field */
 };
 
-/* The next field: a text, in quotes; a number that reads back the same, empty where it is not
- * known; what needs no quotes; or several words, a field each, as of a heading. A text that a
- * spreadsheet would take for a formula gets an apostrophe in front. */
+/* Write the next field: a text in quotes; a number that reads back as the same value; a number
+ * that is empty if not known; a text without quotes; or several words, one field each, as in a
+ * heading. A text that a spreadsheet would take for a formula gets an apostrophe in front. */
 void hp_csv_text(struct csv_writer *csv, const char *text);
 void hp_csv_number(struct csv_writer *csv, double value);
 void hp_csv_known(struct csv_writer *csv, bool known, double value);

@@ -1,4 +1,4 @@
-/* report/put.h - pieces that several reports share. Internal. */
+/* report/put.h - texts and JSON members that several reports share. Internal. */
 #ifndef REPORT_PUT_H
 #define REPORT_PUT_H
 
@@ -9,53 +9,57 @@
 
 #include "report/table.h"
 
-/* "params", "flops_per_sample", "ops", "layers" of a graph, into an open object. */
+/* Write "params", "flops_per_sample", "ops" and "layers" of a graph into an open object. */
 void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph);
 
-/* The same as a line of text: "430,500 parameters, 4.59 MFLOP per sample forward, ...". */
+/* The figures of a graph as a line of text: "430,500 parameters, 4.59 MFLOP per sample forward,
+ * ...". */
 char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph);
 
-/* A plan's model for a heading: a word of the zoo as it is, of a file the graph's own name, and
- * the file's where that is another: "llama (llama-7b.json)". */
+/* A plan's model for a heading: a word of the zoo as it is; for a file the graph's name, and
+ * the file's name if it differs: "llama (llama-7b.json)". */
 const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan);
 
 /* "bf16", "bf16 with fp32 gradients". */
 char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
                          enum hypar_precision gradients);
 
-/* ", bf16, adam" for a heading: what is not fp32 and sgd; "". */
+/* ", bf16, adam" for a heading: the settings that are not fp32 and sgd; "". */
 char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
                        enum hypar_precision gradients, enum hypar_optimizer optimizer);
 
-/* The figures of a device, into an open object. */
+/* Write the figures of a device into an open object. */
 void hp_put_device(struct json_writer *w, const struct hypar_device *device);
 
-/* Columns of a struct hypar_memory: what lies in a device's memory. */
+/* Columns of a struct hypar_memory: the contents of a device's memory. */
 extern const struct column hp_memory_columns[];
 
-/* The same in words: "parameters 45 MB, gradients 45 MB, activations 1.2 GB". */
+/* The contents of a device's memory in words: "parameters 45 MB, gradients 45 MB, activations
+ * 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);
 
-/* Of a device that has less than a tenth of its memory left, where the plan counts nothing for
- * the framework: what a framework needs, and what would save memory. NULL: it has more. */
+/* A warning for a device with less than a tenth of its memory left, if the plan counts no
+ * memory for the framework: the framework's need, and ways to save memory. NULL: no warning. */
 char *hp_tight_text(struct arena *arena, const struct hypar_memory *memory);
 
-/* The objects "profile", if a profile was used, and "opaque", if there are such operators. */
+/* Write the objects "profile", if a profile was used, and "opaque", if there are opaque
+ * operators. */
 void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *summary);
 
 /* The profile in words: "12 of 40 passes measured, the others by the roofline". */
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *measured);
 
-/* "compiled: 612 kernels, launched in 1.2 ms"; for devices whose kernels were measured. */
+/* "compiled: 612 kernels, launched in 1.2 ms"; for devices with measured kernels. */
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *summary);
 
-/* A step that no plan is faster than, as the object "lower_bound"; null where none is known. */
+/* Write the lower bound for the step of any plan as object "lower_bound"; null if it is not
+ * known. */
 void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound);
 
 /* "2 operators, 3.1 % of what is computed, as measured". */
 char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *summary);
 
-/* How often what a plan sends is sent: "each byte once". NULL: a program file's. */
+/* How often a plan sends its bytes: "each byte once". NULL: the plan is a program file's. */
 const char *hp_sent_text(const struct hypar_plan *plan);
 
 /* "0 -> 1", "3 -> switch 8", or the name that a program file gives the link. */

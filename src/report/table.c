@@ -104,7 +104,8 @@ void hp_put_record(struct json_writer *w, const char *key, const struct column *
 
 /* CSV --------------------------------------------------------------------------------- */
 
-/* Writes the field of a key, which may be that of a record's column; false: no such key. */
+/* Write the field of a key, which may belong to a record's column. Returns false if there is no
+ * such key. */
 static bool csv_field(struct csv_writer *csv, const struct column *column, const char *key,
                       size_t length, const void *row)
 {
@@ -119,7 +120,7 @@ static bool csv_field(struct csv_writer *csv, const struct column *column, const
         if (row)
             v = value_of(c, row);
         if (v.is_text && !v.text && csv_field(csv, c + 1, key, length, row))
-            return true; /* another column of this key may know */
+            return true; /* another column with this key may have a value */
         if (!v.is_text)
             hp_csv_known(csv, v.known, v.number);
         else
@@ -198,7 +199,7 @@ static char *cell_text(struct arena *arena, const struct column *c, const void *
     return hp_clean_text(hp_arena_printf(arena, "%s%s", prefix, formed(arena, c, &v)), '?');
 }
 
-/* Shows a column, of a record or of the row, at its own position or behind the last. */
+/* Show a column of the row or of a record, at its own position or after the last. */
 static void show(struct table_writer *t, const struct column *c, const struct column *part_of)
 {
     int at = t->n_shown, own = c->at || !part_of ? c->at : part_of->at;
@@ -229,7 +230,8 @@ static char letter_of(const struct column *c)
                                                                             : 'r';
 }
 
-/* Does the row that begins at cell `first` read as the row before? The first cells differ. */
+/* Does the row that begins at cell `first` read like the row before, except for the first
+ * cell? */
 static bool reads_alike(const struct table_writer *t, int first)
 {
     for (int i = 1; i < t->n_shown && first > 0; i++)

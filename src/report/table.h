@@ -14,8 +14,8 @@
  *         hp_table_row(&table, &row);
  *     hp_table_end(&table);
  *
- * CTest documents/keys finds each key of these rows in docs/formats-results.md, and
- * documents/headings each heading in docs/terms.md, which has the explanations. */
+ * CTest documents/keys looks for each key of these rows in docs/formats-results.md. CTest
+ * documents/headings looks for each heading in docs/terms.md, which has the explanations. */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
@@ -25,7 +25,7 @@
 #include "report/columns.h"
 #include "report/csv.h"
 
-/* The type of a value, and how text shows the value. JSON and CSV have numbers in SI units. */
+/* The type of a value, and its form in text. JSON and CSV have numbers in SI units. */
 enum column_form {
     NO_COLUMN, /* ends a list of columns */
     /* double; NAN, INFINITY: not known */
@@ -43,10 +43,10 @@ enum column_form {
     AS_LONG,   /* int64_t: "1234" */
     AS_COUNT,  /* int64_t: "1,234" */
     AS_BOOL,   /* bool: "yes" */
-    AS_TEXT,   /* const char *; NULL: not known; CSV has it in quotes */
+    AS_TEXT,   /* const char *; NULL: not known; in quotes in CSV */
     AS_WORD,   /* const char *, without quotes in CSV */
-    /* A struct with the columns `of`, behind a pointer; NULL: not known. JSON has an object.
-     * CSV and, if there is a heading, text have a column for each of its columns. */
+    /* A struct with the columns `of`, behind a pointer; NULL: not known. It is an object in
+     * JSON. In CSV and, if there is a heading, in text, each of its columns is a column. */
     AS_RECORD,
 };
 
@@ -59,9 +59,10 @@ enum column_flag {
     WRAPS = 32,        /* text may break the column between words */
     TO_THE_RIGHT = 64, /* texts are aligned to the left unless this is set ... */
     TO_THE_LEFT = 128, /* ... numbers to the right unless this is set */
-    BEHIND = 256,      /* `offset` is that of a pointer, the value is `inner` bytes behind it */
+    BEHIND = 256,      /* `offset` is that of a pointer; the value is `inner` bytes behind the
+                        * address it holds */
     INSIDE = 512,      /* the struct or the characters are in the row, not behind a pointer */
-    NOT_JSON = 1024,   /* the key is one of CSV alone */
+    NOT_JSON = 1024,   /* the key is for CSV only */
 };
 
 struct column {
@@ -73,34 +74,34 @@ struct column {
     int at; /* order in text of columns that have one, from 1; 0: behind those before */
     unsigned
         when; /* text has the column if `shows` of the table has one of these bits; 0: always */
-    size_t star;   /* of a bool: the cell stands out; 0: none */
-    size_t prefix; /* of a const char * that text writes before the value; 0: none */
+    size_t star;   /* offset of a bool: the cell is highlighted; 0: none */
+    size_t prefix; /* offset of a const char * that text writes before the value; 0: none */
     size_t inner;
     const struct column *of;
-    double (*get)(const void *at); /* computes a double from what is at `offset`; NULL: none */
+    double (*get)(const void *at); /* computes a double from the data at `offset`; NULL: none */
 };
 
 #define AT(type, member) .offset = offsetof(type, member)
 
 struct table_writer {
     const struct column *column;
-    FILE *to;                 /* of text and CSV */
+    FILE *to;                 /* for text and CSV */
     struct json_writer *json; /* NULL: text or CSV */
-    const char *csv; /* keys of the fields, in order, a blank between them; NULL: no CSV */
+    const char *csv; /* keys of the fields in order, separated by blanks; NULL: no CSV */
     unsigned shows;
-    int most;   /* rows of text; 0: all */
-    bool alike; /* text: neighbours that read alike are one row; the first column, an AS_INT, is
-                   then "3-7" */
-    /* The rest belongs to the table. */
+    int most;   /* limit of rows in text; 0: none */
+    bool alike; /* text: neighbouring rows that read alike become one row; the first column, an
+                 * AS_INT, is then "3-7" */
+    /* The other members are internal. */
     struct arena arena;
     struct csv_writer csv_writer;
     const struct column *shown[32]; /* columns of text, in their order */
     const struct column
-        *part_of[32]; /* the record that each is a column of; NULL: of the row */
+        *part_of[32]; /* the record that each column belongs to; NULL: the row */
     int position[32];
     bool any[32]; /* some value is above zero */
     int n_shown, n_rows;
-    int first; /* number of the first of the last row's neighbours */
+    int first; /* number of the first of the joined rows */
     bool full; /* a row was left out */
     const char **cell;
     bool *star;
@@ -108,20 +109,20 @@ struct table_writer {
     bool starred;
 };
 
-/* `key`: of the array in JSON; NULL: the array is an element or the root. */
+/* Begin a table. `key`: of the array in JSON; NULL: the array is an element or the root. */
 void hp_table_begin(struct table_writer *table, const char *key);
 
-/* Returns false if text has `most` rows already and leaves this one out. */
+/* Add a row. Returns false if text already has `most` rows and leaves this one out. */
 bool hp_table_row(struct table_writer *table, const void *row);
 
-/* Ends the array, or prints the table; text without rows prints nothing. `starred` tells
- * whether a cell stands out. Frees what the table took. */
+/* End the array, or print the table; text without rows prints nothing. `starred` says whether a
+ * cell is highlighted. Frees the table's memory. */
 void hp_table_end(struct table_writer *table);
 
-/* The members of an open object. */
+/* Write the members of an open object. */
 void hp_put_fields(struct json_writer *w, const struct column *column, const void *row);
 
-/* The same as an object on one line; null where `row` is NULL. */
+/* Write an object on one line; null if `row` is NULL. */
 void hp_put_record(struct json_writer *w, const char *key, const struct column *column,
                    const void *row);
 

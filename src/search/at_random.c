@@ -1,4 +1,5 @@
-/* Random searches beside other planners: as many as take a moment. */
+/* Runs random searches (flexflow) for auto, as many as take little time; a budget or a number
+ * of proposals replaces this limit. */
 #include <math.h>
 
 #include "base/stop.h"
@@ -6,9 +7,9 @@
 #include "search/nearby.h"
 
 enum {
-    MOST_WORK = 1 << 15,  /* tasks times devices, to be searched at random unasked: seconds */
-    MOST_RUNS = 4,        /* unasked */
-    MOST_SMALL_RUNS = 10, /* ... that take little */
+    MOST_WORK = 1 << 15,  /* limit of tasks times devices, without a budget: seconds */
+    MOST_RUNS = 4,        /* limit without a budget */
+    MOST_SMALL_RUNS = 10, /* ... if each search takes little time */
 };
 
 /* What it takes to simulate many plans like this one (NULL: like one that divides everything).
@@ -41,12 +42,12 @@ struct runs {
     struct hypar_found *best;
     struct verdict verdict;
     int n;
-    int rows; /* of the first of them */
+    int rows; /* rows of the first search */
     double work;
-    enum hypar_status status; /* of the last of them */
+    enum hypar_status status; /* of the last search */
 };
 
-/* Is the new one better? Where nothing fits, one that needs less. */
+/* Is the new result better? If neither fits in memory, the one that needs less is better. */
 static bool is_better(const struct runs *r, const struct verdict *v)
 {
     bool fits = hp_fits(&v->memory), has = r->best && hp_fits(&r->verdict.memory);
@@ -55,8 +56,8 @@ static bool is_better(const struct runs *r, const struct verdict *v)
     return fits ? v->step_s < r->verdict.step_s : v->memory.part < r->verdict.memory.part;
 }
 
-/* The best so far, for these devices; NULL: it has others. Parameters are whole: a random
- * change may leave nobody to divide them with. */
+/* The best plan so far, on this machine; NULL: it uses other devices. Its parameters are not
+ * sharded, because a random change may leave a device without copies to shard with. */
 static struct hypar_plan *best_plan(const struct runs *r, const struct problem *there)
 {
     const struct hypar_plan *known = r->start->known;
@@ -73,8 +74,8 @@ static struct hypar_plan *best_plan(const struct runs *r, const struct problem *
     return plan;
 }
 
-/* One more, on the machine or (`nearby`) a part of it; `alone`: as if it were the only planner.
- */
+/* Run another search, on the machine or (`nearby`) on a part of it. `alone`: without the best
+ * plan as a start. */
 static void run_on(struct runs *r, const struct nearby *nearby, bool alone,
                    struct hypar_error *err)
 {
@@ -102,7 +103,7 @@ static void run_on(struct runs *r, const struct nearby *nearby, bool alone,
     r->verdict = v;
 }
 
-/* On so many rows, if it takes no longer than there is time for. */
+/* Run a search on this number of rows, if it takes no longer than the limits allow. */
 static void run_unasked(struct runs *r, int rows, bool alone, struct hypar_error *err)
 {
     struct nearby n = { 0 };
@@ -121,8 +122,9 @@ static void run_unasked(struct runs *r, int rows, bool alone, struct hypar_error
     hp_nearby_end(&n);
 }
 
-/* Alone, on as many rows as there is time for; then, where a plan fits, from the best one:
- * where it is, on all rows, on fewer and fewer, and, if there is time left, once more. */
+/* First run alone, on as many rows as the limits allow. Then, if a plan fits, start from the
+ * best plan: on its rows, on all rows, on fewer and fewer rows, and again on all rows while the
+ * limits allow. */
 static void run_on_parts(struct runs *r, struct hypar_error *err)
 {
     const struct hypar_machine *machine = r->problem->machine;

@@ -1,8 +1,8 @@
-/* auto: every planner's plan simulated, and the best plan that fits; also what they would
- * choose for machines like this one (nearby.h). Where that takes a moment only, or a budget is
- * given, a random search (flexflow) has a try too.
+/* auto: simulates the plan of every planner and chooses the best that fits. It also tries plans
+ * that planners make for similar machines (nearby.h). If it takes little time, or if a budget
+ * is given, it also runs a random search (flexflow).
  *
- * No plan is given whose memory was not looked at (verdict.h). */
+ * auto never returns a plan whose memory was not checked (verdict.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,39 +16,40 @@
 
 enum { MAX_TRIED = HYPAR_MAX_REFUSALS };
 
-/* What a random search finds has less order than the others' plans: it has to be faster by more
- * than rounding. */
+/* A plan from a random search is less regular than those of other planners, so it must be
+ * faster by more than rounding. */
 static const double WORTH = 0.999;
 
-/* Those whose searches take longest, tried last: one that is told to stop has the others'
- * plans.
- */
+/* Planners with the longest searches run last: if the search is stopped, the plans of the
+ * others are there. */
 static const struct planner *const slow[] = { &hp_planner_optcnn, &hp_planner_hybrid };
 
 static const char NO_TIME[] = "not tried, there was no time left";
 
-/* Large plans are looked at in the order of their closed forms, which add up what may overlap,
- * level after level: they were seen to be 5.5 times what is simulated (nmt on 1,024 devices).
- * And what needs far more than there is by a bound does not fit. */
+/* Large plans are simulated in the order of their closed-form estimates. Closed forms add up
+ * times that may overlap, level after level: the largest ratio to the simulated step seen is
+ * 5.5 (nmt on 1,024 devices). A plan that needs more than FAR times the memory by a lower bound
+ * does not fit. */
 static const double OVERLAP = 8, FAR = 2;
 
 struct tried {
     const struct planner *self, *random_search;
     const struct problem *problem;
-    struct hypar_found *found[MAX_TRIED + 4]; /* planners', one from nearby, random searches' */
+    struct hypar_found *found[MAX_TRIED + 4]; /* of planners, one from a similar machine, of
+                                               * random searches */
     struct verdict verdict[MAX_TRIED + 4];
     int n;
-    int rows;       /* of the machine, that the best is on */
-    bool simulated; /* all of them, as a whole */
-    double best_s;  /* the least step of those that fit, so far */
+    int rows;       /* rows of the machine that the best plan is on */
+    bool simulated; /* all plans were simulated as a whole */
+    double best_s;  /* shortest step so far of a plan that fits */
     double began_s, began_process_s;
     struct hypar_refusals refusals;
     int64_t evaluated;
-    unsigned given; /* options that not every planner takes */
-    /* Of those that do not fit, and that cannot be shown simulated: */
+    unsigned given; /* given options that not every planner takes */
+    /* Of plans that do not fit and whose simulation cannot be shown: */
     const char *nearest; /* NULL: none */
     struct fullest lacks;
-    bool by_state; /* by weights, gradients and optimizer state alone */
+    bool by_state; /* counts only weights, gradients and optimizer state */
 };
 
 static void refuse(struct tried *t, const char *planner, const char *why)
@@ -57,7 +58,7 @@ static void refuse(struct tried *t, const char *planner, const char *why)
     if (t->refusals.n == HYPAR_MAX_REFUSALS)
         return;
     if (strncmp(why, planner, skip) == 0 && why[skip] == ':')
-        why += skip + 2; /* the reason names the planner already */
+        why += skip + 2; /* the reason already names the planner */
     t->refusals.by[t->refusals.n].planner = planner;
     snprintf(t->refusals.by[t->refusals.n].why.text, sizeof t->refusals.by[0].why.text, "%s",
              why);
@@ -74,7 +75,7 @@ static const char *refused_text(struct arena *arena, const struct hypar_refusals
     return text;
 }
 
-/* Is this the nearest to fitting so far? */
+/* Remember this plan if it is the nearest to fitting so far. */
 static void look_nearer(struct tried *t, const struct hypar_found *found,
                         const struct fullest *full, bool by_state)
 {
@@ -85,7 +86,7 @@ static void look_nearer(struct tried *t, const struct hypar_found *found,
     t->by_state = by_state;
 }
 
-/* The problem as this planner is to see it: with its share of the budget. */
+/* The problem for this planner: with its share of the budget. */
 static struct problem share_out(const struct tried *t, const struct planner *planner,
                                 struct hypar_search_options *with)
 {
@@ -110,7 +111,7 @@ static bool fits(const struct tried *t, int i)
     return hp_fits(&t->verdict[i].memory);
 }
 
-/* Simulate plan `i`, or a part of it. */
+/* Simulate plan `i`, as a whole or in part. */
 static void judge(struct tried *t, int i)
 {
     t->verdict[i] = hp_verdict(t->problem, t->found[i]);
@@ -118,7 +119,7 @@ static void judge(struct tried *t, int i)
         t->best_s = fmin(t->best_s, t->verdict[i].step_s);
 }
 
-/* Where a planner stands in the table. */
+/* The position of a planner in the table. */
 static int rank(const char *planner)
 {
     int i = 0;
@@ -127,7 +128,8 @@ static int rank(const char *planner)
     return i;
 }
 
-/* In the order of the table, whenever they are tried: the first of equals is chosen. */
+/* Insert a plan in the order of the table, whenever its planner ran: the first of equals is
+ * chosen. */
 static int add(struct tried *t, struct hypar_found *found)
 {
     int i = t->n++;
@@ -140,8 +142,8 @@ static int add(struct tried *t, struct hypar_found *found)
     return i;
 }
 
-/* Small plans are judged as they are found, so that a search that is told to stop has the best
- * of them; large ones when all are known (judge_all()). */
+/* Run a planner. Small plans are evaluated at once, so that a stopped search has the best of
+ * them; large plans when all are known (judge_all()). */
 static void try_planner(struct tried *t, const struct planner *planner)
 {
     struct hypar_error why;
@@ -159,14 +161,14 @@ static void try_planner(struct tried *t, const struct planner *planner)
         hypar_found_free(found);
         return;
     }
-    t->evaluated += found->info.evaluated > 0 ? found->info.evaluated : 0; /* -1: not told */
+    t->evaluated += found->info.evaluated > 0 ? found->info.evaluated : 0; /* -1: not known */
     int i = add(t, found);
     bool in_time = hp_is_judged(found) || !hp_stopped(t->problem->options->stop);
     if (in_time && !hp_is_large(found->plan))
         judge(t, i);
 }
 
-/* In the order of the table, too. */
+/* Sort the refusals in the order of the table, too. */
 static void sort_refusals(struct hypar_refusals *r)
 {
     struct hypar_refusals from = *r;
@@ -177,7 +179,7 @@ static void sort_refusals(struct hypar_refusals *r)
                 r->by[r->n++] = from.by[k];
 }
 
-/* Planners of one's own that are not for auto: told, as somebody made them known. */
+/* Report registered planners that auto does not try. */
 static void refuse_own(struct tried *t)
 {
     for (int i = 0; hp_own_planner(i); i++)
@@ -185,7 +187,7 @@ static void refuse_own(struct tried *t)
             refuse(t, hp_own_planner(i)->info.name, "not tried, as it does not say in_auto");
 }
 
-/* Somebody asked to stop, or the time is over, and there is something to give. */
+/* Has the caller asked to stop, or is the time over, while there is a plan to return? */
 static bool is_enough(const struct tried *t)
 {
     const struct hypar_search_options *o = t->problem->options;
@@ -201,7 +203,7 @@ static bool is_slow(const struct planner *planner)
     return false;
 }
 
-/* All planners but the random search, as long as there is time. */
+/* Run all planners but the random search while there is time. */
 static void try_planners(struct tried *t, bool slow_ones)
 {
     for (int i = 0; hp_planner_at(i) && t->n < MAX_TRIED; i++) {
@@ -216,7 +218,7 @@ static void try_planners(struct tried *t, bool slow_ones)
     }
 }
 
-/* Plan `i` is not looked at, or does not fit. */
+/* Remove plan `i`: it is not evaluated, or does not fit. */
 static void drop(struct tried *t, int i, const char *why)
 {
     refuse(t, t->found[i]->info.planner, why);
@@ -232,7 +234,7 @@ static enum hypar_status check_bound(struct tried *t, int i, const struct op_nee
                                      struct hypar_error *why)
 {
     const struct planner *planner = hp_find_planner(t->found[i]->info.planner);
-    if (planner->checks_memory) /* and may compute again what another would keep */
+    if (planner->checks_memory) /* it may recompute activations that the bound counts as kept */
         return HYPAR_OK;
     struct fullest least = hp_bounded_need(t->problem, needs, t->found[i]->plan);
     struct memory_text text = hp_memory_text(least.need, least.has);
@@ -243,7 +245,8 @@ static enum hypar_status check_bound(struct tried *t, int i, const struct op_nee
                    least.device, text.need, text.has);
 }
 
-/* Would it take too long to look at a large plan, beside the best so far? */
+/* Refuse a large plan whose simulation would take too long, or whose estimate is far above the
+ * best step. */
 static enum hypar_status check_worth(const struct tried *t, int i, double parts,
                                      struct hypar_error *why)
 {
@@ -264,8 +267,8 @@ static enum hypar_status check_worth(const struct tried *t, int i, double parts,
     return HYPAR_OK;
 }
 
-/* The next to look at: those that are simulated as a whole first, then by their closed forms;
- * -1: all were looked at. */
+/* The next plan to evaluate: plans that are simulated as a whole first, then in the order of
+ * their closed forms; -1: none left. */
 static int next_to_judge(const struct tried *t)
 {
     int next = -1;
@@ -280,7 +283,7 @@ static int next_to_judge(const struct tried *t)
     return next;
 }
 
-/* Has any of them a verdict? */
+/* Does any plan have a verdict? */
 static bool is_any_judged(const struct tried *t)
 {
     for (int i = 0; i < t->n; i++)
@@ -289,7 +292,8 @@ static bool is_any_judged(const struct tried *t)
     return false;
 }
 
-/* Look at all of them that are worth it; what is left has a verdict. */
+/* Evaluate all plans that are worth it, and remove the others; then all plans have a
+ * verdict. */
 static void judge_all(struct tried *t)
 {
     struct arena scratch = { 0 };
@@ -318,7 +322,8 @@ static void judge_all(struct tried *t)
     hp_arena_free(&scratch);
 }
 
-/* Steps are of one kind; bytes and energy are compared as they are known of all. */
+/* The value that plans are compared by. All steps are verdicts; bytes and energy are simulated
+ * values only if all plans were simulated as a whole. */
 static double merit(const struct tried *t, int i)
 {
     const struct hypar_sim_summary *s = &t->found[i]->simulated.step;
@@ -333,7 +338,8 @@ static double merit(const struct tried *t, int i)
     }
 }
 
-/* The best that fits; if none does, the one that needs least; the first among equals. */
+/* The best plan that fits; if none fits, the one with the least need; the first among
+ * equals. */
 static int choose(const struct tried *t)
 {
     int best = -1;
@@ -346,7 +352,7 @@ static int choose(const struct tried *t)
     return best;
 }
 
-/* A plan for a machine like this one that is faster here. */
+/* Try plans for similar machines: one that is faster here becomes the best. */
 static void look_nearby(struct tried *t, int *best)
 {
     if (*best < 0 || !fits(t, *best) || !t->simulated || is_enough(t))
@@ -360,8 +366,8 @@ static void look_nearby(struct tried *t, int *best)
     *best = t->n++;
 }
 
-/* Let flexflow have a try, beside the best of the others (-1: there is none). Among plans
- * that fit it looks for a fast one; where none does, any that fits will do. */
+/* May flexflow run, beside the best of the others (-1: none)? If a plan fits, it searches for a
+ * faster one; if none fits, for any that fits. */
 static bool may_search(const struct tried *t, int best)
 {
     double need, has;
@@ -371,8 +377,8 @@ static bool may_search(const struct tried *t, int best)
     return need <= has;
 }
 
-/* What flexflow finds, which is the best if it is much better than the others, or the only plan
- * that fits. */
+/* Run flexflow. Its plan becomes the best if it is clearly better than the others, or the only
+ * plan that fits. */
 static void search_at_random(struct tried *t, int *best)
 {
     struct hypar_search_options with;
@@ -404,8 +410,8 @@ static void search_at_random(struct tried *t, int *best)
         *best = i;
 }
 
-/* What auto chooses for so many rows of the machine, with links so many times as fast, is the
- * best if it is better here. */
+/* Run auto for `rows` rows of the machine with links `links` times as fast. Its plan becomes
+ * the best if it is better here. */
 static void ask_lesser(struct tried *t, int rows, double links, int *best)
 {
     struct hypar_search_options with = *t->problem->options;
@@ -425,8 +431,8 @@ static void ask_lesser(struct tried *t, int rows, double links, int *best)
     hp_nearby_end(&n);
 }
 
-/* Where chance has found the best plan, it may have been kinder elsewhere: with fewer rows, or
- * slower links, from other plans to begin with. */
+/* If a random search found the best plan, random searches with fewer rows or slower links may
+ * find a better one, because they start from other plans. */
 static void ask_lessers(struct tried *t, int best_of_others, int *best)
 {
     const struct hypar_machine *machine = t->problem->machine;
@@ -439,7 +445,7 @@ static void ask_lessers(struct tried *t, int best_of_others, int *best)
     ask_lesser(t, all, 0.5, best);
 }
 
-/* Nothing to choose from: what is needed, and what there is. */
+/* There is no plan: report the memory that is needed, and the memory that there is. */
 static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
 {
     char sum[128] = "";
@@ -465,8 +471,8 @@ static enum hypar_status fail(const struct tried *t, struct hypar_error *err)
         t->lacks.device, nearest.has, t->nearest);
 }
 
-/* What does not fit is shown if it is simulated as a whole, for the figures that it lacks; the
- * verdict about any other is all that there is. */
+/* A plan that does not fit is shown only if it was simulated as a whole: its figures say how
+ * much is missing. Of any other plan, only the verdict is reported. */
 static int show_or_drop(struct tried *t, int best)
 {
     if (best < 0 || fits(t, best) || t->verdict[best].by == BY_SIMULATION)
@@ -475,7 +481,7 @@ static int show_or_drop(struct tried *t, int best)
     return -1;
 }
 
-/* Release all but the best, and say why a plan does not fit. */
+/* Free all plans but the best, and report why plans do not fit. */
 static void drop_others(struct tried *t, int best)
 {
     struct hypar_error why;
@@ -492,7 +498,7 @@ static void drop_others(struct tried *t, int best)
     }
 }
 
-/* Plans that fit too, by what they are judged by. */
+/* List the other plans that fit, best first. */
 static void list_others(const struct tried *t, int best, struct hypar_found *out)
 {
     struct hypar_other *other = NEW(&out->arena, struct hypar_other, t->n);
@@ -526,7 +532,7 @@ static void list_left_out(const struct hypar_refusals *r, struct hypar_found *ou
     out->info.n_left_out = r->n;
 }
 
-/* The options that only some planners take. */
+/* The given options that only some planners take. */
 static const char *restricted_text(const struct planner *self, unsigned given,
                                    struct arena *arena)
 {

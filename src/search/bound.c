@@ -1,4 +1,4 @@
-/* The least that a step takes, whatever the plan. */
+/* Computes a lower bound for the step of any plan. */
 #include "search/bound.h"
 
 #include <math.h>
@@ -6,11 +6,11 @@
 #include "cost/kernel.h"
 #include "sim/timing.h"
 
-/* Devices that are alike. */
+/* Equal devices. */
 struct kind {
     struct kernel_place at;
     bool kernels;
-    double weight; /* of one of them; 1 for all devices together */
+    double weight; /* of one device; the weights of all devices add up to 1 */
 };
 
 struct bounding {
@@ -19,18 +19,20 @@ struct bounding {
     struct arena arena;
     struct kind *kind;
     int n_kinds;
-    double *least_bytes;    /* by place of a tensor, of one half; 0: not touched */
-    double *most_efficient; /* by that, by kind */
-    double *forward_s;      /* by op: no part of it has done its forward passes earlier ... */
-    double *error_s;        /* by tensor: ... nor is any part of its gradient there */
+    double *least_bytes;    /* by value or gradient of a tensor and by half: least bytes; 0: not
+                             * touched */
+    double *most_efficient; /* by the same index and kind: the highest memory efficiency */
+    double *forward_s;      /* by op: earliest end of the forward passes of any part */
+    double *error_s;        /* by tensor: earliest time at which any part of its gradient
+                             * exists */
     struct hypar_bound out;
 };
 
 /* Kinds of devices ---------------------------------------------------------------------- */
 
-/* Of times t(d) that all of something takes on device d alone, shared out in any way, the
- * longest is no shorter than the least weight(d) t(d), for any weights that add up to 1: here
- * by the devices' rates. */
+/* Let t(d) be the time of some work on device d alone. However the work is divided, the slowest
+ * device takes at least the minimum of weight(d) t(d), for any weights that add up to 1. Here
+ * the weights are proportional to the devices' rates. */
 static void find_kinds(struct bounding *b)
 {
     const struct hypar_machine *m = b->problem->machine;
@@ -57,7 +59,7 @@ static void find_kinds(struct bounding *b)
 
 /* Work ---------------------------------------------------------------------------------- */
 
-/* Bytes of a pass, each tensor once. */
+/* The bytes of a pass, each tensor counted once. */
 static double bytes_of(const struct op *op, int pass, const double *bytes)
 {
     const struct pass *p = &op->nest->pass[pass];
@@ -66,7 +68,7 @@ static double bytes_of(const struct op *op, int pass, const double *bytes)
     double sum = 0;
     for (int o = 0; o < op->nest->n_operands; o++) {
         for (int i = 0; i < o; i++)
-            if (op->tensor[i] == op->tensor[o]) { /* the first of them counts */
+            if (op->tensor[i] == op->tensor[o]) { /* the first of equal operands counts */
                 value &= ~((value >> i & 1) << o);
                 grad &= ~((grad >> i & 1) << o);
             }
@@ -75,7 +77,7 @@ static double bytes_of(const struct op *op, int pass, const double *bytes)
     return sum;
 }
 
-/* A pass with products is a kernel of its own (hp_kernel_step()). */
+/* Add a pass with products: it is a kernel of its own (hp_kernel_step()). */
 static void add_product(struct bounding *b, const struct op *op, int pass)
 {
     double bytes[MAX_OPERANDS], told_s;
@@ -108,8 +110,8 @@ static void add_product(struct bounding *b, const struct op *op, int pass)
     b->out.traffic_s += traffic_s;
 }
 
-/* Several passes of a half may be one kernel, in which what they touch counts once, as much of
- * it as the first of them touches. */
+/* Record the bytes that a pass touches. Several passes of a half may be one kernel, so each
+ * tensor counts once in a half, with the least bytes of any of its passes. */
 static void touch(struct bounding *b, const struct op *op, int pass, int o, bool grad,
                   const double *bytes)
 {
@@ -135,7 +137,7 @@ static void touch_operands(struct bounding *b, const struct op *op, int pass)
     struct kernel_pass at_best = { .bytes = bytes };
     struct kernel_place at = b->kind[0].at;
     bool compiled = at.framework != HYPAR_FRAMEWORK_EAGER;
-    at.framework = HYPAR_FRAMEWORK_COMPILED; /* which touches least */
+    at.framework = HYPAR_FRAMEWORK_COMPILED; /* the framework that touches the fewest bytes */
     hp_least_kernel_pass(op->nest, pass, &at, &at_best);
     for (int o = 0; o < op->nest->n_operands; o++) {
         if (values >> o & 1 && !(compiled && hp_is_passed_on(b->graph, op->tensor[o])))
@@ -207,14 +209,14 @@ static void add_updates(struct bounding *b)
     }
 }
 
-/* A sample's way ------------------------------------------------------------------------ */
+/* The way of a sample --------------------------------------------------------------------- */
 
-/* A kernel of the smallest part; of attention that is one in which no key is seen. */
+/* The time of a kernel on the smallest part. A part of attention may see no key. */
 static double least_kernel_s(const struct bounding *b, const struct op *op, int pass)
 {
     double least_s = INFINITY;
     if (!(op->nest->pass[pass].macs > 0))
-        return 0; /* others may be one kernel with the one before */
+        return 0; /* other passes may be one kernel with the pass before */
     for (int k = 0; k < b->n_kinds; k++) {
         const struct hypar_kernel_figures *figures = &b->kind[k].at.device->kernels;
         double product_s = op->kind == OP_ATTENTION ? 0 : figures->reduction_s;
@@ -223,15 +225,15 @@ static double least_kernel_s(const struct bounding *b, const struct op *op, int 
     return least_s;
 }
 
-/* Does any part read some of operand `o`? Of a concat a part may read one of the inputs alone,
- * and one at the edge of an image nothing but padding. */
+/* Does every part read some of operand `o`? A part of a concat may read only one of the inputs,
+ * and a part at the edge of an image may read only padding. */
 static bool always_reads(const struct nest *nest, int o)
 {
     for (int d = 0; d < nest->operand[o].n_dims; d++) {
         const struct dim_map *map = &nest->operand[o].dim[d];
         if (map->kind != DIM_AXIS || (map->divide && !map->taps))
             continue;
-        if (map->divide) /* what the taps of a transposed convolution leave out */
+        if (map->divide) /* the taps of a transposed convolution leave indices out */
             return false;
         int64_t last = nest->axis[map->axis[0]].extent - 1;
         if (map->span <= map->pad || last * map->stride - map->pad >= nest->operand[o].size[d])
@@ -258,8 +260,8 @@ static void go_forward(struct bounding *b, int i)
     b->forward_s[i] = after_s + kernel_s;
 }
 
-/* When a backward pass of an operator is done: after its forward passes, and after the errors
- * that it reads. */
+/* The earliest end of an operator's backward pass: after its forward passes, and after the
+ * gradients that it reads. */
 static double backward_s(const struct bounding *b, int i, int pass)
 {
     const struct op *op = &b->graph->ops[i];
@@ -271,8 +273,9 @@ static double backward_s(const struct bounding *b, int i, int pass)
     return after_s + least_kernel_s(b, op, pass);
 }
 
-/* What operator `i` writes of its inputs' errors. One that several write is there no sooner
- * than the first of them is done; one that nobody writes all of may be nothing. */
+/* Record the earliest end of the gradients that operator `i` writes. If several operators write
+ * all of a gradient, the last to finish counts. A gradient that no operator writes completely
+ * may be empty. */
 static void go_backward(struct bounding *b, int i)
 {
     const struct op *op = &b->graph->ops[i];
@@ -305,7 +308,8 @@ static void find_way(struct bounding *b)
         go_backward(b, i);
 }
 
-/* Times are whole picoseconds: each may be half of one shorter. */
+/* Subtract a margin for rounding: times are whole picoseconds, so each may be half a picosecond
+ * shorter. */
 static double rounded_down(double seconds)
 {
     return fmax(0, seconds * (1 - 1e-6) - 1e-9);

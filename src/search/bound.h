@@ -1,25 +1,26 @@
-/* search/bound.h - a step that no plan can be faster than. Internal.
+/* search/bound.h - a lower bound for the step of any plan. Internal.
  *
- * Whatever the stages, splits, micro-batches, schedule, recomputation, sharding and devices,
- * all devices together
+ * For any stages, splits, micro-batches, schedule, recomputation, sharding and devices, all
+ * devices together
  *
- *   - do each product once: in a kernel of its own, for as long as its arithmetic takes at the
- *     rate of the whole (smaller matrices are slower), or as its operands take to be read and
- *     written once;
- *   - read or write once, in each half, what other passes touch;
- *   - update each parameter once;
+ *   - compute each product once, in a kernel of its own: for at least the time of its
+ * arithmetic at the rate of the whole product (smaller matrices are slower), and at least the
+ * time to read and write its operands once;
+ *   - read or write once, in each half, the tensors that other passes touch;
+ *   - update each parameter once.
  *
- * and the time is shortest if they share that evenly. Besides, any part of any micro-batch goes
- * through a kernel of every product on the way to the loss and back, which takes some time
- * however small it is. No exchange is sure: plans differ in what moves, and may hide it. */
+ * The time is shortest if the devices share this work evenly. In addition, any part of any
+ * micro-batch passes through a kernel of every product on its way to the loss and back; each
+ * kernel takes a minimum time. Exchanges are not part of the bound: plans differ in their
+ * exchanges, and may overlap them. */
 #ifndef SEARCH_BOUND_H
 #define SEARCH_BOUND_H
 
 #include "search/planner.h"
 
-/* In seconds; all 0 where nothing is known: with a profile, and of models that cannot be
- * lowered. Plans of schedule pipedream do not wait for a micro-batch's way: .way_s is not for
- * them. */
+/* In seconds; all 0 if nothing is known: with a profile, and for models that cannot be lowered.
+ * .way_s does not hold for plans of schedule pipedream, which do not wait for a micro-batch's
+ * way. */
 struct hypar_bound hp_step_bound(const struct problem *problem);
 
 #endif /* SEARCH_BOUND_H */

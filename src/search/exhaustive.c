@@ -1,10 +1,10 @@
-/* Exhaustive search: every plan of a small space, by branch and bound.
+/* Exhaustive search: enumerates every plan of a small space, by branch and bound.
  *
- * What is chosen are groups of operators that share parameters, and operators that share none;
- * weightless operators follow. A choice divides the axes of the output (samples, attributes,
- * parameters) into as many parts as divide the number of devices, on an aligned block of them,
- * in order. A part of the choices made, the rest left open, is given up when no step can be
- * shorter than the best one known (sim/delta/bound.h). */
+ * A choice is a group of operators that share parameters, or an operator that shares none;
+ * operators without weights follow. A state of a choice divides the axes of the output
+ * (samples, attributes, parameters); the number of parts divides the number of devices, and the
+ * parts are on an aligned block of devices, in order. The search leaves a branch when no
+ * completion of its choices can be shorter than the best step (sim/delta/bound.h). */
 #include <string.h>
 
 #include "base/stop.h"
@@ -16,11 +16,11 @@
 #include "search/runs.h"
 #include "sim/delta/bound.h"
 
-static const double MOST_PLANS = 1e7; /* a minute or so */
+static const double MOST_PLANS = 1e7; /* about a minute */
 
 struct choice {
     int leader;
-    int n_ops, *op; /* all that it decides about */
+    int n_ops, *op; /* operators that the choice determines */
     int n_states, capacity;
     struct op_config *state;
 };
@@ -35,11 +35,11 @@ struct enumeration {
     struct proposal now;
     int n_choices;
     struct choice *choice;
-    int *at, *is;      /* by choice: the state wanted; the state that the plan has */
+    int *at, *is;      /* by choice: the wanted state; the plan's current state */
     int *best;         /* by choice */
-    ticks best_length; /* HP_MAX_TICKS: none yet */
+    ticks best_length; /* HP_MAX_TICKS: no plan yet */
     struct bound_input bound;
-    struct fullest fullest; /* of the plan nearest to fitting, if none fits */
+    struct fullest fullest; /* of the plan that is nearest to fitting, if none fits */
     int64_t simulated;
 };
 
@@ -55,7 +55,7 @@ static void add_state(struct enumeration *w, struct choice *c, const struct spli
     };
 }
 
-/* Every way to give `left` parts to the axes from `axis` on. */
+/* List every way to divide the axes from `axis` on into `left` parts. */
 static void list_states(struct enumeration *w, struct choice *c, struct split *split, int axis,
                         int parts, int left)
 {
@@ -113,9 +113,9 @@ static enum hypar_status check_size(const struct enumeration *w, struct hypar_er
                    w->n_choices, w->plan->n_all_devices, MOST_PLANS);
 }
 
-/* Walking through it --------------------------------------------------------------------- */
+/* The search ------------------------------------------------------------------------------ */
 
-/* Bring the plan and its timeline to the states wanted for the first `n` choices. */
+/* Change the plan and its timeline to the wanted states of the first `n` choices. */
 static enum hypar_status move_to(struct enumeration *w, int n, struct hypar_error *err)
 {
     hp_proposal_clear(&w->now);
@@ -134,7 +134,7 @@ static enum hypar_status move_to(struct enumeration *w, int n, struct hypar_erro
     return HYPAR_OK;
 }
 
-/* Which operators each choice decides about, and the least that any state leaves them to do. */
+/* Find the operators that each choice determines, and their least work in any state. */
 static enum hypar_status find_least(struct enumeration *w, struct hypar_error *err)
 {
     int n_ops = w->problem->graph->n_ops;

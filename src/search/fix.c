@@ -1,4 +1,4 @@
-/* Operators that stay as they are told: reading them, and putting them into a plan. */
+/* Operators whose split an option fixes: reads the option, and applies it to a plan. */
 #include "search/fix.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "plan/check.h"
 #include "plan/read.h"
 
-/* One "n=2"; returns what follows it, NULL if it is none. */
+/* Read one degree such as "n=2"; returns the text after it, NULL if it is malformed. */
 static const char *read_degree(const char *text, char *axis, int *degree)
 {
     int64_t value = 0;

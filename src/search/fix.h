@@ -1,11 +1,11 @@
-/* search/fix.h - operators that stay as they are told. Internal. */
+/* search/fix.h - operators whose split an option fixes. Internal. */
 #ifndef SEARCH_FIX_H
 #define SEARCH_FIX_H
 
 #include "plan/plan.h"
 
 struct fix {
-    const char *word; /* as it was told */
+    const char *word; /* the text of the option */
     int op, n_parts;
     struct split split;
 };
@@ -16,15 +16,15 @@ struct fixes {
     bool *fixed; /* by op; NULL if there are none */
 };
 
-/* Read words such as "conv1:n=2,k=2"; all is kept in `arena` but the words. HYPAR_USAGE for a
- * word that is none, HYPAR_INFEASIBLE for one that does not fit the graph or has more parts
- * than the machine has devices. */
+/* Read words such as "conv1:n=2,k=2"; everything but the words is copied to `arena`.
+ * HYPAR_USAGE for a malformed word, HYPAR_INFEASIBLE for a word that does not suit the graph or
+ * has more parts than the machine has devices. */
 enum hypar_status hp_read_fixes(struct fixes *out, const struct hypar_graph *graph,
                                 int n_devices, const char *const *words, int n,
                                 struct arena *arena, struct hypar_error *err);
 
-/* Split those operators of the plan so, over the first devices: of the stage, of each replica
- * that takes whole minibatches. HYPAR_INFEASIBLE if these are too few. */
+/* Split the fixed operators of the plan, over the first devices: of the stage, or of each
+ * replica that takes whole minibatches. HYPAR_INFEASIBLE if there are too few devices. */
 enum hypar_status hp_apply_fixes(struct hypar_plan *plan, const struct fixes *fixes,
                                  struct hypar_error *err);
 

@@ -1,5 +1,5 @@
-/* The largest batch that fits: batches grow until one does not, and what lies between is parted
- * again and again. Whatever fits is taken to fit with fewer samples, too. */
+/* Finds the largest batch that fits: the batch grows until one does not fit, then the interval
+ * is divided until it is closed. A batch below one that fits is assumed to fit. */
 #include <math.h>
 
 #include "base/stop.h"
@@ -8,8 +8,9 @@
 /* A batch that was tried. */
 struct trial {
     int64_t batch;             /* 0: none */
-    double part;               /* of its memory that the fullest device needs; 0: not known */
-    struct hypar_graph *graph; /* of one that fits */
+    double part;               /* share of the fullest device's memory that the batch needs; 0:
+                                * not known */
+    struct hypar_graph *graph; /* of a batch that fits */
     struct hypar_found *found;
 };
 
@@ -17,11 +18,11 @@ struct bounds {
     const struct hypar_machine *machine;
     const struct hypar_search_options *options;
     const struct hypar_batches *batches;
-    int64_t unit;              /* batches are multiples of it */
-    struct trial fits, beyond; /* the largest that fits; the smallest that does not */
-    struct trial before;       /* the one that was the largest before; its figures alone */
+    int64_t unit;              /* all batches are multiples of it */
+    struct trial fits, beyond; /* the largest batch that fits; the smallest that does not */
+    struct trial before;       /* the previous value of `fits`; only its figures */
     struct hypar_largest about;
-    bool halved; /* the last step left no more than half of what lies between */
+    bool halved; /* the last trial left at most half of the interval */
 };
 
 static void drop(struct trial *t)
@@ -62,14 +63,13 @@ static void keep_fitting(struct bounds *b, struct trial *t)
     b->about.batch = t->batch;
 }
 
-/* A batch that does not fit; a model that cannot be that large is beyond what fits, too. */
+/* Does the batch not fit? A model that cannot have this batch counts as not fitting. */
 static bool is_beyond(const struct bounds *b, const struct trial *t, enum hypar_status status)
 {
     return status == HYPAR_INFEASIBLE || (!t->graph && b->fits.batch);
 }
 
-/* Try a batch, which becomes one of the bounds; every other reason than memory is one to fail.
- */
+/* Try a batch; it becomes one of the bounds. Any other reason than memory is a failure. */
 static enum hypar_status try_batch(struct bounds *b, int64_t batch, struct hypar_error *err)
 {
     struct trial t = { .batch = batch };
@@ -100,8 +100,8 @@ static enum hypar_status try_batch(struct bounds *b, int64_t batch, struct hypar
     return fits || beyond ? HYPAR_OK : hp_fail(err, status, "%s", why.text);
 }
 
-/* Where the need would reach what there is if it grew evenly from one batch to the other; NAN:
- * not known. */
+/* The batch at which memory is full, if the need grows linearly from one batch to the other;
+ * NAN: not known. */
 static double full_at(const struct trial *a, const struct trial *b)
 {
     if (!(a->part > 0) || !(b->part > a->part))
@@ -110,8 +110,8 @@ static double full_at(const struct trial *a, const struct trial *b)
            (1 - a->part) / (b->part - a->part) * (double)(b->batch - a->batch);
 }
 
-/* As long as all fit: beyond the batch at which memory is thought to be full, at least twice as
- * many samples, and at most sixteen times. */
+/* While all batches fit, try the first batch beyond the estimated limit of memory: at least
+ * twice and at most sixteen times the samples. */
 static enum hypar_status grow(struct bounds *b, struct hypar_error *err)
 {
     int64_t most = HYPAR_MAX_BATCH / b->unit;
@@ -126,8 +126,8 @@ static enum hypar_status grow(struct bounds *b, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-/* The multiple of the unit between the bounds to be tried next: where memory is thought to be
- * full, or in the middle if the last such guess was not a good one. */
+/* The next batch between the bounds: the estimated limit of memory, or the middle if the last
+ * estimate was bad. */
 static int64_t next_batch(const struct bounds *b)
 {
     int64_t lo = b->fits.batch / b->unit, hi = b->beyond.batch / b->unit;
@@ -151,8 +151,9 @@ static enum hypar_status part(struct bounds *b, struct hypar_error *err)
     return HYPAR_OK;
 }
 
-/* Where not even a sample for each device fits, fewer are tried, one by one; a planner that has
- * no plan for them (dp) lacks what it lacks with one for each. */
+/* Find the bounds. If not even one sample per device fits, try fewer samples. If the planner
+ * has no plan for fewer samples (dp), the result reports the memory that one sample per device
+ * lacks. */
 static enum hypar_status find(struct bounds *b, struct hypar_error *err)
 {
     if (b->unit > HYPAR_MAX_BATCH)

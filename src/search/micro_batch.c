@@ -1,10 +1,11 @@
+/* Computes the limit for dividing a batch into micro-batches. */
 #include "search/micro_batch.h"
 
 struct batch_limit hp_batch_limit(const struct problem *problem)
 {
     const struct hypar_graph *graph = problem->graph;
     const struct hypar_sim_options *how = problem->options->simulation;
-    bool given = how && how->lower.forward; /* running statistics are taken */
+    bool given = how && how->lower.forward; /* running statistics are given */
     struct batch_limit limit = { .batch = graph->batch,
                                  .mixing = -1,
                                  .least = hp_has_batch_norm(graph) && !given

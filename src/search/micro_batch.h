@@ -1,7 +1,8 @@
-/* search/micro_batch.h - how far a batch is cut into micro-batches where nobody asks. Internal.
+/* search/micro_batch.h - the limit for dividing a batch into micro-batches if no option sets
+ * their number. Internal.
  *
- * Samples that depend on each other stay together. Batch norm takes the statistics of a
- * micro-batch, which of very few samples tell little of the others. */
+ * Samples that depend on each other stay together. Batch norm uses the statistics of a
+ * micro-batch; those of very few samples do not represent the batch. */
 #ifndef SEARCH_MICRO_BATCH_H
 #define SEARCH_MICRO_BATCH_H
 
@@ -9,14 +10,14 @@
 
 struct batch_limit {
     int64_t batch;
-    int mixing;    /* an operator that mixes samples: there is one micro-batch; -1: none */
-    int64_t least; /* samples that statistics are taken over */
-    bool local;    /* ... by each replica, of its own */
+    int mixing;    /* an operator that mixes samples, so there is one micro-batch; -1: none */
+    int64_t least; /* least samples for statistics */
+    bool local;    /* each replica has its own statistics */
 };
 
 struct batch_limit hp_batch_limit(const struct problem *problem);
 
-/* The most micro-batches of a batch whose samples are split over so many replicas. */
+/* The largest number of micro-batches if the samples are divided over this many replicas. */
 int64_t hp_most_micro_batches(const struct batch_limit *limit, int64_t replicas);
 
 #endif /* SEARCH_MICRO_BATCH_H */

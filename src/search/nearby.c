@@ -1,4 +1,4 @@
-/* Plans for machines that are like the one at hand. */
+/* Finds plans for similar machines and simulates them on the given machine. */
 #include "search/nearby.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "search/runs.h"
 
 enum {
-    MOST_PLACES = 1 << 14, /* operators times devices: planning anew takes seconds */
+    MOST_PLACES = 1 << 14, /* limit of operators times devices: planning again takes seconds */
 };
 
 struct hunt {
@@ -21,8 +21,8 @@ struct hunt {
     struct arena scratch;
     struct table seen; /* hashes of plans */
     struct hypar_found *best;
-    struct verdict verdict; /* about it; of another plan while there is none */
-    int rows;               /* that it is on */
+    struct verdict verdict; /* of the best plan; before there is one, of the step to beat */
+    int rows;               /* rows of the best plan */
 };
 
 bool hp_nearby_begin(struct nearby *out, const struct problem *problem, int rows, double links)
@@ -56,7 +56,7 @@ static const char *machine_text(struct arena *arena, const struct problem *probl
                            n == all ? "" : ", with ", nearby->links);
 }
 
-/* Closed forms and views of it are of the other machine. */
+/* Drops the closed forms and views of the plan, which belong to the other machine. */
 struct verdict hp_carry_found(const struct problem *problem, const struct nearby *nearby,
                               struct hypar_found *found)
 {
@@ -76,7 +76,7 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
     return hp_simulated_verdict(found);
 }
 
-/* Was this plan looked at before? */
+/* Was this plan evaluated before? */
 static bool is_known(struct hunt *h, const struct hypar_plan *plan)
 {
     uint64_t *hash = NEW(&h->scratch, uint64_t, 1);
@@ -107,7 +107,7 @@ static void try_planner(struct hunt *h, const struct planner *planner,
     hypar_found_free(found);
 }
 
-/* All planners, or those alone that weigh what links take. */
+/* Run all planners, or only those whose choice depends on the links' bandwidth. */
 static void try_planners(struct hunt *h, const struct nearby *there, int rows, bool all)
 {
     for (int i = 0; hp_planner_at(i); i++)
@@ -129,7 +129,8 @@ static void try_links(struct hunt *h, int rows)
     }
 }
 
-/* Plans with so few rows; false: there are none that are faster, nor with fewer. */
+/* Try plans with this number of rows. Returns false if neither these nor fewer rows can be
+ * faster. */
 static bool try_rows(struct hunt *h, int rows)
 {
     double before_s = h->verdict.step_s;

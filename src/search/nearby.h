@@ -1,10 +1,10 @@
-/* search/nearby.h - plans for machines that are like the one at hand. Internal.
+/* search/nearby.h - plans for machines that are similar to the given one. Internal.
  *
- * A planner takes the best plan of its cost model, which is not the simulator's: a step has
- * exchanges that overlap with computing, or wait for each other. What it would choose with
- * fewer nodes, or with links twice or half as fast, or four times, may be faster here than
- * what it chooses for this machine. Such plans are made, carried here, and simulated. So
- * auto's plan does not become slower where nodes are added, or links become faster. */
+ * A planner finds the best plan of its own cost model. The simulator's model differs: exchanges
+ * overlap with computation, or wait for each other. The planner's choice for fewer nodes, or
+ * for links two or four times as fast or as slow, may be faster here than its choice for this
+ * machine. Such plans are made, moved to this machine and simulated. So auto's plan does not
+ * become slower when nodes are added or links become faster. */
 #ifndef SEARCH_NEARBY_H
 #define SEARCH_NEARBY_H
 
@@ -17,41 +17,42 @@ struct nearby {
     double links;
 };
 
-/* On the first `rows` of the machine's rows (machine.h), with links `links` times as fast;
- * false: there is no such machine. */
+/* Make the problem on the first `rows` of the machine's rows (machine.h), with links `links`
+ * times as fast. Returns false if there is no such machine. */
 bool hp_nearby_begin(struct nearby *out, const struct problem *problem, int rows, double links);
 void hp_nearby_end(struct nearby *nearby);
 
-/* A plan that was found nearby becomes one on the problem's own machine, simulated there, which
- * is its prediction too; it may not fit. */
+/* Move a plan from a similar machine to the problem's own machine and simulate it there; the
+ * simulated step becomes its prediction. The plan may not fit. */
 struct verdict hp_carry_found(const struct problem *problem, const struct nearby *nearby,
                               struct hypar_found *found);
 
-/* What is known before: plans, and the step that is to be beaten. */
+/* Plans that are already known, and the step to beat. */
 struct nearby_start {
     struct hypar_found *const *found;
     int n;
     double best_s;
 };
 
-/* The fastest plan of this kind that fits; NULL: none is faster. By the planners that `self`
- * may try, given these options (options.h). *rows: on so many rows. */
+/* The fastest such plan that fits; NULL: none is faster. Uses the planners that `self` may try
+ * with these options (options.h). *rows becomes the rows of the plan. */
 struct hypar_found *hp_plan_nearby(const struct planner *self, const struct problem *problem,
                                    unsigned given, const struct nearby_start *start,
                                    struct verdict *verdict, int *rows);
 
-/* A random search begins with what is known. */
+/* The start of a random search. */
 struct random_start {
-    const struct hypar_plan *like; /* another planner's, as large as those to be tried; or NULL:
-                                      as large as one that divides everything */
-    const struct hypar_plan *known; /* the best so far, that fits; or NULL */
-    double step_s;                  /* of it */
-    int rows;                       /* of the machine, that it is on; 0: not known */
+    const struct hypar_plan *like; /* a plan of another planner, as large as those to try; NULL:
+                                    * assume a plan that divides everything */
+    const struct hypar_plan *known; /* the best plan so far that fits; or NULL */
+    double step_s;                  /* of `known` */
+    int rows;                       /* rows of the machine that `known` is on; 0: not known */
 };
 
-/* The best of what a random search (flexflow) finds on the machine and on parts of it, whether
- * or not it is faster than what is known; HYPAR_UNSUPPORTED where it takes long, unless a
- * budget is given (at_random.c). With HYPAR_OK *err says what was left out; "": nothing. */
+/* Run a random search (flexflow) on the machine and on parts of it; *out is its best result,
+ * even if it is not faster than the known plan. HYPAR_UNSUPPORTED if the search takes too long
+ * and no budget is given (at_random.c). With HYPAR_OK, *err says which part of the search was
+ * left out; "": none. */
 enum hypar_status hp_search_at_random(const struct planner *random,
                                       const struct problem *problem,
                                       const struct random_start *start,

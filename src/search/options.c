@@ -1,4 +1,5 @@
-/* Options that not every planner takes: which were given, and who takes them. */
+/* Options that not every planner takes: finds the given ones, and the planners that take
+ * them. */
 #include "search/options.h"
 
 #include <math.h>
@@ -12,12 +13,12 @@
     offsetof(struct hypar_search_options, m), sizeof(((struct hypar_search_options *)NULL)->m)
 #define GIVEN(m) offsetof(struct hypar_search_options, m)
 
-/* Where each is kept: it is given if that is not zero. */
+/* The location of each option in the struct: an option is given if it is not zero. */
 static const struct option_row {
     unsigned bit;
     const char *name;
     size_t at, size;
-    size_t given; /* a flag beside it, where a value may be zero and given; 0: none */
+    size_t given; /* a flag for an option that may be given as zero; 0: none */
 } rows[] = {
     { TAKES_JOINT, "--joint", MEMBER(joint), 0 },
     { TAKES_OBJECTIVE, "--objective", MEMBER(objective), GIVEN(objective_given) },
@@ -44,7 +45,7 @@ static const struct option_row {
     { TAKES_BUDGET, "--budget", MEMBER(budget_s), 0 },
     { TAKES_PROPOSALS, "--proposals", MEMBER(proposals), 0 },
     { TAKES_PLANNER_OPTION, "--planner-option", MEMBER(n_planner_options), 0 },
-    { TAKES_MINIBATCHES, "--minibatches", 0, 0, 0 }, /* of the simulation */
+    { TAKES_MINIBATCHES, "--minibatches", 0, 0, 0 }, /* an option of the simulation */
 };
 
 enum { N_ROWS = sizeof rows / sizeof *rows };
@@ -64,17 +65,17 @@ unsigned hp_options_given(const struct hypar_search_options *options)
     for (int i = 0; i < N_ROWS; i++)
         bits |= is_given(options, &rows[i]) ? rows[i].bit : 0;
     if (options->micro_batches == 1 && options->layout.micro_batches <= 1)
-        bits &= ~(unsigned)TAKES_MICRO_BATCHES; /* every planner has one at least */
+        bits &= ~(unsigned)TAKES_MICRO_BATCHES; /* every planner has at least one micro-batch */
     return bits;
 }
 
-/* What every planner may be given: numbers of 0 and more, enums up to `most`. */
+/* Limits of values that every planner takes: numbers are 0 or more, enums at most `most`. */
 enum { ANY = 0 };
 static const struct value_row {
     const char *name;
     size_t at, size;
     bool real;
-    int64_t most; /* ANY: all that it can hold */
+    int64_t most; /* ANY: no limit */
 } values[] = {
     { "objective", MEMBER(objective), false, HYPAR_ENERGY },
     { "precision", MEMBER(precision), false, HYPAR_PRECISION_COUNT - 1 },
@@ -135,7 +136,7 @@ static enum hypar_status check_value(const struct hypar_search_options *options,
                    row->most == ANY ? "0 or more" : hp_range_text(range, 0, row->most));
 }
 
-/* "NAME=VALUE" all of them? */
+/* Check that each has the form "NAME=VALUE". */
 static enum hypar_status check_planner_options(const struct hypar_search_options *options,
                                                struct hypar_error *err)
 {
@@ -200,7 +201,7 @@ enum hypar_status hp_options_named(unsigned *bits, const char *list, struct hypa
     return HYPAR_OK;
 }
 
-/* Adds what comes after `n` words of a list of `of`: "a", "a and b", "a, b and c". */
+/* Add word number `n` of a list of `of` words: "a", "a and b", "a, b and c". */
 static void add_word(char *text, size_t size, const char *word, int n, int of)
 {
     size_t at = strlen(text);
@@ -238,7 +239,7 @@ static char *list_words(struct arena *arena, const char *name, const char *const
     return text;
 }
 
-/* "--stages 4": an option that not every planner takes, with its value. */
+/* An option that not every planner takes, with its value: "--stages 4". */
 static char *row_words(struct arena *arena, const struct hypar_search_options *options,
                        const struct option_row *row)
 {
@@ -282,7 +283,8 @@ static void add_option(struct arena *arena, char **text, const char *words)
 char *hp_options_words(struct arena *arena, const struct hypar_search_options *options)
 {
     char *text = hp_arena_strdup(arena, ""), memory[NUMBER_TEXT_BYTES];
-    unsigned told = TAKES_BUDGET | TAKES_PROPOSALS; /* they end a search, and bound no plan */
+    unsigned told = TAKES_BUDGET | TAKES_PROPOSALS; /* they end a search but do not restrict
+                                                     * plans */
     if (options->memory_bytes > 0 && !options->unlimited)
         add_option(arena, &text,
                    hp_arena_printf(arena, "--memory %sGB",
@@ -315,12 +317,14 @@ bool hp_may_try(const struct planner *self, const struct planner *other, unsigne
     return (in_turn || other == self->random_search) && !(given & ~other->takes & ~self->takes);
 }
 
-/* May this planner be asked for it? One that tries others needs one that takes all of it; what
- * it takes itself is for its random search, or for what it makes of the others' plans. */
+/* Does this planner take all of these options? For a planner that tries others, some planner
+ * that it tries must take all of them. Options that it takes itself are for its random search,
+ * or for the plans of the others. */
 static bool takes(const struct planner *planner, unsigned given)
 {
     const struct planner *random = planner->random_search;
-    unsigned all_of = given & TAKES_PLANNER_OPTION; /* nothing that it makes itself heeds it */
+    unsigned all_of = given & TAKES_PLANNER_OPTION; /* options that nothing but the tried
+                                                     * planner reads */
     if (!random)
         return !(given & ~planner->takes);
     if (given & TAKES_PROPOSALS && !all_of)
@@ -332,7 +336,7 @@ static bool takes(const struct planner *planner, unsigned given)
     return false;
 }
 
-/* "planner 3d", "planners flexflow and exhaustive": who takes it. */
+/* The planners that take an option: "planner 3d", "planners flexflow and exhaustive". */
 static const char *takers(char *text, size_t size, unsigned bit)
 {
     int n = 0, of = 0;
@@ -346,7 +350,7 @@ static const char *takers(char *text, size_t size, unsigned bit)
     return text;
 }
 
-/* `planner`: the one that does not; NULL: there is none at all. */
+/* Refuse an option. `planner`: the planner that does not take it; NULL: none was named. */
 static enum hypar_status refuse(const struct planner *planner, unsigned bit,
                                 struct hypar_error *err)
 {
@@ -389,7 +393,7 @@ enum hypar_status hypar_check_options(const struct hypar_search_options *options
         bool taken = !(given & rows[i].bit);
         for (int j = 0; j < n && !taken; j++) {
             last = hp_find_planner(planner[j]);
-            taken = !last || takes(last, rows[i].bit); /* an unknown one is told of later */
+            taken = !last || takes(last, rows[i].bit); /* unknown: reported later */
         }
         if (!taken)
             return refuse(last, rows[i].bit, err);

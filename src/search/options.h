@@ -1,7 +1,8 @@
 /* search/options.h - options that not every planner takes. Internal.
  *
- * An option is honoured or refused, never dropped. A planner's row says which of these it
- * takes; all others (memory, precision, recompute, shard, ...) are for every plan. */
+ * A search applies or refuses an option, but never ignores it. A planner's row says which of
+ * these options it takes; all other options (memory, precision, recompute, shard, ...) apply to
+ * every plan. */
 #ifndef SEARCH_OPTIONS_H
 #define SEARCH_OPTIONS_H
 
@@ -21,7 +22,7 @@ enum {
     TAKES_FREE_TRANSFERS = 1 << 5,
     TAKES_VERTICAL_SYNC = 1 << 6,
     TAKES_STAGES = 1 << 7,
-    TAKES_MICRO_BATCHES = 1 << 8, /* of a pipeline; else gradients are accumulated */
+    TAKES_MICRO_BATCHES = 1 << 8, /* of a pipeline; without stages, gradients are accumulated */
     TAKES_DATA = 1 << 9,
     TAKES_TENSOR = 1 << 10,
     TAKES_PIPELINE = 1 << 11,
@@ -36,32 +37,34 @@ enum {
     TAKES_START = 1 << 20,
     TAKES_BUDGET = 1 << 21,
     TAKES_PROPOSALS = 1 << 22,
-    TAKES_MINIBATCHES = 1 << 23, /* what is improved has its own */
+    TAKES_MINIBATCHES = 1 << 23, /* a plan to improve has its own minibatches */
     TAKES_PLANNER_OPTION = 1 << 24,
 };
 
-/* Bits of the options that are given. */
+/* The bits of the given options. */
 unsigned hp_options_given(const struct hypar_search_options *options);
 
-/* The bits of a list of options, "--proposals,--budget"; NULL: none. HYPAR_INVALID, with the
- * word that is no option which not every planner takes. */
+/* The bits of a list of options, "--proposals,--budget"; NULL: none. HYPAR_INVALID with the
+ * word that is not one of these options. */
 enum hypar_status hp_options_named(unsigned *bits, const char *list, struct hypar_error *err);
 
-/* "--stages and --axes": the options of these bits. Returns `text`. */
+/* The options of these bits as text: "--stages and --axes". Returns `text`. */
 const char *hp_options_text(char *text, size_t size, unsigned bits);
 
-/* All options that bound a search, with their values: "--memory 16GB --stages 4". */
+/* All options that restrict a search, with their values: "--memory 16GB --stages 4". */
 char *hp_options_words(struct arena *arena, const struct hypar_search_options *options);
 
-/* May a planner that tries others (auto) try this one, given these options? */
+/* May a planner that tries others (auto) try this planner, if these options are given? */
 bool hp_may_try(const struct planner *self, const struct planner *other, unsigned given);
 
-/* Does *planner take all that is given? Else HYPAR_USAGE with those that do. A planner that
- * tries others is replaced by its random search where nobody else takes it. */
+/* Check that *planner takes all given options. Else HYPAR_USAGE with the planners that do. A
+ * planner that tries others is replaced by its random search if no other planner takes the
+ * options. */
 enum hypar_status hp_check_options(const struct hypar_search_options *options,
                                    const struct planner **planner, struct hypar_error *err);
 
-/* HYPAR_INVALID: a number that is none, that is below 0 or that is above what it may be. */
+/* Check the values of all options. HYPAR_INVALID for a value that is not a number, is below 0
+ * or exceeds its limit. */
 enum hypar_status hp_check_option_values(const struct hypar_search_options *options,
                                          struct hypar_error *err);
 

@@ -1,4 +1,4 @@
-/* Planners of callers of the library: registered, or loaded from a file. */
+/* Planners that callers of the library register, or load from a file. */
 #include "search/options.h"
 #include "search/planner.h"
 
@@ -7,7 +7,7 @@
 #include "base/files/library.h"
 #include "search/evaluate/judge.h"
 
-/* Filled before anybody searches, and only ever longer. */
+/* Filled before any search begins; rows are only added. */
 static struct planner own[HYPAR_MAX_OWN_PLANNERS];
 static int n_own;
 
@@ -29,7 +29,7 @@ struct hypar_plan *hypar_plan_new(const struct hypar_graph *graph,
     return hp_plan_new(graph, machine, &settings);
 }
 
-/* What a planner reports goes on to who asked for it, and the last of it is its effort. */
+/* Passes the planner's progress on to the caller. The last progress is the planner's effort. */
 struct reported {
     const struct hypar_search_options *asked;
     struct hypar_search_progress last;
@@ -52,7 +52,8 @@ static void note_effort(struct hypar_search_info *info, const struct reported *r
     info->accepted = reported->last.accepted;
 }
 
-/* What is found has the settings that were asked for, whatever it was made from. */
+/* Run a registered planner. The plan gets the settings of the search, whatever the planner
+ * set. */
 static enum hypar_status plan_own(const struct planner *self, const struct problem *problem,
                                   struct hypar_found *found, struct hypar_error *err)
 {
@@ -62,8 +63,8 @@ static enum hypar_status plan_own(const struct planner *self, const struct probl
     struct reported reported = { .asked = problem->options };
     options.progress = pass_on_progress;
     options.who = &reported;
-    options.clip = 0; /* what is found is clipped in the end, as every planner's plan */
-    struct hypar_error why = { "" }; /* nothing that was written before is its reason */
+    options.clip = 0;                /* the search clips every planner's plan at the end */
+    struct hypar_error why = { "" }; /* only the planner's own message is its reason */
     enum hypar_status status =
         row->plan(&plan, problem->graph, problem->machine, &options, row->who, &why);
     if (status != HYPAR_OK)
@@ -79,14 +80,14 @@ static enum hypar_status plan_own(const struct planner *self, const struct probl
         found->plan = hp_plan_copy_with(plan, &problem->settings);
         found->info.chooses = true;
         note_effort(&found->info, &reported);
-        hp_divide_batch(problem, found->plan); /* before it is judged */
+        hp_divide_batch(problem, found->plan); /* before the plan is evaluated */
         status = hp_judge(problem, found, err);
     }
     hypar_plan_free(plan);
     return hp_in(err, status, "%s", row->name);
 }
 
-/* A word that stands in lists and in columns of tables. */
+/* A name that suits lists and columns of tables. */
 static bool is_name(const char *name)
 {
     size_t n = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-_.");

@@ -1,4 +1,4 @@
-/* The table of planners, and searching with one of them. */
+/* The table of planners, and the search with one of them. */
 #include "search/planner.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ void hypar_found_free(struct hypar_found *found)
     if (!found)
         return;
     hypar_plan_free(found->plan);
-    struct arena arena = found->arena; /* it lives in it */
+    struct arena arena = found->arena; /* the struct is in this arena */
     hp_arena_free(&arena);
 }
 
@@ -55,7 +55,7 @@ void hp_divide_batch(const struct problem *problem, struct hypar_plan *plan)
     hp_plan_set_schedule(plan, &schedule);
 }
 
-/* A planner of pipelines has one schedule. */
+/* Check that the target has the schedule of a planner of pipelines. */
 static enum hypar_status check_schedule(const struct planner *planner,
                                         const struct problem *problem, struct hypar_error *err)
 {
@@ -101,7 +101,7 @@ enum hypar_status hp_try_divided(const struct planner *planner, const struct pro
     bool later = hp_divided_later(planner, &with);
     enum hypar_status status = HYPAR_OK;
     mine.options = &with;
-    if (later) /* it has to fit then, not before */
+    if (later) /* the plan has to fit after sharding, not before */
         with.memory_bytes = HP_UNLIMITED_BYTES;
     TRY(hp_try_planner(planner, &mine, out, err));
     if (later)
@@ -165,7 +165,7 @@ static enum hypar_status find_planner(const char *name, const struct planner **o
                    hp_expected(known, sizeof known, name, names, n));
 }
 
-/* Gradients are clipped whatever the plan, so planners do not look at it. */
+/* Clip gradients. Clipping does not depend on the plan, so planners ignore it. */
 static enum hypar_status clip_gradients(const struct problem *problem,
                                         struct hypar_found *found, struct hypar_error *err)
 {
@@ -176,14 +176,14 @@ static enum hypar_status clip_gradients(const struct problem *problem,
     return hp_check_clip(found->plan, err);
 }
 
-/* auto divides what it tries, before it judges it. */
+/* auto shards the plans that it tries before it evaluates them. */
 bool hp_divided_later(const struct planner *planner, const struct hypar_search_options *options)
 {
     return options->shard && !planner->random_search &&
            (!planner->shards || options->shard_over);
 }
 
-/* Parameters are divided in what was found, which then has to fit. */
+/* Shard the parameters of the plan found; the plan has to fit after that. */
 static enum hypar_status shard_found(const struct planner *planner,
                                      const struct problem *problem, struct hypar_found *found,
                                      double memory_bytes, struct hypar_error *err)
@@ -198,20 +198,22 @@ static enum hypar_status shard_found(const struct planner *planner,
     return HYPAR_OK;
 }
 
-/* Simulate what was found, if it is to be and was not yet, or was `changed` since. */
+/* Simulate the plan found, if the options ask for it and it was not simulated yet, or was
+ * `changed` since. */
 static void simulate_found(const struct planner *planner, const struct problem *problem,
                            struct hypar_found *found, bool changed)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
     if (hp_is_judged(found) && !changed)
         return;
-    if (hp_in_part(found)) /* however long that takes: it was done before */
+    if (hp_in_part(found)) /* the plan was simulated in part before: repeat it, whatever the
+                            * time */
         hp_simulate_part(problem, found);
     else if (found->has_simulated || (how && !planner->random_search))
         hp_simulate_found(problem, how, found);
 }
 
-/* A fixed operator has no more parts of its layer than are asked for. */
+/* A fixed operator may not have more parts of its layer than --max-tensor allows. */
 static enum hypar_status check_most(const struct hypar_graph *graph, const struct fix *fix,
                                     int max_tensor, struct hypar_error *err)
 {
@@ -225,7 +227,7 @@ static enum hypar_status check_most(const struct hypar_graph *graph, const struc
                    fix->word, parts, max_tensor);
 }
 
-/* Bad words are told of once, whatever planners are tried. */
+/* Check the fixes once, before any planner runs, so that a bad word is reported once. */
 static enum hypar_status check_fixes(const struct hypar_graph *graph,
                                      const struct hypar_machine *machine,
                                      const struct hypar_search_options *options,
@@ -273,8 +275,8 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
     return problem;
 }
 
-/* What else there is where no plan was found that the target can run: a plan without --for has
- * no more memory. */
+/* Add a hint if no plan was found that the target can run. There is no hint if memory is the
+ * reason, because a plan without --for has no more memory. */
 static void point_at_nearest(const struct target *target, struct hypar_error *err)
 {
     size_t n = strlen(err->text);
@@ -285,7 +287,7 @@ static void point_at_nearest(const struct target *target, struct hypar_error *er
              target->name);
 }
 
-/* Steps are simulated as the target runs them, unless the caller says how. */
+/* Simulate steps as the target runs them, unless the caller sets the framework. */
 static struct hypar_sim_options simulation_for(const struct target *target,
                                                const struct hypar_sim_options *given)
 {
@@ -343,7 +345,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
         hp_keep_to_target(&problem, target, &arena);
     struct hypar_plan *start =
         options->start ? hp_plan_copy_with(options->start, &problem.settings) : NULL;
-    with.start = start; /* what is found has the settings that were asked for */
+    with.start = start; /* the start plan with the settings of the search */
     enum hypar_status status = planner->random_search
                                    ? hp_run_auto(planner, &problem, out, err)
                                    : hp_run_planner(planner, &problem, out, err);

@@ -1,8 +1,8 @@
-/* search/planner.h - what every search algorithm is. Internal.
+/* search/planner.h - the interface of every planner. Internal.
  *
- * One algorithm, one row; the table in planner.c is the only place that knows them all, and
- * `hypar plan --planner`, `hypar planners` and the help are made from it. Rows that callers of
- * the library add stand behind it (own.c). */
+ * Each planner is one row. Only the table in planner.c knows all of them; `hypar plan
+ * --planner`, `hypar planners` and the help are made from it. Rows that callers of the library
+ * add come after the table (own.c). */
 #ifndef SEARCH_PLANNER_H
 #define SEARCH_PLANNER_H
 
@@ -21,35 +21,36 @@ struct target; /* a framework that runs plans (emit/target.h) */
 struct problem {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
-    const struct hypar_search_options *options; /* its memory_bytes: what planners keep to */
-    const struct target *target; /* whose plans alone are looked for; NULL: any plan will do */
-    axis_set *axes;              /* by nest, those that may be split; NULL: all */
-    const bool *borders; /* by operator, whether a stage may begin there; NULL: anywhere */
-    double limit_bytes;  /* by which devices are told to be full; 0: their own memory */
+    const struct hypar_search_options *options; /* its memory_bytes: the limit for planners */
+    const struct target *target; /* the plan must run on this framework; NULL: any plan */
+    axis_set *axes;              /* by nest: axes that may be split; NULL: all */
+    const bool *borders; /* by operator: whether a stage may begin there; NULL: anywhere */
+    double limit_bytes;  /* memory limit that reports refer to; 0: the devices' own memory */
     struct plan_settings settings;
-    const struct hypar_plan *known; /* flexflow: to begin with, beside others' plans; or NULL */
-    bool lesser; /* auto asks itself about a machine with less: it asks no further */
-    struct layered *layered; /* the papers' view of the graph */
+    const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
+                                     * planners; or NULL */
+    bool lesser; /* auto runs itself for a smaller machine: it does not do so again */
+    struct layered *layered; /* the graph as weighted layers */
     int n_levels;
     struct hypar_level level[HYPAR_MAX_LEVELS];
 };
 
-/* What there is to search, with these options; its view of the graph is in `arena`. */
+/* The problem of a search with these options; its layered graph is in `arena`. */
 struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
                           const struct hypar_machine *machine,
                           const struct hypar_search_options *options);
 
-/* What plans have of the options of a search. */
+/* The settings of plans that follow from the options of a search. */
 struct plan_settings hp_settings(const struct hypar_search_options *options);
 
-/* How kernels are run in steps that are simulated. */
+/* The framework that determines the kernels of simulated steps. */
 static inline enum hypar_framework hp_framework(const struct problem *problem)
 {
     const struct hypar_sim_options *how = problem->options->simulation;
     return how ? how->framework : HYPAR_FRAMEWORK_COMPILED;
 }
 
-/* A plan and what is known about it; lives in its own arena. */
+/* A plan and its figures; lives in its own arena. */
 struct hypar_found {
     struct arena arena;
     struct hypar_plan *plan;
@@ -64,39 +65,40 @@ struct hypar_found {
     bool has_simulated;
 };
 
-/* Was a part of it simulated (reduced.h)? */
+/* Was it simulated in part (reduced.h)? */
 static inline bool hp_in_part(const struct hypar_found *found)
 {
     return found->info.part.step_s > 0;
 }
 
-/* Is its step known from a simulation, of the whole or of a part? */
+/* Is its step known from a simulation, of the whole plan or of a part? */
 static inline bool hp_is_judged(const struct hypar_found *found)
 {
     return found->has_simulated || hp_in_part(found);
 }
 
-struct level_rules; /* what a planner that divides level by level allows (levels/levels.h) */
+struct level_rules; /* types that a level-by-level planner allows (levels/levels.h) */
 
 struct planner {
     struct hypar_planner_info info;
     enum hypar_status (*plan)(const struct planner *self, const struct problem *problem,
                               struct hypar_found *found, struct hypar_error *err);
-    const struct level_rules *rules;   /* NULL: it does not divide level by level */
+    const struct level_rules *rules;   /* NULL: the planner does not divide level by level */
     enum hypar_schedule_kind schedule; /* of a planner of pipelines */
-    /* It judges the plans of all others, and lets this one search at random; that one also has
-     * what it is asked to fix or to begin with. NULL: it makes a plan of its own. */
+    /* The planner evaluates the plans of all others and runs this one as a random search. The
+     * random search also gets the operators to fix and the plan to start from. NULL: the
+     * planner makes a plan of its own. */
     const struct planner *random_search;
-    bool checks_memory; /* its plan fits by its exact need (fit.h) */
-    bool not_in_auto;   /* another training than the others', or a long search */
-    /* TAKES_X | TAKES_Y (options.h): of the options that not every planner takes, those that
-     * its function looks at; any other that is given is refused, with a line that names who
-     * takes it. */
+    bool checks_memory; /* its plans fit by their exact need (fit.h) */
+    bool not_in_auto;   /* trains differently from the others, or takes long */
+    /* TAKES_X | TAKES_Y (options.h): the options that its function reads, among those that not
+     * every planner takes. Any other given option is refused, with a line that names the
+     * planners that take it. */
     unsigned takes;
-    bool seeds;        /* a random search begins with its plan */
-    bool weighs_links; /* links that are faster or slower may change what it chooses */
-    bool shards;       /* what is to be divided of parameters is divided in its plan already */
-    const struct hypar_planner *own; /* that was registered; NULL: a row of the table */
+    bool seeds;                      /* a random search starts from its plan */
+    bool weighs_links;               /* its choice depends on the links' bandwidth */
+    bool shards;                     /* it shards parameters itself, as the options ask */
+    const struct hypar_planner *own; /* the registered row; NULL: a row of the table */
 };
 
 extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_planner_owt,
@@ -104,49 +106,50 @@ extern const struct planner hp_planner_auto, hp_planner_dp, hp_planner_mp, hp_pl
     hp_planner_zb_h1, hp_planner_zb_h2, hp_planner_pipedream, hp_planner_3d, hp_planner_hybrid,
     hp_planner_flexflow, hp_planner_exhaustive;
 
-/* Planner `i`, 0, 1, ...: those of the table, then those that were registered (own.c); NULL
- * past the last. */
+/* Planner `i`, 0, 1, ...: first the table, then registered planners (own.c); NULL past the
+ * last. */
 const struct planner *hp_planner_at(int i);
 
 /* Registered planner `i`; NULL past the last. */
 const struct planner *hp_own_planner(int i);
 
-/* Run one planner: a new plan, predicted; it may need more memory than there is. */
+/* Run one planner: makes a plan with a prediction; the plan may need more memory than there
+ * is. */
 enum hypar_status hp_try_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 
-/* Micro-batches that are asked for: a planner of pipelines has seen to it, plans without stages
- * do one after another (gradient accumulation). */
+/* Divide the batch into the micro-batches that the options ask for. A planner of pipelines has
+ * done so; plans without stages run them one after another (gradient accumulation). */
 void hp_divide_batch(const struct problem *problem, struct hypar_plan *plan);
 
-/* ... with its parameters divided as the options ask, also by planners that do not see to it.
- */
+/* Run one planner as hp_try_planner(), then shard the plan's parameters as the options ask if
+ * the planner does not. */
 enum hypar_status hp_try_divided(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 
-/* Are the weights, gradients and optimizer state of its plan within memory? HYPAR_INFEASIBLE.
- */
+/* Do the weights, gradients and optimizer state of its plan fit in memory? Else
+ * HYPAR_INFEASIBLE. */
 enum hypar_status hp_check_state(const struct planner *planner, const struct problem *problem,
                                  const struct hypar_found *found, struct hypar_error *err);
 
-/* Both: a new plan, predicted, whose state is within memory. */
+/* Run one planner as hp_try_planner(), and check that its state fits in memory. */
 enum hypar_status hp_run_planner(const struct planner *planner, const struct problem *problem,
                                  struct hypar_found **out, struct hypar_error *err);
 
-/* The best of all planners by simulated step, within memory (auto.c). */
+/* Find the best plan of all planners by simulated step, within memory (auto.c). */
 enum hypar_status hp_run_auto(const struct planner *self, const struct problem *problem,
                               struct hypar_found **out, struct hypar_error *err);
 
-/* Are parameters to be divided in what this planner finds, as it does not do so itself? Its
- * plan has to fit then, not before. */
+/* Are parameters sharded after this planner's search, because it does not do so itself? Then
+ * its plan has to fit after sharding, not before. */
 bool hp_divided_later(const struct planner *planner,
                       const struct hypar_search_options *options);
 
-/* Simulate what was found, or note why not (judge.c). `options` may be NULL. */
+/* Simulate the plan found, or note why not (judge.c). `options` may be NULL. */
 void hp_simulate_found(const struct problem *problem, const struct hypar_sim_options *options,
                        struct hypar_found *found);
 
-/* The planner of that name; NULL: there is none. */
+/* The planner with this name; NULL: none. */
 const struct planner *hp_find_planner(const char *name);
 
 #endif /* SEARCH_PLANNER_H */

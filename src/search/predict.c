@@ -1,4 +1,4 @@
-/* What a partition costs in time, bytes, energy and memory, in closed form. */
+/* Computes the time, bytes, energy and memory of a partition in closed form. */
 #include "search/predict.h"
 
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "cost/papers/array.h"
 #include "machine/machine.h"
 
-/* Is a pass counted? As in the papers every backward pass is, of what is trained. */
+/* Does a pass count? As in the papers, every backward pass of a trained operator does. */
 static bool counted(const struct hypar_graph *g, const struct op *op, const struct pass *pass)
 {
     return !pass->backward || hp_op_trained(g, op);
 }
 
-/* All arithmetic of a step, and its multiply-adds. */
+/* All arithmetic operations of a step, and its multiply-adds. */
 static double step_operations(const struct hypar_graph *g, double *macs)
 {
     double operations = 0;
@@ -39,7 +39,7 @@ static bool knows_kernels(const struct hypar_machine *machine)
     return false;
 }
 
-/* A step with one of n parts of the samples. */
+/* The time of a step on one of n parts of the samples. */
 static double share_seconds(const struct hypar_graph *g, int n, const struct kernel_place *at)
 {
     double seconds = 0;
@@ -78,7 +78,8 @@ const double *hp_device_speeds(struct arena *arena, const struct problem *proble
 
 /* All of a step -------------------------------------------------------------------------- */
 
-/* One side of a level sends 2/p of its exchange: for two sides, all of it. */
+/* The time of the exchanges of all levels. One side of a level sends 2/p of its exchange: for
+ * two sides, all of it. */
 static double comm_seconds(const struct problem *problem, const struct partition *partition,
                            double bytes_per_element)
 {
@@ -92,7 +93,7 @@ static double comm_seconds(const struct problem *problem, const struct partition
     return seconds;
 }
 
-/* Means over devices and links, where these differ. */
+/* A device with the mean energies of the machine's devices. */
 static struct hypar_device mean_device(const struct hypar_machine *m)
 {
     struct hypar_device mean = *hypar_machine_device(m, 0);
@@ -175,7 +176,7 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
 
 /* The busiest device --------------------------------------------------------------------- */
 
-/* The axes of an operator that are divided, and what each of their parts is of the whole. */
+/* The divided axes of an operator, and each part's share of the axis. */
 struct divided {
     int n, axis[MAX_AXES], degree[MAX_AXES];
     double *part[MAX_AXES];
@@ -200,7 +201,7 @@ static struct divided divided_axes(struct arena *arena, const struct nest *nest,
     return d;
 }
 
-/* Operations of part `i`; one that is empty has none. */
+/* Operations of part `i`; an empty part has none. */
 static double part_operations(const struct hypar_graph *g, const struct op *op,
                               const struct divided *d, int i)
 {
@@ -222,7 +223,7 @@ static double part_operations(const struct hypar_graph *g, const struct op *op,
     return work;
 }
 
-/* Each part of `op`, in seconds of its device at so many operations. */
+/* Add the operations of each part of `op`, as seconds on its device. */
 static void add_operations(struct arena *arena, const struct hypar_plan *plan, int op,
                            const double *op_per_s, double *seconds)
 {
@@ -237,7 +238,8 @@ static void add_operations(struct arena *arena, const struct hypar_plan *plan, i
     hp_arena_release(arena, mark);
 }
 
-/* Each part of `op`, kernel after kernel; one that is like the part before takes as long. */
+/* Add the kernel times of each part of `op`. A part equal to the part before takes the same
+ * time. */
 static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_framework framework,
                         double *seconds)
 {
@@ -262,8 +264,8 @@ static void add_kernels(const struct hypar_plan *plan, int op, enum hypar_framew
     }
 }
 
-/* The device that computes longest: uneven and empty parts, and copies, cost what they cost.
- * Of devices whose kernels are not known the papers count operations alone. */
+/* The computation time of the busiest device, including uneven and empty parts and copies. For
+ * devices without known kernels, only operations count, as in the papers. */
 static double busiest_seconds(const struct problem *problem, const struct hypar_plan *plan)
 {
     struct arena scratch = { 0 };

@@ -1,21 +1,21 @@
-/* search/predict.h - what a partition costs, in closed form. Internal. */
+/* search/predict.h - the cost of a partition in closed form. Internal. */
 #ifndef SEARCH_PREDICT_H
 #define SEARCH_PREDICT_H
 
 #include "cost/work.h"
 #include "search/planner.h"
 
-/* By device: operations per second that it does of a step, samples being divided evenly into so
- * many parts. Where kernels of a device of the machine are known, all devices are timed by
- * cost/kernel.h, as in the simulator; else they reach their efficiency, and operations alone
+/* By device: its operations per second in a step whose samples are divided evenly into `parts`
+ * parts. If kernels of any device of the machine are known, all devices are timed by
+ * cost/kernel.h, as in the simulator. Else devices reach their efficiency, and only operations
  * take time, as in the papers. */
 const double *hp_device_speeds(struct arena *arena, const struct problem *problem, int parts);
 
-/* What a step is, however it is divided. */
+/* The work of a step, however it is divided. */
 struct step_work {
     double operations, macs;        /* of all passes of all operators */
-    double peak_op_per_s, op_per_s; /* of all devices: at best, and by hp_device_speeds() */
-    double one_device_s;            /* undivided, on a device of their mean speed */
+    double peak_op_per_s, op_per_s; /* of all devices: peak, and by hp_device_speeds() */
+    double one_device_s;            /* time of the whole step on one device of mean speed */
     struct hypar_device device;     /* energies: means over the machine */
     double link_j_per_bit;
 };
@@ -31,7 +31,8 @@ void hp_predict_partition(const struct problem *problem, const struct step_work 
                           const struct partition_problem *p, const struct partition *partition,
                           struct hypar_prediction *out);
 
-/* Fill found->prediction; found->plan is there already. Its busiest device computes longest. */
+/* Fill found->prediction from the partition and found->plan; the busiest device determines the
+ * computation time. */
 void hp_predict(const struct problem *problem, const struct partition_problem *p,
                 const struct partition *partition, struct hypar_found *found);
 

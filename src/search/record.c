@@ -1,4 +1,4 @@
-/* What a plan keeps of the search that found it. */
+/* Writes into a plan how the search found it. */
 #include "search/record.h"
 
 struct hypar_other hp_figures(const struct hypar_found *found, double step_s)

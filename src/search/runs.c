@@ -1,4 +1,4 @@
-/* What a framework can run, as planners ask about it. */
+/* Answers planners' questions about the target: which plans can the framework run? */
 #include "search/runs.h"
 
 #include <string.h>

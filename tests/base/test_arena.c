@@ -1,3 +1,4 @@
+/* Arenas: zeroed and aligned memory, blocks of large arrays, marks, growing arrays. */
 #include "base/arena.h"
 
 #include "base/random.h"

@@ -1,3 +1,4 @@
+/* Reading CSV: fields, bad tables with their line, limits. */
 #include "base/files/csv.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Divisors in order. */
+/* Lists of divisors, in order. */
 #include "base/divisor.h"
 
 #include <setjmp.h>

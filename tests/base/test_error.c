@@ -1,3 +1,4 @@
+/* Errors: the text and exit code of each status, context before a reason, limits of a line. */
 #include "base/error.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What gzip packed is unpacked byte for byte; anything else is told in one line. */
+/* Gunzip: a packed file is unpacked byte for byte; any other file gives a one-line error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

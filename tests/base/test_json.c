@@ -1,3 +1,5 @@
+/* JSON: errors with line and column, limits, typed reads, and a writer whose output reads
+ * back. */
 #include "base/files/json.h"
 
 #include "base/random.h"

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE /* dladdr() */
+/* Shared libraries: functions are found; a missing function or a truncated file is refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* Out of memory: a host program may catch the failure and continue, or end. */
 #include "base/arena.h"
 #include "base/memory.h"
 #include "base/parallel.h"

@@ -1,4 +1,4 @@
-/* Words for choices: as files have them, and as people write them. */
+/* Words for choices, as in files and as users write them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE /* O_TMPFILE */
+/* Output files: a file appears as a whole or not at all; links, modes and devices are kept. */
 
 #include <hypar/tool.h>
 

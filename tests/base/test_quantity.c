@@ -1,3 +1,4 @@
+/* Quantities: numbers with units are read, printed and read back, in any locale. */
 #include "base/number.h"
 #include "base/random.h"
 

@@ -1,4 +1,4 @@
-/* Sorting, of empty arrays too. */
+/* Sorting, including empty arrays. */
 #include "base/sort.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* What of a text can be shown, and how wide it is. */
+/* UTF-8: the printable part of a text, and its width. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

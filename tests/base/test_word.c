@@ -1,4 +1,4 @@
-/* Words: slips, lists. */
+/* Words: misspellings and lists. */
 #include "base/word.h"
 
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* Collectives: that every algorithm computes what it promises, that its messages may be sent
- * when they are, and what they cost, against closed forms and an independent server. */
+/* Collectives: every algorithm computes its result, its messages depend on earlier ones only,
+ * and its cost agrees with closed forms and an independent server. */
 #include "cost/collective.h"
 #include "cost/collective_rounds.h"
 #include "tests/cost/list_links.h"

@@ -1,4 +1,5 @@
-/* Kernels: rates by shape, alignment, what is one kernel and what it touches. */
+/* Kernels: rates by shape, alignment, the passes that form one kernel, and the bytes it
+ * touches. */
 #include <math.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
-/* Collectives on machines whose links are listed one by one: beside machines that a word makes,
- * whatever the numbers of the devices, and beside rings in the order of these numbers. */
+/* Collectives on machines whose links are listed one by one. They are compared with machines
+ * from a word, for any numbering of the devices, and with rings in the order of these
+ * numbers. */
 #include "cost/collective.h"
 #include "tests/cost/list_links.h"
 

@@ -1,5 +1,5 @@
-/* OptCNN's cost model against the same said a second time: t_X by boxes and single messages,
- * t_C by all parts, t_S by the messages of the servers; and the byte counts of Fig. 8. */
+/* OptCNN's cost model against a second implementation: t_X by boxes and single messages, t_C by
+ * all parts, t_S by the messages of the servers; and the byte counts of Fig. 8. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

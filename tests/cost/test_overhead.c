@@ -1,4 +1,4 @@
-/* What comms take besides their messages: by hand, and against measured all-reduces. */
+/* The time of comms besides their messages: by hand, and against measured all-reduces. */
 #include "cost/collective.h"
 #include "tests/machine/check.h"
 #include "tests/papers/measured.h"

@@ -1,4 +1,4 @@
-/* The papers' tables, written out, against the one rule that generates them. */
+/* The papers' tables, written out, against the rule that generates them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The mesh of a plan: found where operators were laid on one, and only there. */
+/* The mesh of a plan: it is found if and only if all operators are on one mesh. */
 #include "tests/plan/plans.h"
 
 #include "emit/mesh.h"

@@ -1,4 +1,4 @@
-/* The table of what plans are written for: each row is found by its name. */
+/* The table of targets: each row is found by its name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

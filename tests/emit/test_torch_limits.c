@@ -1,4 +1,5 @@
-/* What PyTorch can run: plans that are taken, plans that are refused by operator and axis. */
+/* Limits of PyTorch: plans that are accepted, and plans that are refused by operator and
+ * axis. */
 #include "tests/plan/plans.h"
 
 #include "emit/torch_limits.h"

@@ -1,4 +1,4 @@
-/* Constants that are known are found again from what they predict. */
+/* Fitting: constants are recovered from the times that they predict. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 
 #include <hypar/fit.h>

@@ -1,4 +1,4 @@
-/* The optimiser, on problems whose answer is known. */
+/* The least-squares solver, on problems with known answers. */
 #include "fit/least_squares.h"
 
 #include "base/random.h"

@@ -1,4 +1,4 @@
-/* Operators from the extents of their axes. */
+/* Operators made from the extents of their axes. */
 #include "fit/one_op.h"
 
 #include <setjmp.h>

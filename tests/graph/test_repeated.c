@@ -1,4 +1,4 @@
-/* The layers that networks repeat. */
+/* The repeated layers of networks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

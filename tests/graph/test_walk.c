@@ -1,4 +1,4 @@
-/* Walking a graph through the public header: it tells what the graph has. */
+/* Reading a graph through the public header: the functions return the graph's contents. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

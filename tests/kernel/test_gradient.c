@@ -1,5 +1,5 @@
-/* Every operator kind: what its backward passes give against finite differences of its forward
- * passes, and fp32 against fp64. */
+/* Every operator kind: backward passes against finite differences of the forward passes, and
+ * fp32 against fp64. */
 #include "kernel/scalar.h"
 #include "tests/kernel/harness.h"
 

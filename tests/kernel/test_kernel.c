@@ -1,5 +1,5 @@
-/* What the tables of cases do not reach: corners of functions, ties, integers out of range,
- * micro-batches, random masks, and putting views together. */
+/* Kernel cases outside the tables: corner cases of functions, ties, integers out of range,
+ * micro-batches, random masks, and joined views. */
 #include "tests/kernel/harness.h"
 
 #include "kernel/scalar.h"

@@ -1,5 +1,5 @@
-/* Every operator kind under every split: the parts, each with nothing but its own regions, put
- * together give what the unsplit operator gives. Statistics are put together between passes. */
+/* Every operator kind under every split: the parts, each with only its own regions, together
+ * give the result of the unsplit operator. Statistics are combined between passes. */
 #include "tests/kernel/harness.h"
 
 static const uint64_t seed = 20250611;

@@ -1,4 +1,4 @@
-/* The kernels against PyTorch: values recorded by tests/kernel/torch_reference.py, which makes
+/* The kernels against PyTorch: values recorded by tests/kernel/torch_reference.py, which fills
  * the operands of a case by the same formulas. */
 #include "tests/kernel/harness.h"
 

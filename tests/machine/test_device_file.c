@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp */
-/* Devices that files describe. */
+/* Devices described in files. */
 #include "tests/machine/check.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* Machines in JSON: routes over explicit links, figures and classes of links, writing back, bad
+ * files. */
 #include "tests/machine/check.h"
 
 #include <math.h>

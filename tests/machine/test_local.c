@@ -1,5 +1,5 @@
 #define _XOPEN_SOURCE 700 /* mkdtemp, setenv */
-/* This computer: its cores, and the memory that a process may use. */
+/* The local machine: its cores, and the memory that a process may use. */
 #include "tests/machine/check.h"
 
 #include <stdlib.h>

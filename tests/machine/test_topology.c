@@ -1,3 +1,4 @@
+/* Topologies: route lengths against closed forms, levels, disjoint rings, figures of links. */
 #include "tests/machine/check.h"
 
 #include <math.h>

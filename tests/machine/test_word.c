@@ -1,3 +1,4 @@
+/* Machine words: they are printed back, survive JSON, and bad words say what is wrong. */
 #include "tests/machine/check.h"
 
 static const struct {

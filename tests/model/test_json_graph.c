@@ -1,4 +1,4 @@
-/* hypar-graph/1: what is read from files written by hand, and what is said of bad ones. */
+/* hypar-graph/1: files written by hand are read, and bad files give their errors. */
 #include "base/random.h"
 #include "graph/graph.h"
 #include "model/model.h"

@@ -1,4 +1,4 @@
-/* Words and paths: which model is meant, and what is said when none is. */
+/* Model words and paths: the model they name, and the error if there is none. */
 #include "model/word.h"
 
 #include <setjmp.h>

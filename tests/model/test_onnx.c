@@ -1,5 +1,5 @@
-/* ONNX: what PyTorch exports is read with PyTorch's own figures and plans as the zoo's networks
- * do; and each operator of the table becomes what it should. */
+/* ONNX: files exported by PyTorch have PyTorch's own figures and plan as the zoo's networks do;
+ * each operator of the table becomes the right operator. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,5 @@
-/* Broken ONNX files: each gets one line that says where and what, and nothing else happens. */
+/* Broken ONNX files: each gives one line with the place and the error, and has no other
+ * effect. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

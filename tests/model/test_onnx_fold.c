@@ -1,5 +1,5 @@
-/* What is computed while an ONNX file is read: each operator on constants, as ONNX defines it.
- * A case is nodes that write `c`, and its type, shape and values. */
+/* Constant folding while an ONNX file is read: each operator on constants, as ONNX defines it.
+ * A case has nodes that write `c`, and the type, shape and values of `c`. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

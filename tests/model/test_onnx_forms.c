@@ -1,4 +1,4 @@
-/* The forms that operators have in ONNX files: what becomes of each, one after another from
+/* The forms of operators in ONNX files: the result of each, one after another from
  * tests/model/onnx_forms.txt. */
 #include <setjmp.h>
 #include <stdarg.h>

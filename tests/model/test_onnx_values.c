@@ -1,6 +1,6 @@
-/* Imported networks compute what PyTorch computes: the loss and every gradient, in fp64. The
- * files and the values are written by tests/model/onnx_reference.py, which fills the inputs by
- * the same formulas. */
+/* Imported networks compute the same loss and gradients as PyTorch, in fp64.
+ * tests/model/onnx_reference.py writes the files and the values; it fills the inputs by the
+ * same formulas. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

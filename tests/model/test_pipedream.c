@@ -1,5 +1,5 @@
-/* PipeDream's profiles: what is read, what is refused and how, and that nothing is lost on the
- * way through profile, graph and JSON. */
+/* PipeDream's profiles: good and bad files, and no loss on the way through profile, graph and
+ * JSON. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

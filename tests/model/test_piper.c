@@ -1,5 +1,5 @@
-/* Piper's profiles, and choices in hypar-graph/1: what is read, what is refused and how, and
- * that nothing is lost on the way. */
+/* Piper's profiles, and choices in hypar-graph/1: good and bad files, and no loss on the
+ * way. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Whatever a graph was made from: written as hypar-graph/1, read and written again it has the
- * same bytes and the same hash. */
+/* A graph from any source, written as hypar-graph/1, read and written again, has the same bytes
+ * and the same hash. */
 #define _XOPEN_SOURCE 700 /* glob */
 #include <glob.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* The built-in models: parameters, work and layers of each, and that each can be written, read
- * back and given another batch. Figures are those of the papers and of the usual frameworks. */
+/* The built-in models: parameters, work and layers of each; each can be written, read back and
+ * given another batch. The figures are those of the papers and of the usual frameworks. */
 #include "graph/graph.h"
 #include "model/model.h"
 #include "model/word.h"

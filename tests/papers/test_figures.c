@@ -1,5 +1,4 @@
-/* A paper's figures as tables and pictures: what is written, under which names, and what not.
- */
+/* The figures of papers as tables and pictures: the files that are written, and their names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

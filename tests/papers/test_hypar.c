@@ -1,5 +1,5 @@
-/* HyPar's and AccPar's published results: the vectors that the communication model must give.
- */
+/* HyPar's and AccPar's published results: the vectors that the communication model must
+ * give. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
-/* Every row of the published optimizer's results, recomputed from the published profiles. These
- * are data of others and lie beside the repository; where they are missing, nothing is tested
- * and the test says so. */
+/* Every row of the published optimizer's results, recomputed from the published profiles. The
+ * profiles are others' data and are outside the repository; without them the test tests nothing
+ * and says so. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

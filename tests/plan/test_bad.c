@@ -1,4 +1,4 @@
-/* Plans that must be refused, each with its status and its one line. */
+/* Plans that must be refused, each with its status and its one-line error. */
 #include "tests/plan/plans.h"
 
 /* Operators of the model: fc1 relu1 fc2 loss. */

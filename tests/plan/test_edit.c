@@ -1,4 +1,4 @@
-/* Plans that are made and changed through the public header. */
+/* Plans made and changed through the public header. */
 #include "tests/plan/plans.h"
 
 #include <hypar/program.h>

@@ -1,5 +1,5 @@
-/* Plans from a layout: which axis of each operator is divided, devices, stages, what is
- * refused, and the file form. */
+/* Plans from a layout: the divided axis of each operator, devices, stages, refusals, and the
+ * file form. */
 #include "tests/plan/plans.h"
 
 #include "base/clock.h"

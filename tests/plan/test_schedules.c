@@ -1,5 +1,5 @@
-/* Rows of plan/schedules.h beside their own slots: what a row says of micro-batches in flight
- * and of the time of a step is what comes out when its slots are gone through one by one. */
+/* Rows of plan/schedules.h against their own slots: a row's micro-batches in flight and step
+ * time equal those of executing its slots one by one. */
 #include "plan/schedules.h"
 
 #include <math.h>

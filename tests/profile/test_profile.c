@@ -1,4 +1,4 @@
-/* Profiles: every pass is found again and taken for no other; the file form; bad files. */
+/* Profiles: every pass is found again and confused with no other; the file form; bad files. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* What a layer of a transformer keeps from forward to backward, beside what is published
- * (Korthikanti et al., "Reducing Activation Recomputation in Large Transformer Models", 2022):
- * the bytes of a device with L + 1 layers less those with L. */
+/* The activations that a layer of a transformer keeps from forward to backward, against
+ * published figures (Korthikanti et al., "Reducing Activation Recomputation in Large
+ * Transformer Models", 2022): the bytes of a device with L + 1 layers minus those with L. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Bytes that can be worked out by hand: data and tensor parallelism, halos, and the table
- * entries of HyPar and AccPar for two devices. */
+/* Bytes computed by hand: data and tensor parallelism, halos, and the table entries of HyPar
+ * and AccPar for two devices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What moves has a name: small plans, and the communications they must give. */
+/* Small plans, and the names of the communications that they must give. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

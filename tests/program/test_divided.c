@@ -1,4 +1,4 @@
-/* Sharded state: bytes that are sent and memory that is taken, in closed form. */
+/* Sharded state: bytes sent and memory used, in closed form. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

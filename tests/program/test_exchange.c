@@ -1,5 +1,5 @@
-/* Patterns of random layouts: what is found in a quicker way is what the general way finds, and
- * the cells are what the regions of the parts say, element by element. */
+/* Patterns of random layouts: the fast methods find the same as the general method, and the
+ * cells agree with the regions of the parts, element by element. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <string.h>

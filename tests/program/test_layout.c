@@ -1,5 +1,5 @@
-/* The bytes of plans from a layout are Megatron-LM's: Shoeybi et al. 2019, Narayanan et al.,
- * SC 2021, Korthikanti et al., MLSys 2023. */
+/* The bytes of plans from a layout are Megatron-LM's: Shoeybi et al. 2019, Narayanan et al., SC
+ * 2021, Korthikanti et al., MLSys 2023. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

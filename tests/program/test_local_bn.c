@@ -1,5 +1,5 @@
-/* Batch norm over each replica's own samples, as frameworks do it: data parallelism over g
- * devices is then what one device computes in g micro-batches. */
+/* Batch norm over each replica's own samples, as in frameworks: data parallelism over g devices
+ * then equals g micro-batches on one device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

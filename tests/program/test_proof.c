@@ -1,7 +1,7 @@
-/* The proof: for random graphs and plans, the program of a plan computes what the unsplit graph
- * computes. Every pair is lowered, checked, and run by the executor, all ranks in one process,
- * in the order of numbers and in the latest that the edges allow. Every number that any task
- * reads, and all that is left at the end, is compared with the unsplit run.
+/* The proof: for random graphs and plans, the program of a plan computes the result of the
+ * unsplit graph. Every pair is lowered, checked, and run by the executor, all ranks in one
+ * process, in the order of task numbers and in the latest order that the edges allow. Every
+ * number that any task reads, and all final values, are compared with the unsplit run.
  *
  *     HYPAR_PROOF_PAIRS   how many pairs (1000)
  *     HYPAR_PROOF_SEED    1, or another number for other pairs

@@ -1,5 +1,5 @@
-/* The written program, read back: the same tasks, edges and bytes; what says otherwise than its
- * plan is refused at its place. */
+/* Written programs, read back: the same tasks, edges and bytes; a program that contradicts its
+ * plan is refused with the place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Tables: alignment, breaking, no blanks at the end; the width and colour of a terminal. */
+/* Tables: alignment, wrapping, no trailing blanks; the width and colour of a terminal. */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
 
 #include "report/columns.h"

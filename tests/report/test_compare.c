@@ -1,4 +1,4 @@
-/* Planners side by side: what is best among the plans that fit, and rows without a plan. */
+/* Comparisons: the best of the plans that fit, and rows without a plan. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* A measured step beside the simulated one: what adds up, and what is refused. */
+/* A measured step against the simulated one: sums that must agree, and traces that are
+ * refused. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

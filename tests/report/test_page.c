@@ -1,5 +1,6 @@
-/* What the page of a report is told: bars as long as devices are busy, a path as long as the
- * step, memory as high as it is, and of HyPar's plans the choice of each layer at each level.
+/* The data of a report's page: bars are as long as devices are busy, the path is as long as the
+ * step, memory has the right height, and HyPar's plans have the choice of each layer at each
+ * level.
  *
  *     HYPAR_PAGE_PLANS   how many random plans (150)
  *     HYPAR_PAGE_SEED    the first seed (1)

@@ -1,4 +1,5 @@
-/* A critical path added up: rows are all of it, and what other stages compute is the bubble. */
+/* A critical path added up: the rows are complete, and computation of other stages is the
+ * bubble. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

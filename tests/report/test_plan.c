@@ -1,4 +1,4 @@
-/* A plan as a table: repeated layers that are split alike are one row. */
+/* A plan as a table: repeated layers with equal splits are one row. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* What follows itself in a sequence. */
+/* Repetitions in a sequence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Pictures are the same in every locale: a program around the library may have set one that
- * writes "12,5", which SVG reads as two numbers. */
+/* Pictures are the same in every locale: a host program may have set a locale that writes
+ * "12,5", which SVG reads as two numbers. */
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Texts of pictures do not overlap: the box of each text, from its place, its size and about
- * how wide its characters are, lies apart from all others. */
+/* Texts of pictures do not overlap: the box of each text, from its place, size and approximate
+ * character width, is separate from all others. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

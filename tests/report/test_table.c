@@ -1,4 +1,4 @@
-/* Tables by columns: the same rows as text, JSON and CSV; rows that read alike are one. */
+/* Tables by columns: the same rows as text, JSON and CSV; rows that read alike are joined. */
 #include "report/table.h"
 
 #include <math.h>

@@ -1,4 +1,5 @@
-/* Traces of PyTorch's profiler: whose time is whose, what is told, and the profile of it. */
+/* Traces of PyTorch's profiler: the owner of each time, the report, and the profile made from
+ * it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Traces: the format, row by row, and the same times as the simulation's own sums. */
+/* Traces: the format, row by row, and times that add up to the simulation's sums. */
 #include <math.h>
 #include <unistd.h>
 

@@ -1,5 +1,5 @@
-/* Checkpoints: what is written is read, in any boxes; what is damaged gives one line; nothing
- * partial stays behind. */
+/* Checkpoints: written data are read back, in any boxes; a damaged file gives one line; no
+ * partial file stays behind. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Files of samples: each format as its description says, and one line for everything else. */
+/* Files of samples: each format as documented, and one line for any other file. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

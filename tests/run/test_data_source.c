@@ -1,4 +1,4 @@
-/* Batches: which samples they have, any box of them, and what synthetic ones teach. */
+/* Batches: their samples, any box of them, and the rule that synthetic samples teach. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Tests on held-out samples: what every plan reports is what the unsplit graph computes for the
- * samples of the set, no more and no fewer, with running statistics. */
+/* Tests on held-out samples: every plan reports the result of the unsplit graph for exactly the
+ * samples of the set, with running statistics. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

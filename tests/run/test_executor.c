@@ -1,4 +1,4 @@
-/* Does the executor notice? A right program is made wrong in one place at a time. */
+/* The executor detects errors: a correct program is made wrong in one place at a time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Values of parameters: the rule of each kind, their moments, and the same in every box. */
+/* Initial values of parameters: the rule of each kind, their moments, and equal values in every
+ * box. */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <setjmp.h>
 #include <stdarg.h>

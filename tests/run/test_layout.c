@@ -1,4 +1,4 @@
-/* Plans from a layout compute what one device does: every number that a task reads, every
+/* Plans from a layout compute the same as one device: every number that a task reads, every
  * gradient and updated weight, in double precision. */
 #include <setjmp.h>
 #include <stdarg.h>

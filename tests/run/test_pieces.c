@@ -1,4 +1,4 @@
-/* Pieces of strided arrays, gathered, scattered and added up, against elements one by one. */
+/* Pieces of strided arrays, gathered, scattered and added up, against single elements. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

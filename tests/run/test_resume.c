@@ -1,5 +1,5 @@
-/* What a training goes on from: no damaged checkpoint is taken, whichever bit it is that has
- * changed; none that lacks something, or that lies about its place in the data. */
+/* Resuming a training: a checkpoint is refused if any bit has changed, if something is missing,
+ * or if its place in the data is wrong. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,4 @@
-/* Ranks that wait tell of the rank that is the cause, and of no other. The clock is the test's.
- */
+/* Ranks that wait report the rank that causes it, and no other. The test sets the clock. */
 #include "run/stall.h"
 
 #include <setjmp.h>

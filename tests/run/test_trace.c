@@ -1,5 +1,5 @@
-/* What ranks did, as a training run keeps it: the last steps, each task once, with the numbers
- * and names of the simulator. */
+/* The trace of a training run: the last steps, each task once, with the simulator's numbers and
+ * names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

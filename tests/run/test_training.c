@@ -1,5 +1,5 @@
-/* The parts of a training together, on one device: values of parameters, samples, updates,
- * checkpoints. A network learns, and what it learned is true of other samples. */
+/* A whole training on one device: parameter values, samples, updates, checkpoints. A network
+ * learns, and its result holds for other samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

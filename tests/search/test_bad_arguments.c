@@ -1,5 +1,5 @@
-/* Numbers that are none, or out of range, given to the public functions: an error, or nothing,
- * and never a crash. */
+/* Invalid or out-of-range numbers passed to the public functions: an error or no effect, never
+ * a crash. */
 #include <limits.h>
 #include <math.h>
 #include <setjmp.h>

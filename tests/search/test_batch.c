@@ -1,4 +1,4 @@
-/* Batches: far larger ones cost a search no more than small ones; the largest that fits. */
+/* Batches: a much larger batch does not make a search slower; the largest batch that fits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

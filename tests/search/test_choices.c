@@ -1,5 +1,5 @@
-/* Plans of graphs with measured choices: against every plan there is on small random graphs,
- * and the published instance. What a plan costs is computed here from the plan and the graph
+/* Plans of graphs with measured choices: against all plans of small random graphs, and for the
+ * published instance. The test computes the cost of a plan from the plan and the graph
  * alone. */
 #include <math.h>
 #include <setjmp.h>

@@ -1,5 +1,5 @@
-/* What an explanation says is what a simulation says: of every machine and plan in which one
- * thing is otherwise, and of every operator that is split otherwise, on random plans.
+/* An explanation agrees with simulations: of every changed machine and plan, and of every
+ * operator that is split differently, on random plans.
  *
  *     HYPAR_EXPLAIN_PLANS   how many random plans (250)
  *     HYPAR_EXPLAIN_SEED    the first seed (1)

@@ -1,5 +1,5 @@
-/* Exploration: what is enumerated, what ranks how, which machines are made of a word, and one
- * clear line for every list that is wrong. */
+/* Exploration: the enumerated choices, their ranks, the machines made from a word, and one
+ * clear line for every bad list. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

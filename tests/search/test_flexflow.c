@@ -1,5 +1,4 @@
-/* FlexFlow's search and exhaustive search, held against each other and against plain counting.
- */
+/* FlexFlow's search and exhaustive search, compared with each other and with plain counting. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

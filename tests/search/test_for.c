@@ -1,5 +1,5 @@
-/* hypar plan --for: what a planner answers can be run, whatever graph and machine; and planners
- * are kept to it where they choose, so that they answer. */
+/* hypar plan --for: the target can run the plan of every planner, for any graph and machine;
+ * planners restrict their choices so that they find such a plan. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

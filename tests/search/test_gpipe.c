@@ -1,4 +1,5 @@
-/* Planners gpipe and 1f1b: their plans lower, 1f1b keeps less, and whatever they offer fits. */
+/* Planners gpipe and 1f1b: their plans can be lowered, 1f1b keeps fewer activations, and every
+ * plan fits. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

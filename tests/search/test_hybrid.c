@@ -1,5 +1,5 @@
-/* Planner hybrid: what it finds in closed form against all that there is, and its plans beside
- * those of others. */
+/* Planner hybrid: its closed-form result against all candidates, and its plans against those of
+ * other planners. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* Machines that are like others, plans that are carried to them, and auto on better machines:
- * what it finds for a lesser one is not faster there than what it finds for the better. */
+/* Similar machines, plans that are moved between them, and auto on better machines: its plan
+ * for a smaller machine is not faster on the larger one than its plan for the larger one. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The planner optcnn against all that there is: every choice of configurations, one by one. */
+/* Planner optcnn against all configurations, one by one. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

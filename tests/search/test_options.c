@@ -1,4 +1,4 @@
-/* Options that not every planner takes: each is honoured or refused, by every planner. */
+/* Options that not every planner takes: every planner applies or refuses each of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Planners of callers of the library: what is registered is known everywhere, and what they
- * make is checked as any other plan is. */
+/* Planners of callers of the library: a registered planner is known everywhere, and its plans
+ * are checked like any other plan. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

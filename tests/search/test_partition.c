@@ -1,6 +1,6 @@
-/* The partition against the papers' model written a second time (tests/partition_oracle.c):
- * what is counted is what the tables say, each level of the greedy is the least there is, and
- * all levels at once are the least of all. */
+/* The partition against a second implementation of the papers' model
+ * (tests/partition_oracle.c): the counted exchange agrees with the tables, each level of the
+ * greedy search is a minimum, and all levels at once give the minimum of all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* Planners from outside: what they promise holds for the plan itself, for large networks, for
- * any number of devices and for devices that differ; and bad requests get one clear line. */
+/* Planners through the public header: their promises hold for the plan itself, for large
+ * networks, any number of devices and unequal devices; bad requests give one clear line. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
-/* What a plan keeps of the search that found it: it is what the search says, it survives
- * writing and reading, and it tells whether the plan was changed since. */
+/* The record of a search in its plan: it agrees with the search, survives writing and reading,
+ * and says whether the plan was changed since. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

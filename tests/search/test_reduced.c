@@ -1,4 +1,4 @@
-/* The step of a plan from a part of it, beside all of it simulated. */
+/* The step of a plan simulated in part, against the whole simulation. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* A sweep: every point is what a search finds there, whatever the number of threads. */
+/* A sweep: every point is the result of a search there, for any number of threads. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

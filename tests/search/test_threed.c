@@ -1,4 +1,4 @@
-/* Planner 3d: the layout that is asked for, or the best of all. */
+/* Planner 3d: the layout that the options ask for, or the best of all. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

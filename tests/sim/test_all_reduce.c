@@ -1,5 +1,5 @@
-/* All-reduces by an algorithm that was asked for: what a step takes then, as one task and
- * message by message, by delta and in a search; and names that there are not. */
+/* All-reduces by a given algorithm: the step as one task and message by message, by delta and
+ * in a search; and unknown names. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

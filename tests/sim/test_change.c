@@ -1,5 +1,5 @@
-/* Changes of several operators at once: what is proposed fits, delta equals full simulation,
- * undoing leaves no trace, a limit is a limit. */
+/* Changes of several operators at once: proposals are valid, delta equals full simulation,
+ * undoing restores the state, a limit is kept. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

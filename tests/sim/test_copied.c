@@ -1,4 +1,4 @@
-/* Messages that ranks of one computer copy: rows that lie apart, one that sends alone. */
+/* Messages copied between ranks of one computer: strided rows, and a rank that sends alone. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

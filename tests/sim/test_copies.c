@@ -1,5 +1,5 @@
-/* What several devices have and several others read: each sends a piece, and the readers gather
- * them. */
+/* Data that several devices hold and several others read: each holder sends a piece, and the
+ * readers gather them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

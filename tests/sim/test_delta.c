@@ -1,4 +1,4 @@
-/* Plans that change one operator at a time: the timeline by delta is the one in full, task by
+/* Plans that change one operator at a time: the timeline by delta equals the full one, task by
  * task, on random graphs and on networks of the zoo.
  *
  *     HYPAR_DELTA_PAIRS   how many random pairs of graph and plan (600)

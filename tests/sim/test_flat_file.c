@@ -1,5 +1,4 @@
-/* Program files: what is read, in which order it is numbered, what it holds, what is refused.
- */
+/* Program files: their contents, the order of their numbers, their memory, and refusals. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

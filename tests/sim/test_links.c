@@ -1,5 +1,5 @@
-/* Links: the rule by which they serve, played second by second on random tasks and held against
- * the simulator; and cases that are worked out by hand.
+/* Links: their serving rule, executed second by second on random tasks and compared with the
+ * simulator; and cases computed by hand.
  *
  *     HYPAR_LINKS_ROUNDS   how many random graphs (3000)
  *     HYPAR_LINKS_SEED     the first seed (1)

@@ -1,5 +1,5 @@
-/* Lower, write, read, simulate equals simulate: the whole report, memory and energy included.
- */
+/* Lowering, writing, reading and simulating equals simulating: the whole report, including
+ * memory and energy. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* How much of a step a profile tells. */
+/* The share of a step that comes from a profile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Memory that can be worked out by hand, and what is published about it. */
+/* Memory computed by hand, and published figures. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,5 @@
-/* Memory over time is the memory that is reported: for random plans, the zoo, and odd cases. */
+/* Memory over time agrees with the reported memory: for random plans, the zoo, and special
+ * cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
-/* The memory model against counting element by element, for random graphs and plans: what tasks
- * touch is there when they do. It may be there with what lies around it, and a little longer
- * (buffers.h); how much is there exactly is what the executor takes, and compared with that in
- * tests/program/test_proof.c. */
+/* The memory model against counting element by element, for random graphs and plans: the memory
+ * that tasks touch is allocated when they run. It may be allocated with its surroundings, and a
+ * little longer (buffers.h). The exact amount is the executor's; tests/program/test_proof.c
+ * compares it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* How many messages expanded collectives have is known before they are expanded. */
+/* The number of messages of expanded collectives is known before they are expanded. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* The critical path: on random plans its segments lie end to end from 0 to the end of the step,
- * each within its task, and each task follows the one before on the path for a reason.
+/* The critical path: on random plans its segments follow each other from 0 to the end of the
+ * step, each is within its task, and each task follows the one before for a reason.
  *
  *     HYPAR_PATH_PAIRS   how many random pairs of graph and plan (400)
  *     HYPAR_PATH_SEED    the first seed (1)

@@ -1,6 +1,5 @@
-/* Delta simulation as callers of the library see it: what it says of a change is what
- * simulating the changed plan says, what is undone never was, and what no plan can hold is
- * refused.
+/* Delta simulation through the public header: its result for a change equals the simulation of
+ * the changed plan, an undone change has no effect, and an impossible change is refused.
  *
  *     HYPAR_PROPOSE_PAIRS   how many random pairs of graph and plan (300)
  *     HYPAR_PROPOSE_SEED    the first seed (1)

@@ -1,6 +1,5 @@
-/* Steps that can be worked out by hand: one device, data parallelism without overlap, equal
- * pipeline stages, twice the speed, energy; and what must agree between two ways to simulate.
- */
+/* Steps computed by hand: one device, data parallelism without overlap, equal pipeline stages,
+ * twice the speed, energy; and results that two ways to simulate must share. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Stages of a pipeline, asked for one by one: of every schedule, not of pipedream's alone. */
+/* Stages of a pipeline, one by one: of every schedule, not only pipedream's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

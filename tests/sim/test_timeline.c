@@ -1,6 +1,6 @@
-/* The timeline of random plans, held against the written-out program task by task: when each
- * task is ready follows from the program's own dependencies and slots, how long it takes from
- * its passes, when it starts from what its queues served before; and what is added up.
+/* The timeline of random plans, compared with the written program task by task. The ready time
+ * of a task follows from the program's dependencies and slots, its duration from its passes,
+ * its start from the tasks its queues served before; and the sums agree.
  *
  *     HYPAR_TIMELINE_PAIRS   how many pairs of graph and plan (400)
  *     HYPAR_TIMELINE_SEED    the first seed (1)

@@ -1,4 +1,4 @@
-/* Boxes, parts of an axis, nested sizes; regions that were worked out by hand. */
+/* Boxes, parts of an axis, nested sizes; regions computed by hand. */
 #include <stdio.h>
 #include <string.h>
 

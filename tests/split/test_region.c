@@ -1,5 +1,5 @@
-/* Every operator kind, every axis that may be split: the regions of the parts, walked element
- * by element, against what the operator touches. */
+/* Every operator kind, every splittable axis: the regions of the parts, element by element,
+ * against the elements that the operator touches. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>

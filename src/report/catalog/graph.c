@@ -1,4 +1,4 @@
-/* One graph. */
+/* Reports one graph: its figures and its operators. */
 #include "graph/graph.h"
 
 #include <hypar/report.h>

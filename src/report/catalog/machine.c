@@ -1,4 +1,4 @@
-/* One machine. */
+/* Reports one machine: its devices, links, levels and nodes. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -19,7 +19,7 @@ void hp_put_device(struct json_writer *w, const struct hypar_device *d)
         hp_json_put_number(w, key, value);
 }
 
-/* How many devices from `i` on are the same. */
+/* The number of equal devices from `i` on. */
 static int run_of_devices(const struct hypar_machine *m, int i)
 {
     int n = 1;
@@ -30,7 +30,7 @@ static int run_of_devices(const struct hypar_machine *m, int i)
     return n;
 }
 
-/* The run that a device is of. */
+/* The run that a device belongs to. */
 static const struct device_run *run_of(const struct hypar_machine *m, int device)
 {
     int r = 0;
@@ -39,14 +39,14 @@ static const struct device_run *run_of(const struct hypar_machine *m, int device
     return &m->runs[r];
 }
 
-/* "~" before a figure that nobody gave. */
+/* "~" marks an assumed figure. */
 static const char *mark(uint64_t assumed, enum option option)
 {
     return assumed >> option & 1 ? "~" : "";
 }
 
-/* Of links one by one, all (class -1) or those of a class: how many there are, and the least
- * and the most of a figure. */
+/* The number of listed links, all (class -1) or of one class, and the least and the largest
+ * value of a figure. */
 struct range {
     int n_links;
     double least, most;
@@ -137,7 +137,7 @@ static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *
     hp_columns_print(&levels, to);
 }
 
-/* The row of the table of devices that is called so; NULL: there is none. */
+/* The row of the table of devices with this name; NULL: none. */
 static const struct hypar_device_type *type_named(const char *name)
 {
     const struct hypar_device_type *type;
@@ -147,7 +147,7 @@ static const struct hypar_device_type *type_named(const char *name)
     return NULL;
 }
 
-/* Every figure of a device that can be set, and where they come from. */
+/* Every figure of a device that can be set, and its source. */
 static void figure_rows(FILE *to, struct arena *arena, const struct device_run *run)
 {
     struct columns table = { .align = "lrw" };
@@ -191,8 +191,8 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
         hp_put_line(to, "From: %s", hp_shown(arena, source));
 }
 
-/* Each kind of device once; of a machine of more than a few, the first. Nodes with figures of
- * their own have a table of these. */
+/* Each kind of device once, up to a limit. Nodes with their own figures have a separate
+ * table. */
 static void all_figures(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
     enum { MOST = 16 };
@@ -225,7 +225,7 @@ static void part_link_rows(FILE *to, struct arena *arena, const struct part *par
                            const char *heading)
 {
     struct columns table = { .align = "lrw" };
-    struct part plain = *part; /* with the links of its device */
+    struct part plain = *part; /* with the default links of its device */
     bool given = false;
     for (int o = 0; o < OPTION_COUNT; o++)
         if (hp_machine_options[o].scope != SCOPE_DEVICE)
@@ -280,7 +280,7 @@ static void listed_link_rows(FILE *to, struct arena *arena, const struct network
     hp_columns_print(&table, to);
 }
 
-/* The names that a sweep may give to some of the links. */
+/* The classes of links that a sweep may name. */
 static void class_rows(FILE *to, struct arena *arena, const struct network *network)
 {
     struct columns table = { .align = "lrrr" };
@@ -315,7 +315,7 @@ static void all_link_rows(FILE *to, struct arena *arena, const struct hypar_mach
     }
 }
 
-/* "17" or "16-31", as in a word; of one of several parts, "part 2: 17". */
+/* "17" or "16-31", as in a machine's word; for one of several parts, "part 2: 17". */
 static const char *nodes_text(struct arena *arena, const struct part *run, int first, int part)
 {
     const char *before = part ? hp_arena_printf(arena, "part %d: ", part) : "";
@@ -324,7 +324,7 @@ static const char *nodes_text(struct arena *arena, const struct part *run, int f
                   : hp_arena_printf(arena, "%s%d-%d", before, node, node + n - 1);
 }
 
-/* The figures that nodes have of their own, beside those of their cluster. */
+/* The figures in which single nodes differ from their cluster. */
 static void node_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
     struct columns table = { .align = "llrr" };
@@ -359,9 +359,9 @@ static void node_rows(FILE *to, struct arena *arena, const struct hypar_machine 
     hp_columns_print(&table, to);
 }
 
-/* Links one by one may be more than routes use: of several between the same two devices that
- * differ in latency one carries all. Told of machines that are small enough for looking at all
- * routes. */
+/* Report listed links that no route uses: of several links between the same two devices that
+ * differ in latency, one carries everything. Only for machines that are small enough to compute
+ * all routes. */
 static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
     enum { LOOKED_AT = 1 << 24 };
@@ -396,7 +396,7 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
     struct hypar_level level[HYPAR_MAX_LEVELS];
     int n_levels = hypar_machine_levels(m, level);
     uint64_t links_assumed =
-        m->n_parts ? m->runs[0].assumed : 0; /* else links have their own */
+        m->n_parts ? m->runs[0].assumed : 0; /* otherwise links have their own figures */
     char b[32], n_devices[64], n_switches[64], n_links[64];
     static const char *const device_heading[] = { "devices", "fp32/s", "fp16/s",
                                                   "bf16/s",  "memory", "bytes/s" };

@@ -1,4 +1,4 @@
-/* The topologies, options and devices that a machine can be made of. */
+/* Reports the topologies, options and devices that a machine can be built from. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -40,7 +40,7 @@ struct type_row {
     .offset = offsetof(struct type_row, of), \
     .inner = offsetof(struct hypar_device_type, member), .flags = BEHIND
 
-/* Three tables of text; JSON has what no figure of a device is. */
+/* Text has three tables; JSON has the members that are not figures of a device. */
 enum { PEAKS = 1, LINKS = 2, COLLECTIVES = 4 };
 
 static const struct column type_columns[] = {
@@ -105,8 +105,8 @@ static struct type_row type_row(const struct hypar_device_type *type)
                               type->devices_per_card == 1 ? "1 device" : "a node" };
 }
 
-/* One of the tables of devices. Collectives are those of devices where they were measured; of
- * others they take what their links do. */
+/* One of the tables of devices. The table of collectives has devices whose collectives were
+ * measured; on other devices the links determine their time. */
 static void type_rows(FILE *to, struct arena *arena, unsigned shows)
 {
     const struct hypar_device_type *type;
@@ -143,8 +143,8 @@ static void sources(FILE *to)
     }
 }
 
-/* Reads a machine of the site. Topologies have their names first: what is called like one is
- * found by its path alone. */
+/* Read a machine of the site. A topology's name has precedence: a site machine with the same
+ * name can only be given by its path. */
 static enum hypar_status read_site_machine(struct hypar_machine **out,
                                            const struct hypar_site_file *file,
                                            struct hypar_error *err)
@@ -160,7 +160,7 @@ static enum hypar_status read_site_machine(struct hypar_machine **out,
     return hypar_machine_read(out, file->path, err);
 }
 
-/* Machines and devices of the site; a bad file says what is wrong with it. */
+/* The machines and devices of the site; for a bad file, the row says what is wrong. */
 static void site_rows(struct table_writer *machines, struct table_writer *devices,
                       struct arena *arena)
 {

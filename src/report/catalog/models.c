@@ -1,4 +1,4 @@
-/* The models of the zoo: all of them, or one with its options. */
+/* Reports the models of the zoo: all of them, or one with its options. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -54,7 +54,7 @@ void hypar_report_models(FILE *to, enum hypar_format format)
         const struct hypar_model_info info = hypar_model_at(i);
         struct hypar_graph *g;
         if (hypar_import(&g, info.name, NULL, NULL) != HYPAR_OK)
-            continue; /* a model of the zoo always builds; a test holds it to that */
+            continue; /* does not happen: a test builds every model of the zoo */
         struct model_row row = row_of(&info, g);
         hp_table_row(&table, &row);
         hypar_graph_free(g);
@@ -71,7 +71,7 @@ void hypar_report_models(FILE *to, enum hypar_format format)
 
 /* One model --------------------------------------------------------------------------- */
 
-/* Bounds are numbers; of words there is a list. */
+/* A numeric option has bounds; an option of words has a list. */
 static void put_option(struct json_writer *w, const struct hypar_model_option *option)
 {
     if (!option->words) {
@@ -119,7 +119,7 @@ static const struct column option_columns[] = {
     { 0 },
 };
 
-/* A table of the options; nothing where there are none. */
+/* A table of the options; prints nothing if there are none. */
 static void option_rows(FILE *to, int model)
 {
     struct arena arena = { 0 };

@@ -1,4 +1,4 @@
-/* The operator table: a short form of every row, or one row in words. */
+/* Reports the table of operators: every row in short form, or one row in words. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -9,12 +9,12 @@
 #include "graph/graph.h"
 #include "report/table.h"
 
-/* Words for the texts of a row -------------------------------------------------------- */
+/* Words for the codes of a row ---------------------------------------------------------- */
 
-/* One item of an axis text: "kP=out", "iI=kernel.0". */
+/* One item of the axes text: "kP=out", "iI=kernel.0". */
 struct axis_item {
     char name, role;
-    const char *from; /* what sets its extent, `length` characters; "" if the tensors do */
+    const char *from; /* what sets its extent, `length` characters; "": the tensors do */
     int length;
 };
 
@@ -89,7 +89,7 @@ static void list_text(FILE *to)
             p = next_axis(p, &axis);
             axes = hp_arena_printf(&arena, "%s%c%c ", axes, axis.name, axis.role);
         }
-        int shown = (int)strcspn(row->operands, ";"); /* statistics are inner workings */
+        int shown = (int)strcspn(row->operands, ";"); /* statistics are internal */
         fprintf(to, "%-*s ", NAME - 1, row->name);
         hp_wrap(to, row->summary, NAME);
         fprintf(to, "%*s", INDENT, "");
@@ -117,7 +117,7 @@ static const struct column axis_columns[] = {
     { 0 },
 };
 
-/* Text also has the axes that each operator has. */
+/* Text also has the axes that every operator has. */
 static void axis_rows(struct table_writer *table, struct arena *arena,
                       const struct op_traits *op)
 {
@@ -228,7 +228,7 @@ static void attribute_rows(struct table_writer *table, struct arena *arena,
     for (const char *p = op->attrs; *p;) {
         p = hp_op_next_attr(p, &item);
         const struct attr_traits *traits = &hp_attr_traits[item.id];
-        bool other = hp_attr_find(item.fallback) < ATTR_COUNT; /* as another attribute */
+        bool other = hp_attr_find(item.fallback) < ATTR_COUNT; /* another attribute's value */
         int digits = traits->integer ? 13 : 6;
         struct attribute_row row = {
             .values = count_word(item.count),
@@ -290,8 +290,8 @@ void hypar_report_ops(FILE *to, enum hypar_format format)
 
 /* One row in words -------------------------------------------------------------------- */
 
-/* Text from *p up to one of `stops` or the end, without blanks around it; *p comes to stand at
- * the stop. */
+/* The text from *p up to one of `stops` or the end, without blanks around it; moves *p to the
+ * stop. */
 static char *piece(struct arena *arena, const char **p, const char *stops)
 {
     *p += strspn(*p, " ");
@@ -315,7 +315,7 @@ static const struct column pass_columns[] = {
     { 0 },
 };
 
-/* "reads -> writes : multiply-adds / other; ..." */
+/* Print the passes of a row: "reads -> writes : multiply-adds / other; ..." */
 static void show_passes(FILE *to, struct arena *arena, const struct op_traits *op)
 {
     struct table_writer table = { .column = pass_columns, .to = to };

@@ -1,4 +1,5 @@
-/* Why a plan is the one that a search chose: who found it, and what the others' plans cost. */
+/* Reports why a search chose a plan: the planner that found it, and the costs of the other
+ * plans. */
 #include "report/explain/chosen.h"
 
 #include <math.h>
@@ -9,7 +10,7 @@
 
 enum { MOST_OTHERS = 16 };
 
-/* Steps that differ by less are the same. */
+/* Steps with a smaller relative difference count as equal. */
 static const double SAME = 0.0005;
 
 char *hp_change_text(char *b, double step_s, double now_s)
@@ -39,7 +40,7 @@ static char *who_text(struct arena *arena, const struct hypar_plan_search *s)
     return text;
 }
 
-/* What is known of the search beside the figures of the plans. */
+/* Add facts about the search that the plans' figures do not show. */
 static char *verdict_text(struct arena *arena, char *text, const struct hypar_plan_search *s,
                           double now_s)
 {
@@ -57,7 +58,8 @@ static char *verdict_text(struct arena *arena, char *text, const struct hypar_pl
     return text;
 }
 
-/* A plan: its step, and of the step what is computing and what computing does not hide. */
+/* A plan: its step, its computation, and the communication that computation does not
+ * overlap. */
 struct other_row {
     const char *planner, *change, *plan;
     double step_s, compute_s, exposed_s;
@@ -97,8 +99,8 @@ static bool is_same(const struct hypar_other *a, const struct hypar_other *b)
            strcmp(a->how, b->how) == 0;
 }
 
-/* "hypar, accpar": planners from `i` on that have the same plan. *next: the first that has not.
- */
+/* "hypar, accpar": the planners from `i` on with the same plan. *next becomes the first with
+ * another plan. */
 static char *same_planners(struct arena *arena, const struct hypar_plan_search *s, int i,
                            int *next)
 {
@@ -128,7 +130,7 @@ static void table_text(FILE *to, struct arena *arena, const struct hypar_plan *p
         fprintf(to, "and %d more\n", more);
 }
 
-/* "1.29 ms longer", "as long"; of what is exposed "more" for "longer". */
+/* A difference in time: "1.29 ms longer", "as long"; `more` and `less` are the words. */
 static char *difference(struct arena *arena, double seconds, const char *more, const char *less,
                         const char *same)
 {
@@ -138,7 +140,7 @@ static char *difference(struct arena *arena, double seconds, const char *more, c
                            seconds > 0 ? more : less);
 }
 
-/* "owt computes 385 ns less and exposes 37 us more." */
+/* A comparison with another plan: "owt computes 385 ns less and exposes 37 us more." */
 static char *against(struct arena *arena, const struct hypar_other *self,
                      const struct hypar_other *other)
 {
@@ -152,7 +154,7 @@ static char *against(struct arena *arena, const struct hypar_other *self,
                            difference(arena, exposed_s, "more", "less", "as much"));
 }
 
-/* What the next best plan, and that of the planner which speed-ups are told over, lose by. */
+/* Compare the plan with the next best plan, and with the plan of the baseline planner. */
 static void reasons_text(FILE *to, struct arena *arena, const struct hypar_plan_search *s)
 {
     char *text = against(arena, &s->self, &s->other[0]);

@@ -1,4 +1,4 @@
-/* report/explain/chosen.h - why a plan is the one that a search chose. Internal. */
+/* report/explain/chosen.h - reports why a search chose a plan. Internal. */
 #ifndef REPORT_CHOSEN_H
 #define REPORT_CHOSEN_H
 
@@ -7,11 +7,11 @@
 
 #include "base/files/json.h"
 
-/* Who found the plan and what it was chosen over, as its file says; nothing where it does not
- * say. `now_s` is the plan's step. */
+/* Report the planner that found the plan and the other plans, as the plan file records them;
+ * prints nothing without such a record. `now_s` is the plan's step. */
 void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan, double now_s);
 
-/* As the object "search", of a plan file, with "as_found". */
+/* Write the record as object "search" of a plan file, with "as_found". */
 void hp_put_chosen(struct json_writer *w, const struct hypar_plan *plan);
 
 /* "+3.4 %", "-12 %", "3.1 x"; buffer holds at least 32 bytes. */

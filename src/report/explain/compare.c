@@ -1,4 +1,4 @@
-/* Planners and plans side by side. */
+/* Reports planners and plans side by side. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -11,20 +11,21 @@
 #include "report/put.h"
 #include "report/simulate/energy.h"
 
-/* A row beside what text marks and notes. */
+/* A row, with its marks and notes for text. */
 struct compared_row {
-    const char *planner, *plan; /* planner: the name, also of a plan; plan: NULL of a planner */
+    const char *planner, *plan; /* planner: the name, also of a plan; plan: NULL for a
+                                 * planner */
     struct hypar_sim_summary step;
     double speedup, energy_j, search_s, gap, processor_s, evaluated;
-    double fits, delayed, batches; /* of CSV */
+    double fits, delayed, batches; /* for CSV */
     const char *why_not, *note;
     bool fit, best[6];
 };
 
-/* Which figures there are, by their order in text. */
+/* The figures, in their order in text. */
 enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
 
-/* Which columns text has. */
+/* The columns of text. */
 enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };
 
 enum { REFUSAL_INDENT = 4 }; /* of a refusal's second line */
@@ -60,13 +61,13 @@ static const struct column row_columns[] = {
     { 0 },
 };
 
-/* What a row is called. */
+/* The name of a row. */
 static const char *name(const struct hypar_compared *row)
 {
     return row->plan ? row->plan : row->planner;
 }
 
-/* Of plans that were there already no search is known. */
+/* Was any row searched for? Existing plans have no search. */
 static bool has_searches(const struct hypar_comparison *c)
 {
     for (int i = 0; i < c->n; i++)
@@ -75,14 +76,15 @@ static bool has_searches(const struct hypar_comparison *c)
     return false;
 }
 
-/* Is the bound of this row known? Of a plan it is of steps that are simulated as the first. */
+/* Is the row's bound known? A plan's bound holds only if its step is simulated with the same
+ * options as the first row. */
 static bool is_bounded(const struct hypar_comparison *c, const struct hypar_compared *row)
 {
     return !row->why && row->bound.step_s > 0 &&
            (!row->plan || hp_simulation_same(&row->step.how, &c->row[0].step.how));
 }
 
-/* The figures of a row; NAN: it has none. */
+/* The figures of a row; NAN: unknown. */
 static void figures_of(const struct hypar_comparison *c, const struct hypar_compared *row,
                        double value[N_FIGURES])
 {
@@ -129,8 +131,8 @@ static struct compared_row row_of(const struct hypar_comparison *c,
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* Plans that do not train as the others do: the note of their row; what the fastest is not
- * among; why. */
+/* Plans that train differently from the others: the note of their row; the restriction on the
+ * fastest plan; the reason. */
 static const struct {
     const char *note, *others, *why;
 } trainings[HYPAR_UPDATES_COUNT] = {
@@ -153,13 +155,13 @@ const char *hp_not_ranked(const struct hypar_compared *row)
     return row->fits ? trainings[row->updates].note : "does not fit";
 }
 
-/* Is there a plan that fits, and that trains as the others do? */
+/* Does the row have a plan that fits and trains as the others do? */
 static bool is_ranked(const struct hypar_compared *row)
 {
     return !row->why && !*hp_not_ranked(row);
 }
 
-/* Is no plan that is ranked better in this? Of speedups the largest is the best. */
+/* Is no ranked plan better in this figure? For speedups, larger is better. */
 static bool is_best(const struct hypar_comparison *c, const struct hypar_compared *row,
                     enum figure figure)
 {
@@ -175,8 +177,8 @@ static bool is_best(const struct hypar_comparison *c, const struct hypar_compare
     return true;
 }
 
-/* What keeps a row from being like the others: no plan, one that does not fit or is another
- * training, or is simulated otherwise than the first row's; "". */
+/* Why a row differs from the others: it has no plan, its plan does not fit or trains
+ * differently, or its simulation differs from the first row's; "": it does not. */
 static const char *note(const struct hypar_comparison *c, const struct hypar_compared *row,
                         struct arena *arena)
 {
@@ -198,7 +200,7 @@ static bool has_notes(const struct hypar_comparison *c, struct arena *arena)
     return false;
 }
 
-/* The fastest plan that is ranked; -1: none. */
+/* The fastest ranked plan; -1: none. */
 static int fastest(const struct hypar_comparison *c)
 {
     int best = -1;
@@ -209,7 +211,7 @@ static int fastest(const struct hypar_comparison *c)
     return best;
 }
 
-/* Is there a plan that fits, of this training? */
+/* Is there a plan that fits with this kind of training? */
 static bool has_training(const struct hypar_comparison *c, int updates)
 {
     for (int i = 0; i < c->n; i++)
@@ -219,7 +221,7 @@ static bool has_training(const struct hypar_comparison *c, int updates)
     return false;
 }
 
-/* What the fastest is chosen from, where some are left out: " that fits and that divides one
+/* The restriction on the fastest plan if some are left out: " that fits and that divides one
  * batch"; "". */
 static const char *ranked_text(struct arena *arena, const struct hypar_comparison *c)
 {
@@ -281,7 +283,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
         hp_put_line(to, "Opaque: in its plan %s.", hp_opaque_text(arena, s));
 }
 
-/* What differs, and what each difference does to the first plan's step. */
+/* The differences, and the first plan's step with each of them. */
 static void differences_text(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     struct what_if_table table = { .shows = WHAT_DIFFERS,
@@ -363,7 +365,8 @@ static void put_search(struct json_writer *w, const struct hypar_compared *row)
     hp_json_end_object(w);
 }
 
-/* Of the second plan: what is otherwise than in the first, and that one's step with it. */
+/* For the second plan: its differences from the first, and the first plan's step with each of
+ * them. */
 static void put_differences(struct json_writer *w, const struct hypar_differences *d)
 {
     const struct hypar_what_if *what;

@@ -6,10 +6,11 @@
 
 #include "base/files/json.h"
 
-/* Why a row with a plan is not ranked: "does not fit", "updates are delayed"; "": it is. */
+/* Why a row with a plan is not ranked: "does not fit", "updates are delayed"; "": it is
+ * ranked. */
 const char *hp_not_ranked(const struct hypar_compared *row);
 
-/* All rows, as an array. */
+/* Write all rows as an array. */
 void hp_put_comparison(struct json_writer *w, const char *key,
                        const struct hypar_comparison *comparison);
 

@@ -1,4 +1,4 @@
-/* Why a step takes as long as it does, what would help, and how two plans differ. */
+/* Reports why a step takes its time, which changes would help, and how two plans differ. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -14,7 +14,7 @@
 
 enum { MOST_ROWS = 11, MOST_ALTERNATIVES = 4, MOST_WHAT_IFS = 20 };
 
-/* A change of the step that is not told: 0.0 %. */
+/* Changes of the step below this are not reported: 0.0 %. */
 static const double NO_CHANGE = 0.0005;
 
 static double share(double part, double whole)
@@ -24,7 +24,7 @@ static double share(double part, double whole)
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* What takes how much, in one sentence, the largest first. */
+/* The shares of the step in one sentence, the largest first. */
 static void summary(FILE *to, struct arena *arena, const struct path_sum *sum)
 {
     bool told[PATH_KINDS] = { false };
@@ -78,7 +78,7 @@ static const struct column path_columns[] = {
     { 0 },
 };
 
-/* Text has the longest rows, and the others as one. */
+/* Text has the longest rows; the others are one row. */
 static void path_rows(struct table_writer *table, struct arena *arena,
                       const struct path_sum *sum)
 {
@@ -103,7 +103,7 @@ static void path_rows(struct table_writer *table, struct arena *arena,
     hp_table_end(table);
 }
 
-/* "k=4 -3.1 %, whole +85 %" */
+/* The alternatives of an operator: "k=4 -3.1 %, whole +85 %" */
 static char *alternatives_text(struct arena *arena, const struct hypar_explained_op *op,
                                double now_s)
 {
@@ -192,7 +192,7 @@ static bool changes_step(const struct hypar_what_if *w, double now_s)
     return fabs(share(w->step_s, now_s) - 1) >= NO_CHANGE;
 }
 
-/* "what: why; what: why", or of those that make no difference "what, what". */
+/* List the remaining changes: "what: why; what: why", or without a reason "what, what". */
 static void list_rest(FILE *to, struct arena *arena, const char *label,
                       const struct hypar_what_if *const *list, int n)
 {
@@ -279,7 +279,7 @@ void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table 
     list_rest(to, arena, "Left out:", left_out, n_left_out);
 }
 
-/* How far the step is from the bound, and what that is made of. */
+/* The distance of the step from the bound, and the terms of the bound. */
 static void bound_text(FILE *to, struct arena *arena, const struct hypar_bound *bound,
                        double step_s)
 {

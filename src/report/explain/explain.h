@@ -1,4 +1,4 @@
-/* report/explain/explain.h - rows of what is otherwise, as explain and compare tell them.
+/* report/explain/explain.h - rows of changed plans, for the reports of explain and compare.
  * Internal. */
 #ifndef REPORT_EXPLAIN_H
 #define REPORT_EXPLAIN_H
@@ -10,21 +10,22 @@
 enum { WHAT_HELPS = 1, WHAT_DIFFERS = 2 };
 
 struct what_if_table {
-    unsigned shows; /* one of these: the heading of the first column */
-    double now_s;   /* the step as it is */
-    int most;       /* rows, further ones are counted */
+    unsigned shows; /* WHAT_HELPS or WHAT_DIFFERS: the heading of the first column */
+    double now_s;   /* the current step */
+    int most;       /* limit of rows; further rows are counted */
     int n;
     const struct hypar_what_if **row;
 };
 
-/* Steps and how much they change; then what makes no difference, and what is left out, why. */
+/* Print the steps and their changes; then the changes without effect; then the changes left
+ * out, and why. */
 void hp_what_if_table(FILE *to, struct arena *arena, const struct what_if_table *table);
 
-/* One of them as an object of an array. */
+/* Write one row as an object of an array. */
 void hp_put_what_if(struct json_writer *w, const struct hypar_what_if *what, double now_s);
 
-/* What bounds the step, the costliest operators and what would help, as members of an open
- * object. */
+/* Write the bounds of the step, the most expensive operators and the changes that would help,
+ * as members of an open object. */
 void hp_put_explanation(struct json_writer *w, struct arena *arena,
                         const struct hypar_explanation *e);
 

@@ -1,4 +1,4 @@
-/* Where the time of a critical path goes. */
+/* Adds up the time of a critical path by its causes. */
 #include "report/explain/path.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ const char *hp_path_kind_words(enum path_kind kind)
     return kinds[kind].words;
 }
 
-/* Of an exchange: the same name for all layers that repeat: "all-reduce gradient of
+/* The name of an exchange that is the same for all repeated layers: "all-reduce gradient of
  * h.*.attn.w". */
 static char *without_layers(struct arena *arena, const char *name)
 {
@@ -39,12 +39,12 @@ static char *without_layers(struct arena *arena, const char *name)
                            hp_without_numbers(arena, last));
 }
 
-/* What the busiest device computes ------------------------------------------------------ */
+/* The busiest device ----------------------------------------------------------------------- */
 
-/* In a pipeline that is full the path goes from stage to stage, all of which compute; it waits
- * for others, in the bubble, only where the busiest device has nothing to do. So it is with
- * exchanges: what the path sends while that device computes would not shorten the step by all
- * of its time if it were faster. */
+/* The times at which the busiest device computes. In a full pipeline, the critical path goes
+ * from stage to stage and all stages compute. The path is in the bubble only while the busiest
+ * device is idle. The same holds for exchanges: an exchange on the path while the busiest
+ * device computes would not shorten the step by all of its time if it were faster. */
 struct busy {
     struct span {
         double start_s, end_s;
@@ -59,8 +59,8 @@ struct adding {
     struct arena *arena;
     struct path_sum *sum;
     struct busy busy;    /* of the busiest device */
-    struct table rows;   /* by name of all that is in a row */
-    const char **member; /* by row: the first of these; NULL: there are several */
+    struct table rows;   /* by row name */
+    const char **member; /* by row: its only member; NULL: it has several */
     int member_capacity;
 };
 
@@ -96,12 +96,12 @@ static struct busy busy_of(const struct hypar_sim *sim, struct arena *arena, int
     return busy;
 }
 
-/* How long of that it computes. */
+/* The time that the device computes within an interval. */
 static double busy_in(const struct busy *busy, double start_s, double end_s)
 {
     int low = 0, high = busy->n;
     double sum_s = 0;
-    while (low < high) { /* the first that ends later */
+    while (low < high) { /* the first span that ends later */
         int middle = low + (high - low) / 2;
         if (busy->span[middle].end_s <= start_s)
             low = middle + 1;
@@ -125,7 +125,8 @@ static enum path_kind kind_of(const struct hypar_sim_segment *s,
     return e->again ? PATH_AGAIN : PATH_COMPUTE;
 }
 
-/* The row of a name; `member` is what is in it, the name itself if there is no other. */
+/* The row with this name; `member` is the entry to add, the name itself if there is no
+ * other. */
 static struct path_row *row_of(struct adding *a, enum path_kind kind, const char *name,
                                const char *member)
 {

@@ -1,4 +1,4 @@
-/* report/explain/path.h - a critical path, added up by what the time goes to. Internal. */
+/* report/explain/path.h - adds up a critical path by the causes of its time. Internal. */
 #ifndef REPORT_PATH_H
 #define REPORT_PATH_H
 
@@ -8,11 +8,12 @@
 
 enum path_kind {
     PATH_COMPUTE, /* operators of one kind */
-    PATH_AGAIN,   /* what is computed again */
+    PATH_AGAIN,   /* recomputation */
     PATH_UPDATE,
-    PATH_EXCHANGE, /* one exchange, or those of a tensor that repeated layers have */
-    PATH_BESIDE,   /* ... while the busiest device computes; its row is that of the exchange */
-    PATH_BUBBLE,   /* other stages compute while the busiest device does not */
+    PATH_EXCHANGE, /* one exchange, or the exchanges of one tensor of repeated layers */
+    PATH_BESIDE,   /* an exchange while the busiest device computes; it is in the row of the
+                    * exchange */
+    PATH_BUBBLE,   /* other stages compute while the busiest device is idle */
     PATH_LAUNCH,
     PATH_KINDS,
 };
@@ -21,12 +22,13 @@ struct path_row {
     enum path_kind kind;
     const char *name;
     double seconds;
-    double queued_s; /* of that: the next task was ready, and stood in the queue behind it */
+    double queued_s; /* part of `seconds` in which the next task was ready but waited in the
+                      * queue */
 };
 
 struct path_sum {
-    double whole_s; /* the step, or of pipedream the window: the sum of all rows */
-    int busiest;    /* device, whose bubble is told, and beside whose computing exchanges are */
+    double whole_s; /* the step, or for pipedream the window: the sum of all rows */
+    int busiest;    /* the device whose bubble and overlapped exchanges are reported */
     double kind_s[PATH_KINDS];
     int n, capacity;
     struct path_row *row; /* the longest first */
@@ -37,7 +39,7 @@ struct path_sum hp_add_up_path(const struct hypar_sim *sim, struct arena *arena)
 /* "computing", "exchange" */
 const char *hp_path_kind_text(enum path_kind kind);
 
-/* In a sentence: "exchanges that nothing hides". */
+/* The kind in a sentence: "exchanges that nothing hides". */
 const char *hp_path_kind_words(enum path_kind kind);
 
 #endif /* REPORT_PATH_H */

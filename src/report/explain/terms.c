@@ -1,11 +1,13 @@
-/* By which bytes HyPar chose dp or mp: Tables 1 and 2 of the paper, layer by layer. */
+/* Reports the bytes by which HyPar chose dp or mp: Tables 1 and 2 of the paper, layer by
+ * layer. */
 #include "report/explain/terms.h"
 
 #include "report/table.h"
 
-enum { MOST_ROWS = 80 }; /* of text: VGG-E on 16 devices has 76 */
+enum { MOST_ROWS = 80 }; /* limit of rows in text: VGG-E on 16 devices has 76 */
 
-/* A layer at a level. Between: with the layers that it reads from, and with those that read. */
+/* A layer at a level. Between: the exchange with the layers that it reads from and with its
+ * readers. */
 struct terms_row {
     const char *layer, *chosen;
     char level[16];
@@ -55,7 +57,7 @@ static struct terms_row row_of(const struct hypar_partition_view *view,
     return row;
 }
 
-/* Returns how many rows text leaves out. */
+/* Write the rows. Returns the number of rows that text leaves out. */
 static int put_rows(struct table_writer *table, const struct hypar_partition_view *view,
                     const struct hypar_graph *graph)
 {

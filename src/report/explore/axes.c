@@ -1,4 +1,4 @@
-/* What machines differ in, as text and as figures. */
+/* Describes the differences between machines, as text and as figures. */
 #include "report/explore/axes.h"
 
 #include <string.h>
@@ -46,7 +46,7 @@ const char *hp_axes_keys(const struct axes *axes, struct arena *arena, const cha
     return keys;
 }
 
-/* "a, b"; a where there is no b. */
+/* "a, b"; only `more` if `text` is empty. */
 static const char *joined(struct arena *arena, const char *text, const char *more)
 {
     return *text ? hp_arena_printf(arena, "%s, %s", text, more) : more;
@@ -94,7 +94,8 @@ const char *hp_axes_line(const struct axes *axes, int x, const struct axes_place
     return text;
 }
 
-/* Machines i and i - stride differ in one axis alone, whose values change every `stride`. */
+/* Does any value of the axis change a result? Machines i and i - stride differ only in this
+ * axis, whose values change every `stride` machines. */
 static bool has_effect(const struct axes *axes, int axis,
                        bool (*same)(const void *who, int i, int j), const void *who)
 {
@@ -130,7 +131,7 @@ bool hp_axes_of_energy(const struct axes *axes)
     return false;
 }
 
-/* An all-reduce in which a device sends to, or receives from, many at once. */
+/* Does this all-reduce let a device send to, or receive from, many devices at once? */
 static bool among_many(const char *all_reduce)
 {
     return all_reduce &&

@@ -1,4 +1,4 @@
-/* An exploration as text, as JSON, and every point of it as CSV. */
+/* Reports an exploration as text, as JSON, and with all points as CSV. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -9,11 +9,11 @@
 #include "report/put.h"
 #include "report/simulate/energy.h"
 
-/* Longer ones are left to JSON and CSV; of several machines there are many rows, so that none
- * may need a second line. */
+/* Limits of the text of levels: longer texts are only in JSON and CSV. With several machines
+ * there are many rows, so none may need a second line. */
 enum { WIDEST_LEVELS = 64, WIDEST_OF_SEVERAL = 24 };
 
-/* The paper has no energy of links, so that topologies are alike to it. */
+/* The paper has no energy of links, so all topologies have the same energy. */
 #define ONE_LINK                                                                    \
     "Energy in closed form: a byte sent counts one link on every topology. --cost " \
     "simulated counts all of that, and each link that a byte crosses."
@@ -55,10 +55,10 @@ struct choice_row {
     const char *shape;
     int devices;
     struct hypar_explored of;
-    double gain;    /* how many times as fast as data parallel */
-    double speedup; /* ... as one device */
+    double gain;    /* speed relative to data parallel */
+    double speedup; /* speed relative to one device */
     double samples_per_s;
-    const struct hypar_energy *energy; /* what it is made of; NULL: it is in closed form */
+    const struct hypar_energy *energy; /* its terms; NULL: in closed form */
     int64_t better;
     const char *better_text, *memory_text, *levels_text;
     bool best, best_step, best_sent, best_energy;
@@ -136,13 +136,14 @@ static bool any_does_not_fit(const struct hypar_exploration *e)
     return false;
 }
 
-/* What text shows. */
+/* The form of the text. */
 struct shape {
-    struct axes axes; /* none of one machine */
-    unsigned shows;   /* columns; RATE: several machines that somebody named are compared */
-    bool same_levels; /* of several machines: written once, below */
+    struct axes axes; /* none for one machine */
+    unsigned shows;   /* columns; RATE: several machines named by the user are compared */
+    bool same_levels; /* with several machines: levels are written once, below */
     enum hypar_objective objective;
-    double best; /* by the objective, of all rows: rows that have it are marked; NAN: none is */
+    double best; /* best value of the objective over all rows: rows that have it are marked;
+                  * NAN: none is */
 };
 
 /* Does each choice have the same levels on all of several machines? */
@@ -164,7 +165,7 @@ static bool same_levels(const struct hypar_exploration *e)
     return n_sites > 1;
 }
 
-/* The best by the objective of the choices with a name that fit, of all machines; INFINITY:
+/* The best value of the objective over all named choices that fit, on all machines; INFINITY:
  * none fits. */
 static double best_of(const struct hypar_exploration *e)
 {
@@ -184,8 +185,8 @@ static bool is_best(const struct hypar_exploration *e, const struct hypar_explor
     return cost->fits && hypar_exploration_merit(e, cost) <= best;
 }
 
-/* What rows are marked by. Where choices are enumerated rows tell how many are better; one row
- * is not compared with others. */
+/* The value of marked rows. If choices are enumerated, rows show how many choices are better
+ * instead; a single row is not marked. */
 static double marked_best(const struct hypar_exploration *e)
 {
     double best = best_of(e);
@@ -219,7 +220,7 @@ static struct shape shape_of(const struct hypar_exploration *e)
     return shape;
 }
 
-/* What text shows of a choice beside its figures. */
+/* Add the texts that are shown besides the figures. */
 static void add_texts(struct choice_row *row, struct arena *arena, const struct shape *shape,
                       const struct hypar_explore_choice *c)
 {
@@ -252,8 +253,7 @@ static struct choice_row row_of(const struct hypar_exploration *e,
         .shape = site->shape,
         .devices = hypar_machine_device_count(site->machine),
         .of = *cost,
-        .gain =
-            site->has_dp ? site->dp.step_s / cost->step_s : NAN, /* the batch is too small */
+        .gain = site->has_dp ? site->dp.step_s / cost->step_s : NAN, /* too small a batch */
         .speedup = site->one_device_s / cost->step_s,
         .samples_per_s = (double)hypar_exploration_graph(e)->batch / cost->step_s,
         .energy = hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL,
@@ -262,7 +262,7 @@ static struct choice_row row_of(const struct hypar_exploration *e,
     };
 }
 
-/* Adds the choices of a machine that have a name. `shape`: of text, else NULL. */
+/* Add the named choices of a machine. `shape`: for text, else NULL. */
 static void site_rows(struct table_writer *table, struct arena *arena,
                       const struct hypar_exploration *e, int s, const struct shape *shape)
 {
@@ -281,7 +281,7 @@ static void site_rows(struct table_writer *table, struct arena *arena,
     }
 }
 
-/* How the first planner does where choices were enumerated. */
+/* Compare the first planner with the enumerated choices. */
 static void verdict(FILE *to, struct arena *arena, const struct hypar_exploration *e, int site,
                     const struct shape *shape)
 {
@@ -312,7 +312,7 @@ static bool same_cost(const struct hypar_explored *a, const struct hypar_explore
 static bool same_choices(const void *who, int i, int j)
 {
     const struct hypar_exploration *e = who;
-    int n_sites = hypar_exploration_site_count(e); /* fewer where it was stopped */
+    int n_sites = hypar_exploration_site_count(e); /* fewer if the exploration was stopped */
     if (i >= n_sites || j >= n_sites)
         return true;
     for (int c = 0; c < hypar_exploration_site(e, i).n_choices; c++) {
@@ -324,7 +324,7 @@ static bool same_choices(const void *who, int i, int j)
     return true;
 }
 
-/* The levels that the table has no column for. */
+/* Print the levels that have no column in the table. */
 static void tell_levels(FILE *to, struct arena *arena, const struct hypar_exploration *e,
                         const struct shape *shape)
 {
@@ -353,7 +353,7 @@ static void tell_without_effect(FILE *to, struct arena *arena,
                                 "simulated");
 }
 
-/* Why planners have no plan. */
+/* Print why planners have no plan. */
 static void tell_refusals(FILE *to, const struct hypar_exploration *e)
 {
     for (int s = 0; s < hypar_exploration_site_count(e); s++)
@@ -494,7 +494,7 @@ void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
     (format == HYPAR_JSON ? exploration_json : exploration_text)(to, e);
 }
 
-/* CSV: also the choices that were enumerated. */
+/* CSV also has the enumerated choices. */
 void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
 {
     static const char keys[] = "machine devices choice levels step_s compute_s comm_s gain "

@@ -1,4 +1,4 @@
-/* A sweep over batches and machines as text, as JSON and as CSV. */
+/* Reports a sweep over batches and machines as text, as JSON and as CSV. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -69,7 +69,7 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
     return *text ? text : "auto";
 }
 
-/* Names the planners whose search does not look at the objective; NULL: there are none. */
+/* Name the planners whose search ignores the objective; NULL: none. */
 static const char *objective_note(struct arena *arena, const struct hypar_sweep *s)
 {
     static const char *const what[] = { "time", "what is sent", "energy" };
@@ -92,7 +92,7 @@ static const char *objective_note(struct arena *arena, const struct hypar_sweep 
                  : NULL;
 }
 
-/* What a point's energy is made of; NULL: not known. */
+/* The terms of a point's energy; NULL: not known. */
 static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p)
 {
     return p->planner && p->counted && isfinite(p->energy_j) ? &p->energy : NULL;
@@ -100,8 +100,8 @@ static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* The planner of a row: "dp"; "auto: hybrid" where several were asked and one of them took the
- * plan of another. */
+/* The planner of a row: "dp"; "auto: hybrid" if there are several planners and this one took
+ * the plan of another. */
 static const char *planner_text(struct arena *arena, const struct hypar_sweep *s,
                                 const struct hypar_sweep_point *p)
 {
@@ -112,7 +112,7 @@ static const char *planner_text(struct arena *arena, const struct hypar_sweep *s
     return several ? hp_arena_printf(arena, "%s: %s", p->asked, p->planner) : p->planner;
 }
 
-/* "3d 8x4x2/16": of 16 micro-batches; "optcnn, by layer". */
+/* The layout of a plan: "3d 8x4x2/16" with 16 micro-batches; "optcnn, by layer". */
 static const char *layout_text(struct arena *arena, const struct hypar_sweep *s,
                                const struct hypar_sweep_point *p)
 {
@@ -129,7 +129,7 @@ static const char *layout_text(struct arena *arena, const struct hypar_sweep *s,
     return text;
 }
 
-/* ", recompute 12, shard optimizer": how memory is saved; "": it is not. */
+/* How the plan saves memory: ", recompute 12, shard optimizer"; "": it does not. */
 static const char *saving_text(struct arena *arena, const struct hypar_sweep_point *p)
 {
     bool shards = p->shard != HYPAR_SHARD_NONE;
@@ -145,7 +145,7 @@ static const char *plan_text(struct arena *arena, const struct hypar_sweep *s,
     return hp_arena_printf(arena, "%s%s", layout_text(arena, s, p), saving_text(arena, p));
 }
 
-/* What stands in the place of a plan. */
+/* The text for a point without a plan. */
 static const char *lack_text(struct arena *arena, const struct hypar_sweep_point *p,
                              const char *plan)
 {
@@ -170,14 +170,14 @@ struct point_row {
     struct hypar_sweep_point p;
     int64_t devices;
     const char *verdict;
-    const struct point_row *plan; /* this row, where there is a plan; of text: one that fits */
+    const struct point_row *plan; /* this row if it has a plan; in text, if its plan fits */
     const char *about, *about_sent, *sharded, *plan_text;
     double each;
     const struct hypar_energy *energy;
     bool best_rate, best_each, best_sent, best_energy;
 };
 
-/* Which columns text has. */
+/* The columns of text. */
 enum { DEVICES = 1, BATCH = 2, PLAN = 4 };
 
 #define POINT(member) AT(struct point_row, member)
@@ -227,14 +227,14 @@ static const struct column point_columns[] = {
     { 0 },
 };
 
-/* What text shows. */
+/* The form of the text. */
 struct shape {
     struct axes axes;
     unsigned shows;         /* columns */
-    bool planner;           /* several */
+    bool planner;           /* several planners */
     bool in_all;            /* rows are compared by the rate of all devices */
-    const char *one_plan;   /* the plan of all rows, written below them; NULL: they differ */
-    const char *one_saving; /* how all plans save memory; NULL: they differ */
+    const char *one_plan;   /* the plan of all rows, written below them; NULL: plans differ */
+    const char *one_saving; /* how all plans save memory; NULL: plans differ */
     enum hypar_objective objective;
 };
 
@@ -279,13 +279,13 @@ static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
         shape.shows |= hypar_sweep_point(s, i)->batch != first->batch ? BATCH : 0;
         shape.planner |= strcmp(hypar_sweep_point(s, i)->asked, first->asked) != 0;
     }
-    if (!shape.shows && !shape.axes.n) /* one point has its place, too */
+    if (!shape.shows && !shape.axes.n) /* a single point also shows its devices and batch */
         shape.shows = DEVICES | BATCH;
     shape.shows |= shape.one_plan ? 0 : PLAN;
     return shape;
 }
 
-/* Writes the rows; `shape` of text, NULL in other forms. */
+/* Write the rows; `shape` for text, NULL for other forms. */
 static void write_rows(struct table_writer *table, struct arena *arena,
                        const struct hypar_sweep *s, const struct shape *shape)
 {
@@ -323,7 +323,7 @@ static void write_rows(struct table_writer *table, struct arena *arena,
     hp_table_end(table);
 }
 
-/* "batch 1,024 on 8 devices, by dp" */
+/* A point in words: "batch 1,024 on 8 devices, by dp" */
 static const char *place_text(struct arena *arena, const struct hypar_sweep_point *p,
                               const struct shape *shape)
 {
@@ -337,7 +337,7 @@ static const char *place_text(struct arena *arena, const struct hypar_sweep_poin
                            shape->planner ? p->asked : "");
 }
 
-/* What stands out by the objective. */
+/* Explain the highlighted row by the objective. */
 static const char *best_text(struct arena *arena, const struct shape *shape,
                              const struct hypar_sweep_point *best,
                              const struct hypar_sweep_point *most)
@@ -367,7 +367,7 @@ static bool same_point(const struct hypar_sweep_point *a, const struct hypar_swe
            a->memory_bytes == b->memory_bytes && a->limit_bytes == b->limit_bytes;
 }
 
-/* Points of machines i and j, batch by batch. */
+/* Do machines i and j have the same points, batch by batch? */
 static bool same_points(const void *who, int i, int j)
 {
     const struct hypar_sweep *s = who;
@@ -388,11 +388,11 @@ static const char *room_text(struct arena *arena, double least, double most)
                            least < most ? hp_bytes_text(arena, most) : "");
 }
 
-/* What the points have in all. */
+/* A summary of all points. */
 struct seen {
-    const struct hypar_sweep_point *best, *most; /* most samples/s; NULL: none fits */
+    const struct hypar_sweep_point *best, *most; /* most: the most samples/s; NULL: none fits */
     bool part, closed, large, micro, again, by_layer;
-    double least_bytes, most_bytes; /* of memory; most 0: not known */
+    double least_bytes, most_bytes; /* memory of devices; most 0: not known */
 };
 
 static struct seen look_at_points(const struct hypar_sweep *s)
@@ -418,7 +418,7 @@ static struct seen look_at_points(const struct hypar_sweep *s)
     return seen;
 }
 
-/* What the columns and marks mean. */
+/* Explain the columns and marks. */
 static void explain_columns(FILE *to, struct arena *arena, const struct shape *shape,
                             const struct seen *seen)
 {
@@ -439,7 +439,7 @@ static void explain_columns(FILE *to, struct arena *arena, const struct shape *s
         seen->large ? " In brackets the plan that needs least." : "");
 }
 
-/* Below the table. */
+/* Print the notes below the table. */
 static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                     const struct shape *shape)
 {
@@ -479,7 +479,7 @@ static bool was_interrupted(const struct hypar_sweep_point *p)
     return p->interrupted;
 }
 
-/* "what: a; b; and 3 more." of the points of a kind, if there are any. */
+/* List the points for which is_so() holds, if there are any: "what: a; b; and 3 more." */
 static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                         const struct shape *shape, const char *what,
                         bool (*is_so)(const struct hypar_sweep_point *))
@@ -499,9 +499,9 @@ static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep 
         hp_put_line(to, "%s: %s.", what, text);
 }
 
-/* Those that the search was stopped at, and those that there was no time for, which have no
- * rows. Points are searched side by side, so that some of those between the first and the last
- * may be done. */
+/* List the points whose search was stopped, and those that were not tried, which have no rows.
+ * Points are searched in parallel, so points between the first and the last missing one may be
+ * done. */
 static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                             const struct shape *shape)
 {

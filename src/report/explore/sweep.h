@@ -1,4 +1,4 @@
-/* report/explore/sweep.h - what the table and the picture of a sweep share. Internal. */
+/* report/explore/sweep.h - functions shared by the table and the chart of a sweep. Internal. */
 #ifndef REPORT_SWEEP_H
 #define REPORT_SWEEP_H
 
@@ -7,19 +7,19 @@
 #include "base/arena.h"
 #include "report/explore/axes.h"
 
-/* Samples a second of one device. */
+/* Samples per second per device. */
 double hp_for_a_device(const struct hypar_sweep_point *point);
 
-/* Are points compared by the samples per second of all devices, not of one? So are machines
- * that somebody named. */
+/* Are points compared by the samples per second of all devices, not per device? This holds for
+ * machines named by the user. */
 bool hp_sweep_in_all(const struct hypar_sweep *sweep);
 
-/* What the objective (energy or comm) looks at, for each sample. */
+/* The value of the objective (energy or comm) per sample. */
 double hp_of_a_sample(const struct hypar_sweep_point *point, enum hypar_objective objective);
 
 int hp_sweep_machine_count(const struct hypar_sweep *sweep);
 
-/* What machines differ in; their number is told of itself. */
+/* The properties in which machines differ; the number of devices is reported separately. */
 struct axes hp_sweep_axes_of(const struct hypar_sweep *sweep);
 struct axes_place hp_sweep_place(const struct hypar_sweep_point *point);
 

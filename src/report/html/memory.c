@@ -1,5 +1,5 @@
-/* Memory over time: a line for each device that the page shows, devices that are alike once,
- * each of no more points than a screen is wide. */
+/* Writes the memory over time for the page: a curve for each device shown, once for equal
+ * devices, with no more points than a screen is wide. */
 #include "report/html/page.h"
 #include "report/simulate/bars.h"
 
@@ -7,7 +7,7 @@
 
 enum { MOST_POINTS = 800 };
 
-/* What one device holds from then on, in ticks and in units of bytes. */
+/* The memory of one device from this time on, in ticks and in units of bytes. */
 struct point {
     int64_t time, amount;
 };
@@ -23,8 +23,8 @@ static void add_point(struct arena *arena, struct curve *c, struct point point)
     c->point[c->n++] = point;
 }
 
-/* The first, and of the points of each of MOST_POINTS / 2 equal times the highest and the last.
- */
+/* Reduce a curve: keep the first point, and of each of MOST_POINTS / 2 equal intervals the
+ * highest and the last. */
 static struct curve thin_out(struct arena *arena, const struct curve *c)
 {
     struct curve thin = { 0 };
@@ -54,7 +54,7 @@ static bool same_curve(const struct curve *a, const struct curve *b)
     return same;
 }
 
-/* Ticks since the point before, and the change of what is held, in turn. */
+/* Write the ticks since the point before and the change of memory, alternately. */
 static void put_curve(struct json_writer *w, const struct curve *c)
 {
     struct point before = { 0 };
@@ -67,7 +67,7 @@ static void put_curve(struct json_writer *w, const struct curve *c)
     hp_json_end_array(w);
 }
 
-/* A millionth of what the fullest device holds, as a whole number of bytes. */
+/* A millionth of the fullest device's memory, as a whole number of bytes. */
 static double unit_bytes(const struct hypar_sim *sim)
 {
     double unit = floor(hypar_sim_summary(sim).peak_memory_bytes / 1e6);

@@ -1,4 +1,4 @@
-/* A report as one page of HTML, which nothing has to be fetched for. */
+/* Writes a report as one HTML page that loads nothing else. */
 #include "report/html/page.h"
 
 #include <string.h>
@@ -10,7 +10,8 @@
 #include "report/train/measured_step.h"
 #include "report/train/torch_step.h"
 
-/* Who found the plan: "hypar", "auto: hybrid", "hypar, changed since"; "": nobody says. */
+/* The planner that found the plan: "hypar", "auto: hybrid", "hypar, changed since"; "": not
+ * recorded. */
 static const char *planner_words(struct arena *arena, const struct hypar_plan *plan)
 {
     const struct hypar_plan_search *search = hypar_plan_search(plan);
@@ -22,7 +23,7 @@ static const char *planner_words(struct arena *arena, const struct hypar_plan *p
                            hypar_plan_is_as_found(plan) ? "" : ", changed since");
 }
 
-/* What stands at the top. */
+/* The figures at the top of the page. */
 static void put_headline(struct json_writer *w, struct arena *arena,
                          const struct hypar_explanation *e)
 {
@@ -65,7 +66,7 @@ static void put_headline(struct json_writer *w, struct arena *arena,
     hp_json_end_object(w);
 }
 
-/* What was measured beside what was simulated, of a run of hypar or of PyTorch. */
+/* The measured and the simulated step, of a run of hypar or of PyTorch. */
 static void put_measured(struct json_writer *w, const struct hypar_measured_step *step,
                          const struct hypar_sim *sim, const struct truth *truth)
 {

@@ -1,5 +1,6 @@
-/* A plan for the page: its stages, its layers that are planned alike once, and of each piece of
- * a layer what every level of the machine divides, and what of it lies on which device. */
+/* Writes a plan for the page: its stages, and its layers, once for layers with equal plans. For
+ * each piece of a layer it writes the axes that every level of the machine divides, and the
+ * part on each device. */
 #include "report/html/page.h"
 
 #include <string.h>
@@ -10,7 +11,7 @@
 
 enum { MOST_ROWS = 400 };
 
-/* Groups of stages, as the text report tells them. */
+/* The groups of stages, as in the text report. */
 static void put_groups(struct json_writer *w, struct arena *arena,
                        const struct plan_structure *s)
 {
@@ -47,7 +48,7 @@ static void put_levels(struct json_writer *w, const struct hypar_machine *machin
     hp_json_end_array(w);
 }
 
-/* The axes along which two parts of an operator differ, each a bit. */
+/* The axes along which two parts of an operator differ, as bits. */
 static unsigned differing_axes(const struct hypar_plan *plan, int op, int a, int b)
 {
     unsigned axes = 0;
@@ -88,7 +89,7 @@ bool hp_level_axes(const struct hypar_plan *plan, int op, int level, unsigned *a
     return any;
 }
 
-/* For each level the letters of the axes that it divides; null where it divides stages. */
+/* For each level, the letters of the axes that it divides; null if it divides stages. */
 static void put_choices(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
     struct hypar_level levels[HYPAR_MAX_LEVELS];
@@ -113,8 +114,8 @@ static void put_choices(struct json_writer *w, const struct hypar_plan *plan, in
 
 /* Pieces -------------------------------------------------------------------------------- */
 
-/* Axes in the order in which parts are numbered: letter, role, and where its parts begin, then
- * its end. */
+/* The axes in the order that numbers the parts: letter, role, the beginning of each part, and
+ * the end. */
 static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
     hp_json_begin_array(w, "axes", true);
@@ -135,7 +136,7 @@ static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int o
     hp_json_end_array(w);
 }
 
-/* The devices of the parts: runs of those that follow each other, as first and number. */
+/* The devices of the parts: runs of consecutive devices, as first device and number. */
 static void put_runs(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
     int n = hypar_plan_device_count(plan, op);
@@ -161,8 +162,9 @@ static bool same_devices(const struct hypar_plan *plan, int a, int b)
     return true;
 }
 
-/* The devices of a piece whose first operator is `op`: of each layer of its row, or once where
- * all have the same. Layers that are alike may lie on others, as those of other stages. */
+/* The devices of a piece whose first operator is `op`: of each layer of its row, or once if all
+ * layers have the same. Equal layers may be on different devices, for example in different
+ * stages. */
 static void put_devices(struct json_writer *w, const struct hypar_plan *plan,
                         const struct plan_row *row, int op)
 {
@@ -225,8 +227,8 @@ static void put_row(struct json_writer *w, struct arena *arena, const struct pla
     hp_json_end_object(w);
 }
 
-/* A row of operators first .. first + n_ops - 1, or of `count` layers of so many, in which each
- * operator is a piece of its own if `apart`. */
+/* A row of operators first .. first + n_ops - 1, or of `count` such layers; if `apart`, each
+ * operator is a piece of its own. */
 static void put_part(struct json_writer *w, struct arena *arena, const struct plan_structure *s,
                      struct plan_row row, bool apart)
 {
@@ -239,7 +241,7 @@ static void put_part(struct json_writer *w, struct arena *arena, const struct pl
     put_row(w, arena, &part, &row);
 }
 
-/* Where all operators of a row are divided alike, its layers are still those of the model. */
+/* Write the layers of the model even if all operators of a row have the same split. */
 static void put_layers(struct json_writer *w, struct arena *arena,
                        const struct plan_structure *s, const struct plan_row *row)
 {
@@ -260,7 +262,7 @@ static void put_layers(struct json_writer *w, struct arena *arena,
     }
 }
 
-/* What the colours of pieces mean, by role. */
+/* The meaning of the pieces' colours, by role. */
 static void put_roles(struct json_writer *w)
 {
     hp_json_begin_object(w, "roles", true);

@@ -1,5 +1,5 @@
-/* The timeline of a page: what each device and each link does when, and which of it the step
- * waits for. */
+/* Writes the timeline for the page: the tasks of each device and link over time, and the
+ * critical path. */
 #include "report/html/page.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
@@ -18,7 +18,7 @@ static bool same_bars(const struct bar_row *a, const struct bar_row *b)
     return same;
 }
 
-/* The first row with the same bars: devices that do the same are told once. */
+/* The first row with the same bars: equal devices are written once. */
 static int first_alike(const struct bars *d, int row)
 {
     for (int i = 0; i < row; i++)
@@ -29,8 +29,8 @@ static int first_alike(const struct bars *d, int row)
 
 /* Writing ------------------------------------------------------------------------------ */
 
-/* For each bar five numbers: ticks since the last one ended, ticks that it takes, its name, its
- * micro-batch (-1: none), and tasks that it is. */
+/* For each bar five numbers: ticks since the end of the last bar, its ticks, its name, its
+ * micro-batch (-1: none), and its number of tasks. */
 static void put_bars(struct json_writer *w, const struct bar_row *r)
 {
     int64_t end = 0;
@@ -97,9 +97,9 @@ static void put_names(struct json_writer *w, const struct bars *d)
     hp_json_end_array(w);
 }
 
-/* The segments that follow each other, for each of them four numbers: the row that it is on
- * (-1: none that is shown), ticks until it ends, its name (-1: launches), its micro-batch. Of
- * a long path the shortest are part of the segment that follows. */
+/* The consecutive segments of the critical path, four numbers each: its row (-1: not shown),
+ * the ticks until its end, its name (-1: launches), its micro-batch. In a long path, the
+ * shortest segments are part of the segment after them. */
 static void put_path(struct json_writer *w, struct bars *d)
 {
     struct hypar_sim_segment s;

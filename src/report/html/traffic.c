@@ -1,10 +1,11 @@
-/* Where bytes go in a step: from device to device, and over each link of the machine. */
+/* Writes the traffic of a step for the page: from device to device, and over each link of the
+ * machine. */
 #include "report/html/page.h"
 #include "report/simulate/bars.h"
 
 enum { MOST_NODES = 400, MOST_LINKS = 2400 };
 
-/* As it was simulated. */
+/* The options of the simulation. */
 static struct hypar_lower_options lowered(const struct hypar_sim *sim)
 {
     struct hypar_sim_summary s = hypar_sim_summary(sim);
@@ -14,7 +15,8 @@ static struct hypar_lower_options lowered(const struct hypar_sim *sim)
                                          .forward = s.forward };
 }
 
-/* Row by row, of so many devices each that the matrix has at most SHOWN_DEVICES rows. */
+/* Write the matrix row by row. A row covers several devices if needed, so that there are at
+ * most SHOWN_DEVICES rows. */
 static void put_matrix(struct json_writer *w, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
@@ -36,8 +38,8 @@ static void put_matrix(struct json_writer *w, const struct hypar_sim *sim)
     hp_arena_free(&arena);
 }
 
-/* Of each link both nodes and its bandwidth, then for either direction bytes and busy seconds.
- */
+/* For each link: both nodes and its bandwidth, then bytes and busy seconds of either
+ * direction. */
 static void put_link(struct json_writer *w, const struct hypar_sim *sim, int link,
                      struct hypar_link figures)
 {

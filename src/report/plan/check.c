@@ -1,4 +1,4 @@
-/* Whether a plan fits. */
+/* Reports whether a plan fits in memory. */
 #include "base/files/json.h"
 #include "plan/plan.h"
 #include "report/columns.h"

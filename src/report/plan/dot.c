@@ -1,5 +1,5 @@
-/* A graph for Graphviz: a node for each operator, an edge for each tensor that goes from one to
- * another. */
+/* Writes a graph for Graphviz: a node for each operator, an edge for each tensor between two
+ * operators. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "graph/graph.h"
 #include "report/columns.h"
 
-/* A string of DOT, in which a backslash would begin an escape. */
+/* Write a DOT string; quotes and backslashes are escaped. */
 static void put_quoted(FILE *to, struct arena *arena, const char *text)
 {
     fputc('"', to);
@@ -29,7 +29,7 @@ static void put_edges(FILE *to, struct arena *arena, const struct hypar_graph *g
 {
     const struct tensor *t = &g->tensors[tensor];
     for (int i = g->use_start[tensor]; t->producer >= 0 && i < g->use_start[tensor + 1]; i++) {
-        if (g->use[i].op == t->producer) /* what an operator keeps for itself */
+        if (g->use[i].op == t->producer) /* a tensor that an operator keeps for itself */
             continue;
         fprintf(to, "    %d -> %d [label=", t->producer, g->use[i].op);
         put_quoted(to, arena, shape_text(arena, &t->shape));

@@ -1,4 +1,4 @@
-/* What a search found, and the planners there are. */
+/* Reports the result of a search, and the list of planners. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -51,7 +51,7 @@ static void put_view(struct json_writer *w, const struct hypar_partition_view *v
     hp_json_end_object(w);
 }
 
-/* What planners that make proposals tell. */
+/* The statistics of planners that make proposals. */
 static void put_proposals(struct json_writer *w, const struct hypar_search_info *info)
 {
     if (info->chains || info->proposals) {
@@ -66,7 +66,7 @@ static void put_proposals(struct json_writer *w, const struct hypar_search_info 
     hp_json_put_number(w, "start_s", info->start_s);
 }
 
-/* How much longer than the bound the simulated step is, as a part of it; -1: not known. */
+/* The relative distance of the simulated step from the bound; -1: not known. */
 static double gap_of(const struct hypar_found *found)
 {
     struct hypar_bound bound = hypar_found_info(found).bound;
@@ -97,7 +97,7 @@ static void put_bound(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_known(w, "gap", gap_of(found) >= 0, gap_of(found));
 }
 
-/* The batch as the largest that fits. */
+/* The search for the largest batch that fits. */
 static void put_largest(struct json_writer *w, const struct hypar_largest *l)
 {
     if (!l->batch)
@@ -168,7 +168,7 @@ static void found_json(FILE *to, const struct hypar_found *found)
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* What stands below the levels: figures of the whole plan. */
+/* Figures of the whole plan, below the levels. */
 enum figure { ALL, EXACT, STATE, MEMORY, STEP, N_FIGURES };
 
 static const struct {
@@ -180,8 +180,8 @@ static const struct {
     [STEP] = { "step", HYPAR_UNIT_SECONDS },
 };
 
-/* -1: not known. Steps are simulated, or all in closed form; state and memory are then of one
- * device, the fullest. */
+/* A figure of a plan; -1: not known. The steps of all plans are simulated, or all are closed
+ * forms. With simulated steps, state and memory are those of the fullest device. */
 static double figure(const struct hypar_found *found, enum figure which, bool simulated)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
@@ -208,13 +208,13 @@ static bool all_simulated(const struct hypar_found *const *all, int n_all)
     return true;
 }
 
-/* Its step is from a part of it, beside which closed forms would say nothing. */
+/* Was the step simulated in part? Closed forms beside it would not be comparable. */
 static bool is_of_part(const struct hypar_found *found)
 {
     return hypar_found_info(found).part.step_s > 0;
 }
 
-/* Bytes of each level, all groups together, for each planner; then the whole. */
+/* The bytes of each level, all groups together, for each planner; then the whole. */
 static void level_table(FILE *to, struct arena *arena, const struct hypar_found *const *all,
                         int n_all, bool simulated)
 {
@@ -251,7 +251,7 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
     hp_columns_print(&table, to);
 }
 
-/* The map and the table of a plan that has HyPar's view, beside others. */
+/* The map and the table of a plan with HyPar's view, beside other plans. */
 static void partition_text(FILE *to, struct arena *arena, const struct hypar_found *found,
                            const struct hypar_found *const *others, int n_others)
 {
@@ -309,7 +309,7 @@ static const char *verdict(struct arena *arena, const struct hypar_found *found)
                : "";
 }
 
-/* How a plan was found by proposals. */
+/* Describe a search by proposals. */
 static void proposals_text(FILE *to, struct arena *arena, const struct hypar_search_info *info,
                            double step_s)
 {
@@ -333,7 +333,7 @@ static void proposals_text(FILE *to, struct arena *arena, const struct hypar_sea
                 info->beta, (long long)info->proposals, seed);
 }
 
-/* "The others: owt 119 ms, 1f1b 149 ms", in the unit of what was asked for. */
+/* "The others: owt 119 ms, 1f1b 149 ms", in the unit of the objective. */
 static void others_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
 {
     const char *text = "";
@@ -361,7 +361,8 @@ static void bound_text(FILE *to, const struct hypar_found *found)
                     gap < 0.1, 100 * gap);
 }
 
-/* " in 32 micro-batches" of a plan that has no stages; what has stages tells it with them. */
+/* " in 32 micro-batches" for a plan without stages; plans with stages report them with the
+ * stages. */
 static const char *accumulated(struct arena *arena, const struct hypar_plan *plan)
 {
     char count[64];
@@ -401,8 +402,8 @@ static const char *largest_text(struct arena *arena, const struct hypar_largest 
     return hp_arena_printf(arena, " (the largest that fits%s%s)", in, beyond_text(arena, l));
 }
 
-/* Planners that found nothing and why, or where that takes more than three lines, their names
- * and why the first one did not. */
+/* The planners without a plan and their reasons; if this takes more than three lines, their
+ * names and the reason of the first. */
 static void left_out_text(FILE *to, struct arena *arena, const struct hypar_search_info *info)
 {
     enum { THREE_LINES = 195 };
@@ -456,7 +457,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
     if (hypar_plan_layout(plan))
         layout_text(to, &arena, hypar_plan_layout(plan));
     bool viewed = view || layerwise || hypar_found_pipeline(found);
-    if (p.simulated || hypar_plan_layout(plan) || !viewed) { /* the plan says what was chosen */
+    if (p.simulated || hypar_plan_layout(plan) || !viewed) { /* the plan shows the choices */
         hypar_report_plan(to, plan, HYPAR_TEXT);
         fputc('\n', to);
     } else if (!layerwise) {

@@ -1,4 +1,4 @@
-/* OptCNN's view of a plan. */
+/* Reports OptCNN's view of a plan. */
 #include "report/plan/layerwise.h"
 
 #include <hypar/report.h>

@@ -1,4 +1,4 @@
-/* HyPar's picture of a plan. */
+/* Draws HyPar's picture of a plan. */
 #include "report/plan/level_map.h"
 
 #include <string.h>
@@ -9,9 +9,9 @@
 #include "report/structure/names.h"
 #include "report/structure/runs.h"
 
-enum { LEVEL = 5, LEAST_NAME = 3 }; /* characters: of a level's name, of a choice in words */
+enum { LEVEL = 5, LEAST_NAME = 3 }; /* characters of a level's name; of a choice in words */
 
-/* How a choice looks: told apart by letter, and on a terminal by colour too. */
+/* The look of a choice: a letter, and on a terminal also a colour. */
 static const struct {
     const char *word, *letter, *colour;
 } looks[] = {
@@ -39,9 +39,9 @@ static void put_level(FILE *to, int level)
     fprintf(to, "%-*s", LEVEL, name);
 }
 
-enum { NAMED_LINES = 2 }; /* with more layers than that, a letter for each */
+enum { NAMED_LINES = 2 }; /* with more lines of layers, each layer is a letter */
 
-/* The layers first .. last - 1 of HyPar's Figure 5, names above where there is room. */
+/* Draw layers first .. last - 1 as in HyPar's Figure 5, with names above if there is room. */
 static void map_part(FILE *to, const struct hypar_partition_view *view,
                      const struct hypar_graph *g, int first, int last, int width, bool colour)
 {
@@ -66,7 +66,7 @@ static void map_part(FILE *to, const struct hypar_partition_view *view,
     fputc('\n', to);
 }
 
-/* Each layer, by its name or by a letter. */
+/* Draw each layer, by its name or by a letter. */
 static void draw_layers(FILE *to, const struct hypar_partition_view *view,
                         const struct hypar_graph *g, int line, int width, bool colour)
 {
@@ -79,8 +79,8 @@ static void draw_layers(FILE *to, const struct hypar_partition_view *view,
         fputs("     . dp (I)   # mp (II)   o III\n\n", to);
 }
 
-/* The same turned over: a line for neighbours with the same choices, layers that are alike once
- * for all of them. */
+/* The map turned by 90 degrees: a line for neighbouring layers with the same choices; repeated
+ * layers are drawn once. */
 struct turned {
     const struct hypar_partition_view *view;
     const struct hypar_graph *graph;
@@ -97,7 +97,7 @@ static bool same_choices(const struct hypar_partition_view *view, int a, int b)
     return true;
 }
 
-/* The layer behind those from `first` on that have the same choices. */
+/* The end of the layers from `first` on with the same choices. */
 static int choices_end(const struct hypar_partition_view *view, int first, int end)
 {
     int i = first + 1;
@@ -114,7 +114,7 @@ static int count_choices(const struct hypar_partition_view *view, int from, int 
     return n;
 }
 
-/* Layers from .. to - 1: the first line has the name and the count of the run they are of. */
+/* Add layers from .. to - 1: the first line has the name and the count of their run. */
 static void add_lines(struct turned *t, int from, int to, const char *name, int count)
 {
     const int *op = t->view->layer_op;
@@ -140,7 +140,7 @@ static void add_lines(struct turned *t, int from, int to, const char *name, int 
     }
 }
 
-/* Numbers that are the same where layers and their choices are. */
+/* Numbers that are equal for equal layers with equal choices. */
 static int *layer_tokens(struct arena *arena, const struct hypar_partition_view *view,
                          const struct hypar_graph *g)
 {
@@ -192,7 +192,7 @@ static void add_runs(struct turned *t)
     add_lines(t, done, view->n_layers, "", 1);
 }
 
-/* False: it would take more than `most` lines, and nothing is drawn. */
+/* Draw the turned map. Returns false and draws nothing if it takes more than `most` lines. */
 static bool draw_turned(FILE *to, struct arena *arena, const struct hypar_partition_view *view,
                         const struct hypar_graph *g, int most)
 {

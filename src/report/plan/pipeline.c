@@ -1,4 +1,4 @@
-/* A pipeline and its stages, as part of a report. */
+/* Reports a pipeline and its stages. */
 #include "report/plan/pipeline.h"
 
 #include <string.h>
@@ -72,7 +72,7 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
 
 /* Text --------------------------------------------------------------------------------- */
 
-/* "conv1 .. relu3", or the only one, or none. */
+/* "conv1 .. relu3", or the only operator, or "-". */
 static char *ops_text(struct arena *arena, const struct hypar_plan *plan,
                       const struct hypar_stage *stage)
 {
@@ -87,7 +87,7 @@ static char *ops_text(struct arena *arena, const struct hypar_plan *plan,
 /* Figures of a stage. */
 enum figure { AGAIN, REPLICAS, TENSOR, BUSY, IN_FLIGHT, WEIGHTS, ACTIVATIONS, MEMORY };
 
-/* The table of a simulated plan, of one in closed form, and of measured choices. */
+/* The table of a simulated plan, of a plan in closed form, and of measured choices. */
 struct figures {
     const char *align, *head[8];
     int n;
@@ -148,7 +148,7 @@ static char *figure_text(struct arena *arena, enum figure which, double value)
         hypar_format_quantity(b, value, which == BUSY ? HYPAR_UNIT_SECONDS : HYPAR_UNIT_BYTES));
 }
 
-/* "174 MB", or of several stages "76.1 to 174 MB", "up to 1.74 GB". */
+/* "174 MB", or for several stages "76.1 to 174 MB", "up to 1.74 GB". */
 static void figure_cell(struct columns *table, struct arena *arena,
                         const struct hypar_found *found, const int stages[2], enum figure which)
 {
@@ -187,11 +187,12 @@ static void stage_row(struct columns *table, struct arena *arena,
 }
 
 enum {
-    MOST_STAGES = 12, /* with more, alike ones in one row; */
-    MOST_UNLIKE = 24  /* ... up to so many only those of the same operators: a row hides cuts */
+    MOST_STAGES = 12, /* with more stages, equal stages share a row; */
+    MOST_UNLIKE = 24  /* ... up to this number only stages of the same operators do, because a
+                       * row hides cuts */
 };
 
-/* Are all stages first .. last made of operators of the same kinds? */
+/* Do all stages first .. last have operators of the same kinds? */
 static bool same_kinds(const struct hypar_plan *plan, int first, int last)
 {
     struct hypar_stage a = hypar_plan_stage(plan, first);
@@ -262,7 +263,7 @@ static void stage_table(FILE *to, struct arena *arena, const struct hypar_found 
             0);
 }
 
-/* "stage 0 by 3, stage 1 by 1", the stages that lag; or "none". */
+/* "stage 0 by 3, stage 1 by 1": the stages with delayed weights; or "none". */
 static char *delays_text(struct arena *arena, const struct hypar_pipeline_view *view)
 {
     char *text = hp_arena_strdup(arena, "");
@@ -278,7 +279,7 @@ static char *delays_text(struct arena *arena, const struct hypar_pipeline_view *
     return *text ? text : hp_arena_strdup(arena, "no stage");
 }
 
-/* Which weights a minibatch sees (section 3.3 of the paper). */
+/* Explain which weights a minibatch uses (section 3.3 of the paper). */
 static void pipedream_text(FILE *to, struct arena *arena,
                            const struct hypar_pipeline_view *view,
                            const struct hypar_plan *plan)
@@ -310,7 +311,7 @@ static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *
     hp_put_line(to, "%s; the busiest stage computes %s of a step, %.0f %% of it.%s",
                 hp_count(count, plan->schedule.micro_batches, "micro-batch", "micro-batches"),
                 hp_time_text(arena, busy_s), step_s > 0 ? 100 * busy_s / step_s : 0,
-                sim ? "" /* a closed form is not to be laid beside it */
+                sim ? "" /* a closed form is not comparable with a simulated step */
                     : hp_arena_printf(arena, " Data parallel: %s.", closed));
 }
 
@@ -339,7 +340,8 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
                     "%s to cut would part operators that share a parameter, which "
                     "this schedule does not allow.",
                     hp_count(count, view->states_parted, "place", "places"));
-    /* of a plan for a framework stages begin where its modules do: few places, all looked at */
+    /* in a plan for a framework, stages begin only at its modules: few places, and all of them
+     * were tried */
     if (!view->all_states && (view->states_left_out || !hypar_found_info(found).target))
         hp_put_line(
             to,

@@ -1,5 +1,5 @@
-/* report/plan/pipeline.h - the stages of a pipeline, as text and as JSON. Internal to report/.
- */
+/* report/plan/pipeline.h - reports the stages of a pipeline, as text and as JSON. Internal to
+ * report/. */
 #ifndef REPORT_PIPELINE_H
 #define REPORT_PIPELINE_H
 
@@ -7,10 +7,10 @@
 
 #include "base/files/json.h"
 
-/* The member "pipedream" of a plan under that schedule, else "pipeline". */
+/* Write the member "pipedream" for a plan under this schedule, else "pipeline". */
 void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found);
 
-/* A table of the stages, the pace, and how the weights lag. */
+/* Print a table of the stages, the pace, and the delay of the weights. */
 void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *found);
 
 #endif /* REPORT_PIPELINE_H */

@@ -1,4 +1,4 @@
-/* One plan: how each operator is split, alike neighbours together. */
+/* Reports one plan: the split of each operator; neighbours with the same split share a row. */
 #include "plan/plan.h"
 
 #include <hypar/report.h>
@@ -24,7 +24,7 @@ const char *hp_sent_text(const struct hypar_plan *plan)
     return gathered ? "parameters for each half" : "each byte once";
 }
 
-/* "recompute, shard optimizer": what else is said of an operator; "". */
+/* The other settings of an operator: "recompute, shard optimizer"; "". */
 static char *words_text(struct arena *arena, const struct hypar_plan *plan, int op)
 {
     const struct op_plan *p = &plan->ops[op];
@@ -37,7 +37,7 @@ static char *words_text(struct arena *arena, const struct hypar_plan *plan, int 
     return text;
 }
 
-/* "n=4 k=2", or "whole", and what else is said of it. */
+/* "n=4 k=2" or "whole", and the other settings of the operator. */
 static char *split_text(struct arena *arena, const struct hypar_plan *plan, int op)
 {
     return hp_arena_printf(arena, "%s%s", hp_plan_split_text(arena, plan, op),
@@ -49,7 +49,7 @@ static char *op_devices(struct arena *arena, const struct hypar_plan *plan, int 
     return hp_devices_text(arena, plan->ops[op].device, plan->ops[op].n_devices);
 }
 
-/* The table while it is filled. */
+/* The table under construction. */
 struct drawing {
     const struct hypar_plan *plan;
     struct arena *arena;
@@ -63,8 +63,8 @@ static void stage_cell(struct drawing *d, int stage)
         hp_cell(&d->table, d->arena, "%.*d", stage < 0 ? 0 : 1, stage < 0 ? 0 : stage);
 }
 
-/* Operators from .. to - 1, neighbours with the same split and devices in one row; returns the
- * number of rows, which are drawn if `draw`. Stops behind `most`. */
+/* Count the rows of operators from .. to - 1, where neighbours with the same split and devices
+ * share a row; draw them if `draw`. Returns the number of rows; stops after `most`. */
 static int put_rows(struct drawing *d, int from, int to, int most, bool draw)
 {
     const struct hypar_plan *plan = d->plan;
@@ -94,7 +94,7 @@ static int put_rows(struct drawing *d, int from, int to, int most, bool draw)
     return rows;
 }
 
-/* A plan that is short enough: all its operators. */
+/* A short plan: all its operators. */
 static void put_operators(FILE *to, struct drawing *d)
 {
     static const char *const heading[] = {
@@ -107,7 +107,7 @@ static void put_operators(FILE *to, struct drawing *d)
     hp_columns_print(&d->table, to);
 }
 
-/* Stages with their layers and devices, alike ones in one row. */
+/* The stages with their layers and devices; equal stages share a row. */
 static void put_stages(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
     static const char *const heading[] = { "stage",   "layers",   "each",
@@ -130,7 +130,7 @@ static void put_stages(FILE *to, struct arena *arena, const struct plan_structur
 
 enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
 
-/* Layers that are alike in one row, each with the splits of its operators. */
+/* The layers with the splits of their operators; equal layers share a row. */
 static void put_structure(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
     struct columns table = { .align = "wrw" };
@@ -201,7 +201,7 @@ void hypar_report_plan(FILE *to, const struct hypar_plan *plan, enum hypar_forma
         plan_text(to, plan);
 }
 
-/* "0-3 8 9-11": where the parts of an operator are, in order. */
+/* The devices of an operator's parts, in order: "0-3 8 9-11". */
 static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan, int op)
 {
     char *text = hp_arena_strdup(arena, "");

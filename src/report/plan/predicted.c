@@ -1,4 +1,4 @@
-/* The closed form beside the simulated step, as part of a report. */
+/* Reports the simulated step and the closed form of a plan. */
 #include "report/plan/predicted.h"
 
 #include "machine/machine.h"
@@ -23,14 +23,14 @@ double hp_exact_bytes(const struct hypar_found *found)
     return bytes;
 }
 
-/* Of a profile neither operations nor, so, their energy are known. */
+/* Are the operations, and so their energy, known? A profile does not have them. */
 static bool is_counted(const struct hypar_found *found)
 {
     return hypar_graph_flops_per_sample(hypar_found_plan(found)->graph) > 0;
 }
 
-/* Does a profile tell of the simulated step what the closed form does not know? OptCNN's does.
- */
+/* Does a profile change the simulated step but not the closed form? OptCNN's closed form uses
+ * the profile. */
 static bool is_measured(const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
@@ -38,8 +38,8 @@ static bool is_measured(const struct hypar_found *found)
            !hypar_found_layerwise(found);
 }
 
-/* PipeDream's recurrence: the slowest of stages and of transfers between them, which are not
- * added up. NULL: another planner's. */
+/* The view of PipeDream's recurrence: the slowest of stages and transfers, which are not added
+ * up. NULL: another planner's plan. */
 static const struct hypar_pipeline_view *pipedream(const struct hypar_found *found)
 {
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
@@ -49,7 +49,7 @@ static const struct hypar_pipeline_view *pipedream(const struct hypar_found *fou
 
 /* JSON -------------------------------------------------------------------------------- */
 
-/* By which formulas the planner predicts. */
+/* The formulas of the planner's closed form. */
 static const char *closed_form(const struct hypar_found *found)
 {
     return hypar_found_layerwise(found) ? "OptCNN's Eq. 1: t_C + t_X + t_S, no overlap"
@@ -106,7 +106,7 @@ static void put_unsimulated(struct json_writer *w, const struct hypar_found *fou
     hp_json_put_number(w, "state_bytes", p.state_bytes);
 }
 
-/* Of a part, which stands for all. */
+/* The step simulated in part. */
 static void put_part(struct json_writer *w, const struct hypar_found *found)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
@@ -146,7 +146,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
         put_unsimulated(w, found);
     hp_json_end_object(w);
     if (p.simulated || in_part)
-        return; /* there is no closed form */
+        return; /* no closed form */
     hp_json_begin_object(w, "closed_form", false);
     hp_json_put_string(w, "model", closed_form(found));
     hp_json_put_number(w, "step_s", p.step_s);
@@ -191,7 +191,7 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
         memory.need, memory.has);
 }
 
-/* Of what the part is, or of what else where it has all devices. */
+/* The extent of the simulated part: devices, or micro-batches if it has all devices. */
 static const char *extent_text(struct arena *arena, const struct hypar_part *part,
                                int64_t micro_batches)
 {
@@ -227,7 +227,8 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has);
 }
 
-/* Does it sum up the exchange of levels, to much more than the simulated exchange by itself? */
+/* Does the closed form add up the exchange of levels to much more than the simulated exchange
+ * alone? */
 static bool by_levels(const struct hypar_found *found)
 {
     return hypar_found_partition(found) &&
@@ -244,7 +245,8 @@ static const char *levels_apart(struct arena *arena, const struct hypar_found *f
                            comm);
 }
 
-/* What the closed form leaves out, where that is much, or where it is below the least step. */
+/* Why the closed form differs, if it differs much from the simulated step or is below the lower
+ * bound. */
 static const char *difference(struct arena *arena, const struct hypar_found *found,
                               double closed_s)
 {
@@ -267,9 +269,9 @@ static const char *difference(struct arena *arena, const struct hypar_found *fou
     return "";
 }
 
-/* "40 ms in steady state, the slowest of stages and transfers (the busiest stage computes 20 ms
- * of it); 72 ms on one device, 76 ms data parallel, each device with a minibatch of its own:
- * 1.80 and 1.90 times as long" */
+/* PipeDream's recurrence in words: "40 ms in steady state, the slowest of stages and transfers
+ * (the busiest stage computes 20 ms of it); 72 ms on one device, 76 ms data parallel, each
+ * device with a minibatch of its own: 1.80 and 1.90 times as long" */
 static char *recurrence_text(struct arena *arena, const struct hypar_pipeline_view *view,
                              double compute_s)
 {
@@ -312,7 +314,7 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, p.state_bytes));
 }
 
-/* More devices are not always faster. */
+/* Report idle devices: more devices are not always faster. */
 static void idle_text(FILE *to, const struct hypar_plan *plan)
 {
     int n = hypar_machine_device_count(hypar_plan_machine(plan));
@@ -322,9 +324,10 @@ static void idle_text(FILE *to, const struct hypar_plan *plan)
                 idle == 1 ? "has" : "have");
 }
 
-#define HARDLY_BUSY 0.01 /* of a step */
+#define HARDLY_BUSY 0.01 /* share of a step */
 
-/* Devices that have a stage, or several, but compute for less than that: of a loss alone. */
+/* The number of devices with stages that compute less than this share of the step, for example
+ * only a loss. */
 static int hardly_busy(struct arena *arena, const struct hypar_plan *plan,
                        const struct hypar_simulated *s)
 {
@@ -366,7 +369,7 @@ static void power_text(FILE *to, const struct hypar_plan *plan,
                     watts / 1000);
 }
 
-/* What is known of a simulated step beside its figures. */
+/* Notes on a simulated step. */
 static void simulated_notes(FILE *to, struct arena *arena, const struct hypar_found *found,
                             const struct hypar_simulated *s)
 {

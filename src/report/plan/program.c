@@ -1,4 +1,4 @@
-/* A program: its tasks, and what moves. */
+/* Reports a program: its tasks and its messages. */
 #include "program/program.h"
 
 #include <hypar/report.h>
@@ -43,7 +43,7 @@ static const struct column total_columns[] = {
     { 0 },
 };
 
-/* Bytes are of a step, or under pipedream of a minibatch. */
+/* Bytes are those of a step, or under pipedream of a minibatch. */
 enum { OF_STEP = 1, OF_MINIBATCH = 2 };
 
 struct kind_row {
@@ -117,7 +117,7 @@ static void program_json(FILE *to, const struct hypar_program *p)
     hp_arena_free(&arena);
 }
 
-/* The operators whose tensors move most. */
+/* The operators whose tensors move most bytes. */
 static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p,
                     unsigned shows)
 {

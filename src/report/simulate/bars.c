@@ -1,5 +1,5 @@
-/* What devices and links are held by over time: gathered from a simulation, and merged until
- * there are few enough to be drawn. */
+/* Collects the times at which devices and links are occupied in a simulation, and merges them
+ * until they are few enough to draw. */
 #include "report/simulate/bars.h"
 
 #include <math.h>
@@ -82,8 +82,9 @@ static void add_row(struct bars *d, int device, int link)
     d->n_rows++;
 }
 
-/* Rows of links, class by class. Each class has as many rows as another one, of its busiest
- * links, so that a class of many busy links leaves rows to the others. */
+/* Choose the rows of links: the busiest link of each class first, then the second busiest of
+ * each, and so on, so that a class with many busy links leaves rows for the others. The rows
+ * are then sorted by class. */
 static void choose_links(struct bars *d)
 {
     int n = 0, n_links = hypar_sim_summary(d->sim).n_links;
@@ -106,7 +107,7 @@ static void choose_links(struct bars *d)
         add_row(d, -1, links[i].link);
 }
 
-/* Devices in the order of their numbers, then links. */
+/* Choose the rows: devices by number, then links. */
 static void choose_rows(struct bars *d)
 {
     struct hypar_sim_summary s = hypar_sim_summary(d->sim);
@@ -167,7 +168,7 @@ int hp_bar_name(struct bars *d, const struct hypar_sim_event *e)
 
 /* Bars --------------------------------------------------------------------------------- */
 
-/* What takes no time has no bar. */
+/* Add a bar; a task without duration has none. */
 static void add_bar(struct bars *d, struct bar_row *r, struct bar bar)
 {
     if (bar.end <= bar.start)
@@ -208,7 +209,8 @@ static void gather_bars(struct bars *d)
     }
 }
 
-/* What ranks computed: their messages are under way meanwhile. */
+/* Add the measured computation of ranks. Messages are left out: they are in progress at the
+ * same time. */
 static void gather_measured(struct bars *d)
 {
     int n_devices = hypar_sim_summary(d->sim).n_devices;
@@ -228,7 +230,7 @@ static void gather_measured(struct bars *d)
     }
 }
 
-/* One after another: where rounding lets two overlap by a tick, it is the first one's. */
+/* Sort the bars of a row. If rounding makes two overlap by a tick, the first keeps the tick. */
 static void sort_row(struct bar_row *r)
 {
     int n = 0;
@@ -244,7 +246,8 @@ static void sort_row(struct bar_row *r)
     r->n = n;
 }
 
-/* Neighbours that lie within one window are one bar, which looks like the longest of them. */
+/* Merge neighbouring bars within a window into one bar, which looks like the longest of
+ * them. */
 static void merge_row(struct bar_row *r, int64_t window)
 {
     int n = 0;

@@ -1,4 +1,4 @@
-/* The energy of a step by what spends it. */
+/* The columns of a step's energy, by its consumers. */
 #include "report/simulate/energy.h"
 
 static double total_j(const void *energy)

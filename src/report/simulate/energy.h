@@ -1,4 +1,4 @@
-/* report/simulate/energy.h - the energy of a step by what spends it. Internal. */
+/* report/simulate/energy.h - the energy of a step, by its consumers. Internal. */
 #ifndef REPORT_ENERGY_H
 #define REPORT_ENERGY_H
 

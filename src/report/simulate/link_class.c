@@ -1,4 +1,5 @@
-/* Classes of links: by the kinds of their nodes, their direction and their bandwidth. */
+/* Groups links into classes by the kinds of their nodes, their direction and their
+ * bandwidth. */
 #include "report/simulate/link_class.h"
 
 #include <string.h>
@@ -19,7 +20,7 @@ static const char *class_name(const struct hypar_machine *machine,
                                               { "switch -> device", "switch -> switch" } };
     if (!machine || l->name)
         return "links";
-    if (is_card(machine, l)) /* the last switch is the one between nodes */
+    if (is_card(machine, l)) /* the last switch connects the nodes */
         return l->to == machine->n_devices + machine->n_switches - 1 ? "network cards out"
                                                                      : "network cards in";
     return joined[l->from >= machine->n_devices][l->to >= machine->n_devices];
@@ -30,13 +31,14 @@ static int find_class(struct link_classes *c, const char *name, double bytes_per
     for (int i = 0; i < c->n; i++)
         if (strcmp(c->class[i].name, name) == 0 && c->class[i].bytes_per_s == bytes_per_s)
             return i;
-    if (c->n == MOST_LINK_CLASSES) /* links of many bandwidths: the last class has the rest */
+    if (c->n == MOST_LINK_CLASSES) /* links with many bandwidths: the last class takes the
+                                    * rest */
         return c->n - 1;
     c->class[c->n] = (struct link_class){ .name = name, .bytes_per_s = bytes_per_s };
     return c->n++;
 }
 
-/* Adds the classes of network cards, or those of other links. */
+/* Add the classes of network cards, or those of other links. */
 static void add_classes(const struct hypar_sim *sim, bool cards, struct link_classes *c)
 {
     const struct hypar_plan *plan = hypar_sim_plan(sim);

@@ -1,4 +1,4 @@
-/* What a profile told of a step's times, and what of them rests on opaque operators. */
+/* Reports which times of a step come from a profile, and which depend on opaque operators. */
 #include <math.h>
 
 #include "report/put.h"

@@ -1,4 +1,4 @@
-/* The memory of a plan's devices, itemised: will it fit? */
+/* Reports the memory of a plan's devices by its contents, and whether it fits. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -13,7 +13,7 @@ enum { MOST_ROWS = 16 };
         name, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY \
     }
 
-/* What the peak is made of, then what else is known of a device's memory. */
+/* The contents of the peak, then other figures of a device's memory. */
 const struct column hp_memory_columns[] = {
     ITEM("parameters", parameters),
     ITEM("gradients", gradients),
@@ -93,7 +93,7 @@ char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
     return text;
 }
 
-/* Writes a row for each device. Returns the first device that text leaves out. */
+/* Write a row for each device. Returns the first device that text leaves out. */
 static int device_rows(struct table_writer *table, const struct hypar_memory *memory, int n)
 {
     int shown = 0;

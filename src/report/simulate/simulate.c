@@ -1,4 +1,4 @@
-/* A simulated step: how long it takes, and where the time goes. */
+/* Reports a simulated step: its duration, and how its time is spent. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -61,7 +61,7 @@ static const struct column stage_columns[] = {
     { 0 },
 };
 
-/* A device; in CSV also a link, of which times beside `busy_s` are not known. */
+/* A device; in CSV also a link, for which only `busy_s` is known. */
 struct device_row {
     int device;
     const char *name;
@@ -87,7 +87,7 @@ static const struct column device_columns[] = {
     { 0 },
 };
 
-/* A link that carries something. Nodes are numbered as the machine numbers them. */
+/* A link that carries data. Nodes have the machine's numbers. */
 struct link_row {
     const char *label;
     struct hypar_sim_link of;
@@ -156,7 +156,7 @@ static void stage_rows(struct table_writer *table, const struct hypar_sim *sim)
     hp_table_end(table);
 }
 
-/* How the parts of a step are drawn. */
+/* The look of the parts of a step. */
 static const struct {
     char letter;
     const char *colour, *text;
@@ -187,7 +187,7 @@ static const char *bar(struct arena *arena, double step_s, const struct hypar_si
     return text;
 }
 
-/* Adds a row for each device. Returns the first device that text leaves out. */
+/* Add a row for each device. Returns the first device that text leaves out. */
 static int device_rows(struct table_writer *table, struct arena *arena,
                        const struct hypar_sim *sim)
 {
@@ -328,7 +328,7 @@ void hypar_report_simulation_csv(FILE *to, const struct hypar_sim *sim)
 
 /* Text -------------------------------------------------------------------------------- */
 
-/* What the plan says of how it is simulated, and whether it was done so. */
+/* Report the plan's simulation settings, and whether they were used. */
 static void planned(FILE *to, struct arena *arena, const struct hypar_simulation *how,
                     const struct hypar_simulation *plan)
 {
@@ -368,7 +368,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
     fputc('\n', to);
 }
 
-/* Schedule pipedream: how it starts and goes on, and what each stage keeps meanwhile. */
+/* Schedule pipedream: start-up, steady state, and the memory of each stage. */
 static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                      const struct hypar_sim_summary *s)
 {
@@ -430,7 +430,7 @@ static void devices(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     hp_put_line(to, "Overlap: it communicates as it computes, counted as computing.");
 }
 
-/* The busiest links, and how many there are that carry something. */
+/* The busiest links, and the number of links that carry data. */
 static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                   const struct hypar_sim_summary *s)
 {

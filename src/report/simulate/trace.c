@@ -1,7 +1,6 @@
-/* A timeline in the Chrome trace event format, and as hypar-timeline/1, written event by event:
- * programs have millions.
- * Times are microseconds; the simulator's picoseconds are six digits behind the point, and a
- * double tells them apart over more than an hour. */
+/* Writes a timeline in the Chrome trace event format, and as hypar-timeline/1, event by event,
+ * because programs have millions. Times are microseconds. The simulator's picoseconds are six
+ * decimal digits; a double distinguishes them over more than an hour. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -15,7 +14,7 @@
 #include "report/train/measured_step.h"
 #include "sim/sim.h"
 
-/* What the trace calls processes: the groups of rows. */
+/* Processes of the trace: the groups of rows. */
 enum process {
     DEVICES = 1,
     LINKS,
@@ -54,7 +53,7 @@ static int64_t picoseconds(double seconds)
     return (int64_t)llround(seconds * 1e12);
 }
 
-/* "name", "ph", "ts", "pid", "tid" of an event whose object is left open. */
+/* Begin an event with "name", "ph", "ts", "pid", "tid"; its object stays open. */
 static void begin_event(struct json_writer *w, const char *name, const char *phase, int64_t ps,
                         enum process process, int row)
 {
@@ -66,8 +65,8 @@ static void begin_event(struct json_writer *w, const char *name, const char *pha
     hp_json_put_int(w, "tid", row);
 }
 
-/* A bar is named after its kind and its micro-batch: Perfetto gives bars of one name one
- * colour, whatever numbers are in it. Its task's name is beside it. */
+/* A bar's name is its kind and its micro-batch, because Perfetto gives bars of one name one
+ * colour, whatever the numbers in it. The task's name is an argument of the bar. */
 struct bar_name {
     char text[64];
     const char *task;
@@ -80,7 +79,7 @@ static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, bo
     int n = (int)strcspn(task, " ");
     if (tasks || kind == HYPAR_EVENT_OTHER)
         return name;
-    if (kind == HYPAR_EVENT_COMM) /* all-reduce, send */
+    if (kind == HYPAR_EVENT_COMM) /* for example all-reduce, send */
         snprintf(name.text, sizeof name.text, "%.*s", n < 40 ? n : 40, task);
     else
         snprintf(name.text, sizeof name.text, "%s%s", kind_name[kind], again ? " again" : "");
@@ -118,12 +117,12 @@ static void end_bar(struct json_writer *w, const struct bar_name *name, double b
     hp_json_end_object(w);
 }
 
-/* The part of a step that is shown, and what has been shown of it. */
+/* The part of a step to show, and counts of the events written. */
 struct view {
     const struct hypar_sim *sim;
     struct hypar_trace_options options;
-    double until_s;       /* what begins later is left out */
-    bool *link, *memory;  /* by link, by device: has it a row? */
+    double until_s;       /* later events are left out */
+    bool *link, *memory;  /* by link, by device: it has a row */
     int64_t bars, arrows; /* so far */
     int n_devices;
 };
@@ -133,7 +132,7 @@ static bool shows_device(const struct view *v, int device)
     return !v->options.device || (device < v->n_devices && v->options.device[device]);
 }
 
-/* A link of a device that is shown. */
+/* Is the link one of a device that is shown? */
 static bool shows_link(const struct view *v, int link)
 {
     if (!v->options.device)
@@ -142,7 +141,7 @@ static bool shows_link(const struct view *v, int link)
     return (l.from >= 0 && shows_device(v, l.from)) || (l.to >= 0 && shows_device(v, l.to));
 }
 
-/* From one whole picosecond to another, so that neighbours never overlap. */
+/* Times are rounded to whole picoseconds, so neighbours never overlap. */
 struct bar {
     enum process process;
     int row;
@@ -193,7 +192,7 @@ static void put_bar(struct json_writer *w, const struct view *v,
     end_bar(w, &name, e->bytes, instance_key(hypar_sim_plan(v->sim)), e->micro, e->stage);
 }
 
-/* One end of an arrow, on a bar: "s" where it starts, "f" where it ends. */
+/* One end of an arrow, on a bar: "s" at its start, "f" at its end. */
 static void put_end(struct json_writer *w, const char *phase, int64_t number,
                     const struct bar *bar)
 {
@@ -201,17 +200,17 @@ static void put_end(struct json_writer *w, const char *phase, int64_t number,
     hp_json_put_string(w, "cat", "arrow");
     hp_json_put_int(w, "id", number);
     if (*phase == 'f')
-        hp_json_put_string(w, "bp", "e"); /* the bar around it, not the next one */
+        hp_json_put_string(w, "bp", "e"); /* the enclosing bar, not the next one */
     hp_json_end_object(w);
 }
 
-/* From what the event waited for last to its first bar, if both are shown. Viewers draw it from
- * the end of a bar, and find the bar by its beginning. */
+/* Write an arrow from the last event that the event waited for to its first bar, if both are
+ * shown. Viewers draw it from the end of a bar, but find the bar by its beginning. */
 static void put_arrow(struct json_writer *w, struct view *v, const struct hypar_sim_event *e)
 {
     struct hypar_sim_event before;
     struct bar to, from;
-    if (!first_bar(v, e, &to)) /* before the next event takes the place of its links */
+    if (!first_bar(v, e, &to)) /* before the next event overwrites its links */
         return;
     if (e->after < 0 || !hp_event_place(v->sim, e->after, &before) ||
         !first_bar(v, &before, &from))
@@ -220,7 +219,7 @@ static void put_arrow(struct json_writer *w, struct view *v, const struct hypar_
     put_end(w, "f", v->arrows++, &to);
 }
 
-/* All bars that are shown, with their arrows. */
+/* Write all bars that are shown, with their arrows. */
 static void put_bars(struct json_writer *w, struct view *v)
 {
     struct hypar_sim_event e;
@@ -242,8 +241,8 @@ static void put_bars(struct json_writer *w, struct view *v)
     }
 }
 
-/* If there are more bars than are to be shown: the time from which on they are left out.
- * Returns how many. */
+/* If there are more bars than the limit, set the time after which they are left out. Returns
+ * the number left out. */
 static int64_t cut(struct view *v)
 {
     struct arena arena = { 0 };
@@ -263,7 +262,7 @@ static int64_t cut(struct view *v)
         double from_s = start_s[most];
         while (most > 0 && start_s[most - 1] == from_s)
             most--;
-        while (most < n && start_s[most] == start_s[0]) /* those begin together: none or all */
+        while (most < n && start_s[most] == start_s[0]) /* same start: all or none */
             most++;
         left_out = n - most;
         v->until_s = left_out ? start_s[most] : v->until_s;
@@ -283,7 +282,8 @@ static void put_counter(struct json_writer *w, int device, double time_s, double
     hp_json_end_object(w);
 }
 
-/* Memory over time, a track for each device; a part of the step begins with what lies there. */
+/* Write the memory over time, a track for each device. A part of the step begins with the
+ * memory at that time. */
 static void put_counters(struct json_writer *w, struct view *v)
 {
     struct hypar_sim_memory_point point, next;
@@ -313,7 +313,7 @@ static void put_label(struct json_writer *w, const char *what, enum process proc
     hp_json_end_object(w);
 }
 
-/* A row's name and its place among the others of its process: by number. */
+/* Write a row's name and its position in its process: by number. */
 static void put_row(struct json_writer *w, enum process process, int row, const char *name)
 {
     put_label(w, "thread_name", process, row, name);
@@ -396,10 +396,10 @@ struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *si
     return shown;
 }
 
-/* What was measured ---------------------------------------------------------------------- */
+/* Measured events -------------------------------------------------------------------------- */
 
-/* The clock has no finer ones. Times beyond +-106 days, whose picoseconds are no int64_t, are
- * cut off there. */
+/* The clock has no finer resolution. Times are limited to +-106 days, the range of picoseconds
+ * in an int64_t. */
 static int64_t nanoseconds(double seconds)
 {
     const double most = (double)(INT64_MAX / 1000 - 1000);
@@ -463,8 +463,8 @@ static int by_start(const void *a, const void *b)
     return (x->event > y->event) - (x->event < y->event);
 }
 
-/* The comms of a rank, which may be under way at the same time, on as many rows as it takes,
- * from `first` on; returns how many. */
+/* Write the comms of a rank from row `first` on. Comms may overlap, so they use as many rows as
+ * needed; returns the number of rows. */
 static int put_messages(struct json_writer *w, const struct trace_source *from, int rank,
                         int first, struct posted *posted, int64_t n)
 {
@@ -490,7 +490,7 @@ static int put_messages(struct json_writer *w, const struct trace_source *from, 
     return rows;
 }
 
-/* Whose trace it is, for those who read it. */
+/* Write which plan and run the trace belongs to, for its readers. */
 static void put_about(struct json_writer *w, const struct trace_source *from,
                       const struct hypar_plan *plan)
 {
@@ -576,9 +576,9 @@ struct hypar_trace_shown hypar_report_measured_trace(FILE *to,
     return put_both(to, &from, hypar_sim_plan(sim), sim, options);
 }
 
-/* Times alone ---------------------------------------------------------------------------- */
+/* Times only ------------------------------------------------------------------------------ */
 
-/* On a device, or on directed links (2 * link + direction). */
+/* Write the place of an event: a device, or directed links (2 * link + direction). */
 static void put_on(struct json_writer *w, const struct hypar_sim_event *e)
 {
     if (e->device >= 0) {

@@ -1,4 +1,4 @@
-/* What trials of the simulator say: delta beside full simulation, calibration. */
+/* Reports trials of the simulator: delta against full simulation, and calibration. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -51,8 +51,8 @@ void hypar_report_delta_check(FILE *to, const struct hypar_delta_check *check,
         delta_text(to, check);
 }
 
-/* The kinds of device of the plan's machine, in the order of the devices: the next after the
- * first `*device`; NULL past the last. */
+/* The next kind of device of the plan's machine, in the order of the devices from `*device` on;
+ * NULL past the last. */
 static const char *next_kind(const struct hypar_machine *machine, int *device)
 {
     int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);

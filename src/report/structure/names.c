@@ -1,4 +1,4 @@
-/* Names of layers, and of operators within them. */
+/* Makes short names of layers, and of operators within them. */
 #include "report/structure/names.h"
 
 #include <string.h>
@@ -21,7 +21,7 @@ size_t hp_prefix_length(const struct hypar_graph *graph, int from, int to)
         while (n > 0 && !(is_end(name[n]) && is_end(first[n])))
             n--;
     }
-    while (n > 0 && first[n] == '\0') /* a name of its own is left */
+    while (n > 0 && first[n] == '\0') /* each operator keeps a name of its own */
         for (n--; n > 0 && !is_end(first[n]);)
             n--;
     return n;
@@ -53,7 +53,7 @@ int hp_shared_parts(const struct hypar_graph *graph, int a, int b)
     return n;
 }
 
-/* Characters that the names end with, from where a part of each of them begins. */
+/* The length of the common end of the names, beginning at a part of each name. */
 static size_t suffix_length(const struct hypar_graph *graph, int from, int to)
 {
     const char *first = graph->ops[from].name, *end = first + strlen(first);
@@ -130,7 +130,7 @@ char *hp_layers_name(struct arena *arena, const struct hypar_graph *graph, int f
                            layer_name(arena, graph, last, last_prefix));
 }
 
-/* Whole layers of one run that begin with `from` and end by `to`. */
+/* The number of whole layers of one run from `from` to `to`. */
 static int layers_from(const struct plan_structure *s, int from, int to)
 {
     const struct graph_layers *layers = hp_layers_of(s, from);
@@ -166,7 +166,7 @@ char *hp_range_name(struct arena *arena, const struct plan_structure *s, int fro
         } else {
             while (end < to && !hp_layers_of(s, end))
                 end++;
-            if (end < to && !layers_from(s, end, to)) /* cut within a layer */
+            if (end < to && !layers_from(s, end, to)) /* the range cuts a layer */
                 return hp_ops_name(arena, g, whole, from, to);
             name = hp_ops_name(arena, g, whole, op, end);
         }

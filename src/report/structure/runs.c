@@ -1,4 +1,4 @@
-/* Runs, found by comparing the sequence with itself, shifted. */
+/* Finds repetitions in a sequence: compares the sequence with itself at many distances. */
 #include "report/structure/runs.h"
 
 #include <stdbool.h>
@@ -9,10 +9,10 @@ struct finder {
     struct arena *arena;
     const int *token;
     const int64_t *border;
-    int *last;        /* by token: the place behind where it was seen last */
-    int *tried;       /* by distance: the search in which it was tried */
-    int search;       /* the number of this search */
-    int64_t compared; /* of all searches */
+    int *last;        /* by token: its last position, plus one */
+    int *tried;       /* by distance: the last search that tried it */
+    int search;       /* the number of the current search */
+    int64_t compared; /* comparisons of all searches */
     struct run *run;
     int n, capacity;
 };
@@ -25,8 +25,8 @@ static void add_run(struct finder *f, int first, int period, int count)
     f->run[f->n++] = (struct run){ first, period, count };
 }
 
-/* The longest run with this period in from .. to - 1, if it covers more than the best so far;
- * *spare members behind it go on as it does. */
+/* Find the longest run with this period in from .. to - 1, if it covers more than the best so
+ * far. *spare members after it continue the pattern. */
 static void look_for(struct finder *f, int from, int to, int period, struct run *best,
                      int *spare)
 {
@@ -68,7 +68,7 @@ static struct run find_best(struct finder *f, int from, int to)
     return best;
 }
 
-/* Goes deeper only to the left, where every run covers less than the one it lies before. */
+/* The recursion goes only to the left, where every run covers less than the run after it. */
 static void find_all(struct finder *f, int from, int to)
 {
     for (;;) {

@@ -1,5 +1,5 @@
-/* The structure of a plan. Operators that are planned alike have the same number, a token;
- * layers are what repeats itself in the sequence of tokens. */
+/* Finds the structure of a plan. Operators with equal plans have the same number, a token;
+ * layers are repetitions in the sequence of tokens. */
 #include "report/structure/structure.h"
 
 #include <stdlib.h>
@@ -28,13 +28,13 @@ static struct device_list sorted(struct arena *arena, const int *device, int n)
     return (struct device_list){ n, list };
 }
 
-/* Which devices some operator is on, and where those that none is on are. */
+/* Find the devices that some operator is on, and the runs of idle devices. */
 static bool *used_devices(struct builder *b)
 {
     struct plan_structure *s = b->s;
     int n = hypar_machine_device_count(s->plan->machine), capacity = 0;
     bool *used = NEW(b->arena, bool, n);
-    const struct op_plan *before = NULL; /* operators share their lists */
+    const struct op_plan *before = NULL; /* operators share their device lists */
     for (int op = 0; op < s->plan->graph->n_ops; op++) {
         const struct op_plan *p = &s->plan->ops[op];
         bool marked =
@@ -92,7 +92,7 @@ static void find_fillers(struct builder *b)
     for (int op = 0; op < s->plan->graph->n_ops; op++) {
         const struct device_list *home = hp_home(s, op);
         bool as_before = op > 0 && home == hp_home(s, op - 1) &&
-                         ops[op].device == ops[op - 1].device; /* operators share lists */
+                         ops[op].device == ops[op - 1].device; /* a shared list */
         if (ops[op].n_devices != home->n)
             continue;
         s->fills[op] =
@@ -101,7 +101,7 @@ static void find_fillers(struct builder *b)
     }
 }
 
-/* The place of a device in its list. */
+/* The index of a device in its list. */
 static int place_of(const struct device_list *home, int device)
 {
     const int *at = home->n ? bsearch(&device, home->device, (size_t)home->n, sizeof device,
@@ -141,12 +141,13 @@ static bool planned_alike(const struct plan_structure *s, int a, int b)
            x->shard_over == y->shard_over && on_same_places(s, a, b);
 }
 
-/* Operators of one nest that are planned alike get the number of the first of them. */
+/* Give operators of one nest with equal plans the number of the first of them. */
 static void find_tokens(struct builder *b)
 {
     const struct hypar_graph *g = b->s->plan->graph;
-    int *first = NEW(b->arena, int, g->n_nests); /* by nest: an operator, and 1 */
-    int *next = NEW(b->arena, int, g->n_ops);    /* by operator: another one, and 1 */
+    int *first = NEW(b->arena, int, g->n_nests); /* by nest: an operator, plus 1 */
+    int *next = NEW(b->arena, int, g->n_ops);    /* by operator: the next operator of the list,
+                                                  * plus 1 */
     b->token = NEW(b->arena, int, g->n_ops);
     for (int op = 0; op < g->n_ops; op++) {
         int *list = &first[g->ops[op].nest->id], other = *list;
@@ -162,7 +163,7 @@ static void find_tokens(struct builder *b)
 
 /* Pieces ------------------------------------------------------------------------------ */
 
-/* The same letters, and as many parts of each. */
+/* Do two operators have the same letters with the same degrees? */
 static bool reads_alike(const struct plan_structure *s, int a, int b)
 {
     const struct nest *x = s->plan->graph->ops[a].nest, *y = s->plan->graph->ops[b].nest;
@@ -179,7 +180,7 @@ static bool reads_alike(const struct plan_structure *s, int a, int b)
     }
 }
 
-/* How a split divides one of the operator's tensors, part by part in order. */
+/* The division of one of an operator's tensors, in the order of its parts. */
 struct division {
     int n;
     int dim[MAX_AXES]; /* -1: copies */
@@ -196,7 +197,7 @@ static int led_dim(const struct nest *nest, int operand, int axis)
     return -1;
 }
 
-/* False: some axis divides something else than this tensor. */
+/* Find the division of a tensor. Returns false if some axis does not divide this tensor. */
 static bool divide(const struct plan_structure *s, int op, int operand, struct division *out)
 {
     const struct nest *nest = s->plan->graph->ops[op].nest;
@@ -228,7 +229,7 @@ static bool same_division(const struct division *a, const struct division *b)
     return same;
 }
 
-/* Does `op`, which multiplies nothing, take a result of one of `first` .. op - 1 as it lies? */
+/* Does `op`, which has no products, read a result of first .. op - 1 with the same division? */
 static bool goes_on(const struct plan_structure *s, int first, int op)
 {
     const struct hypar_graph *g = s->plan->graph;
@@ -250,7 +251,7 @@ static bool goes_on(const struct plan_structure *s, int first, int op)
     return false;
 }
 
-/* The piece that begins with `first`, within operators up to `end`. */
+/* The piece that begins with `first`, up to operator `end`. */
 static struct plan_piece piece_from(const struct plan_structure *s, int first, int end)
 {
     int op = first + 1;
@@ -299,8 +300,8 @@ const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op)
     return NULL;
 }
 
-/* The end of the piece that begins with `from`; of one that is shorter than a layer, at most
- * where its layer ends, so that layers that differ are told one by one. */
+/* The end of the piece that begins with `from`. A piece shorter than a layer ends at the latest
+ * with its layer, so that different layers are reported one by one. */
 static int piece_end(const struct plan_structure *s, int from, int to)
 {
     int n_ops = piece_from(s, from, to).n_ops, end = from + n_ops;
@@ -311,7 +312,7 @@ static int piece_end(const struct plan_structure *s, int from, int to)
     return layer_end < end ? layer_end : end;
 }
 
-/* Are operators from .. to - 1 of one layer, or of one module outside of layers? */
+/* Do operators from .. to - 1 belong to one layer, or to one module outside layers? */
 static bool is_one_module(const struct plan_structure *s, int from, int to)
 {
     const struct graph_layers *layers = hp_layers_of(s, from);
@@ -321,8 +322,8 @@ static bool is_one_module(const struct plan_structure *s, int from, int to)
            (from - layers->first) / layers->n_ops == (to - 1 - layers->first) / layers->n_ops;
 }
 
-/* What is not repeated: a row for each piece, but one for pieces that are all of one module, as
- * names tell ("Mixed_6b."). */
+/* Add rows for operators that do not repeat: a row for each piece, or one row for the pieces of
+ * one module, according to the names ("Mixed_6b."). */
 static void add_others(struct builder *b, int from, int to)
 {
     while (from < to) {
@@ -338,7 +339,10 @@ static void add_others(struct builder *b, int from, int to)
     }
 }
 
-enum { LEAST_SAVED = 3 }; /* pieces: a row for fewer makes nothing easier to read */
+enum {
+    LEAST_SAVED = 3
+}; /* least number of pieces saved: a row that saves fewer is not easier
+    * to read */
 
 static bool worth_folding(const struct plan_structure *s, const struct run *run)
 {
@@ -363,7 +367,7 @@ static void find_rows(struct builder *b, const int64_t *border)
     add_others(b, done, b->s->plan->graph->n_ops);
 }
 
-/* Layers of the graph are what repeats itself whatever the plan says, and has a name. */
+/* Find the layers of the graph: named repetitions, whatever the plan. */
 static void find_layers(struct builder *b, const int64_t *border)
 {
     struct plan_structure *s = b->s;
@@ -384,7 +388,7 @@ static void find_layers(struct builder *b, const int64_t *border)
 
 /* Stages ------------------------------------------------------------------------------ */
 
-/* Stages of the same devices are a block, in the order of its first. */
+/* Find the blocks: stages of the same devices, in the order of their first stage. */
 static void find_blocks(struct builder *b)
 {
     struct plan_structure *s = b->s;
@@ -467,7 +471,7 @@ static bool same_block(const struct builder *b, int x, int y, bool same)
 
 enum { MOST_GROUPS = 12 };
 
-/* Blocks that are alike; if those are too many, ones that have the same degrees, apart from the
+/* Group equal blocks; if there are too many groups, group blocks with equal degrees, except the
  * first and the last. */
 static void find_groups(struct builder *b)
 {
@@ -489,8 +493,8 @@ static void find_groups(struct builder *b)
     }
 }
 
-/* How bad a place is for a layer to begin at: by what the names before and behind have in
- * common, then by the elements that pass. */
+/* The penalty for a layer to begin at each place: by the common parts of the names before and
+ * after it, then by the elements that cross it. */
 static int64_t *find_borders(struct arena *arena, const struct hypar_graph *g)
 {
     enum { SHIFT = 50, MOST_SHARED = 1000 };

@@ -1,37 +1,38 @@
-/* report/structure/structure.h - what a plan of a thousand operators is made of. Internal.
+/* report/structure/structure.h - the structure of a plan of a thousand operators. Internal.
  *
- * Rows are layers that are alike, once for all of them, and what lies between; pieces are the
- * operators of a layer that are split alike; blocks are devices with their stages, and those
- * that differ in nothing but layers and devices are one group. Text and picture read this. */
+ * A row is a set of equal layers, or the operators between layers. A piece is the operators of
+ * a layer with the same split. A block is a set of devices with its stages; blocks that differ
+ * only in layers and devices form a group. The text and the picture of a plan use this
+ * structure. */
 #ifndef REPORT_STRUCTURE_STRUCTURE_H
 #define REPORT_STRUCTURE_STRUCTURE_H
 
 #include "plan/plan.h"
 
-/* Neighbours that are split alike on the same devices of their stage. An operator that only
- * goes on with what its input is (an activation behind a convolution) is of its input's piece,
- * though its axes may be called otherwise. */
+/* Neighbours with the same split on the same devices of their stage. An operator that only
+ * continues with its input (an activation after a convolution) belongs to its input's piece,
+ * even if its axes have other names. */
 struct plan_piece {
     int first, n_ops;
 };
 
-/* Operators first .. first + count * n_ops - 1: `count` layers that are planned alike, in
- * whichever stages they are. The pieces are those of the first. */
+/* Operators first .. first + count * n_ops - 1: `count` layers with equal plans, in any stages.
+ * The pieces are those of the first layer. */
 struct plan_row {
     int first, n_ops, count;
     int first_piece, n_pieces;
 };
 
-/* Devices and the stages that they have: several where the schedule interleaves them. */
+/* Devices and their stages: several if the schedule interleaves stages. */
 struct plan_block {
     int n_stages;
     const int *stage;
 };
 
-/* Neighbouring blocks that differ in nothing but layers and devices. */
+/* Neighbouring blocks that differ only in layers and devices. */
 struct plan_group {
     int first, count; /* blocks */
-    bool same;        /* false: and in how many operators they have */
+    bool same;        /* false: they also differ in the number of operators */
 };
 
 struct device_run {
@@ -43,7 +44,7 @@ struct device_list {
     const int *device; /* ascending */
 };
 
-/* Layers of the graph alone, however they are planned: stages are told by them. */
+/* Repeated layers of the graph, whatever their plan: stages are described by them. */
 struct graph_layers {
     int first, n_ops, count;
 };
@@ -55,25 +56,26 @@ struct plan_structure {
     struct plan_piece *piece;
     struct plan_block *block;
     struct plan_group *group;
-    struct device_run *idle; /* devices that have nothing to do */
+    struct device_run *idle; /* idle devices */
     struct graph_layers *layers;
-    struct device_list *home; /* by stage; without stages one: all that are used */
-    bool *fills;              /* by operator: as hp_fills_home() tells */
+    struct device_list *home; /* by stage; without stages a single list: all devices used */
+    bool *fills;              /* by operator: the result of hp_fills_home() */
 };
 
 struct plan_structure hp_plan_structure(struct arena *arena, const struct hypar_plan *plan);
 
-/* How a stage uses its devices: replicas that divide the samples, parts of each. 0: its
- * operators differ in that. */
+/* The use of a stage's devices: replicas that divide the samples, and parts of each. 0: its
+ * operators differ. */
 struct stage_degrees {
     int replicas, tensor;
 };
 struct stage_degrees hp_stage_degrees(const struct hypar_plan *plan, int stage);
 
-/* The layers of the graph that `op` is in one of; NULL: it is in none. */
+/* The repeated layers that `op` belongs to; NULL: none. */
 const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op);
 
-/* The devices that `op` may be on: its stage's. Is it on all of them, part by part in order? */
+/* The devices that `op` may be on: those of its stage. Is it on all of them, part by part in
+ * order? */
 const struct device_list *hp_home(const struct plan_structure *s, int op);
 bool hp_fills_home(const struct plan_structure *s, int op);
 

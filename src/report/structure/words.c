@@ -1,4 +1,4 @@
-/* Splits, marks and stages of a plan in words. */
+/* Describes the splits, marks and stages of a plan in words. */
 #include "report/structure/words.h"
 
 #include <string.h>
@@ -133,10 +133,10 @@ char *hp_split_text(struct arena *arena, const struct plan_structure *s, int op,
 
 /* Marks ------------------------------------------------------------------------------- */
 
-/* Which operators of a layer something is said of. */
+/* The operators of a layer that have a mark. */
 struct marked {
-    int n, of;      /* operators, of those that it could be said of */
-    int is[3], but; /* the first few of them, and the last of the others */
+    int n, of;      /* marked operators, and operators that could have the mark */
+    int is[3], but; /* the first few marked operators, and the last unmarked one */
 };
 
 static void count_mark(struct marked *m, int op, bool is)
@@ -244,7 +244,7 @@ char *hp_plan_row_text(struct arena *arena, const struct plan_structure *s,
 
 /* Stages ------------------------------------------------------------------------------ */
 
-/* Adds one item of a list: "a, b, ..., z", of which the first two and the last are named. */
+/* Add one item to a list: "a, b, ..., z"; only the first two and the last are named. */
 static char *add_item(struct arena *arena, char *text, const char *item, int i, int n)
 {
     if (i < 2 || i == n - 1)
@@ -259,7 +259,7 @@ static char *numbers_text(struct arena *arena, int first, int last)
                          : hp_arena_printf(arena, "%d-%d", first, last);
 }
 
-/* Operators of stages first .. last, which follow each other or not. */
+/* The operators of stages first .. last, consecutive or not. */
 static char *stages_ops(struct arena *arena, const struct plan_structure *s, int first,
                         int last)
 {
@@ -275,9 +275,9 @@ static char *stages_ops(struct arena *arena, const struct plan_structure *s, int
     return hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 }, from, to);
 }
 
-/* What a block has, all its stages together. */
+/* The contents of a block, all its stages together. */
 struct amount {
-    int layers, ops; /* whole layers, and operators beside them */
+    int layers, ops; /* whole layers, and other operators */
 };
 
 static struct amount amount_of(const struct plan_structure *s, const struct plan_block *block)
@@ -321,7 +321,8 @@ static char *each_text(struct arena *arena, const struct plan_structure *s,
                : hp_arena_printf(arena, "%s + %d to %d", text, least.ops, most.ops);
 }
 
-/* "64-959, 64 each" where blocks follow each other, else those of the first and the last. */
+/* "64-959, 64 each" if the blocks are consecutive, else the devices of the first and the
+ * last. */
 static char *group_devices(struct arena *arena, const struct plan_structure *s,
                            const struct plan_group *group)
 {

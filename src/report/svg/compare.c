@@ -1,4 +1,4 @@
-/* A picture of planners and plans side by side: how long a step of each takes. */
+/* Draws planners and plans side by side: the duration of each step. */
 #include <hypar/report.h>
 
 #include "report/columns.h"

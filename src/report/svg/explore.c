@@ -1,5 +1,5 @@
-/* A picture of an exploration: a map of two groups of choices, a curve of all choices from the
- * best on, or lines and bars over machines. */
+/* Draws an exploration: a map of two groups of choices, a curve of all choices from the best
+ * on, or lines and bars over machines. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -24,7 +24,7 @@ static const char *title_of(struct arena *arena, const struct hypar_exploration 
                                             how.optimizer));
 }
 
-/* What is drawn: for time how many times faster than data parallel, else a part of the best. */
+/* The value that is drawn: how many times better than data parallel, by the objective. */
 static double height_of(const struct hypar_exploration *e,
                         const struct hypar_explore_site *site,
                         const struct hypar_explored *cost)
@@ -40,8 +40,8 @@ static const char *height_text(const struct hypar_exploration *e)
     return texts[hypar_exploration_options(e).objective];
 }
 
-/* The figure that the objective looks at, as pictures over machines and curves draw it: samples
- * per second, bytes of a step, joules of a sample. */
+/* The figure of the objective in charts over machines and in curves: samples per second, bytes
+ * of a step, joules per sample. */
 static double figure_of(const struct hypar_exploration *e, enum hypar_objective objective,
                         const struct hypar_explored *cost)
 {
@@ -70,7 +70,7 @@ struct map {
     struct hypar_explore_group across, down;
     double left, top, cell, low, high;
     double digits; /* how far the turned digits of columns reach down */
-    char *text[2]; /* room for the digits of a value */
+    char *text[2]; /* space for the digits of a value */
 };
 
 static double map_x(const struct map *m, int64_t point)
@@ -153,7 +153,8 @@ static void put_ring(FILE *to, double x, double y, double radius, const char *co
     fprintf(to, " fill=\"none\" stroke=\"%s\"/>\n", colour);
 }
 
-/* The ring of choice `c` on a cell, with a white edge that tells it from the cell's colour. */
+/* Draw the ring of choice `c` on a cell, with a white edge that separates it from the cell's
+ * colour. */
 static void map_mark(const struct map *m, int64_t point, int c)
 {
     double x = map_x(m, point) + m->cell / 2, y = map_y(m, point) + m->cell / 2,
@@ -162,7 +163,7 @@ static void map_mark(const struct map *m, int64_t point, int c)
     put_ring(m->to, x, y, radius, hp_svg_colour(c + 1), 2);
 }
 
-/* Rings around the choices with a name, each a little smaller than the last. */
+/* Draw rings around the named choices, each a little smaller than the last. */
 static void map_marks(const struct map *m, double x)
 {
     double y = m->top + 200;
@@ -231,7 +232,7 @@ static struct svg_series one_point(struct arena *arena, const char *name, double
     return series;
 }
 
-/* Of time how many times as fast as data parallel, else the figure itself. */
+/* For time the speed relative to data parallel, else the figure itself. */
 static double curve_height(const struct hypar_exploration *e,
                            const struct hypar_explore_site *site, double merit)
 {
@@ -301,8 +302,8 @@ static struct axes axes_of(const struct hypar_exploration *e)
     return axes;
 }
 
-/* Is performance over one device comparable? It is not where machines are several that somebody
- * named, or differ in more than links and sizes: their single devices are not equally fast. */
+/* Is the speed relative to one device comparable? It is not if the user named several machines,
+ * or if they differ in more than links and sizes: their single devices differ in speed. */
 static bool is_over_one_device(const struct hypar_exploration *e, const struct axes *axes)
 {
     for (int i = 0; i < axes->n; i++)
@@ -311,7 +312,8 @@ static bool is_over_one_device(const struct hypar_exploration *e, const struct a
     return !hypar_exploration_options(e).n_others;
 }
 
-/* What is drawn over machines: what the objective looks at, or what an energy changes. */
+/* The objective drawn over machines: the exploration's, or energy if machines differ in an
+ * energy. */
 static enum hypar_objective drawn(const struct hypar_exploration *e, const struct axes *axes)
 {
     enum hypar_objective objective = hypar_exploration_options(e).objective;
@@ -337,7 +339,7 @@ static double height_over(const struct hypar_exploration *e, const struct axes *
                : figure_of(e, objective, cost);
 }
 
-/* Lines along `x`; without one, bars for each machine. */
+/* Lines along axis `x`; without an axis, bars for each machine. */
 static void collect(struct arena *arena, const struct hypar_exploration *e,
                     const struct axes *axes, int x, struct svg_plot *plot)
 {

@@ -1,5 +1,5 @@
-/* A picture of a plan: its stages on the devices, and its layers with how they are divided,
- * alike ones once. */
+/* Draws a plan: its stages on the devices, and its layers with their splits, equal layers
+ * once. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -16,27 +16,27 @@ enum {
     TOP = 74,
     LEFT = 20,
     RIGHT = 980,
-    BAR_LEFT = 235, /* devices lie between these ... */
+    BAR_LEFT = 235, /* devices are between these ... */
     BAR_RIGHT = 575,
-    SAID = 595, /* ... and behind them stands what is on them */
+    SAID = 595, /* ... and their contents are written behind them */
     STAGE_ROW = 40,
     BOX_LEFT = 190, /* boxes of operators */
     BOX_HEIGHT = 38,
     GAP = 6,
-    LETTER = 7, /* pixels of one of size 12 */
+    LETTER = 7, /* width of a letter of size 12, in pixels */
     BOLD = 8,
     MOST_BANDS = 60,
     MOST_BOXES = 400,
 };
 
-/* The picture while it is drawn, or while its height is measured: then to nowhere. */
+/* The picture while it is drawn, or while its height is measured. */
 struct picture {
-    FILE *to; /* NULL: it is measured */
+    FILE *to; /* NULL: only measure */
     struct arena *arena;
     const struct plan_structure *s;
-    double y; /* all above is drawn */
+    double y; /* everything above is drawn */
     int boxes;
-    bool seen[HYPAR_INNER + 1]; /* colours to explain: by role, the last: not divided */
+    bool seen[HYPAR_INNER + 1]; /* colours to explain: by role; the last: not divided */
 };
 
 static void put_text(const struct picture *p, double x, double y, int size, const char *colour,
@@ -53,7 +53,7 @@ static void put_text(const struct picture *p, double x, double y, int size, cons
     fputs("</text>\n", p->to);
 }
 
-/* `text`, cut to what fits into `width` pixels. */
+/* `text`, cut to `width` pixels. */
 static char *fitting(struct arena *arena, const char *text, double width, int letter)
 {
     int most = (int)(width / letter), n = 0, bytes = 0;
@@ -92,7 +92,7 @@ static double device_x(const struct picture *p, int device)
     return BAR_LEFT + (double)(BAR_RIGHT - BAR_LEFT) * device / n;
 }
 
-/* Runs of devices as boxes on the bar. */
+/* Draw runs of devices as boxes on the bar. */
 static void put_devices(const struct picture *p, const struct device_list *home, double y,
                         const char *fill, const char *stroke)
 {
@@ -110,7 +110,7 @@ static void put_bar(const struct picture *p, double y)
     put_box(p, BAR_LEFT, y, BAR_RIGHT - BAR_LEFT, 20, "#f6f6f6", "#ddd");
 }
 
-/* ": 8 replicas of 4 parts", ": 8 replicas", ": 4 parts"; "": neither, or it is not known. */
+/* ": 8 replicas of 4 parts", ": 8 replicas", ": 4 parts"; "": neither, or not known. */
 static const char *grid_text(struct arena *arena, const struct group_words *w)
 {
     bool replicas = strcmp(w->replicas, "1") != 0, parts = strcmp(w->tensor, "1") != 0;
@@ -175,7 +175,7 @@ static void put_stages(struct picture *p)
 
 /* Layers ------------------------------------------------------------------------------ */
 
-/* By role of what is divided: fill and border. */
+/* Fill and border, by the role of the divided axis. */
 static const struct {
     const char *fill, *stroke;
 } looks[] = {
@@ -184,7 +184,8 @@ static const struct {
     [HYPAR_COPY] = { "#ececec", "#888888" },      [HYPAR_INNER] = { "#ffffff", "#555555" },
 };
 
-/* One piece at *x of a line of boxes, or of the next; `names` are short in a row of layers. */
+/* Draw one piece at *x of a line of boxes, or on the next line; `names` are short within a row
+ * of layers. */
 static void put_piece(struct picture *p, const struct plan_piece *piece, double *x,
                       struct short_names names, const struct common_split *common)
 {
@@ -212,7 +213,7 @@ static void put_piece(struct picture *p, const struct plan_piece *piece, double 
     p->boxes++;
 }
 
-/* A row of layers: a frame around it, drawn as a pile where it stands for several. */
+/* Draw a row of layers with a frame around it, as a pile if it represents several. */
 static void put_layers(struct picture *p, const struct plan_row *row)
 {
     const struct hypar_graph *g = p->s->plan->graph;
@@ -248,7 +249,7 @@ static void put_layers(struct picture *p, const struct plan_row *row)
     p->y = top + height + 8;
 }
 
-/* Rows of one piece each, side by side. Returns the row behind them. */
+/* Draw rows of one piece each, side by side. Returns the row after them. */
 static int put_others(struct picture *p, int row)
 {
     const struct plan_structure *s = p->s;
@@ -298,7 +299,7 @@ static void put_legend(struct picture *p)
     p->y += 30;
 }
 
-/* All of it -------------------------------------------------------------------------- */
+/* The whole picture --------------------------------------------------------------------- */
 
 static void put_all(struct picture *p)
 {

@@ -1,4 +1,4 @@
-/* Drawing in SVG. */
+/* Draws in SVG: shapes, text, and plots. */
 #include "report/svg/svg.h"
 
 #include <math.h>
@@ -28,7 +28,7 @@ void hp_svg_escape(FILE *to, const char *text)
         }
 }
 
-/* How much of `text` is on a line of `most` characters: broken behind a blank, or a comma. */
+/* The part of `text` for a line of `most` characters: broken after a blank or a comma. */
 static size_t line_length(const char *text, size_t most)
 {
     size_t n = strlen(text), at = most;
@@ -42,10 +42,14 @@ static size_t line_length(const char *text, size_t most)
     return at > most / 2 ? at : most;
 }
 
-/* What does not fit into two lines is told when pointed at. */
+/* The subtitle has at most two lines; the pointer shows the rest. */
 static void put_subtitle(FILE *to, int width, const char *text)
 {
-    enum { CHARACTER = 13, SIZE = 12 }; /* two of them, in pixels: wide letters included */
+    enum {
+        CHARACTER = 13,
+        SIZE = 12
+    }; /* width of two characters in pixels, for wide letters
+        * too */
     size_t most = (size_t)(width - 40) * 2 / CHARACTER;
     const char *rest = text;
     for (int line = 0; line < 2 && (*rest || line == 0); line++) {
@@ -148,7 +152,7 @@ void hp_svg_line(FILE *to, double x1, double y1, double x2, double y2, const cha
     fprintf(to, " stroke=\"%s\"/>\n", colour);
 }
 
-/* Stops of a ramp whose lightness rises evenly, so that it reads in grey too. */
+/* Stops of a ramp with evenly rising lightness, so that it is readable in grey. */
 const char *hp_svg_ramp(char *buffer, double value)
 {
     static const int stop[][3] = {
@@ -165,7 +169,7 @@ const char *hp_svg_ramp(char *buffer, double value)
     return buffer;
 }
 
-/* Okabe and Ito's palette, without its yellow, which is lost on white. */
+/* Okabe and Ito's palette without its yellow, which is hard to see on white. */
 enum { N_COLOURS = 7 };
 
 const char *hp_svg_colour(int i)
@@ -179,10 +183,10 @@ const char *hp_svg_colour(int i)
 
 enum { WIDTH = 860, TOP = 82, LEFT = 96, RIGHT = 620, BOTTOM = 430, LEGEND = 640, ROW = 19 };
 
-/* Pixels of a character of 12 pixels, wide letters included, and between two texts. */
+/* Width of a character of 12 pixels, for wide letters too; distance between two texts. */
 enum { CHARACTER = 7, BETWEEN = 8 };
 
-/* One axis: its range in the units of the plot, on paper from..to. */
+/* One axis: its range in the units of the plot, and from..to in pixels. */
 struct axis {
     double low, high, from, to;
     int log;
@@ -220,10 +224,10 @@ static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
     if (!log_base)
         axis.low = fmin(axis.low, 0);
     else if (vertical && plot->n_categories)
-        axis.low /= 1.1; /* the shortest bar is seen */
+        axis.low /= 1.1; /* so that the shortest bar is visible */
     if (vertical)
         axis.high *= 1.05;
-    else if (plot->shaded && log_base) { /* room for a ring */
+    else if (plot->shaded && log_base) { /* space for a ring */
         double margin = pow(axis.high / axis.low, 0.025);
         axis.low /= margin;
         axis.high *= margin;
@@ -277,13 +281,13 @@ static void draw_ticks(FILE *to, const struct axis *axis, int vertical)
          k += every)
         for (int part = 1; part < axis->log; part = part == 1 ? 2 : part == 2 ? 5 : 10) {
             double value = part * pow(axis->log, k);
-            bool shown = part == 1 || powers < 3; /* 1, 2, 5 where there is room */
+            bool shown = part == 1 || powers < 3; /* 1, 2, 5 if there is room */
             if (shown && value >= axis->low * (1 - 1e-9) && value <= axis->high * (1 + 1e-9))
                 tick(to, axis, vertical, value);
         }
 }
 
-/* The next x of a point that is higher; INFINITY: none is. */
+/* The next larger x of a point; INFINITY: none. */
 static double next_x(const struct svg_plot *plot, double x)
 {
     double next = INFINITY;
@@ -294,12 +298,12 @@ static double next_x(const struct svg_plot *plot, double x)
     return next;
 }
 
-/* A mark at every x of a point whose text has room beside the one before; the others have a
- * short line. */
+/* Draw a mark at every x of a point whose text fits beside the one before; the other points
+ * have a short line. */
 static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struct axis *axis)
 {
     double end = -INFINITY;
-    double first = axis->log ? next_x(plot, -INFINITY) : axis->low; /* which is 0 */
+    double first = axis->log ? next_x(plot, -INFINITY) : axis->low; /* 0 */
     for (double x = first; isfinite(x); x = next_x(plot, x)) {
         char text[32];
         double half = CHARACTER * (double)strlen(tick_text(text, axis, x)) / 2,
@@ -313,7 +317,8 @@ static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struc
     }
 }
 
-/* The colour of a line; of a ramp not its brightest, which is lost on white. */
+/* The colour of a line. The brightest colour of a ramp is not used: it is hard to see on
+ * white. */
 static const char *line_colour(const struct svg_plot *plot, int s, char buffer[8])
 {
     int hue = plot->series[s].hue;
@@ -322,14 +327,14 @@ static const char *line_colour(const struct svg_plot *plot, int s, char buffer[8
     return hp_svg_ramp(buffer, plot->n_series > 1 ? 0.82 * s / (plot->n_series - 1) : 0.4);
 }
 
-/* Lines of one colour are told apart by their dashes. */
+/* Dashes distinguish lines of one colour ... */
 static const char *line_dashes(const struct svg_plot *plot, int s)
 {
     static const char *const dashes[] = { "none", "6 3", "2 3" };
     return dashes[plot->shaded ? 0 : s / N_COLOURS % 3];
 }
 
-/* ... and bars of one colour by how strong it is. */
+/* ... and opacity distinguishes bars of one colour. */
 static double strength(const struct svg_plot *plot, int s)
 {
     if (plot->series[s].hue)
@@ -388,7 +393,7 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
     }
 }
 
-/* As wide as the title and the longest line of the legend need. */
+/* The width that the title and the longest line of the legend need. */
 static int width_of(const struct svg_plot *plot)
 {
     enum { TITLE_CHARACTER = 11 };
@@ -454,7 +459,7 @@ void hp_svg_swept_x(struct svg_plot *plot, int base)
 
 /* Names of categories ----------------------------------------------------------------- */
 
-/* Names that have no room side by side are turned, and cut to so many characters. */
+/* Names that do not fit side by side are turned, and cut to this number of characters. */
 enum { LONGEST_NAME = 26, TURNED = 60 };
 
 static double longest_name(const struct svg_plot *plot)
@@ -473,7 +478,7 @@ static bool turns_names(const struct svg_plot *plot)
     return CHARACTER * longest_name(plot) + BETWEEN > room;
 }
 
-/* How much lower the picture is by turned names. */
+/* The height that turned names add. */
 static int names_height(const struct svg_plot *plot)
 {
     if (!plot->n_categories || !turns_names(plot))
@@ -481,8 +486,8 @@ static int names_height(const struct svg_plot *plot)
     return (int)(0.87 * CHARACTER * fmin(longest_name(plot), LONGEST_NAME));
 }
 
-/* The beginning and the end of a long name: a word begins with its topology, a path ends in its
- * file. A bar's title has the whole name. */
+/* The beginning and the end of a long name: a machine's word begins with its topology, a path
+ * ends with its file. A bar's tooltip has the whole name. */
 static const char *short_name(char text[LONGEST_NAME + 1], const char *name)
 {
     enum { BEGIN = 10, END = LONGEST_NAME - BEGIN - 3 };
@@ -497,7 +502,7 @@ static void draw_categories(FILE *to, const struct svg_plot *plot, const struct 
 {
     bool turned = turns_names(plot);
     double room = (double)(RIGHT - LEFT) / plot->n_categories;
-    int every = turned ? (int)ceil(2 * BETWEEN / room) : 1; /* as many as have room */
+    int every = turned ? (int)ceil(2 * BETWEEN / room) : 1; /* as many names as fit */
     for (int i = 0; i < plot->n_categories; i += every) {
         char text[LONGEST_NAME + 1];
         if (turned)

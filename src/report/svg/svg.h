@@ -1,7 +1,7 @@
-/* report/svg/svg.h - the few shapes that the pictures are made of. Internal.
+/* report/svg/svg.h - shapes and plots for pictures. Internal.
  *
  * Coordinates are pixels from the upper left corner. A picture is one file without outside
- * references, readable on a white and on a dark page: it brings its own background. */
+ * references. It has its own background, so it is readable on a white and on a dark page. */
 #ifndef REPORT_SVG_SVG_H
 #define REPORT_SVG_SVG_H
 
@@ -21,26 +21,26 @@ void hp_svg_text(FILE *to, double x, double y, enum svg_anchor anchor, int size,
 void hp_svg_line(FILE *to, double x1, double y1, double x2, double y2, const char *colour,
                  double width);
 
-/* ` name="12.5"`: a coordinate or a length, to a hundredth, the same in every locale. All
- * numbers with a fraction are written by this, or by the shapes, which are. */
+/* Write ` name="12.5"`: a coordinate or a length, to a hundredth, the same in every locale. All
+ * fractional numbers are written by this function, also by the shapes. */
 void hp_svg_attribute(FILE *to, const char *name, double value);
 
-/* "<rect" and "<circle" with where they are and how large; the caller goes on with how they
- * look, and ends them. */
+/* Write "<rect" and "<circle" with position and size; the caller adds the style and ends
+ * them. */
 void hp_svg_begin_rect(FILE *to, double x, double y, double width, double height);
 void hp_svg_begin_circle(FILE *to, double x, double y, double radius);
 
-/* Text around x, y, turned by so many degrees. */
+/* Text around x, y, turned by `degrees`. */
 void hp_svg_turned_text(FILE *to, double x, double y, int degrees, enum svg_anchor anchor,
                         int size, const char *text);
 
-/* Text with what XML needs escaped. */
+/* Write text with XML's special characters escaped. */
 void hp_svg_escape(FILE *to, const char *text);
 
-/* 0..1 -> a colour of one ramp, dark to bright, into buffer[8]. */
+/* A colour of a ramp from dark (0) to bright (1), written to buffer[8]. */
 const char *hp_svg_ramp(char *buffer, double value);
 
-/* Colour `i` of a few that are told apart, also by those who see fewer. */
+/* Colour `i` of a few that are easy to distinguish, also with colour blindness. */
 const char *hp_svg_colour(int i);
 
 /* The distance of the marks of a linear axis: 1, 2 or 5 times a power of ten; 0 of none. */
@@ -51,36 +51,36 @@ struct svg_series {
     const char *name;
     int n;
     double *x, *y;
-    int hue;   /* one more than the number of its colour; 0: as its place among the lines */
-    bool pale; /* bars: a paler tone of that colour */
+    int hue;   /* the number of its colour, plus one; 0: by its position among the lines */
+    bool pale; /* bars: a paler tone of this colour */
 };
 
 struct svg_plot {
     const char *title, *subtitle, *x_label, *y_label;
     int log_x, log_y; /* the base of a logarithmic axis; 0: linear */
-    bool x_chosen;    /* the marks of the x axis stand at the points, as somebody chose them */
+    bool x_chosen;    /* the marks of the x axis are at the points */
     enum hypar_unit x_unit, y_unit;
-    int n_categories; /* bars over so many words, and x is their number; 0: lines */
+    int n_categories; /* number of bars' names, x is their index; 0: lines */
     const char *const *category;
-    int shaded;            /* lines are in an order, and their colours shades of one ramp */
+    int shaded;            /* lines are ordered: their colours are shades of one ramp */
     double mark_x, mark_y; /* a point with a ring around it; mark_x 0: none */
     int n_series;
     struct svg_series *series;
 };
 
-/* The line of that name, which is added where there is none; the plot has room for it, and it
- * has for `most` points. */
+/* The line with this name; it is added if there is none. The plot must have room for it; the
+ * line has room for `most` points. */
 struct svg_series *hp_svg_series(struct arena *arena, struct svg_plot *plot, const char *name,
                                  int most);
 
-/* A point of a line, in its place by x. */
+/* Add a point to a line, in the order of x. */
 void hp_svg_add(struct svg_series *series, double x, double y);
 
-/* Along values of x that somebody chose: logarithmic to this base if they are positive and span
- * much. */
+/* Choose the scale for the given values of x: logarithmic to this base if they are positive and
+ * span a wide range. */
 void hp_svg_swept_x(struct svg_plot *plot, int base);
 
-/* Lines over common axes, or bars over words, with a legend. */
+/* Draw lines over common axes, or bars over names, with a legend. */
 void hp_svg_plot(FILE *to, const struct svg_plot *plot);
 
 #endif /* REPORT_SVG_SVG_H */

@@ -1,6 +1,6 @@
-/* A picture of a sweep: samples per second, bytes or energy over the figure that machines
- * differ in, a line for each planner and batch; or over batches, where machines differ in no
- * figure; or as bars, where there is one batch, too. */
+/* Draws a sweep: samples per second, bytes or energy, with a line for each planner and batch.
+ * The x axis is the figure in which machines differ, else the batch; with neither, the chart
+ * has bars. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -12,15 +12,16 @@
 #include "report/explore/sweep.h"
 #include "report/svg/svg.h"
 
-/* What the points lie along. */
+/* The axes of the chart. */
 struct along {
     struct axes axes;
     int x;                          /* axis of machines; -1: none */
-    bool several;                   /* batches */
-    bool planners;                  /* several */
-    bool over_batches;              /* there is no such axis, and there are several */
-    bool in_all;                    /* the rate of all devices, not of one */
-    enum hypar_objective objective; /* what is drawn: the sweep's, or what an energy changes */
+    bool several;                   /* several batches */
+    bool planners;                  /* several planners */
+    bool over_batches;              /* no such axis, but several batches */
+    bool in_all;                    /* the rate of all devices, not per device */
+    enum hypar_objective objective; /* drawn: the sweep's objective, or energy if machines
+                                     * differ in an energy */
 };
 
 static struct along along(const struct hypar_sweep *s)
@@ -40,7 +41,8 @@ static struct along along(const struct hypar_sweep *s)
     return a;
 }
 
-/* "dp, batch 64, torus, latency 2us": all that tells a line from the others. */
+/* The name of a line, which distinguishes it from the others: "dp, batch 64, torus, latency
+ * 2us". */
 static const char *line_name(struct arena *arena, const struct along *a,
                              const struct hypar_sweep_point *p)
 {
@@ -63,7 +65,7 @@ static double height_of(const struct along *a, const struct hypar_sweep_point *p
                                       : hp_for_a_device(p);
 }
 
-/* Lines along what varies; without that, a bar for each machine. Those of batches that fit
+/* Collect lines along the axis; without an axis, a bar for each machine. Batches that fit
  * nowhere are left out. */
 static void collect(struct arena *arena, const struct hypar_sweep *s, const struct along *a,
                     struct svg_plot *plot)
@@ -105,12 +107,12 @@ static const char *height_text(struct arena *arena, const struct along *a,
                      hypar_format_quantity(text, height_of(a, p), units[a->objective]));
 }
 
-/* The best point in words, as the picture has little room. */
+/* The best point in words, since the chart has little room. */
 static const char *best_text(struct arena *arena, const struct hypar_sweep *s,
                              const struct along *a)
 {
     char batch[32], devices[64];
-    struct along by = *a; /* which may not be what is drawn */
+    struct along by = *a; /* the sweep's objective may differ from the one drawn */
     by.objective = hypar_sweep_options(s).search.objective;
     for (int i = 0; i < hypar_sweep_count(s); i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);

@@ -1,4 +1,4 @@
-/* A picture of a step: a row for each device and link, with the critical path. */
+/* Draws a step: a row for each device and link, with the critical path. */
 #include <hypar/report.h>
 
 #include <string.h>
@@ -68,8 +68,8 @@ static void put_row(FILE *to, struct bars *b, int row)
     hp_arena_free(&arena);
 }
 
-/* A line under what is on the path: one for all that follows on one row, unless it is too short
- * to be seen. */
+/* Draw a line below the tasks of the critical path: one line for consecutive tasks of a row,
+ * unless it is too short to see. */
 static void put_path(FILE *to, const struct bars *b)
 {
     struct hypar_sim_segment s, next;
@@ -114,8 +114,8 @@ static void put_legend(FILE *to, int rows)
     hp_svg_text(to, x + 18, y + 10, SVG_START, 11, "critical path");
 }
 
-/* "a step of 1.73 ms"; of schedule pipedream what the axis shows: "a window of 10 minibatches,
- * 21 ms". */
+/* The extent of the axis: "a step of 1.73 ms"; under schedule pipedream "a window of 10
+ * minibatches, 21 ms". */
 static char *shown_text(struct arena *arena, const struct hypar_sim *sim)
 {
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);

@@ -1,4 +1,4 @@
-/* A fitted device as text and as JSON. */
+/* Reports a fitted device as text and as JSON. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "base/sort.h"
 #include "report/table.h"
 
-enum { MAX_LISTED = 100 }; /* rows that are far off, as text */
+enum { MAX_LISTED = 100 }; /* limit of listed rows with a large error, in text */
 
 static double times_off(const struct hypar_fit_row *row)
 {
@@ -18,7 +18,7 @@ static double times_off(const struct hypar_fit_row *row)
 
 struct constant_row {
     struct hypar_fit_constant of;
-    double error; /* NAN: none was fitted */
+    double error; /* NAN: not fitted */
     const char *before, *after;
 };
 
@@ -43,7 +43,7 @@ static const struct column error_columns[] = {
     { 0 },
 };
 
-/* Errors of a group of rows; text has those of held-out rows in a row of their own. */
+/* Errors of a group of rows; text has those of held-out rows in a separate row. */
 struct error_row {
     const char *kind;
     double rows, before, before_worst;
@@ -84,7 +84,7 @@ static const struct column row_columns[] = {
 
 /* Constants ----------------------------------------------------------------------------- */
 
-/* "12.5 GB/s"; a length or a share has no unit. */
+/* A figure as text: "12.5 GB/s"; a length or a share has no unit. */
 static char *figure_text(struct arena *arena, double value, enum hypar_unit unit)
 {
     char text[32];
@@ -93,7 +93,8 @@ static char *figure_text(struct arena *arena, double value, enum hypar_unit unit
                : hp_arena_strdup(arena, hypar_format_quantity(text, value, unit));
 }
 
-/* Text has the constants that were fitted. Returns how many were. */
+/* Write the constants; text has only the fitted ones. Returns the number of fitted
+ * constants. */
 static int constant_rows(struct table_writer *table, struct arena *arena,
                          const struct hypar_fit *fit)
 {
@@ -114,7 +115,7 @@ static int constant_rows(struct table_writer *table, struct arena *arena,
     return n;
 }
 
-/* The names of what stays as it was. */
+/* Print the names of the constants that keep their values. */
 static void print_undecided(FILE *to, struct arena *arena, const struct hypar_fit *fit)
 {
     struct hypar_fit_constant constant;
@@ -166,7 +167,7 @@ static int worst_first(const void *a, const void *b)
     return (x < y) - (x > y);
 }
 
-/* The rows that are more than 2 times off, the worst first; returns their number. */
+/* Find the rows whose error is above a factor of 2, the worst first; returns their number. */
 static int find_far(struct arena *arena, const struct hypar_fit *fit,
                     struct hypar_fit_row **out)
 {

@@ -1,4 +1,4 @@
-/* A measured step: the mean of a run, or of the steps of a trace file. */
+/* Makes a measured step: the mean of a run, or of the steps of a trace file. */
 #include "report/train/measured_step.h"
 
 #include <math.h>
@@ -25,7 +25,7 @@ void hypar_measured_step_free(struct hypar_measured_step *step)
 {
     if (!step)
         return;
-    struct arena arena = step->arena; /* it lives there */
+    struct arena arena = step->arena; /* the struct is in this arena */
     hp_arena_free(&arena);
 }
 
@@ -34,7 +34,7 @@ int hypar_measured_step_minibatches(const struct hypar_measured_step *step)
     return step->minibatches > 1 ? step->minibatches : 0;
 }
 
-/* Of a run ------------------------------------------------------------------------------- */
+/* From a run ------------------------------------------------------------------------------ */
 
 struct hypar_measured_step *hp_measured_of(const struct hypar_train_result *result)
 {
@@ -66,7 +66,7 @@ struct hypar_measured_step *hp_measured_of(const struct hypar_train_result *resu
 enum { MOST_EVENTS = 1 << 25, MOST_RANKS = 1 << 20 };
 static const int64_t MOST_NUMBER = INT64_C(1) << 53;
 
-/* A number that may be missing. */
+/* Read an optional number. */
 static enum hypar_status read_int(const struct json *object, const char *key, int64_t most,
                                   int64_t *out, struct hypar_error *err)
 {
@@ -81,7 +81,7 @@ static enum hypar_status need_int(const struct json *object, const char *key, in
     return hp_json_int(&at, 0, most, out, err);
 }
 
-/* Microseconds. */
+/* Read a time in microseconds. */
 static enum hypar_status need_time(const struct json *event, const char *key, double *out,
                                    struct hypar_error *err)
 {
@@ -105,7 +105,7 @@ static enum hypar_status read_kind(const struct json *event, enum hypar_event_ki
     return hp_json_fail(&at, err, "unknown kind of task '%.40s'", text);
 }
 
-/* The task's name: of a bar that is named after its kind it stands in "args". */
+/* Read the task's name: it is in "args" if the bar is named after its kind. */
 static enum hypar_status read_name(const struct json *event, struct hypar_trace_event *e,
                                    struct hypar_error *err)
 {
@@ -118,7 +118,7 @@ static enum hypar_status read_name(const struct json *event, struct hypar_trace_
     return HYPAR_OK;
 }
 
-/* What else stands in "args". */
+/* Read the other members of "args". */
 static enum hypar_status read_args(const struct hypar_measured_step *s,
                                    const struct json *event, struct hypar_trace_event *e,
                                    struct hypar_error *err)
@@ -159,7 +159,7 @@ static enum hypar_status read_event(const struct hypar_measured_step *s,
     return read_args(s, event, e, err);
 }
 
-/* A bar of something measured? */
+/* Is the event a measured bar? */
 static bool is_measured(const struct json *event)
 {
     struct json ph = hp_json_member(event, "ph"), pid = hp_json_member(event, "pid");
@@ -206,7 +206,7 @@ static enum hypar_status read_events(struct hypar_measured_step *s, const struct
     return HYPAR_OK;
 }
 
-/* "otherData": whose trace it is. */
+/* Read "otherData": the plan and run of the trace. */
 static enum hypar_status read_about(struct hypar_measured_step *s, const struct json *root,
                                     const struct hypar_plan *plan, struct hypar_error *err)
 {
@@ -235,7 +235,7 @@ static enum hypar_status read_about(struct hypar_measured_step *s, const struct 
     return at.value ? hp_json_bool(&at, &s->in_turn, err) : HYPAR_OK;
 }
 
-/* The mean of its steps ------------------------------------------------------------------ */
+/* The mean of the steps ------------------------------------------------------------------- */
 
 struct trace_step {
     int64_t number, n; /* events */
@@ -254,8 +254,8 @@ static struct trace_step *find_step(struct trace_step *step, int n, int64_t numb
     return bsearch(&key, step, (size_t)n, sizeof *step, by_number);
 }
 
-/* The steps that there are, ascending; those that lack tasks, of which a rank has kept only the
- * last, are told by n 0. */
+/* Find the steps, ascending. A step that lacks tasks, because a rank kept only the last ones,
+ * has n 0. */
 static int find_steps(struct hypar_measured_step *s, struct trace_step **out)
 {
     int n = 0;

@@ -1,5 +1,6 @@
-/* A profile from what PyTorch's profiler saw: the time that a row has in a step is divided over
- * all that its operators do in one, of each micro-batch and part, as it is predicted. */
+/* Makes a profile from a trace of PyTorch's profiler. The measured time of a row in a step is
+ * divided over all passes of its operators, of each micro-batch and part, in proportion to
+ * their predicted times. */
 #include "cost/work.h"
 #include "graph/graph.h"
 #include "profile/profile.h"
@@ -12,20 +13,20 @@ struct adding {
     const struct torch_trace *trace;
     const struct lowering *lowering;
     const struct hypar_device *device;
-    int *row_of_op;            /* by operator: -1 */
+    int *row_of_op;            /* by operator: its row; -1: none */
     double *predicted[HALVES]; /* by row */
     struct hypar_measured_added *added;
 };
 
-/* A pass of one part that is done on the device, `times` in a step (pipedream: in a minibatch).
- */
+/* A pass of one part on the device, executed `times` times in a step (pipedream: in a
+ * minibatch). */
 struct done {
     int pass, body, part;
     double times;
 };
 static const struct done before_first = { .part = -1 };
 
-/* The next one that is in a row; false: there is none. */
+/* Find the next pass whose operator is in a row. Returns false if there is none. */
 static bool next(const struct adding *a, struct done *d)
 {
     const struct lowering *s = a->lowering;
@@ -55,7 +56,8 @@ static const struct range *range_of(const struct adding *a, const struct done *d
     return l->range + d->part * l->nest->n_axes;
 }
 
-/* Of doing it once; by the roofline, whatever the profile knows already. */
+/* The predicted time of one execution, by the roofline, even if the profile already has the
+ * pass. */
 static double predicted_s(const struct adding *a, const struct done *d)
 {
     const struct op_pass *p = pass_of(a, d);
@@ -74,7 +76,7 @@ static void predict(struct adding *a)
     }
 }
 
-/* A pass as a profile knows it; `extent` is room for MAX_AXES. */
+/* The pass as an entry of a profile; `extent` has space for MAX_AXES. */
 static struct measured_pass measured_of(const struct adding *a, const struct done *d,
                                         int64_t *extent)
 {
@@ -90,7 +92,7 @@ static struct measured_pass measured_of(const struct adding *a, const struct don
                                    .extent = extent };
 }
 
-/* What doing it once has of the time of its row. */
+/* The share of one execution in the time of its row. */
 static double share_s(const struct adding *a, const struct done *d)
 {
     const struct op_pass *p = pass_of(a, d);
@@ -106,8 +108,9 @@ static bool is_kept(const struct adding *a, const struct done *d)
     return !(hp_op[nest->kind].flags & ROW_OPAQUE) && share_s(a, d) > 0;
 }
 
-/* Passes that a profile does not tell apart have their mean: a step of them all takes as long.
- * `sum` and `n` are profiles of seconds that were added up, and of how many they were. */
+/* Add all passes to the profile. Passes that a profile does not distinguish get their mean, so
+ * their total time in a step stays the same. `sum` and `n` are profiles of the sums of seconds
+ * and of their counts. */
 static enum hypar_status add_passes(struct adding *a, struct hypar_profile *profile,
                                     struct hypar_profile *sum, struct hypar_profile *n,
                                     struct hypar_error *err)
@@ -145,8 +148,8 @@ static double trained_elements(const struct hypar_graph *graph)
     return sum;
 }
 
-/* An update takes its share of elements of the optimizer's step; where parameters are divided
- * over devices it is not known how many those were. */
+/* Add the update: its time per element of the optimizer's step. If parameters are sharded, the
+ * number of elements is not known. */
 static void add_update(struct adding *a, struct hypar_profile *profile)
 {
     const struct hypar_plan *plan = a->lowering->plan;
@@ -162,7 +165,8 @@ static void add_update(struct adding *a, struct hypar_profile *profile)
     a->added->update_s = a->trace->update_s;
 }
 
-/* What operators take is a part of the step, but for kernels that run side by side. */
+/* Check that the operators' time is at most the step, except for kernels that run in
+ * parallel. */
 static enum hypar_status check_added(const struct hypar_measured_added *added,
                                      struct hypar_error *err)
 {

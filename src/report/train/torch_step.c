@@ -1,4 +1,5 @@
-/* PyTorch's step and the simulated one, operator by operator: as tables and as JSON. */
+/* Compares PyTorch's step with the simulated one, operator by operator: as tables and as
+ * JSON. */
 #include "report/train/torch_step.h"
 
 #include <math.h>
@@ -17,7 +18,7 @@ struct pair {
 
 struct beside_row {
     const char *name;
-    int ops; /* of the graph that it has */
+    int ops; /* number of operators of the graph */
     struct pair forward, backward;
 };
 
@@ -27,17 +28,17 @@ struct beside {
     const struct hypar_sim *sim;
     struct beside_row *row; /* the largest difference first */
     int n;
-    int lacking; /* operators that take time, and are in no row */
+    int lacking; /* operators with a time that are in no row */
     struct pair forward, backward, update, whole;
-    double lacking_s;          /* what those are predicted to take */
-    struct torch_other *other; /* measured, of no operator of the plan; the longest first */
+    double lacking_s;          /* their predicted time */
+    struct torch_other *other; /* measured, but of no operator of the plan; the longest first */
     int n_others;
-    double other_s; /* of all of them */
+    double other_s; /* of all `other` */
 };
 
-/* Side by side --------------------------------------------------------------------------- */
+/* Comparison ------------------------------------------------------------------------------ */
 
-/* 0 where no more than rounding is left: to whole picoseconds, task by task. */
+/* The difference, or 0 if it is only rounding: times are whole picoseconds, task by task. */
 static double left_of(double whole, double used)
 {
     return fabs(whole - used) > 1e-7 * whole + 1e-11 ? whole - used : 0;
@@ -49,7 +50,7 @@ static double longer_s(const struct beside_row *row)
                    row->forward.predicted_s + row->backward.predicted_s);
 }
 
-/* Of rows that differ as much, the longest first. */
+/* Rows by their difference, the largest first; of equals, the longest first. */
 static int by_difference(const void *a, const void *b)
 {
     const struct beside_row *x = a, *y = b;
@@ -77,7 +78,7 @@ enum hypar_status hp_check_torch_rank(const struct torch_trace *trace,
                    trace->rank, trace->n_ranks, devices);
 }
 
-/* What the operators of each row are predicted to take on that rank's device. */
+/* Add the predicted times of each row's operators on the measured rank's device. */
 static void predict_rows(struct beside *b)
 {
     const struct torch_trace *t = b->step->torch;
@@ -106,7 +107,7 @@ static void add_other(struct beside *b, const struct torch_other *other)
     b->other_s += other->seconds;
 }
 
-/* Rows that have operators; those that have none are among what is not matched. */
+/* Keep the rows with operators; rows without operators join the unmatched ones. */
 static void keep_rows(struct beside *b)
 {
     const struct torch_trace *t = b->step->torch;
@@ -154,8 +155,8 @@ static void lay_side_by_side(struct beside *b)
     b->whole = (struct pair){ hypar_sim_summary(b->sim).step_s, b->step->step_s };
 }
 
-/* When the device computes nothing; below 0 where several kernels run at once, or passes of
- * several operators are predicted as one. */
+/* The time in which the device does not compute. It is negative if several kernels run at once,
+ * or if passes of several operators are predicted as one. */
 static struct pair rest_of(const struct beside *b)
 {
     return (struct pair){
@@ -178,11 +179,11 @@ static const struct column pair_columns[] = {
 struct line {
     const char *label, *name;
     int ops;
-    struct pair forward, backward; /* forward: also of a sum */
+    struct pair forward, backward; /* forward: also for a sum */
     double longer_s, share, calls;
 };
 
-/* Which of the tables of text. */
+/* The tables of text. */
 enum { OPERATORS = 1, SUMS = 2 };
 
 #define LINE(member) AT(struct line, member)

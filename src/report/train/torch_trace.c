@@ -1,6 +1,6 @@
-/* Reading a trace of PyTorch's profiler: bars become frames, one inside another on each thread
- * of the host; a frame belongs to the innermost bar of ours around it, or, inside what autograd
- * runs, to the bar whose operator has the same sequence number. */
+/* Reads a trace of PyTorch's profiler. Bars become frames, nested on each thread of the host. A
+ * frame belongs to the innermost hypar bar around it. A frame inside a function of autograd
+ * belongs to the bar whose operator has the same sequence number. */
 #include "report/train/torch_trace.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const char our_bar[] = "hypar: ", step_bar[] = "ProfilerStep#",
                   autograd_frame[] = "autograd::engine::evaluate_function";
 enum { MOST_EVENTS = 1 << 25, MOST_TIMES = 1 << 25, MOST_RANKS = 1 << 20, NAME_BYTES = 80 };
 
-/* Instead of a row. */
+/* Owners that are not a row. */
 enum { NOBODY = -1, UPDATE = -2 };
 
 enum half { FORWARD, BACKWARD };
@@ -24,22 +24,24 @@ enum half { FORWARD, BACKWARD };
 enum frame_kind {
     FRAME_ON_DEVICE, /* a kernel or a copy */
     FRAME_LAUNCH,    /* a call of the device's driver */
-    FRAME_OP,        /* an operator of PyTorch's, or what autograd runs */
-    FRAME_BAR,       /* that somebody has drawn */
+    FRAME_OP,        /* a PyTorch operator, or a function of autograd */
+    FRAME_BAR,       /* a user annotation */
 };
 
 struct frame {
     enum frame_kind kind;
-    const char *name;                    /* of the document */
-    int64_t thread, number, correlation; /* number: of the sequence; -1: none */
-    bool autograd;                       /* it is, or lies in, what autograd runs */
+    const char *name;                    /* owned by the document */
+    int64_t thread, number, correlation; /* number: sequence number; -1: none */
+    bool autograd;                       /* it is, or is inside, a function of autograd */
     double start_s, end_s;
-    double inner_s; /* of frames right inside it */
-    int order;      /* in the file */
+    double inner_s; /* time of the frames directly inside it */
+    int order;      /* position in the file */
     int parent;     /* -1: none */
-    int outermost;  /* operator that it lies in, with nothing else between: perhaps itself */
-    int maker;      /* of the first that has its number: the last that began */
-    int owner;      /* row, NOBODY or UPDATE */
+    int outermost;  /* the outermost operator around it, with only operators in between; may be
+                     * itself */
+    int maker;      /* for the first frame with a sequence number: the last frame that began
+                     * with this number */
+    int owner;      /* a row, NOBODY or UPDATE */
     enum half half;
 };
 
@@ -52,8 +54,9 @@ struct reading {
     struct torch_trace *trace;
     struct arena arena;
     bool begun;
-    double begin_us;     /* of the first frame in the file */
-    struct frame *frame; /* of the host by thread and start; those on the device apart */
+    double begin_us;     /* start of the first frame in the file */
+    struct frame *frame; /* frames of the host by thread and start; frames on the device are in
+                          * `work` */
     int n, capacity;
     struct frame *work;
     int n_work, work_capacity;
@@ -83,7 +86,7 @@ static const char *text_member(const struct json *object, const char *key)
     return hp_json_is_string(&at) && hp_json_string(&at, &text, NULL) == HYPAR_OK ? text : "";
 }
 
-/* -1 where there is none. */
+/* An integer member of an object; -1: none. */
 static int64_t int_member(const struct json *object, const char *key)
 {
     struct json at = hp_json_member(object, key);
@@ -94,7 +97,7 @@ static int64_t int_member(const struct json *object, const char *key)
                : -1;
 }
 
-/* What kind of frame an event is; false: none that is looked at. */
+/* The kind of frame of an event. Returns false for events that are not used. */
 static bool kind_of(const struct json *event, enum frame_kind *out)
 {
     const char *category = text_member(event, "cat");
@@ -114,7 +117,7 @@ static bool kind_of(const struct json *event, enum frame_kind *out)
     return true;
 }
 
-/* Microseconds. */
+/* Read a time in microseconds. */
 static enum hypar_status read_time(const struct json *event, const char *key, double *out,
                                    struct hypar_error *err)
 {
@@ -131,7 +134,7 @@ static enum hypar_status read_frame(struct reading *r, const struct json *event,
     TRY(hp_json_string(&name, &f->name, err));
     TRY(read_time(event, "ts", &start_us, err));
     TRY(read_time(event, "dur", &length_us, err));
-    if (!r->begun) /* times since 1970 have no digits to spare */
+    if (!r->begun) /* times since 1970 would leave too few digits */
         r->begin_us = start_us;
     r->begun = true;
     f->start_s = (start_us - r->begin_us) * 1e-6;
@@ -171,7 +174,7 @@ static enum hypar_status read_frames(struct reading *r, const struct json *root,
     return HYPAR_OK;
 }
 
-/* Frames in frames ----------------------------------------------------------------------- */
+/* Nesting ---------------------------------------------------------------------------------- */
 
 static int by_place(const void *a, const void *b)
 {
@@ -180,14 +183,14 @@ static int by_place(const void *a, const void *b)
         return x->thread < y->thread ? -1 : 1;
     if (x->start_s != y->start_s)
         return x->start_s < y->start_s ? -1 : 1;
-    if (x->end_s != y->end_s) /* the outer first */
+    if (x->end_s != y->end_s) /* the outer frame first */
         return x->end_s > y->end_s ? -1 : 1;
     if (x->kind != y->kind) /* bars first */
         return x->kind > y->kind ? -1 : 1;
     return x->order - y->order;
 }
 
-/* Each frame's parent; what lies in what autograd runs is marked. */
+/* Find each frame's parent, and mark the frames inside functions of autograd. */
 static void nest_frames(struct reading *r)
 {
     int top = -1;
@@ -220,7 +223,7 @@ static int row_of(struct reading *r, const char *name)
     return hp_table_put(&r->rows, &r->arena, name, strlen(name), t->n_rows++);
 }
 
-/* The owner that a frame is itself, or NOBODY. */
+/* The owner that the frame's own bar names, or NOBODY. */
 static int own_owner(struct reading *r, const struct frame *f)
 {
     if (f->kind != FRAME_BAR)
@@ -238,8 +241,8 @@ static void inherit(struct reading *r, struct frame *f)
     f->half = f->autograd ? BACKWARD : FORWARD;
 }
 
-/* Of operators with one sequence number the last that began has made autograd's node: the
- * number counts on with it. */
+/* Of several operators with one sequence number, the last that began created autograd's node:
+ * the number increases with it. */
 static void find_numbers(struct reading *r)
 {
     for (int i = 0; i < r->n; i++) {
@@ -277,7 +280,7 @@ static int by_start(const void *a, const void *b)
     return (x->start_s > y->start_s) - (x->start_s < y->start_s);
 }
 
-/* Those that are told, or all of it as one. */
+/* Sort the steps of the trace; if it has none, the whole trace is one step. */
 static void find_steps(struct reading *r)
 {
     if (!r->n_steps) {
@@ -293,10 +296,10 @@ static void find_steps(struct reading *r)
     hp_sort(r->steps, r->n_steps, sizeof *r->steps, by_start);
 }
 
-/* -1: none. */
+/* The step at a time; -1: none. */
 static int step_at(const struct reading *r, double start_s)
 {
-    int low = 0, high = r->n_steps; /* those before `low` begin no later */
+    int low = 0, high = r->n_steps; /* steps before `low` begin no later */
     while (low < high) {
         int middle = low + (high - low) / 2;
         if (r->steps[middle].start_s <= start_s)
@@ -315,7 +318,7 @@ static double *seconds_of(struct reading *r, int owner, enum half half)
     return r->seconds + (size_t)at * (size_t)r->n_steps;
 }
 
-/* The first `n` bytes, as they can be shown. */
+/* The first `n` bytes of a text, with unprintable characters replaced. */
 static char *shortened(struct arena *arena, const char *text, size_t n)
 {
     char *made = hp_arena_printf(arena, "%.*s", (int)(n < NAME_BYTES ? n : NAME_BYTES), text);
@@ -323,7 +326,7 @@ static char *shortened(struct arena *arena, const char *text, size_t n)
     return hp_clean_text(made, '?');
 }
 
-/* A name for people: of a kernel, without its types and arguments. */
+/* A readable name: a kernel's name without its types and arguments. */
 static char *short_name(struct arena *arena, const char *name)
 {
     static const char anonymous[] = "(anonymous namespace)";
@@ -353,7 +356,7 @@ static void add_other(struct reading *r, const char *name, double seconds, doubl
     t->other[at].calls += calls / r->n_steps;
 }
 
-/* On the host a frame has the time that no frame inside it has. */
+/* Add the times of frames on the host, without the frames inside them. */
 static void add_host(struct reading *r)
 {
     for (int i = 0; i < r->n; i++) {
@@ -453,8 +456,8 @@ static void add_bar(struct reading *r, const struct frame *f)
     hp_clean_text(e->name, '?');
 }
 
-/* Kernels; on the host bars of ours and what autograd runs for them: number i of all frames, or
- * NULL where that is none of the last step. */
+/* Frame i if it becomes a bar of the last step, else NULL. Kernels become bars; without a
+ * device, hypar bars and the functions of autograd for them do. */
 static const struct frame *bar_of_last(const struct reading *r, int i)
 {
     bool device = r->trace->on_device;
@@ -482,7 +485,7 @@ static void keep_bars(struct reading *r)
     }
 }
 
-/* All of it ------------------------------------------------------------------------------ */
+/* The whole trace -------------------------------------------------------------------------- */
 
 bool hp_is_torch_trace(const struct json *root)
 {
@@ -491,7 +494,7 @@ bool hp_is_torch_trace(const struct json *root)
     return hp_json_is_object(root) && !ours.value && version.value;
 }
 
-/* Whose trace it is. */
+/* Read rank and device of the trace. */
 static void read_about(struct reading *r, const struct json *root)
 {
     struct json info = hp_json_member(root, "distributedInfo"),
@@ -555,7 +558,7 @@ void hp_torch_match(const struct torch_trace *trace, const struct hypar_graph *g
         const char *name = hypar_graph_op_name(graph, op);
         size_t n = strlen(name);
         row_of_op[op] = hp_table_get(&named, name, n);
-        while (row_of_op[op] < 0 && n > 0) { /* the path of its module; of the outermost "" */
+        while (row_of_op[op] < 0 && n > 0) { /* the path of its module; "" for the outermost */
             while (n > 0 && name[n - 1] != '.')
                 n--;
             n -= n > 0;

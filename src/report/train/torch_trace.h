@@ -1,23 +1,23 @@
-/* report/train/torch_trace.h - a trace of PyTorch's profiler, its time attributed to operators.
- * Internal.
+/* report/train/torch_trace.h - reads a trace of PyTorch's profiler and attributes its time to
+ * operators. Internal.
  *
- * Bars called "hypar: NAME" (torch.profiler.record_function) say whose forward half is being
- * computed: NAME is an operator, several with " + " between them, or the path of a module. What
- * autograd runs for it later has the sequence number of the operators inside that bar. On a
- * device each kernel belongs to the bar in which it was launched. */
+ * Bars called "hypar: NAME" (torch.profiler.record_function) name the forward half that is
+ * being computed: NAME is an operator, several operators with " + " between them, or the path
+ * of a module. Autograd's functions for it carry the sequence number of the operators inside
+ * the bar. On a device, each kernel belongs to the bar in which it was launched. */
 #ifndef REPORT_TORCH_TRACE_H
 #define REPORT_TORCH_TRACE_H
 
 #include "base/files/json.h"
 #include "report/train/measured_step.h"
 
-/* All bars of one name; seconds of a step, the medians of several. */
+/* All bars of one name; seconds of a step, the medians over several steps. */
 struct torch_row {
     const char *name; /* without "hypar: " */
     double forward_s, backward_s;
 };
 
-/* What lies in no such bar, by PyTorch's name; the mean of a step. */
+/* Time outside such bars, by PyTorch's name; the mean of a step. */
 struct torch_other {
     const char *name;
     double seconds, calls;
@@ -25,7 +25,7 @@ struct torch_other {
 
 struct torch_trace {
     bool on_device;     /* times of kernels; else of operators on the host */
-    const char *device; /* as the trace names it; NULL: it does not */
+    const char *device; /* the name in the trace; NULL: none */
     int rank, n_ranks;
     struct torch_row *row;
     int n_rows, row_capacity;
@@ -34,18 +34,18 @@ struct torch_trace {
     double update_s; /* of the optimizer */
 };
 
-/* The longest first. */
+/* Sort by time, the longest first. */
 void hp_torch_sort_others(struct torch_other *other, int n);
 
-/* Is this how PyTorch's profiler begins? */
+/* Does the document look like a trace of PyTorch's profiler? */
 bool hp_is_torch_trace(const struct json *root);
 
-/* Fill a step: its steps, their length, the bars of the last one, and `torch`. */
+/* Fill a measured step: its steps, their length, the bars of the last one, and `torch`. */
 enum hypar_status hp_torch_trace_read(struct hypar_measured_step *step, const struct json *root,
                                       struct hypar_error *err);
 
-/* The row that has each operator of a graph; -1: none. An operator is looked for by its name,
- * then by the path of its module, then by that of the module around it. */
+/* Find the row of each operator of a graph; -1: none. An operator is matched by its name, then
+ * by the path of its module, then by the modules around it. */
 void hp_torch_match(const struct torch_trace *trace, const struct hypar_graph *graph,
                     int *row_of_op);
 

@@ -1,4 +1,4 @@
-/* A training run: its steps, and what was measured beside what was predicted. */
+/* Reports a training run: its steps, and the measured and predicted figures. */
 #include <hypar/report.h>
 
 #include <math.h>
@@ -16,7 +16,8 @@ static bool is_round(int64_t step)
     return step % power == 0;
 }
 
-/* Has one of the steps after `before`, up to `last`, a row for being round? */
+/* Does one of the steps after `before`, up to `last`, have a row because its number is
+ * round? */
 static bool any_round(int64_t before, int64_t last)
 {
     for (int64_t step = before + 1; step <= last; step++)
@@ -25,7 +26,7 @@ static bool any_round(int64_t before, int64_t last)
     return false;
 }
 
-/* Do rows leave steps out? `step` is the first that is told. */
+/* Do the rows leave out steps? `step` is the first step reported. */
 static bool leaves_out(const struct hypar_train_step *step)
 {
     int64_t period = step->step - step->since + 1;
@@ -46,7 +47,7 @@ static void print_head(FILE *to, const struct hypar_train_step *step)
     fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
 }
 
-/* Steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
+/* Print steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
 static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
 {
     char rate[32], left[32], steps[48];
@@ -76,7 +77,7 @@ void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int6
             step->loss, step->seconds);
 }
 
-/* "loss 0.123, 97.31 % right", "loss 3.2, perplexity 24.5", or the loss alone. */
+/* "loss 0.123, 97.31 % right", "loss 3.2, perplexity 24.5", or only the loss. */
 static const char *test_text(struct arena *arena, const struct hypar_train_test *t)
 {
     if (t->tokens)
@@ -129,7 +130,7 @@ static void row(struct columns *table, struct arena *arena, const char *name, do
     hp_ratio_cell(table, arena, predicted, measured);
 }
 
-/* "step 1", or "steps 1 to 3": what a loss is of that is told after `last`. */
+/* "step 1" or "steps 1 to 3": the steps of the loss reported after step `last`. */
 static const char *loss_steps(struct arena *arena, const struct hypar_train_result *r,
                               int64_t last)
 {
@@ -139,7 +140,7 @@ static const char *loss_steps(struct arena *arena, const struct hypar_train_resu
                            (long long)last);
 }
 
-/* What the headline's time of a step is. */
+/* The meaning of the headline's step time. */
 static const char *step_time_text(struct arena *arena, const struct hypar_train_result *r)
 {
     if (r->minibatches && r->n_timed == 1)
@@ -207,13 +208,14 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
 
 static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan)
 {
-    double most = 0; /* of what hypar takes itself */
+    double most = 0; /* the largest peak; hypar itself takes it without the framework's
+                      * memory */
     for (int d = 0; sim && d < hypar_machine_device_count(hypar_plan_machine(plan)); d++)
         most = fmax(most, hypar_sim_device(sim, d).memory.peak);
     return fmax(0, most - hypar_plan_framework_bytes(plan));
 }
 
-/* "test": the last one, and the best. */
+/* "test": the last and the best test. */
 static const char *tests_text(struct arena *arena, const struct hypar_train_result *r)
 {
     if (!r->test.samples)
@@ -249,7 +251,7 @@ static void write_json(FILE *to, const struct hypar_train_result *r,
     hp_arena_free(&arena);
 }
 
-/* What the rows under the step are. */
+/* Explain the rows below the step. */
 static void explain(FILE *to, const struct truth *truth)
 {
     char steps[64];
@@ -263,7 +265,7 @@ static void explain(FILE *to, const struct truth *truth)
                         "meanwhile: they overlap, and do not add up to a step");
 }
 
-/* Task by task, if the simulation is of the tasks that were run. */
+/* Compare task by task, if the simulation has the tasks of the run. */
 static bool find_truth(struct truth *out, const struct hypar_train_result *result,
                        const struct hypar_sim *sim)
 {

@@ -1,5 +1,5 @@
-/* A measured step laid over the simulated one: what each task took, who waited, what differs.
- */
+/* Compares a measured step with the simulated one: the time of each task, the waits, and the
+ * differences. */
 #include <math.h>
 #include <string.h>
 
@@ -23,34 +23,36 @@ struct spans {
 /* One side: predicted or measured. */
 enum side { PREDICTED, MEASURED };
 
-/* While the two are laid side by side. */
+/* The state of the comparison. */
 struct matching {
     struct truth *truth;
     struct arena arena;
     const struct hypar_sim *sim;
     const struct hypar_measured_step *measured;
-    double scale; /* of one task on one rank, to the mean of ranks in one step */
-    int64_t n;    /* of tasks */
+    double scale; /* factor from one task on one rank to the mean of ranks in one step */
+    int64_t n;    /* number of tasks */
     /* By task: */
-    int64_t *measured_at;       /* where it is measured, of a comm on one of its ranks; -1 */
-    double *predicted_s;        /* its time */
-    double *joined_s;           /* the same of all that were computed in one call with it */
-    double *sent_s;             /* of a comm: when the last that sends has begun */
-    bool *received;             /* ... some rank sends nothing of it: it counts there */
-    int *op, *exchange, *place; /* rows; -1 */
+    int64_t *measured_at;       /* index of its measurement, for a comm on one of its ranks; -1:
+                                 * none */
+    double *predicted_s;        /* its predicted time */
+    double *joined_s;           /* predicted time of all tasks computed in one call with it */
+    double *sent_s;             /* of a comm: when the last sender has begun */
+    bool *received;             /* of a comm: some rank only receives it, and its time counts
+                                 * there */
+    int *op, *exchange, *place; /* rows; -1: none */
     struct table op_rows, exchange_rows, place_rows;
 };
 
 /* Names -------------------------------------------------------------------------------- */
 
-/* Does a rank call the task so? Ranks do not name the algorithm of a collective. */
+/* Does the measured name match the task? Ranks do not name the algorithm of a collective. */
 static bool same_name(const struct hypar_sim_event *e, const char *measured)
 {
     size_t n = (size_t)e->what_bytes, way = e->way ? strlen(e->way) + strlen(" ()") : 0;
     return strncmp(e->name, measured, n) == 0 && strcmp(e->name + n + way, measured + n) == 0;
 }
 
-/* The row of that name, which is made if there is none. */
+/* The row with this name; it is added if there is none. */
 static int row_of(struct matching *m, struct truth_rows *rows, struct table *table,
                   const char *name)
 {
@@ -76,7 +78,7 @@ static bool is_computed(enum hypar_event_kind kind)
     return kind != HYPAR_EVENT_COMM;
 }
 
-/* A task of the simulation, and the rows that its time is added to. */
+/* Add a simulated task to the rows of its time. */
 static void add_predicted(struct matching *m, const struct hypar_sim_event *e)
 {
     struct truth *t = m->truth;
@@ -111,7 +113,7 @@ static enum hypar_status fail(const struct measured_task *task, const char *expe
                    expected ? expected : "", expected ? "'" : "");
 }
 
-/* As many ranks and minibatches. */
+/* Check that ranks and minibatches have the same numbers. */
 static enum hypar_status match_sizes(const struct matching *m, struct hypar_error *err)
 {
     int devices = hypar_sim_summary(m->sim).n_devices;
@@ -125,7 +127,7 @@ static enum hypar_status match_sizes(const struct matching *m, struct hypar_erro
     return HYPAR_OK;
 }
 
-/* Where each task is measured; that it is the simulator's. */
+/* Find the measurement of each task, and check that it is the simulated task. */
 static enum hypar_status match_tasks(struct matching *m, struct hypar_error *err)
 {
     struct hypar_sim_event e;
@@ -150,7 +152,8 @@ static enum hypar_status match_tasks(struct matching *m, struct hypar_error *err
     return HYPAR_OK;
 }
 
-/* What was computed in one call has one time, which is divided as predicted. */
+/* Tasks computed in one call have one measured time, which is divided in proportion to their
+ * predicted times. */
 static double measured_s(const struct matching *m, const struct measured_task *task)
 {
     int64_t first = task->with >= 0 ? task->with : task->id;
@@ -189,7 +192,7 @@ static void add_tasks(struct matching *m)
 
 /* Exchanges ---------------------------------------------------------------------------- */
 
-/* A comm begins for all when the last that sends has begun. */
+/* A comm begins for all ranks when the last sender has begun. */
 static void find_sent(struct matching *m)
 {
     for (int64_t i = 0; i < m->measured->n_tasks; i++) {
@@ -202,8 +205,8 @@ static void find_sent(struct matching *m)
     }
 }
 
-/* From when all of it can be sent to when a rank has it; of ranks that only send nothing is
- * told, they go on. */
+/* Add the times of exchanges: from the time when all data can be sent until a rank has them.
+ * Ranks that only send do not count: they continue at once. */
 static void add_exchanges(struct matching *m)
 {
     struct hypar_sim_event e;
@@ -247,7 +250,7 @@ static void sort(struct spans *spans)
         hp_sort(spans->at, spans->n, sizeof *spans->at, by_start);
 }
 
-/* What ranks compute; with `comms`, and what of theirs is under way. */
+/* The computation of the ranks; with `comms`, also their messages in progress. */
 static struct spans spans_of(struct matching *m, enum side side, bool comms)
 {
     struct spans out = { 0 };
@@ -265,7 +268,7 @@ static struct spans spans_of(struct matching *m, enum side side, bool comms)
     return out;
 }
 
-/* How long any of them is open, over all ranks. */
+/* The total time covered by spans, over all ranks. */
 static double covered_s(const struct spans *spans)
 {
     double sum = 0, until_s = 0;
@@ -288,7 +291,7 @@ static void add_wait(struct matching *m, enum side side, const char *before, dou
     add_time(&m->truth->place.row[row], side, seconds * m->scale);
 }
 
-/* What lies between the tasks of a rank, and after the last. */
+/* Add the waits between the tasks of a rank, and after the last. */
 static void add_waits(struct matching *m, enum side side, double step_s)
 {
     struct spans spans = spans_of(m, side, false);
@@ -325,7 +328,7 @@ static void add_phases(struct matching *m)
     t->phase[TRUTH_WAITING].measured_s = fmax(0, t->step.measured_s - either_s);
 }
 
-/* All of it ---------------------------------------------------------------------------- */
+/* The whole comparison --------------------------------------------------------------------- */
 
 static void begin(struct matching *m)
 {
@@ -408,7 +411,8 @@ static int by_size(const void *a, const void *b)
                       x, y);
 }
 
-/* 1: as predicted; of what was not predicted, or not measured, without bounds. */
+/* The ratio of measured to predicted, or its inverse if larger; 1: as predicted; infinite if
+ * only one of them is zero. */
 static double misjudged(const struct truth_row *row)
 {
     double p = row->predicted_s, s = row->measured_s;

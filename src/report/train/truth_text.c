@@ -1,4 +1,4 @@
-/* Predicted beside measured, as tables and as JSON. */
+/* Reports predicted and measured times as tables and as JSON. */
 #include <math.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void both_cells(struct columns *table, struct arena *arena, const struct 
     seconds_cell(table, arena, row->measured_s);
 }
 
-/* Predicted, measured, ratio: none to what is shorter than ranks can measure. */
+/* Predicted, measured, ratio; no ratio for times shorter than ranks can measure. */
 static void pair_cells(struct columns *table, struct arena *arena, const struct truth_row *row)
 {
     static const double measurable_s = 1e-6;
@@ -52,11 +52,11 @@ static void headings(struct columns *table, struct arena *arena, const char *fir
     hp_cell(table, arena, "%s", last);
 }
 
-/* Exchanges that were predicted to take next to nothing have no ratio: what is measured of them
- * is how long ranks were not served. */
+/* Print the phases. Exchanges with a very small predicted time have no ratio: their measured
+ * time is the time that ranks were not served. */
 void hp_phase_rows(struct columns *table, struct arena *arena, const struct truth *truth)
 {
-    static const double least_share = 0.01; /* of a step */
+    static const double least_share = 0.01; /* share of a step */
     for (int p = 0; p < TRUTH_PHASES; p++) {
         const struct truth_row *row = &truth->phase[p];
         if (row->predicted_s <= 0 && row->measured_s <= 0)
@@ -88,8 +88,9 @@ void hp_print_phases(FILE *to, const struct truth *truth)
     hp_arena_free(&arena);
 }
 
-/* Of an exchange the bytes that are sent, of an operator the ratio: an exchange lasts until a
- * rank takes it, be it computing meanwhile, so that its times do not measure the prediction. */
+/* For an exchange print the bytes sent, for an operator the ratio. An exchange lasts until a
+ * rank takes its data, and the rank may be computing, so its time does not measure the
+ * prediction. */
 static void row_cells(struct columns *table, struct arena *arena, const struct truth_row *row,
                       bool exchange)
 {
@@ -101,7 +102,8 @@ static void row_cells(struct columns *table, struct arena *arena, const struct t
     hp_quantity_cell(table, arena, row->bytes, HYPAR_UNIT_BYTES);
 }
 
-/* The largest `few` (0: all), of operators the worst ratio first, and the rest as one. */
+/* Print the largest `few` rows (0: all), operators by ratio, the worst first, and the others as
+ * one row. */
 static void print_rows(FILE *to, struct truth_rows *rows, int few, bool exchange)
 {
     struct arena arena = { 0 };
@@ -139,7 +141,7 @@ void hp_print_truth_rows(FILE *to, struct truth *truth, bool detail)
         print_rows(to, &truth->exchange, detail ? 0 : FEW_EXCHANGES, true);
 }
 
-/* Where a step's difference comes from. */
+/* Print where the difference of a step comes from. */
 static void print_differences(FILE *to, struct truth *truth, bool detail)
 {
     struct arena arena = { 0 };
@@ -244,7 +246,7 @@ static void write_json(FILE *to, struct truth *truth, const struct hypar_measure
     hp_json_end_object(&w);
 }
 
-/* A trace beside its plan ---------------------------------------------------------------- */
+/* A trace and its plan -------------------------------------------------------------------- */
 
 static void headline(FILE *to, const struct truth *truth, const struct hypar_plan *plan)
 {

@@ -1,15 +1,15 @@
-/* search/choices/choices.h - plans of graphs whose operators were measured in several ways.
+/* search/choices/choices.h - plans graphs whose operators have several measured choices.
  * Internal. */
 #ifndef SEARCH_CHOICES_CHOICES_H
 #define SEARCH_CHOICES_CHOICES_H
 
 #include "search/planner.h"
 
-/* Plan a graph for which hp_has_choices() holds: consecutive stages, each with a degree of
- * tensor parallelism and a number of replicas that take samples in turn, and what is computed
- * again in each; the time between two samples is the least there is (Piper's space and costs;
- * Tarnawski et al., NeurIPS 2021). It keeps to memory as the profile counts it. As a planner's
- * row has it. */
+/* Plan a graph for which hp_has_choices() holds. The plan has consecutive stages. Each stage
+ * has a degree of tensor parallelism, a number of replicas that take samples in turn, and a set
+ * of recomputed operators. The time between two samples is the least possible (Piper's space
+ * and costs; Tarnawski et al., NeurIPS 2021). The plan fits in memory by the profile's figures.
+ * This is the `plan` function of a planner's row. */
 enum hypar_status hp_plan_choices(const struct planner *self, const struct problem *problem,
                                   struct hypar_found *found, struct hypar_error *err);
 

@@ -1,4 +1,4 @@
-/* Saving enough memory in the least time: branch and bound. */
+/* Saves enough memory in the least extra time, by branch and bound. */
 #include "search/choices/cover.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@ static int by_saved(const void *a, const void *b)
     return (x->saved < y->saved) - (x->saved > y->saved);
 }
 
-/* By time per byte, then larger ones first; alike ones by time. */
+/* By time per byte, then by descending memory; items that save the same by time. */
 static int by_ratio(const void *a, const void *b)
 {
     const struct cover_item *x = a, *y = b;
@@ -42,7 +42,8 @@ static void sort_items(struct cover *c)
     hp_sort(c->item, c->n, sizeof *c->item, by_ratio);
 }
 
-/* What `need` takes at least with items from i on, if they could be taken in parts. */
+/* A lower bound for the time to save `need` with items from i on: as if items could be taken in
+ * part. */
 static double bound_s(const struct cover *c, int i, double need)
 {
     double s = 0;
@@ -89,7 +90,7 @@ static void branch(struct cover *c, int i, double need, double so_far_s)
     c->left_out[item->alike]--;
 }
 
-/* In order, until there is enough. */
+/* A first solution: take items in order until they save enough. */
 static void take_in_order(struct cover *c, double need, double so_far_s)
 {
     for (int i = 0; i < c->n; i++) {

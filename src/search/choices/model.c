@@ -1,4 +1,4 @@
-/* The operators' choices by degree, and the edges between operators. */
+/* Collects the operators' choices by degree, and the edges between operators. */
 #include "search/choices/model.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "base/csr.h"
 #include "base/sort.h"
 
-/* All degrees that operators were measured with and that may be chosen, each once. */
+/* Find all degrees that operators were measured with and that the bounds allow, each once. */
 static void find_degrees(struct arena *arena, struct choice_model *m,
                          const struct choice_bounds *bounds)
 {
@@ -34,7 +34,7 @@ static const struct op_choice **ways_of(const struct choice_model *m, int op, in
     return m->ways + ((size_t)op * (size_t)m->n_degrees + (size_t)t) * N_WAYS;
 }
 
-/* The ways of one operator, and the least work that is in them. */
+/* The ways of one operator, and its least work. */
 static void find_ways_of(struct choice_model *m, int op, const struct choice_bounds *bounds)
 {
     const struct op_choices *choices = m->graph->ops[op].choices;
@@ -67,7 +67,7 @@ static void find_ways(struct arena *arena, struct choice_model *m,
         find_ways_of(m, op, bounds);
 }
 
-/* Use number `use` of a tensor, by an operand of an operator. */
+/* The edge for use number `use` of a tensor: the reader's operand and the bytes. */
 static struct choice_edge edge_of(const struct hypar_graph *g, struct use reader, int use)
 {
     const struct op_choices *choices = g->ops[reader.op].choices;

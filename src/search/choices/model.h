@@ -1,47 +1,47 @@
-/* search/choices/model.h - a graph of measured operators and a machine, as they are to stages.
- * Internal. */
+/* search/choices/model.h - a graph of measured operators and a machine, as the stage search
+ * reads them. Internal. */
 #ifndef SEARCH_CHOICES_MODEL_H
 #define SEARCH_CHOICES_MODEL_H
 
 #include "graph/graph.h"
 
-enum way { KEEP, AGAIN, N_WAYS }; /* activations are kept, or computed again */
+enum way { KEEP, AGAIN, N_WAYS }; /* activations are kept, or recomputed */
 
-/* What may be chosen. */
+/* Limits of the choices. */
 struct choice_bounds {
-    int max_degree; /* 0: any */
-    bool none;      /* nothing is computed again */
-    bool full;      /* all is that was measured so */
+    int max_degree; /* 0: any degree */
+    bool none;      /* no operator is recomputed */
+    bool full;      /* every operator that was measured with recomputation is recomputed */
 };
 
-/* What an operator reads of another. */
+/* A tensor that one operator writes and another reads. */
 struct choice_edge {
     int from, to;
-    double bytes;   /* of a sample */
-    bool once;      /* sent once to each stage that reads it, not to each reader */
-    int input, use; /* by which the choices of `to` and of `from` list what they exchange */
+    double bytes;   /* of one sample */
+    bool once;      /* sent once to each stage that reads the tensor, not to each reader */
+    int input, use; /* index of the exchanged bytes in the choices of `to`, and of `from` */
 };
 
 struct choice_model {
     const struct hypar_graph *graph;
-    double samples;                   /* of a batch */
-    double bytes_per_s, memory_bytes; /* of a device */
+    double samples;                   /* of one batch */
+    double bytes_per_s, memory_bytes; /* of one device */
     int n_degrees;
     const int *degree;             /* ascending */
-    const struct op_choice **ways; /* see hp_way() */
+    const struct op_choice **ways; /* use hp_way() */
     const struct choice_edge *edge;
-    int *edge_start, *edge_list; /* edges into and out of each operator */
-    double *work_s; /* of each operator: least seconds for a sample, times devices */
+    int *edge_start, *edge_list; /* edges into and out of each operator: CSR */
+    double *work_s; /* of each operator: the least seconds per sample times devices */
 };
 
-/* How operator `op` was measured under degree number `t`; NULL: not so. */
+/* The measured choice of operator `op` under degree number `t`; NULL: not measured. */
 static inline const struct op_choice *hp_way(const struct choice_model *m, int op, int t,
                                              int way)
 {
     return m->ways[((size_t)op * (size_t)m->n_degrees + (size_t)t) * N_WAYS + (size_t)way];
 }
 
-/* All but what is of the machine. */
+/* Make a model without the machine's figures. */
 struct choice_model *hp_choice_model(struct arena *arena, const struct hypar_graph *graph,
                                      const struct choice_bounds *bounds);
 

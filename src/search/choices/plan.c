@@ -1,4 +1,5 @@
-/* From measured choices to a plan: the states, the search, stages on consecutive devices. */
+/* Makes a plan from measured choices: finds the cut states, searches for stages, and puts them
+ * on consecutive devices. */
 #include <math.h>
 
 #include "search/choices/choices.h"
@@ -6,7 +7,7 @@
 #include "search/evaluate/fit.h"
 #include "search/pipeline/work.h"
 
-/* What is asked for ------------------------------------------------------------------------ */
+/* Options ---------------------------------------------------------------------------------- */
 
 static enum hypar_status check_asked(const struct planner *self, const struct problem *problem,
                                      struct hypar_error *err)
@@ -58,7 +59,7 @@ static struct choice_bounds bounds_of(const struct problem *problem)
     };
 }
 
-/* What a device can send to another, where that is least. */
+/* The least bandwidth between two devices. */
 static double least_bytes_per_s(const struct problem *problem)
 {
     struct pipeline_machine machine = hp_pipeline_machine(problem);
@@ -68,13 +69,13 @@ static double least_bytes_per_s(const struct problem *problem)
     return least;
 }
 
-/* Where the graph may be cut: in any order that its edges allow, where that is not too often,
- * or (`chain`) in the order that it has. */
+/* The states at which the graph may be cut: in any order that its edges allow, if there are few
+ * enough, or (`chain`) in the order of its operators. */
 static struct cut_states *find_states(struct arena *arena, const struct problem *problem,
                                       const struct choice_problem *p, bool chain)
 {
     enum { MAX_SETS = 8192, MAX_PREFIXES = 2048, LEAST = 64 };
-    const double max_stages = 0x1p23; /* that are weighed */
+    const double max_stages = 0x1p23; /* stages to evaluate */
     double most = sqrt(2 * max_stages / fmax(1, hp_choice_shapes(p)));
     int max_prefixes = most > MAX_PREFIXES ? MAX_PREFIXES : most < LEAST ? LEAST : (int)most;
     struct pipeline_layers *layers = hp_pipeline_layers(arena, problem, false);
@@ -86,8 +87,8 @@ static struct cut_states *find_states(struct arena *arena, const struct problem 
     return hp_cut_states(arena, layers, chain ? 0 : MAX_SETS, max_prefixes);
 }
 
-/* First along the order of the graph, which takes little, then for what is faster than that in
- * any order. Returns the states that *out is made of. */
+/* Search in the order of the graph's operators first, which is fast. Then search all orders for
+ * a faster pipeline. Returns the states that *out refers to. */
 static const struct cut_states *solve(struct arena *arena, const struct problem *problem,
                                       struct choice_problem *p, struct chosen *out)
 {
@@ -106,7 +107,7 @@ static const struct cut_states *solve(struct arena *arena, const struct problem 
     p->max_evaluated = max_evaluated;
     hp_choices_solve(arena, p, &faster);
     faster.evaluated += out->evaluated;
-    if (!faster.n_stages) { /* there is none: as it was */
+    if (!faster.n_stages) { /* no faster pipeline: keep the first result */
         out->exact = faster.exact;
         out->evaluated = faster.evaluated;
         return chain;
@@ -117,7 +118,7 @@ static const struct cut_states *solve(struct arena *arena, const struct problem 
 
 /* The plan --------------------------------------------------------------------------------- */
 
-/* How operator `op` is done in a stage. */
+/* The choice of operator `op` in a stage. */
 static const struct op_choice *chosen_way(const struct hypar_graph *g, const struct chosen *c,
                                           const struct chosen_stage *stage, int op)
 {
@@ -129,7 +130,8 @@ static const struct op_choice *chosen_way(const struct hypar_graph *g, const str
     return NULL;
 }
 
-/* All of a stage's operators the way that was chosen. Returns their seconds for a sample. */
+/* Describe a stage under the chosen ways of its operators. Returns the stage's seconds for a
+ * sample. */
 static double describe(const struct problem *problem, const struct cut_states *states,
                        const struct chosen *c, int s, struct hypar_pipeline_stage *out)
 {
@@ -153,7 +155,8 @@ static double describe(const struct problem *problem, const struct cut_states *s
     return seconds;
 }
 
-/* Also says how long the busiest device computes for each sample of the batch. */
+/* Make the stages. *busiest_s becomes the largest computation time of a device per sample of
+ * the batch. */
 static struct planned_stage *write_stages(const struct problem *problem,
                                           const struct cut_states *states,
                                           const struct chosen *c, struct arena *arena,
@@ -175,7 +178,8 @@ static struct planned_stage *write_stages(const struct problem *problem,
     return stage;
 }
 
-/* Operators of a stage on all devices of each replica; how they divide it, only they know. */
+/* Put each operator on all devices of each replica of its stage. How the measured operator
+ * divides its work is not known. */
 static struct hypar_plan *make_plan(const struct problem *problem,
                                     const struct cut_states *states, const struct chosen *c,
                                     const struct planned_stage *stage)

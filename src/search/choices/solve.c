@@ -1,14 +1,14 @@
-/* The slowest stage as fast as can be. For a time T that no stage may exceed,
+/* Finds the pipeline whose slowest stage is fastest. For a limit T of every stage's time,
  *
- *     need(k, s) = least devices that run what is not in state k, in stages whose replicas are
- *                  s in all
+ *     need(k, s) = least number of devices for the operators outside state k, in stages
+ *                  that have s replicas in all
  *                = min over states j around k, degrees t and replicas d of
  *                      t d + need(j, s - d)   where stage j \ k takes at most T
  *
- * A replica of the stage in front of s - d others has s / d samples in flight, rounded up; the
- * most that a stage may have and still take at most T is found once for each (j, k, t, d). T
- * itself is bisected between what is known to fail and the best plan, until nothing is between.
- */
+ * A replica of a stage in front of s - d other replicas has s / d samples in flight, rounded
+ * up. For each (j, k, t, d), the search finds once the largest number of samples in flight for
+ * which the stage takes at most T. T is bisected between a limit that failed and the best plan,
+ * until no value is left between them. */
 #include "search/choices/solve.h"
 
 #include <math.h>
@@ -16,22 +16,22 @@
 
 #include "base/stop.h"
 
-enum { NO_DEVICES = 1 << 29 }; /* more than there are */
+enum { NO_DEVICES = 1 << 29 }; /* more than any machine has */
 
 /* A stage with a degree and a number of replicas. */
 struct option {
-    double fast_s; /* its load where memory does not matter */
-    /* Samples in flight: at most, the fastest way; at most, within memory; at most within a T
-     * that was too low, within one that was enough, and within the present one. */
+    double fast_s; /* its load if memory is unlimited */
+    /* Limits of the samples in flight: in the fastest way; within memory; for a T that was too
+     * low; for a T that was enough; for the current T. */
     int16_t fast, least, low, high, now;
 };
 
-/* The degrees and replicas that may be combined. */
+/* A degree and a number of replicas. */
 struct shape {
     int t, degree, replicas;
 };
 
-/* States around state k, and the options of the stages up to them, once somebody asked. */
+/* The states around state k, and the options of the stages up to them; filled on first use. */
 struct row {
     int n, *last;
     struct option **option;
@@ -42,18 +42,18 @@ struct solver {
     const struct cut_states *states;
     struct arena *arena; /* scratch */
     struct choice_stage stage;
-    int after, at;   /* the states that `stage` was set up for */
-    int t, replicas; /* ... and how; -1: not */
-    int n_rows;      /* row r is that of state r - 1 */
+    int after, at;   /* the states of the current `stage` */
+    int t, replicas; /* ... its degree number and replicas; -1: not set */
+    int n_rows;      /* row r belongs to state r - 1 */
     struct row *row;
     int n_shapes;
     struct shape *shape;   /* by replicas, then by degree */
-    int most_devices;      /* of a stage */
-    int most;              /* replicas of all stages */
-    int n_layers;          /* by stages from the end on; 1: they are not counted */
-    int *need;             /* see at() */
-    int *least_need;       /* of a row, in the layer that is read */
-    struct option **asked; /* whose `now` took a search, under the present T */
+    int most_devices;      /* of one stage */
+    int most;              /* limit for the replicas of all stages */
+    int n_layers;          /* by number of stages up to the end; 1: stages are not counted */
+    int *need;             /* use at() */
+    int *least_need;       /* of each row, in the layer that is read */
+    struct option **asked; /* options whose `now` took a search under the current T */
     int n_asked, asked_capacity;
     int64_t evaluated;
 };
@@ -77,14 +77,14 @@ static bool ended(const struct solver *s)
 
 /* Setting up --------------------------------------------------------------------------- */
 
-/* Replicas of all stages, at most. */
+/* The largest number of replicas of all stages. */
 static int most_replicas(const struct choice_problem *p)
 {
     int64_t most = p->samples < p->n_devices ? p->samples : p->n_devices;
     return most < INT16_MAX ? (int)most : INT16_MAX - 1;
 }
 
-/* Degrees that may be combined with so many replicas: the first ones. */
+/* The number of degrees that can have this number of replicas. These are the first degrees. */
 static int count_degrees(const struct choice_problem *p, int replicas)
 {
     int n = 0;
@@ -131,7 +131,8 @@ static struct row *row_of(struct solver *s, int r)
     return row;
 }
 
-/* Have s->stage look at a stage; the last one's operators are kept where they are the same. */
+/* Set s->stage to a stage and shape; reuses the operators of the previous call if they are the
+ * same. */
 static bool look_at(struct solver *s, int after, int last, const struct shape *shape)
 {
     if (s->after != after || s->at != last) {
@@ -153,13 +154,14 @@ static bool look_at(struct solver *s, int after, int last, const struct shape *s
     return true;
 }
 
-/* Samples in flight on a replica, where all stages have no more than `most` of them. */
+/* Samples in flight on one replica if all stages have `most` replicas in all. */
 static int most_in_flight(const struct solver *s, const struct shape *shape)
 {
     return (s->most + shape->replicas - 1) / shape->replicas;
 }
 
-/* By degree first: operators are set up anew for each. */
+/* Make the options of a stage. The outer loop is over degrees, because a new degree sets up all
+ * operators again. */
 static struct option *make_options(struct solver *s, int after, int last)
 {
     struct option *option = NEW(s->arena, struct option, s->n_shapes);
@@ -182,7 +184,8 @@ static struct option *make_options(struct solver *s, int after, int last)
     return option;
 }
 
-/* Samples in flight with which a stage takes at most `limit_s`; INFINITY: whatever it takes. */
+/* The largest number of samples in flight for which a stage takes at most `limit_s`; INFINITY:
+ * no limit. */
 static int in_flight_within(struct solver *s, int after, int last, const struct shape *shape,
                             struct option *o, double limit_s)
 {
@@ -209,7 +212,7 @@ static int in_flight_within(struct solver *s, int after, int last, const struct 
 
 /* For one T ------------------------------------------------------------------------------ */
 
-/* need(r - 1, s) by way of the stage up to state `last`, with one shape. */
+/* Update need(r - 1, s) with one shape of the stage up to state `last`. */
 static void take(const struct solver *s, int *to, const int *from, const struct shape *shape,
                  int in_flight)
 {
@@ -221,8 +224,8 @@ static void take(const struct solver *s, int *to, const int *from, const struct 
     }
 }
 
-/* All that stage j \ k may be. Of degrees with the same replicas a larger one is worth its
- * devices only if it lets more samples be in flight. */
+/* Update need() with all shapes of stage j \ k. Of several degrees with the same replicas, a
+ * larger one is useful only if it allows more samples in flight. */
 static void take_stage(struct solver *s, int *to, const int *from, struct row *row, int i,
                        int r, int devices, double limit_s)
 {
@@ -248,14 +251,14 @@ static void take_stage(struct solver *s, int *to, const int *from, struct row *r
     }
 }
 
-/* Devices that what is before row r needs at least. */
+/* A lower bound for the devices of the operators before row r. */
 static int least_before(const struct solver *s, int r, double limit_s)
 {
     double n = work_s(s, r) * (1 - 1e-9) / limit_s;
     return n < s->problem->n_devices ? (int)ceil(n) : s->problem->n_devices + 1;
 }
 
-/* need(r - 1, .) in layer `to` from layer `from`. */
+/* Compute need(r - 1, .) in layer `to` from layer `from`. */
 static void fill_row(struct solver *s, int from, int to, int r, double limit_s)
 {
     struct row *row = row_of(s, r);
@@ -265,7 +268,7 @@ static void fill_row(struct solver *s, int from, int to, int r, double limit_s)
         int around = row->last[i] + 1, devices = room - s->least_need[around];
         double work = (work_s(s, around) - work_s(s, r)) * (1 - 1e-9);
         if (work > limit_s * most)
-            break; /* later ones have more */
+            break; /* later states have more work */
         devices = devices < most ? devices : most;
         if (devices >= 1 && work <= limit_s * devices)
             take_stage(s, at(s, to, r), at(s, from, around), row, i, r, devices, limit_s);
@@ -280,8 +283,8 @@ static void find_least_need(struct solver *s, int layer, int r)
         s->least_need[r] = need[i] < s->least_need[r] ? need[i] : s->least_need[r];
 }
 
-/* Fill need() for stages that take at most `limit_s`. Returns the layer of a pipeline on the
- * devices there are; -1: there is none. */
+/* Fill need() for stages that take at most `limit_s`. Returns the layer of a pipeline that the
+ * devices suffice for; -1: none. */
 static int fill(struct solver *s, double limit_s)
 {
     int top = s->n_rows - 1;
@@ -307,7 +310,7 @@ static int fill(struct solver *s, double limit_s)
     return -1;
 }
 
-/* What is known of the stages that took a search, now that T was enough or too low. */
+/* Record the result for the options that took a search: T was enough, or too low. */
 static void settle(struct solver *s, bool enough)
 {
     for (int i = 0; i < s->n_asked; i++)
@@ -315,9 +318,10 @@ static void settle(struct solver *s, bool enough)
     s->n_asked = 0;
 }
 
-/* Writing down ---------------------------------------------------------------------------- */
+/* Trace back ------------------------------------------------------------------------------- */
 
-/* The first stage of need(r - 1, replicas) in `layer`: sets out->last, degree and replicas. */
+/* Find the first stage of need(r - 1, replicas) in `layer`: sets out->last, degree and
+ * replicas. */
 static bool find_stage(struct solver *s, int layer, int r, int replicas, double limit_s,
                        struct chosen_stage *out)
 {
@@ -369,7 +373,7 @@ static void trace(struct solver *s, int layer, double limit_s, struct chosen *ou
     }
 }
 
-/* Is there a pipeline whose stages take at most `limit_s`? Then it is in *out. */
+/* Is there a pipeline whose stages take at most `limit_s`? If so, *out has it. */
 static bool probe(struct solver *s, double limit_s, struct chosen *out)
 {
     int layer = fill(s, limit_s);
@@ -388,8 +392,8 @@ static struct chosen new_chosen(const struct solver *s, struct arena *arena)
                             .again = NEW(arena, bool, s->problem->model->graph->n_ops) };
 }
 
-/* What is tried next: in the middle, by ratio while that is far; at last whatever is less than
- * the best. */
+/* The next limit: the mean of the bounds, geometric while they are far apart; at the end the
+ * largest number below the best. */
 static double next_limit(double low_s, double best_s)
 {
     if (best_s > 2 * low_s && low_s > 0)

@@ -1,4 +1,5 @@
-/* What a stage of measured operators costs, and which of them are computed again. */
+/* Computes the cost of a stage of measured operators, and chooses the operators to
+ * recompute. */
 #include "search/choices/stage.h"
 
 #include <math.h>
@@ -62,8 +63,8 @@ void hp_choice_stage_at(struct choice_stage *s, const struct cut_states *states,
 
 /* How they are divided --------------------------------------------------------------------- */
 
-/* What an operator sends and receives across the border, one way; the shared part is the first
- * operator's. */
+/* The bytes that an operator sends and receives across the stage's border, in one direction.
+ * The shared bytes count at the first operator. */
 static double sent_bytes(const struct choice_stage *s, int i, const struct op_choice *choice)
 {
     double bytes = i == 0 ? s->shared_bytes : 0;
@@ -140,7 +141,7 @@ int hp_choice_fast_in_flight(const struct choice_stage *s, int most)
         return most;
     double n = (s->model->memory_bytes - s->fast_fixed) / s->fast_stash;
     int fits = n >= most ? most : n < 1 ? 0 : (int)n;
-    return fits - (fits > 0 && missing(s, fits) > 0); /* by rounding */
+    return fits - (fits > 0 && missing(s, fits) > 0); /* because of rounding */
 }
 
 static bool least_fits(const struct choice_stage *s, int in_flight)
@@ -151,7 +152,7 @@ static bool least_fits(const struct choice_stage *s, int in_flight)
     return need <= 0;
 }
 
-/* What is needed least rises with what is in flight. */
+/* The least memory grows with the samples in flight, so bisection works. */
 int hp_choice_least_in_flight(const struct choice_stage *s, int most)
 {
     int fits = hp_choice_fast_in_flight(s, most), above = most + 1;

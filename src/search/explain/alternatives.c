@@ -1,5 +1,5 @@
-/* The costliest operators of a step, and what it would take if one of them were split
- * otherwise: along one axis, over the devices that it has. */
+/* Finds the most expensive operators of a step, and simulates the step with one of them split
+ * differently: along one axis, over the same devices. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,9 +10,10 @@
 #include "search/explain/explain.h"
 #include "sim/delta/delta.h"
 
-/* What each operator that leads others costs --------------------------------------------- */
+/* Cost of each leader
+ * ----------------------------------------------------------------------- */
 
-/* The operator that a task of the path is of; -1: of none. */
+/* The operator that a task of the critical path belongs to; -1: none. */
 static int op_of(const struct hypar_graph *g, const struct hypar_sim_event *event)
 {
     int t = event->tensor;
@@ -37,7 +38,7 @@ static void add_up(const struct hypar_explanation *e, const struct groups *group
     }
 }
 
-/* Two operators of one shape, in the same way in the plan but for where. */
+/* Do two operators have the same shape and the same split? */
 static bool are_alike(const struct hypar_plan *plan, int a, int b)
 {
     const struct op *x = &plan->graph->ops[a], *y = &plan->graph->ops[b];
@@ -49,7 +50,8 @@ static bool are_alike(const struct hypar_plan *plan, int a, int b)
     return true;
 }
 
-/* Operators that are alike, by what all of them cost; the costliest of them stands for them. */
+/* Group equal operators and order the groups by their total cost; the most expensive operator
+ * represents its group. */
 static void find_costly(struct hypar_explanation *e, const struct groups *g, int most)
 {
     double *seconds = NEW(&e->arena, double, e->plan->graph->n_ops);
@@ -82,8 +84,8 @@ static void find_costly(struct hypar_explanation *e, const struct groups *g, int
 
 /* Alternatives --------------------------------------------------------------------------- */
 
-/* The devices that an operator's parts are on, each once, as places in those that it may use;
- * where it has one alone, all of these. */
+/* The devices of an operator's parts, each once, as indices of its pool; all devices of the
+ * pool if the operator has only one. */
 static struct drawn_set devices_of(const struct hypar_plan *plan, int op, struct arena *arena)
 {
     struct device_pool pool = hp_device_pool(plan, op);
@@ -101,8 +103,8 @@ static struct drawn_set devices_of(const struct hypar_plan *plan, int op, struct
     return set;
 }
 
-/* Put the operator, divided along `axis`, and what follows it into `out`; false: it is so
- * already, or may not be. */
+/* Propose the operator, divided along `axis`, with its followers. Returns false if it is
+ * divided in this way already, or may not be. */
 static bool propose(const struct proposer *p, int op, int axis, struct proposal *out)
 {
     const struct nest *nest = p->plan->graph->ops[op].nest;
@@ -119,11 +121,12 @@ static bool propose(const struct proposer *p, int op, int axis, struct proposal 
     return out->n > 0 && out->at[op] >= 0;
 }
 
-/* Simulating one change after the other of a copy of the plan. */
+/* Simulates changes of a copy of the plan, one after another. */
 struct trying {
     struct hypar_explanation *e;
     struct hypar_plan *plan;
-    struct delta *delta; /* NULL: as a whole, where the step is not the length */
+    struct delta *delta; /* NULL: simulate the whole plan, because its step is not the
+                          * timeline's length */
     struct proposer proposer;
     struct proposal now, was;
 };
@@ -146,7 +149,7 @@ static bool step_of(struct trying *t, double *step_s)
     return true;
 }
 
-/* Memory is looked at where the step is shorter. */
+/* Check the memory if the step is shorter. */
 static void look_at_memory(struct trying *t, struct hypar_what_if *row)
 {
     struct hypar_memory fullest;
@@ -186,7 +189,7 @@ static void try_axis(struct trying *t, struct costly *c, struct hypar_what_if *l
         hp_delta_undo(t->delta);
 }
 
-/* The fastest first; the axes with them. */
+/* Sort the alternatives and their axes, fastest first. */
 static void sort(struct costly *c, struct hypar_what_if *list)
 {
     for (int i = 1; i < c->told.n_alternatives; i++)
@@ -212,7 +215,7 @@ static void try_axes(struct trying *t, struct costly *c)
     c->told.alternative = list;
 }
 
-/* Operators whose alternatives can be simulated in time. */
+/* The number of operators whose alternatives can be simulated in time. */
 static int affordable(const struct hypar_explanation *e)
 {
     double tasks = (double)hypar_sim_summary(e->sim).tasks, all = 0;

@@ -1,4 +1,5 @@
-/* One thing otherwise: the changed plan is checked, lowered and simulated as any other is. */
+/* Changes one thing in a plan: the changed plan is checked, lowered and simulated like any
+ * other plan. */
 #include "search/explain/changes.h"
 
 #include <stdlib.h>
@@ -82,7 +83,7 @@ static int by_step(const void *a, const void *b)
 
 void hp_sort_changes(struct hypar_what_if *row, int n)
 {
-    for (int i = 1; i < n; i++) /* stable, of a few */
+    for (int i = 1; i < n; i++) /* stable insertion sort: there are few rows */
         for (int k = i; k > 0 && by_step(&row[k - 1], &row[k]) > 0; k--) {
             struct hypar_what_if other = row[k];
             row[k] = row[k - 1];

@@ -1,5 +1,5 @@
-/* Two plans of one model: what differs, and what the step of the first is with each difference
- * alone. */
+/* Compares two plans of one model: lists their differences, and simulates the first plan with
+ * each difference alone. */
 #include <string.h>
 
 #include "plan/config.h"
@@ -8,12 +8,12 @@
 #include "search/mcmc/groups.h"
 
 struct hypar_differences {
-    struct arena arena; /* holds everything, the struct itself included */
+    struct arena arena; /* owns all memory, including this struct */
     const struct hypar_plan *a, *b;
     const struct hypar_sim_options *given;
     struct changes changes;
-    double step_s; /* of the first plan ... */
-    double tasks;  /* ... and how many it simulates */
+    double step_s; /* of the first plan */
+    double tasks;  /* tasks that the first plan simulates */
 };
 
 /* "what: from -> to" */
@@ -150,7 +150,8 @@ static void add_micro_batches(struct hypar_differences *d)
         plan);
 }
 
-/* What operators keep and divide ----------------------------------------------------------- */
+/* Recomputation and sharding
+ * ---------------------------------------------------------------- */
 
 static void add_recompute(struct hypar_differences *d)
 {
@@ -204,7 +205,7 @@ static void add_shard(struct hypar_differences *d)
 
 /* Stages, splits and devices --------------------------------------------------------------- */
 
-/* Recomputation and sharding of the first plan. */
+/* Copy recomputation and sharding from the first plan. */
 static void keep_words(struct hypar_plan *plan, const struct hypar_plan *from)
 {
     plan->gather_ahead = from->gather_ahead;
@@ -217,8 +218,8 @@ static void keep_words(struct hypar_plan *plan, const struct hypar_plan *from)
     }
 }
 
-/* The operators of the second plan where it has them, with all else as in the first; the
- * schedule of the second where the first one's does not go with its stages. */
+/* Use the stages, splits and devices of the second plan with all other settings of the first.
+ * If the first plan's schedule does not suit these stages, use the second plan's schedule. */
 static void add_stages(struct hypar_differences *d)
 {
     struct plan_settings settings = hp_plan_settings(d->a);
@@ -259,7 +260,7 @@ static bool differs(const struct hypar_differences *d, int op)
     return !same_split(d->a, op, d->b, op) || !same_devices(&d->a->ops[op], &d->b->ops[op]);
 }
 
-/* Does a leader, or what follows it, differ? */
+/* Does a leader or one of its followers differ? */
 static bool group_differs(const struct hypar_differences *d, const struct groups *g, int leader)
 {
     for (int i = g->member_start[leader]; i < g->member_start[leader + 1]; i++)
@@ -268,7 +269,7 @@ static bool group_differs(const struct hypar_differences *d, const struct groups
     return false;
 }
 
-/* Two leaders of one shape that are changed in the same way. */
+/* Do two leaders of the same shape change in the same way? */
 static bool change_alike(const struct hypar_differences *d, int x, int y)
 {
     return d->a->graph->ops[x].nest == d->a->graph->ops[y].nest &&
@@ -290,7 +291,7 @@ static bool has_device(const struct op_plan *op, int device)
     return false;
 }
 
-/* Which part is where matters as much as how many there are. */
+/* The devices' order matters too: it says which device has which part. */
 static const char *device_words(const struct op_plan *a, const struct op_plan *b)
 {
     if (same_devices(a, b))
@@ -316,8 +317,8 @@ static char *split_words(struct hypar_differences *d, int op, int n)
                            devices);
 }
 
-/* One row for the operators that change as `leader` does, which are marked as done; simulated
- * unless that would take too long. */
+/* Add one row for all operators that change as `leader` does, and mark them as done. The change
+ * is simulated if `simulated`. */
 static void add_split(struct hypar_differences *d, const struct groups *g, int leader,
                       bool *done, bool simulated)
 {
@@ -417,7 +418,7 @@ void hypar_differences_free(struct hypar_differences *d)
     if (!d)
         return;
     hp_free_changes(&d->changes);
-    struct arena arena = d->arena; /* it lives in it */
+    struct arena arena = d->arena; /* the struct is in this arena */
     hp_arena_free(&arena);
 }
 

@@ -1,4 +1,5 @@
-/* Why a step takes as long as it does. */
+/* Explains why a step takes its time: simulates the plan, and collects its bound, its most
+ * expensive operators and the changes that would help. */
 #include "search/explain/explain.h"
 
 #include <string.h>
@@ -35,8 +36,8 @@ static struct hypar_bound bound_of(const struct hypar_plan *plan,
     return bound;
 }
 
-/* Does `made` divide and place each operator as `plan` does? Recomputation and shards may
- * differ: HyPar does not choose them. */
+/* Does `made` have the same split and devices of each operator as `plan`? Recomputation and
+ * sharding may differ, because HyPar does not choose them. */
 static bool has_same_ops(const struct hypar_plan *plan, const struct hypar_plan *made)
 {
     for (int op = 0; op < plan->graph->n_ops; op++) {
@@ -51,8 +52,9 @@ static bool has_same_ops(const struct hypar_plan *plan, const struct hypar_plan 
     return true;
 }
 
-/* HyPar's choice once more, for its terms, of which a plan keeps nothing. NULL: another planner
- * found the plan, the plan was changed since, or an option made the choice another one. */
+/* Run HyPar's search again for its cost terms, which a plan does not store. Returns NULL if
+ * another planner found the plan, if the plan was changed since, or if an option led to another
+ * choice. */
 static struct hypar_found *choose_again(const struct hypar_plan *plan,
                                         const struct hypar_sim_options *how)
 {
@@ -74,7 +76,7 @@ static struct hypar_found *choose_again(const struct hypar_plan *plan,
     return found;
 }
 
-/* The framework that the plan was looked for (--for), as long as that runs it; else NULL. */
+/* The framework that the plan was made for (--for), if it still runs the plan; else NULL. */
 static const struct target *target_of(const struct hypar_plan *plan)
 {
     static const char option[] = "--for ";
@@ -129,7 +131,7 @@ void hypar_explanation_free(struct hypar_explanation *e)
     hp_free_changes(&e->what_ifs);
     hypar_sim_free(e->sim);
     hypar_found_free(e->again);
-    struct arena arena = e->arena; /* it lives in it */
+    struct arena arena = e->arena; /* the struct is in this arena */
     hp_arena_free(&arena);
 }
 

@@ -1,4 +1,5 @@
-/* What would help: a machine that is faster somewhere, or a plan that runs otherwise. */
+/* Simulates changes that may help: a faster part of the machine, or other settings of the
+ * plan. */
 #include <string.h>
 
 #include "machine/machine.h"
@@ -7,7 +8,7 @@
 
 /* Machines ------------------------------------------------------------------------------- */
 
-/* Figures of a machine that are changed together: rates that double, times that halve. */
+/* Figures of a machine that change together: rates double, times halve. */
 struct figures {
     const char *what;
     enum { OF_LINKS, OF_NODES, OF_DEVICES, OF_MEMORY } of;
@@ -51,7 +52,7 @@ static void set_factors(const struct figures *f, double factor[OPTION_COUNT])
     }
 }
 
-/* Does a machine have such figures? Those between nodes: and several nodes? */
+/* Does a machine have such figures? Figures between nodes also need several nodes. */
 static bool has_figures(const struct hypar_machine *machine, const struct figures *f)
 {
     const struct part listed = { .topology = machine->topology };
@@ -61,8 +62,8 @@ static bool has_figures(const struct hypar_machine *machine, const struct figure
     return applies && (f->of != OF_NODES || hp_machine_rows(machine) > 1);
 }
 
-/* `plan` on a machine of which the figures are otherwise, of devices of this name (NULL: all);
- * `why` is filled in if there is none. */
+/* `plan` on a machine with changed figures of the devices of this name (NULL: all). On failure
+ * returns NULL and fills `why`. */
 static struct hypar_plan *on_faster(const struct hypar_plan *plan, const struct figures *f,
                                     const char *device, struct hypar_error *why)
 {
@@ -85,7 +86,7 @@ static void try_faster(struct changes *c, const char *what, const struct figures
         hp_refuse_change(c, what, why.text);
 }
 
-/* Each kind of device by itself, where there are several. */
+/* If there are several kinds of devices, change each kind alone. */
 static void try_kinds(struct changes *c)
 {
     const struct hypar_machine *m = c->plan->machine;
@@ -176,7 +177,7 @@ static void try_schedule(struct changes *c, enum hypar_schedule_kind kind)
     hp_add_change(c, what, changed);
 }
 
-/* Why a plan's stages go with no other schedule; NULL: they may. */
+/* Why the plan's stages allow no other schedule; NULL: they allow others. */
 static const char *no_other_schedule(const struct hypar_plan *plan)
 {
     if (plan->n_stages < 2)
@@ -235,8 +236,8 @@ static void try_without_sharding(struct changes *c)
 
 /* Memory --------------------------------------------------------------------------------- */
 
-/* What needs more than there is: the best of it that twice the memory holds is a row of its
- * own, and the others are left out. `n`: rows that were tried so far. */
+/* Mark those of the first `n` rows that need more memory than there is as impossible. Add a row
+ * with twice the memory for the fastest of them that fits in it. */
 static void sort_out_memory(struct changes *c, int n)
 {
     int best = -1;

@@ -1,4 +1,5 @@
-/* What HyPar's fitted time (cost/papers/array.h) needs to know of a model and of a machine. */
+/* Computes the inputs of HyPar's fitted time (cost/papers/array.h) from a model and a
+ * machine. */
 #include "graph/graph.h"
 #include "search/explore/explore.h"
 

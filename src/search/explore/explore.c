@@ -1,4 +1,5 @@
-/* Exploration: sites, the choices on each, and how the named ones rank. */
+/* Exploration: evaluates the choices on each site (machine), and ranks the named choices among
+ * them. */
 #include "search/explore/explore.h"
 
 #include <math.h>
@@ -27,7 +28,7 @@ static enum hypar_status read_planners(struct hypar_exploration *e, struct hypar
     return HYPAR_OK;
 }
 
-/* "H2=0010": nothing else is allowed there. */
+/* Apply a fix such as "H2=0010": the level allows only these types. */
 static enum hypar_status apply_fix(struct hypar_exploration *e, const struct site *site,
                                    unsigned *allowed, struct hypar_error *err)
 {
@@ -52,7 +53,8 @@ static enum hypar_status apply_fix(struct hypar_exploration *e, const struct sit
     return HYPAR_OK;
 }
 
-/* What a planner chooses on a site, where it has a choice. */
+/* The partition that a planner chooses on a site; a fix applies only to planners that have a
+ * choice. */
 static enum hypar_status plan(struct hypar_exploration *e, struct site *site,
                               const struct level_rules *rules, bool joint,
                               struct partition *out, struct hypar_error *err)
@@ -69,7 +71,7 @@ static enum hypar_status plan(struct hypar_exploration *e, struct site *site,
     return hp_partition(&e->arena, &p, out, err);
 }
 
-/* Choices with a name ----------------------------------------------------------------- */
+/* Named choices ----------------------------------------------------------------------- */
 
 static char *levels_text(struct hypar_exploration *e, const struct site *site,
                          const enum layer_type *types)
@@ -78,7 +80,7 @@ static char *levels_text(struct hypar_exploration *e, const struct site *site,
     return hp_explore_levels_text(e, site, types, text);
 }
 
-/* A planner that hypar_search() has no plan of there. */
+/* Add a planner for which hypar_search() finds no plan on this site. */
 static void add_refusal(struct hypar_exploration *e, struct site *site, int *capacity,
                         const char *name, const char *why)
 {
@@ -136,7 +138,7 @@ static enum hypar_status add_planners(struct hypar_exploration *e, struct site *
     return HYPAR_OK;
 }
 
-/* "0011/0010/0000/0011". */
+/* Read the types of all levels, such as "0011/0010/0000/0011". */
 static enum hypar_status read_mark(struct hypar_exploration *e, const struct site *site,
                                    char *text, enum layer_type *types, struct hypar_error *err)
 {
@@ -177,7 +179,7 @@ static enum hypar_status add_marks(struct hypar_exploration *e, struct site *sit
 
 /* Ranks ------------------------------------------------------------------------------- */
 
-/* Strictly: not by the last bits of the arithmetic. */
+/* Is `a` strictly better, by more than rounding? */
 static bool better(double a, double b)
 {
     return a < b * (1 - 1e-12);
@@ -242,7 +244,7 @@ static enum hypar_status prepare(struct hypar_exploration *e, struct site *site,
     return plan(e, site, e->planner[0]->rules, false, &site->base, err);
 }
 
-/* What gains and speedups are over. */
+/* Compute the costs that gains and speedups refer to. */
 static enum hypar_status add_references(struct hypar_exploration *e, struct site *site,
                                         struct hypar_error *err)
 {
@@ -280,9 +282,9 @@ static bool has_array_devices(const struct hypar_machine *machine)
     return hp_device_type_get(&type, name, NULL) == HYPAR_OK && type->hypar_array;
 }
 
-/* HyPar's own accelerators are timed as HyPar did. On others the few choices of planners are
- * simulated, as the paper's model may rank them the other way round; enumerations, of up to a
- * million, are not. */
+/* HyPar's own accelerators are timed by HyPar's model. On other machines, the few choices of
+ * planners are simulated, because the paper's model may rank them in another order.
+ * Enumerations have up to a million choices and are not simulated. */
 enum hypar_explore_cost hypar_explore_cost(const struct hypar_explore_options *options,
                                            const struct hypar_machine *machine)
 {
@@ -297,7 +299,7 @@ enum hypar_explore_cost hypar_explore_cost(const struct hypar_explore_options *o
     return options->cost;
 }
 
-/* When told to stop: machines from `first` on are not told of. */
+/* Remove the sites from `first` on after the caller asked to stop. */
 static void leave_out(struct hypar_exploration *e, int first)
 {
     hp_explore_machines_free(&e->machines, first);
@@ -325,7 +327,7 @@ static enum hypar_status make_sites(struct hypar_exploration *e,
     return HYPAR_OK;
 }
 
-/* The answer is no where no planner has a plan on any machine. */
+/* HYPAR_INFEASIBLE if no planner has a plan on any machine. */
 static enum hypar_status judge(const struct hypar_exploration *e, struct hypar_error *err)
 {
     for (int i = 0; i < e->n_sites; i++)
@@ -402,6 +404,6 @@ void hypar_exploration_free(struct hypar_exploration *e)
     if (!e)
         return;
     hp_explore_machines_free(&e->machines, 0);
-    struct arena arena = e->arena; /* it lives in it */
+    struct arena arena = e->arena; /* the struct is in this arena */
     hp_arena_free(&arena);
 }

@@ -1,4 +1,4 @@
-/* Reading an exploration. */
+/* Getters of an exploration. */
 #include "search/explore/explore.h"
 
 int hypar_exploration_site_count(const struct hypar_exploration *e)

@@ -1,4 +1,5 @@
-/* The machines of an exploration: the one given, in other sizes, shapes and figures. */
+/* Makes the machines of an exploration: the given machine with other sizes, topologies and
+ * figures. */
 #include <math.h>
 #include <string.h>
 
@@ -7,15 +8,15 @@
 #include "machine/machine.h"
 #include "search/explore/explore.h"
 
-enum { NAMED = 3 }; /* machines */
+enum { NAMED = 3 }; /* limit of machines to name */
 
-/* One thing that varies, and its values. */
+/* A property that varies, and its values. */
 enum kind {
     VARIES_MACHINE,
     VARIES_TOPOLOGY,
     VARIES_DEVICES,
     VARIES_LINKS,
-    VARIES_CLASS, /* an option of some listed links */
+    VARIES_CLASS, /* an option of one class of listed links */
     VARIES_OPTION
 };
 
@@ -23,18 +24,19 @@ struct list {
     enum kind kind;
     enum option option; /* VARIES_OPTION, VARIES_CLASS */
     const char *class;  /* VARIES_CLASS */
-    bool times;         /* VARIES_CLASS: values are factors of what links have */
-    const char *name;   /* of what varies */
+    bool times;         /* VARIES_CLASS: values are factors of the links' figures */
+    const char *name;   /* of the property */
     int n, capacity;
     struct hypar_explore_value *value;
     const struct topology **topology; /* VARIES_TOPOLOGY */
 };
 
-/* All that varies; the last varies fastest. */
+/* All properties that vary; the last one varies fastest. */
 struct variation {
     struct arena *arena;
-    const struct hypar_machine **machine; /* one, or by the values of VARIES_MACHINE */
-    const char **name;                    /* of them */
+    const struct hypar_machine **machine; /* one machine, or one for each value of
+                                           * VARIES_MACHINE */
+    const char **name;                    /* of the machines */
     int n_machines;
     int n_lists, capacity;
     struct list *list;
@@ -94,7 +96,8 @@ static struct list *add_list(struct variation *v, const struct list *like, int n
     return list;
 }
 
-/* Several machines have shapes of their own. */
+/* List the machines if there are several. They have their own sizes and topologies, which
+ * cannot vary then. */
 static enum hypar_status list_machines(struct variation *v, const struct machine_lists *lists,
                                        struct hypar_error *err)
 {
@@ -150,7 +153,8 @@ static void add_value(struct variation *v, struct list *list, const char *text, 
     list->value[list->n++] = (struct hypar_explore_value){ text, number };
 }
 
-/* A list of a class has figures or factors: a picture draws them along one axis. */
+/* A list of a class has only figures or only factors, because a chart shows them on one
+ * axis. */
 static enum hypar_status read_factor(const char *what, const char *text, double *out,
                                      struct hypar_error *err)
 {
@@ -161,8 +165,8 @@ static enum hypar_status read_factor(const char *what, const char *text, double 
     return HYPAR_OK;
 }
 
-/* What an item of a list is: a figure of the option, or a factor of it; of links, how many
- * times as fast. */
+/* Read an item of a list: a figure of the option or a factor of it; for links, a speed
+ * factor. */
 static enum hypar_status read_item(const char *what, const char *text, const struct list *list,
                                    double *out, struct hypar_error *err)
 {
@@ -176,7 +180,7 @@ static enum hypar_status read_item(const char *what, const char *text, const str
     return HYPAR_OK;
 }
 
-/* "2GB/s..8GB/s" is 2GB/s, 4GB/s, 8GB/s, in the unit of the first. */
+/* Read "2GB/s..8GB/s" as 2GB/s, 4GB/s, 8GB/s, in the unit of the first value. */
 static enum hypar_status read_range(struct variation *v, const char *what, const char *low,
                                     const char *high, struct list *list,
                                     struct hypar_error *err)
@@ -223,8 +227,8 @@ static enum hypar_status read_values(struct variation *v, const char *what,
     return HYPAR_OK;
 }
 
-/* What is swept: any option of a machine's word, "nvlink.latency" of a class of links, or
- * "links". False: there is no such option. */
+/* Find the property to sweep: an option of a machine's word, an option of a class of links such
+ * as "nvlink.latency", or "links". Returns false if there is no such option. */
 static bool find_named(struct arena *arena, const char *name, struct list *out)
 {
     const char *dot = strrchr(name, '.'), *option = dot ? dot + 1 : name;
@@ -243,7 +247,7 @@ static bool find_named(struct arena *arena, const char *name, struct list *out)
     return strcmp(name, "links") == 0;
 }
 
-/* Each is varied once. */
+/* Read the values of a property; each property may vary only once. */
 static enum hypar_status read_named(struct variation *v, const struct list *like,
                                     const char *text, struct hypar_error *err)
 {
@@ -253,7 +257,7 @@ static enum hypar_status read_named(struct variation *v, const struct list *like
     return read_values(v, hp_arena_printf(v->arena, "sweep: %s", like->name), like, text, err);
 }
 
-/* "latency=1us,2us", "nvlink.latency=0.5x,2x" or "links=0.5,2". */
+/* Read "latency=1us,2us", "nvlink.latency=0.5x,2x" or "links=0.5,2". */
 static enum hypar_status read_sweep(struct variation *v, const char *text,
                                     struct hypar_error *err)
 {
@@ -312,7 +316,7 @@ static enum hypar_status read_lists(struct variation *v, const struct machine_li
     return read_sizes(v, lists->devices, err);
 }
 
-/* Can the machine be varied so? */
+/* Check that the machine can vary as asked. */
 static enum hypar_status check_machine(const struct variation *v,
                                        const struct hypar_machine *machine,
                                        struct hypar_error *err)
@@ -343,15 +347,15 @@ static enum hypar_status check_machine(const struct variation *v,
     return HYPAR_OK;
 }
 
-/* One of them ------------------------------------------------------------------------- */
+/* One machine ------------------------------------------------------------------------- */
 
-/* One that has any number of sizes. */
+/* Does the topology accept any number of dimensions? */
 static bool is_grid(const struct topology *topology)
 {
     return topology->max_dims > topology->min_dims;
 }
 
-/* n devices on a grid as near to square as can be. */
+/* The shape of n devices on a grid that is as near to square as possible. */
 static void grid_shape(int n, int n_dims, int64_t *dim)
 {
     int factor[HYPAR_MAX_LEVELS], n_factors = hp_prime_factors(n, factor);
@@ -365,7 +369,7 @@ static void grid_shape(int n, int n_dims, int64_t *dim)
     }
 }
 
-/* `n` devices of the part's topology, which was that of `from`. */
+/* Give the part's topology `n` devices; `from` is the part before the change. */
 static enum hypar_status set_size(struct part *part, const struct part *from, int n,
                                   struct hypar_error *err)
 {
@@ -373,11 +377,11 @@ static enum hypar_status set_size(struct part *part, const struct part *from, in
     int64_t dim[MACHINE_MAX_DIMS] = { n };
     int n_dims = 1;
     if (topology == from->topology && n == from->n_devices)
-        return HYPAR_OK; /* as it was asked for */
+        return HYPAR_OK; /* unchanged */
     if (is_grid(topology)) {
         n_dims = is_grid(from->topology) ? from->n_dims : 2;
         grid_shape(n, n_dims, dim);
-    } else if (topology->min_dims == 2) { /* nodes and devices of each */
+    } else if (topology->min_dims == 2) { /* nodes, and devices per node */
         int node = topology == from->topology ? from->dim[1] : 8;
         node = n < node ? n : node;
         if (n % node)
@@ -392,26 +396,27 @@ static enum hypar_status set_size(struct part *part, const struct part *from, in
                : hp_option_check(part, OPTION_NICS, part->value[OPTION_NICS], err);
 }
 
-/* Does an option of a part have another value than if nothing had set it? */
+/* Does an option of a part differ from its default? */
 static bool is_said(const struct part *part, enum option option)
 {
     struct part unset = *part;
-    unset.value[option] = unset.value[OPTION_LATENCY] = NAN; /* one latency sets the other */
+    unset.value[option] = unset.value[OPTION_LATENCY] = NAN; /* the other latency's default */
     double usual = hp_option_default(&unset, option);
     return part->value[option] != usual &&
            !(option == OPTION_INTER_LATENCY &&
              part->value[option] == part->value[OPTION_LATENCY]);
 }
 
-/* Of an option that the device has no usual value of: that of the links it had. */
+/* Set an option that has no default for this device to the value of the previous links. */
 static void default_to(struct part *part, enum option option, double value)
 {
     if (isnan(part->value[option]) && isnan(hp_option_default(part, option)))
         part->value[option] = value;
 }
 
-/* What was not said may follow from what is, and what does not apply goes, but that one kind of
- * link of a topology becomes both kinds of a cluster's. */
+/* Change the topology. Options that no user set get the new defaults; options that do not apply
+ * are removed. Exception: the single kind of link of a simple topology becomes both kinds of a
+ * cluster's links. */
 static void set_topology(struct part *part, const struct topology *topology)
 {
     struct part from = *part;
@@ -447,12 +452,12 @@ static enum hypar_status set_option(struct part *part, enum option option, doubl
     if (hp_machine_options[option].scope != SCOPE_SIMPLE)
         return hp_fail(err, HYPAR_INVALID, "sweep: %s is no option of %s",
                        hp_machine_options[option].text.name, part->topology->text.name);
-    bool share = option == OPTION_LINK_EFFICIENCY; /* of a cluster: both kinds of link */
+    bool share = option == OPTION_LINK_EFFICIENCY; /* in a cluster: both kinds of links */
     TRY(set_option(part, share ? OPTION_INTRA_EFFICIENCY : OPTION_INTRA, value, err));
     return set_option(part, share ? OPTION_INTER_EFFICIENCY : OPTION_INTER, value, err);
 }
 
-/* Where the values of machine `i` lie in the lists. */
+/* The index of machine `i`'s value in each list. */
 static void find_values(const struct variation *v, int i, int *at)
 {
     for (int l = v->n_lists - 1; l >= 0; l--) {
@@ -461,7 +466,7 @@ static void find_values(const struct variation *v, int i, int *at)
     }
 }
 
-/* How many times as fast links are. */
+/* The speed factor of the links. */
 static double links_of(const struct variation *v, const int *at)
 {
     double times = 1;
@@ -471,13 +476,13 @@ static double links_of(const struct variation *v, const int *at)
     return times;
 }
 
-/* Which machine it is that varies. */
+/* The index of the machine that varies. */
 static int machine_of(const struct variation *v, const int *at)
 {
     return v->n_machines > 1 ? at[0] : 0;
 }
 
-/* Devices and links one by one, with other figures. */
+/* Change the figures of a machine whose devices and links are listed one by one. */
 static enum hypar_status change_network(const struct variation *v,
                                         const struct hypar_machine *machine, const int *at,
                                         struct hypar_machine **out, struct hypar_error *err)
@@ -498,7 +503,7 @@ static enum hypar_status change_network(const struct variation *v,
     return hp_in(err, hp_network_with(out, machine, &changes, err), "sweep");
 }
 
-/* Topology and size first, as figures depend on them. */
+/* Change topology and size first: the default figures depend on them. */
 static enum hypar_status change(const struct variation *v, const int *at, struct part *part,
                                 struct hypar_error *err)
 {
@@ -522,7 +527,7 @@ static enum hypar_status change(const struct variation *v, const int *at, struct
 
 /* Names ------------------------------------------------------------------------------- */
 
-/* "torus:4x4"; of several parts, "cluster:1x8+cluster:2x4"; NULL: of explicit nodes. */
+/* "torus:4x4"; for several parts, "cluster:1x8+cluster:2x4"; NULL: explicit nodes. */
 static const char *shape_text(struct arena *arena, const struct hypar_machine *machine)
 {
     const char *text = NULL;
@@ -577,10 +582,10 @@ static enum hypar_status make_machine(const struct variation *v, int i,
     out->machine = out->own;
     out->shape = shape_text(v->arena, out->own);
     out->word = out->shape ? hp_machine_full_word(v->arena, out->own) : name;
-    if (!out->word) /* it would be too long */
+    if (!out->word) /* the word would be too long */
         out->word = out->shape;
     if (v->n_machines > 1)
-        out->shape = name; /* shapes may be the same */
+        out->shape = name; /* shapes may be equal */
     out->value = value;
     return HYPAR_OK;
 }
@@ -601,7 +606,8 @@ static enum hypar_status vary(const struct variation *v, struct explored_machine
     return HYPAR_OK;
 }
 
-/* Together they are called "ring:16 or torus:4x4"; many are not named. */
+/* Add a machine. All machines together are named "ring:16 or torus:4x4"; many machines get no
+ * name. */
 static void add_machine(struct variation *v, struct explored_machines *all, int others,
                         const struct hypar_machine *machine, const char *name)
 {

@@ -1,4 +1,4 @@
-/* Every choice of what is explored, and what each costs. */
+/* Enumerates the explored choices, and computes the cost of each. */
 #include <string.h>
 
 #include "base/stop.h"
@@ -6,12 +6,12 @@
 #include "machine/machine.h"
 #include "search/explore/explore.h"
 
-/* The links of HyPar's array, 1.6 Gb/s: those for which cost/papers/array.h was fitted. */
+/* The bandwidth of HyPar's array, 1.6 Gb/s: cost/papers/array.h was fitted for it. */
 #define ARRAY_LINK_BYTES_PER_S 0.2e9
 
 /* Costs ------------------------------------------------------------------------------- */
 
-/* Elements of parameters that one device holds. */
+/* Parameter elements that one device holds. */
 static double held_params(const struct layered *l, const struct partition_problem *p,
                           const struct partition *partition)
 {
@@ -26,7 +26,7 @@ static double held_params(const struct layered *l, const struct partition_proble
     return sum;
 }
 
-/* HyPar's evaluation; other devices and links than the paper's in proportion. */
+/* HyPar's evaluation; other devices and links than the paper's scale it in proportion. */
 static void array_time(const struct hypar_exploration *e, const struct site *site,
                        const struct partition *partition, double bytes_per_element,
                        struct hypar_explored *out)
@@ -45,7 +45,7 @@ static void array_time(const struct hypar_exploration *e, const struct site *sit
     out->step_s = out->compute_s + out->comm_s;
 }
 
-/* The paper's model, in closed form. */
+/* The cost by the paper's model, in closed form. */
 static void paper_cost(const struct hypar_exploration *e, const struct site *site,
                        const struct partition *partition, struct hypar_explored *out)
 {
@@ -60,7 +60,7 @@ static void paper_cost(const struct hypar_exploration *e, const struct site *sit
     out->energy_j += hp_idle_w(site->text.machine) * (out->step_s - p.step_s);
 }
 
-/* The plan that the partition means, simulated. */
+/* The cost of the partition's plan, simulated. */
 static enum hypar_status simulated_cost(struct hypar_exploration *e, const struct site *site,
                                         const struct level_rules *rules,
                                         const struct partition *partition,
@@ -134,7 +134,7 @@ enum hypar_status hp_explore_evaluate(struct hypar_exploration *e, const struct 
     struct partition partition = { .n_levels = site->problem.n_levels,
                                    .n_nodes = l->n_nodes,
                                    .type = types };
-    if (l->n_layers == l->n_nodes) { /* nothing is left to choose */
+    if (l->n_layers == l->n_nodes) { /* no join: no type is left to choose */
         hp_partition_evaluate(&site->plain, &partition);
         return hp_explore_cost(e, site, &as_chosen, &partition, out, err);
     }
@@ -158,7 +158,8 @@ enum hypar_status hp_explore_evaluate(struct hypar_exploration *e, const struct 
 
 /* Cells ------------------------------------------------------------------------------- */
 
-/* Which cells are taken, by [level * n_vars + var], and what may be chosen there. */
+/* Marks the cells already taken, [level * n_vars + var], and has the types allowed in each
+ * cell. */
 struct gathering {
     struct hypar_exploration *e;
     struct site *site;
@@ -245,7 +246,7 @@ static enum hypar_status gather_layers(struct gathering *g, struct hypar_error *
     return HYPAR_OK;
 }
 
-/* What is fixed is not explored. */
+/* Fixed levels are not explored. */
 static enum hypar_status leave_fixed(struct gathering *g, struct hypar_error *err)
 {
     char **item;

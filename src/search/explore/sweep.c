@@ -1,5 +1,5 @@
-/* A sweep: each planner's plan for every batch on every machine, as hypar_search() finds it.
- * Points are independent of each other and are searched on all cores. */
+/* A sweep: finds each planner's plan for every batch on every machine with hypar_search().
+ * Points are independent of each other and run in parallel on all cores. */
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -10,12 +10,10 @@
 #include "search/evaluate/fit.h"
 #include "search/explore/explore.h"
 
-enum {
-    MOST_THREADS = 8
-}; /* unless asked for: a search for a thousand devices takes a gigabyte */
+enum { MOST_THREADS = 8 }; /* default limit: a search for a thousand devices takes a gigabyte */
 
 struct hypar_sweep {
-    struct arena arena; /* holds everything, the sweep itself included */
+    struct arena arena; /* owns all memory, including this struct */
     struct hypar_sweep_options options;
     int n_planners;
     char **planner;
@@ -30,9 +28,10 @@ struct hypar_sweep {
     atomic_int n_done;
 };
 
-/* What a plan is ------------------------------------------------------------------------ */
+/* Degrees of a plan --------------------------------------------------------------------- */
 
-/* How an operator is divided: by samples, copies of its stage included, and otherwise. */
+/* The degrees of an operator: by samples, including replicas of its stage, and by all other
+ * axes. */
 static void divide(const struct hypar_plan *plan, int op, int *data, int *tensor)
 {
     const struct nest *nest = plan->graph->ops[op].nest;
@@ -45,7 +44,7 @@ static void divide(const struct hypar_plan *plan, int op, int *data, int *tensor
     }
 }
 
-/* Data x tensor x pipeline, where all layers with weights are divided alike; else 0. */
+/* Data x tensor x pipeline degrees if all layers with weights have the same; else 0. */
 static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
 {
     const struct hypar_layout *layout = hypar_plan_layout(plan);
@@ -82,8 +81,8 @@ static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
 
 /* Points ---------------------------------------------------------------------------------- */
 
-/* A planner that has energy in closed form has bytes as well. Where operations are not known,
- * neither is their energy. */
+/* A planner with energy in closed form also has bytes. If the operations are not known, neither
+ * is their energy. */
 static void weigh_totals(const struct hypar_found *found, struct hypar_sweep_point *p)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
@@ -102,8 +101,9 @@ static void weigh_totals(const struct hypar_found *found, struct hypar_sweep_poi
         p->energy_j = INFINITY;
 }
 
-/* What was found, by its simulated step, or by closed form where that takes long. A plan of
- * which it cannot be told whether it fits is none. */
+/* Fill a point with the result of a search: the simulated step, or the closed form if a
+ * simulation takes too long. If it is not known whether a plan fits, it does not count as a
+ * plan. */
 static void weigh(const struct hypar_found *found, double limit_bytes,
                   struct hypar_sweep_point *p)
 {
@@ -128,8 +128,9 @@ static void weigh(const struct hypar_found *found, double limit_bytes,
     describe(found->plan, p);
 }
 
-/* What the objective compares points by: of time, machines that somebody named (--on) by all
- * samples per second, sizes of one machine by the samples per second of a device. */
+/* The value that the objective compares per sample. For time: machines named by the user (--on)
+ * are compared by their total samples per second, sizes of one machine by the samples per
+ * second per device. */
 static double merit_of_sample(const struct hypar_sweep *s, const struct hypar_sweep_point *p)
 {
     switch (s->options.search.objective) {
@@ -142,8 +143,8 @@ static double merit_of_sample(const struct hypar_sweep *s, const struct hypar_sw
     }
 }
 
-/* The plan of the point's planner. Only wrong use fails: where the planner has no plan, the
- * point tells why. */
+/* Find the plan of the point's planner. Only wrong usage fails: if the planner has no plan, the
+ * point says why. */
 static enum hypar_status search_plan(const struct hypar_sweep *s,
                                      const struct hypar_graph *graph,
                                      struct hypar_sweep_point *p, struct hypar_error *err)
@@ -171,16 +172,16 @@ static enum hypar_status search_plan(const struct hypar_sweep *s,
     return HYPAR_OK;
 }
 
-/* All that jobs share; each writes its own point. */
+/* State shared by all jobs; each job writes its own point. */
 struct sweeping {
     struct hypar_sweep *sweep;
     enum hypar_status *status; /* by point */
     struct hypar_error *err;
-    pthread_mutex_t telling; /* held as the caller is told of progress */
+    pthread_mutex_t telling; /* held while the caller's progress function runs */
 };
 
-/* A point that was under way when it was told to stop has the best plan by then; one that has
- * none that fits yet is not told of. */
+/* Search one point. If the search is stopped, the point has the best plan found until then; a
+ * point without a plan that fits is not reported. */
 static void search_point(void *arg, int i)
 {
     struct sweeping *w = arg;
@@ -203,7 +204,7 @@ static void search_point(void *arg, int i)
     pthread_mutex_unlock(&w->telling);
 }
 
-/* By machine, the batches in the order of their list, then the planners. */
+/* Make the points: by machine, then by batch in the order of the list, then by planner. */
 static void make_points(struct hypar_sweep *s)
 {
     s->n_points = s->machines.n * s->n_batches * s->n_planners;
@@ -260,13 +261,13 @@ static void find_best(struct hypar_sweep *s)
 
 /* The sweep ------------------------------------------------------------------------------- */
 
-/* The graphs of all batches, so that a model that cannot be read is told at once. */
+/* Read the graphs of all batches first, so that an unreadable model fails at once. */
 static enum hypar_status read_graphs(struct hypar_sweep *s, const struct hypar_batches *batches,
                                      struct hypar_error *err)
 {
     TRY(hp_explore_counts(&s->arena, "batch", s->options.batches, HYPAR_MAX_BATCH, &s->batch,
                           &s->n_batches, err));
-    if (!s->n_batches) { /* what the model says */
+    if (!s->n_batches) { /* the model's own batch */
         s->batch = NEW(&s->arena, int64_t, 1);
         s->n_batches = 1;
     }
@@ -335,7 +336,7 @@ void hypar_sweep_free(struct hypar_sweep *s)
     for (int i = 0; i < s->n_batches && s->graph; i++)
         hypar_graph_free(s->graph[i]);
     hp_explore_machines_free(&s->machines, 0);
-    struct arena arena = s->arena; /* it lives in it */
+    struct arena arena = s->arena; /* the struct is in this arena */
     hp_arena_free(&arena);
 }
 

@@ -1,4 +1,4 @@
-/* The lists that say what to explore. */
+/* Parses the lists that say what to explore. */
 #include <string.h>
 
 #include "search/explore/explore.h"
@@ -53,7 +53,7 @@ enum hypar_status hp_explore_layer(const struct hypar_exploration *e, const char
                    l->n_layers ? e->graph->ops[l->node[l->layer[0]].op].name : "none");
 }
 
-/* The node's own type that a digit means, or -1. */
+/* The node's own type for a digit, or -1. */
 static int type_of_digit(const struct layer_node *node, char digit)
 {
     static const unsigned means[] = { 1u << TYPE_I, 1u << TYPE_II | 1u << TYPE_CHANNEL,

@@ -1,4 +1,4 @@
-/* A candidate as a plan. */
+/* Makes a plan from a candidate. */
 #include "program/lowering.h"
 #include "search/hybrid/pipeline.h"
 #include "search/runs.h"
@@ -46,7 +46,7 @@ static void place_stage(const struct hybrid *h, const struct candidate *c, int s
     }
 }
 
-/* What was gathered is not kept, where a splitting says so. */
+/* Mark tensors that are gathered again instead of kept, if the splitting resends. */
 static void mark_resent(const struct hybrid *h, const struct candidate *c,
                         struct hypar_plan *plan)
 {
@@ -63,8 +63,8 @@ static void mark_resent(const struct hybrid *h, const struct candidate *c,
     }
 }
 
-/* All who use a parameter divide as much of it: nothing where one of them has no copies, the
- * optimizer alone where it is used in several stages. */
+/* Set the sharding of each operator. All users of a parameter have the same sharding: none if
+ * one of them has no copies; only the optimizer if several stages use the parameter. */
 static void set_shards(const struct hybrid *h, const struct candidate *c,
                        struct hypar_plan *plan)
 {
@@ -79,7 +79,8 @@ static void set_shards(const struct hybrid *h, const struct candidate *c,
         if (plan->ops[op].n_parts / cost->param_parts <= 1)
             plan->ops[op].shard = HYPAR_SHARD_NONE;
     }
-    for (int turn = 0; turn < 2; turn++) /* operators may share by way of others */
+    for (int turn = 0; turn < 2; turn++) /* twice: operators may share parameters through other
+                                          * operators */
         for (int t = 0; t < g->n_tensors && most; t++) {
             if (g->tensors[t].kind != TENSOR_PARAM)
                 continue;

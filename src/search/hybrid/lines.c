@@ -1,13 +1,13 @@
-/* What sums over copies and what is sent from stage to stage take, as lines over bytes: worked
- * out once for each place. */
+/* Computes the costs of sums over copies and of messages between stages as lines (a fixed time
+ * and a time per byte), once for each set of devices. */
 #include <math.h>
 #include <string.h>
 
 #include "cost/collective.h"
 #include "search/hybrid/stage.h"
 
-/* How long the groups of a sum hold the link that they hold longest, all at once: sums that
- * follow each other take no longer, but for the last. */
+/* The time per byte that the busiest link is occupied by all groups of a sum together.
+ * Consecutive sums overlap, so only the last takes longer. */
 static double held_s_per_byte(struct hybrid *h, int first, int n, int parts,
                               struct arena *scratch, double *own_link)
 {
@@ -49,7 +49,8 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
     return line;
 }
 
-/* Adds messages from as many devices that follow each other, as far as there are some. */
+/* Add a message from each of n consecutive devices to its counterpart, as far as the devices
+ * exist. */
 static int add_messages(const struct hybrid *h, int from, int to, int n,
                         struct message *message)
 {
@@ -85,7 +86,7 @@ static struct line hop_of(struct hybrid *h, int from, int to, int n)
     return line;
 }
 
-/* The line of a key, or a new one; *is_new: it has to be worked out. */
+/* The line of a key, or a new line; *is_new: the caller has to compute it. */
 static struct line *known_line(struct hybrid *h, struct line_table *table, const int key[3],
                                bool *is_new)
 {

@@ -1,4 +1,4 @@
-/* What units take under a splitting. */
+/* Sums up the costs of units under a splitting. */
 #include <math.h>
 
 #include "cost/work.h"
@@ -45,7 +45,7 @@ static double box_bytes(const struct submesh_model *m, const struct op_parts *pa
                             m->problem->graph->tensors[tensor].index);
 }
 
-/* Does a device that writes its part of the tensor write sums that are not complete? */
+/* Does a device write incomplete sums of its part of the tensor? */
 static bool is_partial(const struct op_parts *parts, int o)
 {
     axis_set divided = hp_divided_axes(parts->nest, parts->split);
@@ -66,8 +66,8 @@ bool hp_term_resends(const struct submesh_model *m, const struct submesh *submes
                        class->exchange->writer[0].operand);
 }
 
-/* Of an activation that `op` keeps as operand o: what a device holds of it. Where it was
- * gathered and is gathered again, that is what was written there. */
+/* The bytes of an activation that a device keeps, if `op` keeps it as operand o. If the
+ * activation is gathered again, the device keeps only the part that it wrote. */
 static double kept_operand(const struct submesh_model *m, const struct submesh *submesh,
                            const struct splitting *s, int op, int o)
 {
@@ -174,7 +174,7 @@ static void add_op(struct submesh_model *m, const struct submesh *submesh, int u
     s->peak[unit] = fmax(s->peak[unit], sums->kept[0][unit + 1] + touched);
 }
 
-/* Parameters of an operator and of those that follow are gathered while it is computed. */
+/* The parameters of an operator and of the next ones are gathered while it is computed. */
 static void find_gathered(const struct submesh_model *m, const struct submesh *submesh,
                           const struct units *units, int lo, int hi, const struct splitting *s,
                           int ahead, double *gathered)
@@ -219,7 +219,7 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
             s->sums.again_s[w][to + 1] += seconds;
 }
 
-/* What passes into each unit, if a stage begins there. */
+/* The bytes that enter each unit if a stage begins there. */
 static void find_borders(struct submesh_model *m, const struct submesh *submesh,
                          const struct units *units, struct splitting *s)
 {

@@ -1,4 +1,5 @@
-/* Stages in closed form: the fastest way to run some units that fits. */
+/* Estimates stages in closed form: finds the fastest way to run some units as a stage that fits
+ * in memory. */
 #include "search/hybrid/stage.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@
 
 enum { GATHERS_AWAITED = 3 };
 
-/* A stage as it is weighed. */
+/* The stage under evaluation. */
 struct weighing {
     struct hybrid *h; /* lines that are worked out are kept there */
     const struct step_shape *step;
@@ -34,7 +35,7 @@ double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, in
            b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
 }
 
-/* What a device keeps of its parameters from step to step. */
+/* Bytes of parameter state that a device keeps from step to step. */
 static double state_bytes(const struct weighing *w)
 {
     double sum = 0;
@@ -45,7 +46,7 @@ static double state_bytes(const struct weighing *w)
     return sum;
 }
 
-/* What is gathered of parameters that are divided. */
+/* Bytes of divided parameters that are gathered at one time. */
 static double gathered_bytes(const struct weighing *w)
 {
     const double *gathered = w->step->far_ahead ? w->s->gathered_far : w->s->gathered;
@@ -55,8 +56,8 @@ static double gathered_bytes(const struct weighing *w)
     return most;
 }
 
-/* All that micro-batches in flight keep, but of the one at work, of which units up to that one
- * alone have something there. */
+/* Bytes of activations of all micro-batches in flight. The micro-batch being computed holds
+ * activations of the units up to the current one only. */
 static double activation_bytes(const struct weighing *w, enum hypar_recompute word,
                                int recomputed, double *each)
 {
@@ -66,18 +67,18 @@ static double activation_bytes(const struct weighing *w, enum hypar_recompute wo
         most = fmax(most, kept + w->s->peak[u]);
         kept += between(sums->kept[u < w->lo + recomputed ? word : 0], u, u + 1);
     }
-    double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* about */
+    double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* roughly */
     *each = kept + errors;
     return (w->place->in_flight - 1) * *each + errors + most;
 }
 
-/* What ends a step. */
+/* The end of a step. */
 struct tail {
-    double sum_s, own_link_s; /* to sum all gradients; of that, on the links of a device */
-    double last_s;            /* after the last gradient, at least */
+    double sum_s, own_link_s; /* to sum all gradients; part of it on the links of one device */
+    double last_s;            /* least time after the last gradient */
     double update_s;
-    /* To gather parameters: of all operators, one after the other; of the first, and the last.
-     */
+    /* Time to gather parameters: of all operators, one after another; of the first operator; of
+     * the last operator. */
     double gathers_s, first_gather_s, last_gather_s;
 };
 
@@ -97,8 +98,8 @@ struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
     };
 }
 
-/* To gather so many elements of parameters for one operator: half a sum over those who hold
- * them. */
+/* Time to gather `elements` parameter elements of one operator: half an all-reduce over the
+ * devices that hold them. */
 static double gather_seconds(struct hybrid *h, int first, int n, int parts, double elements)
 {
     struct line line = hp_sum_line(h, first, n, parts);
@@ -117,7 +118,8 @@ bool hp_gathers_are_late(struct hybrid *h, int n, int64_t micro_batches)
     return gather_seconds(h, 0, n, 1, h->elements / h->weighted) > GATHER_AHEAD * op_s;
 }
 
-/* All operators are taken to have as many parameters in each of the partitions. */
+/* Add the times of gathering. The share of each partition is taken to be the same for all
+ * operators. */
 static void add_gathers(const struct weighing *w, struct tail *t)
 {
     double weighted = between(w->s->sums.weighted, w->lo, w->hi), all = 0;
@@ -152,9 +154,9 @@ static struct tail tail_of(const struct weighing *w)
     return t;
 }
 
-/* What parameters that come for one half of a micro-batch add to it. Nothing is computed before
- * those of its first operator are there; those of others are asked for when the one so many
- * before it is done: so many are under way at once. */
+/* The time that gathering adds to one half of a micro-batch. The first operator waits for its
+ * own parameters. The gather of a later operator starts when the operator hp_gather_ahead()
+ * before it is done, so this many gathers are in progress at once. */
 static double wait_for_gathers(const struct weighing *w, const struct tail *t, double first_s,
                                double links_s, double half_s)
 {
@@ -162,8 +164,9 @@ static double wait_for_gathers(const struct weighing *w, const struct tail *t, d
     return fmax(first_s, fmax(links_s, in_turn_s) - half_s);
 }
 
-/* Exchanges wait for parameters that are on the same links, as often as there are some, and for
- * more than the one that is under way: GATHERS_AWAITED is what simulated steps show. */
+/* The time that exchanges wait for gathers on the same links. An exchange waits in proportion
+ * to the time that the links are busy with gathers, and for more than the gather in progress:
+ * GATHERS_AWAITED is the number that simulated steps show. */
 static double waiting_seconds(const struct weighing *w, const struct tail *tail, double own_s)
 {
     const struct unit_sums *sums = &w->s->sums;
@@ -174,9 +177,9 @@ static double waiting_seconds(const struct weighing *w, const struct tail *tail,
            tail->own_link_s / 2 / gathered;
 }
 
-/* Sums of gradients go on beside the last backward half, parameters that are divided come
- * beside what is computed, not beside other exchanges, with which they share links; what is
- * summed in halves (reduce-scatter, all-gather) takes half as long. */
+/* Add the end of the step. Sums of gradients overlap with the last backward half. Gathers of
+ * divided parameters overlap with computation but not with other exchanges, because they share
+ * links. A reduce-scatter or an all-gather takes half the time of the sum. */
 static void add_tail(const struct weighing *w, struct stage_choice *c)
 {
     double backward_s = between(w->s->sums.backward_s, w->lo, w->hi);
@@ -201,10 +204,12 @@ static void add_tail(const struct weighing *w, struct stage_choice *c)
     c->time_s = c->own_s + c->tail_s / (double)w->step->micro_batches;
 }
 
-/* The least number of units that has to be computed again; -1: all are too few. */
+/* The least number of units to recompute so that the activations fit in `room`; -1: recomputing
+ * all is not enough. */
 static int units_to_recompute(const struct weighing *w, enum hypar_recompute word, double room)
 {
-    int few = -1, enough = w->hi - w->lo; /* bisect: more of them never need more */
+    int few = -1, enough = w->hi - w->lo; /* bisection: recomputing more units never needs more
+                                           * memory */
     double each;
     if (activation_bytes(w, word, enough, &each) > room)
         return -1;
@@ -215,7 +220,7 @@ static int units_to_recompute(const struct weighing *w, enum hypar_recompute wor
     return enough;
 }
 
-/* Statistics of a batch are summed over replicas too, one after the other. */
+/* The time to sum statistics of a batch over replicas, one after another. */
 static double replica_seconds(const struct weighing *w)
 {
     const struct unit_sums *sums = &w->s->sums;
@@ -237,7 +242,8 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
         recomputed = word == HYPAR_RECOMPUTE_NONE ? 0
                      : o->recompute_given         ? n
                                           : units_to_recompute(w, word, w->place->room - fixed);
-    /* what is computed, or gathered, again stays until gradients of parameters are computed */
+    /* recomputed or resent tensors would have to stay until the parameter gradients are
+     * computed */
     if (recomputed < 0 || (w->step->apart && (recomputed > 0 || w->s->resend)))
         return;
     struct stage_choice c = { .size = w->size,
@@ -260,11 +266,11 @@ static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_ch
         *best = c;
 }
 
-/* Beyond so many devices the whole machine is no submesh: it would take too long. */
+/* Limit of devices for a submesh of the whole machine: a larger one takes too long. */
 enum { LARGEST_SUBMESH = 256 };
 
-/* Parts of the operators of units lo .. hi - 1 that are to be divided so, at most; 0: none is.
- */
+/* The largest number of parts of a fixed operator in units lo .. hi - 1; 0: no operator is
+ * fixed. */
 static int most_fixed_parts(const struct hybrid *h, int lo, int hi)
 {
     int most = 0;
@@ -283,7 +289,7 @@ static bool may_have_size(const struct hybrid *h, const struct stage_place *plac
     int most = h->problem->options->max_tensor, replicas = place->n_devices / size;
     if (place->size && size != place->size)
         return false;
-    if (fixed) /* what is fixed is so on all devices of the stage */
+    if (fixed) /* fixed operators use all devices of the stage */
         return replicas == 1 && fixed <= size && size <= FEW_DEVICES;
     if (place->n_devices % size || replicas > samples || (most && size > most))
         return false;
@@ -294,7 +300,7 @@ static bool may_have_size(const struct hybrid *h, const struct stage_place *plac
            (place->n_devices <= FEW_DEVICES && place->n_devices / LARGE_SUBMESH > samples);
 }
 
-/* The submesh of a stage that has its slowest device. */
+/* The first device of the stage's submesh that has its slowest device. */
 static int slowest_submesh(const struct hybrid *h, const struct stage_place *place, int size)
 {
     const struct hypar_machine *machine = h->problem->machine;
@@ -310,7 +316,7 @@ static int slowest_submesh(const struct hybrid *h, const struct stage_place *pla
     return place->first + (slowest - place->first) / size * size;
 }
 
-/* A copy that stays, of the states alone. */
+/* A permanent copy of a splitting's states. */
 static const struct splitting *keep_splitting(struct hybrid *h, const struct splitting *s)
 {
     struct splitting *kept = NEW(h->arena, struct splitting, 1);
@@ -351,13 +357,13 @@ struct stage_choice hp_weigh_states(struct hybrid *h, const struct step_shape *s
         struct stage_choice c = weigh_words(&w);
         take_faster(&best, &c);
         h->evaluated++;
-        if (best.size && best.recomputed == 0) /* nothing is saved by sending again */
+        if (best.size && best.recomputed == 0) /* resending saves nothing */
             break;
     }
     return best;
 }
 
-/* The fastest of the splittings that the submesh has. */
+/* Find the fastest of the submesh's splittings. */
 static void choose_splitting(struct hybrid *h, const struct step_shape *step,
                              const struct stage_place *place, int lo, int hi,
                              const struct submesh_splittings *list, struct stage_choice *best)
@@ -377,7 +383,7 @@ static void choose_splitting(struct hybrid *h, const struct step_shape *step,
     }
 }
 
-/* The fastest of all there are. */
+/* Find the fastest of all combinations of states. */
 static void choose_states(struct hybrid *h, const struct step_shape *step,
                           const struct stage_place *place, int lo, int hi,
                           const struct submesh_splittings *list, struct stage_choice *best)
@@ -393,13 +399,13 @@ static void choose_states(struct hybrid *h, const struct step_shape *step,
     hp_arena_free(&scratch);
 }
 
-/* The fastest way, whatever it needs, or as far as it has room. */
+/* Find the fastest way to run the stage that fits in place->room. */
 static bool choose(struct hybrid *h, const struct step_shape *step,
                    const struct stage_place *place, int lo, int hi, struct stage_choice *out)
 {
     double samples = (double)h->problem->graph->batch / (double)step->micro_batches;
     int fixed = most_fixed_parts(h, lo, hi);
-    int covered = 0; /* a submesh whose splittings are among them those of smaller ones */
+    int covered = 0; /* a submesh whose splittings include those of smaller submeshes */
     *out = (struct stage_choice){ 0 };
     for (int size = place->n_devices; size >= 1; size--) {
         int replicas = place->n_devices / size;
@@ -417,7 +423,7 @@ static bool choose(struct hybrid *h, const struct step_shape *step,
     return out->size > 0;
 }
 
-/* Choose anew, and keep it as the first that is known. */
+/* Choose a way for the stage and add it to the known choices. */
 static const struct known_choice *choose_anew(struct hybrid *h, const struct step_shape *step,
                                               const struct stage_place *place, int lo, int hi,
                                               int next)
@@ -432,8 +438,8 @@ static const struct known_choice *choose_anew(struct hybrid *h, const struct ste
     return &h->choice[h->n_choices++];
 }
 
-/* The first choice that is known: the fastest way without a bound of memory, which most stages
- * have in common. Others follow. */
+/* The first known choice of a stage: the fastest way without a memory limit, which suits most
+ * stages. Choices for less memory follow it in a list. */
 static int first_known(struct hybrid *h, const struct step_shape *step,
                        const struct stage_place *place, int lo, int hi)
 {
@@ -459,9 +465,9 @@ static int first_known(struct hybrid *h, const struct step_shape *step,
     return known;
 }
 
-/* Its devices hold each parameter at least once. What is fastest where there is more room is so
- * where there is less, if it fits there; and where nothing fits into more, nothing fits into
- * less. */
+/* Choose a way for the stage. The devices must hold each parameter at least once. A known
+ * choice for more memory is also the fastest for less memory if it fits. If nothing fits in
+ * more memory, nothing fits in less. */
 bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
                      const struct stage_place *place, int lo, int hi, struct stage_choice *out)
 {
@@ -489,14 +495,14 @@ bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
 
 /* ---------------------------------------------------------------------------------------- */
 
-/* What each operator takes on one device, about; sums of all. */
+/* The approximate time of each operator on one device; also adds up the totals in `h`. */
 static double *op_seconds(struct hybrid *h)
 {
     const struct hypar_graph *g = h->problem->graph;
     const struct submesh *one =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, 1, g->batch });
     double *op_s = NEW(h->arena, double, g->n_ops);
-    const int *state = NEW(h->arena, int, h->model.n_vars); /* the only one of each */
+    const int *state = NEW(h->arena, int, h->model.n_vars); /* each has one state */
     for (int op = 0; op < g->n_ops && one; op++) {
         const struct op_cost *c = hp_op_cost(&h->model, one, state, op);
         op_s[op] = c->forward_s + c->backward_s;
@@ -519,7 +525,7 @@ static double *sum_up_state(struct hybrid *h)
     return sums;
 }
 
-/* The part of the time that the longest path through the graph takes. */
+/* The time of the longest path through the graph as a share of the total time. */
 static double part_on_path(struct hybrid *h, const double *op_s)
 {
     const struct hypar_graph *g = h->problem->graph;
@@ -537,7 +543,7 @@ static double part_on_path(struct hybrid *h, const double *op_s)
     return all_s > 0 ? longest_s / all_s : 1;
 }
 
-/* Do so few operators have so few states that all plans can be looked at? */
+/* Are there so few operators and states that all plans can be enumerated? */
 static bool is_small(struct hybrid *h)
 {
     enum { MOST_CHOICES = 1 << 14, MOST_DEVICES = 8 };

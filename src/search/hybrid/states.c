@@ -1,28 +1,30 @@
-/* All states of the operators of a small stage, but those that cannot be faster than what is
- * known, or do not fit whatever the others are.
+/* Enumerates the states of the operators of a small stage, except those that cannot be faster
+ * than the best known choice or cannot fit in memory.
  *
- * Prices of memory, and of sums that are partly hidden, reach the convex hull of what there is;
- * of few choices, all are looked at. */
+ * The splittings at different prices of memory (and of sums that partly overlap) only reach the
+ * convex hull of all choices. With few choices, all of them are tried. */
 #include <math.h>
 #include <string.h>
 
 #include "base/stop.h"
 #include "search/hybrid/stage.h"
 
-/* Choices of states that are weighed, of all stages: a second. */
+/* Limit of evaluated choices over all stages: about a second. */
 enum { MOST_EVALUATED = 1 << 18 };
 
-/* A variable of the stage; arrays are by its state. */
+/* A variable of the stage; arrays are indexed by its state. */
 struct stage_var {
     int v, n_states;
-    double *own_s;  /* what it takes without exchanges, at least */
-    double *last_s; /* what follows the last of its gradients, at least */
-    /* Bytes, at least: that stay, and of activations of a micro-batch; while it is computed. */
+    double *own_s;  /* least time without exchanges */
+    double *last_s; /* least time after its last gradient */
+    /* Least bytes: kept from step to step; of activations of a micro-batch; while it is
+     * computed. */
     double *fixed_bytes, *kept_bytes, *touched_bytes;
-    int n_terms; /* exchanges with variables before it, and with itself */
+    int n_terms; /* exchanges with earlier variables and with itself */
     const struct submesh_term **term;
-    double *rest_s; /* [state of the one before it]: what all from this one on take, at least */
-    /* Of all from this one on, in any states: */
+    double *rest_s; /* [state of the previous variable]: least time of this variable and all
+                     * later ones */
+    /* Of this variable and all later ones, in any states: */
     double rest_last_s, rest_fixed_bytes, rest_kept_bytes, rest_touched_bytes;
 };
 
@@ -32,18 +34,18 @@ struct state_search {
     const struct stage_place *place;
     const struct submesh *submesh;
     int lo, hi;
-    int n; /* of the stage */
+    int n; /* variables of the stage */
     struct stage_var *var;
     int *state;
     struct arena *arena;
     struct stage_choice *best;
-    struct splitting *chosen; /* of the best, if it was found here */
+    struct splitting *chosen; /* states of the best choice, if it was found here */
 };
 
 /* Bounds --------------------------------------------------------------------------------- */
 
-/* What a variable takes in a state, with its share of what ends a step, that part of which
- * nothing hides. */
+/* Compute a lower bound for a variable's cost in a state, including its share of the end of the
+ * step that nothing overlaps. */
 static void weigh_state(const struct state_search *c, struct stage_var *var, int state)
 {
     const struct submesh_var *ops = &c->h->model.var[var->v];
@@ -77,8 +79,8 @@ static double least_of(const double *list, int n)
     return least;
 }
 
-/* What exchanges of the i-th variable take at least, if it and the one before it are in these
- * states: as tables say before they are exact. */
+/* The least time of the i-th variable's exchanges if it and the previous variable are in these
+ * states, from the tables' lower bounds. */
 static double least_exchange(const struct state_search *c, int i, int before, int state)
 {
     const struct stage_var *var = &c->var[i];
@@ -164,7 +166,7 @@ static void list_variables(struct state_search *c)
 
 /* The search ----------------------------------------------------------------------------- */
 
-/* What variables before the i-th have come to. */
+/* The costs of the variables before the i-th. */
 struct so_far {
     double own_s, last_s, fixed_bytes, kept_bytes, touched_bytes;
 };
@@ -180,7 +182,7 @@ static bool is_too_large(const struct state_search *c, const struct stage_var *r
            c->place->room;
 }
 
-/* Can no states of the i-th variable and those after it be faster than the best, or fit? */
+/* Are all states of the i-th and later variables slower than the best, or too large? */
 static bool is_hopeless(const struct state_search *c, int i, const struct so_far *f)
 {
     const struct stage_var *var = i < c->n ? &c->var[i] : NULL;
@@ -190,7 +192,7 @@ static bool is_hopeless(const struct state_search *c, int i, const struct so_far
            is_too_large(c, var, f);
 }
 
-/* What the i-th variable exchanges with those before it. */
+/* The time of the i-th variable's exchanges with earlier variables. */
 static double exchange_seconds(const struct state_search *c, int i)
 {
     double sum = 0;
@@ -202,7 +204,7 @@ static double exchange_seconds(const struct state_search *c, int i)
     return sum;
 }
 
-/* All variables have their states. */
+/* Evaluate the stage once all variables have states. */
 static void weigh_all(struct state_search *c)
 {
     struct arena_mark mark = hp_arena_mark(c->arena);

@@ -1,4 +1,5 @@
-/* The states of operators in a submesh, what they take, what they exchange, and the choice. */
+/* Finds the states of operators in a submesh and their costs, the costs of exchanges between
+ * them, and the states of least total cost. */
 #include "search/hybrid/submesh.h"
 
 #include <math.h>
@@ -29,7 +30,7 @@ static int sample_axis(const struct submesh_model *m, const struct submesh_var *
     return hp_sample_axis(m->problem->graph->ops[var->op[0]].nest);
 }
 
-/* May a variable be divided so, also by what is asked for? */
+/* May a variable be divided by this axis and degree, also by the options? */
 static bool may_choose(const struct submesh_model *m, const struct submesh_var *var, int a,
                        int degree)
 {
@@ -38,7 +39,8 @@ static bool may_choose(const struct submesh_model *m, const struct submesh_var *
            (sequence < 0 || a == sequence);
 }
 
-/* Writes to `out` unless that is NULL; returns how many there are. */
+/* List the states of a variable. Writes them to `out` unless it is NULL; returns their
+ * number. */
 static int list_states(const struct submesh_model *m, const struct submesh_var *var,
                        const struct submesh_shape *shape, struct submesh_state *out)
 {
@@ -113,7 +115,7 @@ static double part_seconds(const struct submesh_model *m, int op, uint32_t passe
                          &place);
 }
 
-/* Do two parts differ by no more than which samples they have? */
+/* Do two parts differ only in their samples? */
 static bool are_alike(const struct submesh_model *m, const struct op_parts *parts, int a, int b)
 {
     const struct nest *nest = parts->nest;
@@ -126,8 +128,9 @@ static bool are_alike(const struct submesh_model *m, const struct op_parts *part
     return alike;
 }
 
-/* Of the parts, the first is the largest, inner ones have more of a window than those at the
- * borders, and the last has most of what is causal. */
+/* The time of the slowest part. The first part is the largest; inner parts have more of a
+ * window than parts at the borders; the last part has most of a causal operator. So only three
+ * parts are timed. */
 static double slowest_seconds(const struct submesh_model *m, int op, uint32_t passes,
                               const struct op_parts *parts)
 {
@@ -145,7 +148,7 @@ static double box_elements(const struct op_parts *parts, int o)
     return parts->empty[0] ? 0 : (double)hp_box_elements(&box);
 }
 
-/* Backward passes that write gradients of parameters and nothing else. */
+/* Backward passes that write only gradients of parameters. */
 static uint32_t gradient_passes(const struct hypar_graph *g, const struct op *op)
 {
     uint32_t backward = hp_backward_passes(g, op), found = 0;
@@ -227,8 +230,8 @@ static void fill_states(struct submesh_model *m, struct submesh *submesh, int cl
 
 /* Costs of exchanges --------------------------------------------------------------------- */
 
-/* Comms of a pattern start together: the longest decides, or the link that they hold longest.
- */
+/* The time of a pattern. Its comms start together, so the time is that of the longest comm or
+ * of the busiest link. */
 static double pattern_seconds(struct submesh_model *m, const struct pattern *pattern, int bytes)
 {
     if (pattern->n_comms == 0)
@@ -253,9 +256,9 @@ static double pattern_seconds(struct submesh_model *m, const struct pattern *pat
     return hp_seconds(most > longest ? most : longest);
 }
 
-/* Its part of a term's table ------------------------------------------------------------- */
+/* Tables of terms ------------------------------------------------------------------------- */
 
-/* Layouts of the operators of a term whose ends are in these states. */
+/* Set `parts` of a term's operators for these states of its two variables. */
 static void lay_out(const struct submesh_model *m, const struct submesh *submesh, int class,
                     int from, int to, const struct op_parts **parts)
 {
@@ -281,13 +284,14 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
            (m->term_class[class].over_samples ? m->on_path : 1);
 }
 
-/* What parts of an operand have, in one state: of a writer all, by device of the submesh; of a
- * reader that reads all of it the first, the second and the last, which tell enough. */
+/* The boxes of an operand's parts in one state. A writer has all of them, by device of the
+ * submesh. A reader that reads the whole operand has the first, the second and the last, which
+ * are enough for a bound. */
 struct part_boxes {
     int n;
     struct box *box;
-    double *elements; /* 0: an empty part */
-    int *device;      /* counted from the first of the submesh */
+    double *elements; /* 0: the part is empty */
+    int *device;      /* counted from the first device of the submesh */
 };
 
 static struct part_boxes boxes_of(struct arena *scratch, const struct submesh *submesh,
@@ -304,7 +308,7 @@ static struct part_boxes boxes_of(struct arena *scratch, const struct submesh *s
     return b;
 }
 
-/* Are all elements of a dimension there, one for each index of its axis? */
+/* Does the dimension have one element for each index of its axis? */
 static bool is_plain(const struct nest *nest, int o, int d)
 {
     const struct dim_map *map = &nest->operand[o].dim[d];
@@ -313,7 +317,7 @@ static bool is_plain(const struct nest *nest, int o, int d)
             nest->axis[map->axis[0]].extent == nest->operand[o].size[d]);
 }
 
-/* Is every element of the operand touched, once? */
+/* Does the nest touch every element of the operand exactly once? */
 static bool is_whole(const struct nest *nest, int o)
 {
     for (int d = 0; d < nest->operand[o].n_dims; d++)
@@ -331,7 +335,7 @@ static struct part_boxes boxes_read(struct arena *scratch, const struct submesh 
     return boxes_of(scratch, submesh, to, o, (int[]){ 0, 1, n - 1 }, n > 2 ? 3 : n);
 }
 
-/* Of what part `i` of a reader reads, what the writer's part on the same device has not
+/* The elements that part `i` of a reader reads and the writer's part on the same device has not
  * written. */
 static double missing_elements(const struct part_boxes *from, const struct part_boxes *to,
                                int i)
@@ -344,8 +348,9 @@ static double missing_elements(const struct part_boxes *from, const struct part_
     return to->elements[i];
 }
 
-/* Is what an exchange moves told by the parts of its ends? All is written, once, and read in
- * the same shape; sums are read as a whole. */
+/* Do the parts of writer and readers determine the bytes that an exchange moves? This holds if
+ * the writer writes each element once, the readers have the same shape, and sums are read as a
+ * whole. */
 static bool is_told_by_parts(const struct submesh_model *m, const struct exchange *x,
                              bool partial)
 {
@@ -367,7 +372,7 @@ static bool is_told_by_parts(const struct submesh_model *m, const struct exchang
     return true;
 }
 
-/* A term's states as bounds are worked out for them. */
+/* The boxes of a term's states, for its lower bounds. */
 struct term_bounds {
     const struct exchange *exchange;
     struct part_boxes *written; /* [state of the writer] */
@@ -399,9 +404,9 @@ static struct term_bounds begin_bounds(struct submesh_model *m, const struct sub
     return b;
 }
 
-/* What a device gets of sums, at least, on average: of each element all addends but one are
- * sent to where it is summed, and the sum to all but one who read it. Parts are as small, or,
- * where there is less to send then, as large as any. */
+/* A lower bound for the elements of sums that a device receives on average. For each element,
+ * all addends but one are sent to the device that sums it, and the sum is sent to all readers
+ * but one. The bound takes the smallest parts, or the largest where this sends less. */
 static double summed_elements(const struct op_parts *from, const struct part_boxes *written,
                               const struct part_boxes *read, int n_readers, axis_set partial)
 {
@@ -421,9 +426,9 @@ static double summed_elements(const struct op_parts *from, const struct part_box
     return (addends - 1) / addends * smallest + fmax(0, most_read - largest / addends);
 }
 
-/* What an exchange takes at least: as long as what a device gets takes, or a latency, if any
- * gets some. No more than that, for the tables are made exact from below. The ends are laid
- * out. */
+/* A lower bound for the time of an exchange: the time for the bytes that a device receives, or
+ * a latency if any device receives bytes. The bound must not be too high, because the tables
+ * become exact from below. `parts` of both ends are set. */
 static double least_seconds(const struct submesh_model *m, const struct submesh *submesh,
                             const struct term_bounds *b, int class, int i, int j)
 {
@@ -433,7 +438,7 @@ static double least_seconds(const struct submesh_model *m, const struct submesh 
     axis_set partial =
         hp_divided_axes(from->nest, from->split) &
         hp_written_axes(from->nest, source->pass, source->operand, WRITE_PARTIAL);
-    /* of what parts get: uneven pieces are gathered as if they were even */
+    /* elements that parts receive: uneven pieces are gathered as if they were even */
     double least = INFINITY, most = 0;
     if (!is_told_by_parts(m, x, partial))
         return 0;
@@ -469,8 +474,8 @@ static void fill_term(struct submesh_model *m, struct submesh *submesh, int clas
     hp_arena_free(&scratch);
 }
 
-/* What the links of a device carry at most, all of those to other devices of the submesh, and
- * what a comm takes that carries nothing. */
+/* Set the bounds for exchanges: the total bandwidth of a device's links to other devices of the
+ * submesh, and the time of a comm without bytes. */
 static void bound_exchanges(const struct submesh_model *m, struct submesh *submesh)
 {
     const struct hypar_machine *machine = m->problem->machine;
@@ -547,18 +552,19 @@ double hp_submesh_term(struct submesh_model *m, const struct submesh *submesh, i
     return submesh->term_s[class][at];
 }
 
-/* The solver's problem: variables that stand for themselves, and what passes between them. */
+/* The solver's problem: variables that represent themselves, and the terms between them. */
 struct choosing {
     struct submesh_model *m;
     const struct submesh *submesh;
     const struct submesh_problem *p;
     struct arena scratch;
-    int n_vars, *var, *place; /* of the problem; [variable]: its place there, -1 */
+    int n_vars, *var, *place; /* n_vars, var: the problem's variables; place: [variable]: its
+                               * index there, -1: none */
     int *n_states, *chosen;
     double **cost;
     int n_edges;
     const struct alike_term **term; /* [edge] */
-    double **pair;                  /* [edge]: what the term takes, so often as it is there */
+    double **pair;                  /* [edge]: the term's time, times its count */
     struct elimination_edge *edge;
 };
 
@@ -610,7 +616,8 @@ static void add_edges(struct choosing *c)
     }
 }
 
-/* Work out what was worked out for a submesh like this one. */
+/* Compute the exact times that a similar submesh needed, since this one probably needs them
+ * too. */
 static void make_likely_exact(struct choosing *c)
 {
     const struct submesh *like = c->submesh->like;
@@ -627,8 +634,9 @@ static void make_likely_exact(struct choosing *c)
     }
 }
 
-/* Work out what the terms cost in the states that were chosen; false: it was known of all. Less
- * was counted before, so that what is least when all is known is least of all. */
+/* Compute the exact times of the terms in the chosen states. Returns false if all were exact
+ * already. Times that are not exact are lower bounds, so a solution whose times are all exact
+ * is the minimum. */
 static bool make_exact(struct choosing *c)
 {
     bool found = false;

@@ -1,14 +1,13 @@
-/* search/hybrid/submesh.h - operators split inside a submesh of devices, at least cost.
+/* search/hybrid/submesh.h - splits operators inside a submesh of devices at the least cost.
  * Internal to planner hybrid.
  *
- * A stage of a pipeline is one or more replicas of a SUBMESH: t devices that follow each other,
- * on which each operator of the stage is divided somehow, by samples and one other axis. What
- * an operator takes in each of its states is what its largest part takes on the device; what
- * two operators exchange is what the exchange rule moves between their parts
- * (program/exchange/exchange.h), at the cost of the simulator's communications
- * (sim/task_costs.h). Operators that are alike have their states, and pairs that are alike
- * their tables, worked out once, whatever the number of layers; the states are then chosen by
- * the one exact solver. */
+ * A stage of a pipeline has one or more replicas of a SUBMESH: t consecutive devices. Each
+ * operator of the stage is divided over the submesh by samples and one other axis; such a
+ * division is a state. The cost of an operator in a state is the time of its slowest part. The
+ * cost between two operators is that of the bytes that the exchange rule moves between their
+ * parts (program/exchange/exchange.h), with the simulator's communication costs
+ * (sim/task_costs.h). Equal operators share their states, and equal pairs share their tables,
+ * for any number of layers. The exact solver then chooses the states. */
 #ifndef SEARCH_HYBRID_SUBMESH_H
 #define SEARCH_HYBRID_SUBMESH_H
 
@@ -16,53 +15,53 @@
 #include "search/planner.h"
 
 /* A way to divide an operator: samples by `samples`, axis `axis` by `degree`; the product is
- * the submesh. axis -1: by samples alone. `fix` is not NULL: as that says, on the first devices
- * of a stage of one replica. */
+ * the size of the submesh. axis -1: by samples only. With a `fix`, the operator is divided as
+ * the fix says, on the first devices of a stage of one replica. */
 struct submesh_state {
     int samples, axis, degree;
     const struct fix *fix;
 };
 
-/* Operators that choose together: those of one kind that read the same activation. All is the
- * same for variables that are alike, but the operators. */
+/* Operators that have the same state: operators of one kind that read the same activation.
+ * Equal variables differ only in their operators. */
 struct submesh_var {
     int n_ops, *op; /* ascending */
     int class;
 };
 
-/* What variables that are alike share. */
+/* Data that equal variables share. */
 struct var_class {
-    int n_ops, lead; /* operators of each; its first variable */
+    int n_ops, lead; /* operators of each variable; the first variable */
 };
 
-/* What one exchange moves between two variables, as far as these have to do with it; those that
- * are alike share tables. */
+/* The part of one exchange between two variables. Equal parts share tables. */
 struct term_class {
-    struct exchange *exchange; /* with the first such pair's operators */
+    struct exchange *exchange; /* of the first such pair of variables */
     int writer, reader;        /* variable classes */
     int writer_var, reader_var;
     int element_bytes;
-    bool backward, resends; /* `resends`: backward passes read it, and it can be sent again */
-    bool over_samples;      /* it is summed over all samples, and so over replicas */
+    bool backward, resends; /* `resends`: backward passes read the tensor, and it can be sent
+                             * again */
+    bool over_samples;      /* the tensor is summed over all samples, and so over replicas */
 };
 
 struct submesh_term {
     int class;
     int writer, reader; /* variables */
-    int first, last;    /* operators: the first and the last that take part */
+    int first, last;    /* the first and the last operator that takes part */
 };
 
-/* Layers that repeat, but for the first and the last, divide alike: the variables of one stand
- * for those of all, and count so often. Terms likewise. */
+/* Repeated layers, except the first and the last, have the same states: the variables of one
+ * layer represent those of all layers, with a count. The same holds for terms. */
 struct alike_term {
     int class, writer, reader, count;
 };
 
-/* What a graph has, whatever the submesh. */
+/* The variables and terms of a graph, for any submesh. */
 struct submesh_model {
     struct arena *arena;
     const struct problem *problem;
-    struct hypar_plan *probe; /* into which splits are written to be laid out */
+    struct hypar_plan *probe; /* a plan that gets splits to compute their parts */
     struct lowering *lowering;
     struct task_costs *costs;
     int n_vars, n_var_classes, n_terms, n_term_classes;
@@ -71,44 +70,45 @@ struct submesh_model {
     struct var_class *var_class;
     struct submesh_term *term;
     struct term_class *term_class;
-    int *stands_for; /* [variable]: the one whose state it has; itself, if it is not in such a
-                        layer */
-    int *times;      /* [variable]: how many have its state */
+    int *stands_for; /* [variable]: the variable that represents it; itself, if it is in no
+                      * repeated layer */
+    int *times;      /* [variable]: the number of variables it represents */
     int n_alike;
     struct alike_term *alike;
-    /* Of what all operators take, the part of the longest path through the graph. So much of a
-     * sum over samples is waited for: the rest passes beside other branches. */
+    /* The time of the longest path through the graph, as a share of all operators' time. A sum
+     * over samples is waited for by this share; the rest overlaps with other branches. */
     double on_path;
     const struct op_parts **parts; /* scratch: by operator */
-    struct submesh *last;          /* of those that were worked out; NULL: none was */
-    struct fixes fixes;            /* operators that are divided as told */
-    /* By operator: the axis of the sequence, where it has to be divided by that, if not by
-     * samples; -1: by any. */
+    struct submesh *last;          /* the last submesh computed; NULL: none */
+    struct fixes fixes;            /* operators whose division is fixed by an option */
+    /* By operator: the axis of the sequence if the operator may be divided only by it or by
+     * samples; -1: by any axis. */
     int *sequence_axis;
-    /* By operator: whether words for recomputation mark it. */
+    /* By operator: whether this setting of recomputation marks it. */
     const bool *again[3]; /* [enum hypar_recompute] */
 };
 
-/* Larger submeshes divide operators into crumbs. They are looked at where a machine has few
- * devices and there are fewer samples than replicas otherwise; and as all devices of a machine
- * that has not more than samples, each operator being divided by samples or by another axis. */
+/* Limit of usual submeshes: larger ones divide operators into very small parts. Larger ones are
+ * tried if the machine has few devices and there would be fewer samples than replicas; or as
+ * all devices of a machine with at most as many devices as samples, where each operator is
+ * divided by samples or by another axis. */
 enum { LARGE_SUBMESH = 16 };
 
-/* Which submesh. */
+/* The position and size of a submesh. */
 struct submesh_shape {
     int first;       /* its first device */
     int size;        /* devices */
-    int64_t samples; /* of one micro-batch, that one replica of it gets */
+    int64_t samples; /* samples of a micro-batch that one replica gets */
 };
 
-/* What an operator takes in one state, on the device that takes longest. */
+/* The cost of an operator in one state, on its slowest device. */
 struct op_cost {
     double forward_s, backward_s;
     double
-        gradient_s; /* of `backward_s`, passes that gradients of parameters alone come from */
-    double param_elements; /* that a device holds, and has gradients of */
-    double kept_bytes;     /* of activations that backward passes read, of one micro-batch */
-    int param_parts;       /* into which its parameters are divided */
+        gradient_s; /* part of `backward_s`: passes that only write gradients of parameters */
+    double param_elements; /* parameter elements that a device holds and has gradients of */
+    double kept_bytes;     /* activations of one micro-batch that backward passes read */
+    int param_parts;       /* the number of parts of its parameters */
 };
 
 /* The states of the operators of a class. */
@@ -123,14 +123,15 @@ struct class_states {
 struct submesh {
     struct submesh_shape shape;
     struct class_states *states; /* [variable class] */
-    /* [term class]: [state of the writer * n + state of the reader]: what the term takes, or,
-     * where it has not been worked out yet, no more than that. */
+    /* [term class]: [state of the writer * n + state of the reader]: the term's time or, until
+     * it is computed, a lower bound. */
     double **term_s;
     bool **term_exact;
-    /* The one before it; the last one before it of as many devices: what was worked out there
-     * is worth it here. NULL: there is none. */
+    /* The previous submesh; the last one before it with as many devices: times computed there
+     * are probably needed here. NULL: none. */
     const struct submesh *before, *like;
-    /* Of a comm: without bytes; of what a device gets, by all its links. */
+    /* Lower bounds of a comm: the time without bytes; the time per byte that a device receives
+     * over all its links. */
     double least_s, least_s_per_byte;
 };
 
@@ -138,40 +139,40 @@ enum hypar_status hp_submesh_model(struct submesh_model *out, struct arena *aren
                                    const struct problem *problem, struct hypar_error *err);
 void hp_submesh_model_end(struct submesh_model *model);
 
-/* How an operator has to be divided; NULL: in any way. */
+/* The fixed division of an operator; NULL: any. */
 const struct fix *hp_submesh_fix(const struct submesh_model *model, int op);
 
-/* Work out the tables; NULL: some operator cannot be divided so. Operators that are to have
- * more parts than the submesh has devices are divided in any way. */
+/* Compute the tables. Returns NULL if some operator cannot be divided over this shape. A fix
+ * with more parts than the submesh has devices does not apply. */
 struct submesh *hp_submesh(struct submesh_model *model, const struct submesh_shape *shape);
 
-/* Which of a variable's operators `op` is. */
+/* The index of `op` among a variable's operators. */
 int hp_place_in_var(const struct submesh_var *var, int op);
 
-/* The operator of the writing variable that writes what a term moves. */
+/* The operator of the writing variable that writes a term's tensor. */
 int hp_term_writer(const struct submesh_model *model, const struct submesh_term *term);
 
-/* Activations that an operator keeps for its backward passes: those that no earlier one does.
- */
+/* Activations that an operator keeps for its backward passes and that no earlier operator
+ * keeps. */
 operand_set hp_kept_operands(const struct hypar_graph *graph, int op);
 
-/* A state as a split and the devices of its parts, of `replicas` of the submesh. */
+/* A state as a split and the devices of its parts, for `replicas` of the submesh. */
 void hp_submesh_split(const struct nest *nest, const struct submesh_state *state, int replicas,
                       int first, struct split *split, int *device);
 
-/* What a term takes in these states of its ends, as far as it is waited for. */
+/* The time of a term in these states of its two ends, as far as other work waits for it. */
 double hp_submesh_term(struct submesh_model *model, const struct submesh *submesh, int class,
                        int from, int to);
 
-/* Choose states of the variables with operators lo .. hi - 1 (and of no other), so that time
- * and the price of memory are least. */
+/* Choose the states of the variables with operators lo .. hi - 1 (no others) so that time plus
+ * the price of memory is least. */
 struct submesh_problem {
     int lo, hi;
-    double price; /* seconds for each byte that a device holds */
-    const double
-        *sync_s;        /* [parts of a parameter]: to sum a gradient element over its copies */
-    double state_bytes; /* of a parameter's element: what stays from step to step */
-    double in_flight;   /* micro-batches whose activations are held */
+    double price;         /* seconds for each byte on a device */
+    const double *sync_s; /* [parts of a parameter]: time to sum a gradient element over its
+                           * copies */
+    double state_bytes;   /* of a parameter element: bytes kept from step to step */
+    double in_flight;     /* micro-batches whose activations are in memory */
 };
 enum hypar_status hp_submesh_solve(struct submesh_model *model, const struct submesh *submesh,
                                    const struct submesh_problem *problem, int *state,

@@ -1,5 +1,5 @@
-/* What a graph has to be decided inside a submesh: variables, what they exchange, and which of
- * both are alike. */
+/* Finds the choices of a graph inside a submesh: variables, the exchanges between them, and
+ * which of both are equal. */
 #include <string.h>
 
 #include "graph/repeated.h"
@@ -19,8 +19,8 @@ const struct fix *hp_submesh_fix(const struct submesh_model *m, int op)
     return NULL;
 }
 
-/* Do two operators choose together? Those of one kind that have parameters and read the same
- * activation first; and those that are alike and share a parameter. */
+/* Do two operators have the same state? Yes if they are of one kind, have parameters and read
+ * the same first activation; or if they are of one kind and share a parameter. */
 static bool is_tied(const struct submesh_model *m, int a, int b, int tensor)
 {
     const struct hypar_graph *g = m->problem->graph;
@@ -35,7 +35,7 @@ static bool is_tied(const struct submesh_model *m, int a, int b, int tensor)
             g->ops[b].tensor[0] == tensor && hp_op_weighted(g, a) && hp_op_weighted(g, b));
 }
 
-/* The first operator that `op` chooses together with; itself if there is none. */
+/* The first operator that has the same state as `op`; itself if there is none. */
 static int find_tied(const struct submesh_model *m, int op)
 {
     const struct hypar_graph *g = m->problem->graph;
@@ -71,7 +71,7 @@ static void make_variables(struct submesh_model *m)
     }
 }
 
-/* Looks a key up, or adds it with the next number. */
+/* Find the number of a key, or add it with the next number. */
 static int number_of(struct submesh_model *m, struct table *keys, const int *key, int n)
 {
     int known = hp_table_get(keys, key, (size_t)n * sizeof *key);
@@ -163,7 +163,7 @@ int hp_term_writer(const struct submesh_model *m, const struct submesh_term *ter
     return m->var[term->writer].op[place];
 }
 
-/* The part of an exchange that variables `from` and `to` have to do with. */
+/* The part of an exchange between variables `from` and `to`. */
 static struct exchange *part_of(struct submesh_model *m, const struct exchange *x, int from,
                                 int to)
 {
@@ -193,7 +193,7 @@ static bool is_read_backward(const struct hypar_graph *g, const struct exchange 
     return false;
 }
 
-/* Is what is written a sum over samples (a statistic of a batch)? */
+/* Is the tensor a sum over samples (a statistic of a batch)? */
 static bool is_over_samples(const struct hypar_graph *g, const struct exchange *x)
 {
     const struct source *source = &x->writer[0];
@@ -250,8 +250,8 @@ static void add_term(struct listing *l, const struct exchange *x, int from, int 
     m->term[m->n_terms++] = term;
 }
 
-/* An exchange between several variables is taken as one for each pair of a writer and a reader,
- * each moving what it would move by itself. */
+/* Add the terms of an exchange. An exchange between several variables becomes one term for each
+ * pair of a writer and a reader; each term moves the data that the pair alone would move. */
 static void add_exchange(struct listing *l, const struct exchange *x)
 {
     const int *var_of = l->model->var_of;
@@ -278,9 +278,9 @@ static void list_terms(struct submesh_model *m)
             add_exchange(&l, &k->exchange[i]);
 }
 
-/* Alike layers --------------------------------------------------------------------------- */
+/* Equal layers --------------------------------------------------------------------------- */
 
-/* The operator of the second layer that stands for `op`. */
+/* The operator of the second layer that represents `op`. */
 static int standing_for(const struct repeated_layers *layers, int op)
 {
     int layer = (op - layers->first) / layers->n_ops;
@@ -327,7 +327,7 @@ static void find_again(struct submesh_model *m)
     hp_plan_set_recompute(m->probe, HYPAR_RECOMPUTE_NONE);
 }
 
-/* Operators that planner 3d splits by sequence, where that is asked for. */
+/* Find the operators that planner 3d splits by sequence, if the options ask for it. */
 static enum hypar_status find_sequences(struct submesh_model *m, struct hypar_error *err)
 {
     const struct hypar_graph *g = m->problem->graph;
@@ -349,7 +349,7 @@ static enum hypar_status find_sequences(struct submesh_model *m, struct hypar_er
     return status;
 }
 
-/* What has to be as the options say. */
+/* Read the options that restrict the states. */
 static enum hypar_status find_bounds(struct submesh_model *m, struct hypar_error *err)
 {
     const struct problem *p = m->problem;

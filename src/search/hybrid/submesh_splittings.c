@@ -1,4 +1,4 @@
-/* The splittings of a submesh that stages choose from: the fastest, those that need less
+/* Makes the splittings of a submesh that stages choose from: the fastest, some that need less
  * memory, and those of planner 3d. */
 #include "search/hybrid/stage.h"
 
@@ -8,7 +8,7 @@
 #include "plan/threed/threed.h"
 #include "search/evaluate/fit.h"
 
-/* What it takes to run all units, without parameters' sums. */
+/* The time of all units, without sums of gradients. */
 static double all_seconds(const struct hybrid *h, const struct splitting *s)
 {
     double sum = s->sums.time_s[h->units.n];
@@ -17,7 +17,7 @@ static double all_seconds(const struct hybrid *h, const struct splitting *s)
     return sum;
 }
 
-/* Is there one with the same states? */
+/* Does the list already have these states? */
 static bool is_known(const struct hybrid *h, const struct submesh_splittings *list,
                      const struct splitting *s)
 {
@@ -39,7 +39,7 @@ static void add_splitting(struct hybrid *h, struct submesh_splittings *list,
         list->splitting[list->n++] = *s;
 }
 
-/* As planner 3d splits it: columns, then rows, heads, the sequence (plan/threed). */
+/* The states of planner 3d: columns, then rows, heads, the sequence (plan/threed). */
 static bool threed_states(struct hybrid *h, const struct submesh_splittings *list,
                           bool sequence_parallel, int *state)
 {
@@ -81,7 +81,8 @@ static void solve_at(struct hybrid *h, struct submesh_splittings *list, double p
         add_splitting(h, list, &s);
 }
 
-/* Would all units fit on one submesh, with activations to spare? Then memory has no price. */
+/* Do all units fit on one submesh, with four times their activations? Then memory has no
+ * price. */
 static bool is_roomy(const struct hybrid *h, const struct splitting *s)
 {
     const struct hypar_search_options *o = h->problem->options;

@@ -3,8 +3,8 @@
 #include "search/hybrid/stage.h"
 
 enum {
-    CUT_ANYWHERE = 12, /* a graph of so few operators may be cut anywhere */
-    MOST_UNITS = 64, /* of which no two are alike: what cutting takes grows with their square */
+    CUT_ANYWHERE = 12, /* a graph with at most this many operators may be cut anywhere */
+    MOST_UNITS = 64,   /* limit of unequal units: the time of cutting grows with their square */
 };
 
 /* By operator: whether a variable has operators before it and from it on. */
@@ -25,8 +25,8 @@ static double seconds_between(const double *op_s, int lo, int hi)
     return sum_s;
 }
 
-/* Is this the last operator before which so few activations pass, with more before and after?
- */
+/* Is `op` the last operator of a minimum of crossing activations, with more before and
+ * after? */
 static bool is_narrowest(const int *crossing, int lo, int op, int hi)
 {
     int before = op - 1;
@@ -35,13 +35,13 @@ static bool is_narrowest(const int *crossing, int lo, int op, int hi)
     return crossing[before] > crossing[op] && op + 1 < hi && crossing[op + 1] > crossing[op];
 }
 
-/* A unit that takes much of the time is cut where fewer activations pass than around: what all
- * layers of a decoder read passes each of them. Operators of one variable may come apart, and
- * be split in each stage as is best there. */
+/* Cut units that take much of the time where fewer activations cross than around. (In a
+ * decoder, a tensor that all layers read crosses every cut.) Operators of one variable may end
+ * up in different stages; each stage then splits them in its own way. */
 static void cut_wide(struct units *units, const struct submesh_model *m, const double *op_s,
                      const bool *inside)
 {
-    enum { WIDE = 8 }; /* as a part of the time */
+    enum { WIDE = 8 }; /* a wide unit takes more than 1/WIDE of the time */
     const struct hypar_graph *g = m->problem->graph;
     const int *crossing = hp_count_crossing(m->arena, g);
     struct units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
@@ -64,7 +64,7 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
     }
 }
 
-/* Of too many cuts those that come after about equal times. */
+/* Reduce too many cuts to those after about equal times. */
 static void thin_out(struct units *units, const double *op_s, int n_ops)
 {
     double all_s = 0, so_far_s = 0;

@@ -1,5 +1,5 @@
-/* OptCNN (Jia et al., ICML 2018): a configuration for each layer such that Eq. 1 is least, by
- * the one exact solver. */
+/* OptCNN (Jia et al., ICML 2018): finds the configuration of each layer for which Eq. 1 is
+ * least, with the exact solver. */
 #include "search/layerwise/optcnn.h"
 
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "search/evaluate/fit.h"
 #include "search/predict.h"
 
-/* Beyond this, roughly, configurations are left out. */
+/* Limit of the planning time, roughly: beyond it, configurations are left out. */
 #define MOST_SECONDS 4.0
 
 struct search {
@@ -20,9 +20,9 @@ struct search {
     struct optcnn_model model;
     struct optcnn_space space;
     struct optcnn_tables tables;
-    int *state; /* [var]: chosen */
+    int *state; /* [var]: the chosen state */
     struct elimination_result result;
-    double lower_bound_s; /* over all plans within memory */
+    double lower_bound_s; /* over all plans that fit in memory */
 };
 
 static enum hypar_status check_axes(const char *axes, struct hypar_error *err)
@@ -66,8 +66,8 @@ static double held(const struct search *s, const int *state)
     return sum;
 }
 
-/* The least of Eq. 1 plus `price` for each element of a parameter on the first device, which
- * has a part of everything. */
+/* Find the least value of Eq. 1 plus `price` for each parameter element on the first device,
+ * which has a part of every operator. */
 static enum hypar_status solve(struct search *s, double price, int *state,
                                struct elimination_result *result, struct hypar_error *err)
 {
@@ -94,9 +94,9 @@ static enum hypar_status solve(struct search *s, double price, int *state,
     return status;
 }
 
-/* The fastest plan within memory, to the price at which it is found, in seconds. A price gives
- * a lower bound too: no plan that fits is faster than the least of time and price, less the
- * price of all the room there is. */
+/* Find the fastest plan that fits in memory: the search raises the price of a parameter element
+ * until the plan fits. Each price also gives a lower bound: no plan that fits is faster than
+ * the least sum of time and price, minus the price of all available memory. */
 static enum hypar_status solve_within_memory(struct search *s, struct hypar_error *err)
 {
     struct prices prices = hp_prices(-60, 0);
@@ -114,13 +114,13 @@ static enum hypar_status solve_within_memory(struct search *s, struct hypar_erro
             memcpy(s->state, state, (size_t)s->space.n_vars * sizeof *state);
             s->result = priced;
             s->result.assignment = s->state;
-            s->result.exact = false; /* of time alone */
+            s->result.exact = false; /* not the minimum of time alone */
         }
     }
     return HYPAR_OK;
 }
 
-/* The plan and what is known about it ---------------------------------------------------- */
+/* Plan and report -------------------------------------------------------------------------- */
 
 static const struct placement *placed(const struct search *s, int op)
 {
@@ -142,7 +142,8 @@ static void build_plan(const struct search *s, struct hypar_found *found)
     hp_arena_free(&scratch);
 }
 
-/* Words of memory that all parts of an operator read and write: as many as the first, each. */
+/* Words of memory that all parts of an operator read and write: the words of the first part
+ * times the number of parts. */
 static double dram_words(const struct search *s, int op)
 {
     const struct op *o = &s->problem->graph->ops[op];
@@ -158,7 +159,7 @@ static double dram_words(const struct search *s, int op)
     return bytes * at->n_parts / HP_WORD_BYTES;
 }
 
-/* Eq. 1 as a prediction: nothing overlaps. */
+/* The prediction is Eq. 1: computation and communication do not overlap. */
 static void predict(const struct search *s, const struct optcnn_cost *cost,
                     struct hypar_found *found)
 {

@@ -1,4 +1,5 @@
-/* OptCNN's variables and states. */
+/* Makes OptCNN's variables and states: the configurations of each operator, and the lists of
+ * placements of the operators that follow another one. */
 #include "search/layerwise/optcnn.h"
 
 #include "search/runs.h"
@@ -8,13 +9,15 @@
 
 /* Configurations ------------------------------------------------------------------------- */
 
-/* What is left out where there would be too much to weigh, each with all before it. */
+/* Configurations to leave out if there are too many. Each level includes the restrictions of
+ * the levels before. */
 enum thinning {
     THIN_NONE,
-    THIN_TOTALS, /* only one device, one group of a cut, or all devices are used */
-    THIN_AXES,   /* at most two axes are divided */
-    THIN_LEVELS, /* and only by such numbers of devices, or by what is between two of them */
-    THIN_ONE,    /* at most one axis is divided */
+    THIN_TOTALS, /* use one device, one group of a cut, or all devices */
+    THIN_AXES,   /* divide at most two axes */
+    THIN_LEVELS, /* degrees: only such a number of devices, or the number of all devices divided
+                  * by one */
+    THIN_ONE,    /* divide at most one axis */
     THIN_COUNT,
 };
 
@@ -23,7 +26,7 @@ static bool power_of_two(int n)
     return (n & (n - 1)) == 0;
 }
 
-/* One device, a group of a cut, all devices. */
+/* Is n one device, a group of a cut, or all devices? */
 static bool is_level(const struct topology_view *f, int n)
 {
     bool level = n == 1 || n == f->n_devices;
@@ -53,10 +56,10 @@ struct enumeration {
     const struct topology_view *topology;
     const struct nest *nest;
     const struct optcnn_choice *choice;
-    int n_totals, total[MAX_TOTALS];    /* numbers of devices that may be used, rising */
-    int n_degrees, divisor[MAX_TOTALS]; /* numbers that divide one of them, rising */
+    int n_totals, total[MAX_TOTALS];    /* permitted numbers of devices, ascending */
+    int n_degrees, divisor[MAX_TOTALS]; /* divisors of these numbers, ascending */
     int degree[MAX_AXES];
-    bool whole; /* on all devices, in equal parts */
+    bool whole; /* use all devices, in equal parts */
     int (*out)[MAX_AXES];
     int n, max;
 };
@@ -67,7 +70,7 @@ static bool may_use(const struct enumeration *e, int n)
                     : may_total(e->topology, n, e->choice->thinning);
 }
 
-/* Is there a total that `parts`, and more axes, can come to? */
+/* Can `parts`, multiplied by degrees of further axes, reach a permitted number of devices? */
 static bool may_grow(const struct enumeration *e, int parts)
 {
     for (int i = 0; i < e->n_totals; i++)
@@ -124,7 +127,8 @@ int hp_configurations(const struct topology_view *topology, const struct nest *n
                       const struct optcnn_choice *choice, int (*degree)[MAX_AXES], int max)
 {
     struct enumeration e = { .n = 0 };
-    /* for a framework that runs every operator on all devices; others if there are none */
+    /* A target framework runs every operator on all devices; other configurations only if there
+     * is none. */
     for (int whole = choice->problem && choice->problem->target; whole >= 0 && !e.n; whole--) {
         e = (struct enumeration){ .topology = topology,
                                   .nest = nest,
@@ -142,9 +146,10 @@ int hp_configurations(const struct topology_view *topology, const struct nest *n
 
 /* Lists ---------------------------------------------------------------------------------- */
 
-/* How a list was made: from the list of another operator, through a tensor (or a parameter). */
+/* The origin of a list: derived from the list of another operator, through a tensor (or a
+ * parameter). */
 struct derivation {
-    int parent; /* list, -1: the configurations of the nest */
+    int parent; /* list number; -1: the list has the configurations of the nest */
     int parent_nest, parent_operand, nest, operand;
     int by_parameter;
 };
@@ -196,7 +201,7 @@ static int derived_list(struct optcnn_space *s, struct derivation how,
 
 /* Variables ------------------------------------------------------------------------------ */
 
-/* The first input that comes from the operator's own node. */
+/* The first input that an operator of the same node writes. */
 static int inner_input(const struct optcnn_space *s, int op)
 {
     const struct hypar_graph *g = s->graph;
@@ -222,7 +227,7 @@ static int inherited_list(struct optcnn_space *s, int op)
     return derived_list(s, how, from->nest, g->ops[op].nest);
 }
 
-/* A parameter that both read: its operands. */
+/* Find a parameter that both operators read: its operand in each. */
 static void shared_operands(const struct hypar_graph *g, int a, int b, int *ao, int *bo)
 {
     *ao = *bo = -1;
@@ -236,7 +241,8 @@ static void shared_operands(const struct hypar_graph *g, int a, int b, int *ao, 
         }
 }
 
-/* `op` shares parameters with the operators of `var`, perhaps not with the first of them. */
+/* The list of `op`, which shares parameters with operators of `var`, though maybe not with the
+ * first one. */
 static int sharing_list(struct optcnn_space *s, int op, int var)
 {
     const struct hypar_graph *g = s->graph;
@@ -247,7 +253,7 @@ static int sharing_list(struct optcnn_space *s, int op, int var)
         if (lo >= 0)
             break;
     }
-    if (lo < 0) /* they share by way of a later one */
+    if (lo < 0) /* no operator before `op` shares a parameter with it directly */
         with = s->lead[var];
     struct derivation how = { .parent = s->list[with],
                               .parent_nest = g->ops[with].nest->id,
@@ -271,7 +277,7 @@ static void number_variables(struct optcnn_space *s)
     for (int op = 0; op < n_ops; op++) {
         int node = l->node_of_op[op];
         s->var_of[op] = node >= 0 ? l->node[node].var : s->n_vars++;
-        if (node < 0) /* it reads model inputs only, and chooses for itself */
+        if (node < 0) /* reads only model inputs: has a state of its own */
             s->lead[s->var_of[op]] = op;
         else if (s->lead[s->var_of[op]] < 0)
             s->lead[s->var_of[op]] = op;
@@ -294,8 +300,8 @@ static void make_lists(struct optcnn_space *s)
 /* How much there is to do ---------------------------------------------------------------- */
 
 /* Seconds for all pairs of states of two operators with n configurations each, roughly. The
- * constants were measured once: they decide what is searched, so they must not depend on the
- * machine at hand. */
+ * constants were measured once. They determine which configurations are searched, so they must
+ * not depend on the machine that plans. */
 static double pairs_s(const struct topology_view *f, double n)
 {
     double levels = log2(f->n_devices) + 1, axis_ids = levels * (levels + 1) / 2;
@@ -305,7 +311,7 @@ static double pairs_s(const struct topology_view *f, double n)
            20e-9 * f->n_groups * fmin(n, axis_ids) * axis_ids;
 }
 
-/* Seconds that filling and solving take, roughly. */
+/* Seconds to fill and solve the tables, roughly. */
 static double estimate_s(const struct optcnn_space *s, const struct optcnn_choice *choice)
 {
     const struct hypar_graph *g = s->graph;

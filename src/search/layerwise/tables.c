@@ -1,4 +1,4 @@
-/* The tables over OptCNN's states: filled once for operators and edges that are alike. */
+/* Fills the tables over OptCNN's states. Equal operators and equal edges share a table. */
 #include "search/layerwise/optcnn.h"
 
 #include <string.h>
@@ -9,10 +9,10 @@ struct filler {
     struct optcnn_tables *out;
     struct arena *arena;
     int edge_capacity;
-    bool *synced; /* [tensor]: a parameter whose t_S has been counted */
+    bool *synced; /* [tensor]: t_S of this parameter is already counted */
     struct table op_costs, transfers, pair_tables;
     int n_costs, cost_capacity, n_transfers, transfer_capacity, n_tables, table_capacity;
-    const double **op_cost; /* by state: seconds, then elements of parameters held */
+    const double **op_cost; /* by state: seconds, then parameter elements per device */
     struct transfer **transfer;
     const double **pair_table;
 };
@@ -26,7 +26,8 @@ static void add_edge(struct filler *f, const struct optcnn_edge *edge)
     t->edge[t->n_edges++] = *edge;
 }
 
-/* The concat that begins this one, read as one tensor: the reader's output lies over it. */
+/* Add an edge from the concat whose inputs begin the inputs of `op`. `op` reads it as one
+ * tensor, which has the axes of the output of `op`. */
 static void add_prefix_edge(struct filler *f, int op, int prefix)
 {
     const struct hypar_graph *g = f->space->graph;
@@ -152,7 +153,7 @@ static struct transfer *transfer_of(struct filler *f, const struct optcnn_edge *
     return f->transfer[f->n_transfers++];
 }
 
-/* Putting together partial sums, for every state, or every pair of states. */
+/* Add the time to sum partial results, for every state or every pair of states. */
 static void add_sums(struct filler *f, const struct optcnn_edge *e, bool diagonal,
                      double *table)
 {
@@ -160,7 +161,7 @@ static void add_sums(struct filler *f, const struct optcnn_edge *e, bool diagona
     const struct placement_list *from = &s->lists[s->list[e->from]],
                                 *to = &s->lists[s->list[e->to]];
     bool back = hp_optcnn_directions(s->graph, e->tensor) == 2;
-    struct partial_input *in = NULL; /* of the reader's states, if there are partial sums */
+    struct partial_input *in = NULL; /* the reader's states, if there are partial sums */
     for (int i = 0; i < from->n; i++) {
         struct partial_output out =
             hp_optcnn_output(f->model, e->from, e->from_operand, &from->at[i]);
@@ -176,7 +177,8 @@ static void add_sums(struct filler *f, const struct optcnn_edge *e, bool diagona
     }
 }
 
-/* t_X of every state, or of every pair of states: forward, and back if an error flows. */
+/* t_X of every state, or of every pair of states: forward, and backward if the tensor has a
+ * gradient. */
 static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, bool diagonal)
 {
     const struct optcnn_space *s = f->space;

@@ -1,15 +1,17 @@
-/* How operators without a choice of their own lie. */
+/* Derives the placement of operators that have no state of their own from the operator they
+ * read or share a parameter with. */
 #include "search/layerwise/optcnn.h"
 
-/* The axis that leads dimension `d` of an operand: the only one there that may be divided. */
+/* The leading axis of dimension `d` of an operand, the only axis there that may be divided; -1:
+ * it may not be. */
 static int leading_axis(const struct nest *nest, int o, int d)
 {
     int a = hp_leading_axis(nest, o, d);
     return a >= 0 && nest->axis[a].splittable ? a : -1;
 }
 
-/* Give `degree` parts to an axis that has room for them: samples, else the first that is not
- * summed. False: there is none. */
+/* Multiply the degree of an axis by `parts`: the samples, else the first axis that is not
+ * summed and is long enough. Returns false if there is no such axis. */
 static bool give(const struct nest *nest, int *degree, int parts)
 {
     for (int turn = 0; turn < 2; turn++)
@@ -26,7 +28,8 @@ static bool give(const struct nest *nest, int *degree, int parts)
     return false;
 }
 
-/* Axis `to` of the reader takes over how axis `from` of the writer lies. */
+/* Give axis `to` of the reader the placement `from` of the writer's axis. Returns false if the
+ * axis cannot have it. */
 static bool take(const struct nest *reader, int to, const struct axis_placement *from,
                  struct placement *p)
 {
@@ -36,8 +39,8 @@ static bool take(const struct nest *reader, int to, const struct axis_placement 
     return true;
 }
 
-/* Where some degrees found no axis: those that did, and the others where there is room, on the
- * first devices. */
+/* Place the operator on the first devices if some degrees found no axis: keeps the degrees that
+ * did, and gives the others to axes with room. */
 static struct placement place_anew(struct topology_view *topology, const struct nest *nest,
                                    const struct placement *found, const int *lost, int n_lost)
 {
@@ -70,7 +73,8 @@ struct placement hp_take_over(struct topology_view *topology, const struct nest 
     return p;
 }
 
-/* The axis of `nest` that is the same dimension as `axis`, with the same letter if possible. */
+/* The axis of `nest` with the same dimension and role as `axis`, with the same letter if
+ * possible. */
 static int like_axis(const struct nest *nest, const struct hypar_axis *axis)
 {
     int found = -1;

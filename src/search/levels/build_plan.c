@@ -1,4 +1,5 @@
-/* From types per level to an ordinary plan: degrees, sizes and devices of every operator. */
+/* Makes an ordinary plan from a partition: from the types of each level to degrees, sizes and
+ * devices of every operator. */
 #include <string.h>
 
 #include "search/levels/levels.h"
@@ -6,9 +7,10 @@
 struct plan_builder {
     const struct problem *problem;
     const struct partition *partition;
-    const double *const *share; /* NULL: equal sides */
-    struct arena scratch, kept; /* for one operator; for all of them */
-    struct table patterns;      /* axes divided by the levels -> placed[] */
+    const double *const *share; /* share of each side of each level; NULL: equal sides */
+    struct arena scratch, kept; /* scratch: for one operator; kept: for all operators */
+    struct table patterns;      /* from the axes that the levels divide to an index of
+                                 * placed[] */
     const int **placed;
     int n_placed, placed_capacity;
     const int *node_after;
@@ -16,13 +18,14 @@ struct plan_builder {
     struct hypar_plan *plan;
 };
 
-/* A type whose axis, in an operator that only passes data on, is what `side` asks for. */
+/* The type that divides an operator without weights as `side` asks. */
 static enum layer_type type_for(enum side_split side)
 {
     return side == BY_BATCH ? TYPE_I : side == BY_CHANNEL ? TYPE_CHANNEL : TYPE_II;
 }
 
-/* The node that each source operator (one that reads only model inputs) works for, or -1. */
+/* The node that reads the output of each source operator (an operator that reads only model
+ * inputs), or -1. */
 static int *nodes_after(struct arena *arena, const struct layered *l)
 {
     const struct hypar_graph *g = l->graph;
@@ -82,7 +85,8 @@ static int64_t *axis_sizes(struct plan_builder *r, const int *levels, int n, int
     return sizes;
 }
 
-/* Device d's place on each axis, digit by digit from the top, gives the part it has. */
+/* Place the parts: device d's number has a digit for each level, the top level first. The
+ * digits of the levels that divide an axis give the device's coordinate on this axis. */
 static void place_parts(const struct plan_builder *r, const int *axis, const struct nest *nest,
                         const struct split *split, int *device)
 {

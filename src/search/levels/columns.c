@@ -1,4 +1,5 @@
-/* The columns that a layer can have over the levels, and what each costs on its own. */
+/* Lists the columns of each variable (a column is one type per level) and computes the cost of
+ * each column without its neighbours. */
 #include "base/csr.h"
 #include "search/levels/joint.h"
 
@@ -7,7 +8,8 @@ static enum layer_type type_at(const struct partition *partition, int level, int
     return partition->type[(size_t)level * (size_t)partition->n_nodes + (size_t)node];
 }
 
-/* What a node's inputs weigh at level `h` of its column: groups times what is left of them. */
+/* The weight of a node's inputs at each level: the number of groups times the share of the
+ * inputs that one group still holds. */
 void hp_input_weights(const struct joint *j, const struct layer_node *node,
                       const unsigned char *type, double *weight)
 {
@@ -45,7 +47,7 @@ static double intra_cost(const struct joint *j, const struct layer_node *node,
     return sum;
 }
 
-/* Incidence of variables: their nodes, and the edges between different ones. */
+/* List the nodes of each variable, and the edges between different variables. */
 void hp_index_variables(struct joint *j)
 {
     const struct layered *l = j->l;
@@ -75,7 +77,7 @@ void hp_index_variables(struct joint *j)
     }
 }
 
-/* A join may be anything that a level allows. */
+/* A join may take any type that the level allows. */
 static void list_join(struct joint *j, int v, const struct var_types *types,
                       const struct partition *now)
 {
@@ -91,8 +93,8 @@ static void list_join(struct joint *j, int v, const struct var_types *types,
     }
 }
 
-/* The columns of variable v: types[level * n_vars + v] inside the window, what is there
- * outside. */
+/* List the columns of variable v: types[level * n_vars + v] inside the window of chosen levels,
+ * the current type outside. */
 static void list_variable(struct joint *j, int v, const struct var_types *types,
                           const struct partition *now)
 {
@@ -127,7 +129,6 @@ static void list_variable(struct joint *j, int v, const struct var_types *types,
     }
 }
 
-/* Every column that the window allows, each with its own cost. */
 enum hypar_status hp_list_columns(struct joint *j, const struct partition *now,
                                   struct hypar_error *err)
 {

@@ -1,5 +1,5 @@
 /* The planners that divide level by level: data parallel, model parallel, one weird trick,
- * HyPar and AccPar. They are one search with different choices allowed. */
+ * HyPar and AccPar. All are the same search with different sets of allowed types. */
 #include <math.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ enum {
     CHANNEL = 1u << TYPE_CHANNEL,
 };
 
-/* The types of `node` that are in `preferred`, or whatever it has if there are none. */
+/* The types of `node` in `preferred`, or all its types if it has none of them. */
 static unsigned choose(const struct layer_node *node, unsigned preferred)
 {
     return node->types & preferred ? node->types & preferred : node->types;
@@ -37,7 +37,8 @@ static unsigned allow(const struct level_rules *rules, const struct problem *pro
     return choose(node, node->types & preferred[0] ? preferred[0] : preferred[1]);
 }
 
-/* Types under which an axis of some operator of the node would be split that may not be. */
+/* Add to `forbidden` the types that would split an axis that the target does not allow to
+ * split. */
 static void forbid_types(const struct problem *problem, unsigned *forbidden)
 {
     const struct layered *l = problem->layered;
@@ -50,7 +51,7 @@ static void forbid_types(const struct problem *problem, unsigned *forbidden)
     }
 }
 
-/* The graph as planners see it that may not split all axes. */
+/* The layered graph without the types that the target forbids. */
 static const struct layered *allowed_layers(const struct problem *problem, struct arena *arena)
 {
     const struct layered *all = problem->layered;
@@ -69,16 +70,17 @@ static const struct layered *allowed_layers(const struct problem *problem, struc
     return l;
 }
 
-/* Unequal shares (AccPar): where devices differ in speed, each side of a level gets work in
- * proportion to what it can do, so that all are done at the same time. */
+/* The speed of a device, for unequal shares (AccPar): each side of a level gets work in
+ * proportion to its speed, so that all sides finish at the same time. */
 static double speed_of(const struct problem *problem, int device)
 {
     return hp_dense_op_per_s(hypar_machine_device(problem->machine, device),
                              problem->options->precision);
 }
 
-/* The speed of all devices whose digit at level h is `side`, for every level and side. An axis
- * has one list of sizes, so a side's share is the mean over all groups of its level. */
+/* The total speed of all devices whose digit at level h is `side`, for every level and side. An
+ * axis has only one list of sizes, so a side's share is the mean over all groups of the
+ * level. */
 const double *const *hp_shares(const struct problem *problem, struct arena *arena)
 {
     if (hypar_machine_is_uniform(problem->machine))
@@ -95,7 +97,7 @@ const double *const *hp_shares(const struct problem *problem, struct arena *aren
     return (const double *const *)share;
 }
 
-/* The part of the smaller of two unequal sides, which receives the more; 0: they are equal. */
+/* The share of the smaller of two unequal sides, which receives more data; 0: equal sides. */
 static double least_share(const double *const *share, int level, int ways)
 {
     if (!share || ways != 2)
@@ -103,9 +105,9 @@ static double least_share(const double *const *share, int level, int ways)
     return fmin(share[level][0], share[level][1]) / (share[level][0] + share[level][1]);
 }
 
-/* Nodes that share a parameter divide it in one way. Where what they are asked for has nothing
- * in common (tied embeddings under mp: one reads the weight transposed), any model-parallel
- * type that they all have is let in, else whatever they have. */
+/* Nodes that share a parameter divide the parameter in one way. If their allowed types have
+ * nothing in common (tied embeddings under mp: one node reads the weight transposed), each of
+ * them may take any model-parallel type that it has, or any type if it has none. */
 static void widen_shared(const struct layered *l, int n_levels, unsigned *allowed)
 {
     struct arena scratch = { 0 };
@@ -139,13 +141,13 @@ struct partition_problem hp_set_up_partition(const struct problem *problem, stru
             allowed[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
                 l->node[n].weighted ? allow(rules, problem, &l->node[n]) : l->node[n].types;
     }
-    if (p.n_levels > 0) /* a machine of one device has none */
+    if (p.n_levels > 0) /* a machine of one device has no level */
         widen_shared(l, p.n_levels, allowed);
     p.allowed = allowed;
     return p;
 }
 
-/* The paper's picture of a partition: a digit for each weighted layer at each level. */
+/* Write the partition as in HyPar's paper: a digit for each weighted layer at each level. */
 static void show(struct hypar_found *found, const struct problem *problem,
                  const struct partition_problem *p, const struct partition *partition)
 {
@@ -179,7 +181,8 @@ static void show(struct hypar_found *found, const struct problem *problem,
     };
 }
 
-/* HyPar looks at the exchange alone. Where its weights do not fit, they get a price. */
+/* HyPar minimises the exchange alone. If its weights do not fit in memory, search for the price
+ * of a weight element at which they do. */
 static enum hypar_status trade_for_memory(const struct problem *problem,
                                           struct partition_problem *p, struct arena *arena,
                                           struct partition *out, struct hypar_error *err)
@@ -191,7 +194,7 @@ static enum hypar_status trade_for_memory(const struct problem *problem,
     while (hp_price(&prices, &p->weight_price)) {
         struct partition priced;
         TRY(hp_partition(arena, p, &priced, err));
-        priced.exact = false; /* of the exchange alone */
+        priced.exact = false; /* no longer the minimum of the exchange alone */
         priced.lower_bound = 0;
         if (hp_price_tried(&prices, hp_partition_weight(p, &priced) <= room))
             *out = priced;
@@ -230,9 +233,9 @@ enum hypar_status hp_check_batch(const struct planner *self, const struct proble
         self->info.name, (long long)problem->graph->batch, n, n);
 }
 
-/* What is exchanged between the parts of an operator that was measured whole is not known. One
- * among layers (of a graph with a loss) is part of the layer before, as others without weights
- * are. */
+/* Refuse graphs of operators with measured times: the exchange between parts of such an
+ * operator is unknown. In a graph with a loss, a measured operator belongs to the layer before
+ * it, like other operators without weights. */
 static enum hypar_status check_layers(const struct planner *self, const struct problem *problem,
                                       struct hypar_error *err)
 {
@@ -246,7 +249,7 @@ static enum hypar_status check_layers(const struct planner *self, const struct p
     return HYPAR_OK;
 }
 
-/* Solve, and write the result down as a plan and as the paper shows it. */
+/* Solve the partition, and write the result as a plan and in the paper's notation. */
 static enum hypar_status plan_by_levels(const struct planner *self,
                                         const struct problem *problem,
                                         struct hypar_found *found, struct hypar_error *err)

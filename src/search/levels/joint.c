@@ -1,5 +1,6 @@
-/* All levels at once: columns of types are listed, pruned, and handed to the solver. Where
- * there are too many levels for that, windows of them are chosen with the others fixed. */
+/* Chooses the types of all levels at once: lists columns of types, prunes them, and calls the
+ * solver. If there are too many levels for one search, it chooses a window of levels at a time
+ * while the other levels keep their types. */
 #include "search/levels/joint.h"
 
 #include <math.h>
@@ -8,15 +9,16 @@
 #include "search/solver/eliminate.h"
 
 enum {
-    MAX_COLUMNS = 1024,        /* of one variable: 2^10, and 3^6 */
-    MAX_ALL_COLUMNS = 1 << 22, /* of all: about 200 MB */
+    MAX_COLUMNS = 1024,        /* limit of one variable: 2^10, or 3^6 */
+    MAX_ALL_COLUMNS = 1 << 22, /* limit of all variables: about 200 MB */
     WINDOW_SWEEPS = 8,
 };
 
-/* The solver's variables: one for each layer variable, one for each level of a join. */
+/* The solver's variables: one for each variable with columns, and one for each level of a
+ * join. */
 struct solver_input {
     struct elimination_problem problem;
-    int *first; /* of each of our variables */
+    int *first; /* the first solver variable of each variable */
     int *n_states;
     double **cost;
     struct elimination_edge *edges;
@@ -40,8 +42,8 @@ static int join_choices(const struct var_columns *var, int h)
     return n;
 }
 
-/* The own type at level h of a node whose variable is in state s: a column, or for a join one
- * of its types there. */
+/* The node's type at level h when its variable is in state s: the type of column s, or for a
+ * join its s-th type at this level. */
 static enum layer_type state_type(const struct joint *j, const struct layer_node *node, int h,
                                   int s)
 {
@@ -50,7 +52,8 @@ static enum layer_type state_type(const struct joint *j, const struct layer_node
                      : hp_own_type(node, (enum layer_type)hp_column(var, s)->type[h]);
 }
 
-/* What the consumer's inputs weigh: for a join the same whatever it chooses. */
+/* The weight of the consumer's inputs at each level. A join's weights are the same for all its
+ * types. */
 static void weights_of(const struct joint *j, const struct layer_node *v, int c, double *weight)
 {
     const struct var_columns *to = &j->var[v->var];
@@ -58,8 +61,8 @@ static void weights_of(const struct joint *j, const struct layer_node *v, int c,
     hp_input_weights(j, v, to->join ? any : hp_column(to, c)->type, weight);
 }
 
-/* term[(h * TYPE_COUNT + t) * n_to + c]: what the edge exchanges at level h where its producer
- * has type t and its consumer is in state c. */
+/* term[(h * TYPE_COUNT + t) * n_to + c]: the elements that the edge exchanges at level h if its
+ * producer has type t and its consumer is in state c. */
 static double *edge_terms(const struct joint *j, const struct layer_edge *edge, int n_to,
                           int first, int last)
 {
@@ -76,7 +79,7 @@ static double *edge_terms(const struct joint *j, const struct layer_edge *edge, 
     return term;
 }
 
-/* The pair table of an edge for levels first .. last - 1, row by row. */
+/* The pair table of an edge for levels first .. last - 1. */
 static const double *fill_pair(const struct joint *j, const struct layer_edge *edge, int n_from,
                                int n_to, int first, int last)
 {
@@ -116,7 +119,7 @@ static void add_variables(const struct joint *j, struct solver_input *q)
     q->problem.n_vars = n;
 }
 
-/* An edge between two layers is one table; with a join, one for each level. */
+/* An edge between two layers has one table; an edge of a join has one table for each level. */
 static void add_edge(const struct joint *j, const struct layer_edge *edge,
                      struct solver_input *q)
 {
@@ -143,7 +146,8 @@ static enum hypar_status build_and_solve(struct joint *j, struct solver_input *q
         NEW(j->arena, struct elimination_edge, (size_t)l->n_edges * (size_t)j->p->n_levels + 1);
     for (int e = 0; e < l->n_edges && !hp_stopped(j->p->stop); e++)
         if (l->node[l->edge[e].from].var != l->node[l->edge[e].to].var)
-            add_edge(j, &l->edge[e], q); /* within one variable: counted with its columns */
+            add_edge(j, &l->edge[e], q); /* an edge within one variable is part of the column's
+                                          * cost */
     for (int e = 0; e < q->n_edges; e++)
         *evaluated += (int64_t)q->n_states[q->edges[e].u] * q->n_states[q->edges[e].v];
     q->problem = (struct elimination_problem){
@@ -154,7 +158,8 @@ static enum hypar_status build_and_solve(struct joint *j, struct solver_input *q
     return hp_eliminate(j->arena, &q->problem, options, result, err);
 }
 
-/* Make a join a variable with columns: whatever its levels still allow. */
+/* Replace a join's types per level by columns: all combinations of the types that its levels
+ * still allow. */
 static void expand_join(struct joint *j, struct var_columns *var)
 {
     var->join = false;
@@ -174,9 +179,9 @@ static void expand_join(struct joint *j, struct var_columns *var)
     }
 }
 
-/* Joins by level make small tables where layers have few columns left (unrolled networks),
- * joins as columns where they have many (residual ones): the former is tried with little
- * patience. */
+/* Joins by level make small tables if layers have few columns left (unrolled networks); joins
+ * as columns make small tables if layers have many (residual networks). Joins by level come
+ * first, with a small limit of work. */
 static enum hypar_status eliminate(struct joint *j, struct solver_input *q,
                                    struct elimination_result *result, int64_t *evaluated,
                                    struct hypar_error *err)
@@ -196,7 +201,7 @@ static enum hypar_status eliminate(struct joint *j, struct solver_input *q,
     return build_and_solve(j, q, NULL, result, evaluated, err);
 }
 
-/* What is to be made least: the exchange, and the weights where they have a price. */
+/* The objective: the exchange, plus the weights if they have a price. */
 static double priced(const struct partition_problem *p, const struct partition *partition)
 {
     double groups = 1;
@@ -207,7 +212,7 @@ static double priced(const struct partition_problem *p, const struct partition *
                                 : 0);
 }
 
-/* Choose the levels first .. first + count - 1 anew; the others stay. */
+/* Choose the types of levels first .. first + count - 1; the other levels keep their types. */
 static enum hypar_status solve_window(struct arena *arena, const struct partition_problem *p,
                                       int first, int count, struct partition *partition,
                                       struct hypar_error *err)
@@ -253,7 +258,8 @@ static enum hypar_status solve_window(struct arena *arena, const struct partitio
     return HYPAR_OK;
 }
 
-/* How many levels from `first` on keep every variable's columns within the limit. */
+/* The number of levels from `first` on for which every variable's columns stay within the
+ * limit. */
 static int window_from(const struct partition_problem *p, const struct var_types *types,
                        int first)
 {

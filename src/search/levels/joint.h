@@ -1,30 +1,32 @@
-/* search/levels/joint.h - choosing all levels at once: columns of types. Internal to the joint
+/* search/levels/joint.h - chooses the types of all levels at once. Internal to the joint
  * search.
  *
- * A layer's state is a whole column: its type at each level. A layer's own exchange depends on
- * its own column alone, that between two layers on their two columns, so the one solver finds
- * the minimum that the level-by-level (greedy) partition can miss. A join costs nothing of its
- * own and halves its inputs either way, so its levels do not depend on each other: it has no
- * columns, only the types that each level still allows. */
+ * A layer's state is a column: the layer's type at each level. The exchange within a layer
+ * depends only on its own column, and the exchange between two layers on their two columns. So
+ * the solver finds the minimum, which the level-by-level (greedy) partition can miss. A join
+ * has no exchange of its own, and each of its types halves its inputs. So a join's levels are
+ * independent of each other: it has no columns, only the types that each level still allows. */
 #ifndef SEARCH_LEVELS_JOINT_H
 #define SEARCH_LEVELS_JOINT_H
 
 #include "search/levels/partition.h"
 
-/* One column of one variable: the types in the variable's terms, as one digit per level. */
+/* One column of a variable: the variable's type at each level. */
 struct column {
     unsigned char type[MAX_LEVELS];
-    double cost; /* intra-layer, and edges of the variable with itself */
-    bool gone;   /* another one, which is left, is never worse */
+    double cost; /* exchange within the layer, and on edges of the variable with itself */
+    bool gone;   /* removed: a column that is still present is never worse */
 };
 
 struct var_columns {
-    bool join;                 /* no columns: what `seen` says, level by level */
-    struct column *column;     /* all of them, the topmost level counting most */
-    int radix[MAX_LEVELS];     /* types to choose from at each level */
-    int place[MAX_LEVELS];     /* what the next type there adds to the number of a column */
-    int n, *alive;             /* the columns that are left */
-    unsigned seen[MAX_LEVELS]; /* types that occur at each level among them */
+    bool join;                 /* no columns: the types are those of `seen`, level by level */
+    struct column *column;     /* all columns, numbered with the top level as the highest
+                                * digit */
+    int radix[MAX_LEVELS];     /* number of types at each level */
+    int place[MAX_LEVELS];     /* difference in column number between two neighbouring types of
+                                * this level */
+    int n, *alive;             /* the columns not removed */
+    unsigned seen[MAX_LEVELS]; /* types of each level that these columns have */
 };
 
 static inline const struct column *hp_column(const struct var_columns *var, int i)
@@ -36,22 +38,23 @@ struct joint {
     const struct partition_problem *p;
     const struct layered *l;
     struct arena *arena;
-    int first, count; /* the levels that are chosen; others keep what they have */
+    int first, count; /* the levels to choose; other levels keep their types */
     double groups[MAX_LEVELS];
     double share[MAX_LEVELS][TYPE_COUNT][TYPE_COUNT]; /* hp_level_inter() */
     struct var_columns *var;
-    int *edge_start, *edge_of; /* edges at each variable: CSR; self edges left out */
-    int *node_start, *node_of; /* nodes of each variable */
+    int *edge_start, *edge_of; /* edges of each variable, without edges to itself: CSR */
+    int *node_start, *node_of; /* nodes of each variable: CSR */
 };
 
-/* Who has which nodes and edges. Comes first. */
+/* Fill the lists of nodes and edges of each variable. Call this first. */
 void hp_index_variables(struct joint *j);
 
-/* Every column that the window allows, each with its own cost (columns.c). */
+/* List every column that the window allows, with its own cost (columns.c). */
 enum hypar_status hp_list_columns(struct joint *j, const struct partition *now,
                                   struct hypar_error *err);
 
-/* What a node's inputs weigh at each level of its column: groups times what is left of them. */
+/* The weight of a node's inputs at each level: the number of groups times the share of the
+ * inputs that one group still holds. */
 void hp_input_weights(const struct joint *j, const struct layer_node *node,
                       const unsigned char *type, double *weight);
 

@@ -1,10 +1,10 @@
-/* From a graph to weighted layers and joins: which operators a node has, which nodes
- * share a parameter. */
+/* Makes weighted layers and joins from a graph: finds the operators of each node, and the nodes
+ * that share a parameter. */
 #include "search/levels/layered.h"
 
 #include <string.h>
 
-/* Axis of a role that may be split, or -1. */
+/* The splittable axis with this role, or -1. */
 static int axis_of_role(const struct nest *nest, enum hypar_role role)
 {
     for (int a = 0; a < nest->n_axes; a++)
@@ -13,8 +13,8 @@ static int axis_of_role(const struct nest *nest, enum hypar_role role)
     return -1;
 }
 
-/* Does axis `a` index every input that an error is handed back to? (Groups of a convolution do;
- * an LSTM's features index its cell state, but not its other inputs.) */
+/* Does axis `a` index every input that receives a gradient? (The groups of a convolution do.
+ * The features of an LSTM index its cell state, but not its other inputs.) */
 static bool indexes_inputs(const struct nest *nest, int a)
 {
     bool any = false;
@@ -31,7 +31,7 @@ static bool indexes_inputs(const struct nest *nest, int a)
 
 static unsigned weighted_types(const struct nest *nest)
 {
-    unsigned types = 1u << TYPE_I; /* without samples: copies */
+    unsigned types = 1u << TYPE_I; /* an operator without samples is copied */
     int k = axis_of_role(nest, HYPAR_PARAMETER);
     if (axis_of_role(nest, HYPAR_REDUCTION) >= 0)
         types |= 1u << TYPE_II;
@@ -56,7 +56,8 @@ static int written(const struct op *op)
     return op->tensor[hp_first_output(op)];
 }
 
-/* Concats by the list of what they read, to find one that is the beginning of another. */
+/* Concats by their list of inputs, to find a concat whose inputs begin another concat's
+ * list. */
 struct concats {
     struct table lists;
     struct arena *arena;
@@ -70,7 +71,7 @@ static int same_axis(const struct hypar_graph *g, int found, int op)
                : -1;
 }
 
-/* The op that made the first inputs of concat `op` as one tensor, and how many; -1: none. */
+/* The concat whose inputs are the first inputs of concat `op`, and their number; -1: none. */
 static int find_prefix(struct concats *c, const struct hypar_graph *g, int op, int *length)
 {
     const struct op *concat = &g->ops[op];
@@ -108,7 +109,7 @@ static void add_edge(struct builder *b, int from, int to, double size)
     l->edge[l->n_edges++] = (struct layer_edge){ from, to, size };
 }
 
-/* The node that made tensor `t`, or -1. */
+/* The node that writes tensor `t`, or -1. */
 static int maker(const struct layered *l, int t)
 {
     int producer = t >= 0 ? l->graph->tensors[t].producer : -1;
@@ -134,7 +135,7 @@ static void add_edges(struct builder *b, int node)
             add_edge(b, maker(b->l, op->tensor[o]), node, elements(g, op->tensor[o]));
 }
 
-/* The one node that all inputs come from, -1 if they come from none, -2 from several. */
+/* The node that writes all inputs of `op`; -1: no node does; -2: several nodes do. */
 static int only_maker(const struct layered *l, const struct op *op)
 {
     int only = -1;
@@ -165,7 +166,8 @@ static void add_ops(struct builder *b)
 
 /* Sizes ------------------------------------------------------------------------------- */
 
-/* A layer's output is what leaves it after the pooling and the like that it alone feeds. */
+/* The size of a layer's output: after the operators, such as pooling, that only this layer
+ * feeds. */
 static double output_elements(const struct layered *l, int node)
 {
     const struct hypar_graph *g = l->graph;
@@ -176,7 +178,7 @@ static double output_elements(const struct layered *l, int node)
         unsigned flags = hp_op[g->ops[op].kind].flags;
         int next = written(&g->ops[op]);
         bool cuts =
-            flags & ROW_LOOKUP && elements(g, next) != elements(g, t); /* split, slice */
+            flags & ROW_LOOKUP && elements(g, next) != elements(g, t); /* split or slice */
         if (!inside || flags & ROW_LOSS || cuts)
             break;
         t = next;
@@ -217,8 +219,8 @@ static unsigned swap_types(unsigned types)
     return (types & ~(two | three)) | (types & two ? three : 0) | (types & three ? two : 0);
 }
 
-/* Number the variables, of nodes that share parameters one, and leave each of their nodes the
- * types that all of them have. */
+/* Number the variables. Nodes that share a parameter have one variable; each of them keeps only
+ * the types that all of them have. */
 static void number_variables(struct builder *b)
 {
     struct layered *l = b->l;
@@ -258,7 +260,7 @@ enum layer_type hp_own_type(const struct layer_node *node, enum layer_type type)
 
 /* Axes -------------------------------------------------------------------------------- */
 
-/* Which dimension of each output holds the channels that axis `a` divides. */
+/* Record the dimension of each output that holds the channels of axis `a`. */
 static void note_channels(const struct op *op, int a, int *channel_dim)
 {
     for (int o = op->nest->n_inputs; o < op->nest->n_operands; o++) {
@@ -272,7 +274,7 @@ static void note_channels(const struct op *op, int a, int *channel_dim)
     }
 }
 
-/* The axis along which an operator without weights finds its inputs' channels, or -1. */
+/* The axis of an operator without weights that indexes its inputs' channels, or -1. */
 static int inherited_axis(const struct hypar_graph *g, const struct op *op,
                           const int *channel_dim)
 {
@@ -287,14 +289,15 @@ static int inherited_axis(const struct hypar_graph *g, const struct op *op,
     return -1;
 }
 
-/* Channels of the output: the features of a weighted layer, else where the inputs have them. */
+/* The axis of the output's channels: a weighted layer's features, else the channels of the
+ * inputs. */
 static int channel_axis(const struct hypar_graph *g, const struct op *op,
                         const int *channel_dim, bool weighted)
 {
     int k = axis_of_role(op->nest, HYPAR_PARAMETER);
     if (weighted)
         return k >= 0 ? k
-                      : hp_nest_axis(op->nest, 'k'); /* an LSTM's features are never split */
+                      : hp_nest_axis(op->nest, 'k'); /* an LSTM's features are not splittable */
     return inherited_axis(g, op, channel_dim);
 }
 
@@ -302,7 +305,7 @@ static void find_axes(struct arena *arena, struct layered *l)
 {
     int(*axis)[TYPE_COUNT] = NEW(arena, axes_by_type, l->graph->n_ops);
     const struct hypar_graph *g = l->graph;
-    int *channel_dim = NEW(arena, int, g->n_tensors); /* of activations, as they are made */
+    int *channel_dim = NEW(arena, int, g->n_tensors); /* of activations, as written */
     for (int i = 0; i < g->n_ops; i++) {
         const struct op *op = &g->ops[i];
         bool weighted = hp_op_weighted(g, i);
@@ -314,13 +317,13 @@ static void find_axes(struct arena *arena, struct layered *l)
         if (channel >= 0 && !op->nest->axis[channel].splittable)
             channel = -1;
         axis[i][TYPE_I] = sample >= 0 ? sample : copies;
-        axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* its readers have all of it */
+        axis[i][TYPE_II] = weighted && sum >= 0 ? sum : copies; /* readers have all of it */
         axis[i][TYPE_III] = channel >= 0 ? channel : copies;
         axis[i][TYPE_CHANNEL] = axis[i][TYPE_III];
         int node = l->node_of_op[i];
         bool own = node >= 0 && l->node[node].op == i;
         if (own && !l->node[node].weighted && axis[i][TYPE_CHANNEL] == copies)
-            l->node[node].types &= ~(1u << TYPE_CHANNEL); /* nothing to divide by channel */
+            l->node[node].types &= ~(1u << TYPE_CHANNEL); /* there are no channels to divide */
     }
     l->axis = (const axes_by_type *)axis;
 }

@@ -1,4 +1,5 @@
-/* HyPar's Algorithms 1 and 2: types level by level, each level by the one solver. */
+/* HyPar's Algorithms 1 and 2: chooses the types level by level. The exact solver solves each
+ * level. */
 #include "search/levels/partition.h"
 
 #include <math.h>
@@ -6,10 +7,10 @@
 
 #include "search/solver/eliminate.h"
 
-/* What the levels above have left of a node. */
+/* The part of a node that one group holds after the division by the levels above. */
 struct left_over {
     struct layer_sizes sizes;
-    double in_share; /* of the tensors it reads */
+    double in_share; /* share of the tensors that the node reads */
 };
 
 static unsigned allowed_types(const struct partition_problem *p, int level, int node)
@@ -51,7 +52,7 @@ double hp_level_inter(const struct partition_problem *p, int level, enum layer_t
                : hp_inter_share(producer, consumer, p->ways[level]);
 }
 
-/* Table 1, and where weights have a price what is left of them. */
+/* Table 1, plus the remaining weights if they have a price. */
 static double node_cost(const struct partition_problem *p, enum layer_type type,
                         const struct layer_sizes *sizes, int ways)
 {
@@ -59,7 +60,7 @@ static double node_cost(const struct partition_problem *p, enum layer_type type,
     return hp_intra_elements(type, sizes, ways) + p->weight_price * left;
 }
 
-/* Algorithm 1 on a graph: the least exchange of one level, by elimination. */
+/* Algorithm 1 on any graph: the least exchange of one level, by elimination. */
 static enum hypar_status solve_level(struct arena *arena, const struct partition_problem *p,
                                      int level, const struct left_over *left,
                                      struct partition *out, struct hypar_error *err)
@@ -125,7 +126,7 @@ static void divide(struct left_over *left, const enum layer_type *type, int n_no
     }
 }
 
-/* HyPar's Tables 1 and 2 added up over one level. */
+/* The sum of HyPar's Tables 1 and 2 over one level. */
 static double level_elements(const struct partition_problem *p, int level,
                              const struct left_over *left, const enum layer_type *type,
                              int *exchanges)
@@ -166,10 +167,11 @@ void hp_partition_evaluate(const struct partition_problem *p, struct partition *
     hp_arena_free(&scratch);
 }
 
-/* The types that terms are told of: dp, and the one beside it. */
+/* The types whose terms are reported: dp, and the type to compare it with. */
 enum { TERMS_DP, TERMS_MP, N_TERMS };
 
-/* The type of a node that the terms `which` are of; TYPE_COUNT: the node cannot be of it. */
+/* The type of a node for the terms `which`: dp, or the chosen type, or if dp is chosen the
+ * first other type allowed. TYPE_COUNT: the node has no such type. */
 static enum layer_type type_of_terms(const struct partition_problem *p, int level, int node,
                                      enum layer_type chosen, int which)
 {
@@ -184,8 +186,8 @@ static enum layer_type type_of_terms(const struct partition_problem *p, int leve
     return type;
 }
 
-/* The terms of one level for all nodes, [node * N_TERMS + which]; `scale`: bytes of an element
- * in all groups. */
+/* The terms of one level for all nodes, [node * N_TERMS + which]. `scale` is the bytes of an
+ * element times the number of groups. */
 static void level_terms(const struct partition_problem *p, int level,
                         const struct left_over *left, const enum layer_type *chosen,
                         double scale, struct hypar_type_terms *terms)
@@ -226,7 +228,7 @@ struct hypar_layer_terms *hp_partition_terms(struct arena *arena,
     struct hypar_type_terms *terms =
         NEW(&scratch, struct hypar_type_terms, (size_t)l->n_nodes * N_TERMS);
     struct left_over *left = undivided(&scratch, l);
-    double scale = 8; /* bytes of an element, both ways */
+    double scale = 8; /* bytes of an element, sent and received */
     for (int h = 0; h < p->n_levels; h++) {
         const enum layer_type *type = partition->type + (size_t)h * (size_t)l->n_nodes;
         level_terms(p, h, left, type, scale, terms);
@@ -241,7 +243,7 @@ struct hypar_layer_terms *hp_partition_terms(struct arena *arena,
     return out;
 }
 
-/* What one device is left with of every layer, added up. */
+/* The elements that one device holds of every layer, added up. */
 static struct layer_sizes left_on_device(const struct partition_problem *p,
                                          const struct partition *partition)
 {

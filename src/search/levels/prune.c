@@ -1,18 +1,22 @@
-/* Columns are many (2^levels, 3^levels); columns that cannot be part of a minimum are removed:
- * column s may go if some other column r of the same variable is never worse, whatever the
- * neighbours do, cost(r) - cost(s) + sum over edges of max over neighbour (pair(r) - pair(s))
- * <= 0. The maximum is taken level by level, over the types still seen there, which can only
- * make it larger, so the test is safe.
+/* Removes columns that cannot be part of a minimum; a variable has many columns (2^levels,
+ * 3^levels). Column s is removed if another column r of the same variable is never worse for
+ * any columns of the neighbours:
  *
- * This is solver/prune.c's dead-end elimination before there are tables: of columns there are
- * too many pairs to write their costs out, and a cost that is a sum over levels needs none. */
+ *     cost(r) - cost(s) + sum over edges of max over neighbour (pair(r) - pair(s)) <= 0
+ *
+ * The maximum is taken level by level, over the types that the level still has. This can only
+ * make the maximum larger, so the test is safe.
+ *
+ * This is the dead-end elimination of solver/prune.c, but without tables: there are too many
+ * pairs of columns to store their costs. A cost that is a sum over levels does not need a
+ * table. */
 #include <math.h>
 #include <string.h>
 
 #include "search/levels/joint.h"
 
 enum {
-    RIVALS = 48, /* columns that others are compared with */
+    RIVALS = 48, /* cheapest columns that all others are compared with */
     PRUNING_SWEEPS = 6,
 };
 
@@ -27,8 +31,8 @@ static void note_seen(struct joint *j, int v)
             var->seen[h] |= 1u << hp_column(var, i)->type[h];
 }
 
-/* Least and most that the inputs of `node` can weigh at each level, over the types still seen.
- */
+/* The least and the largest weight of a node's inputs at each level, over the types that the
+ * levels still have. */
 static void weight_range(const struct joint *j, const struct layer_node *node, double *low,
                          double *high)
 {
@@ -48,12 +52,12 @@ static void weight_range(const struct joint *j, const struct layer_node *node, d
     }
 }
 
-/* worst[h][r][s]: the most that type r can cost more than type s at level h, summed over all
- * edges in which the variable is the producer, or the consumer with its own weights unchanged.
- */
+/* worst[h][r][s]: the largest extra cost of type r over type s at level h. It is the sum over
+ * all edges of which the variable is the producer, or the consumer with unchanged weights. */
 struct rivalry {
     double worst[MAX_LEVELS][TYPE_COUNT][TYPE_COUNT];
-    bool own_weights; /* columns weigh their inputs differently: consumer edges go one by one */
+    bool own_weights; /* columns differ in the weight of their inputs: consumer edges are
+                       * compared one by one */
 };
 
 static double worst_as_producer(const struct joint *j, const struct layer_edge *edge, int h,
@@ -72,7 +76,7 @@ static double worst_as_producer(const struct joint *j, const struct layer_edge *
     return most * edge->elements;
 }
 
-/* As consumer: column r weighs the tensor wr, column s ws. */
+/* The variable is the consumer: column r gives the tensor weight wr, column s weight ws. */
 static double worst_as_consumer(const struct joint *j, const struct layer_edge *edge, int h,
                                 int r, int s, double wr, double ws)
 {
@@ -113,7 +117,7 @@ static void fill_rivalry(const struct joint *j, int v, struct rivalry *rivalry)
     }
 }
 
-/* The most that column r can cost more than column s, whatever the neighbours choose. */
+/* The largest extra cost of column r over column s, for any columns of the neighbours. */
 static double disadvantage(const struct joint *j, int v, const struct rivalry *rivalry,
                            const struct column *r, const struct column *s)
 {
@@ -133,8 +137,9 @@ static double disadvantage(const struct joint *j, int v, const struct rivalry *r
     return most;
 }
 
-/* May column s go because of column r? Only what is left may beat another, so that every
- * removal is justified by a survivor; a tie goes to the one listed first: lower types. */
+/* Does column r justify the removal of column s? r must not be removed itself, so a remaining
+ * column justifies every removal. In a tie, the column listed first stays: its types are
+ * lower. */
 static bool beats(const struct joint *j, int v, const struct rivalry *rivalry,
                   const struct column *r, const struct column *s)
 {
@@ -144,7 +149,7 @@ static bool beats(const struct joint *j, int v, const struct rivalry *rivalry,
     return most < 0 || (most <= 0 && r < s);
 }
 
-/* The columns that cost least on their own. */
+/* The columns with the least cost of their own. */
 static int pick_cheapest(const struct var_columns *var, int *rival)
 {
     int n = 0;
@@ -159,7 +164,7 @@ static int pick_cheapest(const struct var_columns *var, int *rival)
     return n;
 }
 
-/* Is column c beaten by one that differs from it at one level, or at two? */
+/* Does a column that differs from column c at one or two levels justify its removal? */
 static bool beaten_nearby(const struct joint *j, int v, const struct rivalry *rivalry, int c)
 {
     const struct var_columns *var = &j->var[v];
@@ -179,7 +184,7 @@ static bool beaten_nearby(const struct joint *j, int v, const struct rivalry *ri
     return false;
 }
 
-/* Of a join's two types at a level, one may never be worse. */
+/* Remove a join's type at a level if another type there is never worse. */
 static bool prune_join(struct joint *j, int v)
 {
     struct var_columns *var = &j->var[v];

@@ -1,4 +1,4 @@
-/* One Markov chain: propose, simulate the change, accept or take it back. */
+/* One Markov chain: proposes a change, simulates it, and accepts or undoes it. */
 #include "search/mcmc/chain.h"
 
 #include "search/runs.h"
@@ -81,8 +81,9 @@ static void take_back(struct chain *c)
     hp_delta_undo(c->delta);
 }
 
-/* The longest step that this proposal may lead to: u < exp(-(l - length) / temperature), u
- * being uniform, is l < length + temperature times something exponential. */
+/* The longest step at which this proposal is accepted. With a uniform random number u, u <
+ * exp(-(l - length) / temperature) is equivalent to l < length + temperature times an
+ * exponential random number. */
 static ticks draw_limit(struct chain *c)
 {
     return c->length + (ticks)(hp_random_exponential(&c->random) * c->temperature);
@@ -135,14 +136,14 @@ void hp_chain_enter(struct chain *c, struct sim_cache *sim_cache)
         c->status = renew_delta(c, &c->err);
 }
 
-/* Every operator as c->now says, whatever the step. */
+/* Apply all of c->now, whatever the step. */
 static void go(struct chain *c)
 {
     hp_proposal_tidy(c->plan, &c->now);
     hp_proposal_apply(c->plan, &c->now);
     c->status = hp_delta_change(c->delta, c->now.op, c->now.n, HP_MAX_TICKS, &c->err);
     if (c->status != HYPAR_OK)
-        return; /* which it does not where the plan is known to be lowered */
+        return; /* does not happen if the plan is known to be lowered */
     hp_delta_keep(c->delta);
     c->length = hp_delta_step(c->delta);
 }

@@ -2,9 +2,9 @@
  * section 6). Internal.
  *
  * Metropolis-Hastings: a random change is accepted with probability min(1, exp(beta (cost(S) -
- * cost(S*)))), the cost being the simulated step. The random number is drawn first, so that the
- * longest step that would be accepted is known before anything is simulated. (The paper
- * corrects for proposals that are likelier one way than the other no more than we do.) */
+ * cost(S*)))), where the cost is the simulated step. The random number is drawn before the
+ * simulation, so the longest step that is accepted is known in advance. (Like the paper, we do
+ * not correct for changes that are proposed more often than their reverse.) */
 #ifndef SEARCH_MCMC_CHAIN_H
 #define SEARCH_MCMC_CHAIN_H
 
@@ -14,25 +14,26 @@
 
 struct chain {
     const struct problem *problem;
-    struct hypar_plan *plan; /* where it is */
-    struct hypar_plan *best; /* the best that it has seen and that fits into memory */
-    struct hypar_plan *next; /* the best that it has seen since, not known to fit */
+    struct hypar_plan *plan; /* the current plan */
+    struct hypar_plan *best; /* the best plan so far that fits in memory */
+    struct hypar_plan *next; /* the best plan since then; whether it fits is not known */
     struct delta *delta;
-    struct sim_cache *sim_cache; /* which it shares with chains that run after it */
+    struct sim_cache *sim_cache; /* shared with chains that run after this one */
     ticks length, best_length;
-    ticks next_length;  /* as long as the best: there is no next */
-    double temperature; /* ticks: the step over beta */
-    bool tight;         /* memory may run out: every accepted plan is checked */
+    ticks next_length;  /* equal to best_length: there is no next */
+    double temperature; /* ticks: the step divided by beta */
+    bool tight;         /* memory is scarce: every accepted plan is checked */
     struct random random;
     struct proposer proposer;
     struct proposal now, was;
     int64_t proposals, accepted;
-    enum hypar_status status; /* if something failed that cannot fail */
+    enum hypar_status status; /* an unexpected failure */
     struct hypar_error err;
 };
 
-/* Where to begin: a plan, which is so full, and its timeline, of that sim_cache (NULL: it is
- * made). Plan and timeline are taken over. */
+/* The first plan of a chain, how full its memory is, and its timeline, simulated with
+ * `sim_cache` (NULL: the chain makes the timeline). The chain takes ownership of plan and
+ * timeline. */
 struct chain_start {
     struct hypar_plan *plan;
     struct delta *delta;
@@ -40,7 +41,7 @@ struct chain_start {
     const struct fullest *full;
 };
 
-/* `fixed`: operators that stay, NULL: none. */
+/* `fixed`: operators that may not change; NULL: none. */
 enum hypar_status hp_chain_begin(struct chain *chain, const struct problem *problem,
                                  const struct chain_start *start, const bool *fixed,
                                  double beta, uint64_t seed, struct hypar_error *err);
@@ -49,18 +50,19 @@ void hp_chain_end(struct chain *chain);
 /* Make `n` proposals. */
 void hp_chain_run(struct chain *chain, int64_t n);
 
-/* Let go of the sim_cache, and go on with another one. */
+/* Release the sim_cache; continue with another sim_cache. */
 void hp_chain_leave(struct chain *chain);
 void hp_chain_enter(struct chain *chain, struct sim_cache *sim_cache);
 
-/* Look whether `next` fits into memory: it is the best then. Else the chain goes back to the
- * best, and is tight from there on. (Memory takes longer to find than a step.) */
+/* Check whether `next` fits in memory. If it does, it becomes the best plan. If not, the chain
+ * returns to the best plan and checks every accepted plan from now on. (Computing the memory
+ * takes longer than simulating a step.) */
 void hp_chain_confirm(struct chain *chain);
 
-/* Go on from another plan, which fits. */
+/* Continue from another plan, which fits in memory. */
 void hp_chain_jump(struct chain *chain, const struct hypar_plan *plan);
 
-/* Every group anew, at random. */
+/* Give every group a random configuration. */
 void hp_chain_scatter(struct chain *chain);
 
 #endif /* SEARCH_MCMC_CHAIN_H */

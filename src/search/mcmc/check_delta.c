@@ -1,4 +1,4 @@
-/* Delta simulation held against full simulation, change by change. */
+/* Compares delta simulation with full simulation after each of many random changes. */
 #include <string.h>
 #include <time.h>
 
@@ -9,7 +9,8 @@
 #include "sim/delta/delta.h"
 #include "sim/full/timeline.h"
 
-/* Of this thread, which does all of it: what else the machine does makes it no slower. */
+/* Processor time of this thread, which does all the work: other load on the machine does not
+ * count. */
 static double now_us(void)
 {
     struct timespec t;
@@ -23,7 +24,7 @@ struct checking {
     const struct hypar_sim_options *options;
     struct random random;
     struct proposer proposer;
-    struct proposal was, now; /* of what changes */
+    struct proposal was, now; /* the changed operators' configurations */
     struct hypar_delta_check *out;
 };
 
@@ -36,7 +37,7 @@ static void note_mismatch(struct checking *c, int64_t change, const char *what, 
                  c->plan->graph->ops[c->now.op[0]].name, what, block, task);
 }
 
-/* Is the delta's timeline that of the timing, task by task? */
+/* Compare the delta's timeline with that of the full simulation, task by task. */
 static void compare(struct checking *c, int64_t change, const struct blocks *full,
                     const struct timeline *timeline)
 {
@@ -46,7 +47,7 @@ static void compare(struct checking *c, int64_t change, const struct blocks *ful
         return;
     }
     if (hp_has_order(full->lowering) || c->options->lower.bucket_bytes > 0)
-        return; /* both simulated as a whole */
+        return; /* both are simulated as a whole */
     for (int i = 0; i < full->n_blocks; i++) {
         if (full->size[i] != mine->size[i]) {
             note_mismatch(c, change, "another number of tasks", i, mine->size[i]);
@@ -67,7 +68,7 @@ static void compare(struct checking *c, int64_t change, const struct blocks *ful
     }
 }
 
-/* Lower and simulate the changed plan from nothing. */
+/* Lower and simulate the changed plan from scratch. */
 static enum hypar_status do_in_full(struct checking *c, int64_t change, struct hypar_error *err)
 {
     struct lowering *lowering;
@@ -85,12 +86,13 @@ static enum hypar_status do_in_full(struct checking *c, int64_t change, struct h
     return HYPAR_OK;
 }
 
-/* A change of one operator; one that cannot be lowered is taken back, and another drawn. */
+/* Change one random operator. A change that cannot be lowered is undone, and another one is
+ * drawn. */
 static enum hypar_status change_one(struct checking *c, struct hypar_error *err)
 {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
-        if (!hp_propose(&c->proposer, &c->random, MOVE_ONE, &c->now)) { /* as it is, then */
+        if (!hp_propose(&c->proposer, &c->random, MOVE_ONE, &c->now)) { /* none: no change */
             struct op_config same = hp_config_of(c->plan, 0, &c->now.arena);
             hp_proposal_add(&c->now, &same);
         }
@@ -117,7 +119,7 @@ static enum hypar_status check_changes(struct checking *c, int64_t changes,
         c->out->changes++;
         if (hp_random_below(&c->random, 4) == 0) {
             hp_delta_keep(c->delta);
-        } else { /* the next comparison tells whether that went well */
+        } else { /* the next comparison checks the undo */
             hp_proposal_apply(c->plan, &c->was);
             hp_delta_undo(c->delta);
         }
@@ -125,7 +127,7 @@ static enum hypar_status check_changes(struct checking *c, int64_t changes,
     return HYPAR_OK;
 }
 
-/* Can the plan be simulated at all, message by message? */
+/* Check that the plan is small enough to simulate message by message. */
 static enum hypar_status check_size(const struct checking *c, const struct hypar_plan *plan,
                                     struct hypar_error *err)
 {

@@ -1,9 +1,10 @@
-/* FlexFlow (Jia, Zaharia, Aiken, MLSys 2019): Markov chains over splits and placements of every
- * operator, judged by simulated steps.
+/* FlexFlow (Jia, Zaharia, Aiken, MLSys 2019): Markov chains over the splits and devices of
+ * every operator; the cost of a plan is its simulated step.
  *
- * Four chains run in sweeps of so many proposals each; between sweeps the search looks whether
- * it shall go on, and a chain that has fallen behind goes on from the best plan. All of this
- * depends on counts alone, so the same seed gives the same plan on any number of cores. */
+ * Four chains run in sweeps with a fixed number of proposals each. Between sweeps the search
+ * decides whether to continue, and a chain that is far behind continues from the best plan.
+ * Without a time limit, these decisions depend only on counts, so the same seed gives the same
+ * plan on any number of cores. */
 #include <string.h>
 
 #include "base/clock.h"
@@ -17,32 +18,33 @@
 enum {
     CHAINS = 4,
     MAX_STARTS = 8,
-    LEAST_SWEEPS = 32, /* of a search that ends by itself ... */
+    LEAST_SWEEPS = 32, /* of a search without a budget */
     MOST_SWEEPS = 192,
-    JUMP_SWEEPS = 8, /* a chain may jump every so many sweeps */
+    JUMP_SWEEPS = 8, /* sweeps between two jumps of a chain */
     REPAIRS = 600,
-    PATIENCE = 200, /* ... of which so many in a row may be in vain */
+    PATIENCE = 200, /* limit of repairs in a row that do not help */
 };
 
-/* A step longer by a part x of the first is accepted with probability exp(-BETA x). Published
- * code uses exp(-5 x difference in ms), which is hot for steps of microseconds and cold for
- * seconds. Every operator can be a little out of place, so more of them need a larger beta. */
+/* A step that is longer by a fraction x of the first step is accepted with probability
+ * exp(-BETA x). Published code uses exp(-5 x difference in ms), which is hot for steps of
+ * microseconds and cold for steps of seconds. Every group can be a little worse than at its
+ * best, so more groups need a larger beta. */
 static const double BETA_PER_GROUP = 40;
 
-/* Whether to go on is asked about so often. */
+/* Time between two checks for the end of the search. */
 static const double MOMENT_S = 0.1;
 
 struct start {
     const char *name;
-    struct hypar_plan *plan; /* until a chain takes it over, and its timeline */
+    struct hypar_plan *plan; /* plan and timeline, until a chain takes ownership */
     struct delta *delta;
     ticks length;
-    double step_s; /* of pipedream: in the long run, while chains compare whole minibatch
-                      windows */
+    double step_s; /* under pipedream, the step in steady state; chains compare whole minibatch
+                    * windows */
     struct fullest full;
 };
 
-/* A sim_cache remembers all layouts that were tried; beyond this it is made anew. */
+/* A sim_cache keeps all layouts that were tried. A sim_cache beyond this size is replaced. */
 static const size_t MOST_BYTES = (size_t)512 << 20;
 
 struct search {
@@ -51,21 +53,22 @@ struct search {
     int n_starts;
     struct start start[MAX_STARTS];
     double beta;
-    int64_t sweep_size; /* proposals of a chain */
+    int64_t sweep_size; /* proposals of a chain in one sweep */
     struct chain chain[CHAINS];
-    /* Chains of one lane run one after the other and share a sim_cache; lanes run beside each
-     * other. What is found does not depend on how many there are. */
+    /* Chains of one lane run one after another and share a sim_cache; lanes run in parallel.
+     * The result does not depend on the number of lanes. */
     int n_lanes;
     struct sim_cache *sim_cache[CHAINS];
-    size_t most_bytes[CHAINS]; /* by lane: so large may it be, if that is above MOST_BYTES */
-    void (*job)(struct search *s, struct chain *chain); /* at hand */
-    int n_chains;                                       /* begun */
-    int64_t run;    /* proposals of each chain that are being made ... */
-    int64_t moment; /* ... at most: about as many as take MOMENT_S */
+    size_t most_bytes[CHAINS]; /* by lane: size at which the sim_cache is replaced, if above
+                                * MOST_BYTES */
+    void (*job)(struct search *s, struct chain *chain); /* current job of the chains */
+    int n_chains;                                       /* chains begun */
+    int64_t run;    /* proposals of each chain in the current call ... */
+    int64_t moment; /* ... and their limit: about as many as take MOMENT_S */
     double began_s;
 };
 
-/* Is the budget gone, if there is one, or does somebody not want to wait any longer? */
+/* Is the time budget, if there is one, used up, or has the caller asked to stop? */
 static bool is_over(const struct search *s)
 {
     double budget_s = s->problem->options->budget_s;
@@ -73,7 +76,7 @@ static bool is_over(const struct search *s)
            (budget_s > 0 && hp_now_s() - s->began_s >= budget_s);
 }
 
-/* Where to begin -------------------------------------------------------------------------- */
+/* Start plans ------------------------------------------------------------------------------ */
 
 static enum hypar_status find_step(const struct search *s, struct start *start,
                                    struct hypar_error *err)
@@ -99,9 +102,8 @@ static enum hypar_status measure(const struct search *s, struct hypar_plan *plan
     return hp_exact_need(s->problem, plan, &s->sim_cache[0]->cache, &out->full, err);
 }
 
-/* Keep the starts in order: plans that fit by their step, then the others by the memory they
- * lack.
- */
+/* Insert a start in order: plans that fit in memory by their step, then the others by the
+ * memory they lack. */
 static void add_start(struct search *s, const struct start *start)
 {
     int i = s->n_starts++;
@@ -137,8 +139,8 @@ static enum hypar_status start_from(struct search *s, const char *name,
     return status;
 }
 
-/* The plans of other planners, if need be such that do not fit; a planner that has none is
- * passed over. */
+/* Add the plans of other planners, even plans that do not fit in memory. A planner without a
+ * plan is skipped. */
 static void start_from_planners(struct search *s, struct hypar_error *err)
 {
     struct hypar_search_options plain = *s->problem->options;
@@ -177,7 +179,7 @@ static enum hypar_status find_starts(struct search *s, struct hypar_error *err)
         start_from(s, "best", s->problem->known, err);
     if (s->n_starts)
         return HYPAR_OK;
-    /* all on one device is always a plan */
+    /* the whole graph on one device is always a plan */
     struct hypar_plan *plan =
         hp_plan_new(s->problem->graph, s->problem->machine, &s->problem->settings);
     enum hypar_status status = start_from(s, "whole", plan, err);
@@ -185,7 +187,8 @@ static enum hypar_status find_starts(struct search *s, struct hypar_error *err)
     return status;
 }
 
-/* Where nothing fits: changes that leave less missing, until nothing is. */
+/* If no start fits in memory: accept changes that reduce the missing memory until the plan
+ * fits. */
 static enum hypar_status repair(struct search *s, struct hypar_error *err)
 {
     struct start *start = &s->start[0];
@@ -224,7 +227,7 @@ static enum hypar_status repair(struct search *s, struct hypar_error *err)
 
 /* Chains ---------------------------------------------------------------------------------- */
 
-/* What can be chosen apart: families, and leaders that have none. */
+/* The number of independent choices: families, and leaders without a family. */
 static int count_choices(const struct groups *g)
 {
     int n = g->n_families;
@@ -233,8 +236,8 @@ static int count_choices(const struct groups *g)
     return n;
 }
 
-/* A search that ends by itself tries at least so many changes, more where there is more to
- * choose. */
+/* Set the length of a sweep. A search without a budget proposes a minimum number of changes,
+ * and more if there are more choices. */
 static void set_lengths(struct search *s)
 {
     int choices = count_choices(s->chain[0].proposer.groups);
@@ -256,7 +259,7 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
         struct start *start = &s->start[i % n_fit];
         struct chain_start from = { .sim_cache = s->sim_cache[lane], .full = &start->full };
         from.plan = i < n_fit ? start->plan : hp_plan_copy(s->chain[i % n_fit].best);
-        if (i < n_fit && lane == 0) { /* starts are of that lane's sim_cache */
+        if (i < n_fit && lane == 0) { /* the starts use this lane's sim_cache */
             from.delta = start->delta;
             start->delta = NULL;
         }
@@ -265,7 +268,7 @@ static enum hypar_status begin_chains(struct search *s, struct hypar_error *err)
         TRY(hp_chain_begin(&s->chain[i], s->problem, &from, s->fixes.fixed, s->beta,
                            hp_random_u64(&seeds), err));
     }
-    for (int i = 0; i < s->n_starts; i++) { /* which no chain has taken over */
+    for (int i = 0; i < s->n_starts; i++) { /* starts that no chain uses */
         hp_delta_free(s->start[i].delta);
         s->start[i].delta = NULL;
     }
@@ -304,7 +307,8 @@ static ticks best_length(const struct search *s)
     return best;
 }
 
-/* The chain that is furthest behind goes on from the best plan, if it is far behind. */
+/* The chain with the worst result continues from the best plan if it is far behind (by more
+ * than 1/200 of the step). */
 static void jump(struct search *s)
 {
     const struct chain *best = &s->chain[best_chain(s)];
@@ -330,15 +334,16 @@ static struct hypar_search_progress progress_of(const struct search *s)
     return p;
 }
 
-/* The last time that something was found. */
+/* The time of the last improvement. */
 struct improvement {
     int sweep;
     double seconds;
 };
 
-/* Whether there shall be another sweep: the first is at least begun, as a count of none would
- * repeat another search. With a budget, as in the paper: until it is gone, or half of it
- * without finding anything, if as much was tried as without one. */
+/* Decide whether there is another sweep. The first sweep always begins. With a count of
+ * proposals, the search continues up to this count. With a time budget, as in the paper, it
+ * continues until the budget is used up, or until half of the budget brings no improvement
+ * after the minimum number of sweeps. */
 static bool goes_on(const struct search *s, int sweep, struct improvement last)
 {
     const struct hypar_search_options *o = s->problem->options;
@@ -354,8 +359,8 @@ static bool goes_on(const struct search *s, int sweep, struct improvement last)
     return sweep < LEAST_SWEEPS || (sweep < 2 * last.sweep && sweep < MOST_SWEEPS);
 }
 
-/* A sim_cache that has become too large makes room for a new one, which may grow to twice what
- * the plans at hand need. */
+/* Replace a lane's sim_cache that has become too large. The new one may grow to twice the size
+ * that the current plans need. */
 static void renew_lane(struct search *s, int lane)
 {
     for (int i = lane; i < CHAINS; i += s->n_lanes)
@@ -391,8 +396,8 @@ static enum hypar_status on_all_chains(struct search *s,
     return HYPAR_OK;
 }
 
-/* `n` proposals of each chain, or fewer where it is over, but of each as many: so many
- * proposals, asked for, are the same ones. How they are cut into moments does not matter. */
+/* Make `n` proposals of each chain, or fewer if the search is over, but equally many of each
+ * chain. The proposals do not depend on how they are divided into calls. */
 static enum hypar_status run_sweep(struct search *s, int64_t n, struct hypar_error *err)
 {
     for (int64_t done = 0; done < n && (done == 0 || !is_over(s)); done += s->run) {
@@ -430,7 +435,7 @@ static enum hypar_status run_sweeps(struct search *s, struct hypar_error *err)
             continue;
         TRY(on_all_chains(s, confirm_chain, err));
         now = best_length(s);
-        best = now > best ? now : best; /* what does not fit is not the best any more */
+        best = now > best ? now : best; /* a plan that does not fit is no longer the best */
         jump(s);
     }
     return on_all_chains(s, confirm_chain, err);
@@ -456,12 +461,12 @@ static enum hypar_status search(struct search *s, struct hypar_error *err)
     if (!hp_fits(&s->start[0].full))
         TRY(repair(s, err));
     if (hp_stopped(s->problem->options->stop))
-        return HYPAR_OK; /* with the best of those to begin with */
+        return HYPAR_OK; /* the result is then the best start */
     TRY(begin_chains(s, err));
     return run_sweeps(s, err);
 }
 
-/* What the chains did. */
+/* Report the statistics of the chains. */
 static void tell(const struct search *s, struct hypar_search_info *info)
 {
     struct hypar_search_progress p = progress_of(s);

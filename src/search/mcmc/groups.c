@@ -1,11 +1,11 @@
-/* Which operators of a graph are best changed together. */
+/* Finds operators of a graph that are best changed together. */
 #include "search/mcmc/groups.h"
 
 #include "base/csr.h"
 
 /* Following --------------------------------------------------------------------------- */
 
-/* The first operand that another operator writes, as a tensor; -1: there is none. */
+/* The tensor of the first operand that another operator writes; -1: none. */
 static int first_input(const struct hypar_graph *g, int op)
 {
     const struct op *o = &g->ops[op];
@@ -45,7 +45,7 @@ static void list_members(struct groups *s, struct arena *arena)
         s->member[hp_csr_place(s->member_start, s->leader[op])] = op;
 }
 
-/* Families, in the order of their first members. */
+/* Find the families, in the order of their first members. */
 static void find_families(struct groups *s, struct arena *arena)
 {
     int n = s->graph->n_ops;
@@ -73,7 +73,7 @@ static void find_families(struct groups *s, struct arena *arena)
 
 /* Branches ---------------------------------------------------------------------------- */
 
-/* The only operator that reads what `op` writes; -1: none, or several. */
+/* The only operator that reads the output of `op`; -1: none, or several. */
 static int only_reader(const struct hypar_graph *g, int op)
 {
     const struct op *o = &g->ops[op];
@@ -91,7 +91,7 @@ static int only_reader(const struct hypar_graph *g, int op)
     return reader;
 }
 
-/* Is what `before` writes all that `op` reads of other operators? */
+/* Does `op` read from no other operator than `before`? */
 static bool reads_only(const struct hypar_graph *g, int op, int before)
 {
     const struct op *o = &g->ops[op];

@@ -1,13 +1,13 @@
-/* The kinds of changes that are proposed: of one operator, or of several that belong together.
- * With one operator at a time, every way from one good plan to another leads over bad ones:
- * what is between the operator and its neighbours has to be exchanged. */
+/* The kinds of proposed changes: of one operator, or of several that belong together. With
+ * changes of one operator at a time, every path from one good plan to another leads through bad
+ * plans: the tensors between the changed operator and its neighbours must be exchanged. */
 #include "search/mcmc/propose.h"
 
 struct draw {
     const struct proposer *p;
     struct random *random;
     struct proposal *out;
-    bool whole_family; /* families are changed as a whole */
+    bool whole_family; /* change a whole family at once */
 };
 
 static int below(const struct draw *d, int n)
@@ -36,10 +36,10 @@ static void move_group(const struct draw *d)
     hp_proposal_add_group(d->p, &config, d->whole_family, d->out);
 }
 
-/* Stretches ----------------------------------------------------------------------------- */
+/* Branches and runs --------------------------------------------------------------------- */
 
-/* The axis with that role along which `op` has something for `n` parts; else its samples; -1.
- */
+/* The axis with this role that can be divided into `n` parts; else the sample axis; -1:
+ * none. */
 static int axis_with(const struct nest *nest, enum hypar_role role, int n)
 {
     int sample = -1;
@@ -56,7 +56,7 @@ static int axis_with(const struct nest *nest, enum hypar_role role, int n)
     return sample;
 }
 
-/* One way of splitting and one set of devices, for several operators. */
+/* One split and one set of devices for several operators. */
 struct way {
     struct drawn_set set;
     enum hypar_role role;
@@ -82,7 +82,7 @@ static void lay_out(const struct draw *d, const struct way *s, int leader)
     hp_proposal_add_group(d->p, &config, d->whole_family, d->out);
 }
 
-/* Where a random part of the branch that `op` is on begins. */
+/* A random first operator on the branch of `op`. */
 static int draw_beginning(const struct draw *d, int op)
 {
     const struct groups *g = d->p->groups;
@@ -114,7 +114,7 @@ static void move_run(const struct draw *d)
 
 /* Devices ------------------------------------------------------------------------------- */
 
-/* `op` as it is, each device `by` places further in its pool. */
+/* The configuration of `op` with each device moved `by` places within its pool. */
 static struct op_config shifted(const struct draw *d, int op, int by)
 {
     struct op_config c = hp_config_of(d->p->plan, op, &d->out->arena);
@@ -129,7 +129,7 @@ static struct op_config shifted(const struct draw *d, int op, int by)
     return c;
 }
 
-/* A branch moves by so many devices; or one group goes to a set of its own. */
+/* Move a branch by a number of devices, or move one group alone. */
 static void move_devices(const struct draw *d)
 {
     const struct groups *g = d->p->groups;
@@ -137,7 +137,8 @@ static void move_devices(const struct draw *d)
     struct device_pool pool = hp_device_pool(d->p->plan, op);
     int stage = d->p->plan->ops[op].stage, by = 1 + below(d, pool.each);
     bool branch = below(d, 2);
-    if (by < pool.each && below(d, 2)) /* often whole nodes, halves, ... */
+    if (by < pool.each && below(d, 2)) /* often a divisor of the pool: whole nodes, halves,
+                                        * ... */
         while (pool.each % by)
             by++;
     if (!branch) {

@@ -1,4 +1,4 @@
-/* Lists of changes, and drawing how one operator is split and placed. */
+/* Keeps lists of changes, and draws a random split and random devices for one operator. */
 #include "search/mcmc/propose.h"
 
 #include <string.h>
@@ -124,7 +124,7 @@ static void add_with_followers(const struct proposer *p, const struct op_config 
     }
 }
 
-/* A tensor that both operators touch; -1: none. */
+/* A tensor that both operators read or write; -1: none. */
 static int shared_tensor(const struct hypar_graph *g, int a, int b)
 {
     for (int i = 0; i < g->ops[a].nest->n_operands; i++)
@@ -194,7 +194,7 @@ int hp_draw_neighbour(struct random *random, const struct hypar_graph *g, int op
     return i == n_uses ? g->tensors[t].producer : g->use[g->use_start[t] + i].op;
 }
 
-/* How many parts: often as many as there are devices, or a divisor of that. */
+/* The number of parts: often the number of devices or one of its divisors. */
 static int draw_count(struct random *random, int n)
 {
     int kind = below(random, 8), count = n;
@@ -215,7 +215,7 @@ struct drawn_set hp_draw_set(struct random *random, int n, struct arena *arena)
     int style = below(random, 16), stride = 1, first;
     if (style < 8) { /* aligned */
         first = below(random, (n + set.n - 1) / set.n) * set.n;
-    } else if (style < 11) { /* as far apart as they can be: one in each node, say */
+    } else if (style < 11) { /* as far apart as possible: one in each node, for example */
         stride = n / set.n;
         first = below(random, stride);
     } else {
@@ -226,7 +226,7 @@ struct drawn_set hp_draw_set(struct random *random, int n, struct arena *arena)
     return set;
 }
 
-/* An axis that can be divided by `factor` once more; -1: chance found none. */
+/* A random axis that can be divided by another `factor`; -1: none was drawn. */
 static int draw_axis(struct random *random, const struct nest *nest, const struct split *split,
                      int factor)
 {
@@ -242,7 +242,8 @@ static int draw_axis(struct random *random, const struct nest *nest, const struc
     return -1;
 }
 
-/* Divide by the prime factors of `count`, each along a random axis, mostly the same one. */
+/* Divide by the prime factors of `count`, each along a random axis, mostly the axis of the
+ * previous factor. */
 static int draw_degrees(struct random *random, const struct nest *nest, int count,
                         struct split *split)
 {
@@ -263,7 +264,7 @@ static int draw_degrees(struct random *random, const struct nest *nest, int coun
     return parts;
 }
 
-/* Sizes of an axis by the speed of the devices along it, or at random. */
+/* Set the sizes along an axis: in proportion to the speed of the devices, or at random. */
 static void draw_sizes(const struct proposer *p, struct random *random, struct op_config *c,
                        int axis, struct arena *arena)
 {
@@ -295,7 +296,7 @@ static void maybe_draw_sizes(const struct proposer *p, struct random *random,
         }
 }
 
-/* The place of each part in a set: row-major, but any axis may be the innermost. */
+/* The place of each part in a set of devices: row-major, with the axes in random order. */
 static const int *order_parts(struct random *random, const struct nest *nest,
                               const struct split *split, int parts, struct arena *arena)
 {
@@ -328,8 +329,8 @@ static const int *put_on(const struct device_pool *pool, const struct drawn_set 
     return device;
 }
 
-/* The devices of an operator that `op` exchanges data with, in the order of its parts: what
- * they share may then stay where it is. Else a set of its own. */
+/* In one of three cases, the devices of an operator that exchanges data with `op`, in the order
+ * of its parts, so that shared data can stay on its device. Else a random set. */
 static struct drawn_set draw_set_for(const struct proposer *p, struct random *random, int op,
                                      const struct device_pool *pool, struct arena *arena)
 {

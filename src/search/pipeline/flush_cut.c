@@ -1,9 +1,9 @@
-/* Cuts between the layers that a model repeats, as pipelines of transformers are cut. */
+/* Cuts a graph between its repeated layers, as is usual for pipelines of transformers. */
 #include <math.h>
 
 #include "search/pipeline/flush.h"
 
-/* The state that holds the operators before `end` and no others; -1: there is none. */
+/* The state that has exactly the operators before `end`; -1: none. */
 static int find_state(const struct choosing *c, int end)
 {
     int n_ops = c->problem->graph->n_ops;
@@ -32,8 +32,8 @@ static int layer_states(const struct choosing *c, struct arena *arena, int **out
     return n;
 }
 
-/* Of the cuts that leave one for each stage that follows, the one nearest to an equal share of
- * the time. */
+/* Choose the cuts in order: each is the one nearest to an equal share of the time, among those
+ * that leave a cut for each later stage. */
 bool hp_flush_cut_layers(const struct choosing *c, struct flush_cut *cut)
 {
     struct arena scratch = { 0 };

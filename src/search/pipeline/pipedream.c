@@ -1,24 +1,25 @@
-/* PipeDream (Narayanan et al., SOSP 2019): consecutive stages, each replicated on devices of
- * its own that take whole minibatches in turn, so that the slowest stage is as fast as can be.
- */
+/* PipeDream (Narayanan et al., SOSP 2019): cuts the graph into consecutive stages. Each stage
+ * has replicas on devices of its own, which take whole minibatches in turn. The slowest stage
+ * is as fast as possible. */
 #include <math.h>
 
 #include "program/pipedream.h"
 #include "search/evaluate/fit.h"
 #include "search/pipeline/work.h"
 
-/* The stages of a solution, those of the lowest level in order. */
+/* Lists the stages of a solution: those of the lowest level, in order. */
 struct flattening {
     const struct pipeline_problem *problem;
     struct arena *arena;
     int span[PIPELINE_MAX_LEVELS]; /* devices of one component */
     struct planned_stage *stage;
     int n, capacity;
-    int workers[PIPELINE_MAX_LEVELS]; /* of the stages around the one being looked at */
-    bool first[PIPELINE_MAX_LEVELS];  /* ... which is the first of its range there */
+    int workers[PIPELINE_MAX_LEVELS]; /* of the stages that contain the current one */
+    bool first[PIPELINE_MAX_LEVELS];  /* the containing stage is the first of its range */
 };
 
-/* One minibatch's share of a stage: at each level it waits for its own weights alone. */
+/* The time of one minibatch in a stage: at each level the stage waits only for its own
+ * weights. */
 static double stage_s(const struct flattening *f, const struct planned_stage *stage)
 {
     const struct pipeline_problem *p = f->problem;
@@ -47,7 +48,7 @@ static void add_stage(struct flattening *f, const struct pipeline_stage *from, i
     f->stage[f->n++] = stage;
 }
 
-/* Pieces at `level`, in every group of components that begins at one of the devices base[]. */
+/* Add the stages at `level`, in every group of components whose first device is in base[]. */
 static void flatten(struct flattening *f, const struct pipeline_stage *stage, int n_stages,
                     int level, const int *base, int n_bases)
 {
@@ -76,7 +77,8 @@ static void flatten_all(struct flattening *f, const struct pipeline *pipeline)
     flatten(f, pipeline->stage, pipeline->n_stages, machine->n_levels - 1, &base, 1);
 }
 
-/* Minibatches in flight, versions and memory, from the last stage on; the most of it. */
+/* Compute minibatches in flight, versions and memory of each stage, from the last stage to the
+ * first. Returns the largest memory. */
 static double count_memory(struct flattening *f)
 {
     int workers = 0;
@@ -96,8 +98,8 @@ static double count_memory(struct flattening *f)
     return most;
 }
 
-/* Inside a level the recurrence knows only that level's workers; where stages of other levels
- * keep more minibatches in flight than that, it is given less memory to fill. */
+/* The recurrence knows only the workers of its own level. If stages of other levels keep more
+ * minibatches in flight, solve again with less memory. */
 static enum hypar_status solve(struct flattening *f, struct pipeline_problem *p,
                                struct pipeline *pipeline, struct hypar_error *err)
 {
@@ -155,7 +157,7 @@ static enum hypar_status plan_pipedream(const struct planner *self,
     view->noam = f.stage[0].about.in_flight;
     found->info.evaluated = pipeline.evaluated;
     found->info.chooses = true;
-    /* of unlike devices all count as the slowest: another cut may be better on them */
+    /* all devices count as the slowest one, so another cut may be better on unequal devices */
     found->info.exact = p.states->all && hypar_machine_is_uniform(problem->machine);
     found->prediction.step_s = view->bottleneck_s;
     for (int s = 0; s < f.n; s++) {

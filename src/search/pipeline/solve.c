@@ -4,40 +4,44 @@
  *                       min over k, m' of max( A(i, k, m - m'), stage(k + 1, j, m'),
  *                                              transfers into and out of that stage ) )
  *
- * at each level of the machine, whose stage costs are the A of the level below. States are in
- * order of time, so of all cuts k only those need a look whose two sides' work, divided evenly,
- * takes less than the best found so far: a short window around the balanced cut.
+ * The recurrence is solved at each level of the machine; the stage costs of a level are the A
+ * of the level below. States are in order of time. A cut k can only be better if the work of
+ * each side, divided evenly over its workers, takes less than the best so far. So only a short
+ * window of cuts around the balanced cut is evaluated.
  *
- * Where there are far more workers than states, each cut is looked at once, and of its m' those
- * that bounds leave: the least A(i, k, .) over ranges of m - m' is kept in a tree, and what the
- * last stage costs rises or falls with its replicas. */
+ * If there are far more workers than states, each cut is visited once, and bounds exclude most
+ * of its m'. A tree keeps the least A(i, k, .) over ranges of m - m', and the cost of the last
+ * stage is monotonic in its replicas. */
 #include "search/pipeline/solve.h"
 
 #include <math.h>
 
 #include "program/pipedream.h"
 
-/* The factors of a stage's cost with `replicas`: nothing is divided in the inner loop. */
+/* The factors of a stage's cost for a number of replicas, so that the inner loop needs no
+ * division. */
 struct factors {
     bool paper;
     double sync_s_per_byte, share, transfer_s_per_byte;
 };
 
-/* One level. A(i, j, m) is at table[((m - 1) * n_rows + i) * n + j]; i is one more than the
- * state that a range follows. */
+/* One level. A(i, j, m) is table[((m - 1) * n_rows + i) * n + j]; i is the state before the
+ * range, plus one. */
 struct level {
-    int n_rows; /* n, or 1 at the top: only ranges from the start matter there */
+    int n_rows; /* n, or 1 at the top level, which only needs ranges from the start */
     int workers;
     double bytes_per_s;
-    double spread; /* workers that one component has */
-    int below;     /* components of the level below, as the first stage divides by it */
-    bool limited;  /* by memory: at the lowest level, where stages are on single workers */
+    double spread; /* workers of one component */
+    int below;     /* components of the level below: the first stage's synchronisation is
+                    * divided by it */
+    bool limited;  /* memory is limited: at the lowest level, where stages are on single
+                    * workers */
     double *table;
     struct factors *factors; /* by replicas */
-    /* For each row and m, where the last state was cut best: a good guess for the next. */
+    /* For each row and m, the best cut of the previous state: a good first guess. */
     int *guess_cut, *guess_replicas;
-    int n_leaves; /* of a tree: a power of two, no less than workers; 0: no trees */
-    double *tree; /* of row i, state k: nodes from 1 on, at [(i * n + k) * n_leaves] */
+    int n_leaves; /* leaves of a tree: a power of two, at least `workers`; 0: no trees */
+    double *tree; /* tree of row i, state k: nodes from 1 on, at [(i * n + k) * n_leaves] */
 };
 
 struct solver {
@@ -46,12 +50,13 @@ struct solver {
     const struct pipeline_states *cost;
     int n, n_levels;
     struct level level[PIPELINE_MAX_LEVELS];
-    /* For the state j that is being filled, by the state k of the cut: */
-    double *inner_s; /* of the range k + 1 .. j at the level below; INFINITY: no range */
-    double *weight;  /* of it */
-    int *versions;   /* that fit into memory; used where the level is limited */
+    /* For the current state j, by the state k of the cut: */
+    double *inner_s; /* time of the range k + 1 .. j at the level below; INFINITY: no such
+                      * range */
+    double *weight;  /* weight bytes of the range */
+    int *versions;   /* versions that fit in memory; used if the level is limited */
     int64_t evaluated;
-    bool tracing; /* writing down, not filling: guesses are not made */
+    bool tracing; /* tracing back, not filling: no guesses */
 };
 
 static double *at(const struct solver *s, const struct level *l, int i, int m)
@@ -59,7 +64,7 @@ static double *at(const struct solver *s, const struct level *l, int i, int m)
     return l->table + ((size_t)(m - 1) * (size_t)l->n_rows + (size_t)i) * (size_t)s->n;
 }
 
-/* What the inside of states after + 1 .. last takes at the level below level `l`. */
+/* The time of states after + 1 .. last at the level below level `l`. */
 static double inside_s(const struct solver *s, int l, int after, int last)
 {
     if (!hp_state_within(s->states, after, last))
@@ -70,7 +75,7 @@ static double inside_s(const struct solver *s, int l, int after, int last)
     return at(s, lower, after + 1, lower->workers)[last];
 }
 
-/* Minibatches in flight for which a range fits into one worker's memory. */
+/* The number of minibatches in flight for which a range fits in one worker's memory. */
 static int versions_that_fit(const struct solver *s, int after, int last)
 {
     const struct pipeline_states *c = s->cost;
@@ -84,7 +89,8 @@ static int versions_that_fit(const struct solver *s, int after, int last)
                                                     : 1000000000;
 }
 
-/* In flight at a stage with `replicas`, the last of the first m components. */
+/* Minibatches in flight at a stage with `replicas`, the last stage of the first m
+ * components. */
 static int in_flight(const struct level *l, int m, int replicas)
 {
     return hp_pipedream_in_flight(l->workers - m + replicas, replicas);
@@ -129,15 +135,16 @@ static int first_above(const double *time_s, int lo, int hi, double t)
     return lo;
 }
 
-/* A range being filled: row i, state j, m components in all. */
+/* The range being filled: row i, state j, m components. */
 struct choice {
     const struct level *level;
     int i, j, m;
     double best_s;
-    int cut, replicas; /* of its last stage; cut -1: it is one stage */
+    int cut, replicas; /* of its last stage; cut -1: the range is one stage */
 };
 
-/* What leaves the last stage; the code counts it, unless the stage is the very last. */
+/* The time to send the last stage's output. The published code counts it, except at the end of
+ * the graph. */
 static double out_s(const struct solver *s, const struct factors *f, int j)
 {
     return f->paper || j == s->n - 1 ? 0 : f->transfer_s_per_byte * s->cost->cut_bytes[j];
@@ -157,8 +164,8 @@ static void try_cut(const struct solver *s, struct choice *c, int k, int replica
     }
 }
 
-/* All cuts whose last stage has `replicas`. Lower bounds: the work of each side, spread evenly
- * over its workers; a hair is left for rounding. */
+/* Try all cuts whose last stage has `replicas`. The lower bound is the work of each side,
+ * spread evenly over its workers, with a small margin for rounding. */
 static void try_cuts(struct solver *s, struct choice *c, int replicas)
 {
     const double *time_s = s->cost->time_s;
@@ -190,7 +197,7 @@ static double *tree_of(const struct solver *s, const struct level *l, int i, int
     return l->tree + ((size_t)i * (size_t)s->n + (size_t)k) * (size_t)l->n_leaves;
 }
 
-/* A node of a tree: heads of lo .. hi - 1 components. */
+/* A node of a tree: heads (ranges before the cut) with lo .. hi - 1 components. */
 struct heads {
     int node, lo, hi;
 };
@@ -203,21 +210,21 @@ static double least_head_s(const struct solver *s, const struct choice *c, int k
     return h.lo <= c->level->workers ? at(s, c->level, c->i, h.lo)[k] : INFINITY;
 }
 
-/* The least over all A(i, k, m). */
+/* Fill the tree of row i, state k: each node has the least A(i, k, m) of its range of m. */
 static void grow_tree(const struct solver *s, const struct level *l, int i, int k)
 {
     double *tree = tree_of(s, l, i, k);
     struct choice c = { .level = l, .i = i };
     for (int node = l->n_leaves - 1; node > 0; node--) {
-        int below = 2 * node, first = below - l->n_leaves + 1; /* of the leaves, if they are */
+        int below = 2 * node, first = below - l->n_leaves + 1; /* m of `below`, if a leaf */
         tree[node] = fmin(least_head_s(s, &c, k, (struct heads){ below, first, 0 }),
                           least_head_s(s, &c, k, (struct heads){ below + 1, first + 1, 0 }));
     }
 }
 
-/* No cut at k with these heads takes less; the last stage has two replicas or more. Sharing a
- * stage makes it shorter, and so does the code's rule for its synchronisation; the paper's has
- * it grow. */
+/* A lower bound for a cut at k with these heads, if the last stage has at least two replicas.
+ * More replicas make the last stage's computation shorter. They also make its synchronisation
+ * shorter by the published code's rule, but longer by the paper's rule. */
 static double bound_s(const struct solver *s, const struct choice *c, int k, struct heads h)
 {
     const struct factors *most = &c->level->factors[c->m - h.lo];
@@ -237,7 +244,7 @@ static void try_heads(struct solver *s, struct choice *c, int k, struct heads h)
     if (most < 2 || bound_s(s, c, k, h) >= c->best_s)
         return;
     if (c->level->limited && s->versions[k] < in_flight(c->level, c->m, most))
-        return; /* fewer replicas have more in flight */
+        return; /* fewer replicas have more minibatches in flight */
     s->evaluated++;
     if (h.node >= c->level->n_leaves) {
         try_cut(s, c, k, most);
@@ -250,7 +257,7 @@ static void try_heads(struct solver *s, struct choice *c, int k, struct heads h)
     try_heads(s, c, k, few_first ? many : few);
 }
 
-/* All cuts, one by one. */
+/* Try all cuts, one after another, with the trees. */
 static void try_all_heads(struct solver *s, struct choice *c)
 {
     for (int k = c->i; k < c->j; k++)
@@ -259,7 +266,7 @@ static void try_all_heads(struct solver *s, struct choice *c)
         try_heads(s, c, k, (struct heads){ 1, 1, 1 + c->level->n_leaves });
 }
 
-/* The whole range as one stage. */
+/* The time of the whole range as one stage. */
 static double one_stage_s(const struct solver *s, int l, int i, int j, int m)
 {
     const struct level *level = &s->level[l];
@@ -273,8 +280,9 @@ static double one_stage_s(const struct solver *s, int l, int i, int j, int m)
     return hp_pipeline_stage_s(rules, inside_s(s, l, i - 1, j), sync_s / level->below, m);
 }
 
-/* A(i, j, m) anew; also says how. Of equals the one with the fewest replicas, then the earliest
- * cut, is taken in the end; while the tables are filled, the value is all that counts. */
+/* Compute A(i, j, m) and its last stage. When tracing back, the choice among equals is the one
+ * with the fewest replicas, then the earliest cut. When filling tables, only the value
+ * matters. */
 static struct choice weigh(struct solver *s, int l, int i, int j, int m)
 {
     const struct level *level = &s->level[l];
@@ -286,7 +294,7 @@ static struct choice weigh(struct solver *s, int l, int i, int j, int m)
         return c;
     if (s->problem->use_fewer && at(s, level, i, m - 1)[j] < c.best_s) {
         c.best_s = at(s, level, i, m - 1)[j];
-        c.replicas = 0; /* as with one less */
+        c.replicas = 0; /* the same pipeline as with one component less */
     }
     int near = level->guess_cut[guess];
     if (level->guess_replicas[guess] && !s->tracing)
@@ -303,7 +311,7 @@ static struct choice weigh(struct solver *s, int l, int i, int j, int m)
     return c;
 }
 
-/* Make ready for ranges that end with state j. */
+/* Prepare the arrays for ranges that end with state j. */
 static void look_at(struct solver *s, int l, int j)
 {
     for (int k = 0; k < j; k++) {
@@ -339,9 +347,10 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
     }
 }
 
-/* Writing down how the best came about ---------------------------------------------------- */
+/* Trace back
+ * ---------------------------------------------------------------------------------- */
 
-/* The stages of A(i, j, m) at level l, in order. Their number is at most that of states. */
+/* The stages of A(i, j, m) at level l, in order; at most as many as there are states. */
 static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l, int i, int j,
                                     int m, int *n_stages)
 {
@@ -362,7 +371,7 @@ static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l
         m -= c.replicas;
         j = c.cut < 0 ? -1 : c.cut;
     }
-    for (int a = 0, b = n - 1; a < b; a++, b--) { /* they were found from the end */
+    for (int a = 0, b = n - 1; a < b; a++, b--) { /* found from the last to the first */
         struct pipeline_stage swap = stage[a];
         stage[a] = stage[b];
         stage[b] = swap;
@@ -374,7 +383,7 @@ static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l
     return stage;
 }
 
-/* What a tree is worth: of one cut it looks at so many nodes, instead of at all workers. */
+/* Visits of a cut with a tree: a tree visits about this many nodes instead of all workers. */
 enum { VISITS_OF_A_CUT = 32 };
 
 static int leaves(int workers, int n_states)

@@ -1,4 +1,4 @@
-/* search/pipeline/solve.h - the best cut of a graph into replicated stages. Internal. */
+/* search/pipeline/solve.h - finds the best cut of a graph into replicated stages. Internal. */
 #ifndef SEARCH_PIPELINE_SOLVE_H
 #define SEARCH_PIPELINE_SOLVE_H
 
@@ -11,27 +11,27 @@ struct pipeline_problem {
     struct pipeline_machine machine;
     struct pipeline_rules rules;
     bool straight;                     /* every stage on one worker */
-    bool use_fewer;                    /* workers may be left over */
+    bool use_fewer;                    /* may leave workers unused */
     double memory_bytes;               /* of one worker; 0: no limit */
-    const volatile sig_atomic_t *stop; /* NULL: nobody can */
+    const volatile sig_atomic_t *stop; /* ends the search when set; NULL: never */
 };
 
 struct pipeline {
     double bottleneck_s;
     int n_stages; /* at the top level */
     struct pipeline_stage *stage;
-    int64_t evaluated; /* cuts weighed */
+    int64_t evaluated; /* cuts evaluated */
 };
 
-/* The tables that hp_pipeline_solve() fills, in numbers of 8 bytes. */
+/* Size of the tables of hp_pipeline_solve(), in numbers of 8 bytes. */
 double hp_pipeline_room(const struct pipeline_machine *machine, int n_states);
 
-/* Cuts that hp_pipeline_solve() looks at, at most: some nanoseconds each. */
+/* Upper limit of the cuts that hp_pipeline_solve() evaluates: some nanoseconds each. */
 double hp_pipeline_work(const struct pipeline_machine *machine, int n_states);
 
 /* PipeDream's dynamic programming over ranges of states and numbers of workers, level by level
- * from the lowest. HYPAR_INFEASIBLE if there is no such pipeline, or by hp_check_stop(). What
- * comes out lives in `arena`. */
+ * from the lowest. HYPAR_INFEASIBLE if there is no such pipeline; also fails by
+ * hp_check_stop(). The result lives in `arena`. */
 enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,
                                     struct pipeline *out, struct hypar_error *err);
 

@@ -1,5 +1,5 @@
-/* Sets of layers after which a pipeline may be cut: antichains, or prefixes where those are
- * too many. */
+/* Finds the sets of layers after which a pipeline may be cut: the sets up to an antichain, or
+ * prefixes of the layers' order if there are too many antichains. */
 #include "search/pipeline/states.h"
 
 #include <string.h>
@@ -7,7 +7,10 @@
 #include "base/sort.h"
 #include "base/table.h"
 
-enum { MAX_LAYERS = 8192 }; /* for antichains: ancestors take a bit for each pair */
+enum {
+    MAX_LAYERS = 8192
+}; /* limit for antichains: the ancestors need a bit for each pair of
+    * layers */
 
 static bool has(const uint64_t *set, int i)
 {
@@ -43,11 +46,11 @@ int hp_stage_layers(const struct cut_states *s, int after, int last, int *layer)
     return n;
 }
 
-/* Layers that may not be parted ---------------------------------------------------------- */
+/* Layers that stay together --------------------------------------------------------------- */
 
 struct shared_sets {
     int n;
-    int *size, *inside; /* layers of each; scratch */
+    int *size, *inside; /* number of layers of each set; scratch */
 };
 
 static struct shared_sets find_shared_sets(struct arena *arena, const struct pipeline_layers *l)
@@ -63,7 +66,7 @@ static struct shared_sets find_shared_sets(struct arena *arena, const struct pip
     return g;
 }
 
-/* Does a cut after `set` leave every set whole? */
+/* Is each set of layers that stay together on one side of a cut after `set`? */
 static bool keeps_together(const struct pipeline_layers *l, struct shared_sets *g,
                            const uint64_t *set)
 {
@@ -84,11 +87,11 @@ struct walk {
     struct arena *arena; /* scratch */
     const struct pipeline_layers *layers;
     int n_words;
-    uint64_t *upto;   /* row i: layer i and all before it */
+    uint64_t *upto;   /* row i: layer i and its ancestors */
     uint64_t **found; /* sets, in the order they are found */
     int n_found, capacity, max;
     struct table known;
-    uint64_t *next; /* the set being made */
+    uint64_t *next; /* the set under construction */
 };
 
 static uint64_t *row(const struct walk *w, int i)
@@ -108,7 +111,8 @@ static void find_ancestors(struct walk *w)
     }
 }
 
-/* The set with layer `i` and all before it; false if there are too many by now. */
+/* Add the set of `set`, layer `i` and its ancestors. Returns false if there are too many
+ * sets. */
 static bool reach(struct walk *w, const uint64_t *set, int i)
 {
     size_t bytes = (size_t)w->n_words * sizeof *set;
@@ -126,8 +130,8 @@ static bool reach(struct walk *w, const uint64_t *set, int i)
     return true;
 }
 
-/* All that follow from one set by taking in a reader of what it holds; where nothing reads on,
- * the next layer that is left. */
+/* Add all sets that extend `set` by a reader of one of its layers. If no layer outside reads
+ * from the set, extend it by the first missing layer. */
 static bool expand(struct walk *w, const uint64_t *set)
 {
     const struct pipeline_layers *l = w->layers;
@@ -148,7 +152,7 @@ static bool expand(struct walk *w, const uint64_t *set)
     return grows || missing < 0 || reach(w, set, missing);
 }
 
-/* Are all layers before layer `i` in a set? */
+/* Are all ancestors of layer `i` in a set? */
 static bool may_follow(const struct walk *w, const uint64_t *set, int i)
 {
     for (int b = 0; b < w->n_words; b++) {
@@ -159,7 +163,7 @@ static bool may_follow(const struct walk *w, const uint64_t *set, int i)
     return true;
 }
 
-/* All that follow from one set by taking in a layer that may be next. */
+/* Add all sets that extend `set` by one layer whose ancestors it has. */
 static bool expand_every(struct walk *w, const uint64_t *set)
 {
     for (int i = 0; i < w->layers->n; i++)
@@ -168,7 +172,8 @@ static bool expand_every(struct walk *w, const uint64_t *set)
     return true;
 }
 
-/* Sources other than the first come in with what reads them, as in the published code. */
+/* Find all sets. Sources other than the first layer join with their readers, as in the
+ * published code. */
 static bool walk_antichains(struct walk *w)
 {
     bool every = w->layers->every;
@@ -210,7 +215,7 @@ static void add_layer(const struct pipeline_layers *l, const struct sums *sums, 
     sums->fixed[j] += l->fixed_bytes[i];
 }
 
-/* A layer's output crosses if someone outside reads it, or nobody at all does. */
+/* A layer's output crosses the cut if a layer outside reads it, or if no layer reads it. */
 static bool crosses(const struct pipeline_layers *l, const uint64_t *set, int i)
 {
     bool read = l->after_start[i] < l->after_start[i + 1];
@@ -220,7 +225,7 @@ static bool crosses(const struct pipeline_layers *l, const uint64_t *set, int i)
     return !read;
 }
 
-/* One set and what it is sorted by. */
+/* A set and its sort keys. */
 struct sized {
     const uint64_t *set;
     double time_s;
@@ -237,7 +242,8 @@ static int by_time(const void *a, const void *b)
     return x->place - y->place;
 }
 
-/* A set within another has no more time and fewer layers: it comes first. */
+/* Sort the sets by time. A subset has no more time and fewer layers, so it comes before its
+ * superset. */
 static int sort_sets(struct walk *w, struct sized *sized)
 {
     const struct pipeline_layers *l = w->layers;
@@ -300,8 +306,8 @@ static void keep_antichains(struct arena *arena, struct cut_states *s, struct wa
 
 /* Prefixes ----------------------------------------------------------------------------- */
 
-/* Which prefixes keep sets together and end at a border: may[i], a cut after layer i. Returns
- * how many. */
+/* Find the prefixes that part no set and end at a border: may[i] allows a cut after layer i.
+ * Returns their number. */
 static int allowed_prefixes(struct arena *scratch, const struct pipeline_layers *l, bool *may)
 {
     struct shared_sets g = find_shared_sets(scratch, l);
@@ -318,10 +324,10 @@ static int allowed_prefixes(struct arena *scratch, const struct pipeline_layers 
     return n;
 }
 
-/* What crosses the cut after each layer. */
+/* The bytes that cross the cut after each layer. */
 static void prefix_cuts(const struct pipeline_layers *l, double *cut)
 {
-    for (int i = 0; i < l->n; i++) { /* differences first */
+    for (int i = 0; i < l->n; i++) { /* first the differences */
         int last = l->after_start[i] == l->after_start[i + 1] ? l->n : 0;
         for (int e = l->after_start[i]; e < l->after_start[i + 1]; e++)
             last = l->after[e] > last ? l->after[e] : last;
@@ -333,8 +339,8 @@ static void prefix_cuts(const struct pipeline_layers *l, double *cut)
         cut[i] += cut[i - 1];
 }
 
-/* Too many: of each run of layers that takes 1/max of the time, the cut with the least to send.
- */
+/* Reduce the prefixes to `max`: of each run of layers that takes 1/max of the time, keep the
+ * cut with the fewest bytes to send. */
 static int thin_out(const struct pipeline_layers *l, const double *cut, bool *may, int max)
 {
     double total = 0, done = 0;

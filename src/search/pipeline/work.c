@@ -1,5 +1,5 @@
-/* What planners of pipelines share: layers with their times, the machine by levels, the plan
- * that stages mean. */
+/* Shared by the planners of pipelines: layers with their times, the machine by levels, and the
+ * plan for a list of stages. */
 #include "search/pipeline/work.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static void time_layer(struct pipeline_layers *l, const struct problem *problem,
     l->backward_s[i] = hp_op_seconds(op->nest, done & ~forward, range, hp_present(op), &at);
 }
 
-/* Parameters count where they are first used. */
+/* Set the sizes of a layer. Parameters count at their first use. */
 static void size_layer(struct pipeline_layers *l, const struct problem *problem, int i)
 {
     const struct hypar_graph *g = problem->graph;
@@ -66,7 +66,7 @@ static void size_layer(struct pipeline_layers *l, const struct problem *problem,
     }
 }
 
-/* A measured operator has fp32 parameters, whatever is planned. */
+/* A measured operator has fp32 parameters, whatever the plan's precision. */
 static void measured_layer(struct pipeline_layers *l, const struct problem *problem, int i,
                            const struct op_measure *m)
 {
@@ -78,7 +78,7 @@ static void measured_layer(struct pipeline_layers *l, const struct problem *prob
     l->fixed_bytes[i] = (kept - 4) * m->parameter_bytes / 4;
 }
 
-/* The readers of each operator's outputs, each once. */
+/* Find the readers of each operator's outputs, each once. */
 static void find_readers(struct arena *arena, struct pipeline_layers *l,
                          const struct hypar_graph *g)
 {
@@ -106,7 +106,7 @@ static void find_readers(struct arena *arena, struct pipeline_layers *l,
     hp_arena_free(&scratch);
 }
 
-/* Numbers for the sets of operators that share parameters; -1 for operators that share none. */
+/* Number the sets of operators that share parameters; -1 for operators that share none. */
 static int *shared_sets(struct arena *arena, const struct hypar_graph *g)
 {
     const struct sharing *shared = hp_sharing(arena, g, NULL);
@@ -151,7 +151,7 @@ struct pipeline_layers *hp_pipeline_layers(struct arena *arena, const struct pro
 
 /* The machine -------------------------------------------------------------------------- */
 
-/* Of the narrowest link between the first two devices. */
+/* The least bandwidth on the route between the first two devices. */
 static double neighbour_bytes_per_s(const struct hypar_machine *machine)
 {
     struct arena scratch = { 0 };
@@ -178,7 +178,7 @@ struct pipeline_machine hp_pipeline_machine(const struct problem *problem)
         }
         m.workers[m.n_levels - 1] *= level->ways;
     }
-    if (m.n_levels == 0) { /* one device sends nothing */
+    if (m.n_levels == 0) { /* a single device sends nothing */
         m.workers[0] = 1;
         m.bytes_per_s[m.n_levels++] = INFINITY;
     }
@@ -189,7 +189,7 @@ struct cut_states *hp_pipeline_states(struct arena *arena, const struct pipeline
                                       const struct pipeline_machine *machine)
 {
     enum { MAX_STATES = 4096, LEAST = 8 };
-    const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB, some seconds */
+    const double max_room = 0x1p25, max_work = 5e8; /* 256 MiB; some seconds */
     int n = MAX_STATES;
     while (n > LEAST &&
            (hp_pipeline_work(machine, n) > max_work || hp_pipeline_room(machine, n) > max_room))
@@ -233,7 +233,8 @@ struct hypar_plan *hp_pipeline_plan(const struct problem *problem,
     return plan;
 }
 
-/* Each tensor of each phase is read or written once, as in the energy of the other planners. */
+/* The energy of a step. Each phase reads or writes each tensor once, as for the other
+ * planners. */
 static double energy_j(const struct problem *problem, const struct cut_states *states,
                        double sent_bytes)
 {

@@ -1,20 +1,23 @@
-/* The inner loops. Tables have their last variable contiguous, and all factors of a bucket are
- * laid out in the order of positions, so that some of the result's variables form rows. */
+/* The inner loops of an elimination: add the factors of a group and take the minimum over the
+ * states of one variable. The last variable of each table is contiguous, and all factors of a
+ * bucket list their variables in the same order. So some neighbouring variables of the result
+ * form rows that a loop passes without gaps. */
 #include "search/solver/combine.h"
 
 #include <math.h>
 
 enum {
-    SHORT_ROW = 16,  /* below it a row costs more than its additions */
-    LONG_ROW = 1024, /* rows are not joined beyond it: they are to stay in the first cache */
+    SHORT_ROW = 16,  /* a shorter row costs more to start than to add */
+    LONG_ROW = 1024, /* limit for joining rows: a row stays in the first-level cache */
     LANES = 8
 };
 
-/* A factor seen from the loops over a result's variables. */
+/* A factor, as the loops over the variables of the result read it. */
 struct term {
     const double *at;
-    size_t state_stride; /* from one state of the eliminated variable to the next */
-    size_t *stride;      /* of each variable of the result; 0: not in this factor */
+    size_t state_stride; /* distance from one state of the eliminated variable to the next */
+    size_t *stride;      /* of each variable of the result; 0: the factor does not have this
+                          * variable */
 };
 
 static void lower_row(double *restrict out, const double *restrict row, double add, size_t n)
@@ -25,7 +28,7 @@ static void lower_row(double *restrict out, const double *restrict row, double a
     }
 }
 
-/* The same for four rows, `state_stride` apart, so that `out` is read and written once. */
+/* lower_row() for four rows, `state_stride` apart: `out` is read and written once. */
 static void lower_rows(double *restrict out, const double *restrict row, size_t state_stride,
                        const double *restrict add, size_t n)
 {
@@ -39,7 +42,8 @@ static void lower_rows(double *restrict out, const double *restrict row, size_t 
     }
 }
 
-/* The least of n rows, `state_stride` apart, each with its own number added. */
+/* Set out[i] to the minimum over n rows of row[i] + the row's entry in `add`. Rows are
+ * `state_stride` apart. */
 static void lower_all(double *out, const double *row, size_t state_stride, const double *add,
                       int n, size_t length)
 {
@@ -52,7 +56,8 @@ static void lower_all(double *out, const double *row, size_t state_stride, const
         lower_row(out, row, add[x], length);
 }
 
-/* min over i of a[i] + b[i]; in lanes, as a compiler may not reorder a minimum by itself. */
+/* min over i of a[i] + b[i]. The lanes are independent, since a compiler may not reorder a
+ * minimum. */
 static double least_sum(const double *restrict a, const double *restrict b, int n)
 {
     double lane[LANES], least = INFINITY;
@@ -73,8 +78,8 @@ static double least_sum(const double *restrict a, const double *restrict b, int 
     return least;
 }
 
-/* To the next setting of the first n variables, the last of them running fastest; false past
- * the end. The terms follow. */
+/* Advance `digits` and all terms to the next setting of the first n variables; the last
+ * variable runs fastest. Returns false after the last setting. */
 static bool advance(const struct elimination_group *g, const int *scope, int n, int *digits,
                     struct term *terms, int n_terms)
 {
@@ -92,7 +97,8 @@ static bool advance(const struct elimination_group *g, const int *scope, int n, 
     return true;
 }
 
-/* The strides of a factor in the variables `scope`, 0 where it has them not. */
+/* The strides of a factor in the variables `scope`; 0 for a variable that the factor does not
+ * have. */
 static size_t *strides_in(const struct elimination_group *g,
                           const struct elimination_factor *factor, const int *scope, int n)
 {
@@ -118,8 +124,8 @@ size_t *hp_elimination_strides(struct arena *arena, const int *size, const int *
     return stride;
 }
 
-/* Add a factor to a dense table over a scope that contains its own. The last variables run as
- * one where the factor has them contiguous, or not at all. */
+/* Add a factor to a dense table over `scope`, which contains the factor's scope. The last
+ * variables run as one loop if the factor has all of them, contiguous, or none of them. */
 static void add_to_table(const struct elimination_group *g, double *table, const int *scope,
                          int n, const struct elimination_factor *factor)
 {
@@ -153,9 +159,9 @@ static bool contains(const struct elimination_factor *outer,
     return i == inner->n;
 }
 
-/* For each member the earlier one it is added to, or -1: parallel factors (OptCNN Eq. 3), and
- * smaller ones whose variables a larger one has too, where that saves work in the inner loop.
- * Members stand largest scope first. */
+/* For each member, the earlier member that its table is added to, or -1. Members are added if
+ * they are parallel (OptCNN Eq. 3), or if a larger member has all their variables and the
+ * addition saves work in the inner loop. The order of members is largest scope first. */
 static int *find_hosts(const struct elimination_group *g, int last)
 {
     int *host = NEW(g->arena, int, g->n_members);
@@ -173,7 +179,7 @@ static int *find_hosts(const struct elimination_group *g, int last)
     return host;
 }
 
-/* A dense copy of member i with all that it hosts added. */
+/* A dense copy of member i, plus all members whose host is i. */
 static struct elimination_factor add_up(const struct elimination_group *g, const int *host,
                                         int i)
 {
@@ -188,8 +194,8 @@ static struct elimination_factor add_up(const struct elimination_group *g, const
     return sum;
 }
 
-/* The terms for a group of factors; returns how many. A pair that lies the wrong way round for
- * the rows is turned. */
+/* Make the terms of a group of factors; returns their number. A pair whose table has the other
+ * variable contiguous is copied in the order of the rows. */
 static int make_terms(const struct elimination_group *g, struct term *terms)
 {
     int last = g->scope[g->n_scope - 1], n_terms = 0;
@@ -209,14 +215,14 @@ static int make_terms(const struct elimination_group *g, struct term *terms)
     return n_terms;
 }
 
-/* A run of the result's variables that every term has all of, contiguous, or none of: its rows
- * are what the inner loops run over. */
+/* Neighbouring variables of the result. Each term has all of them, contiguous, or none of them,
+ * so the inner loops pass over their settings as one row. */
 struct run {
     int first, end;
     size_t length;
 };
 
-/* The longest run that ends before variable `end`; of length 0 if there is none. */
+/* The longest run that ends before variable `end`; length 0: there is none. */
 static struct run run_before(const struct elimination_group *g, const struct term *terms,
                              int n_terms, int end)
 {
@@ -234,7 +240,7 @@ static struct run run_before(const struct elimination_group *g, const struct ter
     return run;
 }
 
-/* The last variables if they make a good row, else the longest run there is. */
+/* The run of the last variables if its rows are long enough, else the longest run. */
 static struct run choose_run(const struct elimination_group *g, const struct term *terms,
                              int n_terms)
 {
@@ -247,7 +253,7 @@ static struct run choose_run(const struct elimination_group *g, const struct ter
     return best;
 }
 
-/* What one row of the result is made from. */
+/* The inputs of one row of the result. */
 struct row {
     const struct term *terms; /* the first n_flat are constant along the row */
     int n_flat, n_terms;
@@ -255,7 +261,7 @@ struct row {
     double *add, *sum; /* scratch: a number for each state, a row */
 };
 
-/* One row: the minimum over the states of the variable, given the others. */
+/* Fill one row: the minimum over the states of the eliminated variable. */
 static void lower_by_states(const struct elimination_group *g, const struct row *row,
                             double *out)
 {
@@ -285,8 +291,9 @@ static void lower_by_states(const struct elimination_group *g, const struct row 
     }
 }
 
-/* Let the loops run over a run's rows: flat terms to the front, the run's variables out of the
- * outer ones. Returns how many terms are flat; *scope lists the outer variables. */
+/* Prepare the loops over the rows of a run: constant terms move to the front, and the variables
+ * of the run leave the outer loops. Returns the number of constant terms; *scope lists the
+ * variables of the outer loops. */
 static int arrange(const struct elimination_group *g, const struct run *run, struct term *terms,
                    int n_terms, int **scope)
 {
@@ -306,7 +313,7 @@ static int arrange(const struct elimination_group *g, const struct run *run, str
     return n_flat;
 }
 
-/* Any number of neighbours. */
+/* The general case: any number of neighbours. */
 static void combine_many(const struct elimination_group *g, double *out)
 {
     struct arena_mark mark = hp_arena_mark(g->arena);
@@ -314,7 +321,8 @@ static void combine_many(const struct elimination_group *g, double *out)
     int n_terms = make_terms(g, terms);
     struct run run = choose_run(g, terms, n_terms);
     size_t entries;
-    struct term *result = &terms[n_terms]; /* goes along with the terms to show the place */
+    struct term *result = &terms[n_terms]; /* advances with the terms: points at the row of the
+                                            * result */
     *result = (struct term){
         out, 0, hp_elimination_strides(g->arena, g->size, g->scope, g->n_scope, &entries)
     };
@@ -336,7 +344,8 @@ static void combine_many(const struct elimination_group *g, double *out)
     hp_arena_release(g->arena, mark);
 }
 
-/* One neighbour and one edge, the case of chains: O(states^2), whichever way the edge lies. */
+/* One neighbour and one edge, as in a chain: O(states^2), in either order of the edge's
+ * table. */
 static void combine_edge(const struct elimination_group *g, double *out)
 {
     const struct elimination_factor *edge = &g->factors[g->members[0]];

@@ -1,4 +1,5 @@
-/* The one exact solver: prunes, orders, eliminates, and falls back where tables do not fit. */
+/* The exact solver. Checks the problem, orders the variables and eliminates them. If the tables
+ * exceed the limit, the fallback solves the problem (fallback.c). */
 #include "search/solver/eliminate.h"
 
 #include <math.h>
@@ -57,8 +58,8 @@ double hp_elimination_cost(const struct elimination_problem *problem, const int 
     return sum;
 }
 
-/* Settle cost, bound and flags for the assignment found; `lower_bound` and `exact` as far as
- * the method knows them. */
+/* Compute the cost of the assignment found, replace it by a cheaper `initial`, and set bound
+ * and flags. On entry, `lower_bound` and `exact` are those of the method. */
 static void settle(const struct elimination_problem *problem, const int *initial,
                    struct elimination_result *out)
 {
@@ -71,7 +72,7 @@ static void settle(const struct elimination_problem *problem, const int *initial
                 out->assignment[v] = initial[v];
         }
     }
-    /* The bound is a sum in another order: equal means equal to rounding. */
+    /* The bound adds the same terms in another order, so equality holds up to rounding. */
     double slack = isfinite(out->cost) ? 1e-12 * fabs(out->cost) : 0;
     if (out->exact || out->lower_bound >= out->cost - slack) {
         out->exact = true;

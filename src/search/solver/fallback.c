@@ -1,6 +1,8 @@
-/* When the tables do not fit: first without dominated states, then with a few variables fixed
- * to each of their settings in turn; both are exact. Else a lower bound from mini-buckets, and
- * an assignment improved by solving parts of the graph exactly while the rest stands still. */
+/* Solves a problem whose tables exceed the limit. Two exact methods come first: the elimination
+ * without dominated states, then one elimination for each setting of a few fixed variables. If
+ * both are too expensive, mini-buckets give a lower bound and a local search improves an
+ * assignment: each of its sweeps solves part of the graph exactly while the other variables
+ * keep their states. */
 #include <math.h>
 #include <string.h>
 
@@ -8,19 +10,20 @@
 #include "search/solver/internal.h"
 
 enum {
-    MOST_SWEEPS = 1000, /* of the local search */
-    STALE_ROUNDS = 24   /* without progress before it is pushed elsewhere */
+    MOST_SWEEPS = 1000, /* limit of the local search */
+    STALE_ROUNDS = 24   /* sweeps without progress before a random change */
 };
 
-/* A forbidden term in the local search: finite, so that fewer of them is an improvement. */
+/* The cost of a forbidden term in the local search. It is finite, so an assignment with fewer
+ * forbidden terms is an improvement. */
 static const double FORBIDDEN = 1e30;
 
-/* What fixing the variables that a cut left out makes of a problem. Free variables are numbered
- * by their place in the cut's sequence, which is thus their order of elimination. */
+/* A problem in which the variables outside a cut have fixed states. A free variable's number is
+ * its position in the cut's sequence, which is also its order of elimination. */
 struct restriction {
-    struct elimination_problem problem; /* of the free variables; its costs are below */
+    struct elimination_problem problem; /* over the free variables; its costs are `cost` */
     double **cost;
-    const int *var; /* of the whole problem, for each free one */
+    const int *var; /* for each free variable, its number in the whole problem */
     int *fixed, n_fixed;
     int n_borders;
     struct border { /* an edge between a free and a fixed variable */
@@ -77,8 +80,9 @@ static struct restriction restrict_to(struct arena *arena,
     return r;
 }
 
-/* Solve for the free variables with the others as `assignment` has them; writes the free ones.
- * Border terms are at most `forbidden`. Returns the least cost of the free part. */
+/* Solve for the free variables while the fixed ones keep their states in `assignment`; writes
+ * the free variables' states. An edge to a fixed variable costs at most `forbidden`. Returns
+ * the least cost of the free part. */
 static double solve_restricted(struct arena *arena, const struct elimination_problem *whole,
                                const struct restriction *r, double forbidden, int *assignment)
 {
@@ -102,7 +106,8 @@ static double solve_restricted(struct arena *arena, const struct elimination_pro
     return value;
 }
 
-/* How often a cut's problem must be solved to be exact, times the price of each. */
+/* The work of an exact solution by a cut: the number of settings of the fixed variables times
+ * the work of each elimination. */
 static double conditioned_work(struct arena *arena, const struct elimination_problem *problem,
                                const struct elimination_order *cut)
 {
@@ -119,7 +124,8 @@ static double conditioned_work(struct arena *arena, const struct elimination_pro
     return settings * (cut->work + states + 16.0 * (problem->n_vars + problem->n_edges));
 }
 
-/* To the next setting of the fixed variables, the last running fastest; false past the end. */
+/* Advance to the next setting of the fixed variables, the last running fastest. Returns false
+ * after the last setting. */
 static bool next_setting(const struct elimination_problem *problem, const struct restriction *r,
                          int *assignment)
 {
@@ -132,8 +138,8 @@ static bool next_setting(const struct elimination_problem *problem, const struct
     return false;
 }
 
-/* Exact by enumeration of the variables that the best of several cuts leaves out; false if that
- * is too much work. */
+/* Solve exactly: enumerate the settings of the variables that the cheapest of several cuts
+ * leaves out. Returns false if the work exceeds the limit. */
 static bool condition(struct arena *arena, const struct elimination_problem *problem,
                       const struct elimination_options *options, struct elimination_result *out)
 {
@@ -169,7 +175,8 @@ static bool condition(struct arena *arena, const struct elimination_problem *pro
     return true;
 }
 
-/* By one elimination or by many; false if neither is affordable. */
+/* Solve exactly by one elimination or by enumeration. Returns false if neither is
+ * affordable. */
 static bool solve_exactly(struct arena *arena, const struct elimination_problem *problem,
                           const struct elimination_options *options,
                           struct elimination_result *out)
@@ -188,7 +195,7 @@ static bool solve_exactly(struct arena *arena, const struct elimination_problem 
 struct search {
     struct arena *arena;
     const struct elimination_problem *problem;
-    double max_entries, max_work; /* of one block */
+    double max_entries, max_work; /* limits for one block of free variables */
     double work_left;
     struct random random;
     uint64_t *priority;
@@ -197,7 +204,8 @@ struct search {
     bool infeasible;
 };
 
-/* The cost with forbidden terms finite; marks their variables as those to be left free. */
+/* The cost of an assignment with finite forbidden terms. `mark` gives the ends of forbidden
+ * edges the highest priority, so that the next cut leaves them free. */
 static double soft_cost(struct search *s, const int *assignment, bool mark)
 {
     const struct elimination_problem *problem = s->problem;
@@ -218,8 +226,9 @@ static double soft_cost(struct search *s, const int *assignment, bool mark)
     return sum;
 }
 
-/* Free as many variables, drawn at random, as can be solved exactly, and solve; true if that
- * is better. Never worse, as the old states are among those considered. */
+/* Free as many random variables as an exact solution can handle, and solve for them. Returns
+ * true if the result is better. The result is never worse, because the old states are among the
+ * candidates. */
 static bool improve_block(struct search *s)
 {
     const struct elimination_problem *problem = s->problem;
@@ -236,7 +245,7 @@ static bool improve_block(struct search *s)
     double value = solve_restricted(s->arena, problem, &r, FORBIDDEN, s->trial);
     hp_arena_release(s->arena, mark);
     if (value >= INFINITY) {
-        s->infeasible = true; /* whatever the others do */
+        s->infeasible = true; /* infeasible even with free choice of the other variables */
         return false;
     }
     double cost = soft_cost(s, s->trial, false);
@@ -249,7 +258,7 @@ static bool improve_block(struct search *s)
     return true;
 }
 
-/* Put a few variables into any state. */
+/* Set a few variables to random states. */
 static void push(struct search *s)
 {
     const struct elimination_problem *problem = s->problem;
@@ -260,7 +269,7 @@ static void push(struct search *s)
     s->cost = soft_cost(s, s->current, false);
 }
 
-/* Iterated local search from the assignment in `out`, which it never worsens. */
+/* Iterated local search from the assignment in `out`; the assignment never gets worse. */
 static void improve(struct search *s, struct elimination_result *out)
 {
     size_t bytes = (size_t)s->problem->n_vars * sizeof(int);
@@ -282,8 +291,8 @@ static void improve(struct search *s, struct elimination_result *out)
     }
 }
 
-/* The most entries of one mini-bucket's table: groups are many where edges are, and all tables
- * together are to fit. */
+/* The limit for one mini-bucket's table. All tables together must fit, and the number of tables
+ * grows with the number of edges. */
 static double bucket_entries(const struct elimination_problem *problem,
                              const struct elimination_options *options)
 {
@@ -295,8 +304,8 @@ static double bucket_entries(const struct elimination_problem *problem,
            n_tables;
 }
 
-/* With a good assignment and good bounds, look whether the states that a better one could have
- * are few enough for an exact solution. */
+/* Remove the states that no better assignment can have, by the bounds of `shifted`, and solve
+ * exactly if the rest is small enough. */
 static void close_gap(struct arena *arena, const struct elimination_problem *problem,
                       const struct elimination_problem *shifted, double ceiling,
                       const struct elimination_options *options, struct elimination_result *out)
@@ -319,7 +328,7 @@ static void close_gap(struct arena *arena, const struct elimination_problem *pro
     out->exact = true;
 }
 
-/* Lower bound and assignment where no exact way is affordable at once. */
+/* Find a lower bound and an assignment when no exact method is affordable. */
 static void approximate(struct arena *arena, const struct elimination_problem *problem,
                         const struct elimination_options *options,
                         const struct elimination_order *order, const int *initial,
@@ -358,7 +367,8 @@ static void approximate(struct arena *arena, const struct elimination_problem *p
         close_gap(arena, problem, &shifted, cost + rounding, options, out);
 }
 
-/* A start with every removed state replaced, in the order they went: each is no worse. */
+/* The initial assignment in states of the pruned problem. Each removed state is replaced in the
+ * order of removal, by a state that is no worse. */
 static const int *reduce_initial(struct arena *arena, const struct elimination_pruning *pruning,
                                  const int *initial)
 {

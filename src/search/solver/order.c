@@ -1,5 +1,5 @@
-/* The order of elimination, found on the bare graph: how large each table will be is known
- * before memory is taken for any. Eliminating a variable makes its neighbours a clique. */
+/* Finds the order of elimination on the graph alone: the size of each table is known before any
+ * memory is allocated. The elimination of a variable makes its neighbours a clique. */
 #include <assert.h>
 #include <math.h>
 
@@ -7,13 +7,13 @@
 
 enum {
     LOG_BITS = 16,        /* fraction bits of a logarithm of a state count */
-    WEIGHT_BITS = 36,     /* of a key; the fill edges stand above */
-    CHEAP_WORK = 1 << 16, /* below it a second order is not worth looking for */
+    WEIGHT_BITS = 36,     /* of a key; the number of fill edges is in the bits above */
+    CHEAP_WORK = 1 << 16, /* with less work than this, a second order is not worth the search */
     MOST_BUDGET = 1 << 24
 };
 
-/* The pairs of adjacent variables: open addressing. It is only asked whether a pair is in it,
- * so that hashing leaves no trace in any result. */
+/* The pairs of adjacent variables: a hash table with open addressing. It only answers whether a
+ * pair is present, so the hash order affects no result. */
 struct pair_set {
     uint64_t *slots; /* 0: empty */
     size_t n_slots, used;
@@ -21,20 +21,20 @@ struct pair_set {
 
 /* A variable of the graph that is being eliminated. */
 struct node {
-    int *list; /* neighbours, also such as are gone already */
+    int *list; /* neighbours, including variables already eliminated */
     int n, capacity;
-    int degree;     /* neighbours still there */
-    int slot;       /* in the heap; -1: gone */
-    int64_t log;    /* log2 of the number of states, fixed point: sums of it are exact */
-    int64_t weight; /* log2 of the entries of the table over it and its neighbours */
-    int64_t key;    /* the least goes next, the lowest index among equals */
+    int degree;     /* neighbours not yet eliminated */
+    int slot;       /* index in the heap; -1: eliminated */
+    int64_t log;    /* log2 of the number of states in fixed point, so that sums are exact */
+    int64_t weight; /* log2 of the entries of the table over the variable and its neighbours */
+    int64_t key;    /* the variable with the least key goes next; of equals, the lowest index */
 };
 
-/* Which variable goes next, once no chain has an end left. */
+/* Which variable goes next when no end of a chain is left. */
 enum rule {
     LEAST_TABLE,
-    FEWEST_FILL_EDGES, /* and among those the least table */
-    LOWEST_INDEX       /* along the network: good where it is long and evenly wide */
+    FEWEST_FILL_EDGES, /* and of equals the smallest table */
+    LOWEST_INDEX       /* follows the network: good for a long network of even width */
 };
 
 struct interaction_graph {
@@ -46,7 +46,7 @@ struct interaction_graph {
     struct pair_set pairs;
     int *heap, n_heap;
     int n_parallel;
-    int64_t budget; /* pairs that may still be looked at for counting fill edges */
+    int64_t budget; /* pairs that count_fill() may still test */
 };
 
 static uint64_t *find_slot(const struct pair_set *set, uint64_t pair)
@@ -71,7 +71,7 @@ static void resize_pairs(struct arena *arena, struct pair_set *set, size_t n_slo
     *set = larger;
 }
 
-/* Put a pair of different variables in; false if it was there. */
+/* Insert a pair of different variables. Returns false if the set already has the pair. */
 static bool add_pair(struct arena *arena, struct pair_set *set, int a, int b)
 {
     if (2 * (set->used + 1) > set->n_slots)
@@ -130,7 +130,7 @@ static void heap_remove(struct interaction_graph *s, int v)
     s->nodes[v].slot = -1;
 }
 
-/* Drop from v's list the variables that are gone. */
+/* Remove eliminated variables from the node's list. */
 static void refresh(struct interaction_graph *s, struct node *node)
 {
     if (node->n == node->degree)
@@ -143,7 +143,7 @@ static void refresh(struct interaction_graph *s, struct node *node)
     assert(n == node->degree);
 }
 
-/* How many pairs of v's neighbours are not adjacent yet. */
+/* The number of pairs of v's neighbours that are not adjacent yet. */
 static int64_t count_fill(struct interaction_graph *s, int v)
 {
     struct node *node = &s->nodes[v];
@@ -158,7 +158,7 @@ static int64_t count_fill(struct interaction_graph *s, int v)
     return fill;
 }
 
-/* Ends of chains come first: their elimination makes no table. */
+/* The key of a variable. Ends of chains come first: their elimination makes no table. */
 static int64_t key_of(struct interaction_graph *s, int v)
 {
     const struct node *node = &s->nodes[v];
@@ -183,7 +183,8 @@ static void update_key(struct interaction_graph *s, int v)
         sift_down(s, v);
 }
 
-/* log2 in fixed point by repeated squaring: integers only, so the same on every machine. */
+/* log2 in fixed point by repeated squaring. It uses only integers, so the result is the same on
+ * every machine. */
 static int64_t fixed_log2(int n)
 {
     uint64_t whole = 0;
@@ -214,7 +215,7 @@ static void drop_neighbour(struct interaction_graph *s, int v, int other)
     s->nodes[v].weight -= s->nodes[other].log;
 }
 
-/* Lists of neighbours without repetition; parallel edges are counted (OptCNN Eq. 3). */
+/* Make the lists of neighbours without repetition, and count parallel edges (OptCNN Eq. 3). */
 static void connect(struct interaction_graph *s, const struct elimination_problem *problem)
 {
     for (int e = 0; e < problem->n_edges; e++) {
@@ -260,7 +261,7 @@ static void build(struct interaction_graph *s, const struct elimination_problem 
 
     s->heap = NEW(s->arena, int, n);
     for (int v = 0; v < n; v++)
-        s->nodes[v].slot = 0; /* there, for count_fill() */
+        s->nodes[v].slot = 0; /* not eliminated, for count_fill() */
     for (int v = 0; v < n; v++)
         s->nodes[v].key = key_of(s, v);
     s->n_heap = n;
@@ -270,7 +271,7 @@ static void build(struct interaction_graph *s, const struct elimination_problem 
         sift_down(s, s->heap[slot]);
 }
 
-/* Fill edges count for variables two edges away as well. */
+/* Update the keys of the neighbours. Fill edges also change for variables two edges away. */
 static void update_keys(struct interaction_graph *s, const struct node *gone)
 {
     for (int i = 0; i < gone->n; i++)
@@ -285,7 +286,7 @@ static void update_keys(struct interaction_graph *s, const struct node *gone)
     }
 }
 
-/* Take v out of the graph and join its neighbours. */
+/* Remove v from the graph and connect its neighbours. */
 static void eliminate(struct interaction_graph *s, int v, struct elimination_order *out)
 {
     const struct node *node = &s->nodes[v];
@@ -306,8 +307,8 @@ static void eliminate(struct interaction_graph *s, int v, struct elimination_ord
     out->sequence[out->n++] = v;
 }
 
-/* The table of v's elimination. One neighbour's is added to that neighbour's costs: no memory
- * of its own is needed, so it does not count towards the total. */
+/* Count the table of v's elimination. With one neighbour, the table is added to the neighbour's
+ * costs: it needs no memory of its own and does not count towards the total. */
 static double count_table(struct interaction_graph *s, int v, struct elimination_order *out)
 {
     struct node *node = &s->nodes[v];
@@ -329,7 +330,8 @@ static double count_table(struct interaction_graph *s, int v, struct elimination
     return entries;
 }
 
-/* Eliminate all; past `max_entries` the rest goes by the keys as they stand. */
+/* Eliminate all variables. Once `max_entries` is exceeded, the rest follows the keys without
+ * updates. */
 static struct elimination_order order_all(struct interaction_graph *s, double max_entries)
 {
     struct elimination_order order = { .sequence = NEW(s->arena, int, s->n_vars),
@@ -356,7 +358,7 @@ void hp_elimination_order(struct arena *arena, const struct elimination_problem 
 {
     static const enum rule rules[] = { LEAST_TABLE, LOWEST_INDEX, FEWEST_FILL_EDGES };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        /* Counting fill edges is slow: give it about as long as the elimination would take. */
+        /* Counting fill edges is slow: its budget is about the time of the elimination. */
         double budget = i > 0 && out->fits ? fmin(out->work / 8, MOST_BUDGET) : MOST_BUDGET;
         struct interaction_graph s = { .arena = arena,
                                        .rule = rules[i],
@@ -370,7 +372,7 @@ void hp_elimination_order(struct arena *arena, const struct elimination_problem 
     }
 }
 
-/* Whom to fix so that v's table becomes smaller: v or one of its neighbours. */
+/* The variable to fix so that v's table shrinks: v or one of its neighbours. */
 static int choose_victim(const struct interaction_graph *s, int v, const uint64_t *priority)
 {
     int victim = -1;

@@ -1,36 +1,37 @@
-/* States that the minimum can do without: fewer states, smaller tables.
+/* Removes states that the minimum does not need: fewer states make smaller tables.
  *
- * Dead-end elimination (Goldstein 1994): state t of v dominates s if, whatever the neighbours
- * do, v in t costs no more than v in s:
+ * Dead-end elimination (Goldstein 1994): state t of variable v dominates state s if v in t
+ * costs no more than v in s for any states of the neighbours:
  *
- *     cost[t] - cost[s] + sum over edges of max over u's states of (pair(t, u) - pair(s, u)) <=
- * 0
+ *     cost[t] - cost[s] + sum over edges (u, v) of
+ *         max over u's states of (pair(t, u) - pair(s, u)) <= 0
  *
- * Removing s then leaves the minimum as it is. States are removed one after another, each
- * because of one that is still there, so equals never remove each other.
+ * Removing s then does not change the minimum. States are removed one after another, each for a
+ * dominating state that is still present, so equal states never remove each other.
  *
- * Fixing by bounds: the sum of all single minima, with v's terms taken at s, is a lower bound
- * for every assignment that has s. If it is above the cost of a known one, s can go. */
+ * Bounds: add the minima of all costs and tables, with v's terms taken at s. The sum is a lower
+ * bound for every assignment that has s. If it exceeds the cost of a known assignment, s is
+ * removed. */
 #include <math.h>
 #include <string.h>
 
 #include "base/csr.h"
 #include "search/solver/internal.h"
 
-/* An edge seen from one of its ends. */
+/* An edge as one of its ends sees it. */
 struct incidence {
     int other;
     const double *pair;
-    size_t stride, other_stride; /* between states of this end, of the other end */
+    size_t stride, other_stride; /* between states of this end, and of the other end */
 };
 
 struct pruner {
     struct arena *arena;
     const struct elimination_problem *problem;
-    double **cost; /* with the self-loops */
+    double **cost; /* including self-loops */
     bool **gone;
     int *n_left;
-    int *first; /* v's incidences are first[v] .. first[v + 1] */
+    int *first; /* incidences of v: first[v] .. first[v + 1] */
     struct incidence *incidences;
     double work_left;
     struct elimination_pruning *out;
@@ -80,8 +81,8 @@ static void read_problem(struct pruner *p)
     }
 }
 
-/* max over the other end's states of pair(t, .) - pair(s, .). Where s is forbidden nothing can
- * be lost by taking t. */
+/* max over the other end's states of pair(t, .) - pair(s, .). States that forbid s do not
+ * count: t loses nothing there. */
 static double worst_gap(const struct pruner *p, const struct incidence *in, int s, int t)
 {
     const double *at_s = in->pair + (size_t)s * in->stride;
@@ -107,7 +108,7 @@ static bool dominates(struct pruner *p, int v, int t, int s)
         p->work_left -= p->problem->n_states[in->other];
         double worst = worst_gap(p, in, s, t);
         if (worst == -INFINITY)
-            return true; /* s is forbidden by this neighbour altogether */
+            return true; /* all states of this neighbour forbid s */
         gap += worst;
         if (gap >= INFINITY)
             return false;
@@ -115,7 +116,7 @@ static bool dominates(struct pruner *p, int v, int t, int s)
     return gap < 0 || (gap <= 0 && t < s);
 }
 
-/* One look at every state of v; true if one went. */
+/* Test every state of v once. Returns true if a state was removed. */
 static bool prune_variable(struct pruner *p, int v)
 {
     bool any = false;
@@ -139,7 +140,7 @@ static bool prune_variable(struct pruner *p, int v)
     return any;
 }
 
-/* The entries that copies of the reduced tables take. */
+/* The number of entries in the copies of the reduced tables. */
 static double copied_entries(const struct pruner *p)
 {
     double entries = 0;
@@ -195,7 +196,8 @@ static void reduce(const struct pruner *p)
                                       n_edges, edges,     p->problem->stop };
 }
 
-/* Make the reduced problem, if there is anything to reduce and room for it. */
+/* Make the reduced problem. Returns false if no state was removed or if the copies do not
+ * fit. */
 static bool finish(const struct pruner *p, double max_entries)
 {
     if (!p->out->n_pruned || copied_entries(p) > max_entries)
@@ -227,7 +229,7 @@ static double least_of(const double *table, size_t n, size_t stride)
     return least;
 }
 
-/* The sum of the single minima over v and its edges; with v in state s if s >= 0. */
+/* The sum of the minima of v's costs and of its edges' tables; if s >= 0, with v in state s. */
 static double local_bound(const struct pruner *p, int v, int s)
 {
     size_t n = (size_t)p->problem->n_states[v];

@@ -1,6 +1,7 @@
-/* Moving costs between the edges and variables of a problem, which leaves every sum as it is
- * but makes the sum of the single minima, and with it the bound of mini-buckets, larger:
- * sequential message passing (TRW-S; Kolmogorov 2006), forth and back along the variables. */
+/* Moves costs between the edges and variables of a problem. The cost of every assignment stays
+ * the same, but the sum of the minima of all tables grows, and with it the lower bound of
+ * mini-buckets. The method is sequential message passing (TRW-S; Kolmogorov 2006), forward and
+ * backward over the variables. */
 #include <math.h>
 #include <string.h>
 
@@ -11,12 +12,12 @@ enum { MOST_SWEEPS = 64 };
 
 struct shifter {
     struct elimination_problem problem;
-    double **cost, **pair; /* copies, by variable and edge */
-    int *first;            /* v's edges are edges[first[v]] .. edges[first[v + 1]] */
+    double **cost, **pair; /* copies, indexed by variable and by edge */
+    int *first;            /* edges of v: edges[first[v]] .. edges[first[v + 1]] */
     int *edges;
 };
 
-/* A copy whose tables may be changed; self-loops become costs. */
+/* Copy the problem so that its tables can change; self-loops become costs of their variable. */
 static void copy_problem(struct arena *arena, const struct elimination_problem *from,
                          struct shifter *s)
 {
@@ -61,8 +62,8 @@ static void list_edges(struct arena *arena, struct shifter *s)
     }
 }
 
-/* Take from edge e what it costs at least for each state of v, and give it to v. A state that
- * is forbidden stays so. */
+/* For each state of v, move the least cost of edge e at this state from the edge to v. A
+ * forbidden state stays forbidden. */
 static void pull(struct shifter *s, int v, int e)
 {
     const struct elimination_edge *edge = &s->problem.edges[e];
@@ -80,7 +81,7 @@ static void pull(struct shifter *s, int v, int e)
     }
 }
 
-/* Move `share` of v's costs to edge e; the caller lowers v's. */
+/* Add `share` of v's costs to edge e; the caller reduces v's costs. */
 static void give(struct shifter *s, int v, int e, double share)
 {
     const struct elimination_edge *edge = &s->problem.edges[e];
@@ -91,7 +92,8 @@ static void give(struct shifter *s, int v, int e, double share)
             *at += share * s->cost[v][edge->u == v ? x : y];
 }
 
-/* All that v and its edges can agree on, then on to the variables still to come. */
+/* Collect at v the least costs of its edges, then distribute v's costs to the edges of
+ * variables that the sweep has not reached yet. */
 static void pass(struct shifter *s, int v, bool forth)
 {
     int n_on = 0, n_edges = s->first[v + 1] - s->first[v];

@@ -1,11 +1,12 @@
-/* The elimination itself. Variables are named by their position in the order, so the table over
- * a variable's neighbours belongs to the bucket of the least of them.
+/* Eliminates the variables one after another. A variable is named by its position in the order
+ * of elimination. Each factor belongs to the bucket of its first variable.
  *
  * Eliminating p (OptCNN Eq. 2, for any number of neighbours q1 < ... < qk):
  *
  *     table(q1..qk) = min over x of { unary[p][x] + p's factors at x, q1..qk }
  *
- * No argmin is kept: going back, the few sums of p are formed again with all q known. */
+ * No argmin is stored. When the states are chosen in reverse order, all q are known and the few
+ * sums of p are computed again. */
 #include <math.h>
 #include <string.h>
 
@@ -15,15 +16,16 @@
 struct tables {
     struct arena *arena;
     int n;
-    const int *sequence; /* NULL: the identity */
-    const int *size;     /* states, by position */
-    double **unary;      /* own costs and all that was eliminated onto this variable alone */
-    int *bucket;         /* first factor of each, -1: none */
+    const int *sequence; /* NULL: 0, 1, ... */
+    const int *size;     /* number of states, by position */
+    double **unary;      /* the variable's costs, plus the tables of eliminated variables that
+                          * had only this neighbour */
+    int *bucket;         /* first factor of each bucket, -1: none */
     struct elimination_factor *factors;
     int n_factors, capacity;
-    int *members, members_capacity; /* the factors of the bucket at hand */
-    int *scope;                     /* the variables they have besides the bucket's own */
-    double *row;                    /* as long as the most states */
+    int *members, members_capacity; /* the factors of the current bucket */
+    int *scope;                     /* the other variables of these factors */
+    double *row;                    /* scratch: as long as the largest number of states */
     double constant;
     double max_entries;
     bool split;
@@ -39,8 +41,8 @@ static void add_factor(struct tables *t, struct elimination_factor factor)
     t->factors[t->n_factors++] = factor;
 }
 
-/* Eliminate p from a group of its factors onto the variables t->scope. One variable's table is
- * added to its costs. */
+/* Eliminate p from a group of its factors; the result is a table over the variables t->scope. A
+ * table over one variable is added to the variable's costs. */
 static void eliminate_group(struct tables *t, int p, const int *members, int n_members,
                             int n_scope, const double *unary)
 {
@@ -62,7 +64,7 @@ static void eliminate_group(struct tables *t, int p, const int *members, int n_m
     add_factor(t, (struct elimination_factor){ table, scope, stride, n_scope, -1 });
 }
 
-/* The entries of the table over t->scope once a factor's variables are in it too. */
+/* The number of entries of the table over t->scope and the factor's variables. */
 static double joint_entries(const struct tables *t, int n_scope, double entries,
                             const struct elimination_factor *factor)
 {
@@ -75,7 +77,7 @@ static double joint_entries(const struct tables *t, int n_scope, double entries,
     return entries;
 }
 
-/* Put a factor's variables, but for the bucket's own, into t->scope; returns its new length. */
+/* Add a factor's variables, except the bucket's own, to t->scope; returns the new length. */
 static int join_scope(struct tables *t, int n_scope, const struct elimination_factor *factor)
 {
     for (int i = 1; i < factor->n; i++) {
@@ -91,7 +93,8 @@ static int join_scope(struct tables *t, int n_scope, const struct elimination_fa
     return n_scope;
 }
 
-/* The factors of p's bucket into t->members, those of most variables first. */
+/* Write the factors of p's bucket to t->members, in descending order of their number of
+ * variables. */
 static int gather(struct tables *t, int p)
 {
     int n = 0;
@@ -105,9 +108,9 @@ static int gather(struct tables *t, int p)
     return n;
 }
 
-/* Eliminate p: all its factors at once, or, where that table would be too large, in groups
- * (mini-buckets; Dechter and Rish 2003): a sum of minima is never above the minimum of the sum.
- */
+/* Eliminate p from all its factors at once. If this table would be too large, eliminate p from
+ * groups of factors (mini-buckets; Dechter and Rish 2003): a sum of minima is never above the
+ * minimum of the sum. */
 static void eliminate_bucket(struct tables *t, int p)
 {
     const double *unary = t->unary[p];
@@ -137,11 +140,11 @@ static void eliminate_bucket(struct tables *t, int p)
     }
 }
 
-/* Choose the states, last variable first; the lowest among equals. */
+/* Choose the states, last variable first; of equals, the lowest state. */
 static void choose_states(const struct tables *t, int *state)
 {
     for (int p = t->n - 1; p >= 0; p--) {
-        double *sum = t->unary[p]; /* not needed after this */
+        double *sum = t->unary[p]; /* overwritten: not needed again */
         for (int f = t->bucket[p]; f >= 0; f = t->factors[f].next) {
             const struct elimination_factor *factor = &t->factors[f];
             const double *at = factor->table;
