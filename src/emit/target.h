@@ -15,9 +15,9 @@ struct target {
      * each node, NODES of theirs; what is in [] is for several nodes. */
     const char *command;
     bool eager;          /* it runs operator by operator: its memory is counted so */
-    bool fills_1f1b;     /* its schedule '1f1b' has at least as many micro-batches as stages */
     bool fp32_gradients; /* ... and keeps the gradients of short parameters in fp32 */
     unsigned schedules;  /* that it has (bit: enum hypar_schedule_kind) */
+    unsigned filled;     /* of them, those with at least as many micro-batches as stages */
     /* Can it run some plan of the graph? NULL: of any graph. HYPAR_INFEASIBLE. */
     enum hypar_status (*takes)(const struct hypar_graph *graph, struct hypar_error *err);
     /* As hypar_emit_note(); NULL: there is nothing to know. */
@@ -41,6 +41,18 @@ struct target {
 };
 
 extern const struct target hp_target_torch, hp_target_megatron, hp_target_deepspeed;
+
+static inline bool hp_target_has(const struct target *target, enum hypar_schedule_kind kind)
+{
+    return target->schedules >> kind & 1;
+}
+
+/* The fewest micro-batches of a schedule with so many stages. */
+static inline int64_t hp_target_least_micro_batches(const struct target *target,
+                                                    enum hypar_schedule_kind kind, int stages)
+{
+    return target->filled >> kind & 1 ? stages : 1;
+}
 
 /* HYPAR_USAGE, with all of them, if there is none of that name. */
 enum hypar_status hp_find_target(const struct target **out, const char *name,
