@@ -42,7 +42,8 @@ enum views {
                       */
 };
 
-struct held_as hp_held_as(const struct hypar_program *program, enum views views,
+struct lowering;
+struct held_as hp_held_as(const struct lowering *lowering, enum views views,
                           struct arena *arena);
 
 /* The box of the tensor that `tensor` is held as, of (around) a box of `tensor`. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "program/lowering.h"
+#include "search/estimate/estimate.h"
 #include "search/runs.h"
 #include "search/solver/eliminate.h"
 #include "sim/task_costs.h"
@@ -227,32 +228,6 @@ static void fill_states(struct submesh_model *m, struct submesh *submesh, int cl
 
 /* Costs of exchanges --------------------------------------------------------------------- */
 
-/* Comms of a pattern start together: the longest decides, or the link that they hold longest.
- */
-static double pattern_seconds(struct submesh_model *m, const struct pattern *pattern, int bytes)
-{
-    if (pattern->n_comms == 0)
-        return 0;
-    const struct pattern_cost *cost = hp_pattern_cost(m->costs, pattern, bytes);
-    ticks longest = 0, most = 0;
-    for (int c = 0; c < pattern->n_comms; c++)
-        for (int i = 0; i < cost->comm[c].n_tasks; i++)
-            if (cost->comm[c].task[i].duration > longest)
-                longest = cost->comm[c].task[i].duration;
-    if (pattern->n_comms > 1) {
-        struct arena_mark mark = hp_arena_mark(&m->costs->scratch);
-        ticks *held = NEW(&m->costs->scratch, ticks, m->costs->n_queues);
-        for (int c = 0; c < pattern->n_comms; c++)
-            for (int i = 0; i < cost->comm[c].n_links; i++) {
-                const struct hold *hold = &cost->comm[c].link[i];
-                held[hold->queue] += hold->busy;
-                most = held[hold->queue] > most ? held[hold->queue] : most;
-            }
-        hp_arena_release(&m->costs->scratch, mark);
-    }
-    return hp_seconds(most > longest ? most : longest);
-}
-
 /* Its part of a term's table ------------------------------------------------------------- */
 
 /* Layouts of the operators of a term whose ends are in these states. */
@@ -277,7 +252,7 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
     if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->parts, &pattern) !=
         HYPAR_OK)
         return INFINITY;
-    return pattern_seconds(m, pattern, m->term_class[class].element_bytes) *
+    return hp_comms_seconds(m->costs, pattern, m->term_class[class].element_bytes, NULL, NULL) *
            (m->term_class[class].over_samples ? m->on_path : 1);
 }
 
