@@ -1,11 +1,11 @@
 /* Memory of a plan: what each device holds of a micro-batch, from when to when, and how many of
  * them are in flight at each slot. As program/memory has it, but of one box for each place and
  * device, and without masks. */
-#include <limits.h>
 #include <math.h>
 #include <string.h>
 
 #include "base/sort.h"
+#include "base/table.h"
 #include "program/memory/buffers.h"
 #include "search/estimate/estimate.h"
 
@@ -58,6 +58,8 @@ struct finder {
     struct arena *arena;
     struct held_as held;
     int n_devices, n_stages, body;
+    int *
+        like; /* by device: the first of those with the same slots and parts of the same size */
     const struct blocks *blocks;
     int64_t *last_pass; /* [stage][phase] */
     int *first;         /* by place: its first touch, -1 */
@@ -70,6 +72,38 @@ struct finder {
     struct stage_bytes *bytes; /* [device][stage], of the body at hand */
     struct stage_bytes *all;   /* [body][device][stage] */
 };
+
+/* Devices -------------------------------------------------------------------------------- */
+
+/* Devices that do the same with parts of the same sizes hold as much of each micro-batch: one
+ * of them is looked at. */
+static void find_alike(struct finder *f)
+{
+    const struct lowering *s = f->s;
+    uint64_t *hash = NEW(f->arena, uint64_t, f->n_devices);
+    f->like = NEW(f->arena, int, f->n_devices);
+    for (int d = 0; d < f->n_devices; d++)
+        hash[d] = HP_HASH_START;
+    for (int b = 0; b < s->n_bodies; b++)
+        for (int op = 0; op < s->graph->n_ops; op++) {
+            const struct op_parts *l = s->body[b].parts[op];
+            int n = l->nest->n_axes;
+            for (int i = 0; i < l->n_parts; i++) {
+                int64_t key[MAX_AXES + 1] = { (int64_t)b * s->graph->n_ops + op };
+                for (int a = 0; a < n && !l->empty[i]; a++)
+                    key[a + 1] = l->range[i * n + a].hi - l->range[i * n + a].lo;
+                hash[l->device[i]] =
+                    hp_hash(hash[l->device[i]], key, (size_t)(n + 1) * sizeof *key);
+            }
+        }
+    for (int l = 0; l < s->schedule.n_lists; l++)
+        for (int i = 0; i < s->schedule.list[l].n_devices; i++) {
+            int device = s->schedule.list[l].device[i], before = 0;
+            while (hash[s->schedule.list[l].device[before]] != hash[device])
+                before++;
+            f->like[device] = s->schedule.list[l].device[before];
+        }
+}
 
 /* Touches -------------------------------------------------------------------------------- */
 
@@ -124,7 +158,7 @@ static void add_touch(struct finder *f, const struct op_pass *pass, int o, bool 
     int64_t lo = pass_at(f, pass), hi = lo;
     find_unit(f, pass, &lo, &hi);
     for (int i = 0; i < parts->n_parts; i++) {
-        if (parts->empty[i])
+        if (parts->empty[i] || f->like[parts->device[i]] != parts->device[i])
             continue;
         struct box box = hp_region(op->nest, o, parts->range + i * op->nest->n_axes);
         box = hp_held_box(g, &f->held, place, box);
@@ -426,6 +460,7 @@ static void begin(struct finder *f)
     f->first = NEW(f->arena, int, HP_PLACES * f->s->graph->n_tensors);
     f->holding = NEW(f->arena, struct holding, f->n_devices);
     f->all = NEW(f->arena, struct stage_bytes, f->s->n_bodies * f->n_devices * f->n_stages);
+    find_alike(f);
     f->last_pass = NEW(f->arena, int64_t, f->n_stages * N_PHASES);
     note_exchanges(f);
 }
@@ -455,17 +490,19 @@ struct memory_estimate hp_estimate_memory(struct lowering *s, struct arena *aren
     for (int b = 0; b < s->n_bodies; b++)
         find_body(&f, b);
     double *state = NEW(arena, double, f.n_devices);
+    struct memory_estimate *own = NEW(arena, struct memory_estimate, f.n_devices);
     hypar_plan_state_bytes(s->plan, state);
     for (int l = 0; l < s->schedule.n_lists; l++)
         for (int i = 0; i < s->schedule.list[l].n_devices; i++) {
             int device = s->schedule.list[l].device[i];
-            struct memory_estimate own = most_of_slots(&f, &s->schedule.list[l], device);
+            if (f.like[device] == device)
+                own[device] = most_of_slots(&f, &s->schedule.list[l], device);
             double lasts = state[device];
             if (s->iteration.delayed)
                 lasts += version_bytes(&f, device);
-            out.least = fmax(out.least, lasts + own.least);
-            out.about = fmax(out.about, lasts + own.about);
-            out.most = fmax(out.most, lasts + own.most);
+            out.least = fmax(out.least, lasts + own[f.like[device]].least);
+            out.about = fmax(out.about, lasts + own[f.like[device]].about);
+            out.most = fmax(out.most, lasts + own[f.like[device]].most);
         }
     hp_blocks_free(blocks);
     return out;

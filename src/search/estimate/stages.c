@@ -41,6 +41,14 @@ struct phase_walk {
     int n_gathered, last_op;
 };
 
+/* Times of passes of one operator, by part; operators that are divided alike share them. */
+struct part_times {
+    uint32_t passes;
+    operand_set present;
+    double *s;
+    struct part_times *next; /* of the same parts */
+};
+
 struct maker {
     struct lowering *s;
     struct task_costs *costs;
@@ -51,8 +59,9 @@ struct maker {
     double *come_s; /* [op][phase]: when what it gathers has come */
     double *done_s; /* [stage][phase][gathered operator] */
     int *number;    /* [op][phase]: which of the gathered operators it is, from 1; 0: none */
-    struct phase_walk *walk; /* [stage][phase] */
-    bool *of;                /* by comm */
+    struct phase_walk *walk;   /* [stage][phase] */
+    bool *of;                  /* by comm */
+    struct part_times **known; /* by id of parts */
 };
 
 /* Passes --------------------------------------------------------------------------------- */
@@ -70,20 +79,56 @@ static uint32_t passes_in(const struct training_graph *k, int op, int n_passes, 
     return found;
 }
 
-static void add_passes(struct maker *m, int body, int op, uint32_t passes, enum phase phase)
+/* Are two parts of the same size? */
+static bool are_alike(const struct op_parts *parts, int a, int b)
+{
+    int n = parts->nest->n_axes;
+    for (int x = 0; x < n; x++) {
+        struct range r = parts->range[a * n + x], s = parts->range[b * n + x];
+        if (r.hi - r.lo != s.hi - s.lo)
+            return false;
+    }
+    return true;
+}
+
+static const double *part_times(struct maker *m, int op, uint32_t passes,
+                                const struct op_parts *parts)
 {
     const struct op *o = &m->s->graph->ops[op];
-    const struct op_parts *parts = m->s->body[body].parts[op];
-    int n_devices = m->costs->n_devices, stage = m->s->schedule.stage_of_op[op];
-    double own_s = 0, slowest_s = 0;
-    for (int i = 0; passes && i < parts->n_parts; i++) {
+    struct part_times **known = &m->known[parts->id], *t = *known;
+    while (t && (t->passes != passes || t->present != hp_present(o)))
+        t = t->next;
+    if (t)
+        return t->s;
+    t = NEW(m->scratch, struct part_times, 1);
+    *t = (struct part_times){ passes, hp_present(o), NEW(m->scratch, double, parts->n_parts),
+                              *known };
+    *known = t;
+    bool uniform = hypar_machine_is_uniform(m->s->plan->machine);
+    for (int i = 0, before = -1; i < parts->n_parts; i++) {
         if (parts->empty[i])
             continue;
         struct kernel_place at = hp_kernel_place(m->costs, parts->device[i]);
         const struct range *range = parts->range + i * o->nest->n_axes;
-        own_s = hp_op_seconds(o->nest, passes, range, hp_present(o), &at);
-        slowest_s = fmax(slowest_s, own_s);
-        m->busy_s[(stage * n_devices + parts->device[i]) * N_PHASES + (int)phase] += own_s;
+        t->s[i] = uniform && before >= 0 && are_alike(parts, before, i)
+                      ? t->s[before]
+                      : hp_op_seconds(o->nest, passes, range, hp_present(o), &at);
+        before = i;
+    }
+    return t->s;
+}
+
+static void add_passes(struct maker *m, int body, int op, uint32_t passes, enum phase phase)
+{
+    const struct op_parts *parts = m->s->body[body].parts[op];
+    int n_devices = m->costs->n_devices, stage = m->s->schedule.stage_of_op[op];
+    double slowest_s = 0;
+    if (!passes)
+        return;
+    const double *part_s = part_times(m, op, passes, parts);
+    for (int i = 0; i < parts->n_parts; i++) {
+        slowest_s = fmax(slowest_s, part_s[i]);
+        m->busy_s[(stage * n_devices + parts->device[i]) * N_PHASES + (int)phase] += part_s[i];
     }
     m->op_s[op * N_PHASES + (int)phase] += slowest_s;
 }
@@ -294,6 +339,7 @@ struct stage_costs hp_stage_costs(struct lowering *s, struct task_costs *costs,
     struct arena scratch = { 0 };
     struct maker m = { .s = s, .costs = costs, .out = &out, .scratch = &scratch };
     int n = out.n_stages;
+    m.known = NEW(&scratch, struct part_times *, s->cache->n_op_parts);
     out.stage = NEW(arena, struct stage_cost, out.n_bodies * n);
     for (int way = 0; way < 2; way++)
         out.hop[way] = NEW(arena, struct hop_cost, out.n_bodies * n * n);
