@@ -85,4 +85,7 @@ struct memory_estimate hp_estimate_memory(struct lowering *lowering, struct aren
 double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
                         int element_bytes, const bool *of, double *held_s);
 
+/* Do all devices of a comm have the same slots? */
+bool hp_is_inside(const struct lowering *lowering, const struct comm *comm);
+
 #endif /* SEARCH_ESTIMATE_ESTIMATE_H */

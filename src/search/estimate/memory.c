@@ -247,21 +247,12 @@ static void hold(struct finder *f, const struct touch *t)
     h->writes |= t->writes;
 }
 
-static bool is_inside(const struct finder *f, const struct comm *comm)
-{
-    const int *list_of = f->s->schedule.list_of;
-    for (int i = 1; i < comm->n_devices; i++)
-        if (list_of[comm->device[i]] != list_of[comm->device[0]])
-            return false;
-    return true;
-}
-
 /* What is received begins with the exchange. What is sent lasts until the pass after it; to
  * another stage, until the backward half begins; backward, or where no pass comes after it,
  * until the next slot is over. */
 static void hold_comm(struct finder *f, const struct exchange *e, const struct comm *comm)
 {
-    bool inside = is_inside(f, comm);
+    bool inside = hp_is_inside(f->s, comm);
     int64_t now = item_at(f, e->item, 0), next = item_at(f, e->item + 1, 0);
     for (int i = 0; i < comm->n_devices; i++) {
         struct holding *h = &f->holding[comm->device[i]];

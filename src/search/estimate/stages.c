@@ -33,12 +33,21 @@ double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
     return hp_seconds(hp_latest(most, longest));
 }
 
+bool hp_is_inside(const struct lowering *s, const struct comm *comm)
+{
+    const int *list_of = s->schedule.list_of;
+    for (int i = 1; i < comm->n_devices; i++)
+        if (list_of[comm->device[i]] != list_of[comm->device[0]])
+            return false;
+    return true;
+}
+
 /* A phase of a stage, gone through item by item: parameters that are divided are gathered some
  * operators ahead. */
 struct phase_walk {
-    double now_s, link_s;
+    double now_s, link_s;     /* when devices, and the link of parameters, are free */
     double compute_s, sums_s; /* of the slowest part of each operator; of divided gradients */
-    int n_gathered, last_op;
+    int n_gathered;           /* operators */
 };
 
 /* Times of passes of one operator, by part; operators that are divided alike share them. */
@@ -54,7 +63,7 @@ struct maker {
     struct task_costs *costs;
     struct stage_costs *out;
     struct arena *scratch;
-    double *busy_s; /* [device][phase]: of all operators of the stages */
+    double *busy_s; /* [stage][device][phase] */
     double *op_s;   /* [op][phase]: of its slowest part */
     double *come_s; /* [op][phase]: when what it gathers has come */
     double *done_s; /* [stage][phase][gathered operator] */
@@ -155,23 +164,13 @@ static int element_bytes(const struct maker *m, const struct exchange *e)
     return hp_message_bytes(m->s->plan, e->place);
 }
 
-/* Do all devices of a comm have the same slots? */
-static bool is_inside(const struct maker *m, const struct comm *comm)
-{
-    const int *list_of = m->s->schedule.list_of;
-    for (int i = 1; i < comm->n_devices; i++)
-        if (list_of[comm->device[i]] != list_of[comm->device[0]])
-            return false;
-    return true;
-}
-
 /* What is read by other stages passes to the first of them. */
 static void add_hop(struct maker *m, int body, const struct exchange *e,
                     const struct pattern *pattern, int from)
 {
     int n = m->out->n_stages, any = 0;
     for (int c = 0; c < pattern->n_comms; c++)
-        any += m->of[c] = !is_inside(m, &pattern->comm[c]);
+        any += m->of[c] = !hp_is_inside(m->s, &pattern->comm[c]);
     for (int r = 0; any && r < e->n_readers; r++) {
         int to = stage_of(m, e->reader[r].op);
         bool known = to == from;
@@ -198,10 +197,8 @@ static void gather(struct maker *m, int stage, enum phase phase, int op, double 
 {
     int at = stage * N_PHASES + (int)phase, cell = op * N_PHASES + (int)phase;
     struct phase_walk *w = &m->walk[at];
-    if (w->last_op != op || !m->number[cell]) {
+    if (!m->number[cell])
         m->number[cell] = ++w->n_gathered;
-        w->last_op = op;
-    }
     int before = m->number[cell] - m->s->plan->gather_ahead - 1;
     double begin_s = before < 1 ? 0 : m->done_s[at * (m->s->graph->n_ops + 1) + before];
     begin_s = fmax(begin_s, w->link_s);
@@ -225,7 +222,7 @@ static void add_exchange(struct maker *m, int body, int number)
     if (!params)
         add_hop(m, body, e, pattern, stage);
     for (int c = 0; c < pattern->n_comms; c++)
-        m->of[c] = params || is_inside(m, &pattern->comm[c]);
+        m->of[c] = params || hp_is_inside(m->s, &pattern->comm[c]);
     double held_s, s = hp_comms_seconds(m->costs, pattern, element_bytes(m, e), m->of, &held_s);
     struct phase_walk *w = &m->walk[stage * N_PHASES + (int)phase];
     if (gathers) {
