@@ -32,8 +32,12 @@ COUNTED(masks, masks, hypar_masks, HYPAR_MASKS_COUNT)
 COUNTED(optimizers, optimizer, hypar_optimizer, HYPAR_OPTIMIZER_COUNT)
 COUNTED(precisions, precision, hypar_precision, HYPAR_PRECISION_COUNT)
 COUNTED(recomputes, recompute, hypar_recompute, HYPAR_RECOMPUTE_COUNT)
-COUNTED(schedules, schedule, hypar_schedule_kind, HYPAR_SCHEDULE_COUNT)
 COUNTED(shards, shard, hypar_shard, HYPAR_SHARD_COUNT)
+
+static const char *schedules(int i)
+{
+    return hypar_schedule_text((enum hypar_schedule_kind)i);
+}
 
 const char *opt_device_word(int i)
 {

@@ -122,6 +122,13 @@ hypar_add_test(cli/interrupt sh tests/cli/interrupt.sh)
 hypar_add_test(cli/man sh tests/cli/man.sh)
 hypar_add_test(cli/completion sh tests/cli/completion.sh)
 
+# A command and a test with two schedules more: they link a table of their own in place of the library's.
+hypar_add_program(hypar-added-schedules tests/plan/added_schedules.c $<TARGET_OBJECTS:hypar-cli>)
+set_target_properties(hypar-added-schedules PROPERTIES OUTPUT_NAME hypar
+  RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/added_schedules)
+target_sources(test_plan_schedules PRIVATE tests/plan/added_schedules.c)
+hypar_add_test(cli/added_schedules sh tests/cli/added_schedules.sh)
+
 # Every command line in the documents.
 file(GLOB documents CONFIGURE_DEPENDS README.md docs/*.md)
 foreach(document ${documents})

@@ -1,5 +1,5 @@
 /* The words that plans, profiles and programs use in their files: one table for each kind of
- * choice. */
+ * choice. A schedule's word stands in its row (plan/schedules.c). */
 #include "base/names.h"
 
 #include <strings.h>
@@ -19,17 +19,6 @@ const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT] = {
 const char *const hp_masks_names[HYPAR_MASKS_COUNT] = {
     [HYPAR_MASKS_DRAWN] = "drawn",
     [HYPAR_MASKS_KEPT] = "kept",
-};
-
-const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT] = {
-    [HYPAR_SCHEDULE_NONE] = "none",
-    [HYPAR_SCHEDULE_GPIPE] = "gpipe",
-    [HYPAR_SCHEDULE_1F1B] = "1f1b",
-    [HYPAR_SCHEDULE_PIPEDREAM] = "pipedream",
-    [HYPAR_SCHEDULE_INTERLEAVED] = "interleaved",
-    [HYPAR_SCHEDULE_ZB_H1] = "zb-h1",
-    [HYPAR_SCHEDULE_ZB_H2] = "zb-h2",
-    [HYPAR_SCHEDULE_SLOTS] = "slots",
 };
 
 const char *const hp_share_names[HYPAR_SHARE_COUNT] = {
@@ -64,8 +53,7 @@ static const struct alias {
     { "double", "fp64" },      { "float16", "fp16" },     { "half", "fp16" },
     { "bfloat16", "bf16" },    { "zero-1", "optimizer" }, { "zero1", "optimizer" },
     { "zero-2", "gradients" }, { "zero2", "gradients" },  { "zero-3", "parameters" },
-    { "zero3", "parameters" }, { "fsdp", "parameters" },  { "zbh1", "zb-h1" },
-    { "zbh2", "zb-h2" },
+    { "zero3", "parameters" }, { "fsdp", "parameters" },
 };
 
 /* The row called `name`, or `count`. */
@@ -104,7 +92,6 @@ static int find(const char *const *names, int count, const char *word)
 NAMED(precision, hypar_precision, hp_precision_names, HYPAR_PRECISION_COUNT)
 NAMED(optimizer, hypar_optimizer, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT)
 NAMED(masks, hypar_masks, hp_masks_names, HYPAR_MASKS_COUNT)
-NAMED(schedule, hypar_schedule_kind, hp_schedule_names, HYPAR_SCHEDULE_COUNT)
 NAMED(share, hypar_share, hp_share_names, HYPAR_SHARE_COUNT)
 NAMED(recompute, hypar_recompute, hp_recompute_names, HYPAR_RECOMPUTE_COUNT)
 NAMED(shard, hypar_shard, hp_shard_names, HYPAR_SHARD_COUNT)

@@ -8,7 +8,6 @@
 extern const char *const hp_precision_names[HYPAR_PRECISION_COUNT];
 extern const char *const hp_optimizer_names[HYPAR_OPTIMIZER_COUNT];
 extern const char *const hp_masks_names[HYPAR_MASKS_COUNT];
-extern const char *const hp_schedule_names[HYPAR_SCHEDULE_COUNT];
 extern const char *const hp_share_names[HYPAR_SHARE_COUNT];
 extern const char *const hp_recompute_names[HYPAR_RECOMPUTE_COUNT];
 extern const char *const hp_shard_names[HYPAR_SHARD_COUNT];

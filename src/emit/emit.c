@@ -5,6 +5,7 @@
 #include "emit/layouts.h"
 #include "emit/target.h"
 #include "machine/machine.h"
+#include "plan/schedules.h"
 
 static const struct target *const targets[] = {
     &hp_target_torch,
@@ -72,11 +73,11 @@ struct hypar_target_defaults hypar_target_defaults(const char *target,
 /* The schedules that a target has: "gpipe, 1f1b or interleaved". */
 static const char *list_schedules(const struct target *target, char *text, size_t size)
 {
-    const char *names[HYPAR_SCHEDULE_COUNT];
+    const char *names[HP_MOST_SCHEDULES];
     int n = 0;
-    for (int kind = HYPAR_SCHEDULE_NONE + 1; kind < HYPAR_SCHEDULE_COUNT; kind++)
-        if (target->schedules >> kind & 1)
-            names[n++] = hypar_schedule_text((enum hypar_schedule_kind)kind);
+    for (int kind = HYPAR_SCHEDULE_NONE + 1; kind < hp_n_schedules; kind++)
+        if (hp_target_has(target, (enum hypar_schedule_kind)kind))
+            names[n++] = hp_schedule[kind].name;
     return hp_word_list(text, size, names, n);
 }
 
@@ -85,7 +86,7 @@ enum hypar_status hp_check_target_schedule(const struct target *target,
                                            struct hypar_error *err)
 {
     char list[128];
-    if (target->schedules >> kind & 1 && !(in_turn && kind == HYPAR_SCHEDULE_NONE))
+    if (hp_target_has(target, kind) && !(in_turn && kind == HYPAR_SCHEDULE_NONE))
         return HYPAR_OK;
     return hp_fail(err, HYPAR_INFEASIBLE, "%s has no schedule '%s', expected %s", target->title,
                    hypar_schedule_text(kind), list_schedules(target, list, sizeof list));

@@ -122,7 +122,7 @@ static enum hypar_recompute common_recompute(const struct hypar_plan *plan)
 static void try_degrees(struct nearest *n, struct hypar_layout layout)
 {
     const struct hypar_schedule *schedule = &n->plan->schedule;
-    bool has = n->target->schedules >> schedule->kind & 1;
+    bool has = hp_target_has(n->target, schedule->kind);
     layout.chunks = layout.pipeline > 1 && has && schedule->chunks > 1 ? schedule->chunks : 1;
     layout.schedule = hp_layout_schedule(&layout);
     if (layout.pipeline > 1 && has && schedule->kind != HYPAR_SCHEDULE_NONE)

@@ -146,6 +146,34 @@ static int move_stages(const struct target *target, struct hypar_plan *plan)
     return differing;
 }
 
+/* Micro-batches in flight, of all stages together. */
+static double all_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size)
+{
+    double sum = 0;
+    for (int s = 0; s < size->groups; s++)
+        sum += hp_in_flight(kind, size, s);
+    return sum;
+}
+
+/* Of the target's schedules with one stage on each group of devices, the one that has the
+ * fewest micro-batches in flight; `other` where there is none. */
+static enum hypar_schedule_kind leanest_schedule(const struct target *target,
+                                                 const struct hypar_plan *plan,
+                                                 enum hypar_schedule_kind other)
+{
+    struct pipeline_size size = { plan->n_stages, 1, plan->schedule.micro_batches };
+    enum hypar_schedule_kind best = other;
+    for (int i = 0; i < hp_n_schedules; i++) {
+        enum hypar_schedule_kind kind = (enum hypar_schedule_kind)i;
+        if (!hp_is_straight(kind) || !hp_target_has(target, kind) ||
+            size.n_micro < hp_target_least_micro_batches(target, kind, plan->n_stages))
+            continue;
+        if (best == other || all_in_flight(kind, &size) < all_in_flight(best, &size))
+            best = kind;
+    }
+    return best;
+}
+
 /* Replace an unsupported schedule by a supported one. */
 static bool move_schedule(const struct target *target, struct hypar_plan *plan)
 {
@@ -154,8 +182,7 @@ static bool move_schedule(const struct target *target, struct hypar_plan *plan)
     if (hp_check_target_schedule(target, schedule.kind, in_turn, NULL) == HYPAR_OK ||
         plan->n_stages < 2 || !hp_schedule_of(plan)->fill)
         return false;
-    schedule.kind =
-        schedule.micro_batches < plan->n_stages ? HYPAR_SCHEDULE_GPIPE : HYPAR_SCHEDULE_1F1B;
+    schedule.kind = leanest_schedule(target, plan, schedule.kind);
     hp_plan_set_schedule(plan, &schedule);
     return true;
 }

@@ -15,10 +15,10 @@ struct target {
      * replaced; text in [] is for several nodes only. */
     const char *command;
     bool eager;          /* it runs operator by operator, and its memory is counted that way */
-    bool fills_1f1b;     /* its schedule '1f1b' needs at least as many micro-batches as
-                          * stages */
     bool fp32_gradients; /* it keeps the gradients of short parameters in fp32 */
     unsigned schedules;  /* supported schedules (bit: enum hypar_schedule_kind) */
+    unsigned filled;     /* of these, schedules that need at least as many micro-batches as
+                          * stages */
     /* Can it run some plan of the graph? Else HYPAR_INFEASIBLE. NULL: it takes any graph. */
     enum hypar_status (*takes)(const struct hypar_graph *graph, struct hypar_error *err);
     /* As hypar_emit_note(); NULL: no notes. */
@@ -42,6 +42,18 @@ struct target {
 };
 
 extern const struct target hp_target_torch, hp_target_megatron, hp_target_deepspeed;
+
+static inline bool hp_target_has(const struct target *target, enum hypar_schedule_kind kind)
+{
+    return target->schedules >> kind & 1;
+}
+
+/* The fewest micro-batches of a schedule with so many stages. */
+static inline int64_t hp_target_least_micro_batches(const struct target *target,
+                                                    enum hypar_schedule_kind kind, int stages)
+{
+    return target->filled >> kind & 1 ? stages : 1;
+}
 
 /* Find a target by name; HYPAR_USAGE with all names if there is none. */
 enum hypar_status hp_find_target(const struct target **out, const char *name,

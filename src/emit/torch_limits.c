@@ -331,8 +331,8 @@ static enum hypar_status check_schedule(const struct hypar_plan *plan, struct hy
     const char *name = hypar_schedule_text(schedule->kind);
     bool in_turn = plan->n_stages > 1 && schedule->micro_batches > 1; /* one after another */
     TRY(hp_check_target_schedule(&hp_target_torch, schedule->kind, in_turn, err));
-    if (hp_target_torch.fills_1f1b && schedule->kind == HYPAR_SCHEDULE_1F1B &&
-        schedule->micro_batches < plan->n_stages)
+    if (schedule->micro_batches <
+        hp_target_least_micro_batches(&hp_target_torch, schedule->kind, plan->n_stages))
         return hp_fail(err, HYPAR_INFEASIBLE,
                        "PyTorch's schedule '%s' has at least as many micro-batches as stages, "
                        "%d, not %lld; expected gpipe",
@@ -378,10 +378,10 @@ const struct target hp_target_torch = {
                "]--nproc-per-node RANKS "
                "FILE package.module:function",
     .eager = true,
-    .fills_1f1b = true,
     .fp32_gradients = true,
     .schedules = 1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_GPIPE |
                  1 << HYPAR_SCHEDULE_1F1B | 1 << HYPAR_SCHEDULE_INTERLEAVED,
+    .filled = 1 << HYPAR_SCHEDULE_1F1B,
     .takes = takes,
     .note = hp_torch_note,
     .axes = op_axes,

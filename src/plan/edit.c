@@ -138,7 +138,7 @@ enum hypar_status hypar_plan_set_schedule(struct hypar_plan *plan,
                                           const struct hypar_schedule *schedule,
                                           struct hypar_error *err)
 {
-    TRY(check_number("schedule", schedule->kind, HYPAR_SCHEDULE_COUNT, err));
+    TRY(check_number("schedule", schedule->kind, hp_n_schedules, err));
     struct hypar_schedule was = plan->schedule;
     int n_orders = plan->n_orders;
     hp_plan_set_schedule(plan, schedule);
@@ -234,7 +234,7 @@ enum hypar_status hypar_plan_set_shard(struct hypar_plan *plan, int op, enum hyp
 
 static enum hypar_status check_words(const struct hypar_layout *l, struct hypar_error *err)
 {
-    TRY(check_number("schedule", l->schedule, HYPAR_SCHEDULE_COUNT, err));
+    TRY(check_number("schedule", l->schedule, hp_n_schedules, err));
     TRY(check_number("recompute", l->recompute, HYPAR_RECOMPUTE_COUNT, err));
     TRY(check_number("shard", l->shard, HYPAR_SHARD_COUNT, err));
     TRY(check_number("chunks", l->chunks, HP_MAX_STAGES + 1, err));

@@ -14,6 +14,10 @@
 enum hypar_status hp_read_choice(const struct json *at, const char *const *names, int count,
                                  int *out, struct hypar_error *err);
 
+/* The name of a schedule. */
+enum hypar_status hp_read_schedule_kind(const struct json *at, enum hypar_schedule_kind *out,
+                                        struct hypar_error *err);
+
 /* A list of at most HP_MAX_PARTS device numbers, into `arena`; whether the machine has them is
  * checked with the plan. */
 enum hypar_status hp_read_devices(struct arena *arena, const struct json *at, int **out, int *n,

@@ -37,10 +37,9 @@ static enum hypar_status read_members(const struct json *at, struct hypar_layout
     if (member.value)
         TRY(hp_json_int(&member, 1, INT64_MAX, &layout->micro_batches, err));
     member = hp_json_member(at, "schedule");
-    int kind = hp_layout_schedule(layout);
+    layout->schedule = hp_layout_schedule(layout);
     if (member.value)
-        TRY(hp_read_choice(&member, hp_schedule_names, HYPAR_SCHEDULE_COUNT, &kind, err));
-    layout->schedule = (enum hypar_schedule_kind)kind;
+        TRY(hp_read_schedule_kind(&member, &layout->schedule, err));
     member = hp_json_member(at, "recompute");
     int recompute = HYPAR_RECOMPUTE_NONE;
     if (member.value)

@@ -138,6 +138,18 @@ static enum hypar_status read_own(struct hypar_plan *plan, const struct json *at
     return HYPAR_OK;
 }
 
+enum hypar_status hp_read_schedule_kind(const struct json *at, enum hypar_schedule_kind *out,
+                                        struct hypar_error *err)
+{
+    const char *names[HP_MOST_SCHEDULES];
+    int kind;
+    for (int i = 0; i < hp_n_schedules; i++)
+        names[i] = hp_schedule[i].name;
+    TRY(hp_read_choice(at, names, hp_n_schedules, &kind, err));
+    *out = (enum hypar_schedule_kind)kind;
+    return HYPAR_OK;
+}
+
 /* A schedule that is not told otherwise: one micro-batch; pipedream stashes weights. */
 enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *root,
                                    struct arena *scratch, struct hypar_error *err)
@@ -146,14 +158,12 @@ enum hypar_status hp_read_schedule(struct hypar_plan *plan, const struct json *r
                                            "chunks", "slots",         NULL };
     struct hypar_schedule schedule = { .micro_batches = 1 };
     struct json at = hp_json_member(root, "schedule");
-    int kind;
     if (!at.value)
         return HYPAR_OK;
     TRY(hp_json_object(&at, err));
     TRY(hp_json_only(&at, members, err));
     struct json member = hp_json_member(&at, "name");
-    TRY(hp_read_choice(&member, hp_schedule_names, HYPAR_SCHEDULE_COUNT, &kind, err));
-    schedule.kind = (enum hypar_schedule_kind)kind;
+    TRY(hp_read_schedule_kind(&member, &schedule.kind, err));
     schedule.stash = hp_schedule[schedule.kind].delayed;
     member = hp_json_member(&at, "micro_batches");
     if (member.value)

@@ -1,7 +1,9 @@
 /* The schedules of a pipeline: slots, micro-batches in flight, the time of a step. */
 #include "plan/schedules.h"
 
+#include <assert.h>
 #include <math.h>
+#include <strings.h>
 
 static struct slot forward(int stage, int micro)
 {
@@ -201,31 +203,74 @@ static double zb_h2_seconds(const struct pipeline_size *size, const struct stage
 /* The rows ----------------------------------------------------------------------------------
  */
 
-const struct schedule_row hp_schedule[HYPAR_SCHEDULE_COUNT] = {
-    [HYPAR_SCHEDULE_NONE] = { .fill = fill_none,
+#ifndef ADDED_SCHEDULES /* those of a test */
+#define ADDED_SCHEDULES
+#endif
+
+const struct schedule_row hp_schedule[] = {
+    [HYPAR_SCHEDULE_NONE] = { .name = "none",
+                              .fill = fill_none,
                               .in_flight = one_in_flight,
                               .seconds = none_seconds },
-    [HYPAR_SCHEDULE_GPIPE] = { .fill = fill_gpipe, .seconds = flush_seconds },
-    [HYPAR_SCHEDULE_1F1B] = { .fill = fill_1f1b,
+    [HYPAR_SCHEDULE_GPIPE] = { .name = "gpipe", .fill = fill_gpipe, .seconds = flush_seconds },
+    [HYPAR_SCHEDULE_1F1B] = { .name = "1f1b",
+                              .fill = fill_1f1b,
                               .in_flight = stages_in_flight,
                               .seconds = flush_seconds },
     /* Replicas take minibatches in turn, and decide how many are in flight:
      * program/pipedream.h. Without a flush the slowest stage sets the pace. */
-    [HYPAR_SCHEDULE_PIPEDREAM] = { .delayed = true, .seconds = none_seconds },
-    [HYPAR_SCHEDULE_INTERLEAVED] = { .interleaves = true,
+    [HYPAR_SCHEDULE_PIPEDREAM] = { .name = "pipedream",
+                                   .delayed = true,
+                                   .seconds = none_seconds },
+    [HYPAR_SCHEDULE_INTERLEAVED] = { .name = "interleaved",
+                                     .interleaves = true,
                                      .fill = fill_interleaved,
                                      .in_flight = interleaved_in_flight,
                                      .seconds = interleaved_seconds },
-    [HYPAR_SCHEDULE_ZB_H1] = { .apart = true,
+    [HYPAR_SCHEDULE_ZB_H1] = { .name = "zb-h1",
+                               .synonym = "zbh1",
+                               .apart = true,
                                .fill = fill_zb_h1,
                                .in_flight = zb_h1_in_flight,
                                .seconds = zb_h1_seconds },
-    [HYPAR_SCHEDULE_ZB_H2] = { .apart = true,
+    [HYPAR_SCHEDULE_ZB_H2] = { .name = "zb-h2",
+                               .synonym = "zbh2",
+                               .apart = true,
                                .fill = fill_zb_h2,
                                .in_flight = zb_h2_in_flight,
                                .seconds = zb_h2_seconds },
-    [HYPAR_SCHEDULE_SLOTS] = { .listed = true, .seconds = flush_seconds },
+    [HYPAR_SCHEDULE_SLOTS] = { .name = "slots", .listed = true, .seconds = flush_seconds },
+    ADDED_SCHEDULES
 };
+const int hp_n_schedules = sizeof hp_schedule / sizeof *hp_schedule;
+static_assert(sizeof hp_schedule / sizeof *hp_schedule <= HP_MOST_SCHEDULES, "too many rows");
+
+const char *hypar_schedule_text(enum hypar_schedule_kind kind)
+{
+    return (int)kind >= 0 && (int)kind < hp_n_schedules ? hp_schedule[kind].name : NULL;
+}
+
+bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out)
+{
+    for (int i = 0; i < hp_n_schedules; i++) {
+        const struct schedule_row *row = &hp_schedule[i];
+        if (strcasecmp(row->name, name) != 0 &&
+            !(row->synonym && strcasecmp(row->synonym, name) == 0))
+            continue;
+        *out = (enum hypar_schedule_kind)i;
+        return true;
+    }
+    return false;
+}
+
+bool hp_keeps_more(enum hypar_schedule_kind kind)
+{
+    for (int i = 0; i < hp_n_schedules; i++)
+        if (hp_is_straight((enum hypar_schedule_kind)i) && hp_schedule[i].in_flight &&
+            !hp_schedule[kind].in_flight && hp_schedule[i].seconds == hp_schedule[kind].seconds)
+            return true;
+    return false;
+}
 
 struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan)
 {

@@ -1,9 +1,9 @@
 /* plan/schedules.h - the schedules of a pipeline, a row each. Internal.
  *
- * A row holds all that is known of a schedule: the order in which a device does its slots, how
- * many micro-batches a stage has in flight, how long a step takes in closed form, and what the
- * schedule asks of the stages. Everybody else asks the row. A new schedule is a row here, a
- * name (base/names.c, include/hypar/plan.h), its tests and its line in the documents. */
+ * A row holds all that is known of a schedule: its name, the order in which a device does its
+ * slots, how many micro-batches a stage has in flight, how long a step takes in closed form,
+ * and what the schedule asks of the stages. Everybody else asks the row. A new schedule is a
+ * row here, its number (include/hypar/plan.h), its tests and its line in the documents. */
 #ifndef PLAN_SCHEDULES_H
 #define PLAN_SCHEDULES_H
 
@@ -28,10 +28,12 @@ struct stages_time {
 #define HP_USUAL_GRADIENT_PART (1.0 / 3)
 
 struct schedule_row {
+    const char *name, *synonym; /* as files and options write it; NULL: there is no synonym */
     bool delayed;     /* stages update on their own, with weights of different versions */
     bool apart;       /* the gradients of parameters have slots of their own */
     bool interleaves; /* a group of devices has as many stages as `chunks` says */
     bool listed;      /* the plan lists the slots */
+    bool reorders;    /* a phase does not take the micro-batches from the first to the last */
     /* Fill the slots of the devices that have stages stage[0] .. stage[chunks - 1], all but the
      * update; returns how many. NULL: the slots are listed, or depend on replicas. */
     int (*fill)(const struct pipeline_size *size, const int *stage, struct slot *slot);
@@ -42,7 +44,11 @@ struct schedule_row {
     double (*seconds)(const struct pipeline_size *size, const struct stages_time *t);
 };
 
-extern const struct schedule_row hp_schedule[HYPAR_SCHEDULE_COUNT];
+/* By enum hypar_schedule_kind; there may be more rows than HYPAR_SCHEDULE_COUNT says, for a
+ * test adds some (tests/plan/added_schedules.c). */
+extern const struct schedule_row hp_schedule[];
+extern const int hp_n_schedules;
+enum { HP_MOST_SCHEDULES = 32 };
 
 static inline const struct schedule_row *hp_schedule_of(const struct hypar_plan *plan)
 {
@@ -68,11 +74,16 @@ static inline bool hp_is_straight(enum hypar_schedule_kind kind)
            !hp_schedule[kind].interleaves;
 }
 
-/* Does the row say the order of all slots of a group of devices, not of one stage alone? */
+/* Is the order of slots that of a group of devices, not that of one stage whose phases take
+ * micro-batches in turn? */
 static inline bool hp_orders_groups(const struct schedule_row *row)
 {
-    return hp_shares_devices(row) || row->apart;
+    return hp_shares_devices(row) || row->apart || row->reorders;
 }
+
+/* Is there another schedule that takes as long in closed form, of which a stage has fewer
+ * micro-batches in flight? */
+bool hp_keeps_more(enum hypar_schedule_kind kind);
 
 /* The size of the plan's pipeline; without stages, of one stage. */
 struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan);

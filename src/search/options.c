@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "plan/schedules.h"
 #include "search/planner.h"
 
 #define MEMBER(m) \
@@ -85,7 +86,6 @@ static const struct value_row {
     { "shard", MEMBER(shard), false, HYPAR_SHARD_COUNT - 1 },
     { "recurrence", MEMBER(recurrence), false, HYPAR_RECURRENCE_PAPER },
     { "sync", MEMBER(sync), false, HYPAR_SYNC_SERVER },
-    { "layout.schedule", MEMBER(layout.schedule), false, HYPAR_SCHEDULE_COUNT - 1 },
     { "layout.recompute", MEMBER(layout.recompute), false, HYPAR_RECOMPUTE_COUNT - 1 },
     { "layout.shard", MEMBER(layout.shard), false, HYPAR_SHARD_COUNT - 1 },
     { "layout.data", MEMBER(layout.data), false, ANY },
@@ -152,8 +152,11 @@ static enum hypar_status check_planner_options(const struct hypar_search_options
 enum hypar_status hp_check_option_values(const struct hypar_search_options *options,
                                          struct hypar_error *err)
 {
+    const struct value_row schedule = { "layout.schedule", MEMBER(layout.schedule), false,
+                                        hp_n_schedules - 1 };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         TRY(check_value(options, &values[i], err));
+    TRY(check_value(options, &schedule, err));
     return check_planner_options(options, err);
 }
 

@@ -26,14 +26,14 @@ void hp_keep_to_target(struct problem *problem, const struct target *target,
 
 bool hp_has_schedule(const struct problem *problem, enum hypar_schedule_kind kind)
 {
-    return !problem->target || problem->target->schedules >> kind & 1;
+    return !problem->target || hp_target_has(problem->target, kind);
 }
 
 int64_t hp_least_micro_batches(const struct problem *problem, enum hypar_schedule_kind kind,
                                int stages)
 {
-    bool fills = problem->target && problem->target->fills_1f1b;
-    return fills && kind == HYPAR_SCHEDULE_1F1B ? stages : 1;
+    const struct target *target = problem->target;
+    return target ? hp_target_least_micro_batches(target, kind, stages) : 1;
 }
 
 bool hp_equal_stages(const struct problem *problem)

@@ -1,6 +1,8 @@
 #!/bin/sh
 # schedules.sh - every schedule on several ranks: in one process and over MPI the same losses and
-# weights, bit by bit, and those of one rank but for rounding.
+# weights, bit by bit, and those of one rank but for rounding. The command has two schedules more
+# (tests/plan/added_schedules.c).
+PATH="$BUILD/added_schedules:$PATH"
 . tests/mpi/common.sh
 
 model=mlp:12-10-9-8-7-6
@@ -43,7 +45,7 @@ two="$(stage '"fc1", "relu1", "fc2", "relu2"' 0,1), $(stage '"fc3", "relu3", "fc
 four="$(stage '"fc1", "relu1"' 0,1), $(stage '"fc2", "relu2"' 2,3), $(stage '"fc3", "relu3"' 0,1),
  $(stage '"fc4", "relu4", "fc5", "loss"' 2,3)"
 around="$(stage '"fc1", "relu1"' 0,1), $(stage '"fc2", "relu2"' 2,3), $(stage '' 2,3), $(stage '"fc3", "relu3", "fc4", "relu4", "fc5", "loss"' 0,1)"
-for name in gpipe 1f1b zb-h1 zb-h2; do
+for name in gpipe 1f1b zb-h1 zb-h2 eager last-first; do
     try "$name" "$two" '"name": "'$name'", "micro_batches": 5'
 done
 try interleaved "$four" '"name": "interleaved", "micro_batches": 4, "chunks": 2'

@@ -102,6 +102,19 @@ static double most_kept(const struct run *r, int g)
     return (double)most / r->size.chunks;
 }
 
+/* Does some phase of a stage take a micro-batch after a later one? */
+static bool reorders(const struct run *r, int group)
+{
+    int last[PHASE_UPDATE][MOST_STAGES] = { 0 };
+    for (int i = 0; i < r->n_slots; i++) {
+        const struct slot *slot = &r->slot[group][i];
+        if (slot->micro < last[slot->phase][slot->stage])
+            return true;
+        last[slot->phase][slot->stage] = slot->micro;
+    }
+    return false;
+}
+
 static struct stages_time equal_stages(const struct run *r)
 {
     return (struct stages_time){ .sum_s = 3.0 * stages_of(r),
@@ -126,6 +139,9 @@ static void check_row(struct run *r, enum hypar_schedule_kind kind)
             hypar_schedule_text(kind), r->size.groups, r->size.chunks, (int)r->size.n_micro,
             closed_s, simulated_s);
     for (int g = 0; g < r->size.groups; g++) {
+        if (reorders(r, g) != (row->reorders && r->size.n_micro > 1))
+            fail_msg("%s: the row says that micro-batches are %s", row->name,
+                     row->reorders ? "reordered" : "in turn");
         double kept = most_kept(r, g), says = hp_in_flight(kind, &r->size, g);
         if (kept > says + 1e-9 || (g == 0 && kept < says - 1e-9))
             fail_msg(
@@ -140,7 +156,7 @@ static void rows_agree_with_their_slots(void **state)
     struct run *r = calloc(1, sizeof *r);
     (void)state;
     assert_non_null(r);
-    for (int kind = 0; kind < HYPAR_SCHEDULE_COUNT; kind++)
+    for (int kind = 0; kind < hp_n_schedules; kind++)
         for (int groups = 1; groups <= 8 && hp_schedule[kind].fill; groups++)
             for (int chunks = 1; chunks <= 3; chunks++)
                 for (int m = 1; m <= MOST_MICRO; m += 1 + m / 4) {

@@ -50,7 +50,7 @@ static void draw_pair(struct pair *pair, const struct hypar_machine *machine)
     if (lower(&pair->program, pair->plan))
         fail_msg("seed %llu: cannot be lowered", (unsigned long long)pair->seed);
     pair->model = hp_memory(pair->program, NULL);
-    pair->held = hp_held_as(pair->program, VIEWS_ONE, &pair->arena);
+    pair->held = hp_held_as(pair->program->lowering, VIEWS_ONE, &pair->arena);
     for (int t = 0; t < pair->graph->n_tensors; t++)
         pair->renames |= pair->held.tensor[0][t] != t;
 }

@@ -75,8 +75,8 @@ struct device_buffers hp_device_buffers(const struct hypar_program *p, int devic
                                         struct arena *arena)
 {
     const struct hypar_graph *g = p->plan->graph;
-    struct device_buffers out = { .held =
-                                      hp_held_as(p, in_order ? VIEWS_ONE : VIEWS_APART, arena),
+    struct device_buffers out = { .held = hp_held_as(p->lowering,
+                                                     in_order ? VIEWS_ONE : VIEWS_APART, arena),
                                   .forward = p->iteration->forward,
                                   .n_bodies = p->n_bodies };
     struct collector c = { .to = &out, .like = like, .arena = arena };

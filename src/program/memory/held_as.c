@@ -39,35 +39,34 @@ static bool may_be_input(const struct lowering *s, int i, int kind, enum views v
 }
 
 /* By tensor: its value, or gradient, is sent between devices. */
-static bool *find_moved(const struct hypar_program *p, int kind, struct arena *arena)
+static bool *find_moved(const struct lowering *s, int kind, struct arena *arena)
 {
-    const struct training_graph *k = &p->lowering->training;
-    bool *moved = NEW(arena, bool, p->plan->graph->n_tensors);
-    for (int b = 0; b < p->n_bodies; b++)
+    const struct training_graph *k = &s->training;
+    bool *moved = NEW(arena, bool, s->graph->n_tensors);
+    for (int b = 0; b < s->n_bodies; b++)
         for (int e = 0; e < k->n_exchanges; e++)
             if (hp_place_kind(k->exchange[e].place) == kind)
-                moved[k->exchange[e].place.tensor] |=
-                    hp_exchange_pattern(p->lowering, b, e)->n_comms > 0;
+                moved[k->exchange[e].place.tensor] |= hp_exchange_pattern(s, b, e)->n_comms > 0;
     return moved;
 }
 
 /* Of tensors that are one, at most one is sent: else what is received of one might lie where
  * another is still being sent from. */
-struct held_as hp_held_as(const struct hypar_program *p, enum views views, struct arena *arena)
+struct held_as hp_held_as(const struct lowering *s, enum views views, struct arena *arena)
 {
-    const struct hypar_graph *g = p->plan->graph;
-    struct held_as held = { .shard = p->lowering->training.shard };
+    const struct hypar_graph *g = s->graph;
+    struct held_as held = { .shard = s->training.shard };
     for (int kind = 0; kind < HP_PLACES; kind++) {
         int *tensor = held.tensor[kind] = NEW(arena, int, g->n_tensors);
         int *next = held.next[kind] = NEW(arena, int, g->n_tensors);
         int *last = NEW(arena, int, g->n_tensors); /* by tensor: held as it */
-        bool *moved = find_moved(p, kind, arena);  /* ... or one that is held as it */
+        bool *moved = find_moved(s, kind, arena);  /* ... or one that is held as it */
         for (int t = 0; t < g->n_tensors; t++) {
             tensor[t] = last[t] = t;
             next[t] = -1;
         }
         for (int i = 0; views != VIEWS_APART && i < g->n_ops; i++) {
-            if (!may_be_input(p->lowering, i, kind, views))
+            if (!may_be_input(s, i, kind, views))
                 continue;
             int name = g->ops[i].tensor[1], first = tensor[g->ops[i].tensor[0]];
             if (moved[name] && moved[first])

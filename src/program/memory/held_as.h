@@ -42,7 +42,8 @@ enum views {
                       */
 };
 
-struct held_as hp_held_as(const struct hypar_program *program, enum views views,
+struct lowering;
+struct held_as hp_held_as(const struct lowering *lowering, enum views views,
                           struct arena *arena);
 
 /* A framework that runs operator by operator does not copy the error of a sum: it hands the

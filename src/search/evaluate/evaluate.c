@@ -15,7 +15,6 @@ enum {
     FEW_TASKS = 1 << 17,  /* ... in no time */
     MOST_ALIKE = 3,       /* candidates that are alike, once an eighth of the tasks is spent */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one task */
-    MOST_MICRO_BATCHES = 1 << 12, /* slot by slot: plans with more are not simulated */
     QUICK_PARTS = MOST_PARTS / 64,
 };
 
@@ -187,7 +186,7 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
 static bool takes_long(const struct hypar_plan *plan)
 {
     return hp_plan_instances(plan) > MOST_INSTANCES ||
-           plan->schedule.micro_batches > MOST_MICRO_BATCHES;
+           plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
 }
 
 /* False: the search is to stop. */

@@ -26,7 +26,10 @@ struct estimate {
     bool evaluated;        /* set by the evaluation; or by the planner, which drops it */
 };
 
-enum { HP_FAMILIES = 4 };
+enum {
+    HP_FAMILIES = 4,
+    HP_SIMULATED_MICRO_BATCHES = 1 << 12, /* slot by slot: plans with more are not simulated */
+};
 
 /* What is known of a candidate that was built. */
 struct evaluated {

@@ -195,7 +195,7 @@ static void try_schedules(struct changes *c)
         hp_refuse_change(c, "another schedule", why_not);
         return;
     }
-    for (int i = 0; i < HYPAR_SCHEDULE_COUNT; i++) {
+    for (int i = 0; i < hp_n_schedules; i++) {
         enum hypar_schedule_kind kind = (enum hypar_schedule_kind)i;
         if (kind != c->plan->schedule.kind &&
             (hp_is_straight(kind) || hp_schedule[kind].delayed))

@@ -79,8 +79,8 @@ static void add_cut(struct candidates *s, const struct pipeline_shape *shape, do
 void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
-    if (shape->schedule == HYPAR_SCHEDULE_GPIPE && asked != HYPAR_SCHEDULE_GPIPE)
-        return; /* 1f1b takes as long in closed form, and less memory */
+    if (asked == HYPAR_SCHEDULE_NONE && hp_keeps_more(shape->schedule))
+        return; /* another schedule takes as long in closed form, and less memory */
     if ((asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked) ||
         hp_stopped(s->problem->options->stop))
         return;
@@ -114,17 +114,21 @@ static void try_schedules(struct candidates *s, struct pipeline_shape shape)
         hp_try_shape(s, &shape);
         return;
     }
-    for (int kind = 0; kind < HYPAR_SCHEDULE_COUNT; kind++) {
+    for (int kind = 0; kind < hp_n_schedules; kind++) {
         shape.schedule = (enum hypar_schedule_kind)kind;
         shape.step.apart = hp_schedule[kind].apart;
         if (hp_is_straight(shape.schedule))
             hp_try_shape(s, &shape);
     }
     shape.step.apart = false;
-    shape.schedule = HYPAR_SCHEDULE_INTERLEAVED;
-    for (shape.chunks = 2; shape.chunks <= 8 && !shape.unequal; shape.chunks++)
-        if (shape.step.micro_batches % shape.groups == 0)
+    if (shape.unequal || shape.step.micro_batches % shape.groups != 0)
+        return;
+    for (int kind = 0; kind < hp_n_schedules; kind++) {
+        shape.schedule = (enum hypar_schedule_kind)kind;
+        for (shape.chunks = 2; shape.chunks <= 8 && hp_schedule[kind].interleaves;
+             shape.chunks++)
             hp_try_shape(s, &shape);
+    }
 }
 
 /* From the first device on and, where devices differ, from the last. */

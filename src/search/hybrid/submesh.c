@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "program/lowering.h"
+#include "search/estimate/estimate.h"
 #include "search/runs.h"
 #include "search/solver/eliminate.h"
 #include "sim/task_costs.h"
@@ -230,32 +231,6 @@ static void fill_states(struct submesh_model *m, struct submesh *submesh, int cl
 
 /* Costs of exchanges --------------------------------------------------------------------- */
 
-/* The time of a pattern. Its comms start together, so the time is that of the longest comm or
- * of the busiest link. */
-static double pattern_seconds(struct submesh_model *m, const struct pattern *pattern, int bytes)
-{
-    if (pattern->n_comms == 0)
-        return 0;
-    const struct pattern_cost *cost = hp_pattern_cost(m->costs, pattern, bytes);
-    ticks longest = 0, most = 0;
-    for (int c = 0; c < pattern->n_comms; c++)
-        for (int i = 0; i < cost->comm[c].n_tasks; i++)
-            if (cost->comm[c].task[i].duration > longest)
-                longest = cost->comm[c].task[i].duration;
-    if (pattern->n_comms > 1) {
-        struct arena_mark mark = hp_arena_mark(&m->costs->scratch);
-        ticks *held = NEW(&m->costs->scratch, ticks, m->costs->n_queues);
-        for (int c = 0; c < pattern->n_comms; c++)
-            for (int i = 0; i < cost->comm[c].n_links; i++) {
-                const struct hold *hold = &cost->comm[c].link[i];
-                held[hold->queue] += hold->busy;
-                most = held[hold->queue] > most ? held[hold->queue] : most;
-            }
-        hp_arena_release(&m->costs->scratch, mark);
-    }
-    return hp_seconds(most > longest ? most : longest);
-}
-
 /* Tables of terms ------------------------------------------------------------------------- */
 
 /* Set `parts` of a term's operators for these states of its two variables. */
@@ -280,7 +255,7 @@ static double term_seconds(struct submesh_model *m, const struct submesh *submes
     if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->parts, &pattern) !=
         HYPAR_OK)
         return INFINITY;
-    return pattern_seconds(m, pattern, m->term_class[class].element_bytes) *
+    return hp_comms_seconds(m->costs, pattern, m->term_class[class].element_bytes, NULL, NULL) *
            (m->term_class[class].over_samples ? m->on_path : 1);
 }
 

@@ -224,15 +224,29 @@ static void add_candidate(const struct choosing *c, const struct candidate *k,
     hp_add_candidate(e, &estimate);
 }
 
-/* Where nothing can be simulated, closed forms decide, which do not know kernels: then one
- * number of micro-batches of each cut. */
+/* May a candidate fit that is simulated? */
+static bool is_simulated(const struct choosing *c)
+{
+    for (int d = 0; d < c->n_depths && c->needs; d++)
+        for (int i = 0; i < c->depth[d]->n; i++)
+            if (c->depth[d]->candidate[i].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
+                c->depth[d]->candidate[i].least_part <= 1)
+                return true;
+    return false;
+}
+
+/* Candidates that are simulated. Where there are none, closed forms decide, which do not know
+ * kernels: then one number of micro-batches of each cut, and those that do not fit. */
 static void add_candidates(const struct choosing *c, struct evaluation *e)
 {
+    bool simulated = is_simulated(c);
     for (int d = 0; d < c->n_depths; d++) {
-        const struct candidate *few = c->needs ? NULL : fewest(c->depth[d]);
-        for (int i = 0; i < c->depth[d]->n; i++)
-            if (!few || few == &c->depth[d]->candidate[i])
-                add_candidate(c, &c->depth[d]->candidate[i], e);
+        const struct candidate *few = simulated ? NULL : fewest(c->depth[d]);
+        for (int i = 0; i < c->depth[d]->n; i++) {
+            const struct candidate *k = &c->depth[d]->candidate[i];
+            if (simulated ? k->micro_batches <= HP_SIMULATED_MICRO_BATCHES : !few || few == k)
+                add_candidate(c, k, e);
+        }
     }
 }
 

@@ -1,0 +1,256 @@
+/* The estimate of a plan with stages (search/estimate) against the simulated step and against
+ * the memory that the plan's program counts: all schedules, sharding and recomputation, layouts
+ * and random cuts, on random machines. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <hypar/sim.h>
+
+#include "base/random.h"
+#include "graph/graph.h"
+#include "plan/schedules.h"
+#include "search/estimate/estimate.h"
+#include "tests/length.h"
+#include "tests/random_plan.h"
+#include "tests/search/pipelines.h"
+
+struct drawn {
+    struct random random;
+    char model[160], machine[80], what[400];
+    struct hypar_graph *graph;
+    struct hypar_machine *on;
+    struct hypar_plan *plan;
+    enum hypar_schedule_kind kind;
+    enum hypar_shard shard;
+    enum hypar_recompute recompute;
+    int groups, replicas, tensor, chunks;
+    int64_t n_micro;
+};
+
+#define ONE_OF(d, list) \
+    (list)[draw(&(d)->random, 0, (int64_t)(sizeof(list) / sizeof *(list)) - 1)]
+
+/* Transformers and convolutions, whose stages may be cut anywhere. */
+static int64_t draw_model(struct drawn *d, bool layout)
+{
+    static const char *const cnn[] = { "vgg11", "vgg16", "resnet18", "alexnet" };
+    if (!layout && draw(&d->random, 0, 2) > 0) {
+        snprintf(d->model, sizeof d->model, "%s", ONE_OF(d, cnn));
+        return 32 * draw(&d->random, 1, 4);
+    }
+    int layers = (int)draw(&d->random, 8, 12), stages = d->groups * d->chunks;
+    layers -= d->chunks > 1 ? layers % stages : 0; /* stages of one layer at least */
+    int heads = 4 * (int)draw(&d->random, 1, 4);
+    snprintf(d->model, sizeof d->model, "gpt:layers=%d,hidden=%d,heads=%d,seq=%d,vocab=%d",
+             layers, 64 * heads, heads, 64 << draw(&d->random, 0, 2),
+             1024 << draw(&d->random, 0, 3));
+    return 32 * draw(&d->random, 1, 3);
+}
+
+static void draw_machine(struct drawn *d, int n)
+{
+    static const char *const device[] = { "", ",device=a100", ",device=v100", ",device=h100" };
+    if (n % 2 == 0 && draw(&d->random, 0, 1))
+        snprintf(d->machine, sizeof d->machine, "cluster:%dx%d%s", 2, n / 2, ONE_OF(d, device));
+    else
+        snprintf(d->machine, sizeof d->machine, "full:%d%s", n, ONE_OF(d, device));
+}
+
+/* Operators in turn, about as many in each stage. */
+static void cut_anywhere(struct drawn *d)
+{
+    int n_stages = d->groups * d->chunks, n = d->graph->n_ops, op[4096], device[64], at = 0;
+    for (int i = 0; i < n; i++)
+        op[i] = i;
+    for (int s = 0; s < n_stages; s++) {
+        int most = n / n_stages, end = s == n_stages - 1 ? n : (s + 1) * n / n_stages;
+        end = s == n_stages - 1 ? n : end + (int)draw(&d->random, -most / 3, most / 3);
+        for (int r = 0; r < d->replicas; r++)
+            device[r] = s % d->groups * d->replicas + r;
+        hp_plan_add_stage(
+            d->plan,
+            &(struct hypar_stage){ .n_ops = end - at,
+                                   .op = op + at,
+                                   .n_devices = d->replicas,
+                                   .device = device,
+                                   .replicas = hp_schedule[d->kind].delayed ? d->replicas : 1,
+                                   .share = hp_schedule[d->kind].delayed ? HYPAR_SHARE_MINIBATCH
+                                                                         : HYPAR_SHARE_BATCH });
+        at = end;
+    }
+    for (int i = 0; i < n && d->replicas > 1 && !hp_schedule[d->kind].delayed; i++) {
+        struct split split = { 0 };
+        int sample = hp_sample_axis(d->graph->ops[i].nest);
+        split.degree[sample >= 0 ? sample : d->graph->ops[i].nest->n_axes - 1] = d->replicas;
+        hp_plan_set(d->plan, i, &split, NULL);
+    }
+}
+
+/* The slots of 1f1b, by hand. */
+static void list_slots(struct drawn *d)
+{
+    struct pipeline_size size = { d->groups, 1, d->n_micro };
+    struct slot_order order[8];
+    static struct slot slot[8][512];
+    for (int s = 0; s < d->groups; s++)
+        order[s] =
+            (struct slot_order){ hp_schedule[HYPAR_SCHEDULE_1F1B].fill(&size, &s, slot[s]),
+                                 slot[s] };
+    hp_plan_set_orders(d->plan, order, d->groups);
+}
+
+static bool make_plan(struct drawn *d, bool layout, struct hypar_error *err)
+{
+    static const enum hypar_precision precisions[] = { HYPAR_FP32, HYPAR_BF16 };
+    static const enum hypar_optimizer optimizers[] = { HYPAR_SGD, HYPAR_MOMENTUM, HYPAR_ADAM };
+    struct plan_settings settings = { .precision = ONE_OF(d, precisions),
+                                      .optimizer = ONE_OF(d, optimizers) };
+    bool delayed = hp_schedule[d->kind].delayed;
+    d->plan = hp_plan_new(d->graph, d->on, &settings);
+    if (layout) {
+        struct hypar_layout l = { .data = d->replicas,
+                                  .tensor = d->tensor,
+                                  .pipeline = d->groups,
+                                  .chunks = d->chunks,
+                                  .micro_batches = d->n_micro,
+                                  .schedule = d->kind };
+        l.sequence_parallel = d->tensor > 1 && draw(&d->random, 0, 1);
+        if (hp_plan_set_layout(d->plan, &l, err))
+            return false;
+    } else {
+        cut_anywhere(d);
+        hp_plan_set_schedule(d->plan, &(struct hypar_schedule){ .kind = d->kind,
+                                                                .micro_batches = d->n_micro,
+                                                                .stash = delayed,
+                                                                .chunks = d->chunks });
+        if (hp_schedule[d->kind].listed)
+            list_slots(d);
+    }
+    hp_plan_set_recompute(d->plan, d->recompute);
+    if (d->shard && d->replicas > 1 && !delayed &&
+        hypar_plan_shard_all(d->plan, d->shard, 0, err))
+        return false;
+    return hypar_plan_check(d->plan, err) == HYPAR_OK;
+}
+
+/* Number `i`: its schedule, sharding and recomputation go through all that there are. */
+static bool draw_plan(struct drawn *d, uint64_t seed, int i)
+{
+    struct hypar_import_options options = { 0 };
+    struct hypar_error err = { "" };
+    *d = (struct drawn){ .random = { seed + (uint64_t)i * 7919 } };
+    d->kind = (enum hypar_schedule_kind)(1 + i % (HYPAR_SCHEDULE_COUNT - 1));
+    d->shard = (enum hypar_shard)(i / (HYPAR_SCHEDULE_COUNT - 1) % HYPAR_SHARD_COUNT);
+    d->recompute = (enum hypar_recompute)(i % HYPAR_RECOMPUTE_COUNT);
+    const struct schedule_row *row = &hp_schedule[d->kind];
+    bool layout = row->fill && draw(&d->random, 0, 1);
+    d->groups = (int)draw(&d->random, 2, 4);
+    d->chunks = row->interleaves ? 2 : 1;
+    options.batch = draw_model(d, layout);
+    d->replicas = (int)draw(&d->random, 1, 2);
+    d->tensor = layout ? (int)draw(&d->random, 1, 2) : 1;
+    d->n_micro = row->delayed       ? 1
+                 : row->interleaves ? d->groups * draw(&d->random, 1, 4)
+                                    : draw(&d->random, 1, 16);
+    draw_machine(d, d->groups * d->replicas * d->tensor);
+    if (hypar_import(&d->graph, d->model, &options, &err) ||
+        hypar_machine_read(&d->on, d->machine, &err))
+        fail_msg("%s on %s: %s", d->model, d->machine, err.text);
+    bool ok = make_plan(d, layout, &err);
+    snprintf(d->what, sizeof d->what,
+             "%s, %s, shard %s, recompute %s, %dx%dx%d, %d micro, %s on %s", row->name,
+             layout ? "layout" : "cuts", hypar_shard_text(d->shard),
+             hypar_recompute_text(d->recompute), d->groups, d->replicas, d->tensor,
+             (int)d->n_micro, d->model, d->machine);
+    return ok;
+}
+
+static void end_plan(struct drawn *d)
+{
+    hypar_plan_free(d->plan);
+    hypar_graph_free(d->graph);
+    hypar_machine_free(d->on);
+}
+
+/* How many of so many were near enough. */
+struct share {
+    int n, near;
+    double sum, worst;
+};
+
+static void count(struct share *s, double estimate, double exact, double tolerance)
+{
+    double off = fabs(estimate / exact - 1);
+    s->n++;
+    s->near += off <= tolerance;
+    s->sum += off;
+    s->worst = fmax(s->worst, off);
+}
+
+static void print_share(const char *what, const struct share *s, double tolerance)
+{
+    print_message(
+        "  %-22s %3d of %3d within %.0f %%, on average %.1f %% off, at worst %.1f %%\n", what,
+        s->near, s->n, 100 * tolerance, 100 * s->sum / fmax(1, s->n), 100 * s->worst);
+}
+
+static void estimates_are_near(void **state)
+{
+    const double time_near = .15, memory_near = .05;
+    uint64_t seed = number_from("HYPAR_ESTIMATE_SEED", 1);
+    int n = (int)length_of("HYPAR_ESTIMATES", 28, 200);
+    struct share time = { 0 }, memory = { 0 }, by_kind[2][HYPAR_SCHEDULE_COUNT] = { { { 0 } } };
+    (void)state;
+    print_message("seed %llu (HYPAR_ESTIMATE_SEED), %d plans (HYPAR_ESTIMATES)\n",
+                  (unsigned long long)seed, n);
+    for (int i = 0; time.n < n && i < 10 * n; i++) {
+        struct drawn d;
+        struct step_estimate e;
+        struct hypar_error err;
+        struct hypar_sim *sim;
+        if (draw_plan(&d, seed, i)) {
+            if (hp_estimate(d.plan, NULL, NULL, &e, &err) ||
+                hypar_simulate(&sim, d.plan, NULL, &err))
+                fail_msg("%s: %s", d.what, err.text);
+            struct hypar_sim_summary s = hypar_sim_summary(sim);
+            double bytes = s.peak_memory_bytes;
+            double time_off = e.step_s / s.step_s - 1, off = e.memory.about / bytes - 1;
+            if (fabs(time_off) > time_near || fabs(off) > memory_near)
+                print_message("time %+.1f %%, memory %+.1f %%: %s\n", 100 * time_off, 100 * off,
+                              d.what);
+            count(&time, e.step_s, s.step_s, time_near);
+            count(&by_kind[0][d.kind], e.step_s, s.step_s, time_near);
+            count(&memory, e.memory.about, bytes, memory_near);
+            count(&by_kind[1][d.kind], e.memory.about, bytes, memory_near);
+            if (e.memory.most < bytes || e.memory.least > e.memory.about * (1 + 1e-9))
+                fail_msg("%s: %g bytes, estimated %g .. %g", d.what, bytes, e.memory.least,
+                         e.memory.most);
+            hypar_sim_free(sim);
+        }
+        end_plan(&d);
+    }
+    for (int kind = 1; kind < HYPAR_SCHEDULE_COUNT; kind++) {
+        print_message("%s\n", hp_schedule[kind].name);
+        print_share("time", &by_kind[0][kind], time_near);
+        print_share("memory", &by_kind[1][kind], memory_near);
+    }
+    print_message("all schedules\n");
+    print_share("time", &time, time_near);
+    print_share("memory", &memory, memory_near);
+    assert_true(time.near >= .95 * time.n);
+    assert_true(memory.near >= .95 * memory.n);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(estimates_are_near) };
+    return cmocka_run_group_tests_name("search/estimate", tests, NULL, NULL);
+}
