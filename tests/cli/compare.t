@@ -51,7 +51,7 @@ $ hypar compare vgg16 --on htree:4,memory=400MB --planner dp,owt,1f1b | sed 's/ 
 > 1f1b          -        -       -       -       -  no plan
 > dp: weights, gradients and sgd state need 1.11 GB on device 0, which has
 >     400 MB; with --shard parameters they need 277 MB
-> 1f1b: no plan found that fits; the nearest needs 1.07 GB on device 3, which
+> 1f1b: no plan found that fits; the nearest needs 822 MB on device 2, which
 >     has 400 MB
 > Over dp: its step would take 8.84 s.
 >

@@ -379,8 +379,8 @@ $ cd $TMP && hypar plan lenet5 --batch 64 --on cluster:2x2,inter=1GB/s --memory 
 > gpipe     34.9 us    +75 %    18.3 us  16.5 us  2 stages, gpipe, 2
 >                                                 micro-batches, n=2 of all
 >                                                 operators
-> 3d         192 us    9.6 x    15.6 us   176 us  data 1 x tensor 1 x pipeline 4,
->                                                 1f1b, 8 micro-batches
+> 3d         173 us    8.7 x    15.4 us   157 us  data 2 x tensor 1 x pipeline 2,
+>                                                 1f1b, 16 micro-batches
 > hypar      212 us     11 x       9 us   203 us  n=4 of 7 operators, n=2 c=2 of
 >                                                 2, n=2 r=2 of 2, ...
 > accpar     213 us     11 x    8.96 us   204 us  n=4 of 7 operators, c=4 of 1,

@@ -895,7 +895,7 @@ $ for p in "hybrid --stages 2" "1f1b --stages 2" "3d --pipeline 2"; do hypar pla
 >     "layer2.0": SplitPoint.BEGINNING,
 > }
 > CUTS = {  # where the next stage begins
->     "layer2.1": SplitPoint.BEGINNING,
+>     "layer1.1": SplitPoint.BEGINNING,
 > }
 > CUTS = {  # where the next stage begins
 >     "layer1.1": SplitPoint.BEGINNING,

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/stop.h"
+#include "search/estimate/estimate.h"
 #include "search/evaluate/judge.h"
 #include "search/evaluate/size.h"
 #include "search/evaluate/verdict.h"
@@ -183,6 +184,18 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
     return estimate->memory;
 }
 
+/* The step of a plan that is not simulated: estimated from its lowering, or by the planner's
+ * closed form where it has no program or would take long to lower. */
+static double estimated_s(const struct evaluation *e, const struct estimate *estimate,
+                          const struct hypar_plan *plan)
+{
+    struct step_estimate step;
+    if (hp_plan_parts(plan) > MOST_PARTS ||
+        hp_estimate(plan, e->problem->options->simulation, NULL, &step, NULL) != HYPAR_OK)
+        return estimate->step_s;
+    return step.step_s;
+}
+
 static bool takes_long(const struct hypar_plan *plan)
 {
     return hp_plan_instances(plan) > MOST_INSTANCES ||
@@ -206,6 +219,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
             return false;
+        out->step_s = estimated_s(e, &out->estimate, plan);
         out->memory = need_of(e, &out->estimate, plan);
         return true;
     }

@@ -34,7 +34,7 @@ enum {
 /* What is known of a candidate that was built. */
 struct evaluated {
     struct estimate estimate;
-    double step_s;            /* simulated, or in closed form where it cannot be */
+    double step_s;            /* simulated, or estimated where it cannot be */
     bool state_fits;          /* weights, gradients and optimizer state, before anything else */
     struct fullest memory;    /* of the program; of the state alone, where that does not fit */
     struct reduced_step part; /* what was simulated; zeros: nothing */
