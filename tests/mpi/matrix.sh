@@ -6,7 +6,7 @@
 # One table: the largest difference of a network under a planner. `full`: on each of
 # $RANKS (1 to 8), and 20 steps of networks that are quick, one of those that are not: what goes
 # wrong shows in the first loss, or in the weights after it. It takes hours of a core: $NETWORKS
-# and $PLANNERS name those to run (all). `sample` has a third of its cells in the short form of the tests (tests/length.h), half of them at full length.
+# and $PLANNERS name those to run (all). `sample` has a third of its cells in the short form of the tests (tests/length.h), two thirds at full length.
 . tests/mpi/common.sh
 
 wrong() { # after the table
