@@ -9,6 +9,8 @@ OOM_ALLOCATIONS ?= 2000
 KILLS ?= 200
 # What `make check` sets: long tests run all of their cases (tests/length.h).
 AT_FULL_LENGTH = HYPAR_TEST_LENGTH=full
+# The tests that have more cases than `make check` runs.
+SOAKED = 'search/(planners|nearby|gpipe|optcnn|flexflow|for|batch|sweep)|mpi/(same|fast)'
 THREADED ?= 'search/(flexflow|planners|auto|exhaustive|sweep)|base/|cli/(compare|interrupt)'
 JOBS ?= $(shell nproc 2>/dev/null || echo 1)
 # CC=clang on the command line or in the environment: that compiler, in a build folder of its own.
@@ -133,7 +135,8 @@ msan: ## the unit tests, under clang's memory sanitizer
 proof: tests ## run 10,000 random plans against the unsplit networks
 	@HYPAR_PROOF_PAIRS=10000 ctest --test-dir $(BUILD) -R program/proof --output-on-failure --verbose
 
-soak: all ## delta against full simulation, SOAK_CHANGES (10,000) changes of each network
+soak: tests ## all cases of long tests, delta against full simulation, SOAK_CHANGES (10,000) changes of each network
+	@HYPAR_TEST_LENGTH=soak ctest --test-dir $(BUILD) -j $(JOBS) -R $(SOAKED) --output-on-failure
 	@sh tools/soak.sh $(BUILD)/hypar $(SOAK_CHANGES)
 
 oom: tests ## each of the first OOM_ALLOCATIONS (2,000) allocations of each command fails

@@ -110,7 +110,6 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
     }
     number_nodes(machine);
     TRY(count_nodes(machine, err));
-    machine->word = hp_machine_make_word(arena, machine);
     for (int p = 0; p < machine->n_parts; p++) {
         machine->parts[p].arena = NULL;
         if (machine->parts[p].row) { /* variants of the machine need its defaults again */
@@ -122,8 +121,9 @@ static enum hypar_status fill(struct hypar_machine *machine, struct hypar_error 
     return HYPAR_OK;
 }
 
-enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
-                                        int n_parts, struct hypar_error *err)
+/* A machine without a word. */
+static enum hypar_status make(struct hypar_machine **out, const struct part *parts, int n_parts,
+                              struct hypar_error *err)
 {
     *out = NULL;
     for (int p = 0; n_parts > 1 && p < n_parts; p++)
@@ -141,6 +141,14 @@ enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct
     else
         hypar_machine_free(machine);
     return status;
+}
+
+enum hypar_status hp_machine_from_parts(struct hypar_machine **out, const struct part *parts,
+                                        int n_parts, struct hypar_error *err)
+{
+    TRY(make(out, parts, n_parts, err));
+    (*out)->word = hp_machine_make_word(&(*out)->arena, *out);
+    return HYPAR_OK;
 }
 
 enum hypar_status hp_machine_with(struct hypar_machine **out,
@@ -161,7 +169,7 @@ enum hypar_status hp_machine_with(struct hypar_machine **out,
             if (!isnan(value[o]) && hp_option_applies(&parts[p], (enum option)o))
                 parts[p].value[o] = value[o];
     }
-    enum hypar_status status = hp_machine_from_parts(out, parts, machine->n_parts, err);
+    enum hypar_status status = make(out, parts, machine->n_parts, err);
     hp_arena_free(&arena);
     return status;
 }

@@ -202,8 +202,9 @@ bool hp_devices_equal(const struct hypar_device *a, const struct hypar_device *b
 double hp_idle_w(const struct hypar_machine *machine); /* of all devices */
 struct hypar_machine *hp_machine_new(const struct topology *topology);
 /* The same machine with other figures: in each part whose device is called `device`, values
- * that are not NAN replace the options that apply. HYPAR_UNSUPPORTED for explicit nodes and
- * links. */
+ * that are not NAN replace the options that apply. The machine has no word: a fit makes
+ * thousands of such machines, and the shortest text of a figure takes long. HYPAR_UNSUPPORTED
+ * for explicit nodes and links. */
 enum hypar_status hp_machine_with(struct hypar_machine **out,
                                   const struct hypar_machine *machine, const char *device,
                                   const double value[OPTION_COUNT], struct hypar_error *err);

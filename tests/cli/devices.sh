@@ -1,12 +1,14 @@
 #!/bin/sh
 # devices.sh - every planner on machines of one, two and three devices, where arrays of groups, links and messages may be
 # empty. Sanitizers see reads past an empty array; without them this test checks that each plan is accepted by
-# `check`, is simulated, sends nothing on one device, and trains. `devices.sh short`, or unless HYPAR_TEST_LENGTH is full:
-# fewer machines.
+# `check`, is simulated, sends nothing on one device, and trains. `devices.sh short`, or in the short form of the tests
+# (tests/length.h): fewer machines, and random searches of few proposals.
 sh tests/cli/current.sh || exit 2
+. tests/length.sh
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 all='local:N cluster:1xN cluster:Nx1 htree:N ring:N full:N mesh:1xN torus:Nx1'
-[ "$1" != short ] && [ "$HYPAR_TEST_LENGTH" = full ] || all='local:N cluster:1xN ring:N'
+proposals=
+[ "$1" != short ] && full_length || all='local:N cluster:1xN ring:N' proposals='--proposals 50'
 runs=0 bad=0
 wrong() {
     bad=$((bad + 1))
@@ -17,7 +19,8 @@ wrong() {
 # Exit code 1 with one line is a refusal: a planner may have no plan for so few devices.
 plan() { # NETWORK MACHINE PLANNER
     rm -f "$dir/plan"
-    hypar plan "$1" --on "$2" --planner "$3" --batch 12 -q -o "$dir/plan" >"$dir/out" 2>"$dir/err"
+    case $3 in auto | flexflow) few=$proposals ;; *) few= ;; esac
+    hypar plan "$1" --on "$2" --planner "$3" --batch 12 $few -q -o "$dir/plan" >"$dir/out" 2>"$dir/err"
     rc=$?
     [ $rc != 1 ] || [ "$(wc -l <"$dir/err")" != 1 ] || return 1
     [ $rc = 0 ] || { wrong "plan $*: exit code $rc"; return 1; }
@@ -46,13 +49,16 @@ for devices in 1 2 3; do
                 machine=$(echo "$topology" | sed "s/N/$devices/")
                 hypar machines "$machine" -q >/dev/null 2>&1 || continue # htree:3 is no machine
                 try "$devices" "$network" "$machine" "$planner"
+                [ $planner,$topology != auto,local:N ] || cp "$dir/plan" "$dir/best"
             done
         done
         for kernels in reference fast; do
             runs=$((runs + 1))
-            hypar train "$network" --ranks $devices --batch 12 --steps 2 --in-process --kernels $kernels -q \
-                >"$dir/out" 2>"$dir/err" || wrong "train $network on $devices, kernels $kernels"
+            hypar train "$dir/best" --steps 2 --in-process --kernels $kernels -q >"$dir/out" 2>"$dir/err" ||
+                wrong "train $network on $devices, kernels $kernels"
         done
+        rm -f "$dir/best"
+        echo "$network on $devices devices: $runs runs"
     done
     hypar plan mlp:8-6-4 --on local:$devices --planner dp --batch 12 -q -o "$dir/plan" >"$dir/out" 2>"$dir/err" || wrong "dp"
     for command in 'report -o out.html' explain 'lower -o out.json' 'simulate --trace out.json'; do

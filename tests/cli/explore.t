@@ -674,7 +674,7 @@ $+ hypar explore gpt2 --on torus:64x64 --batch 4096,8192 --planner dp
 > devices, extrapolated; sent and energy are of all devices.
 
 What is sent, and energy, are those of all tasks where the step is extrapolated.
-$ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy --csv $TMP/energy.csv | sed -n '/energy/,$p'
+$+ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective energy --csv $TMP/energy.csv | sed -n '/energy/,$p'
 > devices  batch     step    rate  each     MFU     sent   energy    memory
 >   4,096  4,096  ~131 ms  31.3 k  7.63  42.5 %  4.08 TB  37.5 kJ*  2.02 GB
 >
@@ -685,34 +685,34 @@ $ hypar explore gpt2 --on torus:64x64 --batch 4096 --planner hybrid --objective 
 > the step of a part of the devices, extrapolated; sent and energy are of all
 > devices.
 > Plans are compared by energy, which the search of hybrid does not look at.
-$ cut -d, -f 10,19- $TMP/energy.csv
+$+ cut -d, -f 10,19- $TMP/energy.csv
 > simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted,plan_of
 > 0,4076648142840,37536.77780753048,8437.070621658277,27472.046137501555,1366.7554372049487,260.90561116569404,0,0,optimizer,0,hybrid
 
 Where a plan is too large even for that they are not known: nothing is the best.
-$ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy --csv $TMP/energy.csv | sed -n '/energy/,/best/p'
+$+ hypar explore gpt2 --on torus:128x64 --batch 524288 --micro-batches 64 --planner hybrid --objective energy --csv $TMP/energy.csv | sed -n '/energy/,/best/p'
 > devices    batch     step    rate  each     MFU  sent  energy   memory
 >   8,192  524,288  ~7.57 s  69.3 k  8.45  47.1 %     -       -  1.97 GB
 >
 > The best is not known: all plans are too large to be simulated, even in part
 > closed form; sent and energy with it, in closed form (-: there is none).
 > Plans are compared by energy, which the search of hybrid does not look at.
-$ cut -d, -f 10,19- $TMP/energy.csv
+$+ cut -d, -f 10,19- $TMP/energy.csv
 > simulated,comm_bytes,energy_j,arithmetic_j,sram_j,dram_j,link_j,idle_j,recomputed,sharded,interrupted,plan_of
 > 0,,,,,,,,0,optimizer,0,hybrid
 
 Devices that send to many at once are not said to send to two; a memory that varies is told as it does.
-$ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'
+$ hypar explore lenet5 --on full:4 --planner hypar --topology full,ring --all-reduce direct | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline, by layer: layers with weights are not divided alike.
-$+ hypar explore lenet5 --on full:4 --planner auto --topology full,ring --all-reduce ring | sed -n '/^Rate/,$p'
+$ hypar explore lenet5 --on full:4 --planner hypar --topology full,ring --all-reduce ring | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 16 GB. Plans: data x
 > tensor x pipeline, by layer: layers with weights are not divided alike.
 > Topologies: in a collective a device sends to at most two others at a time. Over
 > all their links at once large all-reduces would be up to (n-1)/2 times as fast
 > on full:n (--all-reduce direct), and k times on a torus of k dimensions
 > (--all-reduce multi-ring).
-$+ hypar explore lenet5 --on full:4 --planner auto --sweep memory=8GB..32GB | sed -n '/^Rate/,$p'
+$ hypar explore lenet5 --on full:4 --planner hypar --sweep memory=8GB..32GB | sed -n '/^Rate/,$p'
 > Rate: samples/s. Memory: of the fullest device, which has 8 GB to 32 GB. Plans:
 > data x tensor x pipeline, by layer: layers with weights are not divided alike.
 
@@ -740,12 +740,13 @@ $ for m in ring:15,device=a100 $TMP/ring.json; do hypar plan vgg16 --on $m --bat
 > "step_s": 0.1721844347
 
 Idle power counts once, by whatever planner and model of cost: 4 devices of 100 W for the step.
-$ for o in '--planner dp' '--planner auto' '--planner 3d' '--planner optcnn' '--planner pipedream' '--planner dp --cost paper'; do for w in 0 100; do hypar explore vgg16 --on full:4,idle-power=${w}W --batch 64 $o --sweep latency=1us --json | tr -d ' ,' | grep -e '"step_s"' -e '"energy_j"' | tr '{' '\n' | grep -o '"\(step_s\|energy_j\)":[0-9.e-]*' | sed 's/.*://'; done | paste -s -d ' ' | awk '{printf "%.4f\n", ($4 - $2) / $3}'; done
+$ for o in '--planner dp' '--planner 3d' '--planner optcnn' '--planner pipedream' '--planner dp --cost paper'; do for w in 0 100; do hypar explore vgg16 --on full:4,idle-power=${w}W --batch 64 $o --sweep latency=1us --json | tr -d ' ,' | grep -e '"step_s"' -e '"energy_j"' | tr '{' '\n' | grep -o '"\(step_s\|energy_j\)":[0-9.e-]*' | sed 's/.*://'; done | paste -s -d ' ' | awk '{printf "%.4f\n", ($4 - $2) / $3}'; done
 > 400.0000
 > 400.0000
 > 400.0000
 > 400.0000
 > 400.0000
+$+ o='--planner auto'; for w in 0 100; do hypar explore vgg16 --on full:4,idle-power=${w}W --batch 64 $o --sweep latency=1us --json | tr -d ' ,' | grep -e '"step_s"' -e '"energy_j"' | tr '{' '\n' | grep -o '"\(step_s\|energy_j\)":[0-9.e-]*' | sed 's/.*://'; done | paste -s -d ' ' | awk '{printf "%.4f\n", ($4 - $2) / $3}'
 > 400.0000
 
 Several machines in one table.

@@ -140,7 +140,7 @@ auto takes the fastest plan that fits, and says which do not, and why.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Left out/,$p'
 > vgg-a, batch 64, on 8 devices: planner hybrid, as for links 0.5 times as fast
 > Left out: mp: device 0 needs 2.61 GB of memory, has 2.1 GB
-$ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
+$+ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "hybrid",
 >     "fits": true
 >     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
@@ -153,7 +153,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '
 >       {"planner": "3d", "step_s": 0.06166951595, "compute_s": 0.053080001677, "comm_bytes": 3083680280, "energy_j": 30.9719795499904, "how": "data 2 x tensor 2 x pipeline 2, 1f1b, 8 micro-batches, optimizer sharded"}
 
 Where a random search takes long it has to be asked for; devices that are left idle are counted.
-$ hypar plan bert-base --on cluster:2x8,device=a100 | grep -e '^Left out'
+$+ hypar plan bert-base --on cluster:2x8,device=a100 | grep -e '^Left out'
 > Left out: flexflow: not tried, it takes long here; --budget 60s lets it
 $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s --planner optcnn | grep nothing
 > 12 of 16 devices have nothing to do.

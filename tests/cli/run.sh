@@ -2,10 +2,11 @@
 # run.sh [--update] FILE.t... - run transcripts: '$ ' lines are commands, '> ' lines the exact
 # output they must give (stdout and stderr together), '? N' a non-zero exit code, the rest is
 # prose. Commands start in the repository's root; $TMP is an empty folder. --update rewrites.
-# Commands of '$+ ' lines take long: they run at full length alone (HYPAR_TEST_LENGTH=full), and no other may need them.
+# Commands of '$+ ' lines take long: they run at full length alone (tests/length.h), and no other may need them.
 update=
 if [ "$1" = --update ]; then update=1 && shift; fi
 sh tests/cli/current.sh || exit 2
+. tests/length.sh
 dir=$(mktemp -d /tmp/hypar.XXXXXX) && trap 'rm -rf "$dir"' EXIT
 pass=0 fail=0
 # Open MPI, which `hypar train` loads, keeps blocks in modules that it has unloaded: no suppression can name them.
@@ -30,7 +31,7 @@ for t in "$@"; do
         left_out=
         printf '%s\n' "$line"
         case $line in
-        '$+ '*) [ -n "$update" ] || [ "$HYPAR_TEST_LENGTH" = full ] || left_out=1 ;;
+        '$+ '*) [ -n "$update" ] || full_length || left_out=1 ;;
         esac
         case $left_out$line in
         '$ '* | '$+ '*)

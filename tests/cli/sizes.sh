@@ -2,8 +2,9 @@
 # sizes.sh FILE.tsv - every row is a command line that once took all memory or did not end: exit
 # code, a part of what it says, the command (for sh), separated by tabs. Each has 60 seconds of
 # processor time and 2.5 GB; what is refused (not 0) has ten seconds and one line. Rows whose exit code has a + take long
-# and run at full length alone (HYPAR_TEST_LENGTH=full).
+# and run at full length alone (tests/length.h).
 sh tests/cli/current.sh || exit 2
+. tests/length.sh
 table=$1
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 TMP=$dir && export TMP
@@ -16,7 +17,7 @@ else
 fi
 rows=0 bad=0
 while IFS="$tab" read -r want part command; do
-    case $want in '' | '#'*) continue ;; *+) [ "$HYPAR_TEST_LENGTH" = full ] || continue ;; esac
+    case $want in '' | '#'*) continue ;; *+) full_length || continue ;; esac
     want=${want%+}
     rows=$((rows + 1))
     seconds=$limit

@@ -1,5 +1,6 @@
 # common.sh - what the tests of `hypar train` share; to be read by a script with `.`.
 # A folder $dir of its own; the exit code 77 (skipped) where ranks cannot be started.
+. tests/length.sh
 hypar --version | grep -q '^mpi: yes' || { echo "skipped: this build has no MPI"; exit 77; }
 command -v mpirun >/dev/null || { echo "skipped: mpirun is not installed"; exit 77; }
 case $SANITIZE in

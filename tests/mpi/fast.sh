@@ -30,7 +30,8 @@ try() { # MODEL BATCH PLANNER RANKS
     printf '%-9s %-9s %d ranks: %s\n' "${model%%:*}" "$5" "$7" "$all"
 }
 
-# Each network with three planners, in the short form with one, each planner with some network; 2, 3 and 4 ranks.
+# Each network with three planners, at full length with two, in the short form with one, each planner with some network;
+# 2, 3 and 4 ranks.
 n=0
 while read -r model batch cases; do
     case $model in resnet*) steps=2 ;; *) steps=20 ;; esac
@@ -38,7 +39,7 @@ while read -r model batch cases; do
     losses "$dir/one.out" >"$dir/one.losses"
     for case in $cases; do
         n=$((n + 1))
-        [ "$HYPAR_TEST_LENGTH" = full ] || [ $((n % 3)) = 1 ] || continue
+        soak_length || { full_length && [ $((n % 3)) = 2 ]; } || [ $((n % 3)) = 1 ] || continue
         try "$model" "$batch" "${case%:*}" "${case#*:}" </dev/null
     done
 done <<'CASES'

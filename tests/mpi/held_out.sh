@@ -21,7 +21,7 @@ test_losses() { # FILE
 train --checkpoint "$dir/one" >"$dir/one.out"
 test_losses "$dir/one.out" >"$dir/one.losses"
 while read -r planner ranks length; do
-    [ -z "$length" ] || [ "$HYPAR_TEST_LENGTH" = full ] || continue
+    [ -z "$length" ] || full_length || continue
     train --planner "$planner" --ranks "$ranks" --checkpoint "$dir/mpi" </dev/null >"$dir/mpi.out"
     train --planner "$planner" --ranks "$ranks" --checkpoint "$dir/here" --in-process </dev/null >"$dir/here.out"
     tests "$dir/mpi.out" >"$dir/mpi.tests"

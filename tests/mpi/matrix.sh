@@ -6,7 +6,7 @@
 # One table: the largest difference of a network under a planner. `full`: on each of
 # $RANKS (1 to 8), and 20 steps of networks that are quick, one of those that are not: what goes
 # wrong shows in the first loss, or in the weights after it. It takes hours of a core: $NETWORKS
-# and $PLANNERS name those to run (all). `sample` has a third of its cells unless HYPAR_TEST_LENGTH is full.
+# and $PLANNERS name those to run (all). `sample` has a third of its cells in the short form of the tests (tests/length.h), two thirds at full length.
 . tests/mpi/common.sh
 
 wrong() { # after the table
@@ -78,7 +78,7 @@ try() { # MODEL BATCH PLANNER RANKS
 ranks_of() { # ROW COLUMN
     if [ "$mode" = full ]; then
         echo ${RANKS:-1 2 3 4 5 6 7 8}
-    elif [ "$HYPAR_TEST_LENGTH" = full ] || [ $(((2 * $1 + $2) % 3)) = 0 ]; then
+    elif soak_length || { full_length && [ $((($1 + $2) % 2)) = 0 ]; } || [ $(((2 * $1 + $2) % 3)) = 0 ]; then
         echo $((2 + ($1 + $2) % 3))
     fi
 }

@@ -3,7 +3,7 @@
  * process, in the order of task numbers and in the latest order that the edges allow. Every
  * number that any task reads, and all final values, are compared with the unsplit run.
  *
- *     HYPAR_PROOF_PAIRS   how many pairs (1000)
+ *     HYPAR_PROOF_PAIRS   how many pairs (1000 at full length)
  *     HYPAR_PROOF_SEED    1, or another number for other pairs
  *     HYPAR_PROOF_ONLY    one pair, as a failure prints it: "SEED KIND A B"
  *     HYPAR_PROOF_WRITE   a folder that graphs and plans of all pairs are written to, for
@@ -695,7 +695,7 @@ static void delayed_updates_are_emulated(void **state)
 {
     (void)state;
     struct proof proof;
-    int64_t pairs = (int64_t)number_from("HYPAR_PROOF_PAIRS", 1000) / 4, n = 0;
+    int64_t pairs = length_of("HYPAR_PROOF_PAIRS", 400, 1000, 1000) / 4, n = 0;
     uint64_t seed = number_from("HYPAR_PROOF_SEED", 1) << 32;
     begin(&proof);
     for (; !getenv("HYPAR_PROOF_ONLY") && n < pairs; seed++) {
@@ -732,7 +732,7 @@ static void every_plan_computes_the_same(void **state)
     char missing[128];
     begin(&proof);
     if (!prove_again(&proof)) {
-        int64_t pairs = (int64_t)number_from("HYPAR_PROOF_PAIRS", 1000);
+        int64_t pairs = length_of("HYPAR_PROOF_PAIRS", 400, 1000, 1000);
         uint64_t seed = number_from("HYPAR_PROOF_SEED", 1);
         while (proof.proved < pairs) {
             const struct goal *goal = coverage_next(&proof.coverage);

@@ -46,8 +46,8 @@ static void random_plans(void **state)
 {
     (void)state;
     enum { N = 1500, N_MACHINES = sizeof machines / sizeof *machines };
-    uint64_t first = (uint64_t)length_of("HYPAR_BOUND_SEED", 1, 1);
-    uint64_t last = first + (uint64_t)length_of("HYPAR_BOUND_PLANS", N, N);
+    uint64_t first = (uint64_t)length_of("HYPAR_BOUND_SEED", 1, 1, 1);
+    uint64_t last = first + (uint64_t)length_of("HYPAR_BOUND_PLANS", N, N, N);
     double nearest = 0;
     int n = 0;
     for (uint64_t seed = first; seed < last; seed++) {

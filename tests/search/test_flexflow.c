@@ -167,7 +167,7 @@ static void exhaustive_is_exact(void **state)
 static void reaches_the_optimum(void **state)
 {
     (void)state;
-    int seeds = (int)length_of("HYPAR_SEEDS", 5, 20);
+    int seeds = (int)length_of("HYPAR_SEEDS", 3, 8, 20);
     static const char *const models[] = { "lenet5", "rnnlm:steps=2,hidden=64" };
     static const char *const machines[] = { "full:4", "full:4,device=p100" };
     for (size_t m = 0; m < 4; m++) {

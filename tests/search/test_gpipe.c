@@ -281,7 +281,7 @@ static void faster_is_not_slower(void **state)
     (void)state;
     for (int p = 0; p < 4; p++)
         for (int m = 0; m < 3; m++) {
-            if (!in_length(p + m, 3))
+            if (!in_length(p + m, 6, 2))
                 continue;
             struct hypar_graph *graph = graph_of(models[m]);
             double before_s = INFINITY;

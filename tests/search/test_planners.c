@@ -179,7 +179,7 @@ static void all_planners(void **state)
     static const char *const machines[] = { "htree:8", "full:6", "torus:3x3", "full:1" };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
-            if (!in_length((int)(m + k), 2))
+            if (!in_length((int)(m + k), 3, 2))
                 continue;
             struct task t = task(models[m], machines[k], 0);
             print_message("%s on %s\n", models[m], machines[k]);
@@ -213,6 +213,8 @@ static void joint_is_never_above(void **state)
                                           "nmt:steps=3" };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
         for (int levels = 1; levels <= 11; levels += levels > 3 ? 3 : 1) {
+            if (levels > 4 && !in_length((int)m, 2, 1))
+                continue;
             char machine[32];
             snprintf(machine, sizeof machine, "htree:%d", 1 << levels);
             struct task t = task(models[m], machine, 0);
@@ -298,8 +300,10 @@ static void auto_is_the_best(void **state)
     for (size_t m = 0; m < 3; m++)
         for (int objective = HYPAR_TIME; objective <= HYPAR_ENERGY; objective++)
             for (size_t limit = 0; limit < 2; limit++) {
-                /* short: each model, each objective and each limit once */
-                if (!full_length() && ((int)m != objective || limit != m % 2))
+                /* short: each model, each objective and each limit once; full: each two of
+                 * the three */
+                if (!(full_length() || (int)m == objective) ||
+                    !(soak_length() || limit == (m + (size_t)objective) / 2 % 2))
                     continue;
                 struct task t = task(models[m], "cluster:2x4", 64);
                 print_message("auto for %s, objective %d, limit %g\n", models[m], objective,
@@ -324,12 +328,12 @@ static void auto_searches_at_random(void **state)
     } rows[] = {
         { "mlp:784-1024-1024-10", "full:12", HYPAR_TIME, 0, true },
         { "mlp:784-1024-1024-10", "full:16", HYPAR_COMM, 0, false },
+        { "mlp:784-1024-1024-10", "full:64", HYPAR_TIME, 1500, true },
         { "resnet18", "full:1", HYPAR_TIME, 0, false },             /* nothing to gain */
         { "mlp:784-1024-1024-10", "full:64", HYPAR_TIME, 0, true }, /* on a part of it */
-        { "mlp:784-1024-1024-10", "full:64", HYPAR_TIME, 1500, true },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        if (!in_length((int)i, 2))
+        if (!in_length((int)i, 3, 1))
             continue;
         struct task t = task(rows[i].model, rows[i].machine, 64);
         struct hypar_search_options options = { .objective = rows[i].objective,
@@ -652,13 +656,14 @@ static void different_devices(void **state)
                                           "nmt:steps=3" };
     for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++)
         for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
-            if (!in_length((int)(m + k), 3))
+            if (!in_length((int)(m + k), 5, 2))
                 continue;
             struct task t = task(models[m], machines[k], 96);
             print_message("%s on %s\n", models[m], machines[k]);
             for (int i = 0; hypar_planner(i); i++) {
                 bool is_auto = !hp_planner_at(i)->plan; /* it takes as long as all others */
-                if (hp_planner_at(i)->takes & TAKES_FIX || (is_auto && m > 0))
+                if (hp_planner_at(i)->takes & TAKES_FIX ||
+                    (is_auto && (m > 0 || !full_length())))
                     continue;
                 struct hypar_found *found = search_for(&t, hypar_planner(i)->name, false);
                 assert_int_equal(hypar_plan_check(hypar_found_plan(found), NULL), HYPAR_OK);

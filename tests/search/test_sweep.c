@@ -181,11 +181,11 @@ static char *text_of(const struct hypar_sweep *s, enum hypar_format format)
 
 static void threads_do_not_matter(void **state)
 {
-    struct hypar_sweep_options how = { .batches = "16,64",
-                                       .devices = full_length() ? "2,3,8" : "2,3",
+    struct hypar_sweep_options how = { .batches = full_length() ? "16,64" : "16",
+                                       .devices = soak_length() ? "2,3,8" : "2,3",
                                        .topologies = "full,ring",
                                        .bandwidths = full_length() ? "1GB/s,10GB/s" : "1GB/s" };
-    int points = full_length() ? 2 * 3 * 2 * 2 : 2 * 2 * 2 * 1;
+    int points = soak_length() ? 2 * 3 * 2 * 2 : full_length() ? 2 * 2 * 2 * 2 : 1 * 2 * 2 * 1;
     char *text[2];
     (void)state;
     for (int k = 0; k < 2; k++) {

@@ -248,7 +248,7 @@ def main():
     os.environ["HYPAR"] = args.hypar
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
-    brief = not args.all and os.environ.get("HYPAR_TEST_LENGTH") != "full"  # every third: some of each family
+    brief = not args.all and os.environ.get("HYPAR_TEST_LENGTH") not in ("full", "soak")  # every third: some of each family
     names = args.names or list(models.ALL if args.all else models.SMALL)[:: 3 if brief else 1]
     if args.row:
         print(json.dumps(row_of(names[0], args)))

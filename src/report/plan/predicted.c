@@ -12,11 +12,16 @@ double hp_exact_bytes(const struct hypar_found *found)
 {
     enum { MAX_PARTS = 1 << 19 };
     const struct hypar_simulated *s = hypar_found_simulated(found);
+    const struct hypar_part part = hypar_found_info(found).part;
     const struct hypar_plan *plan = hypar_found_plan(found);
     struct hypar_program *program;
     if (s)
         return s->step.comm_bytes;
-    if (hp_plan_parts(plan) > MAX_PARTS || hypar_lower(&program, plan, NULL, NULL) != HYPAR_OK)
+    if (hp_plan_parts(plan) > MAX_PARTS)
+        return -1;
+    if (part.step_s > 0 && part.comm_bytes >= 0) /* counted already, of all devices */
+        return part.comm_bytes;
+    if (hypar_lower(&program, plan, NULL, NULL) != HYPAR_OK)
         return -1;
     double bytes = hypar_program_totals(program).comm_bytes;
     hypar_program_free(program);
