@@ -54,7 +54,9 @@ for devices in 1 2 3; do
         done
         for kernels in reference fast; do
             runs=$((runs + 1))
-            hypar train "$dir/best" --steps 2 --in-process --kernels $kernels -q >"$dir/out" 2>"$dir/err" ||
+            what=$dir/best
+            [ -n "$proposals" ] || what="$network --ranks $devices --batch 12" # it plans itself
+            hypar train $what --steps 2 --in-process --kernels $kernels -q >"$dir/out" 2>"$dir/err" ||
                 wrong "train $network on $devices, kernels $kernels"
         done
         rm -f "$dir/best"
