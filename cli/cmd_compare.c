@@ -255,17 +255,14 @@ static void note_interrupted(const struct comparing *c)
     opt_note_interrupted(c->args, text);
 }
 
-/* What `report` writes of it. */
 static enum hypar_status write_file(const struct hypar_comparison *comparison, const char *path,
-                                    void (*report)(FILE *to,
-                                                   const struct hypar_comparison *comparison),
-                                    struct hypar_error *err)
+                                    enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    report(out.file, comparison);
+    hypar_report_comparison(out.file, comparison, format);
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -273,20 +270,15 @@ static enum hypar_status report(void *who, const struct hypar_comparison *compar
                                 struct hypar_error *err)
 {
     const struct args *args = who;
-    struct hypar_output out;
     enum hypar_status status = HYPAR_OK;
     if (args->csv)
-        status = write_file(comparison, args->csv, hypar_report_comparison_csv, err);
+        status = write_file(comparison, args->csv, HYPAR_CSV, err);
     if (status == HYPAR_OK && args->svg)
-        status = write_file(comparison, args->svg, hypar_report_comparison_svg, err);
+        status = write_file(comparison, args->svg, HYPAR_SVG, err);
     bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
     if (status != HYPAR_OK || (alone && !args->output))
         return status;
-    status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_report_comparison(out.file, comparison, opt_format(args));
-    return opt_close(&out, HYPAR_OK, err);
+    return write_file(comparison, opt_output(args), opt_format(args), err);
 }
 
 /* Row by row; on a terminal one sees which. *failed: of the first that failed for another

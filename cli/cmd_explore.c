@@ -113,40 +113,14 @@ static enum hypar_status check_varies(const struct args *args, struct hypar_erro
                           "--devices, --topology, --bandwidth, --sweep or a second --on");
 }
 
-/* What is to be told: choices of one batch, or plans of several; the other is NULL. */
+/* What is reported: choices of one batch, or plans of several; the other is NULL. */
 struct told {
     const struct hypar_exploration *choices;
     const struct hypar_sweep *plans;
-    enum hypar_format format;
 };
 
-static void write_report(FILE *to, const struct told *t)
-{
-    if (t->plans)
-        hypar_report_sweep(to, t->plans, t->format);
-    else
-        hypar_report_exploration(to, t->choices, t->format);
-}
-
-static void write_csv(FILE *to, const struct told *t)
-{
-    if (t->plans)
-        hypar_report_sweep_csv(to, t->plans);
-    else
-        hypar_report_explored_csv(to, t->choices);
-}
-
-static void write_svg(FILE *to, const struct told *t)
-{
-    if (t->plans)
-        hypar_report_sweep_svg(to, t->plans);
-    else
-        hypar_report_explored_svg(to, t->choices);
-}
-
 static enum hypar_status write_file(const struct told *t, const char *path,
-                                    void (*write)(FILE *to, const struct told *t),
-                                    struct hypar_error *err)
+                                    enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
     if (!path)
@@ -154,19 +128,22 @@ static enum hypar_status write_file(const struct told *t, const char *path,
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    write(out.file, t);
+    if (t->plans)
+        hypar_report_sweep(out.file, t->plans, format);
+    else
+        hypar_report_exploration(out.file, t->choices, format);
     return opt_close(&out, HYPAR_OK, err);
 }
 
 static enum hypar_status report(const struct told *t, const struct args *args,
                                 struct hypar_error *err)
 {
-    enum hypar_status status = write_file(t, args->csv, write_csv, err);
+    enum hypar_status status = write_file(t, args->csv, HYPAR_CSV, err);
     if (status == HYPAR_OK)
-        status = write_file(t, args->svg, write_svg, err);
+        status = write_file(t, args->svg, HYPAR_SVG, err);
     bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
     if (status == HYPAR_OK && (args->output || !alone))
-        status = write_file(t, opt_output(args), write_report, err);
+        status = write_file(t, opt_output(args), opt_format(args), err);
     return status;
 }
 
@@ -251,8 +228,7 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     if (status == HYPAR_OK && hypar_exploration_interrupted(found))
         opt_note_interrupted(args, "only the machines that were done by then are told");
     if (status == HYPAR_OK)
-        status =
-            report(&(struct told){ .choices = found, .format = opt_format(args) }, args, err);
+        status = report(&(struct told){ .choices = found }, args, err);
     hypar_exploration_free(found);
     free_machines(&machines);
     hypar_graph_free(graph);
@@ -345,7 +321,7 @@ static enum hypar_status search_plans(const struct args *args,
     if (status != HYPAR_OK)
         return status;
     note_unfinished(args, plans);
-    status = report(&(struct told){ .plans = plans, .format = opt_format(args) }, args, err);
+    status = report(&(struct told){ .plans = plans }, args, err);
     if (status == HYPAR_OK)
         status = judge(plans, err);
     hypar_sweep_free(plans);

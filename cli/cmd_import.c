@@ -25,7 +25,7 @@ static enum hypar_status write_graph(const struct hypar_graph *graph, const char
     if (end && strcmp(end, ".txt") == 0)
         status = hypar_graph_write_profile(graph, out.file, err);
     else if (end && strcmp(end, ".dot") == 0)
-        hypar_report_graph_dot(out.file, graph);
+        hypar_report_graph(out.file, graph, HYPAR_DOT);
     else
         hypar_graph_write(graph, out.file);
     return opt_close(&out, status, err);

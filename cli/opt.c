@@ -690,20 +690,18 @@ bool opt_wants_summary(const struct args *args)
     return !args->output || ((args->json || !args->quiet) && !opt_is_standard(args->output));
 }
 
-enum hypar_status
-opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format format),
-              enum hypar_status (*one)(FILE *to, const char *name, enum hypar_format format,
-                                       struct hypar_error *err),
-              struct hypar_error *err)
+enum hypar_status opt_catalogue(const struct args *args,
+                                enum hypar_status (*report)(FILE *to, const char *name,
+                                                            enum hypar_format format,
+                                                            struct hypar_error *err),
+                                struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    if (args->n_operands)
-        status = one(out.file, args->operand[0], opt_format(args), err);
-    else
-        all(out.file, opt_format(args));
+    status =
+        report(out.file, args->n_operands ? args->operand[0] : NULL, opt_format(args), err);
     return opt_close(&out, status, err);
 }
 

@@ -437,7 +437,7 @@ static void pictures(void **state)
         char *text;
         size_t size;
         FILE *file = open_memstream(&text, &size);
-        hypar_report_explored_svg(file, s.found);
+        hypar_report_exploration(file, s.found, HYPAR_SVG);
         fclose(file);
         assert_memory_equal(text, "<svg ", 5);
         assert_string_equal(text + size - 7, "</svg>\n");
@@ -446,7 +446,7 @@ static void pictures(void **state)
         assert_null(strstr(text, "inf"));
         free(text);
         file = open_memstream(&text, &size);
-        hypar_report_explored_csv(file, s.found);
+        hypar_report_exploration(file, s.found, HYPAR_CSV);
         fclose(file);
         int lines = 0;
         for (const char *c = text; *c; c++)

@@ -173,8 +173,8 @@ static char *text_of(const struct hypar_sweep *s, enum hypar_format format)
     size_t length = 0;
     FILE *file = open_memstream(&text, &length);
     hypar_report_sweep(file, s, format);
-    hypar_report_sweep_csv(file, s);
-    hypar_report_sweep_svg(file, s);
+    hypar_report_sweep(file, s, HYPAR_CSV);
+    hypar_report_sweep(file, s, HYPAR_SVG);
     assert_int_equal(fclose(file), 0);
     return text;
 }

@@ -43,7 +43,7 @@ static struct model_row row_of(const struct hypar_model_info *info, const struct
     };
 }
 
-void hypar_report_models(FILE *to, enum hypar_format format)
+static void report_all(FILE *to, enum hypar_format format)
 {
     struct json_writer w = { .file = to };
     struct table_writer table = { .column = model_columns,
@@ -159,8 +159,8 @@ static void one_text(FILE *to, int model, const char *word, const struct hypar_g
     }
 }
 
-enum hypar_status hypar_report_model(FILE *to, const char *word, enum hypar_format format,
-                                     struct hypar_error *err)
+static enum hypar_status report_one(FILE *to, const char *word, enum hypar_format format,
+                                    struct hypar_error *err)
 {
     int model;
     struct hypar_graph *g;
@@ -174,5 +174,14 @@ enum hypar_status hypar_report_model(FILE *to, const char *word, enum hypar_form
     else
         one_text(to, model, word, g);
     hypar_graph_free(g);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_report_models(FILE *to, const char *word, enum hypar_format format,
+                                      struct hypar_error *err)
+{
+    if (word)
+        return report_one(to, word, format, err);
+    report_all(to, format);
     return HYPAR_OK;
 }

@@ -10,6 +10,7 @@
 #include "report/explain/explain.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
+#include "report/svg/svg.h"
 
 /* A row beside what text marks and notes. */
 struct compared_row {
@@ -404,16 +405,7 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
     hp_arena_free(&arena);
 }
 
-void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
-                             enum hypar_format format)
-{
-    if (format == HYPAR_JSON)
-        comparison_json(to, comparison);
-    else
-        comparison_text(to, comparison);
-}
-
-void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
+static void comparison_csv(FILE *to, const struct hypar_comparison *c)
 {
     struct arena arena = { 0 };
     struct table_writer table = { .column = row_columns, .to = to };
@@ -429,4 +421,17 @@ void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
     }
     hp_table_end(&table);
     hp_arena_free(&arena);
+}
+
+void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
+                             enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        comparison_json(to, comparison);
+    else if (format == HYPAR_CSV)
+        comparison_csv(to, comparison);
+    else if (format == HYPAR_SVG)
+        hp_comparison_svg(to, comparison);
+    else
+        comparison_text(to, comparison);
 }

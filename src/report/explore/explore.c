@@ -8,6 +8,7 @@
 #include "report/explore/axes.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
+#include "report/svg/svg.h"
 
 /* Longer ones are left to JSON and CSV; of several machines there are many rows, so that none
  * may need a second line. */
@@ -476,14 +477,8 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
     hp_arena_free(&arena);
 }
 
-void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
-                              enum hypar_format format)
-{
-    (format == HYPAR_JSON ? exploration_json : exploration_text)(to, e);
-}
-
 /* CSV: also the choices that were enumerated. */
-void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
+static void exploration_csv(FILE *to, const struct hypar_exploration *e)
 {
     static const char keys[] = "machine devices choice levels step_s compute_s comm_s gain "
                                "speedup comm_bytes energy_j state_bytes samples_per_s fits "
@@ -514,4 +509,17 @@ void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
     }
     hp_table_end(&table);
     hp_arena_free(&arena);
+}
+
+void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
+                              enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        exploration_json(to, e);
+    else if (format == HYPAR_CSV)
+        exploration_csv(to, e);
+    else if (format == HYPAR_SVG)
+        hp_exploration_svg(to, e);
+    else
+        exploration_text(to, e);
 }

@@ -8,6 +8,7 @@
 #include "report/explore/sweep.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
+#include "report/svg/svg.h"
 
 double hp_for_a_device(const struct hypar_sweep_point *p)
 {
@@ -553,12 +554,7 @@ static void sweep_json(FILE *to, const struct hypar_sweep *s)
     hp_arena_free(&arena);
 }
 
-void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format format)
-{
-    (format == HYPAR_JSON ? sweep_json : sweep_text)(to, s);
-}
-
-void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
+static void sweep_csv(FILE *to, const struct hypar_sweep *s)
 {
     static const char keys[] =
         "machine devices batch verdict planner data tensor pipeline micro_batches simulated "
@@ -569,4 +565,16 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
     write_rows(&(struct table_writer){ .to = to, .csv = hp_axes_keys(&axes, &arena, keys) },
                &arena, s, NULL);
     hp_arena_free(&arena);
+}
+
+void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        sweep_json(to, s);
+    else if (format == HYPAR_CSV)
+        sweep_csv(to, s);
+    else if (format == HYPAR_SVG)
+        hp_sweep_svg(to, s);
+    else
+        sweep_text(to, s);
 }

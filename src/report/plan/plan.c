@@ -12,6 +12,7 @@
 #include "report/put.h"
 #include "report/structure/names.h"
 #include "report/structure/words.h"
+#include "report/svg/svg.h"
 
 const char *hp_sent_text(const struct hypar_plan *plan)
 {
@@ -193,14 +194,6 @@ static void plan_json(FILE *to, const struct hypar_plan *plan)
     hp_json_end_object(&w);
 }
 
-void hypar_report_plan(FILE *to, const struct hypar_plan *plan, enum hypar_format format)
-{
-    if (format == HYPAR_JSON)
-        plan_json(to, plan);
-    else
-        plan_text(to, plan);
-}
-
 /* "0-3 8 9-11": where the parts of an operator are, in order. */
 static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan, int op)
 {
@@ -216,7 +209,7 @@ static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan
     return text;
 }
 
-void hypar_report_plan_csv(FILE *to, const struct hypar_plan *plan)
+static void plan_csv(FILE *to, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
     struct csv_writer csv = { .file = to };
@@ -235,4 +228,17 @@ void hypar_report_plan_csv(FILE *to, const struct hypar_plan *plan)
         hp_csv_end(&csv);
         hp_arena_free(&arena);
     }
+}
+
+void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
+                       const struct hypar_sim_summary *step, enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        plan_json(to, plan);
+    else if (format == HYPAR_CSV)
+        plan_csv(to, plan);
+    else if (format == HYPAR_SVG)
+        hp_plan_svg(to, plan, step);
+    else
+        plan_text(to, plan);
 }

@@ -306,7 +306,7 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_end_object(&w);
 }
 
-void hypar_report_simulation_csv(FILE *to, const struct hypar_sim *sim)
+static void simulation_csv(FILE *to, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
     struct hypar_sim_summary s = hypar_sim_summary(sim);
@@ -530,6 +530,8 @@ void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
 {
     if (format == HYPAR_JSON)
         simulation_json(to, sim, plan);
+    else if (format == HYPAR_CSV)
+        simulation_csv(to, sim);
     else
         simulation_text(to, sim, plan);
 }

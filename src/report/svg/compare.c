@@ -25,7 +25,7 @@ static void put_row(FILE *to, struct arena *arena, const struct hypar_compared *
                                 *hp_not_ranked(row) ? ", " : "", hp_not_ranked(row)));
 }
 
-void hypar_report_comparison_svg(FILE *to, const struct hypar_comparison *c)
+void hp_comparison_svg(FILE *to, const struct hypar_comparison *c)
 {
     struct arena arena = { 0 };
     char devices[64];

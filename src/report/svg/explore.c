@@ -387,7 +387,7 @@ static void draw_machines(FILE *to, const struct hypar_exploration *e)
     hp_arena_free(&arena);
 }
 
-void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *e)
+void hp_exploration_svg(FILE *to, const struct hypar_exploration *e)
 {
     struct hypar_explore_site first = hypar_exploration_site(e, 0);
     if (hypar_exploration_site_count(e) > 1)

@@ -125,7 +125,7 @@ static const char *best_text(struct arena *arena, const struct hypar_sweep *s,
     return "no plan fits";
 }
 
-void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *s)
+void hp_sweep_svg(FILE *to, const struct hypar_sweep *s)
 {
     struct arena arena = { 0 };
     struct along a = along(s);
