@@ -52,7 +52,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (!args->device)
         return opt_usage(err,
                          "fit: --device is missing, expected a name as in 'hypar machines'");
-    if (args->precision && !hypar_precision_find(args->precision, &how.precision))
+    int precision =
+        args->precision ? hypar_name_find(HYPAR_NAME_PRECISION, args->precision) : HYPAR_FP32;
+    how.precision = (enum hypar_precision)precision;
+    if (precision < 0)
         return opt_usage(err, "--precision: '%s', expected fp32, tf32, bf16, fp16 or fp64",
                          args->precision);
     enum hypar_status status = hypar_fit(&fit, args->operand, args->n_operands, &how, err);

@@ -101,7 +101,7 @@ enum hypar_framework {
     HYPAR_FRAMEWORK_COUNT,
 };
 
-/* The names that files and options use ("adam", "1f1b"), and back: false if unknown. */
+/* The names that files and options use: "adam", "1f1b". */
 HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
 HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
 HYPAR_API const char *hypar_masks_text(enum hypar_masks masks);
@@ -110,14 +110,23 @@ HYPAR_API const char *hypar_share_text(enum hypar_share share);
 HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
 HYPAR_API const char *hypar_shard_text(enum hypar_shard shard);
 HYPAR_API const char *hypar_framework_text(enum hypar_framework framework);
-HYPAR_API bool hypar_precision_find(const char *name, enum hypar_precision *out);
-HYPAR_API bool hypar_optimizer_find(const char *name, enum hypar_optimizer *out);
-HYPAR_API bool hypar_masks_find(const char *name, enum hypar_masks *out);
-HYPAR_API bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out);
-HYPAR_API bool hypar_share_find(const char *name, enum hypar_share *out);
-HYPAR_API bool hypar_recompute_find(const char *name, enum hypar_recompute *out);
-HYPAR_API bool hypar_framework_find(const char *name, enum hypar_framework *out);
-HYPAR_API bool hypar_shard_find(const char *name, enum hypar_shard *out);
+
+/* What a name is a name of. */
+enum hypar_name {
+    HYPAR_NAME_PRECISION,
+    HYPAR_NAME_OPTIMIZER,
+    HYPAR_NAME_MASKS,
+    HYPAR_NAME_SCHEDULE,
+    HYPAR_NAME_SHARE,
+    HYPAR_NAME_RECOMPUTE,
+    HYPAR_NAME_SHARD,
+    HYPAR_NAME_FRAMEWORK,
+    HYPAR_NAME_COUNT,
+};
+
+/* The value of the enum that `name` stands for, in upper or lower case; usual synonyms ("half",
+ * "fsdp") count too. -1: the name is unknown. */
+HYPAR_API int hypar_name_find(enum hypar_name kind, const char *name);
 
 struct hypar_schedule {
     enum hypar_schedule_kind kind;

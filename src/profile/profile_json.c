@@ -69,7 +69,9 @@ static enum hypar_status read_precision(struct reading *r, const struct json *at
     const char *word, *names[HYPAR_PRECISION_COUNT];
     char known[40];
     TRY(hp_json_string(at, &word, r->err));
-    if (hypar_precision_find(word, out))
+    int value = hypar_name_find(HYPAR_NAME_PRECISION, word);
+    *out = (enum hypar_precision)value;
+    if (value >= 0)
         return HYPAR_OK;
     for (int i = 0; i < HYPAR_PRECISION_COUNT; i++)
         names[i] = hypar_precision_text((enum hypar_precision)i);

@@ -297,32 +297,25 @@ static void all_of_it_from_a_layout(void **state)
 }
 
 /* The words of files and options: each is found again, and another one is not. */
-#define BOTH_WAYS(name, count, text_of, find)                 \
-    do {                                                      \
-        enum name found;                                      \
-        for (int i = 0; i < (count); i++) {                   \
-            assert_true(find(text_of((enum name)i), &found)); \
-            assert_int_equal(found, i);                       \
-        }                                                     \
-        assert_false(find("never", &found));                  \
+#define BOTH_WAYS(kind, name, count, text_of)                                               \
+    do {                                                                                    \
+        for (int i = 0; i < (count); i++)                                                   \
+            assert_int_equal(hypar_name_find(HYPAR_NAME_##kind, text_of((enum name)i)), i); \
+        assert_int_equal(hypar_name_find(HYPAR_NAME_##kind, "never"), -1);                  \
     } while (0)
 
 static void words_are_found_again(void **state)
 {
     (void)state;
-    BOTH_WAYS(hypar_precision, HYPAR_PRECISION_COUNT, hypar_precision_text,
-              hypar_precision_find);
-    BOTH_WAYS(hypar_optimizer, HYPAR_OPTIMIZER_COUNT, hypar_optimizer_text,
-              hypar_optimizer_find);
-    BOTH_WAYS(hypar_masks, HYPAR_MASKS_COUNT, hypar_masks_text, hypar_masks_find);
-    BOTH_WAYS(hypar_share, HYPAR_SHARE_COUNT, hypar_share_text, hypar_share_find);
-    BOTH_WAYS(hypar_recompute, HYPAR_RECOMPUTE_COUNT, hypar_recompute_text,
-              hypar_recompute_find);
-    BOTH_WAYS(hypar_shard, HYPAR_SHARD_COUNT, hypar_shard_text, hypar_shard_find);
-    BOTH_WAYS(hypar_framework, HYPAR_FRAMEWORK_COUNT, hypar_framework_text,
-              hypar_framework_find);
-    BOTH_WAYS(hypar_schedule_kind, HYPAR_SCHEDULE_COUNT, hypar_schedule_text,
-              hypar_schedule_find);
+    BOTH_WAYS(PRECISION, hypar_precision, HYPAR_PRECISION_COUNT, hypar_precision_text);
+    BOTH_WAYS(OPTIMIZER, hypar_optimizer, HYPAR_OPTIMIZER_COUNT, hypar_optimizer_text);
+    BOTH_WAYS(MASKS, hypar_masks, HYPAR_MASKS_COUNT, hypar_masks_text);
+    BOTH_WAYS(SHARE, hypar_share, HYPAR_SHARE_COUNT, hypar_share_text);
+    BOTH_WAYS(RECOMPUTE, hypar_recompute, HYPAR_RECOMPUTE_COUNT, hypar_recompute_text);
+    BOTH_WAYS(SHARD, hypar_shard, HYPAR_SHARD_COUNT, hypar_shard_text);
+    BOTH_WAYS(FRAMEWORK, hypar_framework, HYPAR_FRAMEWORK_COUNT, hypar_framework_text);
+    BOTH_WAYS(SCHEDULE, hypar_schedule_kind, HYPAR_SCHEDULE_COUNT, hypar_schedule_text);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_COUNT, "none"), -1);
 }
 
 int main(void)

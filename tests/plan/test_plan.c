@@ -32,23 +32,6 @@ static void check_round_trip(const struct hypar_plan *plan)
     free(second);
 }
 
-static void test_names(void **state)
-{
-    (void)state;
-#define CHECK_NAMES(what, type, count)                                       \
-    for (int i = 0; i < count; i++) {                                        \
-        enum type value = (enum type)i, back;                                \
-        assert_non_null(hypar_##what##_text(value));                         \
-        assert_true(hypar_##what##_find(hypar_##what##_text(value), &back)); \
-        assert_int_equal(back, value);                                       \
-        assert_false(hypar_##what##_find("", &back));                        \
-    }
-    CHECK_NAMES(precision, hypar_precision, HYPAR_PRECISION_COUNT)
-    CHECK_NAMES(optimizer, hypar_optimizer, HYPAR_OPTIMIZER_COUNT)
-    CHECK_NAMES(schedule, hypar_schedule_kind, HYPAR_SCHEDULE_COUNT)
-    CHECK_NAMES(share, hypar_share, HYPAR_SHARE_COUNT)
-}
-
 static const char written[] =
     "{\n"
     "  \"format\": \"hypar-plan/1\",\n"
@@ -498,13 +481,13 @@ static void test_documentation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_written_form),
-        cmocka_unit_test(test_simulation),     cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_getters),        cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_machine_object), cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_building),       cmocka_unit_test(test_random_plans),
-        cmocka_unit_test(test_damaged_plans),  cmocka_unit_test(test_relative_model),
-        cmocka_unit_test(test_examples),       cmocka_unit_test(test_documentation),
+        cmocka_unit_test(test_written_form),   cmocka_unit_test(test_simulation),
+        cmocka_unit_test(test_numbers),        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_replicas),       cmocka_unit_test(test_machine_object),
+        cmocka_unit_test(test_overrides),      cmocka_unit_test(test_building),
+        cmocka_unit_test(test_random_plans),   cmocka_unit_test(test_damaged_plans),
+        cmocka_unit_test(test_relative_model), cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
