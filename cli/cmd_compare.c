@@ -207,8 +207,8 @@ static bool is_bounded(const struct comparing *c, int i)
 {
     const struct hypar_plan *plan = c->plan[i];
     return c->row[i].updates == HYPAR_UPDATES_BATCH &&
-           hypar_plan_precision(plan) == c->how.precision &&
-           hypar_plan_optimizer(plan) == c->how.optimizer;
+           hypar_plan_settings(plan).precision == c->how.precision &&
+           hypar_plan_settings(plan).optimizer == c->how.optimizer;
 }
 
 /* What no plan is faster than, as a planner's search tells it: that of the baseline where there

@@ -404,7 +404,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     struct hypar_sim_options simulation = hypar_as_planned(plan, how->simulation);
     how->simulation = &simulation;
     if (args->clip <= 0)
-        how->clip = hypar_plan_clip(plan);
+        how->clip = hypar_plan_settings(plan).clip;
     status = opt_choices_of(args, plan, how, err);
     if (status == HYPAR_OK)
         status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);

@@ -676,7 +676,8 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
     struct hypar_error why;
     if (status != HYPAR_OK)
         return status;
-    const char *word = hypar_plan_simulation(*out)->all_reduce;
+    struct hypar_plan_settings settings = hypar_plan_settings(*out);
+    const char *word = settings.simulation.all_reduce;
     if (!*word || hypar_check_all_reduce(word, &why) == HYPAR_OK)
         return HYPAR_OK;
     hypar_plan_free(*out);

@@ -68,11 +68,12 @@ static enum hypar_status choose_numbers(const struct args *args,
 enum hypar_status opt_choices_of(const struct args *args, const struct hypar_plan *plan,
                                  struct hypar_search_options *how, struct hypar_error *err)
 {
-    how->precision = hypar_plan_precision(plan);
-    how->fp32_gradients = hypar_plan_gradient_precision(plan) != how->precision;
-    how->optimizer = hypar_plan_optimizer(plan);
-    how->masks = hypar_plan_masks(plan);
-    how->framework_bytes = hypar_plan_framework_bytes(plan);
+    struct hypar_plan_settings s = hypar_plan_settings(plan);
+    how->precision = s.precision;
+    how->fp32_gradients = hypar_plan_gradient_precision(plan) != s.precision;
+    how->optimizer = s.optimizer;
+    how->masks = s.masks;
+    how->framework_bytes = s.framework_bytes;
     return choose_numbers(args, how, err);
 }
 

@@ -244,19 +244,6 @@ HYPAR_API enum hypar_status hypar_plan_check_memory(const struct hypar_plan *pla
 HYPAR_API const struct hypar_graph *hypar_plan_graph(const struct hypar_plan *plan);
 HYPAR_API const struct hypar_machine *hypar_plan_machine(const struct hypar_plan *plan);
 HYPAR_API const char *hypar_plan_model(const struct hypar_plan *plan); /* as in the file */
-HYPAR_API enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan);
-HYPAR_API enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan);
-/* The precision of parameter gradients: that of the parameters, or fp32 for shorter ones. */
-HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan);
-HYPAR_API enum hypar_masks hypar_plan_masks(const struct hypar_plan *plan);
-HYPAR_API int64_t hypar_plan_seed(const struct hypar_plan *plan);
-
-/* The largest norm of the gradients of all parameters together: they are scaled down to it
- * before the update. 0: any. */
-HYPAR_API double hypar_plan_clip(const struct hypar_plan *plan);
-
-/* Bytes that the framework takes on each device, besides the plan's. */
-HYPAR_API double hypar_plan_framework_bytes(const struct hypar_plan *plan);
 
 /* All settings of a plan's step as a whole, besides stages and schedule. */
 struct hypar_plan_settings {
@@ -264,15 +251,18 @@ struct hypar_plan_settings {
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
     enum hypar_optimizer optimizer;
     enum hypar_masks masks;
-    double framework_bytes, clip;
+    double framework_bytes; /* that the framework takes on each device, besides the plan's */
+    double clip; /* the largest norm of the gradients of all parameters together: they are
+                    scaled down to it before the update. 0: any */
     int64_t seed;
     int gather_ahead; /* how many operators ahead divided parameters are gathered: 1 */
+    /* How the step was simulated during the search, or as the plan's file says. */
     struct hypar_simulation simulation;
 };
 HYPAR_API struct hypar_plan_settings hypar_plan_settings(const struct hypar_plan *plan);
 
-/* How it was simulated during the search, or as its file says; owned by the plan. */
-HYPAR_API const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan);
+/* The precision of parameter gradients: that of the parameters, or fp32 for shorter ones. */
+HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan);
 
 /* Operator `op`: the degree of one of its axes, the extent of part i of that axis, ... */
 HYPAR_API int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis);

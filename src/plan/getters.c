@@ -17,39 +17,9 @@ const char *hypar_plan_model(const struct hypar_plan *plan)
     return plan->model;
 }
 
-enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan)
-{
-    return plan->precision;
-}
-
 enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan)
 {
     return hp_plan_gradients(plan);
-}
-
-enum hypar_masks hypar_plan_masks(const struct hypar_plan *plan)
-{
-    return plan->masks;
-}
-
-double hypar_plan_framework_bytes(const struct hypar_plan *plan)
-{
-    return plan->framework_bytes;
-}
-
-enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan)
-{
-    return plan->optimizer;
-}
-
-int64_t hypar_plan_seed(const struct hypar_plan *plan)
-{
-    return plan->seed;
-}
-
-double hypar_plan_clip(const struct hypar_plan *plan)
-{
-    return plan->clip;
 }
 
 static bool is_op(const struct hypar_plan *plan, int op)

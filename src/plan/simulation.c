@@ -126,8 +126,3 @@ char *hp_simulation_text(struct arena *arena, const struct hypar_simulation *s)
             text = hp_arena_printf(arena, "%s %s", text, flags[i].option);
     return *text ? text + 1 : text;
 }
-
-const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan)
-{
-    return &plan->simulation;
-}

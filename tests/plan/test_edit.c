@@ -54,9 +54,9 @@ static void settings_are_those_of_a_search(void **state)
                                             .seed = 7,
                                             .recompute = HYPAR_RECOMPUTE_NONE };
     struct hypar_plan *plan = hypar_plan_new(t.graph, t.machine, &options);
-    assert_int_equal(hypar_plan_precision(plan), HYPAR_BF16);
-    assert_int_equal(hypar_plan_optimizer(plan), HYPAR_ADAM);
-    assert_int_equal(hypar_plan_seed(plan), 7);
+    assert_int_equal(hypar_plan_settings(plan).precision, HYPAR_BF16);
+    assert_int_equal(hypar_plan_settings(plan).optimizer, HYPAR_ADAM);
+    assert_int_equal(hypar_plan_settings(plan).seed, 7);
     assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
     hypar_plan_free(plan);
     release(&t);

@@ -113,7 +113,7 @@ static void test_numbers(void **state)
         char *text = plan_text(plan), *again = plan_text(copy);
         assert_non_null(strstr(text, rows[i].written));
         assert_string_equal(text, again);
-        assert_int_equal(hypar_plan_precision(copy), rows[i].precision);
+        assert_int_equal(hypar_plan_settings(copy).precision, rows[i].precision);
         assert_int_equal(hypar_plan_gradient_precision(copy), rows[i].gradients);
         assert_true(hp_plan_fullest(copy, 0).has == rows[i].room);
         assert_int_equal(hypar_plan_check_memory(copy, 0, NULL),
@@ -176,9 +176,9 @@ static void test_getters(void **state)
     int n = 0, k = hp_nest_axis(graph->ops[fc1].nest, 'k');
     assert_string_equal(hypar_plan_model(plan), "mlp:8-6-4");
     assert_int_equal(hypar_machine_device_count(hypar_plan_machine(plan)), 4);
-    assert_int_equal(hypar_plan_precision(plan), HYPAR_FP32);
-    assert_int_equal(hypar_plan_optimizer(plan), HYPAR_SGD);
-    assert_int_equal(hypar_plan_seed(plan), 5);
+    assert_int_equal(hypar_plan_settings(plan).precision, HYPAR_FP32);
+    assert_int_equal(hypar_plan_settings(plan).optimizer, HYPAR_SGD);
+    assert_int_equal(hypar_plan_settings(plan).seed, 5);
     assert_int_equal(hypar_plan_degree(plan, fc1, n), 5);
     assert_int_equal(hypar_plan_degree(plan, fc1, k), 2);
     assert_int_equal(hypar_plan_part_size(plan, fc1, n, 2), 4);

@@ -240,7 +240,7 @@ static void settings(void **state)
     (void)state;
     struct hypar_plan *clipped =
         hypar_plan_new(t.graph, t.machine, &(struct hypar_search_options){ .clip = 2 });
-    assert_true(hypar_plan_clip(clipped) == 2);
+    assert_true(hypar_plan_settings(clipped).clip == 2);
     hypar_plan_free(clipped);
     struct hypar_plan_settings s = hypar_plan_settings(t.plan), bad = s;
     assert_int_equal(s.gather_ahead, 1);

@@ -258,11 +258,11 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
 {
     hp_json_put_string(w, "model", hypar_plan_model(plan));
     hp_json_put_int(w, "batch", hypar_graph_batch(hypar_plan_graph(plan)));
-    hp_json_put_string(w, "precision", hypar_precision_text(hypar_plan_precision(plan)));
-    if (hypar_plan_gradient_precision(plan) != hypar_plan_precision(plan))
+    hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
+    if (hypar_plan_gradient_precision(plan) != plan->precision)
         hp_json_put_string(w, "gradient_precision",
                            hypar_precision_text(hypar_plan_gradient_precision(plan)));
-    hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
+    hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
     hp_put_simulation(w, &s->how);
     hp_put_fields(w, plan_columns, s);
 }
@@ -361,15 +361,14 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
     }
     hp_put_line(to, "%s, batch %lld, %s, on %s: a %s takes %s", hp_model_words(arena, plan),
                 (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-                hp_precision_words(arena, hypar_plan_precision(plan),
-                                   hypar_plan_gradient_precision(plan)),
+                hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
                 devices, s->forward ? "forward pass" : "step", step);
     const char *tokens = "";
     if (s->tokens_per_s > 0)
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
     hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
                 hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
-    planned(to, arena, &s->how, hypar_plan_simulation(plan));
+    planned(to, arena, &s->how, &plan->simulation);
     fputc('\n', to);
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/files/json.h"
+#include "plan/plan.h"
 #include "report/columns.h"
 #include "report/put.h"
 #include "report/train/measured_step.h"
@@ -161,8 +162,8 @@ static void headline(FILE *to, const struct hypar_train_result *r,
     hp_count(ranks, r->ranks, "rank", "ranks");
     hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, %s",
                 hp_model_words(&arena, plan), (long long)batch,
-                hypar_precision_text(hypar_plan_precision(plan)), ranks,
-                hp_time_text(&arena, r->step_s), step_time_text(&arena, r));
+                hypar_precision_text(plan->precision), ranks, hp_time_text(&arena, r->step_s),
+                step_time_text(&arena, r));
     fprintf(to, "%s samples/s, loss %.6g in %s, %.6g in %s\n",
             hp_metric(rate, (double)batch / r->step_s), r->first_loss,
             loss_steps(&arena, r, r->first_step + r->loss_steps), r->last_loss,
@@ -210,7 +211,7 @@ static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan
     double most = 0; /* of what hypar takes itself */
     for (int d = 0; sim && d < hypar_machine_device_count(hypar_plan_machine(plan)); d++)
         most = fmax(most, hypar_sim_device(sim, d).memory.peak);
-    return fmax(0, most - hypar_plan_framework_bytes(plan));
+    return fmax(0, most - plan->framework_bytes);
 }
 
 /* "test": the last one, and the best. */
