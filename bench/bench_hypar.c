@@ -318,7 +318,7 @@ static void scaling(struct figures *f)
     }
     if (without_dp)
         printf("-: data parallelism has fewer samples (%lld) than accelerators.\n",
-               (long long)hypar_graph_batch(s.graph));
+               (long long)hypar_graph_info(s.graph).batch);
     release(&s);
 }
 

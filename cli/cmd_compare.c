@@ -416,7 +416,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
         snprintf(err->text, sizeof err->text,
                  c->n_plans == c->n ? "none of these plans for %s fits"
                                     : "no planner has a plan for %s that fits this machine",
-                 hypar_graph_name(c->graph));
+                 hypar_graph_info(c->graph).name);
     return failed == HYPAR_OK ? HYPAR_INFEASIBLE : failed;
 }
 
@@ -480,7 +480,7 @@ static enum hypar_status add_plan(struct comparing *c, const char *path,
         c->machine = hypar_plan_machine(*plan);
         return HYPAR_OK;
     }
-    bool same_model = hypar_graph_hash(graph) == hypar_graph_hash(c->graph);
+    bool same_model = hypar_graph_info(graph).hash == hypar_graph_info(c->graph).hash;
     if (same_model && same_machine(hypar_plan_machine(*plan), c->machine))
         return HYPAR_OK;
     snprintf(err->text, sizeof err->text, "a plan for another %s than '%.200s'%s",

@@ -40,7 +40,7 @@ static int length_of_folder(const char *path)
 /* Weights are named as a file beside the graph's: told where the graph goes elsewhere. */
 static void note_values(const struct args *args, const struct hypar_graph *graph)
 {
-    const char *values = hypar_graph_values(graph), *to = args->output;
+    const char *values = hypar_graph_info(graph).values, *to = args->output;
     char beside[PATH_MAX];
     struct stat there, here;
     if (!values || strcmp(to, "-") == 0)

@@ -616,8 +616,8 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
     if (status == HYPAR_OK)
         note_unused_reading(args);
-    for (int i = 0; status == HYPAR_OK && i < hypar_graph_note_count(*out); i++)
-        opt_note(args, "%s: %s", args->operand[0], hypar_graph_note(*out, i));
+    for (int i = 0; status == HYPAR_OK && i < hypar_graph_info(*out).n_notes; i++)
+        opt_note(args, "%s: %s", args->operand[0], hypar_graph_info(*out).note[i]);
     return status;
 }
 

@@ -68,7 +68,7 @@ static void an_operator_is_split_and_read_back(void **state)
     struct study t = study("lenet5", "full:4");
     struct hypar_error err;
     int op = hypar_graph_find_op(t.graph, "conv1"), device[] = { 3, 1 };
-    int64_t batch = hypar_graph_batch(t.graph), sizes[] = { batch - 3, 3 };
+    int64_t batch = hypar_graph_info(t.graph).batch, sizes[] = { batch - 3, 3 };
     struct hypar_split split = { .op = op, .degree = { 2 }, .device = device };
     split.sizes[0] = sizes;
     expect_ok(hypar_plan_set_op(t.plan, &split, &err), &err);
@@ -113,7 +113,7 @@ static void stages_and_schedule(void **state)
     (void)state;
     struct study t = study("lenet5", "full:4");
     struct hypar_error err;
-    int op[256], device[] = { 0, 1, 2, 3 }, n = hypar_graph_op_count(t.graph);
+    int op[256], device[] = { 0, 1, 2, 3 }, n = hypar_graph_info(t.graph).n_ops;
     for (int i = 0; i < n; i++)
         op[i] = i;
     struct hypar_stage stage[] = {
@@ -184,7 +184,7 @@ static void memory_is_saved(void **state)
     struct study t = study("gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "full:4");
     struct hypar_error err;
     int op = 0, none = -1;
-    while (hypar_graph_axis_count(t.graph, op) && !hp_op_has_params(t.graph, op))
+    while (hypar_graph_op(t.graph, op).n_axes && !hp_op_has_params(t.graph, op))
         none = op++;
     expect_ok(hypar_plan_set_recompute(t.plan, op, true, &err), &err);
     assert_true(hypar_plan_recompute(t.plan, op));
@@ -244,7 +244,7 @@ static void nothing_stays_of_what_was_before_a_layout(void **state)
     while (!hp_op_has_params(t.graph, op))
         op++;
     expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
-    for (int i = 0; i < hypar_graph_op_count(t.graph); i++)
+    for (int i = 0; i < hypar_graph_info(t.graph).n_ops; i++)
         if (hp_op_has_params(t.graph, i))
             hypar_plan_set_shard(t.plan, i, HYPAR_SHARD_OPTIMIZER, 2, &err);
     expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
@@ -266,7 +266,7 @@ static void what_is_gathered_again_stays(void **state)
     struct hypar_layout layout = { .data = 2, .tensor = 2, .sequence_parallel = true };
     expect_ok(hypar_plan_set_layout(t.plan, &layout, &err), &err);
     int n = 0;
-    for (int op = 0; op < hypar_graph_op_count(t.graph); op++)
+    for (int op = 0; op < hypar_graph_info(t.graph).n_ops; op++)
         if (t.plan->ops[op].resend) {
             expect_ok(hypar_plan_set_recompute(t.plan, op, false, &err), &err);
             assert_true(t.plan->ops[op].resend);

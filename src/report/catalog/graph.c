@@ -12,7 +12,7 @@ void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph
 {
     hp_json_put_int(w, "params", hypar_graph_params(graph));
     hp_json_put_number(w, "flops_per_sample", hypar_graph_flops_per_sample(graph));
-    hp_json_put_int(w, "ops", hypar_graph_op_count(graph));
+    hp_json_put_int(w, "ops", graph->n_ops);
     hp_json_put_int(w, "layers", hypar_graph_layer_count(graph));
 }
 
@@ -23,9 +23,9 @@ char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph)
         arena, "%s, %s per sample forward, %s, %s, batch %lld",
         hp_count(params, hypar_graph_params(graph), "parameter", "parameters"),
         hp_metric_unit(flops, hypar_graph_flops_per_sample(graph), "FLOP"),
-        hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+        hp_count(ops, graph->n_ops, "operator", "operators"),
         hp_count(layers, hypar_graph_layer_count(graph), "weighted layer", "weighted layers"),
-        (long long)hypar_graph_batch(graph));
+        (long long)graph->batch);
 }
 
 static void put_tensor(struct json_writer *w, const struct tensor *t)
@@ -153,9 +153,8 @@ static void graph_dot(FILE *to, const struct hypar_graph *g)
     fputs(" {\n    node [shape=box];\n", to);
     for (int op = 0; op < g->n_ops; op++) {
         fprintf(to, "    %d [label=", op);
-        put_quoted(
-            to, &arena,
-            hp_arena_printf(&arena, "%s: %s", g->ops[op].name, hypar_graph_op_kind(g, op)));
+        put_quoted(to, &arena,
+                   hp_arena_printf(&arena, "%s: %s", g->ops[op].name, hp_op_kind(g, op)));
         fputs("];\n", to);
     }
     for (int t = 0; t < g->n_tensors; t++)

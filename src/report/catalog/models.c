@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graph/graph.h"
 #include "report/put.h"
 
 struct model_row {
@@ -32,10 +33,10 @@ static struct model_row row_of(const struct hypar_model_info *info, const struct
     return (struct model_row){
         .name = info->name,
         .params = hypar_graph_params(g),
-        .batch = hypar_graph_batch(g),
+        .batch = g->batch,
         .params_shown = (double)hypar_graph_params(g),
         .flops = hypar_graph_flops_per_sample(g),
-        .ops = hypar_graph_op_count(g),
+        .ops = g->n_ops,
         .layers = hypar_graph_layer_count(g),
         .summary = info->summary,
         .options = info->options,

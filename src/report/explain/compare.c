@@ -298,8 +298,7 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
                  (has_notes(c, &arena) ? NOTES : 0),
     };
     char devices[64];
-    fprintf(to, "%s, batch %lld%s, on %s\n\n", hypar_graph_name(c->graph),
-            (long long)hypar_graph_batch(c->graph),
+    fprintf(to, "%s, batch %lld%s, on %s\n\n", c->graph->name, (long long)c->graph->batch,
             hp_settings_text(&arena, c->precision, c->gradient_precision, c->optimizer),
             hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
     hp_table_begin(&table, NULL);
@@ -389,8 +388,8 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
     hp_json_put_string(
         &w, "version",
         hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255));
-    hp_json_put_string(&w, "model", c->model ? c->model : hypar_graph_name(c->graph));
-    hp_json_put_int(&w, "batch", hypar_graph_batch(c->graph));
+    hp_json_put_string(&w, "model", c->model ? c->model : c->graph->name);
+    hp_json_put_int(&w, "batch", c->graph->batch);
     if (hypar_machine_word(c->machine))
         hp_json_put_string(&w, "machine", hypar_machine_word(c->machine));
     else

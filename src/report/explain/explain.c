@@ -139,12 +139,12 @@ static const struct column op_columns[] = {
 static struct op_line op_line(struct arena *arena, const struct hypar_plan *plan,
                               const struct hypar_explained_op *op)
 {
-    const char *name = hypar_graph_op_name(plan->graph, op->op);
+    const char *name = plan->graph->ops[op->op].name;
     return (struct op_line){
         .label =
             op->alike > 1 ? hp_arena_printf(arena, "%s (of %d alike)", name, op->alike) : name,
         .name = name,
-        .kind = hypar_graph_op_kind(plan->graph, op->op),
+        .kind = hp_op_kind(plan->graph, op->op),
         .split = hp_plan_split_text(arena, plan, op->op),
         .alike = op->alike,
         .seconds = op->path_s,
@@ -305,7 +305,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
     struct hypar_bound bound = hypar_explained_bound(e);
     char devices[64], minibatches[64];
     fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n", hp_model_words(arena, plan),
-            (long long)hypar_graph_batch(plan->graph),
+            (long long)plan->graph->batch,
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
             hp_count(devices, s.n_devices, "device", "devices"),
             s.forward ? "forward pass" : "step", hp_time_text(arena, s.step_s));

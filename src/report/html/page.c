@@ -36,7 +36,7 @@ static void put_headline(struct json_writer *w, struct arena *arena,
     hp_json_put_string(w, "model", hypar_plan_model(plan));
     hp_json_put_string(w, "planner", planner_words(arena, plan));
     hp_json_put_string(w, "figures", hp_graph_figures(arena, plan->graph));
-    hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
+    hp_json_put_int(w, "batch", plan->graph->batch);
     hp_json_put_string(
         w, "precision",
         hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)));

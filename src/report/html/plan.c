@@ -51,7 +51,7 @@ static void put_levels(struct json_writer *w, const struct hypar_machine *machin
 static unsigned differing_axes(const struct hypar_plan *plan, int op, int a, int b)
 {
     unsigned axes = 0;
-    for (int axis = hypar_graph_axis_count(plan->graph, op) - 1; axis >= 0; axis--) {
+    for (int axis = plan->graph->ops[op].nest->n_axes - 1; axis >= 0; axis--) {
         int degree = hypar_plan_degree(plan, op, axis);
         if (a % degree != b % degree)
             axes |= 1u << axis;
@@ -99,7 +99,7 @@ static void put_choices(struct json_writer *w, const struct hypar_plan *plan, in
         unsigned axes;
         int n = 0;
         bool there = hp_level_axes(plan, op, level, &axes);
-        for (int a = 0; a < hypar_graph_axis_count(plan->graph, op); a++)
+        for (int a = 0; a < plan->graph->ops[op].nest->n_axes; a++)
             if (axes & 1u << a)
                 letters[n++] = hypar_graph_axis(plan->graph, op, a).name[0];
         letters[n] = '\0';
@@ -118,7 +118,7 @@ static void put_choices(struct json_writer *w, const struct hypar_plan *plan, in
 static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
     hp_json_begin_array(w, "axes", true);
-    for (int a = 0; a < hypar_graph_axis_count(plan->graph, op); a++) {
+    for (int a = 0; a < plan->graph->ops[op].nest->n_axes; a++) {
         struct hypar_axis axis = hypar_graph_axis(plan->graph, op, a);
         int degree = hypar_plan_degree(plan, op, a);
         int64_t at = 0;
@@ -190,7 +190,7 @@ static void put_piece(struct json_writer *w, struct arena *arena,
     int op = piece->first;
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "name", hp_ops_name(arena, g, place->names, op, op + piece->n_ops));
-    hp_json_put_string(w, "kind", hypar_graph_op_kind(g, op));
+    hp_json_put_string(w, "kind", hp_op_kind(g, op));
     hp_json_put_string(w, "split", hp_split_text(arena, s, op, place->common));
     hp_json_put_string(w, "whole_split", hp_split_text(arena, s, op, NULL));
     hp_json_put_int(w, "ops", piece->n_ops);

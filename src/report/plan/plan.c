@@ -86,7 +86,7 @@ static int put_rows(struct drawing *d, int from, int to, int most, bool draw)
                     last > op ? g->ops[last].name : "");
             hp_cell(&d->table, arena, "%s",
                     last > op ? hp_arena_printf(arena, "(%d)", last - op + 1) : "");
-            hp_cell(&d->table, arena, "%s", same_kind ? hypar_graph_op_kind(g, op) : "");
+            hp_cell(&d->table, arena, "%s", same_kind ? hp_op_kind(g, op) : "");
             hp_cell(&d->table, arena, "%s", split);
             hp_cell(&d->table, arena, "%s", devices);
         }
@@ -217,8 +217,8 @@ static void plan_csv(FILE *to, const struct hypar_plan *plan)
     hp_csv_end(&csv);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         int stage = hypar_plan_op_stage(plan, op);
-        hp_csv_text(&csv, hypar_graph_op_name(plan->graph, op));
-        hp_csv_plain(&csv, hypar_graph_op_kind(plan->graph, op));
+        hp_csv_text(&csv, plan->graph->ops[op].name);
+        hp_csv_plain(&csv, hp_op_kind(plan->graph, op));
         hp_csv_known(&csv, stage >= 0, stage);
         hp_csv_plain(&csv, hp_plan_split_text(&arena, plan, op));
         hp_csv_number(&csv, hypar_plan_part_count(plan, op));

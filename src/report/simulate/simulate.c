@@ -257,7 +257,7 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
                      const struct hypar_sim_summary *s)
 {
     hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_int(w, "batch", hypar_graph_batch(hypar_plan_graph(plan)));
+    hp_json_put_int(w, "batch", plan->graph->batch);
     hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
     if (hypar_plan_gradient_precision(plan) != plan->precision)
         hp_json_put_string(w, "gradient_precision",
@@ -360,7 +360,7 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         return;
     }
     hp_put_line(to, "%s, batch %lld, %s, on %s: a %s takes %s", hp_model_words(arena, plan),
-                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+                (long long)plan->graph->batch,
                 hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
                 devices, s->forward ? "forward pass" : "step", step);
     const char *tokens = "";

@@ -158,7 +158,7 @@ static void headline(FILE *to, const struct hypar_train_result *r,
 {
     struct arena arena = { 0 };
     char ranks[64], rate[32];
-    int64_t batch = hypar_graph_batch(hypar_plan_graph(plan));
+    int64_t batch = plan->graph->batch;
     hp_count(ranks, r->ranks, "rank", "ranks");
     hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, %s",
                 hp_model_words(&arena, plan), (long long)batch,

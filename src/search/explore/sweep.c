@@ -212,7 +212,7 @@ static void make_points(struct hypar_sweep *s)
         int place = i / s->n_planners;
         const struct explored_machine *machine = &s->machines.at[place / s->n_batches];
         s->point[i] = (struct hypar_sweep_point){
-            .batch = hypar_graph_batch(s->graph[place % s->n_batches]),
+            .batch = s->graph[place % s->n_batches]->batch,
             .asked = s->planner[i % s->n_planners],
             .machine = machine->machine,
             .word = machine->word,
