@@ -225,7 +225,7 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     if (status == HYPAR_OK)
         status = hypar_explore(&found, graph, machines.first, &how, err);
     opt_end_on_signals();
-    if (status == HYPAR_OK && hypar_exploration_interrupted(found))
+    if (status == HYPAR_OK && hypar_exploration_info(found).interrupted)
         opt_note_interrupted(args, "only the machines that were done by then are told");
     if (status == HYPAR_OK)
         status = report(&(struct told){ .choices = found }, args, err);
@@ -263,13 +263,13 @@ static void show_done(void *who, int done, int all)
 
 static void note_unfinished(const struct args *args, const struct hypar_sweep *plans)
 {
-    int all = hypar_sweep_count(plans), done = hypar_sweep_done(plans);
-    if (done == all)
+    struct hypar_sweep_info info = hypar_sweep_info(plans);
+    if (info.n_done == info.n_points)
         return;
     if (opt_out_of_time())
         opt_note(args,
                  "out of time: %d of %d points were searched to the end; --budget gives more",
-                 done, all);
+                 info.n_done, info.n_points);
     opt_note_interrupted(
         args, "points that were not done by then have the best plan so far, or none");
 }
@@ -289,13 +289,13 @@ static void say_out_of_time(const struct args *args, struct hypar_error *err)
 /* The answer is no if no plan fits anywhere. */
 static enum hypar_status judge(const struct hypar_sweep *plans, struct hypar_error *err)
 {
-    int all = hypar_sweep_count(plans);
-    for (int i = 0; i < all; i++)
+    struct hypar_sweep_info info = hypar_sweep_info(plans);
+    for (int i = 0; i < info.n_points; i++)
         if (hypar_sweep_point(plans, i)->verdict == HYPAR_SWEPT_FITS)
             return HYPAR_OK;
     snprintf(err->text, sizeof err->text,
              "explore: no plan fits, of any batch on any machine%s",
-             hypar_sweep_done(plans) < all ? " that was tried" : "");
+             info.n_done < info.n_points ? " that was tried" : "");
     return HYPAR_INFEASIBLE;
 }
 
