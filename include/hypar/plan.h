@@ -264,24 +264,28 @@ HYPAR_API struct hypar_plan_settings hypar_plan_settings(const struct hypar_plan
 /* The precision of parameter gradients: that of the parameters, or fp32 for shorter ones. */
 HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan);
 
-/* Operator `op`: the degree of one of its axes, the extent of part i of that axis, ... */
+/* Operator `op`: the degree of one of its axes, and the extent of part i of that axis. */
 HYPAR_API int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis);
 HYPAR_API int64_t hypar_plan_part_size(const struct hypar_plan *plan, int op, int axis, int i);
-/* ... the number of its parts (the product of its degrees), and the device of each: row-major
- * in the order of its axes; under share "minibatch" those of replica 0, then of 1, ... */
-HYPAR_API int hypar_plan_part_count(const struct hypar_plan *plan, int op);
-HYPAR_API int hypar_plan_device_count(const struct hypar_plan *plan, int op);
-HYPAR_API int hypar_plan_device(const struct hypar_plan *plan, int op, int i);
-HYPAR_API bool hypar_plan_recompute(const struct hypar_plan *plan, int op);
-/* Are copies of its result that other devices received sent again, and not kept? */
-HYPAR_API bool hypar_plan_resend(const struct hypar_plan *plan, int op);
 
-/* What of its parameters is divided, and among how many of the devices that hold the same: 0 is
- * all of them. */
-HYPAR_API enum hypar_shard hypar_plan_shard(const struct hypar_plan *plan, int op);
-HYPAR_API int hypar_plan_shard_over(const struct hypar_plan *plan, int op);
-
-HYPAR_API int hypar_plan_op_stage(const struct hypar_plan *plan, int op); /* -1: no stages */
+/* How operator `op` is planned, besides its axes. Zeros, and stage -1, if there is none. */
+struct hypar_plan_op {
+    int n_parts; /* the product of its degrees */
+    /* The device of each part: row-major in the order of its axes; under share "minibatch"
+     * those of replica 0, then of 1, ... The plan owns the list, which is valid until it
+     * changes. */
+    int n_devices;
+    const int *device;
+    int stage;      /* -1: no stages */
+    bool recompute; /* its result is computed again in the backward half, and not kept */
+    bool resend;    /* copies of its result that other devices received are sent again, and not
+                       kept */
+    /* What of its parameters is divided, and among how many of the devices that hold the same:
+     * 0 is all of them. */
+    enum hypar_shard shard;
+    int shard_over;
+};
+HYPAR_API struct hypar_plan_op hypar_plan_op(const struct hypar_plan *plan, int op);
 
 /* The number of devices without work. */
 HYPAR_API int hypar_plan_idle_devices(const struct hypar_plan *plan);
@@ -322,7 +326,7 @@ struct hypar_split {
     int op;
     int degree[HYPAR_MAX_AXES];           /* of each of its axes; 0 counts as 1 */
     const int64_t *sizes[HYPAR_MAX_AXES]; /* of the parts of an axis; NULL: even */
-    const int *device; /* in the order of hypar_plan_device(); NULL: the first devices of its
+    const int *device; /* in the order of struct hypar_plan_op; NULL: the first devices of its
                           stage, or, without stages, of the machine */
 };
 

@@ -72,9 +72,9 @@ static void an_operator_is_split_and_read_back(void **state)
     struct hypar_split split = { .op = op, .degree = { 2 }, .device = device };
     split.sizes[0] = sizes;
     expect_ok(hypar_plan_set_op(t.plan, &split, &err), &err);
-    assert_int_equal(hypar_plan_part_count(t.plan, op), 2);
+    assert_int_equal(hypar_plan_op(t.plan, op).n_parts, 2);
     assert_int_equal(hypar_plan_part_size(t.plan, op, 0, 1), 3);
-    assert_int_equal(hypar_plan_device(t.plan, op, 0), 3);
+    assert_int_equal(hypar_plan_op(t.plan, op).device[0], 3);
 
     struct hypar_split now = hypar_plan_split(t.plan, op);
     assert_int_equal(now.degree[0], 2);
@@ -83,7 +83,7 @@ static void an_operator_is_split_and_read_back(void **state)
     now.op = hypar_graph_find_op(t.graph, "tanh1"); /* another one as this one is */
     expect_ok(hypar_plan_set_op(t.plan, &now, &err), &err);
     expect_ok(hypar_plan_set_op(t.plan, &now, &err), &err); /* and once more */
-    assert_int_equal(hypar_plan_device(t.plan, now.op, 0), 3);
+    assert_int_equal(hypar_plan_op(t.plan, now.op).device[0], 3);
     expect_ok(hypar_plan_check(t.plan, &err), &err);
 
     struct hypar_plan *copy = hypar_plan_copy(t.plan);
@@ -142,7 +142,7 @@ static void stages_and_schedule(void **state)
     assert_int_equal(hypar_plan_set_op(t.plan, &split, &err), HYPAR_INFEASIBLE);
     assert_non_null(strstr(err.text, "not in its stage 1"));
     expect_ok(hypar_plan_check(t.plan, &err), &err);
-    assert_int_equal(hypar_plan_op_stage(t.plan, n - 1), 1);
+    assert_int_equal(hypar_plan_op(t.plan, n - 1).stage, 1);
     struct hypar_sim *sim;
     expect_ok(hypar_simulate(&sim, t.plan, NULL, &err), &err);
     hypar_sim_free(sim);
@@ -187,12 +187,12 @@ static void memory_is_saved(void **state)
     while (hypar_graph_op(t.graph, op).n_axes && !hp_op_has_params(t.graph, op))
         none = op++;
     expect_ok(hypar_plan_set_recompute(t.plan, op, true, &err), &err);
-    assert_true(hypar_plan_recompute(t.plan, op));
+    assert_true(hypar_plan_op(t.plan, op).recompute);
     expect_ok(hypar_plan_recompute_all(t.plan, HYPAR_RECOMPUTE_NONE, &err), &err);
-    assert_false(hypar_plan_recompute(t.plan, op));
+    assert_false(hypar_plan_op(t.plan, op).recompute);
     expect_ok(hypar_plan_set_shard(t.plan, op, HYPAR_SHARD_OPTIMIZER, 2, &err), &err);
-    assert_int_equal(hypar_plan_shard(t.plan, op), HYPAR_SHARD_OPTIMIZER);
-    assert_int_equal(hypar_plan_shard_over(t.plan, op), 2);
+    assert_int_equal(hypar_plan_op(t.plan, op).shard, HYPAR_SHARD_OPTIMIZER);
+    assert_int_equal(hypar_plan_op(t.plan, op).shard_over, 2);
     assert_int_equal(hypar_plan_set_shard(t.plan, op, HYPAR_SHARD_OPTIMIZER, -1, &err),
                      HYPAR_INFEASIBLE);
     if (none >= 0)
@@ -248,7 +248,7 @@ static void nothing_stays_of_what_was_before_a_layout(void **state)
         if (hp_op_has_params(t.graph, i))
             hypar_plan_set_shard(t.plan, i, HYPAR_SHARD_OPTIMIZER, 2, &err);
     expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
-    assert_int_equal(hypar_plan_shard(t.plan, op), HYPAR_SHARD_NONE);
+    assert_int_equal(hypar_plan_op(t.plan, op).shard, HYPAR_SHARD_NONE);
     expect_ok(hypar_plan_check(t.plan, &err), &err);
     struct hypar_layout pipeline = { .data = 2, .pipeline = 2, .micro_batches = 2 };
     expect_ok(hypar_plan_set_layout(t.plan, &pipeline, &err), &err);
@@ -291,7 +291,7 @@ static void all_of_it_from_a_layout(void **state)
     assert_int_equal(hypar_plan_stage_count(t.plan), 0);
     layout.data = 3;
     assert_int_equal(hypar_plan_set_layout(t.plan, &layout, &err), HYPAR_INFEASIBLE);
-    assert_int_equal(hypar_plan_part_count(t.plan, 0), 1);
+    assert_int_equal(hypar_plan_op(t.plan, 0).n_parts, 1);
     expect_ok(hypar_plan_check(t.plan, &err), &err);
     release(&t);
 }

@@ -183,14 +183,14 @@ static void test_getters(void **state)
     assert_int_equal(hypar_plan_degree(plan, fc1, k), 2);
     assert_int_equal(hypar_plan_part_size(plan, fc1, n, 2), 4);
     assert_int_equal(hypar_plan_part_size(plan, fc1, n, 3), 0);
-    assert_int_equal(hypar_plan_part_count(plan, fc1), 10);
-    assert_int_equal(hypar_plan_device_count(plan, fc1), 10);
-    assert_int_equal(hypar_plan_device(plan, fc1, 9), 1);
-    assert_int_equal(hypar_plan_device(plan, loss, 3), 3);
-    assert_false(hypar_plan_recompute(plan, fc1));
-    assert_true(hypar_plan_recompute(plan, loss));
-    assert_int_equal(hypar_plan_shard(plan, loss), HYPAR_SHARD_NONE);
-    assert_int_equal(hypar_plan_op_stage(plan, loss), -1);
+    assert_int_equal(hypar_plan_op(plan, fc1).n_parts, 10);
+    assert_int_equal(hypar_plan_op(plan, fc1).n_devices, 10);
+    assert_int_equal(hypar_plan_op(plan, fc1).device[9], 1);
+    assert_int_equal(hypar_plan_op(plan, loss).device[3], 3);
+    assert_false(hypar_plan_op(plan, fc1).recompute);
+    assert_true(hypar_plan_op(plan, loss).recompute);
+    assert_int_equal(hypar_plan_op(plan, loss).shard, HYPAR_SHARD_NONE);
+    assert_int_equal(hypar_plan_op(plan, loss).stage, -1);
     assert_int_equal(hypar_plan_stage_count(plan), 0);
     assert_int_equal(hypar_plan_schedule(plan).kind, HYPAR_SCHEDULE_NONE);
     assert_int_equal(hypar_plan_schedule(plan).micro_batches, 1);
@@ -210,17 +210,17 @@ static void test_replicas(void **state)
                   "'share':'minibatch'},{'ops':['fc2','loss'],'devices':[4]}],"
                   "'schedule':{'name':'pipedream'}}");
     static const int fc1[] = { 1, 0, 2, 3 }, relu1[] = { 0, 2 };
-    assert_int_equal(hypar_plan_part_count(plan, 0), 2);
-    assert_int_equal(hypar_plan_device_count(plan, 0), 4);
+    assert_int_equal(hypar_plan_op(plan, 0).n_parts, 2);
+    assert_int_equal(hypar_plan_op(plan, 0).n_devices, 4);
     assert_memory_equal(plan->ops[0].device, fc1, sizeof fc1);
-    assert_int_equal(hypar_plan_device_count(plan, 1), 2);
+    assert_int_equal(hypar_plan_op(plan, 1).n_devices, 2);
     assert_memory_equal(plan->ops[1].device, relu1, sizeof relu1);
-    assert_int_equal(hypar_plan_device(plan, 2, 0), 4);
+    assert_int_equal(hypar_plan_op(plan, 2).device[0], 4);
     assert_true(hypar_plan_schedule(plan).stash);
     assert_int_equal(hypar_plan_stage_count(plan), 2);
     assert_int_equal(hypar_plan_stage(plan, 0).replicas, 2);
     assert_int_equal(hypar_plan_stage(plan, 0).share, HYPAR_SHARE_MINIBATCH);
-    assert_int_equal(hypar_plan_op_stage(plan, 3), 1);
+    assert_int_equal(hypar_plan_op(plan, 3).stage, 1);
     check_round_trip(plan);
     hypar_plan_free(plan);
 }
@@ -285,16 +285,16 @@ static void test_building(void **state)
         hp_plan_set(plan, op, &split, (const int[]){ 3, 2, 1, 0 });
     assert_int_equal(hypar_plan_check(plan, &err), HYPAR_OK);
     assert_int_equal(hypar_plan_part_size(plan, 0, 0, 2), 3);
-    assert_int_equal(hypar_plan_device(plan, 0, 0), 3);
+    assert_int_equal(hypar_plan_op(plan, 0).device[0], 3);
     check_round_trip(plan);
 
     const int *room = plan->ops[0].device;
     hp_plan_set(plan, 0, &(struct split){ .degree = { 2 } }, (const int[]){ 1, 3 });
     assert_ptr_equal(plan->ops[0].device, room);
-    assert_int_equal(hypar_plan_part_count(plan, 0), 2);
+    assert_int_equal(hypar_plan_op(plan, 0).n_parts, 2);
     assert_int_equal(hypar_plan_part_size(plan, 0, 0, 1), 5);
     hp_plan_set(plan, 1, &(struct split){ .degree = { 2 } }, NULL);
-    assert_int_equal(hypar_plan_device(plan, 1, 1), 1);
+    assert_int_equal(hypar_plan_op(plan, 1).device[1], 1);
     assert_int_equal(hypar_plan_check(plan, &err), HYPAR_OK);
     hp_plan_set(plan, 0, &(struct split){ .degree = { 2 } }, (const int[]){ 1, 4 });
     assert_int_equal(hypar_plan_check(plan, &err), HYPAR_INFEASIBLE);

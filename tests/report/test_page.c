@@ -143,10 +143,10 @@ static void check_devices(const struct json *runs, const struct hypar_plan *plan
     int at = 0;
     for (int i = 0; i < hp_json_length(runs); i += 2)
         for (int k = 0; k < (int)number_at(runs, i + 1); k++, at++) {
-            assert_true(at < hypar_plan_device_count(plan, op));
-            assert_int_equal(hypar_plan_device(plan, op, at), (int)number_at(runs, i) + k);
+            assert_true(at < hypar_plan_op(plan, op).n_devices);
+            assert_int_equal(hypar_plan_op(plan, op).device[at], (int)number_at(runs, i) + k);
         }
-    assert_int_equal(at, hypar_plan_device_count(plan, op));
+    assert_int_equal(at, hypar_plan_op(plan, op).n_devices);
 }
 
 /* One layer of a row that begins with operator `op`; returns the one behind it. */

@@ -209,15 +209,9 @@ static void getters_of_plans_and_steps(void **state)
         assert_int_equal(hypar_plan_part_size(t.plan, none[i], 0, 0), 0);
         assert_int_equal(hypar_plan_part_size(t.plan, 0, none[i], 0), 0);
         assert_int_equal(hypar_plan_part_size(t.plan, 0, 0, none[i]), 0);
-        assert_int_equal(hypar_plan_part_count(t.plan, none[i]), 0);
-        assert_int_equal(hypar_plan_device_count(t.plan, none[i]), 0);
-        assert_int_equal(hypar_plan_device(t.plan, none[i], 0), -1);
-        assert_int_equal(hypar_plan_device(t.plan, 0, none[i]), -1);
-        assert_false(hypar_plan_recompute(t.plan, none[i]));
-        assert_false(hypar_plan_resend(t.plan, none[i]));
-        assert_int_equal(hypar_plan_shard(t.plan, none[i]), HYPAR_SHARD_NONE);
-        assert_int_equal(hypar_plan_shard_over(t.plan, none[i]), 0);
-        assert_int_equal(hypar_plan_op_stage(t.plan, none[i]), -1);
+        struct hypar_plan_op op = hypar_plan_op(t.plan, none[i]);
+        assert_true(op.n_parts == 0 && op.n_devices == 0 && op.stage == -1 && !op.device);
+        assert_true(!op.recompute && !op.resend && !op.shard && !op.shard_over);
         assert_int_equal(hypar_plan_stage(t.plan, none[i]).n_ops, 0);
         assert_int_equal(hypar_plan_split(t.plan, none[i]).op, -1);
         assert_int_equal(hypar_plan_set_recompute(t.plan, none[i], true, NULL),

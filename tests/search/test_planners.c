@@ -98,7 +98,7 @@ static void check_layer(const struct hypar_plan *plan, const struct hypar_partit
         }
         for (int a = 0; a < n_axes; a++)
             part = part * degree[a] + place[a];
-        assert_int_equal(hypar_plan_device(plan, op, part), d);
+        assert_int_equal(hypar_plan_op(plan, op).device[part], d);
     }
 }
 

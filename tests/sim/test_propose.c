@@ -261,8 +261,8 @@ static void what_no_plan_holds_is_refused(void **state)
     assert_true(step_s == hypar_delta_step_s(delta)); /* of nothing */
     assert_int_equal(hypar_delta_propose(delta, &ok, 1, 0, &step_s, &err), HYPAR_OK);
     hypar_delta_accept(delta);
-    assert_int_equal(hypar_plan_part_count(hypar_delta_plan(delta), 1), 4);
-    assert_int_equal(hypar_plan_part_count(plan, 1), 1); /* the caller's stays as it was */
+    assert_int_equal(hypar_plan_op(hypar_delta_plan(delta), 1).n_parts, 4);
+    assert_int_equal(hypar_plan_op(plan, 1).n_parts, 1); /* the caller's stays as it was */
     hypar_delta_free(delta);
     hypar_plan_free(plan);
     hypar_machine_free(machine);

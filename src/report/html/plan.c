@@ -66,18 +66,18 @@ bool hp_level_axes(const struct hypar_plan *plan, int op, int level, unsigned *a
     struct arena arena = { 0 };
     struct hypar_level levels[HYPAR_MAX_LEVELS];
     int n_levels = hypar_machine_levels(plan->machine, levels), stride = 1;
-    int n = hypar_plan_device_count(plan, op), parts = hypar_plan_part_count(plan, op);
+    int n = plan->ops[op].n_devices, parts = plan->ops[op].n_parts;
     int n_devices = hypar_machine_device_count(plan->machine);
     int *entry_of = NEW(&arena, int, n_devices + 1);
     bool any = false;
     memset(entry_of, -1, sizeof(int) * (size_t)n_devices);
     for (int i = 0; i < n; i++)
-        entry_of[hypar_plan_device(plan, op, i)] = i;
+        entry_of[plan->ops[op].device[i]] = i;
     for (int i = level + 1; i < n_levels; i++)
         stride *= levels[i].ways;
     *axes = 0;
     for (int i = 0; i < n; i++) {
-        int device = hypar_plan_device(plan, op, i), next = device + stride;
+        int device = plan->ops[op].device[i], next = device + stride;
         bool last = device / stride % levels[level].ways == levels[level].ways - 1;
         if (last || next >= n_devices || entry_of[next] < 0)
             continue;
@@ -138,11 +138,11 @@ static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int o
 /* The devices of the parts: runs of those that follow each other, as first and number. */
 static void put_runs(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
-    int n = hypar_plan_device_count(plan, op);
+    int n = plan->ops[op].n_devices;
     hp_json_begin_array(w, NULL, true);
     for (int i = 0; i < n;) {
-        int first = hypar_plan_device(plan, op, i), begin = i;
-        while (i < n && hypar_plan_device(plan, op, i) == first + i - begin)
+        int first = plan->ops[op].device[i], begin = i;
+        while (i < n && plan->ops[op].device[i] == first + i - begin)
             i++;
         hp_json_put_int(w, NULL, first);
         hp_json_put_int(w, NULL, i - begin);
@@ -152,11 +152,11 @@ static void put_runs(struct json_writer *w, const struct hypar_plan *plan, int o
 
 static bool same_devices(const struct hypar_plan *plan, int a, int b)
 {
-    int n = hypar_plan_device_count(plan, a);
-    if (n != hypar_plan_device_count(plan, b))
+    int n = plan->ops[a].n_devices;
+    if (n != plan->ops[b].n_devices)
         return false;
     for (int i = 0; i < n; i++)
-        if (hypar_plan_device(plan, a, i) != hypar_plan_device(plan, b, i))
+        if (plan->ops[a].device[i] != plan->ops[b].device[i])
             return false;
     return true;
 }
