@@ -17,7 +17,8 @@ static void name_device(const struct hypar_fit *fit, const char *path, char *nam
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t n = strlen(base), m = sizeof ending - 1;
     bool json = n > m && strcmp(base + n - m, ending) == 0;
-    snprintf(name, size, "%.*s", json ? (int)(n - m) : 60, json ? base : hypar_fit_device(fit));
+    snprintf(name, size, "%.*s", json ? (int)(n - m) : 60,
+             json ? base : hypar_fit_info(fit).device);
     hypar_clean_text(name);
 }
 
@@ -70,7 +71,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         hypar_report_fit(stdout, fit, opt_format(args));
     if (!decided) {
         snprintf(err->text, sizeof err->text, "fit: these rows decide no figure of '%.100s'",
-                 hypar_fit_device(fit));
+                 hypar_fit_info(fit).device);
         status = HYPAR_INFEASIBLE;
     }
     hypar_fit_free(fit);

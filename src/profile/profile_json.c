@@ -528,7 +528,7 @@ void hypar_profile_write(const struct hypar_profile *profile, FILE *to)
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "format", format);
     hp_json_put_string(&w, "made_by", profile->made_by);
-    write_machine(&w, hypar_profile_machine(profile));
+    write_machine(&w, hp_profile_machine(profile));
     hp_json_begin_object(&w, "devices", false);
     for (int d = 0; d < profile->n_devices; d++) {
         if (!(profile->device[d].efficiency > 0))

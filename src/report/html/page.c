@@ -26,10 +26,10 @@ static const char *planner_words(struct arena *arena, const struct hypar_plan *p
 static void put_headline(struct json_writer *w, struct arena *arena,
                          const struct hypar_explanation *e)
 {
-    const struct hypar_sim *sim = hypar_explained_sim(e);
+    const struct hypar_sim *sim = hypar_explanation_info(e).sim;
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    struct hypar_bound bound = hypar_explained_bound(e);
+    struct hypar_bound bound = hypar_explanation_info(e).bound;
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     const char *machine = hypar_machine_word(plan->machine);
     hp_json_begin_object(w, "headline", false);
@@ -88,7 +88,7 @@ static void put_data(struct json_writer *w, const struct hypar_page *page,
 {
     struct arena arena = { 0 };
     const struct hypar_explanation *e = page->explanation;
-    const struct hypar_sim *sim = hypar_explained_sim(e);
+    const struct hypar_sim *sim = hypar_explanation_info(e).sim;
     hp_json_begin_object(w, NULL, false);
     put_headline(w, &arena, e);
     hp_put_explanation(w, &arena, e);
@@ -115,7 +115,7 @@ static void write_page(FILE *to, const struct hypar_page *page, const struct tru
 enum hypar_status hypar_report_page(FILE *to, const struct hypar_page *page,
                                     enum hypar_format format, struct hypar_error *err)
 {
-    const struct hypar_sim *sim = hypar_explained_sim(page->explanation);
+    const struct hypar_sim *sim = hypar_explanation_info(page->explanation).sim;
     const struct hypar_measured_step *step = page->measured;
     struct truth truth = { .n_ranks = 0 };
     struct json_writer w = { .file = to };
