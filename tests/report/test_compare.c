@@ -70,6 +70,9 @@ static void test_text(void **state)
         "* the best of its column\n"
         "\n"
         "The fastest that fits is hypar: 1 ms a step, 0 samples/s, 0.0 % of peak.\n");
+    char *other = written(N_ROWS, 2e-3, HYPAR_DOT); /* a format that it does not have */
+    assert_string_equal(other, text);
+    free(other);
     free(text);
 }
 
