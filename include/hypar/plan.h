@@ -111,7 +111,7 @@ HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
 HYPAR_API const char *hypar_shard_text(enum hypar_shard shard);
 HYPAR_API const char *hypar_framework_text(enum hypar_framework framework);
 
-/* What a name is a name of. */
+/* The enum to which a name belongs. */
 enum hypar_name {
     HYPAR_NAME_PRECISION,
     HYPAR_NAME_OPTIMIZER,
@@ -268,11 +268,11 @@ HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_
 HYPAR_API int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis);
 HYPAR_API int64_t hypar_plan_part_size(const struct hypar_plan *plan, int op, int axis, int i);
 
-/* How operator `op` is planned, besides its axes. Zeros, and stage -1, if there is none. */
+/* How operator `op` is planned, besides its axes. Without such an operator: zeros, stage -1. */
 struct hypar_plan_op {
     int n_parts; /* the product of its degrees */
     /* The device of each part: row-major in the order of its axes; under share "minibatch"
-     * those of replica 0, then of 1, ... The plan owns the list, which is valid until it
+     * those of replica 0, then of 1, ... The plan owns the list, which is valid until the plan
      * changes. */
     int n_devices;
     const int *device;

@@ -69,7 +69,7 @@ static void print_step(FILE *to, const struct hypar_train_step *step, int64_t ba
 void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int64_t batch,
                              enum hypar_format format)
 {
-    if (format == HYPAR_TEXT) {
+    if (format != HYPAR_JSON) {
         print_step(to, step, batch);
         return;
     }
