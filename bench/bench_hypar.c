@@ -302,7 +302,7 @@ static void scaling(struct figures *f)
     bool without_dp = false;
     heading("Figure 11: vgg-e, gain over one accelerator, paper | ours (deviation)");
     figure(f, "Figure 11", "vgg-e over one accelerator", "");
-    for (int i = 0; i < hypar_exploration_site_count(s.found); i++) {
+    for (int i = 0; i < hypar_exploration_info(s.found).n_sites; i++) {
         struct hypar_explore_site site = hypar_exploration_site(s.found, i);
         double own[2] = { site.one_device_s / cost(&s, i, "hypar")->step_s,
                           site.one_device_s / cost(&s, i, "dp")->step_s };
@@ -323,7 +323,7 @@ static void scaling(struct figures *f)
     }
     if (without_dp)
         printf("-: data parallelism has fewer samples (%lld) than accelerators.\n",
-               (long long)hypar_graph_batch(s.graph));
+               (long long)hypar_graph_info(s.graph).batch);
     release(&s);
 }
 

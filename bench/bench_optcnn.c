@@ -303,7 +303,7 @@ static void strategies(void)
            "fc2 k=4;\n       fc3 k=2; softmax whole\n\n");
     struct study s = study("vgg16", 4);
     struct hypar_found *found = search(&s, "optcnn");
-    hypar_report_plan(stdout, hypar_found_plan(found), HYPAR_TEXT);
+    hypar_report_plan(stdout, hypar_found_plan(found), NULL, HYPAR_TEXT);
     printf("\nThe same for all but the last convolutions: with the roofline's times dividing "
            "their maps saves\nnothing over dividing samples, and their gradients cost little "
            "to sum over NVLink.\n");

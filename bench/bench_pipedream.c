@@ -539,7 +539,7 @@ static void planning_time(const char *what, struct hypar_graph *graph, const cha
     struct hypar_found *found =
         plan(graph, machine, (struct hypar_search_options){ 0 }, &seconds);
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
-    printf("%-32s %5d nodes %5d %-10s  %-39s %7.3f s", what, hypar_graph_op_count(graph),
+    printf("%-32s %5d nodes %5d %-10s  %-39s %7.3f s", what, hypar_graph_info(graph).n_ops,
            view->n_states, view->all_states ? "antichains" : "prefixes", machine, seconds);
     if (goal_s > 0)
         printf("   (goal %g s: %s)", goal_s, seconds <= goal_s ? "met" : "MISSED");

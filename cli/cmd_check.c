@@ -27,7 +27,7 @@ static enum hypar_status answer(const struct args *args, const struct hypar_plan
                        opt_format(args));
     if (plan && args->detail && !args->json) {
         fputc('\n', out.file);
-        hypar_report_plan(out.file, plan, HYPAR_TEXT);
+        hypar_report_plan(out.file, plan, NULL, HYPAR_TEXT);
     }
     return opt_close(&out, HYPAR_OK, err);
 }
@@ -39,7 +39,7 @@ static enum hypar_status write_picture(const struct hypar_plan *plan, const char
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_plan_svg(out.file, plan, NULL);
+    hypar_report_plan(out.file, plan, NULL, HYPAR_SVG);
     return opt_close(&out, HYPAR_OK, err);
 }
 

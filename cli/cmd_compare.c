@@ -207,8 +207,8 @@ static bool is_bounded(const struct comparing *c, int i)
 {
     const struct hypar_plan *plan = c->plan[i];
     return c->row[i].updates == HYPAR_UPDATES_BATCH &&
-           hypar_plan_precision(plan) == c->how.precision &&
-           hypar_plan_optimizer(plan) == c->how.optimizer;
+           hypar_plan_settings(plan).precision == c->how.precision &&
+           hypar_plan_settings(plan).optimizer == c->how.optimizer;
 }
 
 /* What no plan is faster than, as a planner's search tells it: that of the baseline where there
@@ -255,17 +255,14 @@ static void note_interrupted(const struct comparing *c)
     opt_note_interrupted(c->args, text);
 }
 
-/* What `report` writes of it. */
 static enum hypar_status write_file(const struct hypar_comparison *comparison, const char *path,
-                                    void (*report)(FILE *to,
-                                                   const struct hypar_comparison *comparison),
-                                    struct hypar_error *err)
+                                    enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    report(out.file, comparison);
+    hypar_report_comparison(out.file, comparison, format);
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -273,20 +270,15 @@ static enum hypar_status report(void *who, const struct hypar_comparison *compar
                                 struct hypar_error *err)
 {
     const struct args *args = who;
-    struct hypar_output out;
     enum hypar_status status = HYPAR_OK;
     if (args->csv)
-        status = write_file(comparison, args->csv, hypar_report_comparison_csv, err);
+        status = write_file(comparison, args->csv, HYPAR_CSV, err);
     if (status == HYPAR_OK && args->svg)
-        status = write_file(comparison, args->svg, hypar_report_comparison_svg, err);
+        status = write_file(comparison, args->svg, HYPAR_SVG, err);
     bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
     if (status != HYPAR_OK || (alone && !args->output))
         return status;
-    status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_report_comparison(out.file, comparison, opt_format(args));
-    return opt_close(&out, HYPAR_OK, err);
+    return write_file(comparison, opt_output(args), opt_format(args), err);
 }
 
 /* Row by row; on a terminal one sees which. *failed: of the first that failed for another
@@ -424,7 +416,7 @@ static enum hypar_status compare(struct comparing *c, struct hypar_error *err)
         snprintf(err->text, sizeof err->text,
                  c->n_plans == c->n ? "none of these plans for %s fits"
                                     : "no planner has a plan for %s that fits this machine",
-                 hypar_graph_name(c->graph));
+                 hypar_graph_info(c->graph).name);
     return failed == HYPAR_OK ? HYPAR_INFEASIBLE : failed;
 }
 
@@ -488,7 +480,7 @@ static enum hypar_status add_plan(struct comparing *c, const char *path,
         c->machine = hypar_plan_machine(*plan);
         return HYPAR_OK;
     }
-    bool same_model = hypar_graph_hash(graph) == hypar_graph_hash(c->graph);
+    bool same_model = hypar_graph_info(graph).hash == hypar_graph_info(c->graph).hash;
     if (same_model && same_machine(hypar_plan_machine(*plan), c->machine))
         return HYPAR_OK;
     snprintf(err->text, sizeof err->text, "a plan for another %s than '%.200s'%s",

@@ -36,7 +36,8 @@ static enum hypar_status explain(const struct args *args, const struct hypar_pla
     enum hypar_status status = hypar_explain(&explanation, plan, &what, err);
     opt_end_on_signals();
     if (status == HYPAR_OK) {
-        struct hypar_sim_summary summary = hypar_sim_summary(hypar_explained_sim(explanation));
+        struct hypar_sim_summary summary =
+            hypar_sim_summary(hypar_explanation_info(explanation).sim);
         opt_note_profile(args, &summary.measured);
         opt_note_interrupted(args, "what was not yet simulated is left out");
         status = report(args, explanation, err);

@@ -113,40 +113,14 @@ static enum hypar_status check_varies(const struct args *args, struct hypar_erro
                           "--devices, --topology, --bandwidth, --sweep or a second --on");
 }
 
-/* What is to be told: choices of one batch, or plans of several; the other is NULL. */
+/* What is reported: choices of one batch, or plans of several; the other is NULL. */
 struct told {
     const struct hypar_exploration *choices;
     const struct hypar_sweep *plans;
-    enum hypar_format format;
 };
 
-static void write_report(FILE *to, const struct told *t)
-{
-    if (t->plans)
-        hypar_report_sweep(to, t->plans, t->format);
-    else
-        hypar_report_exploration(to, t->choices, t->format);
-}
-
-static void write_csv(FILE *to, const struct told *t)
-{
-    if (t->plans)
-        hypar_report_sweep_csv(to, t->plans);
-    else
-        hypar_report_explored_csv(to, t->choices);
-}
-
-static void write_svg(FILE *to, const struct told *t)
-{
-    if (t->plans)
-        hypar_report_sweep_svg(to, t->plans);
-    else
-        hypar_report_explored_svg(to, t->choices);
-}
-
 static enum hypar_status write_file(const struct told *t, const char *path,
-                                    void (*write)(FILE *to, const struct told *t),
-                                    struct hypar_error *err)
+                                    enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
     if (!path)
@@ -154,19 +128,22 @@ static enum hypar_status write_file(const struct told *t, const char *path,
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    write(out.file, t);
+    if (t->plans)
+        hypar_report_sweep(out.file, t->plans, format);
+    else
+        hypar_report_exploration(out.file, t->choices, format);
     return opt_close(&out, HYPAR_OK, err);
 }
 
 static enum hypar_status report(const struct told *t, const struct args *args,
                                 struct hypar_error *err)
 {
-    enum hypar_status status = write_file(t, args->csv, write_csv, err);
+    enum hypar_status status = write_file(t, args->csv, HYPAR_CSV, err);
     if (status == HYPAR_OK)
-        status = write_file(t, args->svg, write_svg, err);
+        status = write_file(t, args->svg, HYPAR_SVG, err);
     bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
     if (status == HYPAR_OK && (args->output || !alone))
-        status = write_file(t, opt_output(args), write_report, err);
+        status = write_file(t, opt_output(args), opt_format(args), err);
     return status;
 }
 
@@ -248,11 +225,10 @@ static enum hypar_status explore(const struct args *args, struct hypar_error *er
     if (status == HYPAR_OK)
         status = hypar_explore(&found, graph, machines.first, &how, err);
     opt_end_on_signals();
-    if (status == HYPAR_OK && hypar_exploration_interrupted(found))
+    if (status == HYPAR_OK && hypar_exploration_info(found).interrupted)
         opt_note_interrupted(args, "only the machines that were done by then are told");
     if (status == HYPAR_OK)
-        status =
-            report(&(struct told){ .choices = found, .format = opt_format(args) }, args, err);
+        status = report(&(struct told){ .choices = found }, args, err);
     hypar_exploration_free(found);
     free_machines(&machines);
     hypar_graph_free(graph);
@@ -287,13 +263,13 @@ static void show_done(void *who, int done, int all)
 
 static void note_unfinished(const struct args *args, const struct hypar_sweep *plans)
 {
-    int all = hypar_sweep_count(plans), done = hypar_sweep_done(plans);
-    if (done == all)
+    struct hypar_sweep_info info = hypar_sweep_info(plans);
+    if (info.n_done == info.n_points)
         return;
     if (opt_out_of_time())
         opt_note(args,
                  "out of time: %d of %d points were searched to the end; --budget gives more",
-                 done, all);
+                 info.n_done, info.n_points);
     opt_note_interrupted(
         args, "points that were not done by then have the best plan so far, or none");
 }
@@ -313,13 +289,13 @@ static void say_out_of_time(const struct args *args, struct hypar_error *err)
 /* The answer is no if no plan fits anywhere. */
 static enum hypar_status judge(const struct hypar_sweep *plans, struct hypar_error *err)
 {
-    int all = hypar_sweep_count(plans);
-    for (int i = 0; i < all; i++)
+    struct hypar_sweep_info info = hypar_sweep_info(plans);
+    for (int i = 0; i < info.n_points; i++)
         if (hypar_sweep_point(plans, i)->verdict == HYPAR_SWEPT_FITS)
             return HYPAR_OK;
     snprintf(err->text, sizeof err->text,
              "explore: no plan fits, of any batch on any machine%s",
-             hypar_sweep_done(plans) < all ? " that was tried" : "");
+             info.n_done < info.n_points ? " that was tried" : "");
     return HYPAR_INFEASIBLE;
 }
 
@@ -345,7 +321,7 @@ static enum hypar_status search_plans(const struct args *args,
     if (status != HYPAR_OK)
         return status;
     note_unfinished(args, plans);
-    status = report(&(struct told){ .plans = plans, .format = opt_format(args) }, args, err);
+    status = report(&(struct told){ .plans = plans }, args, err);
     if (status == HYPAR_OK)
         status = judge(plans, err);
     hypar_sweep_free(plans);

@@ -31,7 +31,7 @@ static enum hypar_status tell_nearest(const struct args *args,
         snprintf(how, sizeof how, "data %d, tensor %d, pipeline %d, schedule %s", l->data,
                  l->tensor, l->pipeline, hypar_schedule_text(l->schedule));
     opt_note(args, "the nearest plan that %s can run: %s; %d of %d operators differ%s",
-             target->title, how, differing, hypar_graph_op_count(hypar_plan_graph(plan)),
+             target->title, how, differing, hypar_graph_info(hypar_plan_graph(plan)).n_ops,
              args->nearest ? "" : " (--nearest FILE writes it)");
     if (args->nearest && opt_write_plan(nearest, args->nearest, err) != HYPAR_OK)
         status = HYPAR_RUNTIME;

@@ -17,7 +17,8 @@ static void name_device(const struct hypar_fit *fit, const char *path, char *nam
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     size_t n = strlen(base), m = sizeof ending - 1;
     bool json = n > m && strcmp(base + n - m, ending) == 0;
-    snprintf(name, size, "%.*s", json ? (int)(n - m) : 60, json ? base : hypar_fit_device(fit));
+    snprintf(name, size, "%.*s", json ? (int)(n - m) : 60,
+             json ? base : hypar_fit_info(fit).device);
     hypar_clean_text(name);
 }
 
@@ -52,7 +53,10 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     if (!args->device)
         return opt_usage(err,
                          "fit: --device is missing, expected a name as in 'hypar machines'");
-    if (args->precision && !hypar_precision_find(args->precision, &how.precision))
+    int precision =
+        args->precision ? hypar_name_find(HYPAR_NAME_PRECISION, args->precision) : HYPAR_FP32;
+    how.precision = (enum hypar_precision)precision;
+    if (precision < 0)
         return opt_usage(err, "--precision: '%s', expected fp32, tf32, bf16, fp16 or fp64",
                          args->precision);
     enum hypar_status status = hypar_fit(&fit, args->operand, args->n_operands, &how, err);
@@ -67,7 +71,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
         hypar_report_fit(stdout, fit, opt_format(args));
     if (!decided) {
         snprintf(err->text, sizeof err->text, "fit: these rows decide no figure of '%.100s'",
-                 hypar_fit_device(fit));
+                 hypar_fit_info(fit).device);
         status = HYPAR_INFEASIBLE;
     }
     hypar_fit_free(fit);

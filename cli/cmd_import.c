@@ -25,7 +25,7 @@ static enum hypar_status write_graph(const struct hypar_graph *graph, const char
     if (end && strcmp(end, ".txt") == 0)
         status = hypar_graph_write_profile(graph, out.file, err);
     else if (end && strcmp(end, ".dot") == 0)
-        hypar_report_graph_dot(out.file, graph);
+        hypar_report_graph(out.file, graph, HYPAR_DOT);
     else
         hypar_graph_write(graph, out.file);
     return opt_close(&out, status, err);
@@ -40,7 +40,7 @@ static int length_of_folder(const char *path)
 /* Weights are named as a file beside the graph's: told where the graph goes elsewhere. */
 static void note_values(const struct args *args, const struct hypar_graph *graph)
 {
-    const char *values = hypar_graph_values(graph), *to = args->output;
+    const char *values = hypar_graph_info(graph).values, *to = args->output;
     char beside[PATH_MAX];
     struct stat there, here;
     if (!values || strcmp(to, "-") == 0)

@@ -32,7 +32,7 @@ static enum hypar_status run(const struct args *args, struct hypar_error *err)
     enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_machines(out.file, opt_format(args));
+    hypar_report_machine(out.file, NULL, opt_format(args));
     return opt_close(&out, HYPAR_OK, err);
 }
 

@@ -2,7 +2,7 @@
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    return opt_catalogue(args, hypar_report_models, hypar_report_model, err);
+    return opt_catalogue(args, hypar_report_models, err);
 }
 
 const struct command cmd_models = {

@@ -2,7 +2,7 @@
 
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    return opt_catalogue(args, hypar_report_ops, hypar_report_op, err);
+    return opt_catalogue(args, hypar_report_ops, err);
 }
 
 const struct command cmd_ops = {

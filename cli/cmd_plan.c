@@ -156,27 +156,16 @@ static const char *model_of(const struct hypar_plan *plan, const char *path, cha
     return text;
 }
 
-static enum hypar_status write_picture(const struct hypar_found *found, const char *path,
-                                       struct hypar_error *err)
+static enum hypar_status write_plan(const struct hypar_found *found, const char *path,
+                                    enum hypar_format format, struct hypar_error *err)
 {
     const struct hypar_simulated *simulated = hypar_found_simulated(found);
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    hypar_report_plan_svg(out.file, hypar_found_plan(found),
-                          simulated ? &simulated->step : NULL);
-    return opt_close(&out, HYPAR_OK, err);
-}
-
-static enum hypar_status write_table(const struct hypar_found *found, const char *path,
-                                     struct hypar_error *err)
-{
-    struct hypar_output out;
-    enum hypar_status status = hypar_output_open(&out, path, err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_report_plan_csv(out.file, hypar_found_plan(found));
+    hypar_report_plan(out.file, hypar_found_plan(found), simulated ? &simulated->step : NULL,
+                      format);
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -353,9 +342,9 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
     if (args->output)
         status = opt_write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && args->svg)
-        status = write_picture(found, args->svg, err);
+        status = write_plan(found, args->svg, HYPAR_SVG, err);
     if (status == HYPAR_OK && args->csv)
-        status = write_table(found, args->csv, err);
+        status = write_plan(found, args->csv, HYPAR_CSV, err);
     bool alone = opt_is_standard(args->csv) || opt_is_standard(args->svg);
     if (status == HYPAR_OK && opt_wants_summary(args) && !alone)
         report(args, graph ? graph : largest, machine, how, found);
@@ -431,7 +420,7 @@ static enum hypar_status plan_from(const struct args *args, struct hypar_search_
     struct hypar_sim_options simulation = hypar_as_planned(plan, how->simulation);
     how->simulation = &simulation;
     if (args->clip <= 0)
-        how->clip = hypar_plan_clip(plan);
+        how->clip = hypar_plan_settings(plan).clip;
     status = opt_choices_of(args, plan, how, err);
     if (status == HYPAR_OK)
         status = search(args, hypar_plan_graph(plan), hypar_plan_machine(plan), how, err);

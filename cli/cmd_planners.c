@@ -6,9 +6,17 @@ static const struct argp_option options[] = {
     { 0 },
 };
 
+static enum hypar_status report(FILE *to, const char *name, enum hypar_format format,
+                                struct hypar_error *err)
+{
+    (void)name, (void)err; /* all planners are listed */
+    hypar_report_planners(to, format);
+    return HYPAR_OK;
+}
+
 static enum hypar_status run(const struct args *args, struct hypar_error *err)
 {
-    return opt_catalogue(args, hypar_report_planners, NULL, err);
+    return opt_catalogue(args, report, err);
 }
 
 const struct command cmd_planners = {

@@ -342,10 +342,12 @@ static void tell(const struct profiling *p)
 {
     if (p->args->quiet)
         return;
-    printf("%s: %d calls known", p->path, hypar_profile_pass_count(p->profile));
-    if (hypar_profile_spread(p->profile) > 0)
-        printf(", their times spread by %.0f %%", 100 * hypar_profile_spread(p->profile));
-    printf("%s%s\n", hypar_profile_has_links(p->profile, device_name) ? ", and messages" : "",
+    struct hypar_profile_info info = hypar_profile_info(p->profile);
+    printf("%s: %d calls known", p->path, info.n_passes);
+    if (info.spread > 0)
+        printf(", their times spread by %.0f %%", 100 * info.spread);
+    printf("%s%s\n",
+           hypar_profile_device(p->profile, device_name).links ? ", and messages" : "",
            *p->stop ? "; interrupted: run it again to go on" : "");
     fflush(stdout);
     opt_note_spread(p->args, p->path, p->profile);
@@ -362,7 +364,7 @@ static enum hypar_status profile(struct profiling *p, struct hypar_error *err)
     status = hypar_ranks_agree(p->ranks, status, err);
     if (status != HYPAR_OK)
         return status;
-    bool links = p->args->links || !hypar_profile_has_links(p->profile, device_name);
+    bool links = p->args->links || !hypar_profile_device(p->profile, device_name).links;
     p->links = strcmp(hypar_ranks_share(p->ranks, links ? "links" : none), none) != 0;
     if (p->args->n_operands)
         status = measure_plans(p, err);

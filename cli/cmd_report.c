@@ -50,7 +50,8 @@ static enum hypar_status explain(struct telling *t, struct hypar_error *err)
     opt_end_on_signals();
     if (status != HYPAR_OK)
         return opt_in_file(t->args->operand[0], status, err);
-    struct hypar_sim_summary summary = hypar_sim_summary(hypar_explained_sim(explanation));
+    struct hypar_sim_summary summary =
+        hypar_sim_summary(hypar_explanation_info(explanation).sim);
     opt_note_profile(t->args, &summary.measured);
     opt_note_interrupted(t->args, "what was not yet simulated is left out");
     t->page.explanation = explanation;

@@ -113,15 +113,26 @@ static enum hypar_status calibrate(const struct args *args, const struct hypar_p
     return status;
 }
 
-static enum hypar_status write_times(const struct hypar_sim *sim, const char *path,
-                                     void (*write)(FILE *to, const struct hypar_sim *sim),
-                                     struct hypar_error *err)
+static enum hypar_status write_timeline(const struct hypar_sim *sim, const char *path,
+                                        enum hypar_format format, struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, path, err);
     if (status != HYPAR_OK)
         return status;
-    write(out.file, sim);
+    hypar_report_timeline(out.file, sim, format);
+    return opt_close(&out, HYPAR_OK, err);
+}
+
+static enum hypar_status write_report(const struct hypar_sim *sim,
+                                      const struct hypar_plan *plan, const char *path,
+                                      enum hypar_format format, struct hypar_error *err)
+{
+    struct hypar_output out;
+    enum hypar_status status = hypar_output_open(&out, path, err);
+    if (status != HYPAR_OK)
+        return status;
+    hypar_report_simulation(out.file, sim, plan, format);
     return opt_close(&out, HYPAR_OK, err);
 }
 
@@ -136,28 +147,23 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *sim,
 static enum hypar_status tell(const struct args *args, const struct hypar_sim *sim,
                               const struct hypar_plan *plan, struct hypar_error *err)
 {
-    struct hypar_output out;
     enum hypar_status status = HYPAR_OK;
     if (args->trace)
         status = opt_write_trace(
             args, &(struct trace){ put_trace, sim, hypar_sim_summary(sim).n_devices }, err);
     if (status == HYPAR_OK && args->timeline)
-        status = write_times(sim, args->timeline, hypar_report_timeline, err);
+        status = write_timeline(sim, args->timeline, HYPAR_JSON, err);
     if (status == HYPAR_OK && args->svg)
-        status = write_times(sim, args->svg, hypar_report_timeline_svg, err);
+        status = write_timeline(sim, args->svg, HYPAR_SVG, err);
     if (status == HYPAR_OK && args->csv)
-        status = write_times(sim, args->csv, hypar_report_simulation_csv, err);
+        status = write_report(sim, plan, args->csv, HYPAR_CSV, err);
     bool alone = opt_is_standard(args->trace) || opt_is_standard(args->timeline) ||
                  opt_is_standard(args->svg) || opt_is_standard(args->csv);
     bool file = args->trace || args->timeline || args->svg || args->csv;
     bool silent = args->quiet && file && !args->json;
     if (status != HYPAR_OK || ((alone || silent) && !args->output))
         return status;
-    status = hypar_output_open(&out, opt_output(args), err);
-    if (status != HYPAR_OK)
-        return status;
-    hypar_report_simulation(out.file, sim, plan, opt_format(args));
-    return opt_close(&out, HYPAR_OK, err);
+    return write_report(sim, plan, opt_output(args), opt_format(args), err);
 }
 
 static void note_unused_by_fits(const struct args *args)

@@ -285,7 +285,7 @@ struct showing {
 static void show_over(struct showing *s, const struct hypar_train_step *step)
 {
     char left[32];
-    double batch = (double)hypar_graph_batch(hypar_plan_graph(s->plan));
+    double batch = (double)hypar_graph_info(hypar_plan_graph(s->plan)).batch;
     s->since_s += step->seconds;
     s->seconds += step->seconds;
     double mean_s = s->seconds / (double)++s->n;
@@ -304,7 +304,7 @@ static void show_step(void *who, const struct hypar_train_step *step)
     if (s->over)
         show_over(s, step);
     else
-        hypar_report_train_step(stdout, step, hypar_graph_batch(hypar_plan_graph(s->plan)),
+        hypar_report_train_step(stdout, step, hypar_graph_info(hypar_plan_graph(s->plan)).batch,
                                 opt_format(s->args));
     fflush(stdout);
 }

@@ -681,8 +681,8 @@ enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
     enum hypar_status status = hypar_import(out, args->operand[0], &how, err);
     if (status == HYPAR_OK)
         note_unused_reading(args);
-    for (int i = 0; status == HYPAR_OK && i < hypar_graph_note_count(*out); i++)
-        opt_note(args, "%s: %s", args->operand[0], hypar_graph_note(*out, i));
+    for (int i = 0; status == HYPAR_OK && i < hypar_graph_info(*out).n_notes; i++)
+        opt_note(args, "%s: %s", args->operand[0], hypar_graph_info(*out).note[i]);
     return status;
 }
 
@@ -741,7 +741,8 @@ enum hypar_status opt_read_plan(const struct args *args, const char *path, const
     struct hypar_error why;
     if (status != HYPAR_OK)
         return status;
-    const char *word = hypar_plan_simulation(*out)->all_reduce;
+    struct hypar_plan_settings settings = hypar_plan_settings(*out);
+    const char *word = settings.simulation.all_reduce;
     if (!*word || hypar_check_all_reduce(word, &why) == HYPAR_OK)
         return HYPAR_OK;
     hypar_plan_free(*out);
@@ -755,20 +756,18 @@ bool opt_wants_summary(const struct args *args)
     return !args->output || ((args->json || !args->quiet) && !opt_is_standard(args->output));
 }
 
-enum hypar_status
-opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format format),
-              enum hypar_status (*one)(FILE *to, const char *name, enum hypar_format format,
-                                       struct hypar_error *err),
-              struct hypar_error *err)
+enum hypar_status opt_catalogue(const struct args *args,
+                                enum hypar_status (*report)(FILE *to, const char *name,
+                                                            enum hypar_format format,
+                                                            struct hypar_error *err),
+                                struct hypar_error *err)
 {
     struct hypar_output out;
     enum hypar_status status = hypar_output_open(&out, opt_output(args), err);
     if (status != HYPAR_OK)
         return status;
-    if (args->n_operands)
-        status = one(out.file, args->operand[0], opt_format(args), err);
-    else
-        all(out.file, opt_format(args));
+    status =
+        report(out.file, args->n_operands ? args->operand[0] : NULL, opt_format(args), err);
     return opt_close(&out, status, err);
 }
 

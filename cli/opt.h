@@ -447,13 +447,12 @@ void opt_note_profile(const struct args *args, const struct hypar_sim_measured *
 enum hypar_status opt_import(const struct args *args, struct hypar_graph **out,
                              struct hypar_error *err);
 
-/* Report on what the operand names with `one`, or without an operand on all there is with
- * `all`. */
-enum hypar_status
-opt_catalogue(const struct args *args, void (*all)(FILE *to, enum hypar_format format),
-              enum hypar_status (*one)(FILE *to, const char *name, enum hypar_format format,
-                                       struct hypar_error *err),
-              struct hypar_error *err);
+/* Write the report of the operand, or without an operand of everything. */
+enum hypar_status opt_catalogue(const struct args *args,
+                                enum hypar_status (*report)(FILE *to, const char *name,
+                                                            enum hypar_format format,
+                                                            struct hypar_error *err),
+                                struct hypar_error *err);
 
 /* The form that --json asks for. */
 enum hypar_format opt_format(const struct args *args);

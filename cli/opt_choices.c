@@ -1,6 +1,13 @@
 /* Options as the settings of searches and simulations. */
 #include "cli/opt.h"
 
+/* The value that the word of an option names, -1 if there is none; without the option
+ * `otherwise`. */
+static int named(enum hypar_name kind, const char *word, int otherwise)
+{
+    return word ? hypar_name_find(kind, word) : otherwise;
+}
+
 /* The degrees of planner 3d. */
 static enum hypar_status choose_layout(const struct args *args, struct hypar_layout *out,
                                        struct hypar_error *err)
@@ -11,8 +18,10 @@ static enum hypar_status choose_layout(const struct args *args, struct hypar_lay
                                   .chunks = (int)args->chunks,
                                   .micro_batches = args->micro_batches,
                                   .sequence_parallel = args->sequence_parallel };
-    if (args->schedule && !hypar_schedule_find(args->schedule, &out->schedule))
+    int schedule = named(HYPAR_NAME_SCHEDULE, args->schedule, HYPAR_SCHEDULE_NONE);
+    if (schedule < 0)
         return opt_unknown_word(OPT_SCHEDULE, args->schedule, err);
+    out->schedule = (enum hypar_schedule_kind)schedule;
     if (args->schedule && out->schedule == HYPAR_SCHEDULE_NONE) {
         if (args->pipeline > 1)
             return opt_usage(err,
@@ -28,25 +37,29 @@ static enum hypar_status choose_numbers(const struct args *args,
                                         struct hypar_search_options *how,
                                         struct hypar_error *err)
 {
-    enum hypar_precision gradients;
-    if (args->precision) {
-        if (!hypar_precision_find(args->precision, &how->precision))
-            return opt_unknown_word(OPT_PRECISION, args->precision, err);
+    int precision = named(HYPAR_NAME_PRECISION, args->precision, (int)how->precision);
+    int optimizer = named(HYPAR_NAME_OPTIMIZER, args->optimizer, (int)how->optimizer);
+    int masks = named(HYPAR_NAME_MASKS, args->dropout_masks, (int)how->masks);
+    if (precision < 0)
+        return opt_unknown_word(OPT_PRECISION, args->precision, err);
+    how->precision = (enum hypar_precision)precision;
+    if (args->precision)
         how->fp32_gradients = false; /* of a plan: of its precision */
-    }
     if (args->gradient_precision) {
         bool is_short = how->precision == HYPAR_BF16 || how->precision == HYPAR_FP16;
-        if (!hypar_precision_find(args->gradient_precision, &gradients) ||
-            (gradients != how->precision && !(is_short && gradients == HYPAR_FP32)))
+        int gradients = hypar_name_find(HYPAR_NAME_PRECISION, args->gradient_precision);
+        if (gradients != precision && !(is_short && gradients == HYPAR_FP32))
             return opt_usage(err, "--gradient-precision: '%s' is not %s%s",
                              args->gradient_precision, hypar_precision_text(how->precision),
                              is_short ? " or fp32" : ", as the parameters are");
         how->fp32_gradients = is_short && gradients == HYPAR_FP32;
     }
-    if (args->optimizer && !hypar_optimizer_find(args->optimizer, &how->optimizer))
+    if (optimizer < 0)
         return opt_unknown_word(OPT_OPTIMIZER, args->optimizer, err);
-    if (args->dropout_masks && !hypar_masks_find(args->dropout_masks, &how->masks))
+    if (masks < 0)
         return opt_unknown_word(OPT_DROPOUT_MASKS, args->dropout_masks, err);
+    how->optimizer = (enum hypar_optimizer)optimizer;
+    how->masks = (enum hypar_masks)masks;
     if (args->framework_bytes > 0)
         how->framework_bytes = args->framework_bytes;
     return HYPAR_OK;
@@ -55,11 +68,12 @@ static enum hypar_status choose_numbers(const struct args *args,
 enum hypar_status opt_choices_of(const struct args *args, const struct hypar_plan *plan,
                                  struct hypar_search_options *how, struct hypar_error *err)
 {
-    how->precision = hypar_plan_precision(plan);
-    how->fp32_gradients = hypar_plan_gradient_precision(plan) != how->precision;
-    how->optimizer = hypar_plan_optimizer(plan);
-    how->masks = hypar_plan_masks(plan);
-    how->framework_bytes = hypar_plan_framework_bytes(plan);
+    struct hypar_plan_settings s = hypar_plan_settings(plan);
+    how->precision = s.precision;
+    how->fp32_gradients = hypar_plan_gradient_precision(plan) != s.precision;
+    how->optimizer = s.optimizer;
+    how->masks = s.masks;
+    how->framework_bytes = s.framework_bytes;
     return choose_numbers(args, how, err);
 }
 
@@ -84,14 +98,18 @@ enum hypar_status opt_choices(const struct args *args, struct hypar_search_optio
     how->sync_given = args->sync != NULL;
     how->axes = args->axes;
     how->sync = sync ? HYPAR_SYNC_SERVER : HYPAR_SYNC_ALL_REDUCE;
-    if (args->shard && !hypar_shard_find(args->shard, &how->shard))
+    int shard = named(HYPAR_NAME_SHARD, args->shard, (int)how->shard);
+    int recompute = named(HYPAR_NAME_RECOMPUTE, args->recompute, (int)how->recompute);
+    if (shard < 0)
         return opt_unknown_word(OPT_SHARD, args->shard, err);
+    how->shard = (enum hypar_shard)shard;
     if (args->shard_over && !how->shard)
         return opt_usage(err, "--shard-over needs --shard, which says what is divided");
     how->shard_given = args->shard != NULL;
     how->shard_over = (int)args->shard_over;
-    if (args->recompute && !hypar_recompute_find(args->recompute, &how->recompute))
+    if (recompute < 0)
         return opt_unknown_word(OPT_RECOMPUTE, args->recompute, err);
+    how->recompute = (enum hypar_recompute)recompute;
     how->recompute_given = args->recompute != NULL;
     how->recurrence = recurrence ? HYPAR_RECURRENCE_PAPER : HYPAR_RECURRENCE_CODE;
     return args->start ? HYPAR_OK : choose_numbers(args, how, err);
@@ -116,8 +134,10 @@ enum hypar_status opt_simulation(const struct args *args, struct hypar_sim_optio
     if (hypar_check_all_reduce(args->all_reduce, &why) != HYPAR_OK)
         return opt_usage(err, "--all-reduce: %s", why.text);
     how->framework_given = args->framework != NULL;
-    if (args->framework && !hypar_framework_find(args->framework, &how->framework))
+    int framework = named(HYPAR_NAME_FRAMEWORK, args->framework, HYPAR_FRAMEWORK_COMPILED);
+    if (framework < 0)
         return opt_unknown_word(OPT_FRAMEWORK, args->framework, err);
+    how->framework = (enum hypar_framework)framework;
     if (!args->profile) {
         opt_word_profile(args, how, profile);
         return HYPAR_OK;

@@ -65,8 +65,8 @@ void opt_note_target(const struct args *args, const struct hypar_plan *plan, con
 void opt_note_recompute(const struct args *args, const struct hypar_plan *plan,
                         enum hypar_recompute asked)
 {
-    int n = hypar_graph_op_count(hypar_plan_graph(plan)), op = 0;
-    while (op < n && !hypar_plan_recompute(plan, op))
+    int n = hypar_graph_info(hypar_plan_graph(plan)).n_ops, op = 0;
+    while (op < n && !hypar_plan_op(plan, op).recompute)
         op++;
     if (op < n || asked == HYPAR_RECOMPUTE_NONE)
         return;

@@ -22,7 +22,7 @@ bool opt_profile_path(int ranks, int threads, char *path, size_t size)
 bool opt_profile_is_of(const struct args *args, const struct hypar_profile *profile, int ranks,
                        char how[OPT_HOW_BYTES])
 {
-    const struct hypar_profile_machine *m = hypar_profile_machine(profile);
+    const struct hypar_profile_machine *m = hypar_profile_info(profile).machine;
     const char *kernels = hypar_kernels_text(args->kernels);
     int threads = opt_threads(args);
     if (!m)
@@ -47,7 +47,7 @@ void opt_note_spread(const struct args *args, const char *path,
                      const struct hypar_profile *profile)
 {
     static bool told; /* a command may read it for a search and for a prediction */
-    double spread = hypar_profile_spread(profile);
+    double spread = hypar_profile_info(profile).spread;
     if (spread > BUSY_SPREAD && !told)
         opt_note(args,
                  "%s: runs of the same call differ by %.0f %% of their time: the machine was "

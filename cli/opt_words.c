@@ -64,7 +64,7 @@ const char *opt_planner_word(int i)
 
 static const char *targets(int i)
 {
-    return i < hypar_target_count() ? hypar_target_at(i).name : NULL;
+    return hypar_target_at(i).name;
 }
 
 static const struct {

@@ -70,7 +70,7 @@ static enum hypar_status open_profile(struct traced *t, struct hypar_output *out
     status = hypar_profile_read(&t->profile, path, err);
     if (status != HYPAR_OK)
         return status;
-    const struct hypar_profile_machine *before = hypar_profile_machine(t->profile);
+    const struct hypar_profile_machine *before = hypar_profile_info(t->profile).machine;
     if (!before || strcmp(before->kernels, kernels) == 0)
         return HYPAR_OK;
     snprintf(err->text, sizeof err->text,
@@ -110,7 +110,7 @@ static void tell(const struct traced *t, const struct hypar_measured_added *adde
         printf("{\"calls\": %d, \"added\": %d, \"steps\": %lld, \"on_device\": %s, \"step_s\": "
                "%.9g, \"computed_s\": %.9g, \"operators_s\": %.9g, \"update_s\": %.9g, "
                "\"other_s\": %.9g}\n",
-               hypar_profile_pass_count(t->profile), added->passes, (long long)added->steps,
+               hypar_profile_info(t->profile).n_passes, added->passes, (long long)added->steps,
                added->on_device ? "true" : "false", added->step_s, added->computed_s,
                added->operators_s, added->update_s, added->other_s);
         return;
@@ -118,7 +118,7 @@ static void tell(const struct traced *t, const struct hypar_measured_added *adde
     if (t->args->quiet)
         return;
     printf("%s: %d calls known, %d from this trace\n", t->args->output,
-           hypar_profile_pass_count(t->profile), added->passes);
+           hypar_profile_info(t->profile).n_passes, added->passes);
     printf("%lld steps of %s: operators %s, update %s, not matched %s\n",
            (long long)added->steps,
            hypar_format_quantity(step, added->step_s, HYPAR_UNIT_SECONDS),

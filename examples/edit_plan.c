@@ -12,21 +12,21 @@
 static void show(const struct hypar_plan *plan)
 {
     const struct hypar_graph *graph = hypar_plan_graph(plan);
-    for (int op = 0; op < hypar_graph_op_count(graph); op++) {
-        printf("%s (%s, %.3g GFLOP):", hypar_graph_op_name(graph, op),
-               hypar_graph_op_kind(graph, op), hypar_graph_op_flops(graph, op, false) / 1e9);
-        for (int a = 0; a < hypar_graph_axis_count(graph, op); a++)
+    for (int op = 0; op < hypar_graph_info(graph).n_ops; op++) {
+        struct hypar_op about = hypar_graph_op(graph, op);
+        printf("%s (%s, %.3g GFLOP):", about.name, about.kind, about.forward_flops / 1e9);
+        for (int a = 0; a < about.n_axes; a++)
             if (hypar_graph_axis(graph, op, a).splittable)
                 printf(" %s=%d", hypar_graph_axis(graph, op, a).name,
                        hypar_plan_degree(plan, op, a));
         printf(", read by");
-        for (int o = 0; o < hypar_graph_operand_count(graph, op); o++) {
+        for (int o = 0; o < about.n_operands; o++) {
             struct hypar_operand y = hypar_graph_operand(graph, op, o);
             int n =
                 y.written && y.tensor >= 0 ? hypar_graph_tensor(graph, y.tensor).n_readers : 0;
             for (int i = 0; i < n; i++)
                 printf(" %s",
-                       hypar_graph_op_name(graph, hypar_graph_reader(graph, y.tensor, i)));
+                       hypar_graph_op(graph, hypar_graph_reader(graph, y.tensor, i)).name);
         }
         putchar('\n');
     }
@@ -36,7 +36,7 @@ static void show(const struct hypar_plan *plan)
 static bool read_degree(struct hypar_split *split, const struct hypar_graph *graph,
                         const char *word)
 {
-    for (int a = 0; a < hypar_graph_axis_count(graph, split->op); a++)
+    for (int a = 0; a < hypar_graph_op(graph, split->op).n_axes; a++)
         if (word[0] == hypar_graph_axis(graph, split->op, a).name[0] && word[1] == '=') {
             split->degree[a] = atoi(word + 2);
             return true;

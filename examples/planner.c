@@ -14,12 +14,12 @@ static int below(uint64_t *random, int n)
 /* Any operator, over all devices: some along one of its axes, the others along a second one. */
 static struct hypar_split draw(uint64_t *random, const struct hypar_graph *graph, int devices)
 {
-    struct hypar_split split = { .op = below(random, hypar_graph_op_count(graph)) };
+    struct hypar_split split = { .op = below(random, hypar_graph_info(graph).n_ops) };
     int parts = 1 + below(random, devices);
     while (devices % parts)
         parts--;
     for (int i = 0; i < 2; i++, parts = devices / parts) {
-        int a = below(random, hypar_graph_axis_count(graph, split.op));
+        int a = below(random, hypar_graph_op(graph, split.op).n_axes);
         struct hypar_axis axis = hypar_graph_axis(graph, split.op, a);
         if (axis.splittable && axis.extent >= parts)
             split.degree[a] = parts;
@@ -36,7 +36,7 @@ static enum hypar_status plan(struct hypar_plan **out, const struct hypar_graph 
     struct hypar_layout dp = { .data = hypar_machine_device_count(machine) };
     struct hypar_delta *delta = NULL;
     uint64_t random = (uint64_t)options->seed;
-    int64_t n = options->proposals ? options->proposals : 100 * hypar_graph_op_count(graph);
+    int64_t n = options->proposals ? options->proposals : 100 * hypar_graph_info(graph).n_ops;
     struct hypar_search_progress done = { 0 };
     *out = hypar_plan_new(graph, machine, options);
     enum hypar_status status = hypar_plan_set_layout(*out, &dp, err);

@@ -20,7 +20,7 @@ static void tell(void *who, int done, int all)
 
 static void show(const struct hypar_sweep *sweep)
 {
-    for (int i = 0; i < hypar_sweep_count(sweep); i++) {
+    for (int i = 0; i < hypar_sweep_info(sweep).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(sweep, i);
         printf("%3d devices, batch %5lld: ", p->devices, (long long)p->batch);
         if (p->verdict == HYPAR_SWEPT_FITS)

@@ -34,13 +34,18 @@ rule 'no unfinished work' '\b(TODO|FIXME|XXX|HACK)\b' src cli include tests benc
 rule 'no tabs and no trailing blanks' '	|[ ]+$' src cli include tests bench examples
 
 # A public function that neither the command, a report, an example nor a test calls is for nobody.
-names=$(mktemp) && trap 'rm -f "$names"' EXIT
+names=$(mktemp) && public=$(mktemp) && trap 'rm -f "$names" "$public"' EXIT
 grep -rhoE 'hypar_[a-z0-9_]+' cli src/report examples tests bench --include='*.[ch]' | sort -u >"$names"
-unused=$(cat include/hypar/*.h | tr '\n' ' ' | grep -oE 'HYPAR_API [^;(]*\(' | grep -oE 'hypar_[a-z0-9_]+\(' |
-    tr -d '(' | sort -u | comm -23 - "$names")
+cat include/hypar/*.h | tr '\n' ' ' | grep -oE 'HYPAR_API [^;(]*\(' | grep -oE 'hypar_[a-z0-9_]+\(' |
+    tr -d '(' | sort -u >"$public"
+unused=$(comm -23 "$public" "$names")
 if [ -n "$unused" ]; then
     echo "$unused"
     echo "    a public function that nobody calls"
+    fail=1
+fi
+if [ "$(wc -l <"$public")" -gt 280 ]; then
+    echo "$(wc -l <"$public") public functions, expected at most 280: docs/library.md says what to merge"
     fail=1
 fi
 exit $fail

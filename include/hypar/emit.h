@@ -13,14 +13,15 @@
 extern "C" {
 #endif
 
-/* The targets of export: target 0..hypar_target_count()-1; the texts are static. */
+/* A target of export; the texts are static. */
 struct hypar_target {
     const char *name;    /* "torch" */
     const char *title;   /* "PyTorch" */
     const char *summary; /* what is written */
 };
-HYPAR_API int hypar_target_count(void);
-HYPAR_API struct hypar_target hypar_target_at(int target);
+
+/* Target `i`; its name is NULL past the last. */
+HYPAR_API struct hypar_target hypar_target_at(int i);
 
 /* The target called `name`; HYPAR_USAGE, with all targets, if there is none. */
 HYPAR_API enum hypar_status hypar_target_find(struct hypar_target *out, const char *name,

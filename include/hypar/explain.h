@@ -53,8 +53,18 @@ HYPAR_API enum hypar_status hypar_explain(struct hypar_explanation **out,
                                           struct hypar_error *err);
 HYPAR_API void hypar_explanation_free(struct hypar_explanation *explanation); /* NULL allowed */
 
-/* The plan's own step, with its timeline. The explanation owns it, and everything else. */
-HYPAR_API const struct hypar_sim *hypar_explained_sim(const struct hypar_explanation *e);
+/* An explanation as a whole; the explanation owns everything. */
+struct hypar_explanation_info {
+    const struct hypar_sim *sim; /* the plan's own step, with its timeline */
+    struct hypar_bound bound;    /* a lower bound of the step of any plan */
+    const char *ops_left_out; /* why alternatives of some or all operators are missing; "": none
+                                 are */
+    /* The terms by which HyPar chose the types of the layers (hypar_partition_view.terms).
+     * NULL: the plan is not as a search by the planner hypar alone found it. */
+    const struct hypar_partition_view *partition;
+};
+HYPAR_API struct hypar_explanation_info
+hypar_explanation_info(const struct hypar_explanation *e);
 
 /* Change `i`, NULL past the last: the fastest first, impossible ones last. */
 HYPAR_API const struct hypar_what_if *hypar_explained_what_if(const struct hypar_explanation *e,
@@ -63,21 +73,11 @@ HYPAR_API const struct hypar_what_if *hypar_explained_what_if(const struct hypar
 /* The costliest operators: number i, NULL past the last; the costliest first. */
 HYPAR_API const struct hypar_explained_op *hypar_explained_op(const struct hypar_explanation *e,
                                                               int i);
-/* Why alternatives of some or all operators are missing. "": none are. */
-HYPAR_API const char *hypar_explained_ops_left_out(const struct hypar_explanation *e);
 
 /* The plan with alternative `alternative` of hypar_explained_op(e, op), to be released with
  * hypar_plan_free(); NULL: there is none. */
 HYPAR_API struct hypar_plan *hypar_explained_alternative(const struct hypar_explanation *e,
                                                          int op, int alternative);
-
-/* A lower bound of the step of any plan. */
-HYPAR_API struct hypar_bound hypar_explained_bound(const struct hypar_explanation *e);
-
-/* The terms by which HyPar chose the types of the layers (hypar_partition_view.terms). NULL:
- * the plan is not as a search by the planner hypar alone found it. Owned by the explanation. */
-HYPAR_API const struct hypar_partition_view *
-hypar_explained_partition(const struct hypar_explanation *e);
 
 /* How two plans of one model and machine differ. Each difference comes with the step of the
  * first plan with this change alone, where that is possible. */

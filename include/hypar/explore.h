@@ -125,19 +125,23 @@ struct hypar_explore_site {
     bool has_dp; /* else the batch has too few samples, and dp counts fractions of one */
 };
 
+/* An exploration as a whole; the exploration owns everything but the graph. */
+struct hypar_exploration_info {
+    const struct hypar_graph *graph;
+    const struct hypar_explore_options
+        *options; /* as given; `cost` is resolved: neither AUTO nor PAPER */
+    int n_sites;
+    int n_axes; /* in which machines differ */
+    const struct hypar_explore_axis *axis;
+    const char *machine; /* the name of the machine that they vary; "": more than three */
+    bool interrupted;    /* it was stopped before all machines were done */
+};
+HYPAR_API struct hypar_exploration_info
+hypar_exploration_info(const struct hypar_exploration *exploration);
+
 /* The following functions return zeros, NULL or "" for an invalid index. */
-HYPAR_API int hypar_exploration_site_count(const struct hypar_exploration *exploration);
 HYPAR_API struct hypar_explore_site
 hypar_exploration_site(const struct hypar_exploration *exploration, int site);
-
-/* The axes in which machines differ; and the name of the machine that they vary ("": more than
- * three). */
-HYPAR_API const struct hypar_explore_axis *
-hypar_exploration_axes(const struct hypar_exploration *exploration, int *n);
-HYPAR_API const char *hypar_exploration_machine(const struct hypar_exploration *exploration);
-
-/* Was it stopped before all machines were done? */
-HYPAR_API bool hypar_exploration_interrupted(const struct hypar_exploration *exploration);
 
 /* A named choice; owned by the exploration. */
 struct hypar_explore_choice {
@@ -169,12 +173,6 @@ HYPAR_API struct hypar_explore_group
 hypar_exploration_group(const struct hypar_exploration *exploration, int site, int group);
 HYPAR_API char *hypar_exploration_value(const struct hypar_exploration *exploration, int site,
                                         int group, int64_t value, char *text);
-
-/* The graph and the options; `cost` is resolved: neither AUTO nor PAPER. */
-HYPAR_API const struct hypar_graph *
-hypar_exploration_graph(const struct hypar_exploration *exploration);
-HYPAR_API struct hypar_explore_options
-hypar_exploration_options(const struct hypar_exploration *exploration);
 
 /* The value of the objective: seconds, bytes or joules. */
 HYPAR_API double hypar_exploration_merit(const struct hypar_exploration *exploration,
@@ -259,24 +257,21 @@ HYPAR_API enum hypar_status hypar_sweep(struct hypar_sweep **out,
                                         struct hypar_error *err);
 HYPAR_API void hypar_sweep_free(struct hypar_sweep *sweep); /* or NULL */
 
-/* The points: machine by machine, the batches of each in the order of the list, the planners of
- * each batch in the order of theirs. */
-HYPAR_API int hypar_sweep_count(const struct hypar_sweep *sweep);
+/* A sweep as a whole; the sweep owns everything. */
+struct hypar_sweep_info {
+    const struct hypar_graph *graph; /* the model, with the first batch */
+    const struct hypar_sweep_options *options;
+    int n_points, n_done; /* all points; those that were done */
+    int n_axes;           /* in which machines differ */
+    const struct hypar_explore_axis *axis;
+    const char *machine; /* the name of the machine that they vary; "": more than three */
+};
+HYPAR_API struct hypar_sweep_info hypar_sweep_info(const struct hypar_sweep *sweep);
+
+/* Point `i`: machine by machine, the batches of each in the order of the list, the planners of
+ * each batch in the order of theirs. NULL past the last. */
 HYPAR_API const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *sweep,
                                                             int i);
-
-/* The axes in which machines differ; and the name of the machine that they vary ("": more than
- * three). */
-HYPAR_API const struct hypar_explore_axis *hypar_sweep_axes(const struct hypar_sweep *sweep,
-                                                            int *n);
-HYPAR_API const char *hypar_sweep_machine(const struct hypar_sweep *sweep);
-
-/* How many points were done. */
-HYPAR_API int hypar_sweep_done(const struct hypar_sweep *sweep);
-
-/* The model, with the first batch; and the options. */
-HYPAR_API const struct hypar_graph *hypar_sweep_graph(const struct hypar_sweep *sweep);
-HYPAR_API struct hypar_sweep_options hypar_sweep_options(const struct hypar_sweep *sweep);
 
 #ifdef __cplusplus
 }

@@ -33,12 +33,13 @@ HYPAR_API enum hypar_status hypar_fit(struct hypar_fit **out, const char *const 
                                       struct hypar_error *err);
 HYPAR_API void hypar_fit_free(struct hypar_fit *fit); /* NULL is allowed */
 
-/* Rows that were left out because their operators take no time: views. */
-HYPAR_API int hypar_fit_left_out(const struct hypar_fit *fit);
-
-/* The initial device, and where the new figures come from, in one line. */
-HYPAR_API const char *hypar_fit_device(const struct hypar_fit *fit);
-HYPAR_API const char *hypar_fit_source(const struct hypar_fit *fit);
+/* A fit as a whole; the fit owns the texts. */
+struct hypar_fit_info {
+    const char *device; /* the initial device */
+    const char *source; /* where the new figures come from, in one line */
+    int left_out; /* rows that were left out because their operators take no time: views */
+};
+HYPAR_API struct hypar_fit_info hypar_fit_info(const struct hypar_fit *fit);
 
 /* Reasons to doubt the fitted figures, one line each; NULL past the last. */
 HYPAR_API const char *hypar_fit_doubt(const struct hypar_fit *fit, int i);

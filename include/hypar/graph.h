@@ -107,15 +107,25 @@ HYPAR_API void hypar_graph_write(const struct hypar_graph *graph, FILE *to);
 HYPAR_API enum hypar_status hypar_graph_write_profile(const struct hypar_graph *graph, FILE *to,
                                                       struct hypar_error *err);
 
-HYPAR_API const char *hypar_graph_name(const struct hypar_graph *graph);
-
-/* The file with the model's values ("weights"), a file beside the model's; hypar_graph_write()
- * names it as the model does. NULL: there is none, or the model was not read from a path. */
-HYPAR_API const char *hypar_graph_values(const struct hypar_graph *graph);
-
-HYPAR_API int64_t hypar_graph_batch(const struct hypar_graph *graph);
-HYPAR_API int hypar_graph_op_count(const struct hypar_graph *graph);
-HYPAR_API int hypar_graph_tensor_count(const struct hypar_graph *graph);
+/* What is known of a graph without counting; texts are owned by the graph. */
+struct hypar_graph_info {
+    const char *name;
+    /* The file with the model's values ("weights"), a file beside the model's;
+     * hypar_graph_write() names it as the model does. NULL: there is none, or the model was not
+     * read from a path. */
+    const char *values;
+    int64_t batch; /* samples of a step */
+    int n_ops, n_tensors;
+    int loss; /* the tensor of the loss; -1: none */
+    /* A hash of everything that determines the meaning of a plan: operators, attributes,
+     * shapes, names. Graphs with the same hash accept the same plans. */
+    uint64_t hash;
+    /* Notes for the user about how the model was read (an unknown operator, ...), one line
+     * each. */
+    int n_notes;
+    const char *const *note;
+};
+HYPAR_API struct hypar_graph_info hypar_graph_info(const struct hypar_graph *graph);
 
 /* Weighted layers: operators that multiply by a parameter (convolution, linear, LSTM) or look
  * one up (embedding). */
@@ -127,25 +137,17 @@ HYPAR_API int64_t hypar_graph_params(const struct hypar_graph *graph);
 /* Two per multiply-add of the forward pass of one sample. */
 HYPAR_API double hypar_graph_flops_per_sample(const struct hypar_graph *graph);
 
-/* A 64-bit hash of everything that determines the meaning of a plan: operators, attributes,
- * shapes, names. Graphs with the same hash accept the same plans. */
-HYPAR_API uint64_t hypar_graph_hash(const struct hypar_graph *graph);
-
-/* Notes for the user about how the model was read (an unknown operator, ...): note 0..count-1,
- * one line each, owned by the graph. */
-HYPAR_API int hypar_graph_note_count(const struct hypar_graph *graph);
-HYPAR_API const char *hypar_graph_note(const struct hypar_graph *graph, int note);
-
-/* Operator `op`: name and kind are owned by the graph. */
-HYPAR_API const char *hypar_graph_op_name(const struct hypar_graph *graph, int op);
-HYPAR_API const char *hypar_graph_op_kind(const struct hypar_graph *graph, int op);
+/* Operator `op`; texts are owned by the graph. */
+struct hypar_op {
+    const char *name, *kind;
+    int n_axes, n_operands;
+    /* Floating-point operations of the forward and of the backward passes, for a batch: two for
+     * each multiply-add. */
+    double forward_flops, backward_flops;
+};
+HYPAR_API struct hypar_op hypar_graph_op(const struct hypar_graph *graph, int op);
 HYPAR_API int hypar_graph_find_op(const struct hypar_graph *graph, const char *name); /* -1 */
-HYPAR_API int hypar_graph_axis_count(const struct hypar_graph *graph, int op);
 HYPAR_API struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis);
-
-/* Floating-point operations of an operator's forward or backward passes, for a batch: two for
- * each multiply-add. */
-HYPAR_API double hypar_graph_op_flops(const struct hypar_graph *graph, int op, bool backward);
 
 /* A tensor that an operator touches. */
 struct hypar_operand {
@@ -154,7 +156,6 @@ struct hypar_operand {
     bool written;             /* in forward passes it is written; else it is read */
     int axis[HYPAR_MAX_DIMS]; /* by dimension: the axis whose parts divide it; -1: none */
 };
-HYPAR_API int hypar_graph_operand_count(const struct hypar_graph *graph, int op);
 HYPAR_API struct hypar_operand hypar_graph_operand(const struct hypar_graph *graph, int op,
                                                    int operand);
 
@@ -180,9 +181,6 @@ HYPAR_API struct hypar_tensor hypar_graph_tensor(const struct hypar_graph *graph
 /* The operator that is reader `i` of a tensor, in the order of operators; one that reads it
  * twice counts twice. */
 HYPAR_API int hypar_graph_reader(const struct hypar_graph *graph, int tensor, int i);
-
-/* The tensor of the loss; -1: none. */
-HYPAR_API int hypar_graph_loss(const struct hypar_graph *graph);
 
 #ifdef __cplusplus
 }

@@ -101,7 +101,7 @@ enum hypar_framework {
     HYPAR_FRAMEWORK_COUNT,
 };
 
-/* The names that files and options use ("adam", "1f1b"), and back: false if unknown. */
+/* The names that files and options use: "adam", "1f1b". */
 HYPAR_API const char *hypar_precision_text(enum hypar_precision precision);
 HYPAR_API const char *hypar_optimizer_text(enum hypar_optimizer optimizer);
 HYPAR_API const char *hypar_masks_text(enum hypar_masks masks);
@@ -110,14 +110,23 @@ HYPAR_API const char *hypar_share_text(enum hypar_share share);
 HYPAR_API const char *hypar_recompute_text(enum hypar_recompute recompute);
 HYPAR_API const char *hypar_shard_text(enum hypar_shard shard);
 HYPAR_API const char *hypar_framework_text(enum hypar_framework framework);
-HYPAR_API bool hypar_precision_find(const char *name, enum hypar_precision *out);
-HYPAR_API bool hypar_optimizer_find(const char *name, enum hypar_optimizer *out);
-HYPAR_API bool hypar_masks_find(const char *name, enum hypar_masks *out);
-HYPAR_API bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out);
-HYPAR_API bool hypar_share_find(const char *name, enum hypar_share *out);
-HYPAR_API bool hypar_recompute_find(const char *name, enum hypar_recompute *out);
-HYPAR_API bool hypar_framework_find(const char *name, enum hypar_framework *out);
-HYPAR_API bool hypar_shard_find(const char *name, enum hypar_shard *out);
+
+/* The enum to which a name belongs. */
+enum hypar_name {
+    HYPAR_NAME_PRECISION,
+    HYPAR_NAME_OPTIMIZER,
+    HYPAR_NAME_MASKS,
+    HYPAR_NAME_SCHEDULE,
+    HYPAR_NAME_SHARE,
+    HYPAR_NAME_RECOMPUTE,
+    HYPAR_NAME_SHARD,
+    HYPAR_NAME_FRAMEWORK,
+    HYPAR_NAME_COUNT,
+};
+
+/* The value of the enum that `name` stands for, in upper or lower case; usual synonyms ("half",
+ * "fsdp") count too. -1: the name is unknown. */
+HYPAR_API int hypar_name_find(enum hypar_name kind, const char *name);
 
 struct hypar_schedule {
     enum hypar_schedule_kind kind;
@@ -235,19 +244,6 @@ HYPAR_API enum hypar_status hypar_plan_check_memory(const struct hypar_plan *pla
 HYPAR_API const struct hypar_graph *hypar_plan_graph(const struct hypar_plan *plan);
 HYPAR_API const struct hypar_machine *hypar_plan_machine(const struct hypar_plan *plan);
 HYPAR_API const char *hypar_plan_model(const struct hypar_plan *plan); /* as in the file */
-HYPAR_API enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan);
-HYPAR_API enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan);
-/* The precision of parameter gradients: that of the parameters, or fp32 for shorter ones. */
-HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan);
-HYPAR_API enum hypar_masks hypar_plan_masks(const struct hypar_plan *plan);
-HYPAR_API int64_t hypar_plan_seed(const struct hypar_plan *plan);
-
-/* The largest norm of the gradients of all parameters together: they are scaled down to it
- * before the update. 0: any. */
-HYPAR_API double hypar_plan_clip(const struct hypar_plan *plan);
-
-/* Bytes that the framework takes on each device, besides the plan's. */
-HYPAR_API double hypar_plan_framework_bytes(const struct hypar_plan *plan);
 
 /* All settings of a plan's step as a whole, besides stages and schedule. */
 struct hypar_plan_settings {
@@ -255,34 +251,41 @@ struct hypar_plan_settings {
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
     enum hypar_optimizer optimizer;
     enum hypar_masks masks;
-    double framework_bytes, clip;
+    double framework_bytes; /* that the framework takes on each device, besides the plan's */
+    double clip; /* the largest norm of the gradients of all parameters together: they are
+                    scaled down to it before the update. 0: any */
     int64_t seed;
     int gather_ahead; /* how many operators ahead divided parameters are gathered: 1 */
+    /* How the step was simulated during the search, or as the plan's file says. */
     struct hypar_simulation simulation;
 };
 HYPAR_API struct hypar_plan_settings hypar_plan_settings(const struct hypar_plan *plan);
 
-/* How it was simulated during the search, or as its file says; owned by the plan. */
-HYPAR_API const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan);
+/* The precision of parameter gradients: that of the parameters, or fp32 for shorter ones. */
+HYPAR_API enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan);
 
-/* Operator `op`: the degree of one of its axes, the extent of part i of that axis, ... */
+/* Operator `op`: the degree of one of its axes, and the extent of part i of that axis. */
 HYPAR_API int hypar_plan_degree(const struct hypar_plan *plan, int op, int axis);
 HYPAR_API int64_t hypar_plan_part_size(const struct hypar_plan *plan, int op, int axis, int i);
-/* ... the number of its parts (the product of its degrees), and the device of each: row-major
- * in the order of its axes; under share "minibatch" those of replica 0, then of 1, ... */
-HYPAR_API int hypar_plan_part_count(const struct hypar_plan *plan, int op);
-HYPAR_API int hypar_plan_device_count(const struct hypar_plan *plan, int op);
-HYPAR_API int hypar_plan_device(const struct hypar_plan *plan, int op, int i);
-HYPAR_API bool hypar_plan_recompute(const struct hypar_plan *plan, int op);
-/* Are copies of its result that other devices received sent again, and not kept? */
-HYPAR_API bool hypar_plan_resend(const struct hypar_plan *plan, int op);
 
-/* What of its parameters is divided, and among how many of the devices that hold the same: 0 is
- * all of them. */
-HYPAR_API enum hypar_shard hypar_plan_shard(const struct hypar_plan *plan, int op);
-HYPAR_API int hypar_plan_shard_over(const struct hypar_plan *plan, int op);
-
-HYPAR_API int hypar_plan_op_stage(const struct hypar_plan *plan, int op); /* -1: no stages */
+/* How operator `op` is planned, besides its axes. Without such an operator: zeros, stage -1. */
+struct hypar_plan_op {
+    int n_parts; /* the product of its degrees */
+    /* The device of each part: row-major in the order of its axes; under share "minibatch"
+     * those of replica 0, then of 1, ... The plan owns the list, which is valid until the plan
+     * changes. */
+    int n_devices;
+    const int *device;
+    int stage;      /* -1: no stages */
+    bool recompute; /* its result is computed again in the backward half, and not kept */
+    bool resend;    /* copies of its result that other devices received are sent again, and not
+                       kept */
+    /* What of its parameters is divided, and among how many of the devices that hold the same:
+     * 0 is all of them. */
+    enum hypar_shard shard;
+    int shard_over;
+};
+HYPAR_API struct hypar_plan_op hypar_plan_op(const struct hypar_plan *plan, int op);
 
 /* The number of devices without work. */
 HYPAR_API int hypar_plan_idle_devices(const struct hypar_plan *plan);
@@ -323,7 +326,7 @@ struct hypar_split {
     int op;
     int degree[HYPAR_MAX_AXES];           /* of each of its axes; 0 counts as 1 */
     const int64_t *sizes[HYPAR_MAX_AXES]; /* of the parts of an axis; NULL: even */
-    const int *device; /* in the order of hypar_plan_device(); NULL: the first devices of its
+    const int *device; /* in the order of struct hypar_plan_op; NULL: the first devices of its
                           stage, or, without stages, of the machine */
 };
 

@@ -34,19 +34,19 @@ HYPAR_API struct hypar_profile *hypar_profile_new(void);
 /* What made the profile, for people; copied. A new one says "hypar" and the version. The text
  * has no control characters and is not empty. */
 HYPAR_API void hypar_profile_set_made_by(struct hypar_profile *profile, const char *text);
-HYPAR_API const char *hypar_profile_made_by(const struct hypar_profile *profile);
 
 /* The share of the peak that dense kernels reach on the devices called `device`; above 0, at
  * most 1. Replaces an earlier value. */
 HYPAR_API void hypar_profile_set_efficiency(struct hypar_profile *profile, const char *device,
                                             double efficiency);
 
-/* 0 if it is unknown. */
-HYPAR_API double hypar_profile_efficiency(const struct hypar_profile *profile,
-                                          const char *device);
-
-/* The number of passes in a profile. */
-HYPAR_API int hypar_profile_pass_count(const struct hypar_profile *profile);
+/* What a profile knows of the devices called `device`. */
+struct hypar_profile_device {
+    double efficiency; /* 0: unknown */
+    bool links;        /* it contains times of messages between them */
+};
+HYPAR_API struct hypar_profile_device hypar_profile_device(const struct hypar_profile *profile,
+                                                           const char *device);
 
 /* The machine on which a profile was measured. */
 struct hypar_profile_machine {
@@ -61,16 +61,16 @@ struct hypar_profile_machine {
 HYPAR_API void hypar_profile_set_machine(struct hypar_profile *profile,
                                          const struct hypar_profile_machine *machine);
 
-/* NULL if the profile has none. */
-HYPAR_API const struct hypar_profile_machine *
-hypar_profile_machine(const struct hypar_profile *profile);
-
-/* Does the profile contain times of messages between devices called `device`? */
-HYPAR_API bool hypar_profile_has_links(const struct hypar_profile *profile, const char *device);
-
-/* The distance between the quartiles of runs of the same call, as a share of their time: the
- * mean over all passes for which it is known, weighted by their time; 0: unknown. */
-HYPAR_API double hypar_profile_spread(const struct hypar_profile *profile);
+/* A profile as a whole; the profile owns texts and machine. */
+struct hypar_profile_info {
+    const char *made_by;
+    int n_passes;
+    const struct hypar_profile_machine *machine; /* NULL: none */
+    /* The distance between the quartiles of runs of the same call, as a share of their time:
+     * the mean over all passes for which it is known, weighted by their time; 0: unknown. */
+    double spread;
+};
+HYPAR_API struct hypar_profile_info hypar_profile_info(const struct hypar_profile *profile);
 
 #ifdef __cplusplus
 }

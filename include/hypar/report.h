@@ -2,9 +2,10 @@
  *
  * Data flow: model -> graph -> search -> plan -> program -> sim | run -> REPORT
  *
- * Each function writes to a stream, as aligned text with units, or as JSON in SI units with the
- * unit in the key (keys may be added later, never renamed). Write errors stay in the stream;
- * the caller checks them. */
+ * Each function writes to a stream. Text has aligned columns and units. JSON is in SI units,
+ * with the unit in the key (keys may be added later, never renamed). The comment of a function
+ * names its further formats. A format that a function does not have is written as text. Write
+ * errors stay in the stream; the caller checks them. */
 #ifndef HYPAR_REPORT_H
 #define HYPAR_REPORT_H
 
@@ -23,7 +24,13 @@
 extern "C" {
 #endif
 
-enum hypar_format { HYPAR_TEXT, HYPAR_JSON };
+enum hypar_format {
+    HYPAR_TEXT,
+    HYPAR_JSON,
+    HYPAR_CSV,
+    HYPAR_SVG, /* a picture */
+    HYPAR_DOT, /* a graph for Graphviz */
+};
 
 /* The length of a line of text: COLUMNS, else the terminal's width, else 80. All text reports
  * use it. */
@@ -33,36 +40,28 @@ HYPAR_API int hypar_line_width(FILE *to);
  * further lines are indented to it. */
 HYPAR_API void hypar_report_text(FILE *to, const char *text, int indent);
 
-/* The zoo: every network with parameters, FLOPs, operators and layers. */
-HYPAR_API void hypar_report_models(FILE *to, enum hypar_format format);
+/* The zoo: every network with parameters, FLOPs, operators and layers; or the figures and the
+ * options of the network that `word` names. `word` may be NULL: all networks. HYPAR_INVALID,
+ * with the nearest names, if there is none. */
+HYPAR_API enum hypar_status hypar_report_models(FILE *to, const char *word,
+                                                enum hypar_format format,
+                                                struct hypar_error *err);
 
-/* One network of the zoo, named by `word`: its figures and its options. HYPAR_INVALID, with the
- * nearest names, if there is none. */
-HYPAR_API enum hypar_status hypar_report_model(FILE *to, const char *word,
-                                               enum hypar_format format,
-                                               struct hypar_error *err);
+/* The operator table: axes, operands, attributes; or the row of the kind `name` in words.
+ * `name` may be NULL: all kinds. HYPAR_INVALID, with the nearest names, if there is none. */
+HYPAR_API enum hypar_status hypar_report_ops(FILE *to, const char *name,
+                                             enum hypar_format format, struct hypar_error *err);
 
-/* The operator table: axes, operands, attributes. */
-HYPAR_API void hypar_report_ops(FILE *to, enum hypar_format format);
-
-/* One kind of operator: its whole row in words. HYPAR_INVALID for an unknown name. */
-HYPAR_API enum hypar_status hypar_report_op(FILE *to, const char *name,
-                                            enum hypar_format format, struct hypar_error *err);
-
-/* The tables of devices and topologies, with the source of each figure; machines and devices of
- * the site, with a line for each faulty file. */
-HYPAR_API void hypar_report_machines(FILE *to, enum hypar_format format);
-
-/* One machine: its devices, levels and links. */
+/* One machine: its devices, levels and links. NULL: the tables of devices and topologies, with
+ * the source of each figure; machines and devices of the site, with a line for each faulty
+ * file. */
 HYPAR_API void hypar_report_machine(FILE *to, const struct hypar_machine *machine,
                                     enum hypar_format format);
 
-/* One graph: sizes, inputs, outputs and, as text, its layers. */
+/* One graph: sizes, inputs, outputs and, as text, its layers. DOT: operators, and the tensors
+ * between them. */
 HYPAR_API void hypar_report_graph(FILE *to, const struct hypar_graph *graph,
                                   enum hypar_format format);
-
-/* The same for Graphviz: operators, and the tensors between them. */
-HYPAR_API void hypar_report_graph_dot(FILE *to, const struct hypar_graph *graph);
 
 /* Whether a plan fits: a summary of `plan`, and the memory of its fullest device (NULL:
  * unknown); or NULL, and `why` it does not fit. */
@@ -71,31 +70,27 @@ HYPAR_API void hypar_report_check(FILE *to, const struct hypar_plan *plan,
                                   const struct hypar_error *why, enum hypar_format format);
 
 /* One plan: how each operator is split, equal neighbours together; of a large plan its
- * structure: stages, and layers that are planned alike once. */
+ * structure: stages, and layers that are planned alike once. CSV: a row for each operator. SVG:
+ * stages on devices, and layers with the division of their operators, equal ones once. `step`:
+ * the simulated step, for the picture's subtitle; may be NULL. */
 HYPAR_API void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
+                                 const struct hypar_sim_summary *step,
                                  enum hypar_format format);
-
-/* The same as a picture: stages on devices, and layers with the division of their operators,
- * equal ones once. `step`: the simulated step; may be NULL. */
-HYPAR_API void hypar_report_plan_svg(FILE *to, const struct hypar_plan *plan,
-                                     const struct hypar_sim_summary *step);
-
-/* The same as CSV, a row for each operator. */
-HYPAR_API void hypar_report_plan_csv(FILE *to, const struct hypar_plan *plan);
 
 /* A program: its tasks, and its traffic by phase, by kind and by operator. */
 HYPAR_API void hypar_report_program(FILE *to, const struct hypar_program *program,
                                     enum hypar_format format);
 
 /* A simulated step: time and its causes, traffic, energy, memory. `plan`: the simulated plan;
- * NULL: a program file. */
+ * NULL: a program file. CSV: the work of devices and the traffic of links, a row for each. */
 HYPAR_API void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
                                        const struct hypar_plan *plan, enum hypar_format format);
 
-/* The work of devices and the traffic of links, a row for each; and the timeline as a picture,
- * in which close bars are merged. This needs a kept timeline. */
-HYPAR_API void hypar_report_simulation_csv(FILE *to, const struct hypar_sim *sim);
-HYPAR_API void hypar_report_timeline_svg(FILE *to, const struct hypar_sim *sim);
+/* The timeline of a simulation that has kept it. JSON: every task instance with its times, as
+ * hypar-timeline/1. SVG: a bar for each task, in which close bars are merged. There is no
+ * text: JSON is written instead. */
+HYPAR_API void hypar_report_timeline(FILE *to, const struct hypar_sim *sim,
+                                     enum hypar_format format);
 
 /* What a trace shows of a simulated step; 0 or NULL: everything, by default. */
 struct hypar_trace_options {
@@ -176,9 +171,6 @@ hypar_report_measured_trace(FILE *to, const struct hypar_measured_step *step,
                             const struct hypar_sim *sim,
                             const struct hypar_trace_options *options);
 
-/* The same as hypar-timeline/1: every task instance with its times. */
-HYPAR_API void hypar_report_timeline(FILE *to, const struct hypar_sim *sim);
-
 /* The memory of every device, itemised; `options` may be NULL: as the plan says.
  * HYPAR_INFEASIBLE, with the fullest device, if it does not fit: the report is written all the
  * same. On any other failure nothing is written. */
@@ -236,12 +228,10 @@ struct hypar_comparison {
     const struct hypar_differences *differences; /* of two plans; else NULL */
 };
 
-/* Planners and plans side by side, the best of each column marked: as text or JSON, as CSV,
- * and as a picture. */
+/* Planners and plans side by side, the best of each column marked. CSV: a row for each. SVG: a
+ * bar for each step. */
 HYPAR_API void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
                                        enum hypar_format format);
-HYPAR_API void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *comparison);
-HYPAR_API void hypar_report_comparison_svg(FILE *to, const struct hypar_comparison *comparison);
 
 /* Everything as one self-contained HTML page for a browser: what bounds the step and what would
  * help, the plan, the timeline, memory and traffic; NULL members are left out. JSON: the page's
@@ -264,21 +254,16 @@ HYPAR_API void hypar_report_found(FILE *to, const struct hypar_found *found,
                                   const struct hypar_found *const *others, int n_others,
                                   enum hypar_format format);
 
-/* An exploration: the named choices, and their ranks. */
+/* An exploration: the named choices, and their ranks. CSV: every evaluated choice, one per line
+ * with a heading. SVG: all of them as a map of two levels or layers, a curve from the best on,
+ * or lines over machines. */
 HYPAR_API void hypar_report_exploration(FILE *to, const struct hypar_exploration *exploration,
                                         enum hypar_format format);
 
-/* Every evaluated choice, one per line with a heading; and all of them as one picture: a map of
- * two levels or layers, a curve from the best on, or lines over machines. */
-HYPAR_API void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *exploration);
-HYPAR_API void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *exploration);
-
-/* A sweep: a row for every batch on every machine; the same as CSV; and as a picture: the
- * throughput of a device for each batch, over the number of devices. */
+/* A sweep: a row for every batch on every machine; CSV likewise. SVG: the throughput of a
+ * device for each batch, over the number of devices. */
 HYPAR_API void hypar_report_sweep(FILE *to, const struct hypar_sweep *sweep,
                                   enum hypar_format format);
-HYPAR_API void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *sweep);
-HYPAR_API void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *sweep);
 
 /* A training run, step by step (JSON: a line for each), and at the end measured beside
  * predicted; `sim` may be NULL. With a timeline of the simulation also by phase, operator and

@@ -169,11 +169,11 @@ HYPAR_API bool hypar_trace_event(const struct hypar_trace *trace, int64_t i,
 HYPAR_API bool hypar_trace_mean(const struct hypar_trace *trace, int64_t i,
                                 struct hypar_trace_event *event);
 
-/* The number of steps in the mean. */
-HYPAR_API int64_t hypar_trace_mean_steps(const struct hypar_trace *trace);
-
-/* The number of recorded steps. */
-HYPAR_API int64_t hypar_trace_step_count(const struct hypar_trace *trace);
+struct hypar_trace_info {
+    int64_t mean_steps; /* steps in the mean */
+    int64_t steps;      /* recorded ones */
+};
+HYPAR_API struct hypar_trace_info hypar_trace_info(const struct hypar_trace *trace);
 HYPAR_API void hypar_trace_free(struct hypar_trace *trace); /* NULL is allowed */
 
 /* Train by a plan. The plan's machine must have as many devices as there are ranks; a process

@@ -117,7 +117,7 @@ HYPAR_API int hypar_nearest(const char *word, const char *const *names, int n, i
  * the zoo? */
 HYPAR_API bool hypar_model_is_path(const char *model);
 
-/* The length of the path in `model`, without options; 0 for a word. */
+/* The length of the path in `model`, without options; of a word the whole length. */
 HYPAR_API size_t hypar_model_path_length(const char *model);
 
 /* Is there an all-reduce algorithm of this name? HYPAR_USAGE, with the nearest names, if

@@ -75,24 +75,42 @@ static int find(const char *const *names, int count, const char *word)
     return row;
 }
 
-#define NAMED(what, type, names, count)                                     \
-    const char *hypar_##what##_text(enum type value)                        \
-    {                                                                       \
-        return (int)value >= 0 && (int)value < count ? names[value] : NULL; \
-    }                                                                       \
-    bool hypar_##what##_find(const char *name, enum type *out)              \
-    {                                                                       \
-        int i = find(names, count, name);                                   \
-        if (i == count)                                                     \
-            return false;                                                   \
-        *out = (enum type)i;                                                \
-        return true;                                                        \
+static const struct {
+    const char *const *name;
+    int count;
+} kinds[HYPAR_NAME_COUNT] = {
+    [HYPAR_NAME_PRECISION] = { hp_precision_names, HYPAR_PRECISION_COUNT },
+    [HYPAR_NAME_OPTIMIZER] = { hp_optimizer_names, HYPAR_OPTIMIZER_COUNT },
+    [HYPAR_NAME_MASKS] = { hp_masks_names, HYPAR_MASKS_COUNT },
+    [HYPAR_NAME_SHARE] = { hp_share_names, HYPAR_SHARE_COUNT },
+    [HYPAR_NAME_RECOMPUTE] = { hp_recompute_names, HYPAR_RECOMPUTE_COUNT },
+    [HYPAR_NAME_SHARD] = { hp_shard_names, HYPAR_SHARD_COUNT },
+    [HYPAR_NAME_FRAMEWORK] = { hp_framework_names, HYPAR_FRAMEWORK_COUNT },
+};
+
+int hp_find_name(enum hypar_name kind, const char *name)
+{
+    if ((unsigned)kind >= HYPAR_NAME_COUNT)
+        return -1;
+    int row = find(kinds[kind].name, kinds[kind].count, name);
+    return row < kinds[kind].count ? row : -1;
+}
+
+static const char *text_of(enum hypar_name kind, int value)
+{
+    return value >= 0 && value < kinds[kind].count ? kinds[kind].name[value] : NULL;
+}
+
+#define NAMED(what, type, kind)                      \
+    const char *hypar_##what##_text(enum type value) \
+    {                                                \
+        return text_of(kind, (int)value);            \
     }
 
-NAMED(precision, hypar_precision, hp_precision_names, HYPAR_PRECISION_COUNT)
-NAMED(optimizer, hypar_optimizer, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT)
-NAMED(masks, hypar_masks, hp_masks_names, HYPAR_MASKS_COUNT)
-NAMED(share, hypar_share, hp_share_names, HYPAR_SHARE_COUNT)
-NAMED(recompute, hypar_recompute, hp_recompute_names, HYPAR_RECOMPUTE_COUNT)
-NAMED(shard, hypar_shard, hp_shard_names, HYPAR_SHARD_COUNT)
-NAMED(framework, hypar_framework, hp_framework_names, HYPAR_FRAMEWORK_COUNT)
+NAMED(precision, hypar_precision, HYPAR_NAME_PRECISION)
+NAMED(optimizer, hypar_optimizer, HYPAR_NAME_OPTIMIZER)
+NAMED(masks, hypar_masks, HYPAR_NAME_MASKS)
+NAMED(share, hypar_share, HYPAR_NAME_SHARE)
+NAMED(recompute, hypar_recompute, HYPAR_NAME_RECOMPUTE)
+NAMED(shard, hypar_shard, HYPAR_NAME_SHARD)
+NAMED(framework, hypar_framework, HYPAR_NAME_FRAMEWORK)

@@ -221,7 +221,7 @@ double hp_pass_seconds(const struct nest *nest, int pass, const struct range ran
         /* most views cost nothing; a view that was copied says nothing of others */
         if (source == TIME_MEASURED || (source == TIME_INTERPOLATED && !hp_is_view(nest)))
             return seconds;
-        double efficiency = hypar_profile_efficiency(profile, device->name);
+        double efficiency = hp_profile_efficiency(profile, device->name);
         if (efficiency > 0)
             calibrated.efficiency = efficiency;
     }

@@ -15,11 +15,6 @@ static const struct target *const targets[] = {
 
 enum { TARGET_COUNT = sizeof targets / sizeof targets[0] };
 
-int hypar_target_count(void)
-{
-    return TARGET_COUNT;
-}
-
 static struct hypar_target told(const struct target *row)
 {
     return (struct hypar_target){ row->name, row->title, row->summary };

@@ -378,19 +378,9 @@ void hypar_fit_free(struct hypar_fit *fit)
     hp_arena_free(&arena);
 }
 
-int hypar_fit_left_out(const struct hypar_fit *fit)
+struct hypar_fit_info hypar_fit_info(const struct hypar_fit *fit)
 {
-    return fit->left_out;
-}
-
-const char *hypar_fit_device(const struct hypar_fit *fit)
-{
-    return fit->device;
-}
-
-const char *hypar_fit_source(const struct hypar_fit *fit)
-{
-    return fit->source;
+    return (struct hypar_fit_info){ fit->device, fit->source, fit->left_out };
 }
 
 void hypar_fit_write(const struct hypar_fit *fit, const char *name, FILE *to)

@@ -3,44 +3,17 @@
 
 #include <string.h>
 
-const char *hypar_graph_values(const struct hypar_graph *graph)
+struct hypar_graph_info hypar_graph_info(const struct hypar_graph *graph)
 {
-    return graph->values_path;
-}
-
-const char *hypar_graph_name(const struct hypar_graph *graph)
-{
-    return graph->name;
-}
-
-int64_t hypar_graph_batch(const struct hypar_graph *graph)
-{
-    return graph->batch;
-}
-
-int hypar_graph_op_count(const struct hypar_graph *graph)
-{
-    return graph->n_ops;
-}
-
-int hypar_graph_tensor_count(const struct hypar_graph *graph)
-{
-    return graph->n_tensors;
-}
-
-uint64_t hypar_graph_hash(const struct hypar_graph *graph)
-{
-    return graph->hash;
-}
-
-int hypar_graph_note_count(const struct hypar_graph *graph)
-{
-    return graph->n_notes;
-}
-
-const char *hypar_graph_note(const struct hypar_graph *graph, int note)
-{
-    return note >= 0 && note < graph->n_notes ? graph->notes[note] : NULL;
+    return (struct hypar_graph_info){ .name = graph->name,
+                                      .values = graph->values_path,
+                                      .batch = graph->batch,
+                                      .n_ops = graph->n_ops,
+                                      .n_tensors = graph->n_tensors,
+                                      .loss = graph->loss,
+                                      .hash = graph->hash,
+                                      .n_notes = graph->n_notes,
+                                      .note = graph->notes };
 }
 
 static bool is_op(const struct hypar_graph *graph, int op)
@@ -48,14 +21,17 @@ static bool is_op(const struct hypar_graph *graph, int op)
     return op >= 0 && op < graph->n_ops;
 }
 
-const char *hypar_graph_op_name(const struct hypar_graph *graph, int op)
+struct hypar_op hypar_graph_op(const struct hypar_graph *graph, int op)
 {
-    return is_op(graph, op) ? graph->ops[op].name : NULL;
-}
-
-const char *hypar_graph_op_kind(const struct hypar_graph *graph, int op)
-{
-    return is_op(graph, op) ? hp_op[graph->ops[op].kind].name : NULL;
+    if (!is_op(graph, op))
+        return (struct hypar_op){ 0 };
+    const struct nest *nest = graph->ops[op].nest;
+    return (struct hypar_op){ .name = graph->ops[op].name,
+                              .kind = hp_op_kind(graph, op),
+                              .n_axes = nest->n_axes,
+                              .n_operands = nest->n_operands,
+                              .forward_flops = 2 * hp_nest_macs(nest, false),
+                              .backward_flops = 2 * hp_nest_macs(nest, true) };
 }
 
 int hypar_graph_find_op(const struct hypar_graph *graph, const char *name)
@@ -63,31 +39,16 @@ int hypar_graph_find_op(const struct hypar_graph *graph, const char *name)
     return hp_table_get(&graph->op_names, name, strlen(name));
 }
 
-int hypar_graph_axis_count(const struct hypar_graph *graph, int op)
-{
-    return is_op(graph, op) ? graph->ops[op].nest->n_axes : 0;
-}
-
 struct hypar_axis hypar_graph_axis(const struct hypar_graph *graph, int op, int axis)
 {
-    return axis >= 0 && axis < hypar_graph_axis_count(graph, op)
+    return is_op(graph, op) && axis >= 0 && axis < graph->ops[op].nest->n_axes
                ? graph->ops[op].nest->axis[axis]
                : (struct hypar_axis){ 0 };
 }
 
-double hypar_graph_op_flops(const struct hypar_graph *graph, int op, bool backward)
-{
-    return is_op(graph, op) ? 2 * hp_nest_macs(graph->ops[op].nest, backward) : 0;
-}
-
-int hypar_graph_operand_count(const struct hypar_graph *graph, int op)
-{
-    return is_op(graph, op) ? graph->ops[op].nest->n_operands : 0;
-}
-
 struct hypar_operand hypar_graph_operand(const struct hypar_graph *graph, int op, int operand)
 {
-    if (operand < 0 || operand >= hypar_graph_operand_count(graph, op))
+    if (!is_op(graph, op) || operand < 0 || operand >= graph->ops[op].nest->n_operands)
         return (struct hypar_operand){ .tensor = -1 };
     const struct nest *nest = graph->ops[op].nest;
     const struct operand *o = &nest->operand[operand];
@@ -127,9 +88,4 @@ int hypar_graph_reader(const struct hypar_graph *graph, int tensor, int i)
     return i >= 0 && i < hypar_graph_tensor(graph, tensor).n_readers
                ? graph->use[graph->use_start[tensor] + i].op
                : -1;
-}
-
-int hypar_graph_loss(const struct hypar_graph *graph)
-{
-    return graph->loss;
 }

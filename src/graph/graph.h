@@ -106,6 +106,12 @@ struct hypar_graph {
     uint64_t hash;
 };
 
+/* The name of the kind of an operator: "conv". */
+static inline const char *hp_op_kind(const struct hypar_graph *graph, int op)
+{
+    return hp_op[graph->ops[op].kind].name;
+}
+
 int64_t hp_shape_elements(const struct hypar_shape *shape);
 
 /* Building -----------------------------------------------------------------------------

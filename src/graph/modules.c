@@ -37,7 +37,7 @@ bool hp_is_module(const struct hypar_graph *graph, int op)
             strncmp(name, node->name, length) == 0 && hp_last_part(name) == name + length + 1)
             return true;
     }
-    return !is_kind(hp_last_part(node->name), hypar_graph_op_kind(graph, op));
+    return !is_kind(hp_last_part(node->name), hp_op_kind(graph, op));
 }
 
 /* The length of the module path in an operator's name. */

@@ -17,39 +17,9 @@ const char *hypar_plan_model(const struct hypar_plan *plan)
     return plan->model;
 }
 
-enum hypar_precision hypar_plan_precision(const struct hypar_plan *plan)
-{
-    return plan->precision;
-}
-
 enum hypar_precision hypar_plan_gradient_precision(const struct hypar_plan *plan)
 {
     return hp_plan_gradients(plan);
-}
-
-enum hypar_masks hypar_plan_masks(const struct hypar_plan *plan)
-{
-    return plan->masks;
-}
-
-double hypar_plan_framework_bytes(const struct hypar_plan *plan)
-{
-    return plan->framework_bytes;
-}
-
-enum hypar_optimizer hypar_plan_optimizer(const struct hypar_plan *plan)
-{
-    return plan->optimizer;
-}
-
-int64_t hypar_plan_seed(const struct hypar_plan *plan)
-{
-    return plan->seed;
-}
-
-double hypar_plan_clip(const struct hypar_plan *plan)
-{
-    return plan->clip;
 }
 
 static bool is_op(const struct hypar_plan *plan, int op)
@@ -91,16 +61,6 @@ int64_t hypar_plan_part_size(const struct hypar_plan *plan, int op, int axis, in
     return part.hi - part.lo;
 }
 
-int hypar_plan_part_count(const struct hypar_plan *plan, int op)
-{
-    return is_op(plan, op) ? plan->ops[op].n_parts : 0;
-}
-
-int hypar_plan_device_count(const struct hypar_plan *plan, int op)
-{
-    return is_op(plan, op) ? plan->ops[op].n_devices : 0;
-}
-
 int64_t hp_plan_parts(const struct hypar_plan *plan)
 {
     int64_t parts = 0;
@@ -109,34 +69,19 @@ int64_t hp_plan_parts(const struct hypar_plan *plan)
     return parts;
 }
 
-int hypar_plan_device(const struct hypar_plan *plan, int op, int i)
+struct hypar_plan_op hypar_plan_op(const struct hypar_plan *plan, int op)
 {
-    return i >= 0 && i < hypar_plan_device_count(plan, op) ? plan->ops[op].device[i] : -1;
-}
-
-bool hypar_plan_recompute(const struct hypar_plan *plan, int op)
-{
-    return is_op(plan, op) && plan->ops[op].recompute;
-}
-
-bool hypar_plan_resend(const struct hypar_plan *plan, int op)
-{
-    return is_op(plan, op) && plan->ops[op].resend;
-}
-
-enum hypar_shard hypar_plan_shard(const struct hypar_plan *plan, int op)
-{
-    return is_op(plan, op) ? plan->ops[op].shard : HYPAR_SHARD_NONE;
-}
-
-int hypar_plan_shard_over(const struct hypar_plan *plan, int op)
-{
-    return is_op(plan, op) ? plan->ops[op].shard_over : 0;
-}
-
-int hypar_plan_op_stage(const struct hypar_plan *plan, int op)
-{
-    return is_op(plan, op) ? plan->ops[op].stage : -1;
+    if (!is_op(plan, op))
+        return (struct hypar_plan_op){ .stage = -1 };
+    const struct op_plan *o = &plan->ops[op];
+    return (struct hypar_plan_op){ .n_parts = o->n_parts,
+                                   .n_devices = o->n_devices,
+                                   .device = o->device,
+                                   .stage = o->stage,
+                                   .recompute = o->recompute,
+                                   .resend = o->resend,
+                                   .shard = o->shard,
+                                   .shard_over = o->shard_over };
 }
 
 int hypar_plan_idle_devices(const struct hypar_plan *plan)

@@ -46,7 +46,7 @@ static uint64_t add_slots(uint64_t hash, const struct hypar_plan *plan)
 uint64_t hp_plan_hash(const struct hypar_plan *plan)
 {
     const struct hypar_schedule *s = &plan->schedule;
-    uint64_t hash = add_number(HP_HASH_START, (int64_t)hypar_graph_hash(plan->graph));
+    uint64_t hash = add_number(HP_HASH_START, (int64_t)plan->graph->hash);
     hash = add_number(hash, plan->precision);
     hash = add_number(hash, plan->optimizer);
     for (int op = 0; op < plan->graph->n_ops; op++)

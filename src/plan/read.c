@@ -63,7 +63,7 @@ enum hypar_status hp_read_hash(const struct json *at, uint64_t *out, struct hypa
 static enum hypar_status check_hash(const struct hypar_graph *graph, const char *model,
                                     const struct json *root, struct hypar_error *err)
 {
-    uint64_t hash, mine = hypar_graph_hash(graph);
+    uint64_t hash, mine = graph->hash;
     struct json at = hp_json_member(root, "graph_hash");
     if (!at.value)
         return HYPAR_OK;
@@ -103,9 +103,9 @@ static enum hypar_status read_graph(struct hypar_graph **out, const struct json 
         from = hypar_model_is_path(*model) ? resolve(scratch, source->folder, *model) : *model;
     }
     TRY(hp_in(err, hypar_import(out, from, &options, err), "%s: model", root->key));
-    if (batch.value && hypar_graph_batch(*out) != options.batch) {
+    if (batch.value && (*out)->batch != options.batch) {
         hp_json_fail(&batch, err, "is %lld, but '%s' has %lld", (long long)options.batch,
-                     *model, (long long)hypar_graph_batch(*out));
+                     *model, (long long)(*out)->batch);
         return HYPAR_INFEASIBLE;
     }
     return check_hash(*out, *model, root, err);

@@ -159,9 +159,9 @@ static enum hypar_status check_kind(const struct hypar_graph *graph, int op,
     if (!at->value)
         return HYPAR_OK;
     TRY(hp_json_string(at, &kind, err));
-    if (strcmp(kind, hypar_graph_op_kind(graph, op)) != 0)
+    if (strcmp(kind, hp_op_kind(graph, op)) != 0)
         return hp_fail(err, HYPAR_INFEASIBLE, "kind '%.40s', expected '%s' as in the model",
-                       kind, hypar_graph_op_kind(graph, op));
+                       kind, hp_op_kind(graph, op));
     return HYPAR_OK;
 }
 

@@ -250,17 +250,20 @@ const char *hypar_schedule_text(enum hypar_schedule_kind kind)
     return (int)kind >= 0 && (int)kind < hp_n_schedules ? hp_schedule[kind].name : NULL;
 }
 
-bool hypar_schedule_find(const char *name, enum hypar_schedule_kind *out)
+static int find_schedule(const char *name)
 {
     for (int i = 0; i < hp_n_schedules; i++) {
-        const struct schedule_row *row = &hp_schedule[i];
-        if (strcasecmp(row->name, name) != 0 &&
-            !(row->synonym && strcasecmp(row->synonym, name) == 0))
-            continue;
-        *out = (enum hypar_schedule_kind)i;
-        return true;
+        const char *synonym = hp_schedule[i].synonym;
+        if (strcasecmp(hp_schedule[i].name, name) == 0 ||
+            (synonym && strcasecmp(synonym, name) == 0))
+            return i;
     }
-    return false;
+    return -1;
+}
+
+int hypar_name_find(enum hypar_name kind, const char *name)
+{
+    return kind == HYPAR_NAME_SCHEDULE ? find_schedule(name) : hp_find_name(kind, name);
 }
 
 bool hp_keeps_more(enum hypar_schedule_kind kind)

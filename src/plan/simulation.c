@@ -45,8 +45,10 @@ static enum hypar_status read_framework(const struct json *at, struct hypar_simu
 {
     const char *word;
     TRY(hp_json_name(at, &word, err));
-    if (!hypar_framework_find(word, &out->framework))
+    int value = hypar_name_find(HYPAR_NAME_FRAMEWORK, word);
+    if (value < 0)
         return hp_json_fail(at, err, "expected compiled, eager or none, not \"%.40s\"", word);
+    out->framework = (enum hypar_framework)value;
     return HYPAR_OK;
 }
 
@@ -123,9 +125,4 @@ char *hp_simulation_text(struct arena *arena, const struct hypar_simulation *s)
         if (is_on(s, i))
             text = hp_arena_printf(arena, "%s %s", text, flags[i].option);
     return *text ? text + 1 : text;
-}
-
-const struct hypar_simulation *hypar_plan_simulation(const struct hypar_plan *plan)
-{
-    return &plan->simulation;
 }

@@ -40,7 +40,7 @@ static void put_op(struct json_writer *w, const struct hypar_plan *plan, int op)
     const struct op_plan *mine = &plan->ops[op];
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "name", plan->graph->ops[op].name);
-    hp_json_put_string(w, "kind", hypar_graph_op_kind(plan->graph, op));
+    hp_json_put_string(w, "kind", hp_op_kind(plan->graph, op));
     hp_json_begin_object(w, "split", true);
     for (int a = 0; a < nest->n_axes; a++)
         if (mine->split.degree[a] > 1)
@@ -203,12 +203,12 @@ static bool put_differences(struct json_writer *w, const struct hypar_plan *plan
 void hp_plan_write_json(struct json_writer *w, const char *key, const struct hypar_plan *plan)
 {
     char hash[17];
-    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)hypar_graph_hash(plan->graph));
+    snprintf(hash, sizeof hash, "%016llx", (unsigned long long)plan->graph->hash);
     hp_json_begin_object(w, key, false);
     hp_json_put_string(w, "format", "hypar-plan/1");
     hp_json_put_string(w, "model", plan->model);
     hp_json_put_string(w, "graph_hash", hash);
-    hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
+    hp_json_put_int(w, "batch", plan->graph->batch);
     if (plan->graph->frozen)
         hp_json_put_string(w, "freeze", plan->graph->frozen);
     if (!key || plan->machine_word) /* as a part of a file that has the machine: its word */

@@ -79,7 +79,7 @@ double hp_profile_point(const struct hypar_profile *profile, const char *device,
     return 0;
 }
 
-bool hypar_profile_has_links(const struct hypar_profile *profile, const char *device)
+bool hp_profile_has_links(const struct hypar_profile *profile, const char *device)
 {
     return hp_profile_find_curve(profile, device, "message") != NULL;
 }
@@ -94,12 +94,12 @@ void hypar_profile_set_machine(struct hypar_profile *profile,
     profile->machine.kernels = hp_arena_strdup(&profile->arena, machine->kernels);
 }
 
-const struct hypar_profile_machine *hypar_profile_machine(const struct hypar_profile *profile)
+const struct hypar_profile_machine *hp_profile_machine(const struct hypar_profile *profile)
 {
     return profile->machine.ranks ? &profile->machine : NULL;
 }
 
-double hypar_profile_spread(const struct hypar_profile *profile)
+static double spread(const struct hypar_profile *profile)
 {
     double seconds = 0, spread_s = 0;
     for (int i = 0; i < profile->n_passes; i++) {
@@ -110,4 +110,19 @@ double hypar_profile_spread(const struct hypar_profile *profile)
         spread_s += pass->spread * pass->seconds;
     }
     return seconds > 0 ? spread_s / seconds : 0;
+}
+
+struct hypar_profile_info hypar_profile_info(const struct hypar_profile *profile)
+{
+    return (struct hypar_profile_info){ .made_by = profile->made_by,
+                                        .n_passes = profile->n_passes,
+                                        .machine = hp_profile_machine(profile),
+                                        .spread = spread(profile) };
+}
+
+struct hypar_profile_device hypar_profile_device(const struct hypar_profile *profile,
+                                                 const char *device)
+{
+    return (struct hypar_profile_device){ hp_profile_efficiency(profile, device),
+                                          hp_profile_has_links(profile, device) };
 }

@@ -54,11 +54,6 @@ void hypar_profile_set_made_by(struct hypar_profile *profile, const char *text)
     profile->made_by = hp_arena_strdup(&profile->arena, text);
 }
 
-const char *hypar_profile_made_by(const struct hypar_profile *profile)
-{
-    return profile->made_by;
-}
-
 /* Devices ------------------------------------------------------------------------------- */
 
 /* Profiles have few devices: comparing names is faster than hashing. */
@@ -94,15 +89,10 @@ void hypar_profile_set_efficiency(struct hypar_profile *profile, const char *dev
     profile->device[d].efficiency = efficiency;
 }
 
-double hypar_profile_efficiency(const struct hypar_profile *profile, const char *device)
+double hp_profile_efficiency(const struct hypar_profile *profile, const char *device)
 {
     int d = hp_profile_find_device(profile, device);
     return d < 0 ? 0 : profile->device[d].efficiency;
-}
-
-int hypar_profile_pass_count(const struct hypar_profile *profile)
-{
-    return profile->n_passes;
 }
 
 /* What determines the time -------------------------------------------------------------- */

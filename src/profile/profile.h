@@ -72,6 +72,11 @@ double hp_profile_curve(const struct hypar_profile *profile, const char *device,
 double hp_profile_point(const struct hypar_profile *profile, const char *device, const char *of,
                         double size);
 
+/* The members of struct hypar_profile_device, and the machine of struct hypar_profile_info. */
+double hp_profile_efficiency(const struct hypar_profile *profile, const char *device);
+bool hp_profile_has_links(const struct hypar_profile *profile, const char *device);
+const struct hypar_profile_machine *hp_profile_machine(const struct hypar_profile *profile);
+
 /* As hypar_profile_read(); `name` stands in front of messages. */
 enum hypar_status hp_profile_read_text(struct hypar_profile **out, const char *text,
                                        size_t length, const char *name,

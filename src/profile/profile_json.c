@@ -69,7 +69,9 @@ static enum hypar_status read_precision(struct reading *r, const struct json *at
     const char *word, *names[HYPAR_PRECISION_COUNT];
     char known[40];
     TRY(hp_json_string(at, &word, r->err));
-    if (hypar_precision_find(word, out))
+    int value = hypar_name_find(HYPAR_NAME_PRECISION, word);
+    *out = (enum hypar_precision)value;
+    if (value >= 0)
         return HYPAR_OK;
     for (int i = 0; i < HYPAR_PRECISION_COUNT; i++)
         names[i] = hypar_precision_text((enum hypar_precision)i);
@@ -526,7 +528,7 @@ void hypar_profile_write(const struct hypar_profile *profile, FILE *to)
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "format", format);
     hp_json_put_string(&w, "made_by", profile->made_by);
-    write_machine(&w, hypar_profile_machine(profile));
+    write_machine(&w, hp_profile_machine(profile));
     hp_json_begin_object(&w, "devices", false);
     for (int d = 0; d < profile->n_devices; d++) {
         if (!(profile->device[d].efficiency > 0))

@@ -4,6 +4,7 @@
 
 #include <hypar/graph.h>
 #include <hypar/machine.h>
+#include <hypar/report.h>
 #include <hypar/search.h>
 #include <hypar/sim.h>
 
@@ -27,6 +28,9 @@ char *hp_precision_words(struct arena *arena, enum hypar_precision precision,
 /* ", bf16, adam" for a heading: the settings that are not fp32 and sgd; "". */
 char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
                        enum hypar_precision gradients, enum hypar_optimizer optimizer);
+
+/* The tables of devices and topologies, and the files of the site. */
+void hp_machine_tables(FILE *to, enum hypar_format format);
 
 /* Write the figures of a device into an open object. */
 void hp_put_device(struct json_writer *w, const struct hypar_device *device);

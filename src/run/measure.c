@@ -218,7 +218,7 @@ static enum hypar_status add_call(struct trainer *t, struct hypar_profile *profi
     while (!(time->key.passes >> first & 1))
         first++;
     struct measured_pass at = { hypar_machine_device(hypar_plan_machine(t->plan), 0)->name,
-                                hypar_plan_precision(t->plan),
+                                t->plan->precision,
                                 nest,
                                 first,
                                 time->key.size,
@@ -233,14 +233,13 @@ static void add_elements(struct trainer *t, struct hypar_profile *profile,
                          struct rank_times *time)
 {
     char of[64];
-    const char *precision = hypar_precision_text(hypar_plan_precision(t->plan));
+    const char *precision = hypar_precision_text(t->plan->precision);
     if (!time->key.size[0])
         return;
     if (time->key.kind == TIMED_SQUARES)
         hp_squares_word(of, sizeof of, precision);
     else
-        hp_update_word(of, sizeof of, hypar_optimizer_text(hypar_plan_optimizer(t->plan)),
-                       precision);
+        hp_update_word(of, sizeof of, hypar_optimizer_text(t->plan->optimizer), precision);
     const char *device = hypar_machine_device(hypar_plan_machine(t->plan), 0)->name;
     double elements = (double)time->key.size[0];
     hp_profile_add_point(

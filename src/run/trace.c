@@ -191,14 +191,9 @@ void hp_trainer_trace(struct trainer *t, struct hypar_trace **out)
 
 /* Reading a trace ---------------------------------------------------------------------- */
 
-int64_t hypar_trace_mean_steps(const struct hypar_trace *trace)
+struct hypar_trace_info hypar_trace_info(const struct hypar_trace *trace)
 {
-    return trace->n_mean;
-}
-
-int64_t hypar_trace_step_count(const struct hypar_trace *trace)
-{
-    return trace->n_steps;
+    return (struct hypar_trace_info){ .mean_steps = trace->n_mean, .steps = trace->n_steps };
 }
 
 static int64_t instance(const struct hypar_trace *trace, int task, int micro)

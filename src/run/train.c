@@ -13,7 +13,7 @@
 
 static enum hypar_status find_real(struct trainer *t, struct hypar_error *err)
 {
-    enum hypar_precision precision = hypar_plan_precision(t->plan);
+    enum hypar_precision precision = t->plan->precision;
     t->real = precision == HYPAR_FP64 ? REAL_F64 : REAL_F32;
     if (precision != HYPAR_FP32 && precision != HYPAR_FP64)
         return hp_fail(err, HYPAR_UNSUPPORTED, "precision %s cannot be run: fp32 and fp64 can",
@@ -80,7 +80,7 @@ static enum hypar_status check_kernels(const struct hypar_graph *g, struct hypar
 
 static enum hypar_status lower(struct trainer *t, struct hypar_error *err)
 {
-    const struct hypar_simulation *how = hypar_plan_simulation(t->plan);
+    const struct hypar_simulation *how = &t->plan->simulation;
     struct hypar_lower_options options = { .bucket_bytes = how->bucket_bytes,
                                            .local_bn = how->local_bn,
                                            .minibatches = window_of(t) };
@@ -157,7 +157,7 @@ static enum hypar_status make(struct trainer *t, struct hypar_error *err)
     TRY(find_real(t, err));
     TRY(find_devices(t, t->ranks, err));
     TRY(try_checkpoint(t, err));
-    t->optimizer = hp_optimizer(hypar_plan_optimizer(t->plan));
+    t->optimizer = hp_optimizer(t->plan->optimizer);
     if (t->options->learning_rate > 0)
         t->optimizer.learning_rate = t->options->learning_rate;
     if (t->options->weight_decay > 0)
@@ -514,7 +514,7 @@ enum hypar_status hypar_train(const struct hypar_plan *plan, struct hypar_ranks 
                          .graph = hypar_plan_graph(plan),
                          .options = options,
                          .ranks = ranks,
-                         .seed = (uint64_t)hypar_plan_seed(plan) };
+                         .seed = (uint64_t)plan->seed };
     *result = (struct hypar_train_result){ 0 };
     enum hypar_status status = hypar_ranks_agree(ranks, make(&t, err), err);
     if (status == HYPAR_OK)

@@ -24,8 +24,8 @@ struct copying {
 
 bool hp_is_copied(const struct task_costs *a, const struct comm *comm)
 {
-    return hypar_profile_has_links(a->settings.profile,
-                                   hypar_machine_device(a->machine, comm->device[0])->name);
+    return hp_profile_has_links(a->settings.profile,
+                                hypar_machine_device(a->machine, comm->device[0])->name);
 }
 
 static double curve_s(const struct copying *c, int device, const char *of, double size)
@@ -130,7 +130,7 @@ static void note_sender(void *who, int round, int from, int to, int pieces)
  * a cache. For messages without sums among some of the ranks, a part of this factor. */
 static double crowding(const struct copying *c, const struct comm *comm, double bytes)
 {
-    const struct hypar_profile_machine *measured = hypar_profile_machine(c->profile);
+    const struct hypar_profile_machine *measured = hp_profile_machine(c->profile);
     int n = measured ? measured->ranks : 1, device = comm->device[0];
     if (c->alone)
         return 1;

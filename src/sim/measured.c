@@ -53,7 +53,7 @@ static bool is_calibrated(const struct hypar_machine *machine,
 {
     int n = hypar_machine_is_uniform(machine) ? 1 : hypar_machine_device_count(machine);
     for (int d = 0; d < n; d++)
-        if (hypar_profile_efficiency(profile, hypar_machine_device(machine, d)->name) > 0)
+        if (hp_profile_efficiency(profile, hypar_machine_device(machine, d)->name) > 0)
             return true;
     return false;
 }
@@ -84,8 +84,7 @@ struct hypar_sim_measured hp_count_measured(const struct lowering *s,
         out.interpolated_share = by_source_s[TIME_INTERPOLATED] / all_s;
     }
     out.calibrated = is_calibrated(s->plan->machine, profile);
-    out.links =
-        hypar_profile_has_links(profile, hypar_machine_device(s->plan->machine, 0)->name);
+    out.links = hp_profile_has_links(profile, hypar_machine_device(s->plan->machine, 0)->name);
     hp_arena_free(&scratch);
     return out;
 }

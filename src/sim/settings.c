@@ -66,7 +66,7 @@ struct hypar_simulation hp_simulation_of(const struct hypar_sim_options *options
 struct hypar_sim_options hypar_as_planned(const struct hypar_plan *plan,
                                           const struct hypar_sim_options *options)
 {
-    const struct hypar_simulation *planned = hypar_plan_simulation(plan);
+    const struct hypar_simulation *planned = &plan->simulation;
     struct hypar_sim_options how = options ? *options : (struct hypar_sim_options){ 0 };
     if (!(how.lower.bucket_bytes > 0))
         how.lower.bucket_bytes = planned->bucket_bytes;

@@ -11,10 +11,6 @@
 static void words_that_people_write(void **state)
 {
     (void)state;
-    enum hypar_precision precision;
-    enum hypar_optimizer optimizer;
-    enum hypar_shard shard;
-    enum hypar_schedule_kind schedule;
     static const struct {
         const char *word;
         enum hypar_precision precision;
@@ -22,47 +18,39 @@ static void words_that_people_write(void **state)
                        { "float16", HYPAR_FP16 },  { "Half", HYPAR_FP16 },
                        { "bfloat16", HYPAR_BF16 }, { "BF16", HYPAR_BF16 },
                        { "float32", HYPAR_FP32 },  { "double", HYPAR_FP64 } };
-    for (size_t i = 0; i < sizeof precisions / sizeof precisions[0]; i++) {
-        assert_true(hypar_precision_find(precisions[i].word, &precision));
-        assert_int_equal(precision, precisions[i].precision);
-    }
-    assert_true(hypar_optimizer_find("AdamW", &optimizer) && optimizer == HYPAR_ADAMW);
-    assert_true(hypar_optimizer_find("SGD", &optimizer) && optimizer == HYPAR_SGD);
-    assert_true(hypar_shard_find("ZeRO-1", &shard) && shard == HYPAR_SHARD_OPTIMIZER);
-    assert_true(hypar_shard_find("fsdp", &shard) && shard == HYPAR_SHARD_PARAMETERS);
-    assert_true(hypar_schedule_find("1F1B", &schedule) && schedule == HYPAR_SCHEDULE_1F1B);
+    for (size_t i = 0; i < sizeof precisions / sizeof precisions[0]; i++)
+        assert_int_equal(hypar_name_find(HYPAR_NAME_PRECISION, precisions[i].word),
+                         precisions[i].precision);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_OPTIMIZER, "AdamW"), HYPAR_ADAMW);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_OPTIMIZER, "SGD"), HYPAR_SGD);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_SHARD, "ZeRO-1"), HYPAR_SHARD_OPTIMIZER);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_SHARD, "fsdp"), HYPAR_SHARD_PARAMETERS);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_SCHEDULE, "1F1B"), HYPAR_SCHEDULE_1F1B);
 }
 
 /* A word of one kind of choice is none of another. */
 static void other_words_are_refused(void **state)
 {
     (void)state;
-    enum hypar_precision precision;
-    enum hypar_optimizer optimizer;
-    enum hypar_shard shard;
     static const char *const wrong[] = { "", "fp", "fp165", "fp 16", "adam", "zero-1", "none" };
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
-        assert_false(hypar_precision_find(wrong[i], &precision));
-    assert_false(hypar_optimizer_find("half", &optimizer));
-    assert_false(hypar_shard_find("half", &shard));
+        assert_int_equal(hypar_name_find(HYPAR_NAME_PRECISION, wrong[i]), -1);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_OPTIMIZER, "half"), -1);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_SHARD, "half"), -1);
 }
 
 /* What is written is the word of the table. */
 static void each_word_is_found_again(void **state)
 {
     (void)state;
-    for (int i = 0; i < HYPAR_PRECISION_COUNT; i++) {
-        enum hypar_precision found;
-        assert_true(
-            hypar_precision_find(hypar_precision_text((enum hypar_precision)i), &found));
-        assert_int_equal(found, i);
-    }
-    for (int i = 0; i < HYPAR_SCHEDULE_COUNT; i++) {
-        enum hypar_schedule_kind found;
-        assert_true(
-            hypar_schedule_find(hypar_schedule_text((enum hypar_schedule_kind)i), &found));
-        assert_int_equal(found, i);
-    }
+    for (int i = 0; i < HYPAR_PRECISION_COUNT; i++)
+        assert_int_equal(hypar_name_find(HYPAR_NAME_PRECISION,
+                                         hypar_precision_text((enum hypar_precision)i)),
+                         i);
+    for (int i = 0; i < HYPAR_SCHEDULE_COUNT; i++)
+        assert_int_equal(hypar_name_find(HYPAR_NAME_SCHEDULE,
+                                         hypar_schedule_text((enum hypar_schedule_kind)i)),
+                         i);
 }
 
 int main(void)

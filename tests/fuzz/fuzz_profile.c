@@ -23,7 +23,7 @@ static void check_written(const struct hypar_profile *profile)
     char *text = text_of(profile, &n);
     struct hypar_profile *back;
     if (hp_profile_read_text(&back, text, n, "written", NULL) != HYPAR_OK ||
-        hypar_profile_pass_count(back) != hypar_profile_pass_count(profile))
+        hypar_profile_info(back).n_passes != hypar_profile_info(profile).n_passes)
         abort();
     char *again = text_of(back, &m);
     if (n != m || memcmp(text, again, n) != 0)

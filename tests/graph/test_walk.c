@@ -23,8 +23,8 @@ static struct hypar_graph *import(const char *model)
 static void check_readers(const struct hypar_graph *graph)
 {
     int reads = 0, readers = 0;
-    for (int op = 0; op < hypar_graph_op_count(graph); op++)
-        for (int o = 0; o < hypar_graph_operand_count(graph, op); o++) {
+    for (int op = 0; op < hypar_graph_info(graph).n_ops; op++)
+        for (int o = 0; o < hypar_graph_op(graph, op).n_operands; o++) {
             struct hypar_operand operand = hypar_graph_operand(graph, op, o);
             if (operand.tensor < 0)
                 continue;
@@ -35,14 +35,14 @@ static void check_readers(const struct hypar_graph *graph)
             else
                 assert_true(t.writer < op);
             for (int d = 0; d < HYPAR_MAX_DIMS; d++) {
-                assert_true(operand.axis[d] < hypar_graph_axis_count(graph, op));
+                assert_true(operand.axis[d] < hypar_graph_op(graph, op).n_axes);
                 assert_true(d < t.shape.n_dims || operand.axis[d] == -1);
             }
         }
-    for (int t = 0; t < hypar_graph_tensor_count(graph); t++)
+    for (int t = 0; t < hypar_graph_info(graph).n_tensors; t++)
         for (int i = 0; i < hypar_graph_tensor(graph, t).n_readers; i++, readers++) {
             int op = hypar_graph_reader(graph, t, i), found = 0;
-            for (int o = 0; o < hypar_graph_operand_count(graph, op); o++) {
+            for (int o = 0; o < hypar_graph_op(graph, op).n_operands; o++) {
                 struct hypar_operand operand = hypar_graph_operand(graph, op, o);
                 found += operand.tensor == t && !operand.written;
             }
@@ -55,11 +55,11 @@ static void check_sums(const struct hypar_graph *graph)
 {
     double flops = 0;
     int64_t params = 0;
-    for (int op = 0; op < hypar_graph_op_count(graph); op++)
-        flops += hypar_graph_op_flops(graph, op, false);
-    double all = hypar_graph_flops_per_sample(graph) * (double)hypar_graph_batch(graph);
+    for (int op = 0; op < hypar_graph_info(graph).n_ops; op++)
+        flops += hypar_graph_op(graph, op).forward_flops;
+    double all = hypar_graph_flops_per_sample(graph) * (double)hypar_graph_info(graph).batch;
     assert_true(flops > 0.999999 * all && flops < 1.000001 * all);
-    for (int t = 0; t < hypar_graph_tensor_count(graph); t++) {
+    for (int t = 0; t < hypar_graph_info(graph).n_tensors; t++) {
         struct hypar_tensor tensor = hypar_graph_tensor(graph, t);
         int64_t elements = 1;
         for (int d = 0; d < tensor.shape.n_dims; d++)
@@ -78,7 +78,7 @@ static void a_walk_meets_everything(void **state)
         struct hypar_graph *graph = import(models[i]);
         check_readers(graph);
         check_sums(graph);
-        struct hypar_tensor loss = hypar_graph_tensor(graph, hypar_graph_loss(graph));
+        struct hypar_tensor loss = hypar_graph_tensor(graph, hypar_graph_info(graph).loss);
         assert_int_equal(loss.n_readers, 0);
         assert_int_equal(loss.kind, HYPAR_TENSOR_ACTIVATION);
         hypar_graph_free(graph);
@@ -91,12 +91,12 @@ static void a_linear_layer(void **state)
     (void)state;
     struct hypar_graph *graph = import("mlp:784-512-10");
     int op = 0, parameters = 0;
-    while (strcmp(hypar_graph_op_kind(graph, op), "linear") != 0)
+    while (strcmp(hypar_graph_op(graph, op).kind, "linear") != 0)
         op++;
-    double n = (double)hypar_graph_batch(graph);
-    assert_true(hypar_graph_op_flops(graph, op, false) == 2 * n * 784 * 512);
-    assert_true(hypar_graph_op_flops(graph, op, true) > 0);
-    for (int o = 0; o < hypar_graph_operand_count(graph, op); o++) {
+    double n = (double)hypar_graph_info(graph).batch;
+    assert_true(hypar_graph_op(graph, op).forward_flops == 2 * n * 784 * 512);
+    assert_true(hypar_graph_op(graph, op).backward_flops > 0);
+    for (int o = 0; o < hypar_graph_op(graph, op).n_operands; o++) {
         struct hypar_operand operand = hypar_graph_operand(graph, op, o);
         struct hypar_tensor tensor = hypar_graph_tensor(graph, operand.tensor);
         parameters += tensor.kind == HYPAR_TENSOR_PARAMETER;

@@ -232,7 +232,7 @@ static void test_by_hand(void **state)
         hypar_graph_free(graph);
         if (read_quoted(&graph, good[i].text, 6, &err) != HYPAR_OK)
             fail_msg("%s: %s", good[i].text, err.text);
-        assert_int_equal(hypar_graph_batch(graph), 6);
+        assert_int_equal(hypar_graph_info(graph).batch, 6);
         hypar_graph_free(graph);
     }
 }

@@ -140,7 +140,7 @@ static void test_by_content(void **state)
     unlink(path);
     if (status != HYPAR_OK)
         fail_msg("%s", err.text);
-    assert_int_equal(hypar_graph_batch(graph), 2);
+    assert_int_equal(hypar_graph_info(graph).batch, 2);
     hypar_graph_free(graph);
 }
 

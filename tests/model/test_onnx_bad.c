@@ -396,8 +396,8 @@ static void test_external(void **state)
     unlink(data); /* which is enough to plan with, not to train */
     if (hypar_import(&graph, path, NULL, &err))
         fail_msg("%s", err.text);
-    assert_int_equal(hypar_graph_note_count(graph), 2);
-    assert_non_null(strstr(hypar_graph_note(graph, 1), "in a file that is not there"));
+    assert_int_equal(hypar_graph_info(graph).n_notes, 2);
+    assert_non_null(strstr(hypar_graph_info(graph).note[1], "in a file that is not there"));
     assert_int_equal(hp_weights_read(weights, "a", 2, two, &err), HYPAR_UNREADABLE);
     assert_non_null(strstr(err.text, "No such file or directory"));
     hypar_graph_free(graph);

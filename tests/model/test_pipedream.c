@@ -223,9 +223,9 @@ static void a_profile_becomes_a_graph(void **state)
     struct hypar_graph *g = import("tests/data/pipedream/branches.txt", 32);
     struct op_measure m;
     (void)state;
-    assert_string_equal(hypar_graph_name(g), "branches");
-    assert_int_equal(hypar_graph_batch(g), 32);
-    assert_int_equal(hypar_graph_op_count(g), 6);
+    assert_string_equal(hypar_graph_info(g).name, "branches");
+    assert_int_equal(hypar_graph_info(g).batch, 32);
+    assert_int_equal(hypar_graph_info(g).n_ops, 6);
     assert_int_equal(hypar_graph_find_op(g, "node1"), -1);
     assert_int_equal(hypar_graph_find_op(g, "node4"), -1);
     assert_true(hp_op_measured(g, hypar_graph_find_op(g, "node8"), &m));
@@ -246,7 +246,7 @@ static void measured_times_travel_through_json(void **state)
     hypar_graph_write(g, file);
     fclose(file);
     assert_int_equal(hp_graph_read_text(&back, text, n, "json", 0, NULL), HYPAR_OK);
-    assert_true(hypar_graph_hash(back) == hypar_graph_hash(g));
+    assert_true(hypar_graph_info(back).hash == hypar_graph_info(g).hash);
     assert_int_equal(hp_graph_read_text(&half, text, n, "json", 2, NULL), HYPAR_OK);
     for (int op = 0; op < g->n_ops; op++) { /* half the samples take half the time */
         assert_true(hp_op_measured(g, op, &x) && hp_op_measured(half, op, &y));

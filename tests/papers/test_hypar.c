@@ -172,7 +172,7 @@ static void figure_6(void **state)
         const struct hypar_printed *p = &hypar_printed[i];
         struct hypar_graph *graph;
         assert_int_equal(hypar_import(&graph, p->model, NULL, NULL), HYPAR_OK);
-        assert_int_equal(hypar_graph_batch(graph), 256);
+        assert_int_equal(hypar_graph_info(graph).batch, 256);
         double macs = hp_array_macs(graph);
         double dp_s = hp_array_step_s(macs, 16, p->dp_gb * 1e9);
         double mp = dp_s / hp_array_step_s(macs, 16, p->mp_gb * 1e9);

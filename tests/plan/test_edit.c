@@ -54,9 +54,9 @@ static void settings_are_those_of_a_search(void **state)
                                             .seed = 7,
                                             .recompute = HYPAR_RECOMPUTE_NONE };
     struct hypar_plan *plan = hypar_plan_new(t.graph, t.machine, &options);
-    assert_int_equal(hypar_plan_precision(plan), HYPAR_BF16);
-    assert_int_equal(hypar_plan_optimizer(plan), HYPAR_ADAM);
-    assert_int_equal(hypar_plan_seed(plan), 7);
+    assert_int_equal(hypar_plan_settings(plan).precision, HYPAR_BF16);
+    assert_int_equal(hypar_plan_settings(plan).optimizer, HYPAR_ADAM);
+    assert_int_equal(hypar_plan_settings(plan).seed, 7);
     assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
     hypar_plan_free(plan);
     release(&t);
@@ -68,13 +68,13 @@ static void an_operator_is_split_and_read_back(void **state)
     struct study t = study("lenet5", "full:4");
     struct hypar_error err;
     int op = hypar_graph_find_op(t.graph, "conv1"), device[] = { 3, 1 };
-    int64_t batch = hypar_graph_batch(t.graph), sizes[] = { batch - 3, 3 };
+    int64_t batch = hypar_graph_info(t.graph).batch, sizes[] = { batch - 3, 3 };
     struct hypar_split split = { .op = op, .degree = { 2 }, .device = device };
     split.sizes[0] = sizes;
     expect_ok(hypar_plan_set_op(t.plan, &split, &err), &err);
-    assert_int_equal(hypar_plan_part_count(t.plan, op), 2);
+    assert_int_equal(hypar_plan_op(t.plan, op).n_parts, 2);
     assert_int_equal(hypar_plan_part_size(t.plan, op, 0, 1), 3);
-    assert_int_equal(hypar_plan_device(t.plan, op, 0), 3);
+    assert_int_equal(hypar_plan_op(t.plan, op).device[0], 3);
 
     struct hypar_split now = hypar_plan_split(t.plan, op);
     assert_int_equal(now.degree[0], 2);
@@ -83,7 +83,7 @@ static void an_operator_is_split_and_read_back(void **state)
     now.op = hypar_graph_find_op(t.graph, "tanh1"); /* another one as this one is */
     expect_ok(hypar_plan_set_op(t.plan, &now, &err), &err);
     expect_ok(hypar_plan_set_op(t.plan, &now, &err), &err); /* and once more */
-    assert_int_equal(hypar_plan_device(t.plan, now.op, 0), 3);
+    assert_int_equal(hypar_plan_op(t.plan, now.op).device[0], 3);
     expect_ok(hypar_plan_check(t.plan, &err), &err);
 
     struct hypar_plan *copy = hypar_plan_copy(t.plan);
@@ -113,7 +113,7 @@ static void stages_and_schedule(void **state)
     (void)state;
     struct study t = study("lenet5", "full:4");
     struct hypar_error err;
-    int op[256], device[] = { 0, 1, 2, 3 }, n = hypar_graph_op_count(t.graph);
+    int op[256], device[] = { 0, 1, 2, 3 }, n = hypar_graph_info(t.graph).n_ops;
     for (int i = 0; i < n; i++)
         op[i] = i;
     struct hypar_stage stage[] = {
@@ -142,7 +142,7 @@ static void stages_and_schedule(void **state)
     assert_int_equal(hypar_plan_set_op(t.plan, &split, &err), HYPAR_INFEASIBLE);
     assert_non_null(strstr(err.text, "not in its stage 1"));
     expect_ok(hypar_plan_check(t.plan, &err), &err);
-    assert_int_equal(hypar_plan_op_stage(t.plan, n - 1), 1);
+    assert_int_equal(hypar_plan_op(t.plan, n - 1).stage, 1);
     struct hypar_sim *sim;
     expect_ok(hypar_simulate(&sim, t.plan, NULL, &err), &err);
     hypar_sim_free(sim);
@@ -184,15 +184,15 @@ static void memory_is_saved(void **state)
     struct study t = study("gpt:layers=2,hidden=32,heads=2,seq=16,vocab=64", "full:4");
     struct hypar_error err;
     int op = 0, none = -1;
-    while (hypar_graph_axis_count(t.graph, op) && !hp_op_has_params(t.graph, op))
+    while (hypar_graph_op(t.graph, op).n_axes && !hp_op_has_params(t.graph, op))
         none = op++;
     expect_ok(hypar_plan_set_recompute(t.plan, op, true, &err), &err);
-    assert_true(hypar_plan_recompute(t.plan, op));
+    assert_true(hypar_plan_op(t.plan, op).recompute);
     expect_ok(hypar_plan_recompute_all(t.plan, HYPAR_RECOMPUTE_NONE, &err), &err);
-    assert_false(hypar_plan_recompute(t.plan, op));
+    assert_false(hypar_plan_op(t.plan, op).recompute);
     expect_ok(hypar_plan_set_shard(t.plan, op, HYPAR_SHARD_OPTIMIZER, 2, &err), &err);
-    assert_int_equal(hypar_plan_shard(t.plan, op), HYPAR_SHARD_OPTIMIZER);
-    assert_int_equal(hypar_plan_shard_over(t.plan, op), 2);
+    assert_int_equal(hypar_plan_op(t.plan, op).shard, HYPAR_SHARD_OPTIMIZER);
+    assert_int_equal(hypar_plan_op(t.plan, op).shard_over, 2);
     assert_int_equal(hypar_plan_set_shard(t.plan, op, HYPAR_SHARD_OPTIMIZER, -1, &err),
                      HYPAR_INFEASIBLE);
     if (none >= 0)
@@ -244,11 +244,11 @@ static void nothing_stays_of_what_was_before_a_layout(void **state)
     while (!hp_op_has_params(t.graph, op))
         op++;
     expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
-    for (int i = 0; i < hypar_graph_op_count(t.graph); i++)
+    for (int i = 0; i < hypar_graph_info(t.graph).n_ops; i++)
         if (hp_op_has_params(t.graph, i))
             hypar_plan_set_shard(t.plan, i, HYPAR_SHARD_OPTIMIZER, 2, &err);
     expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
-    assert_int_equal(hypar_plan_shard(t.plan, op), HYPAR_SHARD_NONE);
+    assert_int_equal(hypar_plan_op(t.plan, op).shard, HYPAR_SHARD_NONE);
     expect_ok(hypar_plan_check(t.plan, &err), &err);
     struct hypar_layout pipeline = { .data = 2, .pipeline = 2, .micro_batches = 2 };
     expect_ok(hypar_plan_set_layout(t.plan, &pipeline, &err), &err);
@@ -266,7 +266,7 @@ static void what_is_gathered_again_stays(void **state)
     struct hypar_layout layout = { .data = 2, .tensor = 2, .sequence_parallel = true };
     expect_ok(hypar_plan_set_layout(t.plan, &layout, &err), &err);
     int n = 0;
-    for (int op = 0; op < hypar_graph_op_count(t.graph); op++)
+    for (int op = 0; op < hypar_graph_info(t.graph).n_ops; op++)
         if (t.plan->ops[op].resend) {
             expect_ok(hypar_plan_set_recompute(t.plan, op, false, &err), &err);
             assert_true(t.plan->ops[op].resend);
@@ -291,38 +291,31 @@ static void all_of_it_from_a_layout(void **state)
     assert_int_equal(hypar_plan_stage_count(t.plan), 0);
     layout.data = 3;
     assert_int_equal(hypar_plan_set_layout(t.plan, &layout, &err), HYPAR_INFEASIBLE);
-    assert_int_equal(hypar_plan_part_count(t.plan, 0), 1);
+    assert_int_equal(hypar_plan_op(t.plan, 0).n_parts, 1);
     expect_ok(hypar_plan_check(t.plan, &err), &err);
     release(&t);
 }
 
 /* The words of files and options: each is found again, and another one is not. */
-#define BOTH_WAYS(name, count, text_of, find)                 \
-    do {                                                      \
-        enum name found;                                      \
-        for (int i = 0; i < (count); i++) {                   \
-            assert_true(find(text_of((enum name)i), &found)); \
-            assert_int_equal(found, i);                       \
-        }                                                     \
-        assert_false(find("never", &found));                  \
+#define BOTH_WAYS(kind, name, count, text_of)                                               \
+    do {                                                                                    \
+        for (int i = 0; i < (count); i++)                                                   \
+            assert_int_equal(hypar_name_find(HYPAR_NAME_##kind, text_of((enum name)i)), i); \
+        assert_int_equal(hypar_name_find(HYPAR_NAME_##kind, "never"), -1);                  \
     } while (0)
 
 static void words_are_found_again(void **state)
 {
     (void)state;
-    BOTH_WAYS(hypar_precision, HYPAR_PRECISION_COUNT, hypar_precision_text,
-              hypar_precision_find);
-    BOTH_WAYS(hypar_optimizer, HYPAR_OPTIMIZER_COUNT, hypar_optimizer_text,
-              hypar_optimizer_find);
-    BOTH_WAYS(hypar_masks, HYPAR_MASKS_COUNT, hypar_masks_text, hypar_masks_find);
-    BOTH_WAYS(hypar_share, HYPAR_SHARE_COUNT, hypar_share_text, hypar_share_find);
-    BOTH_WAYS(hypar_recompute, HYPAR_RECOMPUTE_COUNT, hypar_recompute_text,
-              hypar_recompute_find);
-    BOTH_WAYS(hypar_shard, HYPAR_SHARD_COUNT, hypar_shard_text, hypar_shard_find);
-    BOTH_WAYS(hypar_framework, HYPAR_FRAMEWORK_COUNT, hypar_framework_text,
-              hypar_framework_find);
-    BOTH_WAYS(hypar_schedule_kind, HYPAR_SCHEDULE_COUNT, hypar_schedule_text,
-              hypar_schedule_find);
+    BOTH_WAYS(PRECISION, hypar_precision, HYPAR_PRECISION_COUNT, hypar_precision_text);
+    BOTH_WAYS(OPTIMIZER, hypar_optimizer, HYPAR_OPTIMIZER_COUNT, hypar_optimizer_text);
+    BOTH_WAYS(MASKS, hypar_masks, HYPAR_MASKS_COUNT, hypar_masks_text);
+    BOTH_WAYS(SHARE, hypar_share, HYPAR_SHARE_COUNT, hypar_share_text);
+    BOTH_WAYS(RECOMPUTE, hypar_recompute, HYPAR_RECOMPUTE_COUNT, hypar_recompute_text);
+    BOTH_WAYS(SHARD, hypar_shard, HYPAR_SHARD_COUNT, hypar_shard_text);
+    BOTH_WAYS(FRAMEWORK, hypar_framework, HYPAR_FRAMEWORK_COUNT, hypar_framework_text);
+    BOTH_WAYS(SCHEDULE, hypar_schedule_kind, HYPAR_SCHEDULE_COUNT, hypar_schedule_text);
+    assert_int_equal(hypar_name_find(HYPAR_NAME_COUNT, "none"), -1);
 }
 
 int main(void)

@@ -129,10 +129,10 @@ static void numbers_devices(void **state)
         must_read(LLAMA, "cluster:4x4", "'layout':{'data':2,'tensor':4,'pipeline':2}");
     int op = hypar_graph_find_op(plan->graph, "layers.2.q_proj");
     assert_int_equal(hypar_plan_stage_count(plan), 2);
-    assert_int_equal(hypar_plan_op_stage(plan, op), 1);
+    assert_int_equal(hypar_plan_op(plan, op).stage, 1);
     for (int replica = 0; replica < 2; replica++)
         for (int part = 0; part < 4; part++)
-            assert_int_equal(hypar_plan_device(plan, op, 4 * replica + part),
+            assert_int_equal(hypar_plan_op(plan, op).device[4 * replica + part],
                              8 + 4 * replica + part);
     assert_int_equal(hypar_plan_stage(plan, 1).replicas, 2);
     hypar_plan_free(plan);

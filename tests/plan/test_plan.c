@@ -32,23 +32,6 @@ static void check_round_trip(const struct hypar_plan *plan)
     free(second);
 }
 
-static void test_names(void **state)
-{
-    (void)state;
-#define CHECK_NAMES(what, type, count)                                       \
-    for (int i = 0; i < count; i++) {                                        \
-        enum type value = (enum type)i, back;                                \
-        assert_non_null(hypar_##what##_text(value));                         \
-        assert_true(hypar_##what##_find(hypar_##what##_text(value), &back)); \
-        assert_int_equal(back, value);                                       \
-        assert_false(hypar_##what##_find("", &back));                        \
-    }
-    CHECK_NAMES(precision, hypar_precision, HYPAR_PRECISION_COUNT)
-    CHECK_NAMES(optimizer, hypar_optimizer, HYPAR_OPTIMIZER_COUNT)
-    CHECK_NAMES(schedule, hypar_schedule_kind, HYPAR_SCHEDULE_COUNT)
-    CHECK_NAMES(share, hypar_share, HYPAR_SHARE_COUNT)
-}
-
 static const char written[] =
     "{\n"
     "  \"format\": \"hypar-plan/1\",\n"
@@ -95,7 +78,7 @@ static void test_written_form(void **state)
              "'schedule':{'name':'gpipe','micro_batches':3}}");
     char expected[sizeof written + 16], *text = plan_text(plan);
     snprintf(expected, sizeof expected, written,
-             (unsigned long long)hypar_graph_hash(hypar_plan_graph(plan)));
+             (unsigned long long)hypar_graph_info(hypar_plan_graph(plan)).hash);
     assert_string_equal(text, expected);
     free(text);
     check_round_trip(plan);
@@ -130,7 +113,7 @@ static void test_numbers(void **state)
         char *text = plan_text(plan), *again = plan_text(copy);
         assert_non_null(strstr(text, rows[i].written));
         assert_string_equal(text, again);
-        assert_int_equal(hypar_plan_precision(copy), rows[i].precision);
+        assert_int_equal(hypar_plan_settings(copy).precision, rows[i].precision);
         assert_int_equal(hypar_plan_gradient_precision(copy), rows[i].gradients);
         assert_true(hp_plan_fullest(copy, 0).has == rows[i].room);
         assert_int_equal(hypar_plan_check_memory(copy, 0, NULL),
@@ -193,21 +176,21 @@ static void test_getters(void **state)
     int n = 0, k = hp_nest_axis(graph->ops[fc1].nest, 'k');
     assert_string_equal(hypar_plan_model(plan), "mlp:8-6-4");
     assert_int_equal(hypar_machine_device_count(hypar_plan_machine(plan)), 4);
-    assert_int_equal(hypar_plan_precision(plan), HYPAR_FP32);
-    assert_int_equal(hypar_plan_optimizer(plan), HYPAR_SGD);
-    assert_int_equal(hypar_plan_seed(plan), 5);
+    assert_int_equal(hypar_plan_settings(plan).precision, HYPAR_FP32);
+    assert_int_equal(hypar_plan_settings(plan).optimizer, HYPAR_SGD);
+    assert_int_equal(hypar_plan_settings(plan).seed, 5);
     assert_int_equal(hypar_plan_degree(plan, fc1, n), 5);
     assert_int_equal(hypar_plan_degree(plan, fc1, k), 2);
     assert_int_equal(hypar_plan_part_size(plan, fc1, n, 2), 4);
     assert_int_equal(hypar_plan_part_size(plan, fc1, n, 3), 0);
-    assert_int_equal(hypar_plan_part_count(plan, fc1), 10);
-    assert_int_equal(hypar_plan_device_count(plan, fc1), 10);
-    assert_int_equal(hypar_plan_device(plan, fc1, 9), 1);
-    assert_int_equal(hypar_plan_device(plan, loss, 3), 3);
-    assert_false(hypar_plan_recompute(plan, fc1));
-    assert_true(hypar_plan_recompute(plan, loss));
-    assert_int_equal(hypar_plan_shard(plan, loss), HYPAR_SHARD_NONE);
-    assert_int_equal(hypar_plan_op_stage(plan, loss), -1);
+    assert_int_equal(hypar_plan_op(plan, fc1).n_parts, 10);
+    assert_int_equal(hypar_plan_op(plan, fc1).n_devices, 10);
+    assert_int_equal(hypar_plan_op(plan, fc1).device[9], 1);
+    assert_int_equal(hypar_plan_op(plan, loss).device[3], 3);
+    assert_false(hypar_plan_op(plan, fc1).recompute);
+    assert_true(hypar_plan_op(plan, loss).recompute);
+    assert_int_equal(hypar_plan_op(plan, loss).shard, HYPAR_SHARD_NONE);
+    assert_int_equal(hypar_plan_op(plan, loss).stage, -1);
     assert_int_equal(hypar_plan_stage_count(plan), 0);
     assert_int_equal(hypar_plan_schedule(plan).kind, HYPAR_SCHEDULE_NONE);
     assert_int_equal(hypar_plan_schedule(plan).micro_batches, 1);
@@ -227,17 +210,17 @@ static void test_replicas(void **state)
                   "'share':'minibatch'},{'ops':['fc2','loss'],'devices':[4]}],"
                   "'schedule':{'name':'pipedream'}}");
     static const int fc1[] = { 1, 0, 2, 3 }, relu1[] = { 0, 2 };
-    assert_int_equal(hypar_plan_part_count(plan, 0), 2);
-    assert_int_equal(hypar_plan_device_count(plan, 0), 4);
+    assert_int_equal(hypar_plan_op(plan, 0).n_parts, 2);
+    assert_int_equal(hypar_plan_op(plan, 0).n_devices, 4);
     assert_memory_equal(plan->ops[0].device, fc1, sizeof fc1);
-    assert_int_equal(hypar_plan_device_count(plan, 1), 2);
+    assert_int_equal(hypar_plan_op(plan, 1).n_devices, 2);
     assert_memory_equal(plan->ops[1].device, relu1, sizeof relu1);
-    assert_int_equal(hypar_plan_device(plan, 2, 0), 4);
+    assert_int_equal(hypar_plan_op(plan, 2).device[0], 4);
     assert_true(hypar_plan_schedule(plan).stash);
     assert_int_equal(hypar_plan_stage_count(plan), 2);
     assert_int_equal(hypar_plan_stage(plan, 0).replicas, 2);
     assert_int_equal(hypar_plan_stage(plan, 0).share, HYPAR_SHARE_MINIBATCH);
-    assert_int_equal(hypar_plan_op_stage(plan, 3), 1);
+    assert_int_equal(hypar_plan_op(plan, 3).stage, 1);
     check_round_trip(plan);
     hypar_plan_free(plan);
 }
@@ -302,16 +285,16 @@ static void test_building(void **state)
         hp_plan_set(plan, op, &split, (const int[]){ 3, 2, 1, 0 });
     assert_int_equal(hypar_plan_check(plan, &err), HYPAR_OK);
     assert_int_equal(hypar_plan_part_size(plan, 0, 0, 2), 3);
-    assert_int_equal(hypar_plan_device(plan, 0, 0), 3);
+    assert_int_equal(hypar_plan_op(plan, 0).device[0], 3);
     check_round_trip(plan);
 
     const int *room = plan->ops[0].device;
     hp_plan_set(plan, 0, &(struct split){ .degree = { 2 } }, (const int[]){ 1, 3 });
     assert_ptr_equal(plan->ops[0].device, room);
-    assert_int_equal(hypar_plan_part_count(plan, 0), 2);
+    assert_int_equal(hypar_plan_op(plan, 0).n_parts, 2);
     assert_int_equal(hypar_plan_part_size(plan, 0, 0, 1), 5);
     hp_plan_set(plan, 1, &(struct split){ .degree = { 2 } }, NULL);
-    assert_int_equal(hypar_plan_device(plan, 1, 1), 1);
+    assert_int_equal(hypar_plan_op(plan, 1).device[1], 1);
     assert_int_equal(hypar_plan_check(plan, &err), HYPAR_OK);
     hp_plan_set(plan, 0, &(struct split){ .degree = { 2 } }, (const int[]){ 1, 4 });
     assert_int_equal(hypar_plan_check(plan, &err), HYPAR_INFEASIBLE);
@@ -441,7 +424,8 @@ static void test_relative_model(void **state)
     if (hypar_plan_read(&plan, path, NULL, &err) != HYPAR_OK)
         fail_msg("%s", err.text);
     assert_string_equal(hypar_plan_model(plan), "model.json");
-    assert_int_equal(hypar_graph_hash(hypar_plan_graph(plan)), hypar_graph_hash(graph));
+    assert_int_equal(hypar_graph_info(hypar_plan_graph(plan)).hash,
+                     hypar_graph_info(graph).hash);
     hypar_plan_free(plan);
     hypar_graph_free(graph);
     unlink(path);
@@ -498,13 +482,13 @@ static void test_documentation(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),          cmocka_unit_test(test_written_form),
-        cmocka_unit_test(test_simulation),     cmocka_unit_test(test_numbers),
-        cmocka_unit_test(test_getters),        cmocka_unit_test(test_replicas),
-        cmocka_unit_test(test_machine_object), cmocka_unit_test(test_overrides),
-        cmocka_unit_test(test_building),       cmocka_unit_test(test_random_plans),
-        cmocka_unit_test(test_damaged_plans),  cmocka_unit_test(test_relative_model),
-        cmocka_unit_test(test_examples),       cmocka_unit_test(test_documentation),
+        cmocka_unit_test(test_written_form),   cmocka_unit_test(test_simulation),
+        cmocka_unit_test(test_numbers),        cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_replicas),       cmocka_unit_test(test_machine_object),
+        cmocka_unit_test(test_overrides),      cmocka_unit_test(test_building),
+        cmocka_unit_test(test_random_plans),   cmocka_unit_test(test_damaged_plans),
+        cmocka_unit_test(test_relative_model), cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_documentation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

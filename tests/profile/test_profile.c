@@ -114,7 +114,7 @@ static struct hypar_profile *measure_all(void)
             n += measurable(nest);
         }
     }
-    assert_int_equal(hypar_profile_pass_count(profile), n); /* all different */
+    assert_int_equal(hypar_profile_info(profile).n_passes, n); /* all different */
     return profile;
 }
 
@@ -155,7 +155,7 @@ static void every_pass_is_found(void **state)
     char *text = text_of(profile);
     struct hypar_profile *again = profile_from(text);
     check_all(again);
-    assert_true(hypar_profile_efficiency(again, "v100") == 0.43);
+    assert_true(hypar_profile_device(again, "v100").efficiency == 0.43);
     char *same = text_of(again);
     assert_string_equal(same, text);
     free(text);
@@ -235,7 +235,7 @@ static void parts_of_wide_layers(void **state)
     struct measured_pass at = { "a", HYPAR_FP32, nest, 0, whole_extents(nest, extent), 0 };
     assert_true(hp_profile_find(profile, &at) == 0.5);
     assert_int_equal(hp_profile_add(profile, &at, 0.25, &err), HYPAR_OK); /* replaces */
-    assert_int_equal(hypar_profile_pass_count(profile), 1);
+    assert_int_equal(hypar_profile_info(profile).n_passes, 1);
     assert_true(hp_profile_find(profile, &at) == 0.25);
     hypar_profile_free(profile);
     hypar_graph_free(graph);
@@ -308,7 +308,7 @@ static void made_by_others(void **state)
     (void)state;
     struct hypar_profile *profile = hypar_profile_new();
     hypar_profile_set_made_by(profile, "a stopwatch");
-    assert_string_equal(hypar_profile_made_by(profile), "a stopwatch");
+    assert_string_equal(hypar_profile_info(profile).made_by, "a stopwatch");
     hypar_profile_free(profile);
 }
 
@@ -330,9 +330,9 @@ static void refused(void **state)
     assert_int_equal(hp_profile_add(profile, &at, 1, NULL), HYPAR_INVALID);
     at.device = "a\n";
     assert_int_equal(hp_profile_add(profile, &at, 1, NULL), HYPAR_INVALID);
-    assert_int_equal(hypar_profile_pass_count(profile), 0);
+    assert_int_equal(hypar_profile_info(profile).n_passes, 0);
     assert_true(hp_profile_find(NULL, &at) == 0);
-    assert_true(hypar_profile_efficiency(profile, "a") == 0);
+    assert_true(hypar_profile_device(profile, "a").efficiency == 0);
     hypar_profile_free(profile);
     hypar_profile_free(NULL);
     hypar_graph_free(graph);
@@ -363,10 +363,10 @@ static void file_form(void **state)
         "  ]\n"
         "}\n";
     struct hypar_profile *profile = profile_from(text);
-    assert_string_equal(hypar_profile_made_by(profile), "by hand");
-    assert_int_equal(hypar_profile_pass_count(profile), 2);
-    assert_true(hypar_profile_efficiency(profile, "k80") == 1);
-    assert_true(hypar_profile_efficiency(profile, "other") == 0);
+    assert_string_equal(hypar_profile_info(profile).made_by, "by hand");
+    assert_int_equal(hypar_profile_info(profile).n_passes, 2);
+    assert_true(hypar_profile_device(profile, "k80").efficiency == 1);
+    assert_true(hypar_profile_device(profile, "other").efficiency == 0);
     char *again = text_of(profile);
     assert_string_equal(again, text);
     free(again);
@@ -511,7 +511,7 @@ static void joint_calls(void **state)
     assert_int_equal(hp_profile_add(profile, &one, 5, NULL), HYPAR_OK);
     assert_int_equal(hp_profile_time(profile, &one, &seconds), TIME_MEASURED);
     assert_true(seconds == 5);
-    assert_int_equal(hypar_profile_pass_count(profile), 2);
+    assert_int_equal(hypar_profile_info(profile).n_passes, 2);
     hypar_profile_free(profile);
     hypar_graph_free(graph);
 }
@@ -571,7 +571,7 @@ static void curves(void **state)
     assert_true(hp_profile_curve(profile, "a", "sum", 1000) == 4);
     assert_true(hp_profile_curve(profile, "b", "sum", 30) == 0);
     assert_true(hp_profile_curve(profile, "a", "message", 30) == 0);
-    assert_false(hypar_profile_has_links(profile, "a"));
+    assert_false(hypar_profile_device(profile, "a").links);
     hypar_profile_free(profile);
 }
 
@@ -583,7 +583,7 @@ static void measured_file(void **state)
     struct hypar_profile *profile = hypar_profile_new(), *again;
     int64_t extent[MAX_AXES];
     struct measured_pass at = { "a", HYPAR_FP32, nest, 1, whole_extents(nest, extent), 12 };
-    assert_null(hypar_profile_machine(profile));
+    assert_null(hypar_profile_info(profile).machine);
     hypar_profile_set_machine(profile, &some_machine);
     assert_int_equal(hp_profile_add(profile, &at, 0.5, NULL), HYPAR_OK);
     hp_profile_set_spread(profile, &at, 0.125);
@@ -593,10 +593,10 @@ static void measured_file(void **state)
     again = profile_from(first);
     second = text_of(again);
     assert_string_equal(first, second);
-    assert_int_equal(hypar_profile_machine(again)->cores, 2);
-    assert_true(hypar_profile_spread(again) == 0.125);
+    assert_int_equal(hypar_profile_info(again).machine->cores, 2);
+    assert_true(hypar_profile_info(again).spread == 0.125);
     assert_true(hp_profile_find(again, &at) == 0.5);
-    assert_true(hypar_profile_has_links(again, "a"));
+    assert_true(hypar_profile_device(again, "a").links);
     free(first);
     free(second);
     hypar_profile_free(profile);

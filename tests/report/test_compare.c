@@ -33,7 +33,7 @@ static const struct hypar_compared rows[] = {
 
 enum { N_ROWS = sizeof rows / sizeof rows[0] };
 
-static char *written(int n, double dp_step_s, int form)
+static char *written(int n, double dp_step_s, enum hypar_format format)
 {
     struct hypar_graph *graph;
     struct hypar_machine *machine;
@@ -45,10 +45,7 @@ static char *written(int n, double dp_step_s, int form)
     struct hypar_comparison comparison = {
         .graph = graph, .machine = machine, .dp_step_s = dp_step_s, .n = n, .row = rows
     };
-    if (form < 0)
-        hypar_report_comparison_csv(to, &comparison);
-    else
-        hypar_report_comparison(to, &comparison, (enum hypar_format)form);
+    hypar_report_comparison(to, &comparison, format);
     fclose(to);
     hypar_machine_free(machine);
     hypar_graph_free(graph);
@@ -74,13 +71,16 @@ static void test_text(void **state)
         "none: op 'fc1' is \"odd\", expected even\n"
         "\n"
         "The fastest that fits is hypar: 1 ms a step, 0 samples/s, 0.0 % of peak.\n");
+    char *other = written(N_ROWS, 2e-3, HYPAR_DOT); /* a format that it does not have */
+    assert_string_equal(other, text);
+    free(other);
     free(text);
 }
 
 static void test_csv(void **state)
 {
     (void)state;
-    char *text = written(N_ROWS, 0, -1);
+    char *text = written(N_ROWS, 0, HYPAR_CSV);
     assert_string_equal(text,
                         "planner,step_s,speedup_over_dp,comm_bytes,peak_memory_bytes,energy_j,"
                         "search_s,fits,why_not,delayed_updates,processor_s,evaluated,"

@@ -144,10 +144,10 @@ static void check_devices(const struct json *runs, const struct hypar_plan *plan
     int at = 0;
     for (int i = 0; i < hp_json_length(runs); i += 2)
         for (int k = 0; k < (int)number_at(runs, i + 1); k++, at++) {
-            assert_true(at < hypar_plan_device_count(plan, op));
-            assert_int_equal(hypar_plan_device(plan, op, at), (int)number_at(runs, i) + k);
+            assert_true(at < hypar_plan_op(plan, op).n_devices);
+            assert_int_equal(hypar_plan_op(plan, op).device[at], (int)number_at(runs, i) + k);
         }
-    assert_int_equal(at, hypar_plan_device_count(plan, op));
+    assert_int_equal(at, hypar_plan_op(plan, op).n_devices);
 }
 
 /* One layer of a row that begins with operator `op`; returns the one behind it. */
@@ -180,7 +180,7 @@ static int check_rows(const struct json *rows, const struct hypar_plan *plan)
             apart += hp_json_length(&devices) > 1;
         }
     }
-    assert_int_equal(op, hypar_graph_op_count(plan->graph));
+    assert_int_equal(op, hypar_graph_info(plan->graph).n_ops);
     return apart;
 }
 
@@ -281,7 +281,7 @@ static void levels_are_the_planners(void **state)
                 unsigned axes;
                 assert_true(hp_level_axes(hypar_found_plan(found), op, level, &axes));
                 bool n = false;
-                for (int a = 0; a < hypar_graph_axis_count(graph, op); a++)
+                for (int a = 0; a < hypar_graph_op(graph, op).n_axes; a++)
                     n |=
                         (axes & 1u << a) && hypar_graph_axis(graph, op, a).role == HYPAR_SAMPLE;
                 assert_true(axes != 0 && (axes & (axes - 1)) == 0);

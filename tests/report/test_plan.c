@@ -32,7 +32,7 @@ static char *draw(const struct hypar_plan *plan)
     char *text = NULL;
     size_t length = 0;
     FILE *file = open_memstream(&text, &length);
-    hypar_report_plan(file, plan, HYPAR_TEXT);
+    hypar_report_plan(file, plan, NULL, HYPAR_TEXT);
     assert_int_equal(fclose(file), 0);
     return text;
 }
@@ -239,7 +239,7 @@ static void draws_a_picture(void **state)
         char *text = NULL;
         size_t length = 0;
         FILE *file = open_memstream(&text, &length);
-        hypar_report_plan_svg(file, plan, NULL);
+        hypar_report_plan(file, plan, NULL, HYPAR_SVG);
         assert_int_equal(fclose(file), 0);
         must_have(text, cases[i].stages);
         must_have(text, cases[i].layers);

@@ -212,7 +212,7 @@ static size_t add_stage(char *text, size_t size, const struct hypar_graph *graph
     size_t n = (size_t)snprintf(text, size, "%s{\"ops\":[", stage ? "," : "\"stages\":[");
     for (int op = from; op < to; op++)
         n += (size_t)snprintf(text + n, size - n, "%s\"%s\"", op > from ? "," : "",
-                              hypar_graph_op_name(graph, op));
+                              hypar_graph_op(graph, op).name);
     return n + (size_t)snprintf(text + n, size - n, "],\"devices\":[%d]}", stage);
 }
 
@@ -226,12 +226,12 @@ static void joins_many_stages(void **state)
     struct hypar_graph *graph;
     size_t n = 0;
     assert_int_equal(hypar_import(&graph, model, NULL, NULL), HYPAR_OK);
-    int from = 0, op = 0, stage = 0, layer = 0, n_ops = hypar_graph_op_count(graph);
+    int from = 0, op = 0, stage = 0, layer = 0, n_ops = hypar_graph_info(graph).n_ops;
     while (from < n_ops) { /* two layers, one, two, one, ... */
         layer += stage % 2 ? 1 : 2;
         char next[16];
         snprintf(next, sizeof next, "h.%d.", layer);
-        while (op < n_ops && strncmp(hypar_graph_op_name(graph, op), next, strlen(next)) != 0)
+        while (op < n_ops && strncmp(hypar_graph_op(graph, op).name, next, strlen(next)) != 0)
             op++;
         n += add_stage(rest + n, sizeof rest - n, graph, from, op, stage++);
         from = op;

@@ -26,12 +26,12 @@ struct drawn {
 
 static void put_plan(FILE *to, const struct drawn *d)
 {
-    hypar_report_plan_svg(to, hypar_found_plan(d->found), NULL);
+    hypar_report_plan(to, hypar_found_plan(d->found), NULL, HYPAR_SVG);
 }
 
 static void put_timeline(FILE *to, const struct drawn *d)
 {
-    hypar_report_timeline_svg(to, d->sim);
+    hypar_report_timeline(to, d->sim, HYPAR_SVG);
 }
 
 static void put_comparison(FILE *to, const struct drawn *d)
@@ -40,15 +40,16 @@ static void put_comparison(FILE *to, const struct drawn *d)
         { .planner = "dp", .step = { .step_s = 3e-3 }, .fits = true },
         { .planner = "hypar", .step = { .step_s = 1e-3 }, .fits = true },
     };
-    hypar_report_comparison_svg(
+    hypar_report_comparison(
         to,
         &(struct hypar_comparison){
-            .graph = d->graph, .machine = d->machine, .dp_step_s = 3e-3, .n = 2, .row = rows });
+            .graph = d->graph, .machine = d->machine, .dp_step_s = 3e-3, .n = 2, .row = rows },
+        HYPAR_SVG);
 }
 
 static void put_map(FILE *to, const struct drawn *d)
 {
-    hypar_report_explored_svg(to, d->map);
+    hypar_report_exploration(to, d->map, HYPAR_SVG);
 }
 
 static void put_lines(FILE *to, const struct drawn *d)

@@ -295,7 +295,7 @@ static void check_profile(const struct hypar_search_options *options, int again)
     assert_us(added.computed_s, 2 * (28 + 32 + 5 + 6 + 4 + 8));
     assert_us(added.operators_s, 2 * (28 + 32 + 5 + 6 + 4 + 8));
     assert_us(added.update_s, 2 * 10);
-    assert_int_equal(added.passes, hypar_profile_pass_count(profile));
+    assert_int_equal(added.passes, hypar_profile_info(profile).n_passes);
     struct hypar_sim_options how = { .profile = profile };
     assert_int_equal(hypar_simulate(&sim, hypar_found_plan(p.found), &how, &err), HYPAR_OK);
     struct hypar_sim_summary s = hypar_sim_summary(sim);

@@ -83,7 +83,7 @@ static void check_mean(const struct traced *t, const int *times)
     struct hypar_trace_event e;
     double sent = 0;
     int64_t n = 0, all = 0;
-    assert_int_equal(hypar_trace_mean_steps(t->result.trace), STEPS - 1);
+    assert_int_equal(hypar_trace_info(t->result.trace).mean_steps, STEPS - 1);
     for (; hypar_trace_mean(t->result.trace, n, &e); n++) {
         check_name(t, &e);
         assert_true(e.start_s >= 0 && e.end_s >= e.start_s);
@@ -108,7 +108,7 @@ static void check(const struct hypar_search_options *how, const char *machine)
         n++;
     int *times = NEW(&arena, int, n);
     double end_s[8] = { 0 };
-    assert_int_equal(hypar_trace_step_count(t.result.trace), KEPT);
+    assert_int_equal(hypar_trace_info(t.result.trace).steps, KEPT);
     for (int64_t i = 0; hypar_trace_event(t.result.trace, i, &e); i++) {
         check_name(&t, &e);
         times[e.id]++;

@@ -25,8 +25,8 @@ static int begin(void **state)
     assert_int_equal(hypar_import(&t.graph, "lenet5", NULL, NULL), HYPAR_OK);
     assert_int_equal(hypar_machine_read(&t.machine, "full:4", NULL), HYPAR_OK);
     t.plan = hypar_plan_new(t.graph, t.machine, NULL);
-    t.n_ops = hypar_graph_op_count(t.graph);
-    t.n_tensors = hypar_graph_tensor_count(t.graph);
+    t.n_ops = hypar_graph_info(t.graph).n_ops;
+    t.n_tensors = hypar_graph_info(t.graph).n_tensors;
     return 0;
 }
 
@@ -145,14 +145,13 @@ static void getters_of_graphs_and_machines(void **state)
     int links[8];
     for (size_t i = 0; i < sizeof ops / sizeof *ops; i++) {
         int none = ops[i], tensor = none == t.n_ops ? t.n_tensors : none;
-        assert_null(hypar_graph_note(t.graph, none));
-        assert_null(hypar_graph_op_name(t.graph, none));
-        assert_null(hypar_graph_op_kind(t.graph, none));
-        assert_int_equal(hypar_graph_axis_count(t.graph, none), 0);
+        assert_null(hypar_graph_op(t.graph, none).name);
+        assert_null(hypar_graph_op(t.graph, none).kind);
+        assert_int_equal(hypar_graph_op(t.graph, none).n_axes, 0);
         assert_int_equal(hypar_graph_axis(t.graph, 0, none).extent, 0);
         assert_int_equal(hypar_graph_axis(t.graph, none, 0).extent, 0);
-        assert_true(hypar_graph_op_flops(t.graph, none, true) == 0);
-        assert_int_equal(hypar_graph_operand_count(t.graph, none), 0);
+        assert_true(hypar_graph_op(t.graph, none).backward_flops == 0);
+        assert_int_equal(hypar_graph_op(t.graph, none).n_operands, 0);
         assert_int_equal(hypar_graph_operand(t.graph, none, 0).tensor, -1);
         assert_int_equal(hypar_graph_operand(t.graph, 0, none).tensor, -1);
         assert_null(hypar_graph_tensor(t.graph, tensor).name);
@@ -210,15 +209,9 @@ static void getters_of_plans_and_steps(void **state)
         assert_int_equal(hypar_plan_part_size(t.plan, none[i], 0, 0), 0);
         assert_int_equal(hypar_plan_part_size(t.plan, 0, none[i], 0), 0);
         assert_int_equal(hypar_plan_part_size(t.plan, 0, 0, none[i]), 0);
-        assert_int_equal(hypar_plan_part_count(t.plan, none[i]), 0);
-        assert_int_equal(hypar_plan_device_count(t.plan, none[i]), 0);
-        assert_int_equal(hypar_plan_device(t.plan, none[i], 0), -1);
-        assert_int_equal(hypar_plan_device(t.plan, 0, none[i]), -1);
-        assert_false(hypar_plan_recompute(t.plan, none[i]));
-        assert_false(hypar_plan_resend(t.plan, none[i]));
-        assert_int_equal(hypar_plan_shard(t.plan, none[i]), HYPAR_SHARD_NONE);
-        assert_int_equal(hypar_plan_shard_over(t.plan, none[i]), 0);
-        assert_int_equal(hypar_plan_op_stage(t.plan, none[i]), -1);
+        struct hypar_plan_op op = hypar_plan_op(t.plan, none[i]);
+        assert_true(op.n_parts == 0 && op.n_devices == 0 && op.stage == -1 && !op.device);
+        assert_true(!op.recompute && !op.resend && !op.shard && !op.shard_over);
         assert_int_equal(hypar_plan_stage(t.plan, none[i]).n_ops, 0);
         assert_int_equal(hypar_plan_split(t.plan, none[i]).op, -1);
         assert_int_equal(hypar_plan_set_recompute(t.plan, none[i], true, NULL),
@@ -240,7 +233,7 @@ static void settings(void **state)
     (void)state;
     struct hypar_plan *clipped =
         hypar_plan_new(t.graph, t.machine, &(struct hypar_search_options){ .clip = 2 });
-    assert_true(hypar_plan_clip(clipped) == 2);
+    assert_true(hypar_plan_settings(clipped).clip == 2);
     hypar_plan_free(clipped);
     struct hypar_plan_settings s = hypar_plan_settings(t.plan), bad = s;
     assert_int_equal(s.gather_ahead, 1);

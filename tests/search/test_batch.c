@@ -94,7 +94,7 @@ static enum hypar_status largest(struct model *model, const char *machine,
     enum hypar_status status = hypar_search_largest(&found, &graph, on, &how, &batches, err);
     if (status == HYPAR_OK) {
         *out = hypar_found_info(found).largest;
-        assert_int_equal(hypar_graph_batch(graph), out->batch);
+        assert_int_equal(hypar_graph_info(graph).batch, out->batch);
         assert_true(hypar_found_simulated(found)->step.fits);
         assert_int_equal(hypar_found_info(found).interrupted, model->stop != 0);
     } else {

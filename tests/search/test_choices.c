@@ -124,7 +124,7 @@ static double plan_load_s(const struct hypar_plan *plan, double bytes_per_s,
     int replicas = 0, devices = 0, n_stages = hypar_plan_stage_count(plan);
     double worst_s = 0;
     for (int op = 0; op < g->n_ops; op++)
-        again[op] = hypar_plan_recompute(plan, op);
+        again[op] = hypar_plan_op(plan, op).recompute;
     for (int s = n_stages - 1; s >= 0; s--) {
         struct hypar_stage stage = hypar_plan_stage(plan, s);
         struct one_stage one = {
@@ -135,9 +135,9 @@ static double plan_load_s(const struct hypar_plan *plan, double bytes_per_s,
         one.in_flight = (replicas + stage.replicas - 1) / stage.replicas;
         assert_int_equal(g->batch % stage.replicas, 0);
         for (int op = 0; op < g->n_ops; op++)
-            inside[op] = hypar_plan_op_stage(plan, op) == s;
+            inside[op] = hypar_plan_op(plan, op).stage == s;
         for (int i = 0; i < stage.n_ops; i++)
-            assert_int_equal(hypar_plan_part_count(plan, stage.op[i]), one.degree);
+            assert_int_equal(hypar_plan_op(plan, stage.op[i]).n_parts, one.degree);
         struct cost cost = cost_of(&one, bytes_per_s);
         assert_true(cost.memory_bytes <= memory_bytes * (1 + 1e-12));
         worst_s = fmax(worst_s, cost.load_s);

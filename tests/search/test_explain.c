@@ -334,7 +334,7 @@ static void terms_of_hypar(void **state)
         const struct hypar_search_options options = { .planner = planner[i] };
         assert_int_equal(hypar_search(&found, graph, machine, &options, NULL), HYPAR_OK);
         assert_int_equal(hypar_explain(&e, hypar_found_plan(found), &few, NULL), HYPAR_OK);
-        const struct hypar_partition_view *view = hypar_explained_partition(e);
+        const struct hypar_partition_view *view = hypar_explanation_info(e).partition;
         const struct hypar_partition_view *counted = hypar_found_partition(found);
         if (i > 0)
             assert_null(view);

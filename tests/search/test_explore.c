@@ -148,7 +148,7 @@ static void machines(void **state)
                                                      .topologies = cases[i].topologies,
                                                      .bandwidths = cases[i].bandwidths });
         char words[1024] = "";
-        for (int k = 0; k < hypar_exploration_site_count(s.found); k++) {
+        for (int k = 0; k < hypar_exploration_info(s.found).n_sites; k++) {
             size_t n = strlen(words);
             snprintf(words + n, sizeof words - n, "%s%s", k ? " " : "",
                      hypar_exploration_site(s.found, k).word);
@@ -167,7 +167,7 @@ static void array_time(void **state)
                              &(struct hypar_explore_options){ .topologies = "htree,torus",
                                                               .bandwidths = "0.1GB/s,0.2GB/s",
                                                               .devices = "1,16" });
-    assert_int_equal(hypar_exploration_site_count(s.found), 8);
+    assert_int_equal(hypar_exploration_info(s.found).n_sites, 8);
     const double hops[] = { 2, 1, 2, 1 };
     const struct site *tree = &s.found->site[3], *torus = &s.found->site[7];
     for (int h = 0; h < 4; h++) {
@@ -360,7 +360,7 @@ static void default_costs(void **state)
     };
     for (size_t i = 0; i < sizeof by / sizeof by[0]; i++) {
         struct study s = explore("lenet-c", by[i].machine, &by[i].options);
-        assert_int_equal(hypar_exploration_options(s.found).cost, by[i].cost);
+        assert_int_equal(hypar_exploration_info(s.found).options->cost, by[i].cost);
         release(&s);
     }
 }
@@ -373,7 +373,7 @@ static void one_device(void **state)
         "lenet5", "full:2,device=h100",
         &(struct hypar_explore_options){ .cost = HYPAR_COST_SIMULATED, .devices = "1,2" });
     struct hypar_explore_site one = hypar_exploration_site(s.found, 0);
-    assert_int_equal(hypar_exploration_site_count(s.found), 2);
+    assert_int_equal(hypar_exploration_info(s.found).n_sites, 2);
     assert_true(one.one_device_s == one.dp.step_s);
     assert_true(hypar_exploration_site(s.found, 1).one_device_s == one.one_device_s);
     release(&s);
@@ -437,7 +437,7 @@ static void pictures(void **state)
         char *text;
         size_t size;
         FILE *file = open_memstream(&text, &size);
-        hypar_report_explored_svg(file, s.found);
+        hypar_report_exploration(file, s.found, HYPAR_SVG);
         fclose(file);
         assert_memory_equal(text, "<svg ", 5);
         assert_string_equal(text + size - 7, "</svg>\n");
@@ -446,7 +446,7 @@ static void pictures(void **state)
         assert_null(strstr(text, "inf"));
         free(text);
         file = open_memstream(&text, &size);
-        hypar_report_explored_csv(file, s.found);
+        hypar_report_exploration(file, s.found, HYPAR_CSV);
         fclose(file);
         int lines = 0;
         for (const char *c = text; *c; c++)

@@ -322,12 +322,12 @@ static void keeps_what_is_fixed(void **state)
         int conv = hypar_graph_find_op(t.graph, "conv2");
         int fc = hypar_graph_find_op(t.graph, "fc1");
         int tanh = hypar_graph_find_op(t.graph, "tanh4");
-        assert_int_equal(hypar_plan_part_count(plan, conv), 4);
+        assert_int_equal(hypar_plan_op(plan, conv).n_parts, 4);
         assert_int_equal(hypar_plan_degree(plan, conv, 1), 2);
         assert_int_equal(hypar_plan_degree(plan, conv, 3), 2);
-        assert_int_equal(hypar_plan_part_count(plan, fc), 1);
-        assert_int_equal(hypar_plan_device(plan, fc, 0), 0);
-        assert_int_equal(hypar_plan_part_count(plan, tanh), 4);
+        assert_int_equal(hypar_plan_op(plan, fc).n_parts, 1);
+        assert_int_equal(hypar_plan_op(plan, fc).device[0], 0);
+        assert_int_equal(hypar_plan_op(plan, tanh).n_parts, 4);
         hypar_found_free(found);
     }
     release(&t);
@@ -354,12 +354,12 @@ static void keeps_what_is_fixed_in_stages(void **state)
         struct hypar_found *found = search(&t, &then);
         const struct hypar_plan *plan = hypar_found_plan(found);
         assert_int_equal(hypar_plan_check(plan, NULL), HYPAR_OK);
-        assert_int_equal(hypar_plan_part_count(plan, conv), pipedream ? 1 : 2);
+        assert_int_equal(hypar_plan_op(plan, conv).n_parts, pipedream ? 1 : 2);
         if (pipedream) /* as it was: a step in the long run, not of the window */
             assert_true(hypar_found_info(found).start_s == simulated_s(then.start));
         const struct hypar_stage *last = &plan->stages[plan->n_stages - 1];
         for (int i = 0; i < 2 && !pipedream; i++)
-            assert_int_equal(hypar_plan_device(plan, fc, i), last->device[i]);
+            assert_int_equal(hypar_plan_op(plan, fc).device[i], last->device[i]);
         for (int i = 0; i < plan->ops[conv].n_devices && pipedream; i++)
             assert_int_equal(plan->ops[conv].device[i], plan->stages[0].device[i]);
         hypar_found_free(found);

@@ -44,7 +44,7 @@ static bool search(const struct hypar_graph *graph, const struct hypar_machine *
 static bool takes_long(const struct hypar_graph *graph, const char *planner)
 {
     return !soak_length() && strcmp(planner, "exhaustive") == 0 &&
-           hypar_graph_op_count(graph) > 20;
+           hypar_graph_info(graph).n_ops > 20;
 }
 
 static void search_all(const struct hypar_graph *graph, const struct hypar_machine *machine,

@@ -317,7 +317,7 @@ static void stages_are_cut_at_layers(void **state)
             search(graph, machine,
                    (struct hypar_search_options){ .planner = "1f1b", .stages = stages });
         const struct hypar_plan *plan = hypar_found_plan(found);
-        for (int op = 1; op < hypar_graph_op_count(graph); op++)
+        for (int op = 1; op < hypar_graph_info(graph).n_ops; op++)
             if (plan->ops[op].stage != plan->ops[op - 1].stage) {
                 print_message("%s\n", graph->ops[op].name);
                 assert_non_null(strstr(graph->ops[op].name, ".ln_1"));

@@ -152,7 +152,7 @@ static void it_is_searched_with(void **state)
     how.proposals = 0;
     struct hypar_found *dp = search(&how);
     assert_string_equal(hypar_found_info(own).planner, "own");
-    assert_int_equal(hypar_plan_optimizer(hypar_found_plan(own)), HYPAR_ADAM);
+    assert_int_equal(hypar_plan_settings(hypar_found_plan(own)).optimizer, HYPAR_ADAM);
     assert_true(hypar_found_prediction(own).simulated);
     assert_true(hypar_found_simulated(own)->step.step_s ==
                 hypar_found_simulated(dp)->step.step_s);

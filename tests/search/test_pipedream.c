@@ -174,7 +174,7 @@ static double plan_s(struct oracle *o, const struct hypar_plan *plan)
         struct hypar_stage stage = hypar_plan_stage(plan, s);
         unsigned to = from;
         for (int i = 0; i < stage.n_ops; i++)
-            to |= 1u << (hypar_graph_op_name(hypar_plan_graph(plan), stage.op[i])[0] - 'a');
+            to |= 1u << (hypar_graph_op(hypar_plan_graph(plan), stage.op[i]).name[0] - 'a');
         most = fmax(most, stage_s(o, 0, from, to, stage.replicas, s == 0));
         from = to;
     }

@@ -58,7 +58,7 @@ static struct hypar_found *search_for(const struct task *t, const char *planner,
 static int divided_axis(const struct hypar_graph *g, int op, char digit)
 {
     static const enum hypar_role roles[] = { HYPAR_SAMPLE, HYPAR_REDUCTION, HYPAR_PARAMETER };
-    int n = hypar_graph_axis_count(g, op);
+    int n = hypar_graph_op(g, op).n_axes;
     for (int a = 0; a < n; a++)
         if (hypar_graph_axis(g, op, a).role == roles[digit - '0'] &&
             hypar_graph_axis(g, op, a).splittable)
@@ -75,7 +75,7 @@ static void check_layer(const struct hypar_plan *plan, const struct hypar_partit
                         int i)
 {
     const struct hypar_graph *g = hypar_plan_graph(plan);
-    int op = view->layer_op[i], n_axes = hypar_graph_axis_count(g, op);
+    int op = view->layer_op[i], n_axes = hypar_graph_op(g, op).n_axes;
     int degree[HYPAR_MAX_AXES], n = hypar_machine_device_count(hypar_plan_machine(plan));
     for (int a = 0; a < n_axes; a++)
         degree[a] = 1;
@@ -98,7 +98,7 @@ static void check_layer(const struct hypar_plan *plan, const struct hypar_partit
         }
         for (int a = 0; a < n_axes; a++)
             part = part * degree[a] + place[a];
-        assert_int_equal(hypar_plan_device(plan, op, part), d);
+        assert_int_equal(hypar_plan_op(plan, op).device[part], d);
     }
 }
 
@@ -570,7 +570,7 @@ static void shares_follow_speed(void **state)
     const struct hypar_device *a100 = hypar_machine_device(t.machine, 2);
     double fast = h100->fp32_op_per_s * h100->efficiency;
     double slow = a100->fp32_op_per_s * a100->efficiency;
-    for (int op = 0; op < hypar_graph_op_count(t.graph); op++) {
+    for (int op = 0; op < hypar_graph_info(t.graph).n_ops; op++) {
         int n = divided_axis(t.graph, op, '0');
         if (hypar_graph_axis(t.graph, op, n).role != HYPAR_SAMPLE)
             continue;

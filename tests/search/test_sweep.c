@@ -61,8 +61,8 @@ static struct hypar_sweep *sweep(const char *word, const char *machine,
     struct hypar_error err;
     if (try_sweep(&model, machine, how, &s, &err))
         fail_msg("%s", err.text);
-    assert_int_equal(model.done, hypar_sweep_count(s));
-    assert_int_equal(hypar_sweep_done(s), hypar_sweep_count(s));
+    assert_int_equal(model.done, hypar_sweep_info(s).n_points);
+    assert_int_equal(hypar_sweep_info(s).n_done, hypar_sweep_info(s).n_points);
     return s;
 }
 
@@ -100,7 +100,7 @@ static void points_are_searches(void **state)
     int n_fit = 0, best = -1;
     double most = 0;
     (void)state;
-    assert_int_equal(hypar_sweep_count(s), 36);
+    assert_int_equal(hypar_sweep_info(s).n_points, 36);
     for (int i = 0; i < 36; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         assert_string_equal(p->word, words[i / 12]);
@@ -126,7 +126,7 @@ static void points_are_searches(void **state)
     for (int i = 0; i < 36; i++)
         assert_int_equal(hypar_sweep_point(s, i)->best, i == best);
     assert_null(hypar_sweep_point(s, -1));
-    assert_null(hypar_sweep_point(s, hypar_sweep_count(s)));
+    assert_null(hypar_sweep_point(s, hypar_sweep_info(s).n_points));
     hypar_sweep_free(s);
 }
 
@@ -173,8 +173,8 @@ static char *text_of(const struct hypar_sweep *s, enum hypar_format format)
     size_t length = 0;
     FILE *file = open_memstream(&text, &length);
     hypar_report_sweep(file, s, format);
-    hypar_report_sweep_csv(file, s);
-    hypar_report_sweep_svg(file, s);
+    hypar_report_sweep(file, s, HYPAR_CSV);
+    hypar_report_sweep(file, s, HYPAR_SVG);
     assert_int_equal(fclose(file), 0);
     return text;
 }
@@ -191,7 +191,7 @@ static void threads_do_not_matter(void **state)
     for (int k = 0; k < 2; k++) {
         how.search.threads = k ? 5 : 1;
         struct hypar_sweep *s = sweep("lenet5", "full:4", how);
-        assert_int_equal(hypar_sweep_count(s), points);
+        assert_int_equal(hypar_sweep_info(s).n_points, points);
         text[k] = text_of(s, HYPAR_JSON);
         hypar_sweep_free(s);
     }
@@ -210,7 +210,7 @@ static void stops(void **state)
     how.search.threads = 1;
     struct model model = { .word = "lenet5", .stop_after = 3 }, now = { .word = "lenet5" };
     assert_int_equal(try_sweep(&model, "full:4", how, &s, &err), HYPAR_OK);
-    assert_int_equal(hypar_sweep_done(s), 3);
+    assert_int_equal(hypar_sweep_info(s).n_done, 3);
     for (int i = 0; i < 4; i++)
         assert_int_equal(hypar_sweep_point(s, i)->verdict,
                          i < 3 ? HYPAR_SWEPT_FITS : HYPAR_SWEPT_NOT_TRIED);

@@ -30,7 +30,7 @@ static char *report_of(const struct hypar_sim *sim, const struct hypar_plan *pla
     hypar_report_simulation(to, sim, plan, HYPAR_TEXT);
     hypar_report_simulation(to, sim, plan, HYPAR_JSON);
     hypar_report_trace(to, sim, NULL);
-    hypar_report_timeline(to, sim);
+    hypar_report_timeline(to, sim, HYPAR_JSON);
     assert_int_equal(fclose(to), 0);
     return text;
 }

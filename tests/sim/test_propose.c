@@ -75,9 +75,10 @@ static const int64_t *draw_sizes(struct random *random, int64_t extent, int degr
 static struct hypar_split draw_split(struct random *random, const struct hypar_graph *graph,
                                      int n_devices, struct lists *lists)
 {
-    struct hypar_split split = { .op = (int)draw(random, 0, hypar_graph_op_count(graph) - 1) };
+    struct hypar_split split = { .op =
+                                     (int)draw(random, 0, hypar_graph_info(graph).n_ops - 1) };
     for (int i = 0; i < 2; i++) {
-        int axis = (int)draw(random, 0, hypar_graph_axis_count(graph, split.op) - 1);
+        int axis = (int)draw(random, 0, hypar_graph_op(graph, split.op).n_axes - 1);
         int degree = (int)draw(random, one_in(random, 50) ? -1 : 1, n_devices + 1);
         struct hypar_axis is = hypar_graph_axis(graph, split.op, axis);
         split.degree[axis] = degree;
@@ -231,7 +232,7 @@ static void what_no_plan_holds_is_refused(void **state)
     assert_int_equal(hypar_import(&graph, "lenet5", NULL, NULL), HYPAR_OK);
     assert_int_equal(hypar_machine_read(&machine, "full:4", NULL), HYPAR_OK);
     struct hypar_plan *plan = hypar_plan_new(graph, machine, NULL);
-    int n_ops = hypar_graph_op_count(graph), fc = hypar_graph_find_op(graph, "fc1");
+    int n_ops = hypar_graph_info(graph).n_ops, fc = hypar_graph_find_op(graph, "fc1");
     plan->ops[fc].resend = true;
     assert_int_equal(hypar_delta_begin(&delta, plan, NULL, &err), HYPAR_OK);
     struct hypar_split ok = { .op = 1, .degree = { 4 }, .device = device };
@@ -259,8 +260,8 @@ static void what_no_plan_holds_is_refused(void **state)
     assert_true(step_s == hypar_delta_step_s(delta)); /* of nothing */
     assert_int_equal(hypar_delta_propose(delta, &ok, 1, 0, &step_s, &err), HYPAR_OK);
     hypar_delta_accept(delta);
-    assert_int_equal(hypar_plan_part_count(hypar_delta_plan(delta), 1), 4);
-    assert_int_equal(hypar_plan_part_count(plan, 1), 1); /* the caller's stays as it was */
+    assert_int_equal(hypar_plan_op(hypar_delta_plan(delta), 1).n_parts, 4);
+    assert_int_equal(hypar_plan_op(plan, 1).n_parts, 1); /* the caller's stays as it was */
     hypar_delta_free(delta);
     hypar_plan_free(plan);
     hypar_machine_free(machine);

@@ -566,7 +566,7 @@ static void as_planned(void **state)
         bool differs = i + 1 < COUNT(cases);
         assert_true(planned.step_s == asked.step_s && planned.tasks == asked.tasks);
         assert_true(planned.step_s == hypar_found_simulated(found)->step.step_s);
-        assert_true(hp_simulation_same(&planned.how, hypar_plan_simulation(plan)));
+        assert_true(hp_simulation_same(&planned.how, &plan->simulation));
         assert_true(hp_simulation_is_default(&planned.how) == !differs);
         assert_true((planned.step_s != plain.step_s || planned.tasks != plain.tasks) ==
                     differs);

@@ -3,6 +3,8 @@
 
 #include <hypar/report.h>
 
+#include <string.h>
+
 #include "report/columns.h"
 #include "report/put.h"
 
@@ -10,7 +12,7 @@ void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph
 {
     hp_json_put_int(w, "params", hypar_graph_params(graph));
     hp_json_put_number(w, "flops_per_sample", hypar_graph_flops_per_sample(graph));
-    hp_json_put_int(w, "ops", hypar_graph_op_count(graph));
+    hp_json_put_int(w, "ops", graph->n_ops);
     hp_json_put_int(w, "layers", hypar_graph_layer_count(graph));
 }
 
@@ -21,9 +23,9 @@ char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph)
         arena, "%s, %s per sample forward, %s, %s, batch %lld",
         hp_count(params, hypar_graph_params(graph), "parameter", "parameters"),
         hp_metric_unit(flops, hypar_graph_flops_per_sample(graph), "FLOP"),
-        hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+        hp_count(ops, graph->n_ops, "operator", "operators"),
         hp_count(layers, hypar_graph_layer_count(graph), "weighted layer", "weighted layers"),
-        (long long)hypar_graph_batch(graph));
+        (long long)graph->batch);
 }
 
 static void put_tensor(struct json_writer *w, const struct tensor *t)
@@ -120,10 +122,53 @@ static void graph_text(FILE *to, const struct hypar_graph *g)
     hp_arena_free(&arena);
 }
 
+/* For Graphviz ------------------------------------------------------------------------ */
+
+/* A string of DOT, in which a backslash would begin an escape. */
+static void put_quoted(FILE *to, struct arena *arena, const char *text)
+{
+    fputc('"', to);
+    for (text = hp_shown(arena, text); *text; text++)
+        fprintf(to, "%s%c", strchr("\"\\", *text) ? "\\" : "", *text);
+    fputc('"', to);
+}
+
+static void put_edges(FILE *to, struct arena *arena, const struct hypar_graph *g, int tensor)
+{
+    const struct tensor *t = &g->tensors[tensor];
+    for (int i = g->use_start[tensor]; t->producer >= 0 && i < g->use_start[tensor + 1]; i++) {
+        if (g->use[i].op == t->producer) /* what an operator keeps for itself */
+            continue;
+        fprintf(to, "    %d -> %d [label=", t->producer, g->use[i].op);
+        put_quoted(to, arena, shape_text(arena, &t->shape));
+        fputs("];\n", to);
+    }
+}
+
+static void graph_dot(FILE *to, const struct hypar_graph *g)
+{
+    struct arena arena = { 0 };
+    fputs("digraph ", to);
+    put_quoted(to, &arena, g->name);
+    fputs(" {\n    node [shape=box];\n", to);
+    for (int op = 0; op < g->n_ops; op++) {
+        fprintf(to, "    %d [label=", op);
+        put_quoted(to, &arena,
+                   hp_arena_printf(&arena, "%s: %s", g->ops[op].name, hp_op_kind(g, op)));
+        fputs("];\n", to);
+    }
+    for (int t = 0; t < g->n_tensors; t++)
+        put_edges(to, &arena, g, t);
+    fputs("}\n", to);
+    hp_arena_free(&arena);
+}
+
 void hypar_report_graph(FILE *to, const struct hypar_graph *graph, enum hypar_format format)
 {
     if (format == HYPAR_JSON)
         graph_json(to, graph);
+    else if (format == HYPAR_DOT)
+        graph_dot(to, graph);
     else
         graph_text(to, graph);
 }

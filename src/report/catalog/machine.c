@@ -435,7 +435,9 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
 void hypar_report_machine(FILE *to, const struct hypar_machine *machine,
                           enum hypar_format format)
 {
-    if (format == HYPAR_JSON)
+    if (!machine)
+        hp_machine_tables(to, format);
+    else if (format == HYPAR_JSON)
         machine_json(to, machine);
     else
         machine_text(to, machine);

@@ -248,7 +248,7 @@ static void machines_json(FILE *to)
     hp_arena_free(&arena);
 }
 
-void hypar_report_machines(FILE *to, enum hypar_format format)
+void hp_machine_tables(FILE *to, enum hypar_format format)
 {
     (format == HYPAR_JSON ? machines_json : machines_text)(to);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "graph/graph.h"
 #include "report/put.h"
 
 struct model_row {
@@ -32,10 +33,10 @@ static struct model_row row_of(const struct hypar_model_info *info, const struct
     return (struct model_row){
         .name = info->name,
         .params = hypar_graph_params(g),
-        .batch = hypar_graph_batch(g),
+        .batch = g->batch,
         .params_shown = (double)hypar_graph_params(g),
         .flops = hypar_graph_flops_per_sample(g),
-        .ops = hypar_graph_op_count(g),
+        .ops = g->n_ops,
         .layers = hypar_graph_layer_count(g),
         .summary = info->summary,
         .options = info->options,
@@ -43,7 +44,7 @@ static struct model_row row_of(const struct hypar_model_info *info, const struct
     };
 }
 
-void hypar_report_models(FILE *to, enum hypar_format format)
+static void report_all(FILE *to, enum hypar_format format)
 {
     struct json_writer w = { .file = to };
     struct table_writer table = { .column = model_columns,
@@ -159,8 +160,8 @@ static void one_text(FILE *to, int model, const char *word, const struct hypar_g
     }
 }
 
-enum hypar_status hypar_report_model(FILE *to, const char *word, enum hypar_format format,
-                                     struct hypar_error *err)
+static enum hypar_status report_one(FILE *to, const char *word, enum hypar_format format,
+                                    struct hypar_error *err)
 {
     int model;
     struct hypar_graph *g;
@@ -174,5 +175,14 @@ enum hypar_status hypar_report_model(FILE *to, const char *word, enum hypar_form
     else
         one_text(to, model, word, g);
     hypar_graph_free(g);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_report_models(FILE *to, const char *word, enum hypar_format format,
+                                      struct hypar_error *err)
+{
+    if (word)
+        return report_one(to, word, format, err);
+    report_all(to, format);
     return HYPAR_OK;
 }

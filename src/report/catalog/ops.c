@@ -275,13 +275,9 @@ static void put_op(struct json_writer *w, const struct op_traits *row)
     hp_arena_free(&arena);
 }
 
-void hypar_report_ops(FILE *to, enum hypar_format format)
+static void list_json(FILE *to)
 {
     struct json_writer w = { .file = to };
-    if (format == HYPAR_TEXT) {
-        list_text(to);
-        return;
-    }
     hp_json_begin_array(&w, NULL, false);
     for (int k = 0; k < OP_KIND_COUNT; k++)
         put_op(&w, &hp_op[k]);
@@ -350,8 +346,8 @@ static void op_text(FILE *to, const struct op_traits *row)
     hp_arena_free(&arena);
 }
 
-enum hypar_status hypar_report_op(FILE *to, const char *name, enum hypar_format format,
-                                  struct hypar_error *err)
+static enum hypar_status report_op(FILE *to, const char *name, enum hypar_format format,
+                                   struct hypar_error *err)
 {
     struct json_writer w = { .file = to };
     const char *names[OP_KIND_COUNT];
@@ -369,5 +365,14 @@ enum hypar_status hypar_report_op(FILE *to, const char *name, enum hypar_format 
         put_op(&w, &hp_op[kind]);
     else
         op_text(to, &hp_op[kind]);
+    return HYPAR_OK;
+}
+
+enum hypar_status hypar_report_ops(FILE *to, const char *name, enum hypar_format format,
+                                   struct hypar_error *err)
+{
+    if (name)
+        return report_op(to, name, format, err);
+    (format == HYPAR_JSON ? list_json : list_text)(to);
     return HYPAR_OK;
 }

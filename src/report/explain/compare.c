@@ -10,6 +10,7 @@
 #include "report/explain/explain.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
+#include "report/svg/svg.h"
 
 /* A row, with its marks and notes for text. */
 struct compared_row {
@@ -314,8 +315,7 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
                  (has_notes(c, &arena) ? NOTES : 0),
     };
     char devices[64];
-    fprintf(to, "%s, batch %lld%s, on %s\n\n", hypar_graph_name(c->graph),
-            (long long)hypar_graph_batch(c->graph),
+    fprintf(to, "%s, batch %lld%s, on %s\n\n", c->graph->name, (long long)c->graph->batch,
             hp_settings_text(&arena, c->precision, c->gradient_precision, c->optimizer),
             hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
     hp_table_begin(&table, NULL);
@@ -407,8 +407,8 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
     hp_json_put_string(
         &w, "version",
         hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255));
-    hp_json_put_string(&w, "model", c->model ? c->model : hypar_graph_name(c->graph));
-    hp_json_put_int(&w, "batch", hypar_graph_batch(c->graph));
+    hp_json_put_string(&w, "model", c->model ? c->model : c->graph->name);
+    hp_json_put_int(&w, "batch", c->graph->batch);
     if (hypar_machine_word(c->machine))
         hp_json_put_string(&w, "machine", hypar_machine_word(c->machine));
     else
@@ -423,16 +423,7 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
     hp_arena_free(&arena);
 }
 
-void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
-                             enum hypar_format format)
-{
-    if (format == HYPAR_JSON)
-        comparison_json(to, comparison);
-    else
-        comparison_text(to, comparison);
-}
-
-void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
+static void comparison_csv(FILE *to, const struct hypar_comparison *c)
 {
     struct arena arena = { 0 };
     struct table_writer table = { .column = row_columns, .to = to };
@@ -448,4 +439,17 @@ void hypar_report_comparison_csv(FILE *to, const struct hypar_comparison *c)
     }
     hp_table_end(&table);
     hp_arena_free(&arena);
+}
+
+void hypar_report_comparison(FILE *to, const struct hypar_comparison *comparison,
+                             enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        comparison_json(to, comparison);
+    else if (format == HYPAR_CSV)
+        comparison_csv(to, comparison);
+    else if (format == HYPAR_SVG)
+        hp_comparison_svg(to, comparison);
+    else
+        comparison_text(to, comparison);
 }

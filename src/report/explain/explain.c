@@ -139,12 +139,12 @@ static const struct column op_columns[] = {
 static struct op_line op_line(struct arena *arena, const struct hypar_plan *plan,
                               const struct hypar_explained_op *op)
 {
-    const char *name = hypar_graph_op_name(plan->graph, op->op);
+    const char *name = plan->graph->ops[op->op].name;
     return (struct op_line){
         .label =
             op->alike > 1 ? hp_arena_printf(arena, "%s (of %d alike)", name, op->alike) : name,
         .name = name,
-        .kind = hypar_graph_op_kind(plan->graph, op->op),
+        .kind = hp_op_kind(plan->graph, op->op),
         .split = hp_plan_split_text(arena, plan, op->op),
         .alike = op->alike,
         .seconds = op->path_s,
@@ -157,7 +157,8 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
     struct table_writer table = { .column = op_columns, .to = to };
     const struct hypar_explained_op *op;
     bool any = false;
-    double now_s = hypar_sim_summary(hypar_explained_sim(e)).step_s, rest_s = sum->whole_s;
+    struct hypar_explanation_info info = hypar_explanation_info(e);
+    double now_s = hypar_sim_summary(info.sim).step_s, rest_s = sum->whole_s;
     if (!hypar_explained_op(e, 0))
         return;
     hp_table_begin(&table, NULL);
@@ -180,10 +181,10 @@ static void op_table(FILE *to, struct arena *arena, const struct hypar_explanati
     if (any)
         hp_put_line(to, "Split otherwise: on the devices that it has, in the order in which "
                         "the plan lists them.");
-    if (!any && !*hypar_explained_ops_left_out(e))
+    if (!any && !*info.ops_left_out)
         fputs("None of them can be split otherwise over the devices that it has.\n", to);
-    if (*hypar_explained_ops_left_out(e))
-        fprintf(to, "Alternatives are left out: %s.\n", hypar_explained_ops_left_out(e));
+    if (*info.ops_left_out)
+        fprintf(to, "Alternatives are left out: %s.\n", info.ops_left_out);
     fputc('\n', to);
 }
 
@@ -300,12 +301,12 @@ static void bound_text(FILE *to, struct arena *arena, const struct hypar_bound *
 static void headline(FILE *to, struct arena *arena, const struct hypar_explanation *e,
                      const struct hypar_plan *plan)
 {
-    struct hypar_sim_summary s = hypar_sim_summary(hypar_explained_sim(e));
-    struct hypar_sim_pipeline p = hypar_sim_pipeline(hypar_explained_sim(e));
-    struct hypar_bound bound = hypar_explained_bound(e);
+    struct hypar_explanation_info info = hypar_explanation_info(e);
+    struct hypar_sim_summary s = hypar_sim_summary(info.sim);
+    struct hypar_sim_pipeline p = hypar_sim_pipeline(info.sim);
     char devices[64], minibatches[64];
     fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n", hp_model_words(arena, plan),
-            (long long)hypar_graph_batch(plan->graph),
+            (long long)plan->graph->batch,
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
             hp_count(devices, s.n_devices, "device", "devices"),
             s.forward ? "forward pass" : "step", hp_time_text(arena, s.step_s));
@@ -315,14 +316,14 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
                 hp_time_text(arena, p.window_s));
     if (!s.fits)
         fputs("The plan does not fit into the memory of its devices.\n", to);
-    if (bound.step_s > 0)
-        bound_text(to, arena, &bound, s.step_s);
+    if (info.bound.step_s > 0)
+        bound_text(to, arena, &info.bound, s.step_s);
 }
 
 static void explanation_text(FILE *to, const struct hypar_explanation *e)
 {
     struct arena arena = { 0 };
-    const struct hypar_sim *sim = hypar_explained_sim(e);
+    const struct hypar_sim *sim = hypar_explanation_info(e).sim;
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct path_sum sum = hp_add_up_path(sim, &arena);
     struct what_if_table what_ifs = { .shows = WHAT_HELPS, .most = MOST_WHAT_IFS };
@@ -336,7 +337,7 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
     summary(to, &arena, &sum);
     fputc('\n', to);
     hp_chosen_text(to, &arena, plan, what_ifs.now_s);
-    hp_terms_text(to, hypar_explained_partition(e), plan->graph);
+    hp_terms_text(to, hypar_explanation_info(e).partition, plan->graph);
     path_rows(&(struct table_writer){ .to = to }, &arena, &sum);
     fputc('\n', to);
     op_table(to, &arena, e, &sum, plan);
@@ -385,7 +386,8 @@ static void put_path(struct json_writer *w, const struct hypar_sim *sim)
 static void put_ops(struct json_writer *w, struct arena *arena,
                     const struct hypar_explanation *e, double now_s)
 {
-    const struct hypar_plan *plan = hypar_sim_plan(hypar_explained_sim(e));
+    struct hypar_explanation_info info = hypar_explanation_info(e);
+    const struct hypar_plan *plan = hypar_sim_plan(info.sim);
     const struct hypar_explained_op *op;
     hp_json_begin_array(w, "operators", false);
     for (int i = 0; (op = hypar_explained_op(e, i)); i++) {
@@ -399,14 +401,14 @@ static void put_ops(struct json_writer *w, struct arena *arena,
         hp_json_end_object(w);
     }
     hp_json_end_array(w);
-    if (*hypar_explained_ops_left_out(e))
-        hp_json_put_string(w, "alternatives_left_out", hypar_explained_ops_left_out(e));
+    if (*info.ops_left_out)
+        hp_json_put_string(w, "alternatives_left_out", info.ops_left_out);
 }
 
 void hp_put_explanation(struct json_writer *w, struct arena *arena,
                         const struct hypar_explanation *e)
 {
-    const struct hypar_sim *sim = hypar_explained_sim(e);
+    const struct hypar_sim *sim = hypar_explanation_info(e).sim;
     struct path_sum sum = hp_add_up_path(sim, arena);
     double step_s = hypar_sim_summary(sim).step_s;
     const struct hypar_what_if *what;
@@ -422,9 +424,9 @@ static void explanation_json(FILE *to, const struct hypar_explanation *e)
 {
     struct json_writer w = { .file = to };
     struct arena arena = { 0 };
-    const struct hypar_sim *sim = hypar_explained_sim(e);
+    struct hypar_explanation_info info = hypar_explanation_info(e);
+    const struct hypar_sim *sim = info.sim;
     const struct hypar_plan *plan = hypar_sim_plan(sim);
-    struct hypar_bound bound = hypar_explained_bound(e);
     double step_s = hypar_sim_summary(sim).step_s;
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", plan->model);
@@ -432,9 +434,9 @@ static void explanation_json(FILE *to, const struct hypar_explanation *e)
     if (hypar_sim_pipeline(sim).minibatches)
         hp_json_put_number(&w, "window_s", hypar_sim_pipeline(sim).window_s);
     hp_json_put_bool(&w, "fits", hypar_sim_summary(sim).fits);
-    hp_put_bound(&w, &bound);
+    hp_put_bound(&w, &info.bound);
     hp_put_chosen(&w, plan);
-    hp_put_terms(&w, hypar_explained_partition(e), plan->graph);
+    hp_put_terms(&w, info.partition, plan->graph);
     hp_put_explanation(&w, &arena, e);
     put_path(&w, sim);
     hp_json_end_object(&w);

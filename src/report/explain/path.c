@@ -7,6 +7,7 @@
 #include "base/sort.h"
 #include "base/table.h"
 #include "base/word.h"
+#include "graph/graph.h"
 
 static const struct {
     const char *text, *words;
@@ -155,7 +156,7 @@ static void add_to_row(struct adding *a, enum path_kind kind, const struct hypar
         member = hp_arena_strndup(&scratch, e->name, (size_t)e->what_bytes);
         name = without_layers(&scratch, member);
     } else if (kind == PATH_COMPUTE) {
-        name = member = hypar_graph_op_kind(a->graph, e->op);
+        name = member = hp_op_kind(a->graph, e->op);
     }
     struct path_row *row = row_of(a, kind, name, member);
     double whole_s = s->end_s - s->start_s;

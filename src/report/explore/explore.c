@@ -8,6 +8,7 @@
 #include "report/explore/axes.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
+#include "report/svg/svg.h"
 
 /* Limits of the text of levels: longer texts are only in JSON and CSV. With several machines
  * there are many rows, so none may need a second line. */
@@ -38,10 +39,12 @@ static const struct {
 static struct axes axes_of(const struct hypar_exploration *e)
 {
     struct axes axes = { 0 };
-    axes.axis = hypar_exploration_axes(e, &axes.n);
+    struct hypar_exploration_info info = hypar_exploration_info(e);
+    axes.axis = info.axis;
+    axes.n = info.n_axes;
     for (int i = 0; i < axes.n; i++)
         axes.shape |= axes.axis[i].shapes;
-    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         hp_axes_add_machine(&axes, hypar_exploration_site(e, s).shape);
     return axes;
 }
@@ -129,7 +132,7 @@ static const char *groups_text(struct arena *arena, const struct hypar_explorati
 
 static bool any_does_not_fit(const struct hypar_exploration *e)
 {
-    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++)
             if (!hypar_exploration_choice(e, s, c)->cost.fits)
                 return true;
@@ -149,7 +152,7 @@ struct shape {
 /* Does each choice have the same levels on all of several machines? */
 static bool same_levels(const struct hypar_exploration *e)
 {
-    int n_sites = hypar_exploration_site_count(e);
+    int n_sites = hypar_exploration_info(e).n_sites;
     int n_choices = hypar_exploration_site(e, 0).n_choices;
     for (int s = 0; s < n_sites; s++) {
         if (hypar_exploration_site(e, s).n_choices != n_choices)
@@ -170,7 +173,7 @@ static bool same_levels(const struct hypar_exploration *e)
 static double best_of(const struct hypar_exploration *e)
 {
     double best = INFINITY;
-    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
             if (!choice->why && choice->cost.fits)
@@ -191,7 +194,7 @@ static double marked_best(const struct hypar_exploration *e)
 {
     double best = best_of(e);
     int n = 0;
-    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         n += hypar_exploration_site(e, s).n_choices;
     bool compared = n > 1 && !hypar_exploration_site(e, 0).n_points && isfinite(best);
     return compared ? best : NAN;
@@ -199,15 +202,16 @@ static double marked_best(const struct hypar_exploration *e)
 
 static struct shape shape_of(const struct hypar_exploration *e)
 {
-    int n_sites = hypar_exploration_site_count(e);
+    int n_sites = hypar_exploration_info(e).n_sites;
     bool levels = true;
     struct shape shape = { .shows = any_does_not_fit(e) ? FITS : 0,
-                           .objective = hypar_exploration_options(e).objective,
+                           .objective = hypar_exploration_info(e).options->objective,
                            .best = marked_best(e) };
     size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
-    shape.shows |= hypar_exploration_options(e).n_others ? RATE : SPEEDUP;
-    shape.shows |=
-        hypar_exploration_options(e).cost == HYPAR_COST_SIMULATED ? SIMULATED : IN_CLOSED_FORM;
+    shape.shows |= hypar_exploration_info(e).options->n_others ? RATE : SPEEDUP;
+    shape.shows |= hypar_exploration_info(e).options->cost == HYPAR_COST_SIMULATED ?
+                       SIMULATED :
+                       IN_CLOSED_FORM;
     if (n_sites > 1)
         shape.axes = axes_of(e);
     for (int s = 0; s < n_sites; s++) {
@@ -248,14 +252,14 @@ static struct choice_row row_of(const struct hypar_exploration *e,
     return (struct choice_row){
         .site = site,
         .machine = site->word,
-        .cost = costs[hypar_exploration_options(e).cost].word,
+        .cost = costs[hypar_exploration_info(e).options->cost].word,
         .value = site->value,
         .shape = site->shape,
         .devices = hypar_machine_device_count(site->machine),
         .of = *cost,
         .gain = site->has_dp ? site->dp.step_s / cost->step_s : NAN, /* too small a batch */
         .speedup = site->one_device_s / cost->step_s,
-        .samples_per_s = (double)hypar_exploration_graph(e)->batch / cost->step_s,
+        .samples_per_s = (double)hypar_exploration_info(e).graph->batch / cost->step_s,
         .energy = hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL,
         .better = -1,
         .best = is_best(e, cost, best),
@@ -312,7 +316,7 @@ static bool same_cost(const struct hypar_explored *a, const struct hypar_explore
 static bool same_choices(const void *who, int i, int j)
 {
     const struct hypar_exploration *e = who;
-    int n_sites = hypar_exploration_site_count(e); /* fewer if the exploration was stopped */
+    int n_sites = hypar_exploration_info(e).n_sites; /* fewer if the exploration was stopped */
     if (i >= n_sites || j >= n_sites)
         return true;
     for (int c = 0; c < hypar_exploration_site(e, i).n_choices; c++) {
@@ -344,7 +348,7 @@ static void tell_levels(FILE *to, struct arena *arena, const struct hypar_explor
 static void tell_without_effect(FILE *to, struct arena *arena,
                                 const struct hypar_exploration *e, const struct shape *shape)
 {
-    bool simulated = hypar_exploration_options(e).cost == HYPAR_COST_SIMULATED;
+    bool simulated = hypar_exploration_info(e).options->cost == HYPAR_COST_SIMULATED;
     const char *names = hp_axes_without_effect(&shape->axes, same_choices, e, arena);
     if (*names)
         hp_put_line(to, "No effect on any row: %s%s.", names,
@@ -356,7 +360,7 @@ static void tell_without_effect(FILE *to, struct arena *arena,
 /* Print why planners have no plan. */
 static void tell_refusals(FILE *to, const struct hypar_exploration *e)
 {
-    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++) {
             const struct hypar_explore_choice *choice = hypar_exploration_choice(e, s, c);
             if (choice->why)
@@ -370,12 +374,12 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
 {
     static const char *const least[] = { "time of a step", "exchange", "energy" };
     const char *topologies =
-        hp_axes_topology_note(&shape->axes, hypar_exploration_options(e).simulation);
-    const struct hypar_graph *graph = hypar_exploration_graph(e);
-    enum hypar_explore_cost cost = hypar_exploration_options(e).cost;
+        hp_axes_topology_note(&shape->axes, hypar_exploration_info(e).options->simulation);
+    const struct hypar_graph *graph = hypar_exploration_info(e).graph;
+    enum hypar_explore_cost cost = hypar_exploration_info(e).options->cost;
     int most = 0;
     fputc('\n', to);
-    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++) {
         struct hypar_explore_site site = hypar_exploration_site(e, s);
         int n = hypar_machine_device_count(site.machine);
         most = n > most ? n : most;
@@ -403,12 +407,12 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_exploratio
 /* "vgg-e, batch 256, bf16: 16 choices of H1 on htree:16". */
 static void title(FILE *to, struct arena *arena, const struct hypar_exploration *e)
 {
-    const struct hypar_graph *graph = hypar_exploration_graph(e);
-    struct hypar_explore_options how = hypar_exploration_options(e);
+    const struct hypar_graph *graph = hypar_exploration_info(e).graph;
+    struct hypar_explore_options how = *hypar_exploration_info(e).options;
     struct hypar_explore_site first = hypar_exploration_site(e, 0);
-    int n = hypar_exploration_site_count(e);
+    int n = hypar_exploration_info(e).n_sites;
     const char *on =
-        n > 1 ? hp_machines_text(arena, hypar_exploration_machine(e), n) : first.word;
+        n > 1 ? hp_machines_text(arena, hypar_exploration_info(e).machine, n) : first.word;
     char count[64];
     if (first.n_points)
         on = hp_arena_printf(arena, "%s of %s on %s%s",
@@ -434,7 +438,7 @@ static void exploration_text(FILE *to, const struct hypar_exploration *e)
                                   .shows = shape.shows };
     title(to, &arena, e);
     hp_table_begin(&table, NULL);
-    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         site_rows(&table, &arena, e, s, &shape);
     hp_table_end(&table);
     explain(to, &arena, e, &shape);
@@ -470,32 +474,26 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
 {
     static const char *const objectives[] = { "time", "comm", "energy" };
     struct arena arena = { 0 };
-    const struct hypar_graph *graph = hypar_exploration_graph(e);
-    struct hypar_explore_options options = hypar_exploration_options(e);
+    const struct hypar_graph *graph = hypar_exploration_info(e).graph;
+    struct hypar_explore_options options = *hypar_exploration_info(e).options;
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
     hp_json_put_string(&w, "model", graph->name);
     hp_json_put_int(&w, "batch", graph->batch);
     hp_json_put_string(&w, "cost", costs[options.cost].word);
     hp_json_put_string(&w, "objective", objectives[options.objective]);
-    if (hypar_exploration_interrupted(e))
+    if (hypar_exploration_info(e).interrupted)
         hp_json_put_bool(&w, "interrupted", true);
     hp_json_begin_array(&w, "machines", false);
-    for (int s = 0; s < hypar_exploration_site_count(e); s++)
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         put_site(&w, &arena, e, s);
     hp_json_end_array(&w);
     hp_json_end_object(&w);
     hp_arena_free(&arena);
 }
 
-void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
-                              enum hypar_format format)
-{
-    (format == HYPAR_JSON ? exploration_json : exploration_text)(to, e);
-}
-
 /* CSV also has the enumerated choices. */
-void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
+static void exploration_csv(FILE *to, const struct hypar_exploration *e)
 {
     static const char keys[] = "machine devices choice levels step_s compute_s comm_s gain "
                                "speedup comm_bytes energy_j state_bytes samples_per_s fits "
@@ -511,7 +509,7 @@ void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
                                   offsetof(struct choice_row, value)),
     };
     hp_table_begin(&table, NULL);
-    for (int s = 0; s < hypar_exploration_site_count(e); s++) {
+    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++) {
         struct hypar_explore_site site = hypar_exploration_site(e, s);
         char *levels = NEW(&arena, char, hypar_exploration_text_size(e, s));
         site_rows(&table, &arena, e, s, NULL);
@@ -526,4 +524,17 @@ void hypar_report_explored_csv(FILE *to, const struct hypar_exploration *e)
     }
     hp_table_end(&table);
     hp_arena_free(&arena);
+}
+
+void hypar_report_exploration(FILE *to, const struct hypar_exploration *e,
+                              enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        exploration_json(to, e);
+    else if (format == HYPAR_CSV)
+        exploration_csv(to, e);
+    else if (format == HYPAR_SVG)
+        hp_exploration_svg(to, e);
+    else
+        exploration_text(to, e);
 }

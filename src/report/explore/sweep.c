@@ -8,6 +8,7 @@
 #include "report/explore/sweep.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
+#include "report/svg/svg.h"
 
 double hp_for_a_device(const struct hypar_sweep_point *p)
 {
@@ -16,7 +17,7 @@ double hp_for_a_device(const struct hypar_sweep_point *p)
 
 bool hp_sweep_in_all(const struct hypar_sweep *s)
 {
-    return hypar_sweep_options(s).n_others > 0;
+    return hypar_sweep_info(s).options->n_others > 0;
 }
 
 double hp_of_a_sample(const struct hypar_sweep_point *p, enum hypar_objective objective)
@@ -27,7 +28,7 @@ double hp_of_a_sample(const struct hypar_sweep_point *p, enum hypar_objective ob
 int hp_sweep_machine_count(const struct hypar_sweep *s)
 {
     int n = 1;
-    for (int i = 1; i < hypar_sweep_count(s); i++)
+    for (int i = 1; i < hypar_sweep_info(s).n_points; i++)
         n += hypar_sweep_point(s, i)->machine != hypar_sweep_point(s, i - 1)->machine;
     return n;
 }
@@ -35,10 +36,12 @@ int hp_sweep_machine_count(const struct hypar_sweep *s)
 struct axes hp_sweep_axes_of(const struct hypar_sweep *s)
 {
     struct axes axes = { 0 };
-    axes.axis = hypar_sweep_axes(s, &axes.n);
+    struct hypar_sweep_info info = hypar_sweep_info(s);
+    axes.axis = info.axis;
+    axes.n = info.n_axes;
     for (int i = 0; i < axes.n; i++)
         axes.shape |= axes.axis[i].words;
-    for (int i = 0; i < hypar_sweep_count(s); i++)
+    for (int i = 0; i < hypar_sweep_info(s).n_points; i++)
         hp_axes_add_machine(&axes, hypar_sweep_point(s, i)->shape);
     return axes;
 }
@@ -51,13 +54,13 @@ struct axes_place hp_sweep_place(const struct hypar_sweep_point *p)
 const char *hp_sweep_machines(struct arena *arena, const struct hypar_sweep *s)
 {
     int n = hp_sweep_machine_count(s);
-    return hp_machines_text(arena,
-                            n > 1 ? hypar_sweep_machine(s) : hypar_sweep_point(s, 0)->word, n);
+    return hp_machines_text(
+        arena, n > 1 ? hypar_sweep_info(s).machine : hypar_sweep_point(s, 0)->word, n);
 }
 
 const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
 {
-    const char *list = hypar_sweep_options(s).planners, *text = "", *between = "";
+    const char *list = hypar_sweep_info(s).options->planners, *text = "", *between = "";
     while (list) {
         int length = (int)strcspn(list, ",");
         bool last = !list[length];
@@ -73,9 +76,10 @@ const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *s)
 static const char *objective_note(struct arena *arena, const struct hypar_sweep *s)
 {
     static const char *const what[] = { "time", "what is sent", "energy" };
-    struct hypar_search_options how = { .objective = hypar_sweep_options(s).search.objective,
+    struct hypar_search_options how = { .objective =
+                                            hypar_sweep_info(s).options->search.objective,
                                         .objective_given = true };
-    const char *list = hypar_sweep_options(s).planners, *text = "";
+    const char *list = hypar_sweep_info(s).options->planners, *text = "";
     if (how.objective == HYPAR_TIME)
         return NULL;
     while (list) {
@@ -105,7 +109,7 @@ static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p
 static const char *planner_text(struct arena *arena, const struct hypar_sweep *s,
                                 const struct hypar_sweep_point *p)
 {
-    const char *asked = hypar_sweep_options(s).planners;
+    const char *asked = hypar_sweep_info(s).options->planners;
     bool several = asked && strchr(asked, ',');
     if (!p->planner || strcmp(p->planner, p->asked) == 0)
         return p->asked;
@@ -241,7 +245,7 @@ struct shape {
 static const char *one_plan(struct arena *arena, const struct hypar_sweep *s)
 {
     const char *plan = NULL;
-    for (int i = 0; i < hypar_sweep_count(s); i++) {
+    for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         if (p->verdict == HYPAR_SWEPT_NOT_TRIED)
             continue;
@@ -256,7 +260,7 @@ static const char *one_plan(struct arena *arena, const struct hypar_sweep *s)
 static const char *one_saving(struct arena *arena, const struct hypar_sweep *s)
 {
     const char *saving = NULL;
-    for (int i = 0; i < hypar_sweep_count(s); i++) {
+    for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         if (p->planner && saving && strcmp(saving, saving_text(arena, p)) != 0)
             return NULL;
@@ -272,9 +276,9 @@ static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
                            .one_plan = one_plan(arena, s),
                            .one_saving = one_saving(arena, s),
                            .in_all = hp_sweep_in_all(s),
-                           .objective = hypar_sweep_options(s).search.objective };
+                           .objective = hypar_sweep_info(s).options->search.objective };
     const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
-    for (int i = 1; i < hypar_sweep_count(s); i++) {
+    for (int i = 1; i < hypar_sweep_info(s).n_points; i++) {
         shape.shows |= hypar_sweep_point(s, i)->devices != first->devices ? DEVICES : 0;
         shape.shows |= hypar_sweep_point(s, i)->batch != first->batch ? BATCH : 0;
         shape.planner |= strcmp(hypar_sweep_point(s, i)->asked, first->asked) != 0;
@@ -294,7 +298,7 @@ static void write_rows(struct table_writer *table, struct arena *arena,
         hp_axes_columns(&axes, arena, point_columns, 1, offsetof(struct point_row, p.shape),
                         offsetof(struct point_row, p.value));
     hp_table_begin(table, "points");
-    for (int i = 0; i < hypar_sweep_count(s); i++) {
+    for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         bool fits = p->verdict == HYPAR_SWEPT_FITS;
         struct point_row row = { .p = *p,
@@ -373,7 +377,7 @@ static bool same_points(const void *who, int i, int j)
     const struct hypar_sweep *s = who;
     const struct hypar_machine *first = hypar_sweep_point(s, 0)->machine;
     int n = 0;
-    while (n < hypar_sweep_count(s) && hypar_sweep_point(s, n)->machine == first)
+    while (n < hypar_sweep_info(s).n_points && hypar_sweep_point(s, n)->machine == first)
         n++;
     for (int b = 0; b < n; b++)
         if (!same_point(hypar_sweep_point(s, i * n + b), hypar_sweep_point(s, j * n + b)))
@@ -398,7 +402,7 @@ struct seen {
 static struct seen look_at_points(const struct hypar_sweep *s)
 {
     struct seen seen = { .least_bytes = INFINITY };
-    for (int i = 0; i < hypar_sweep_count(s); i++) {
+    for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         bool fits = p->verdict == HYPAR_SWEPT_FITS;
         seen.part |= fits && !p->simulated;
@@ -461,7 +465,7 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
     if (objective)
         hp_wrap(to, objective, 0);
     const char *topologies =
-        hp_axes_topology_note(&shape->axes, hypar_sweep_options(s).search.simulation);
+        hp_axes_topology_note(&shape->axes, hypar_sweep_info(s).options->search.simulation);
     if (topologies)
         hp_wrap(to, topologies, 0);
     const char *names = hp_axes_without_effect(&shape->axes, same_points, s, arena);
@@ -487,7 +491,7 @@ static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep 
     enum { NAMED = 4 };
     const char *text = "";
     int n = 0;
-    for (int i = 0; i < hypar_sweep_count(s); i++) {
+    for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         if (is_so(p) && n++ < NAMED)
             text = hp_arena_printf(arena, "%s%s%s", text, n > 1 ? "; " : "",
@@ -513,9 +517,9 @@ static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sw
 static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                   const struct shape *shape)
 {
-    struct hypar_search_options how = hypar_sweep_options(s).search;
+    struct hypar_search_options how = hypar_sweep_info(s).options->search;
     char batch[32];
-    hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_graph(s)->name,
+    hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_info(s).graph->name,
                 shape->shows & BATCH ? "" : ", batch ",
                 shape->shows & BATCH ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
                 hp_settings_text(arena, how.precision,
@@ -542,23 +546,18 @@ static void sweep_json(FILE *to, const struct hypar_sweep *s)
 {
     struct arena arena = { 0 };
     struct json_writer w = { .file = to };
-    struct hypar_sweep_options how = hypar_sweep_options(s);
+    struct hypar_sweep_options how = *hypar_sweep_info(s).options;
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", hypar_sweep_graph(s)->name);
+    hp_json_put_string(&w, "model", hypar_sweep_info(s).graph->name);
     hp_json_put_string(&w, "planners", how.planners ? how.planners : "auto");
-    if (hypar_sweep_done(s) < hypar_sweep_count(s))
+    if (hypar_sweep_info(s).n_done < hypar_sweep_info(s).n_points)
         hp_json_put_bool(&w, "interrupted", true);
     write_rows(&(struct table_writer){ .json = &w }, &arena, s, NULL);
     hp_json_end_object(&w);
     hp_arena_free(&arena);
 }
 
-void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format format)
-{
-    (format == HYPAR_JSON ? sweep_json : sweep_text)(to, s);
-}
-
-void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
+static void sweep_csv(FILE *to, const struct hypar_sweep *s)
 {
     static const char keys[] =
         "machine devices batch verdict planner data tensor pipeline micro_batches simulated "
@@ -569,4 +568,16 @@ void hypar_report_sweep_csv(FILE *to, const struct hypar_sweep *s)
     write_rows(&(struct table_writer){ .to = to, .csv = hp_axes_keys(&axes, &arena, keys) },
                &arena, s, NULL);
     hp_arena_free(&arena);
+}
+
+void hypar_report_sweep(FILE *to, const struct hypar_sweep *s, enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        sweep_json(to, s);
+    else if (format == HYPAR_CSV)
+        sweep_csv(to, s);
+    else if (format == HYPAR_SVG)
+        hp_sweep_svg(to, s);
+    else
+        sweep_text(to, s);
 }

@@ -27,17 +27,17 @@ static const char *planner_words(struct arena *arena, const struct hypar_plan *p
 static void put_headline(struct json_writer *w, struct arena *arena,
                          const struct hypar_explanation *e)
 {
-    const struct hypar_sim *sim = hypar_explained_sim(e);
+    const struct hypar_sim *sim = hypar_explanation_info(e).sim;
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    struct hypar_bound bound = hypar_explained_bound(e);
+    struct hypar_bound bound = hypar_explanation_info(e).bound;
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     const char *machine = hypar_machine_word(plan->machine);
     hp_json_begin_object(w, "headline", false);
     hp_json_put_string(w, "model", hypar_plan_model(plan));
     hp_json_put_string(w, "planner", planner_words(arena, plan));
     hp_json_put_string(w, "figures", hp_graph_figures(arena, plan->graph));
-    hp_json_put_int(w, "batch", hypar_graph_batch(plan->graph));
+    hp_json_put_int(w, "batch", plan->graph->batch);
     hp_json_put_string(
         w, "precision",
         hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)));
@@ -89,7 +89,7 @@ static void put_data(struct json_writer *w, const struct hypar_page *page,
 {
     struct arena arena = { 0 };
     const struct hypar_explanation *e = page->explanation;
-    const struct hypar_sim *sim = hypar_explained_sim(e);
+    const struct hypar_sim *sim = hypar_explanation_info(e).sim;
     hp_json_begin_object(w, NULL, false);
     put_headline(w, &arena, e);
     hp_put_explanation(w, &arena, e);
@@ -116,7 +116,7 @@ static void write_page(FILE *to, const struct hypar_page *page, const struct tru
 enum hypar_status hypar_report_page(FILE *to, const struct hypar_page *page,
                                     enum hypar_format format, struct hypar_error *err)
 {
-    const struct hypar_sim *sim = hypar_explained_sim(page->explanation);
+    const struct hypar_sim *sim = hypar_explanation_info(page->explanation).sim;
     const struct hypar_measured_step *step = page->measured;
     struct truth truth = { .n_ranks = 0 };
     struct json_writer w = { .file = to };

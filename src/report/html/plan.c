@@ -52,7 +52,7 @@ static void put_levels(struct json_writer *w, const struct hypar_machine *machin
 static unsigned differing_axes(const struct hypar_plan *plan, int op, int a, int b)
 {
     unsigned axes = 0;
-    for (int axis = hypar_graph_axis_count(plan->graph, op) - 1; axis >= 0; axis--) {
+    for (int axis = plan->graph->ops[op].nest->n_axes - 1; axis >= 0; axis--) {
         int degree = hypar_plan_degree(plan, op, axis);
         if (a % degree != b % degree)
             axes |= 1u << axis;
@@ -67,18 +67,18 @@ bool hp_level_axes(const struct hypar_plan *plan, int op, int level, unsigned *a
     struct arena arena = { 0 };
     struct hypar_level levels[HYPAR_MAX_LEVELS];
     int n_levels = hypar_machine_levels(plan->machine, levels), stride = 1;
-    int n = hypar_plan_device_count(plan, op), parts = hypar_plan_part_count(plan, op);
+    int n = plan->ops[op].n_devices, parts = plan->ops[op].n_parts;
     int n_devices = hypar_machine_device_count(plan->machine);
     int *entry_of = NEW(&arena, int, n_devices + 1);
     bool any = false;
     memset(entry_of, -1, sizeof(int) * (size_t)n_devices);
     for (int i = 0; i < n; i++)
-        entry_of[hypar_plan_device(plan, op, i)] = i;
+        entry_of[plan->ops[op].device[i]] = i;
     for (int i = level + 1; i < n_levels; i++)
         stride *= levels[i].ways;
     *axes = 0;
     for (int i = 0; i < n; i++) {
-        int device = hypar_plan_device(plan, op, i), next = device + stride;
+        int device = plan->ops[op].device[i], next = device + stride;
         bool last = device / stride % levels[level].ways == levels[level].ways - 1;
         if (last || next >= n_devices || entry_of[next] < 0)
             continue;
@@ -100,7 +100,7 @@ static void put_choices(struct json_writer *w, const struct hypar_plan *plan, in
         unsigned axes;
         int n = 0;
         bool there = hp_level_axes(plan, op, level, &axes);
-        for (int a = 0; a < hypar_graph_axis_count(plan->graph, op); a++)
+        for (int a = 0; a < plan->graph->ops[op].nest->n_axes; a++)
             if (axes & 1u << a)
                 letters[n++] = hypar_graph_axis(plan->graph, op, a).name[0];
         letters[n] = '\0';
@@ -119,7 +119,7 @@ static void put_choices(struct json_writer *w, const struct hypar_plan *plan, in
 static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
     hp_json_begin_array(w, "axes", true);
-    for (int a = 0; a < hypar_graph_axis_count(plan->graph, op); a++) {
+    for (int a = 0; a < plan->graph->ops[op].nest->n_axes; a++) {
         struct hypar_axis axis = hypar_graph_axis(plan->graph, op, a);
         int degree = hypar_plan_degree(plan, op, a);
         int64_t at = 0;
@@ -139,11 +139,11 @@ static void put_axes(struct json_writer *w, const struct hypar_plan *plan, int o
 /* The devices of the parts: runs of consecutive devices, as first device and number. */
 static void put_runs(struct json_writer *w, const struct hypar_plan *plan, int op)
 {
-    int n = hypar_plan_device_count(plan, op);
+    int n = plan->ops[op].n_devices;
     hp_json_begin_array(w, NULL, true);
     for (int i = 0; i < n;) {
-        int first = hypar_plan_device(plan, op, i), begin = i;
-        while (i < n && hypar_plan_device(plan, op, i) == first + i - begin)
+        int first = plan->ops[op].device[i], begin = i;
+        while (i < n && plan->ops[op].device[i] == first + i - begin)
             i++;
         hp_json_put_int(w, NULL, first);
         hp_json_put_int(w, NULL, i - begin);
@@ -153,11 +153,11 @@ static void put_runs(struct json_writer *w, const struct hypar_plan *plan, int o
 
 static bool same_devices(const struct hypar_plan *plan, int a, int b)
 {
-    int n = hypar_plan_device_count(plan, a);
-    if (n != hypar_plan_device_count(plan, b))
+    int n = plan->ops[a].n_devices;
+    if (n != plan->ops[b].n_devices)
         return false;
     for (int i = 0; i < n; i++)
-        if (hypar_plan_device(plan, a, i) != hypar_plan_device(plan, b, i))
+        if (plan->ops[a].device[i] != plan->ops[b].device[i])
             return false;
     return true;
 }
@@ -192,7 +192,7 @@ static void put_piece(struct json_writer *w, struct arena *arena,
     int op = piece->first;
     hp_json_begin_object(w, NULL, true);
     hp_json_put_string(w, "name", hp_ops_name(arena, g, place->names, op, op + piece->n_ops));
-    hp_json_put_string(w, "kind", hypar_graph_op_kind(g, op));
+    hp_json_put_string(w, "kind", hp_op_kind(g, op));
     hp_json_put_string(w, "split", hp_split_text(arena, s, op, place->common));
     hp_json_put_string(w, "whole_split", hp_split_text(arena, s, op, NULL));
     hp_json_put_int(w, "ops", piece->n_ops);

@@ -16,8 +16,8 @@ static void check_json(FILE *to, const struct hypar_plan *plan,
     if (plan) {
         const struct hypar_graph *graph = hypar_plan_graph(plan);
         struct hypar_schedule schedule = hypar_plan_schedule(plan);
-        hp_json_put_int(&w, "batch", hypar_graph_batch(graph));
-        hp_json_put_int(&w, "ops", hypar_graph_op_count(graph));
+        hp_json_put_int(&w, "batch", graph->batch);
+        hp_json_put_int(&w, "ops", graph->n_ops);
         hp_json_put_int(&w, "parts", hp_plan_parts(plan));
         hp_json_put_int(&w, "devices", hypar_machine_device_count(hypar_plan_machine(plan)));
         hp_json_put_int(&w, "stages", hypar_plan_stage_count(plan));
@@ -57,9 +57,8 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
                                    hp_count(count, stages, "stage", "stages"),
                                    hypar_schedule_text(schedule.kind),
                                    (long long)schedule.micro_batches);
-    hp_put_line(to, "ok: %s, batch %lld: %s in %s on a machine of %s%s",
-                hypar_graph_name(graph), (long long)hypar_graph_batch(graph),
-                hp_count(ops, hypar_graph_op_count(graph), "operator", "operators"),
+    hp_put_line(to, "ok: %s, batch %lld: %s in %s on a machine of %s%s", graph->name,
+                (long long)graph->batch, hp_count(ops, graph->n_ops, "operator", "operators"),
                 hp_count(parts, hp_plan_parts(plan), "part", "parts"),
                 hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)),
                          "device", "devices"),

@@ -458,7 +458,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
         layout_text(to, &arena, hypar_plan_layout(plan));
     bool viewed = view || layerwise || hypar_found_pipeline(found);
     if (p.simulated || hypar_plan_layout(plan) || !viewed) { /* the plan shows the choices */
-        hypar_report_plan(to, plan, HYPAR_TEXT);
+        hypar_report_plan(to, plan, NULL, HYPAR_TEXT);
         fputc('\n', to);
     } else if (!layerwise) {
         struct plan_structure structure = hp_plan_structure(&arena, plan);

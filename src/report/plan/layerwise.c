@@ -37,7 +37,7 @@ void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *p
                        const struct hypar_layerwise_view *view)
 {
     char layers[64], states[64], edges[64], tables[64], general[64];
-    hypar_report_plan(to, plan, HYPAR_TEXT);
+    hypar_report_plan(to, plan, NULL, HYPAR_TEXT);
     fputc('\n', to);
     hp_put_line(to,
                 "t_C %s + t_X %s + t_S %s (%s); %s moved between layers, %s for parameters. "

@@ -12,6 +12,7 @@
 #include "report/put.h"
 #include "report/structure/names.h"
 #include "report/structure/words.h"
+#include "report/svg/svg.h"
 
 const char *hp_sent_text(const struct hypar_plan *plan)
 {
@@ -73,9 +74,9 @@ static int put_rows(struct drawing *d, int from, int to, int most, bool draw)
     int rows = 0;
     for (int op = from; op < to && rows <= most; rows++) {
         char *split = split_text(arena, plan, op), *devices = op_devices(arena, plan, op);
-        int stage = hypar_plan_op_stage(plan, op), last = op;
+        int stage = plan->ops[op].stage, last = op;
         bool same_kind = true;
-        while (last + 1 < to && hypar_plan_op_stage(plan, last + 1) == stage &&
+        while (last + 1 < to && plan->ops[last + 1].stage == stage &&
                strcmp(split_text(arena, plan, last + 1), split) == 0 &&
                strcmp(op_devices(arena, plan, last + 1), devices) == 0)
             same_kind &= g->ops[++last].kind == g->ops[op].kind;
@@ -85,7 +86,7 @@ static int put_rows(struct drawing *d, int from, int to, int most, bool draw)
                     last > op ? g->ops[last].name : "");
             hp_cell(&d->table, arena, "%s",
                     last > op ? hp_arena_printf(arena, "(%d)", last - op + 1) : "");
-            hp_cell(&d->table, arena, "%s", same_kind ? hypar_graph_op_kind(g, op) : "");
+            hp_cell(&d->table, arena, "%s", same_kind ? hp_op_kind(g, op) : "");
             hp_cell(&d->table, arena, "%s", split);
             hp_cell(&d->table, arena, "%s", devices);
         }
@@ -193,22 +194,14 @@ static void plan_json(FILE *to, const struct hypar_plan *plan)
     hp_json_end_object(&w);
 }
 
-void hypar_report_plan(FILE *to, const struct hypar_plan *plan, enum hypar_format format)
-{
-    if (format == HYPAR_JSON)
-        plan_json(to, plan);
-    else
-        plan_text(to, plan);
-}
-
 /* The devices of an operator's parts, in order: "0-3 8 9-11". */
 static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan, int op)
 {
     char *text = hp_arena_strdup(arena, "");
-    int n = hypar_plan_device_count(plan, op);
+    int n = plan->ops[op].n_devices;
     for (int i = 0; i < n;) {
-        int begin = i, first = hypar_plan_device(plan, op, i);
-        while (i < n && hypar_plan_device(plan, op, i) == first + i - begin)
+        int begin = i, first = plan->ops[op].device[i];
+        while (i < n && plan->ops[op].device[i] == first + i - begin)
             i++;
         text = hp_arena_printf(arena, i - begin > 1 ? "%s%s%d-%d" : "%s%s%d", text,
                                *text ? " " : "", first, first + i - begin - 1);
@@ -216,23 +209,36 @@ static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan
     return text;
 }
 
-void hypar_report_plan_csv(FILE *to, const struct hypar_plan *plan)
+static void plan_csv(FILE *to, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
     struct csv_writer csv = { .file = to };
     hp_csv_words(&csv, "operator kind stage split parts devices recomputed sharded");
     hp_csv_end(&csv);
     for (int op = 0; op < plan->graph->n_ops; op++) {
-        int stage = hypar_plan_op_stage(plan, op);
-        hp_csv_text(&csv, hypar_graph_op_name(plan->graph, op));
-        hp_csv_plain(&csv, hypar_graph_op_kind(plan->graph, op));
+        int stage = plan->ops[op].stage;
+        hp_csv_text(&csv, plan->graph->ops[op].name);
+        hp_csv_plain(&csv, hp_op_kind(plan->graph, op));
         hp_csv_known(&csv, stage >= 0, stage);
         hp_csv_plain(&csv, hp_plan_split_text(&arena, plan, op));
-        hp_csv_number(&csv, hypar_plan_part_count(plan, op));
+        hp_csv_number(&csv, plan->ops[op].n_parts);
         hp_csv_plain(&csv, devices_in_order(&arena, plan, op));
-        hp_csv_number(&csv, hypar_plan_recompute(plan, op));
-        hp_csv_plain(&csv, hypar_shard_text(hypar_plan_shard(plan, op)));
+        hp_csv_number(&csv, plan->ops[op].recompute);
+        hp_csv_plain(&csv, hypar_shard_text(plan->ops[op].shard));
         hp_csv_end(&csv);
         hp_arena_free(&arena);
     }
+}
+
+void hypar_report_plan(FILE *to, const struct hypar_plan *plan,
+                       const struct hypar_sim_summary *step, enum hypar_format format)
+{
+    if (format == HYPAR_JSON)
+        plan_json(to, plan);
+    else if (format == HYPAR_CSV)
+        plan_csv(to, plan);
+    else if (format == HYPAR_SVG)
+        hp_plan_svg(to, plan, step);
+    else
+        plan_text(to, plan);
 }

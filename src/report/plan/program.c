@@ -87,8 +87,8 @@ static const struct column op_columns[] = {
 
 static struct op_row op_row(const struct hypar_program *p, int op, double bytes)
 {
-    return (struct op_row){ hypar_graph_op_name(p->plan->graph, op),
-                            hypar_graph_op_kind(p->plan->graph, op), bytes };
+    return (struct op_row){ p->plan->graph->ops[op].name, hp_op_kind(p->plan->graph, op),
+                            bytes };
 }
 
 static void program_json(FILE *to, const struct hypar_program *p)

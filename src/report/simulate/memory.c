@@ -46,7 +46,7 @@ static const struct column device_columns[] = {
 const char *hp_model_words(struct arena *arena, const struct hypar_plan *plan)
 {
     const char *model = hypar_plan_model(plan), *file = model, *dot = NULL;
-    const char *name = hypar_graph_name(plan->graph);
+    const char *name = plan->graph->name;
     const char *end = model + hypar_model_path_length(model);
     if (!hypar_model_is_path(model))
         return hp_shown(arena, model);
@@ -159,12 +159,11 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     const struct hypar_memory *m = &memory[most];
     struct memory_text text = hp_memory_text(m->peak, m->limit);
     char devices[64];
-    hp_put_line(to, "%s, batch %lld, %s, %s, on %s", hp_model_words(&arena, plan),
-                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-                hp_precision_words(&arena, hypar_plan_precision(plan),
-                                   hypar_plan_gradient_precision(plan)),
-                hypar_optimizer_text(hypar_plan_optimizer(plan)),
-                hp_count(devices, n, "device", "devices"));
+    hp_put_line(
+        to, "%s, batch %lld, %s, %s, on %s", hp_model_words(&arena, plan),
+        (long long)plan->graph->batch,
+        hp_precision_words(&arena, plan->precision, hypar_plan_gradient_precision(plan)),
+        hypar_optimizer_text(plan->optimizer), hp_count(devices, n, "device", "devices"));
     fputc('\n', to);
     memory_table(to, &arena, memory, n);
     fputc('\n', to);

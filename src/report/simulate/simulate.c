@@ -252,12 +252,12 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
                      const struct hypar_sim_summary *s)
 {
     hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_int(w, "batch", hypar_graph_batch(hypar_plan_graph(plan)));
-    hp_json_put_string(w, "precision", hypar_precision_text(hypar_plan_precision(plan)));
-    if (hypar_plan_gradient_precision(plan) != hypar_plan_precision(plan))
+    hp_json_put_int(w, "batch", plan->graph->batch);
+    hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
+    if (hypar_plan_gradient_precision(plan) != plan->precision)
         hp_json_put_string(w, "gradient_precision",
                            hypar_precision_text(hypar_plan_gradient_precision(plan)));
-    hp_json_put_string(w, "optimizer", hypar_optimizer_text(hypar_plan_optimizer(plan)));
+    hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
     hp_put_simulation(w, &s->how);
     hp_put_fields(w, plan_columns, s);
 }
@@ -301,7 +301,7 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_end_object(&w);
 }
 
-void hypar_report_simulation_csv(FILE *to, const struct hypar_sim *sim)
+static void simulation_csv(FILE *to, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
     struct hypar_sim_summary s = hypar_sim_summary(sim);
@@ -355,16 +355,15 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
         return;
     }
     hp_put_line(to, "%s, batch %lld, %s, on %s: a %s takes %s", hp_model_words(arena, plan),
-                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-                hp_precision_words(arena, hypar_plan_precision(plan),
-                                   hypar_plan_gradient_precision(plan)),
+                (long long)plan->graph->batch,
+                hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
                 devices, s->forward ? "forward pass" : "step", step);
     const char *tokens = "";
     if (s->tokens_per_s > 0)
         tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
     hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
                 hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
-    planned(to, arena, &s->how, hypar_plan_simulation(plan));
+    planned(to, arena, &s->how, &plan->simulation);
     fputc('\n', to);
 }
 
@@ -525,6 +524,8 @@ void hypar_report_simulation(FILE *to, const struct hypar_sim *sim,
 {
     if (format == HYPAR_JSON)
         simulation_json(to, sim, plan);
+    else if (format == HYPAR_CSV)
+        simulation_csv(to, sim);
     else
         simulation_text(to, sim, plan);
 }

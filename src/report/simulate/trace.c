@@ -11,6 +11,7 @@
 #include "plan/schedules.h"
 #include "report/put.h"
 #include "report/simulate/trace.h"
+#include "report/svg/svg.h"
 #include "report/train/measured_step.h"
 #include "sim/sim.h"
 
@@ -591,7 +592,7 @@ static void put_on(struct json_writer *w, const struct hypar_sim_event *e)
     hp_json_end_array(w);
 }
 
-void hypar_report_timeline(FILE *to, const struct hypar_sim *sim)
+static void timeline_json(FILE *to, const struct hypar_sim *sim)
 {
     struct json_writer w = { .file = to };
     struct hypar_sim_event e;
@@ -614,4 +615,9 @@ void hypar_report_timeline(FILE *to, const struct hypar_sim *sim)
     }
     hp_json_end_array(&w);
     hp_json_end_object(&w);
+}
+
+void hypar_report_timeline(FILE *to, const struct hypar_sim *sim, enum hypar_format format)
+{
+    (format == HYPAR_SVG ? hp_timeline_svg : timeline_json)(to, sim);
 }

@@ -1,6 +1,7 @@
 /* Draws planners and plans side by side: the duration of each step. */
 #include <hypar/report.h>
 
+#include "graph/graph.h"
 #include "report/columns.h"
 #include "report/explain/compare.h"
 #include "report/svg/svg.h"
@@ -25,7 +26,7 @@ static void put_row(FILE *to, struct arena *arena, const struct hypar_compared *
                                 *hp_not_ranked(row) ? ", " : "", hp_not_ranked(row)));
 }
 
-void hypar_report_comparison_svg(FILE *to, const struct hypar_comparison *c)
+void hp_comparison_svg(FILE *to, const struct hypar_comparison *c)
 {
     struct arena arena = { 0 };
     char devices[64];
@@ -35,8 +36,7 @@ void hypar_report_comparison_svg(FILE *to, const struct hypar_comparison *c)
             longest_s = c->row[i].step.step_s;
     hp_svg_begin(to, WIDTH, TOP + ROW * c->n + 12,
                  hp_arena_printf(&arena, "%s, batch %lld, on %s",
-                                 hp_shown(&arena, hypar_graph_name(c->graph)),
-                                 (long long)hypar_graph_batch(c->graph),
+                                 hp_shown(&arena, c->graph->name), (long long)c->graph->batch,
                                  hp_count(devices, hypar_machine_device_count(c->machine),
                                           "device", "devices")),
                  "a simulated training step");

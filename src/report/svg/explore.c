@@ -16,8 +16,8 @@ enum { MOST_VALUES = 64, MOST_CURVE = 800 };
 
 static const char *title_of(struct arena *arena, const struct hypar_exploration *e)
 {
-    const struct hypar_graph *graph = hypar_exploration_graph(e);
-    struct hypar_explore_options how = hypar_exploration_options(e);
+    const struct hypar_graph *graph = hypar_exploration_info(e).graph;
+    struct hypar_explore_options how = *hypar_exploration_info(e).options;
     return hp_arena_printf(arena, "%s, batch %lld%s", graph->name, (long long)graph->batch,
                            hp_settings_text(arena, how.precision,
                                             how.fp32_gradients ? HYPAR_FP32 : how.precision,
@@ -37,7 +37,7 @@ static const char *height_text(const struct hypar_exploration *e)
     static const char *const texts[] = { "performance over data parallel",
                                          "exchange of data parallel over exchange",
                                          "energy of data parallel over energy" };
-    return texts[hypar_exploration_options(e).objective];
+    return texts[hypar_exploration_info(e).options->objective];
 }
 
 /* The figure of the objective in charts over machines and in curves: samples per second, bytes
@@ -45,7 +45,7 @@ static const char *height_text(const struct hypar_exploration *e)
 static double figure_of(const struct hypar_exploration *e, enum hypar_objective objective,
                         const struct hypar_explored *cost)
 {
-    double batch = (double)hypar_exploration_graph(e)->batch;
+    double batch = (double)hypar_exploration_info(e).graph->batch;
     return objective == HYPAR_TIME   ? batch / cost->step_s
            : objective == HYPAR_COMM ? cost->comm_bytes
                                      : cost->energy_j / batch;
@@ -236,8 +236,8 @@ static struct svg_series one_point(struct arena *arena, const char *name, double
 static double curve_height(const struct hypar_exploration *e,
                            const struct hypar_explore_site *site, double merit)
 {
-    enum hypar_objective objective = hypar_exploration_options(e).objective;
-    double batch = (double)hypar_exploration_graph(e)->batch;
+    enum hypar_objective objective = hypar_exploration_info(e).options->objective;
+    double batch = (double)hypar_exploration_info(e).graph->batch;
     return objective == HYPAR_TIME   ? site->dp.step_s / merit
            : objective == HYPAR_COMM ? merit
                                      : merit / batch;
@@ -267,7 +267,7 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
     struct hypar_explore_site site = hypar_exploration_site(e, 0);
-    enum hypar_objective objective = hypar_exploration_options(e).objective;
+    enum hypar_objective objective = hypar_exploration_info(e).options->objective;
     struct svg_plot plot = { .title = title_of(&arena, e),
                              .subtitle = hp_arena_printf(&arena, "%lld choices on %s",
                                                          (long long)site.n_points, site.word),
@@ -298,7 +298,9 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
 static struct axes axes_of(const struct hypar_exploration *e)
 {
     struct axes axes = { .shape = true };
-    axes.axis = hypar_exploration_axes(e, &axes.n);
+    struct hypar_exploration_info info = hypar_exploration_info(e);
+    axes.axis = info.axis;
+    axes.n = info.n_axes;
     return axes;
 }
 
@@ -309,14 +311,14 @@ static bool is_over_one_device(const struct hypar_exploration *e, const struct a
     for (int i = 0; i < axes->n; i++)
         if (!axes->axis[i].shapes && strcmp(axes->axis[i].name, "bandwidth") != 0)
             return false;
-    return !hypar_exploration_options(e).n_others;
+    return !hypar_exploration_info(e).options->n_others;
 }
 
 /* The objective drawn over machines: the exploration's, or energy if machines differ in an
  * energy. */
 static enum hypar_objective drawn(const struct hypar_exploration *e, const struct axes *axes)
 {
-    enum hypar_objective objective = hypar_exploration_options(e).objective;
+    enum hypar_objective objective = hypar_exploration_info(e).options->objective;
     return objective == HYPAR_TIME && hp_axes_of_energy(axes) ? HYPAR_ENERGY : objective;
 }
 
@@ -343,7 +345,7 @@ static double height_over(const struct hypar_exploration *e, const struct axes *
 static void collect(struct arena *arena, const struct hypar_exploration *e,
                     const struct axes *axes, int x, struct svg_plot *plot)
 {
-    int n_sites = hypar_exploration_site_count(e), n = 0;
+    int n_sites = hypar_exploration_info(e).n_sites, n = 0;
     const char **category = NEW(arena, const char *, n_sites);
     for (int s = 0; s < n_sites; s++)
         n += hypar_exploration_site(e, s).n_choices;
@@ -371,11 +373,11 @@ static void draw_machines(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
     struct axes axes = axes_of(e);
-    int x = hp_axes_x(&axes), n = hypar_exploration_site_count(e);
+    int x = hp_axes_x(&axes), n = hypar_exploration_info(e).n_sites;
     struct svg_plot plot = { .title = title_of(&arena, e),
                              .subtitle =
                                  hp_machines_text(&arena,
-                                                  n > 1 ? hypar_exploration_machine(e)
+                                                  n > 1 ? hypar_exploration_info(e).machine
                                                         : hypar_exploration_site(e, 0).word,
                                                   n),
                              .x_label = x < 0 ? "" : axes.axis[x].name };
@@ -389,10 +391,10 @@ static void draw_machines(FILE *to, const struct hypar_exploration *e)
     hp_arena_free(&arena);
 }
 
-void hypar_report_explored_svg(FILE *to, const struct hypar_exploration *e)
+void hp_exploration_svg(FILE *to, const struct hypar_exploration *e)
 {
     struct hypar_explore_site first = hypar_exploration_site(e, 0);
-    if (hypar_exploration_site_count(e) > 1)
+    if (hypar_exploration_info(e).n_sites > 1)
         draw_machines(to, e);
     else if (first.n_groups == 2 && hypar_exploration_group(e, 0, 0).n_values <= MOST_VALUES &&
              hypar_exploration_group(e, 0, 1).n_values <= MOST_VALUES)

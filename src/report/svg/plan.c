@@ -332,8 +332,7 @@ static char *subtitle(struct arena *arena, const struct hypar_plan *plan,
                            hp_bytes_text(arena, step->peak_memory_bytes));
 }
 
-void hypar_report_plan_svg(FILE *to, const struct hypar_plan *plan,
-                           const struct hypar_sim_summary *step)
+void hp_plan_svg(FILE *to, const struct hypar_plan *plan, const struct hypar_sim_summary *step)
 {
     struct arena arena = { 0 };
     struct plan_structure s = hp_plan_structure(&arena, plan);

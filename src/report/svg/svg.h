@@ -5,7 +5,7 @@
 #ifndef REPORT_SVG_SVG_H
 #define REPORT_SVG_SVG_H
 
-#include <hypar/tool.h>
+#include <hypar/report.h>
 #include <stdio.h>
 
 #include "base/arena.h"
@@ -82,5 +82,13 @@ void hp_svg_swept_x(struct svg_plot *plot, int base);
 
 /* Draw lines over common axes, or bars over names, with a legend. */
 void hp_svg_plot(FILE *to, const struct svg_plot *plot);
+
+/* The pictures of results, which the functions of hypar/report.h write as HYPAR_SVG. */
+void hp_plan_svg(FILE *to, const struct hypar_plan *plan,
+                 const struct hypar_sim_summary *step /* may be NULL */);
+void hp_timeline_svg(FILE *to, const struct hypar_sim *sim);
+void hp_comparison_svg(FILE *to, const struct hypar_comparison *comparison);
+void hp_exploration_svg(FILE *to, const struct hypar_exploration *exploration);
+void hp_sweep_svg(FILE *to, const struct hypar_sweep *sweep);
 
 #endif /* REPORT_SVG_SVG_H */

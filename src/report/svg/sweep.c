@@ -28,9 +28,9 @@ static struct along along(const struct hypar_sweep *s)
 {
     struct along a = { .axes = hp_sweep_axes_of(s),
                        .in_all = hp_sweep_in_all(s),
-                       .objective = hypar_sweep_options(s).search.objective };
+                       .objective = hypar_sweep_info(s).options->search.objective };
     const struct hypar_sweep_point *first = hypar_sweep_point(s, 0);
-    for (int i = 1; i < hypar_sweep_count(s); i++) {
+    for (int i = 1; i < hypar_sweep_info(s).n_points; i++) {
         a.several |= hypar_sweep_point(s, i)->batch != first->batch;
         a.planners |= strcmp(hypar_sweep_point(s, i)->asked, first->asked) != 0;
     }
@@ -70,7 +70,7 @@ static double height_of(const struct along *a, const struct hypar_sweep_point *p
 static void collect(struct arena *arena, const struct hypar_sweep *s, const struct along *a,
                     struct svg_plot *plot)
 {
-    int n = hypar_sweep_count(s), n_machines = hp_sweep_machine_count(s);
+    int n = hypar_sweep_info(s).n_points, n_machines = hp_sweep_machine_count(s);
     const char **category = NEW(arena, const char *, n_machines);
     bool bars = a->x < 0 && !a->over_batches;
     plot->series = NEW(arena, struct svg_series, n);
@@ -84,7 +84,7 @@ static void collect(struct arena *arena, const struct hypar_sweep *s, const stru
         if (p->verdict != HYPAR_SWEPT_FITS || !isfinite(height_of(a, p)))
             continue;
         hp_svg_add(hp_svg_series(arena, plot, line_name(arena, a, p), n), x, height_of(a, p));
-        if (p->best && a->objective == hypar_sweep_options(s).search.objective) {
+        if (p->best && a->objective == hypar_sweep_info(s).options->search.objective) {
             plot->mark_x = x;
             plot->mark_y = height_of(a, p);
         }
@@ -113,8 +113,8 @@ static const char *best_text(struct arena *arena, const struct hypar_sweep *s,
 {
     char batch[32], devices[64];
     struct along by = *a; /* the sweep's objective may differ from the one drawn */
-    by.objective = hypar_sweep_options(s).search.objective;
-    for (int i = 0; i < hypar_sweep_count(s); i++) {
+    by.objective = hypar_sweep_info(s).options->search.objective;
+    for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
         struct axes_place place = hp_sweep_place(p);
         const char *where = hp_axes_text(&a->axes, &place, arena);
@@ -127,15 +127,15 @@ static const char *best_text(struct arena *arena, const struct hypar_sweep *s,
     return "no plan fits";
 }
 
-void hypar_report_sweep_svg(FILE *to, const struct hypar_sweep *s)
+void hp_sweep_svg(FILE *to, const struct hypar_sweep *s)
 {
     struct arena arena = { 0 };
     struct along a = along(s);
     const char *heights[] = { a.in_all ? "samples/s" : "samples/s of each device",
                               "bytes sent for a sample", "joules of a sample" };
     struct svg_plot plot = {
-        .title =
-            hp_arena_printf(&arena, "%s: %s", hypar_sweep_graph(s)->name, heights[a.objective]),
+        .title = hp_arena_printf(&arena, "%s: %s", hypar_sweep_info(s).graph->name,
+                                 heights[a.objective]),
         .subtitle = hp_arena_printf(&arena, "%s; plans of %s on %s", best_text(&arena, s, &a),
                                     hp_sweep_planners(&arena, s), hp_sweep_machines(&arena, s)),
         .x_label = a.over_batches ? "batch, samples"

@@ -128,7 +128,7 @@ static char *shown_text(struct arena *arena, const struct hypar_sim *sim)
                            hp_time_text(arena, p.window_s));
 }
 
-void hypar_report_timeline_svg(FILE *to, const struct hypar_sim *sim)
+void hp_timeline_svg(FILE *to, const struct hypar_sim *sim)
 {
     struct bars b;
     struct arena arena = { 0 };

@@ -209,9 +209,9 @@ static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
     struct table_writer rows = { .column = row_columns, .json = &w };
     struct measured_row row = { 0 };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "device", hypar_fit_device(fit));
-    hp_json_put_string(&w, "source", hypar_fit_source(fit));
-    hp_json_put_int(&w, "rows_left_out", hypar_fit_left_out(fit));
+    hp_json_put_string(&w, "device", hypar_fit_info(fit).device);
+    hp_json_put_string(&w, "source", hypar_fit_info(fit).source);
+    hp_json_put_int(&w, "rows_left_out", hypar_fit_info(fit).left_out);
     hp_json_begin_array(&w, "doubts", false);
     for (int i = 0; hypar_fit_doubt(fit, i); i++)
         hp_json_put_string(&w, NULL, hypar_fit_doubt(fit, i));
@@ -244,7 +244,7 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
         hp_arena_free(&arena);
         return;
     }
-    hp_wrap(to, hp_shown(&arena, hypar_fit_source(fit)), 0);
+    hp_wrap(to, hp_shown(&arena, hypar_fit_info(fit).source), 0);
     fputc('\n', to);
     if (!constant_rows(&(struct table_writer){ .column = constant_columns, .to = to }, &arena,
                        fit))
@@ -257,8 +257,8 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
     if (outliers)
         fprintf(to, "%s too far off to be fitted\n",
                 hp_count(count, outliers, "row was", "rows were"));
-    if (hypar_fit_left_out(fit))
+    if (hypar_fit_info(fit).left_out)
         fprintf(to, "%s nothing here: left out\n",
-                hp_count(count, hypar_fit_left_out(fit), "row costs", "rows cost"));
+                hp_count(count, hypar_fit_info(fit).left_out, "row costs", "rows cost"));
     hp_arena_free(&arena);
 }

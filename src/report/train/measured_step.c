@@ -48,7 +48,7 @@ struct hypar_measured_step *hp_measured_of(const struct hypar_train_result *resu
         return NULL;
     struct hypar_measured_step *s = new_step(result->ranks);
     s->minibatches = result->minibatches ? result->minibatches : 1;
-    s->n_steps = hypar_trace_mean_steps(result->trace) * s->minibatches;
+    s->n_steps = hypar_trace_info(result->trace).mean_steps * s->minibatches;
     s->step_s = result->mean_step_s * s->minibatches;
     s->in_turn = result->in_process;
     s->task = NEW(&s->arena, struct measured_task, n);

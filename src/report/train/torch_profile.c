@@ -132,7 +132,7 @@ static enum hypar_status add_passes(struct adding *a, struct hypar_profile *prof
         TRY(hp_profile_add(profile, &at, hp_profile_find(sum, &at) / hp_profile_find(n, &at),
                            err));
     }
-    a->added->passes = hypar_profile_pass_count(sum);
+    a->added->passes = sum->n_passes;
     return HYPAR_OK;
 }
 

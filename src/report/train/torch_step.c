@@ -308,8 +308,8 @@ static void headline(FILE *to, struct beside *b)
     double error = b->whole.measured_s > 0 ? b->whole.predicted_s / b->whole.measured_s - 1 : 0;
     hp_put_line(
         to, "%s, batch %lld: a step of rank %d takes %s in PyTorch, predicted %s (%+.1f %%)",
-        hp_model_words(&b->arena, plan), (long long)hypar_graph_batch(hypar_plan_graph(plan)),
-        t->rank, hypar_format_quantity(measured, b->whole.measured_s, HYPAR_UNIT_SECONDS),
+        hp_model_words(&b->arena, plan), (long long)plan->graph->batch, t->rank,
+        hypar_format_quantity(measured, b->whole.measured_s, HYPAR_UNIT_SECONDS),
         hypar_format_quantity(predicted, b->whole.predicted_s, HYPAR_UNIT_SECONDS),
         100 * error);
     fprintf(to, "medians of %s, times of %s\n\n",

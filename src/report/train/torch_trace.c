@@ -555,7 +555,7 @@ void hp_torch_match(const struct torch_trace *trace, const struct hypar_graph *g
             next = end ? end + strlen(and) : NULL;
         }
     for (int op = 0; op < graph->n_ops; op++) {
-        const char *name = hypar_graph_op_name(graph, op);
+        const char *name = graph->ops[op].name;
         size_t n = strlen(name);
         row_of_op[op] = hp_table_get(&named, name, n);
         while (row_of_op[op] < 0 && n > 0) { /* the path of its module; "" for the outermost */

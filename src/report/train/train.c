@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/files/json.h"
+#include "plan/plan.h"
 #include "report/columns.h"
 #include "report/put.h"
 #include "report/train/measured_step.h"
@@ -69,7 +70,7 @@ static void print_step(FILE *to, const struct hypar_train_step *step, int64_t ba
 void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int64_t batch,
                              enum hypar_format format)
 {
-    if (format == HYPAR_TEXT) {
+    if (format != HYPAR_JSON) {
         print_step(to, step, batch);
         return;
     }
@@ -158,12 +159,12 @@ static void headline(FILE *to, const struct hypar_train_result *r,
 {
     struct arena arena = { 0 };
     char ranks[64], rate[32];
-    int64_t batch = hypar_graph_batch(hypar_plan_graph(plan));
+    int64_t batch = plan->graph->batch;
     hp_count(ranks, r->ranks, "rank", "ranks");
     hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, %s",
                 hp_model_words(&arena, plan), (long long)batch,
-                hypar_precision_text(hypar_plan_precision(plan)), ranks,
-                hp_time_text(&arena, r->step_s), step_time_text(&arena, r));
+                hypar_precision_text(plan->precision), ranks, hp_time_text(&arena, r->step_s),
+                step_time_text(&arena, r));
     fprintf(to, "%s samples/s, loss %.6g in %s, %.6g in %s\n",
             hp_metric(rate, (double)batch / r->step_s), r->first_loss,
             loss_steps(&arena, r, r->first_step + r->loss_steps), r->last_loss,
@@ -212,7 +213,7 @@ static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan
                       * memory */
     for (int d = 0; sim && d < hypar_machine_device_count(hypar_plan_machine(plan)); d++)
         most = fmax(most, hypar_sim_device(sim, d).memory.peak);
-    return fmax(0, most - hypar_plan_framework_bytes(plan));
+    return fmax(0, most - plan->framework_bytes);
 }
 
 /* "test": the last and the best test. */

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/sort.h"
 #include "base/table.h"
+#include "graph/graph.h"
 #include "report/train/measured_step.h"
 
 /* A span of a rank's time. */
@@ -86,7 +87,7 @@ static void add_predicted(struct matching *m, const struct hypar_sim_event *e)
     char *place = hp_arena_strndup(&m->arena, e->name, (size_t)e->what_bytes);
     m->op[e->id] = m->exchange[e->id] = m->place[e->id] = -1;
     if (e->op >= 0)
-        m->op[e->id] = row_of(m, &t->op, &m->op_rows, hypar_graph_op_name(graph, e->op));
+        m->op[e->id] = row_of(m, &t->op, &m->op_rows, graph->ops[e->op].name);
     if (!is_computed(e->kind)) {
         m->exchange[e->id] = row_of(m, &t->exchange, &m->exchange_rows, place);
         t->exchange.row[m->exchange[e->id]].tasks++;

@@ -254,8 +254,7 @@ static void headline(FILE *to, const struct truth *truth, const struct hypar_pla
     char ranks[64], steps[64];
     double s = truth->step.measured_s, error = s > 0 ? truth->step.predicted_s / s - 1 : 0;
     hp_put_line(to, "%s, batch %lld, on %s: a step takes %s, predicted %s (%+.1f %%)",
-                hp_model_words(&arena, plan),
-                (long long)hypar_graph_batch(hypar_plan_graph(plan)),
+                hp_model_words(&arena, plan), (long long)plan->graph->batch,
                 hp_count(ranks, truth->n_ranks, "rank", "ranks"),
                 hp_time_text(&arena, truth->step.measured_s),
                 hp_time_text(&arena, truth->step.predicted_s), 100 * error);

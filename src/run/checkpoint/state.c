@@ -67,7 +67,8 @@ enum hypar_status hp_training_state(const struct checkpoint *c, struct training_
     uint64_t step, position, samples = 0;
     if (!format || strcmp(format, FORMAT) != 0)
         return wrong(c, err, "format", format, FORMAT);
-    if (!optimizer || !hypar_optimizer_find(optimizer, &out->optimizer))
+    int known = optimizer ? hypar_name_find(HYPAR_NAME_OPTIMIZER, optimizer) : -1;
+    if (known < 0)
         return wrong(c, err, "optimizer", optimizer, "the name of an optimizer");
     TRY(read_unsigned(c, "graph_hash", 16, UINT64_MAX, &out->graph_hash, err));
     TRY(read_unsigned(c, "step", 10, INT64_MAX, &step, err));
@@ -75,6 +76,7 @@ enum hypar_status hp_training_state(const struct checkpoint *c, struct training_
     TRY(read_unsigned(c, "seed", 10, UINT64_MAX, &out->seed, err));
     if (hp_checkpoint_metadata(c, "samples"))
         TRY(read_unsigned(c, "samples", 10, INT64_MAX, &samples, err));
+    out->optimizer = (enum hypar_optimizer)known;
     out->step = (int64_t)step;
     out->position = (int64_t)position;
     out->samples = (int64_t)samples;

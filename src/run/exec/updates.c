@@ -42,9 +42,8 @@ static struct update_step update_step(const struct executor *x, int group, int p
     int64_t before = x->settings.first_batch / each;
     int64_t step = before + (int64_t)(x->step - 1) * hp_period_count(it, group) + period + 1;
     const void *norm = hp_norm_data(x);
-    double scale = norm ? hp_clip_scale(hp_get(norm, 0, x->settings.real),
-                                        hypar_plan_clip(x->program->plan))
-                        : 1;
+    double scale =
+        norm ? hp_clip_scale(hp_get(norm, 0, x->settings.real), x->program->plan->clip) : 1;
     double rate =
         hp_learning_rate(&x->settings.rate, x->settings.optimizer.learning_rate, step * each);
     return (struct update_step){ step, rate, scale };

@@ -373,7 +373,7 @@ static void add_splits(struct hypar_differences *d)
 static enum hypar_status check_pair(const struct hypar_plan *a, const struct hypar_plan *b,
                                     struct hypar_error *err)
 {
-    if (hypar_graph_hash(a->graph) != hypar_graph_hash(b->graph))
+    if (a->graph->hash != b->graph->hash)
         return hp_fail(err, HYPAR_INVALID, "plans for other models or batches");
     if (a->n_all_devices != b->n_all_devices)
         return hp_fail(err, HYPAR_INVALID, "plans for other machines");

@@ -135,9 +135,14 @@ void hypar_explanation_free(struct hypar_explanation *e)
     hp_arena_free(&arena);
 }
 
-const struct hypar_sim *hypar_explained_sim(const struct hypar_explanation *e)
+struct hypar_explanation_info hypar_explanation_info(const struct hypar_explanation *e)
 {
-    return e->sim;
+    return (struct hypar_explanation_info){
+        .sim = e->sim,
+        .bound = e->bound,
+        .ops_left_out = e->left_out,
+        .partition = e->again ? hypar_found_partition(e->again) : NULL,
+    };
 }
 
 const struct hypar_what_if *hypar_explained_what_if(const struct hypar_explanation *e, int i)
@@ -148,19 +153,4 @@ const struct hypar_what_if *hypar_explained_what_if(const struct hypar_explanati
 const struct hypar_explained_op *hypar_explained_op(const struct hypar_explanation *e, int i)
 {
     return i >= 0 && i < e->n_ops ? &e->op[i].told : NULL;
-}
-
-const char *hypar_explained_ops_left_out(const struct hypar_explanation *e)
-{
-    return e->left_out;
-}
-
-struct hypar_bound hypar_explained_bound(const struct hypar_explanation *e)
-{
-    return e->bound;
-}
-
-const struct hypar_partition_view *hypar_explained_partition(const struct hypar_explanation *e)
-{
-    return e->again ? hypar_found_partition(e->again) : NULL;
 }

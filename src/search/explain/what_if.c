@@ -128,7 +128,7 @@ static void try_machines(struct changes *c, const struct hypar_sim_summary *now)
 
 static void try_micro_batches(struct changes *c, int64_t n)
 {
-    int64_t batch = hypar_graph_batch(c->plan->graph);
+    int64_t batch = c->plan->graph->batch;
     char *what =
         hp_arena_printf(c->arena, "%lld micro-batch%s instead of %lld", (long long)n,
                         n == 1 ? "" : "es", (long long)c->plan->schedule.micro_batches);

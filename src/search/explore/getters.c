@@ -1,26 +1,15 @@
 /* Getters of an exploration. */
 #include "search/explore/explore.h"
 
-int hypar_exploration_site_count(const struct hypar_exploration *e)
+struct hypar_exploration_info hypar_exploration_info(const struct hypar_exploration *e)
 {
-    return e->n_sites;
-}
-
-const struct hypar_explore_axis *hypar_exploration_axes(const struct hypar_exploration *e,
-                                                        int *n)
-{
-    *n = e->machines.n_axes;
-    return e->machines.axis;
-}
-
-const char *hypar_exploration_machine(const struct hypar_exploration *e)
-{
-    return e->machines.name;
-}
-
-bool hypar_exploration_interrupted(const struct hypar_exploration *e)
-{
-    return e->interrupted;
+    return (struct hypar_exploration_info){ .graph = e->graph,
+                                            .options = &e->options,
+                                            .n_sites = e->n_sites,
+                                            .n_axes = e->machines.n_axes,
+                                            .axis = e->machines.axis,
+                                            .machine = e->machines.name,
+                                            .interrupted = e->interrupted };
 }
 
 static bool is_site(const struct hypar_exploration *e, int site)
@@ -112,16 +101,6 @@ char *hypar_exploration_value(const struct hypar_exploration *e, int site, int g
     }
     text[g->n_cells] = '\0';
     return text;
-}
-
-const struct hypar_graph *hypar_exploration_graph(const struct hypar_exploration *e)
-{
-    return e->graph;
-}
-
-struct hypar_explore_options hypar_exploration_options(const struct hypar_exploration *e)
-{
-    return e->options;
 }
 
 double hypar_exploration_merit(const struct hypar_exploration *e,

@@ -213,7 +213,7 @@ static void make_points(struct hypar_sweep *s)
         int place = i / s->n_planners;
         const struct explored_machine *machine = &s->machines.at[place / s->n_batches];
         s->point[i] = (struct hypar_sweep_point){
-            .batch = hypar_graph_batch(s->graph[place % s->n_batches]),
+            .batch = s->graph[place % s->n_batches]->batch,
             .asked = s->planner[i % s->n_planners],
             .machine = machine->machine,
             .word = machine->word,
@@ -340,38 +340,18 @@ void hypar_sweep_free(struct hypar_sweep *s)
     hp_arena_free(&arena);
 }
 
-int hypar_sweep_count(const struct hypar_sweep *s)
-{
-    return s->n_points;
-}
-
 const struct hypar_sweep_point *hypar_sweep_point(const struct hypar_sweep *s, int i)
 {
     return i >= 0 && i < s->n_points ? &s->point[i] : NULL;
 }
 
-const struct hypar_explore_axis *hypar_sweep_axes(const struct hypar_sweep *s, int *n)
+struct hypar_sweep_info hypar_sweep_info(const struct hypar_sweep *s)
 {
-    *n = s->machines.n_axes;
-    return s->machines.axis;
-}
-
-const char *hypar_sweep_machine(const struct hypar_sweep *s)
-{
-    return s->machines.name;
-}
-
-int hypar_sweep_done(const struct hypar_sweep *s)
-{
-    return atomic_load(&s->n_done);
-}
-
-const struct hypar_graph *hypar_sweep_graph(const struct hypar_sweep *s)
-{
-    return s->graph[0];
-}
-
-struct hypar_sweep_options hypar_sweep_options(const struct hypar_sweep *s)
-{
-    return s->options;
+    return (struct hypar_sweep_info){ .graph = s->graph[0],
+                                      .options = &s->options,
+                                      .n_points = s->n_points,
+                                      .n_done = atomic_load(&s->n_done),
+                                      .n_axes = s->machines.n_axes,
+                                      .axis = s->machines.axis,
+                                      .machine = s->machines.name };
 }
