@@ -5,6 +5,8 @@
 #include <math.h>
 #include <strings.h>
 
+#include "base/names.h"
+
 static struct slot forward(int stage, int micro)
 {
     return (struct slot){ stage, micro, PHASE_FORWARD };
@@ -266,13 +268,20 @@ int hypar_name_find(enum hypar_name kind, const char *name)
     return kind == HYPAR_NAME_SCHEDULE ? find_schedule(name) : hp_find_name(kind, name);
 }
 
-bool hp_keeps_more(enum hypar_schedule_kind kind)
+enum hypar_schedule_kind hp_leaner_schedule(enum hypar_schedule_kind kind)
 {
     for (int i = 0; i < hp_n_schedules; i++)
         if (hp_is_straight((enum hypar_schedule_kind)i) && hp_schedule[i].in_flight &&
             !hp_schedule[kind].in_flight && hp_schedule[i].seconds == hp_schedule[kind].seconds)
-            return true;
-    return false;
+            return (enum hypar_schedule_kind)i;
+    return kind;
+}
+
+double hp_least_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size,
+                          int stage)
+{
+    double all = hp_in_flight(kind, size, stage);
+    return hp_schedule[kind].apart ? fmin(all, stages_from(size, stage)) : all;
 }
 
 struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan)

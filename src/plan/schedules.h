@@ -81,15 +81,20 @@ static inline bool hp_orders_groups(const struct schedule_row *row)
     return hp_shares_devices(row) || row->apart || row->reorders;
 }
 
-/* Is there another schedule that takes as long in closed form, of which a stage has fewer
- * micro-batches in flight? */
-bool hp_keeps_more(enum hypar_schedule_kind kind);
+/* Another schedule that takes as long in closed form, of which a stage has fewer micro-batches
+ * in flight; `kind` itself: there is none. Two rows with the same `seconds` take as long. */
+enum hypar_schedule_kind hp_leaner_schedule(enum hypar_schedule_kind kind);
 
 /* The size of the plan's pipeline; without stages, of one stage. */
 struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan);
 
 /* Micro-batches that a stage has in flight, at most all. */
 double hp_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size, int stage);
+
+/* Of these, the micro-batches of which a stage keeps all: those that wait for gradients alone,
+ * where a schedule takes them apart, keep less. */
+double hp_least_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size,
+                          int stage);
 
 /* 1F1B: `in_flight` micro-batches forward, then one backward, one forward, ... in turn. Fills
  * slot[2 * n_micro]. */

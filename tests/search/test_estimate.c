@@ -206,7 +206,7 @@ static void estimates_are_near(void **state)
 {
     const double time_near = .15, memory_near = .05;
     uint64_t seed = number_from("HYPAR_ESTIMATE_SEED", 1);
-    int n = (int)length_of("HYPAR_ESTIMATES", 28, 200);
+    int n = (int)length_of("HYPAR_ESTIMATES", 28, 200, 200);
     struct share time = { 0 }, memory = { 0 }, by_kind[2][HYPAR_SCHEDULE_COUNT] = { { { 0 } } };
     (void)state;
     print_message("seed %llu (HYPAR_ESTIMATE_SEED), %d plans (HYPAR_ESTIMATES)\n",

@@ -22,12 +22,12 @@ enum {
 /* Beyond so many task instances a candidate is taken as its closed form has it. */
 static const double MOST_INSTANCES = 1e8;
 
-/* While few tasks were simulated, closed forms are trusted less: they may be off by this factor
- * once the few are spent, by twice as much once half of them are, and so on. */
+/* While few tasks were simulated, closed forms are trusted less: the allowed error is this
+ * factor after FEW_TASKS tasks, and twice the factor after half as many tasks. */
 static const double FAR_OFF = 1.5;
 
-/* State is counted from splits, biases of partial sums more often than there are: what needs so
- * much more than there is does not fit. */
+/* The count of state is too high, because it counts a bias once for each partial sum. A plan is
+ * refused only if the count exceeds the memory by this factor. */
 static const double MOST_STATE = 1.1;
 
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
@@ -223,7 +223,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
         out->memory = need_of(e, &out->estimate, plan);
         return true;
     }
-    e->tasks += part->crossed / CROSSED_LIKE_TASK;
+    e->tasks += out->estimate.tasks + part->crossed / CROSSED_LIKE_TASK;
     out->step_s = part->step_s;
     out->memory = part->memory;
     struct estimate_error *error = error_of(e, out->estimate.alike);
@@ -251,7 +251,6 @@ static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
     struct hypar_plan *plan;
     struct hypar_error unused;
     *now = (struct evaluated){ .estimate = *estimate };
-    e->tasks += estimate->tasks;
     if (e->generator->build(e->planner, estimate->candidate, &plan,
                             e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
         return false;
@@ -312,13 +311,15 @@ static struct estimate *next_nearest(const struct evaluation *e, const struct fu
 static struct fullest find_nearest(struct evaluation *e)
 {
     struct fullest nearest = { .part = INFINITY };
+    struct hypar_error unused;
     struct estimate *next;
     if (e->plan)
         nearest = e->best.memory;
-    while ((next = next_nearest(e, &nearest))) {
+    while (!hp_stopped(e->problem->options->stop) && (next = next_nearest(e, &nearest))) {
         struct hypar_plan *plan;
         next->evaluated = true;
-        if (e->generator->build(e->planner, next->candidate, &plan, &e->first) != HYPAR_OK)
+        if (e->generator->build(e->planner, next->candidate, &plan,
+                                e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
             continue;
         struct fullest need = need_of(e, next, plan);
         hypar_plan_free(plan);

@@ -108,40 +108,6 @@ const double *hp_least_state(const struct problem *problem, struct arena *arena)
     return bytes;
 }
 
-/* A parameter lasts at most at each of its readers, with room for a message as large as its
- * gradient, and for the gradient itself where it waits to be sent. */
-static void add_param(struct op_needs *n, const struct hypar_plan *plan, int tensor)
-{
-    const struct hypar_graph *g = plan->graph;
-    double elements = (double)hp_shape_elements(&g->tensors[tensor].shape);
-    double each = hp_plan_param_bytes(plan, tensor);
-    if (plan->simulation.framework == HYPAR_FRAMEWORK_EAGER)
-        each += hp_held_bytes(plan, (struct place){ .tensor = tensor });
-    for (int u = g->use_start[tensor]; u < g->use_start[tensor + 1]; u++)
-        n[g->use[u].op].most_state +=
-            (each + hp_message_bytes(plan, (struct place){ .tensor = tensor, .grad = true })) *
-            elements;
-}
-
-/* All that an operator touches, if it were there at once. What it does not read by samples is
- * there as a whole. */
-static void add_touched(struct op_needs *n, const struct hypar_plan *plan, int op, bool sampled)
-{
-    const struct op *at = &plan->graph->ops[op];
-    for (int o = 0; o < at->nest->n_operands; o++) {
-        const struct tensor *tensor =
-            at->tensor[o] < 0 ? NULL : &plan->graph->tensors[at->tensor[o]];
-        if (!tensor || tensor->kind == TENSOR_PARAM)
-            continue;
-        bool shared_out = sampled && tensor->sample_dim >= 0 &&
-                          hp_sample_dim(at->nest, o) == tensor->sample_dim;
-        double *sum = shared_out ? &n->sampled : &n->whole;
-        int each = hp_held_bytes(plan, (struct place){ .tensor = at->tensor[o] }) +
-                   (o == 0 ? hp_saved_bytes(plan, at->kind) : 0);
-        *sum += each * (double)hp_shape_elements(&tensor->shape);
-    }
-}
-
 /* Do the backward passes of an operator read all of what they read, and does each replica have
  * its share of that? (A stride may step over the end of a tensor; who takes other things
  * than the batch's samples for samples may have fewer of them than there are replicas.) */
@@ -173,9 +139,6 @@ static void add_program(struct op_needs *n, const struct hypar_program *program)
         if (reads_all(g, op))
             n[op].kept += model->delta[0][i].end_kept;
     }
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensors[t].kind == TENSOR_PARAM)
-            add_param(n, program->plan, t);
     hp_memory_free(model);
 }
 
@@ -186,13 +149,8 @@ const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *
     struct op_needs *n = NULL;
     if (hypar_lower(&program, plan, NULL, NULL) == HYPAR_OK) {
         n = NEW(arena, struct op_needs, problem->graph->n_ops);
-        for (int op = 0; op < problem->graph->n_ops; op++) {
-            int axis = problem->layered->axis[op][TYPE_I];
-            const struct nest *nest = problem->graph->ops[op].nest;
+        for (int op = 0; op < problem->graph->n_ops; op++)
             n[op].least_state = least_state(plan, op);
-            add_touched(&n[op], plan, op,
-                        axis < nest->n_axes && nest->axis[axis].role == HYPAR_SAMPLE);
-        }
         add_program(n, program);
         hypar_program_free(program);
     }
@@ -204,9 +162,6 @@ void hp_add_needs(struct op_needs *sum, const struct op_needs *needs)
 {
     sum->least_state += needs->least_state;
     sum->kept += needs->kept;
-    sum->most_state += needs->most_state;
-    sum->sampled += needs->sampled;
-    sum->whole += needs->whole;
 }
 
 /* The state, and what micro-batches in flight keep: of each as much as the smallest part. */
@@ -215,16 +170,6 @@ double hp_least_need(const struct op_needs *n, const struct batch_share *s)
     int64_t samples = s->batch / s->micro_batches / s->replicas;
     double share = (double)samples / (double)s->batch;
     return n->least_state + share * (double)s->in_flight * n->kept;
-}
-
-/* Everything that the micro-batches in flight touch and, of the micro-batch at work, errors,
- * what is not kept, and messages: none of them is more than what it touches. */
-double hp_most_need(const struct op_needs *n, const struct batch_share *s)
-{
-    int64_t m = s->micro_batches, r = s->replicas;
-    int64_t samples = ((s->batch + m - 1) / m + r - 1) / r;
-    double touched = n->whole + n->sampled * (double)samples / (double)s->batch;
-    return n->most_state + (double)(s->in_flight + 3) * touched;
 }
 
 /* Exact -------------------------------------------------------------------------------- */

@@ -4,8 +4,8 @@
  *
  *   room         parameters that a device can hold beside nothing else: what holds more does
  *                not fit. For closed forms over layers (hypar, accpar, optcnn).
- *   least, most  bounds of the need of a device, from the operators on it alone. For pipelines,
- *                of which there are many candidates (gpipe, 1f1b).
+ *   least        a lower bound of the need of a device, from the operators on it alone. For
+ *                pipelines, of which there are many candidates (gpipe, 1f1b).
  *   exact        what the program's model of memory counts, which is what is simulated. It
  *                takes a program, up to seconds of a large network on many devices.
  *
@@ -50,8 +50,7 @@ void hp_room_together(const struct problem *problem, double *need, double *has);
 /* What operators need on a device that has them: bytes that last, and bytes of a batch, which
  * micro-batches and replicas share out. The needs of several operators are the sums. */
 struct op_needs {
-    double least_state, kept;          /* no less than that */
-    double most_state, sampled, whole; /* no more than that; `whole`: not shared out */
+    double least_state, kept; /* no less than that */
 };
 
 /* By operator, from one program of the whole model on one device; NULL where it cannot be
@@ -70,7 +69,6 @@ struct batch_share {
     int replicas;                            /* devices that share each micro-batch */
 };
 double hp_least_need(const struct op_needs *needs, const struct batch_share *share);
-double hp_most_need(const struct op_needs *needs, const struct batch_share *share);
 
 /* The exact need of the fullest device; `cache` as for hp_plan_memory(). */
 enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,

@@ -76,19 +76,30 @@ static void add_cut(struct candidates *s, const struct pipeline_shape *shape, do
     s->candidate[s->n++] = c;
 }
 
+/* Does the target have the schedule, with so many micro-batches? */
+static bool may_run(const struct candidates *s, const struct pipeline_shape *shape,
+                    enum hypar_schedule_kind kind)
+{
+    return hp_has_schedule(s->problem, kind) &&
+           shape->step.micro_batches >=
+               hp_least_micro_batches(s->problem, kind, shape->groups * shape->chunks);
+}
+
 void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
 {
     enum hypar_schedule_kind asked = s->problem->options->layout.schedule;
-    if (asked == HYPAR_SCHEDULE_NONE && hp_keeps_more(shape->schedule))
-        return; /* another schedule takes as long in closed form, and less memory */
+    enum hypar_schedule_kind leaner = hp_leaner_schedule(shape->schedule);
+    if (!may_run(s, shape, shape->schedule) ||
+        (asked == HYPAR_SCHEDULE_NONE && leaner != shape->schedule &&
+         may_run(s, shape, leaner)))
+        return; /* the leaner schedule takes as long in closed form, and less memory */
     if ((asked != HYPAR_SCHEDULE_NONE && shape->schedule != asked) ||
         hp_stopped(s->problem->options->stop))
         return;
     if (!s->problem->options->micro_batches &&
         shape->step.micro_batches > hp_most_micro_batches(&s->limit, shape->n_devices))
         return;
-    if (!hp_has_schedule(s->problem, shape->schedule) ||
-        (shape->unequal && hp_equal_stages(s->problem)))
+    if (shape->unequal && hp_equal_stages(s->problem))
         return;
     int64_t stages = s->problem->options->stages;
     if (stages && shape->groups * shape->chunks != stages)
@@ -304,6 +315,7 @@ void hp_find_candidates(struct candidates *s, bool all)
     sort(s);
     refine(s);
     sort(s);
+    s->least_s = s->n ? s->candidate[0].step_s : INFINITY;
 }
 
 static int by_bound(const void *a, const void *b)

@@ -24,6 +24,7 @@ struct candidates {
     struct batch_limit limit;
     bool all; /* also shapes that cannot be about as good as the best so far */
     double best_s;
+    double least_s; /* of those found, the shortest step in closed form */
     int n, capacity, n_found;
     struct candidate *candidate;
     int n_tight, tight_capacity;

@@ -171,8 +171,7 @@ static void predict(const struct hybrid_search *h, struct hypar_found *found)
     compute_s *= (double)c->shape.step.micro_batches * c->shape.chunks;
     found->info.chooses = true;
     found->info.exact = s->h.small && !s->h.exhausted && s->all_numbers &&
-                        c->step_s <= s->candidate[0].step_s &&
-                        !hp_stopped(s->problem->options->stop);
+                        c->step_s <= s->least_s && !hp_stopped(s->problem->options->stop);
     found->info.evaluated = s->h.evaluated;
     found->prediction.step_s = c->step_s;
     found->prediction.compute_s = fmin(compute_s, c->step_s);

@@ -21,7 +21,7 @@ struct candidate {
     const struct flush_cut *cut;
     int64_t micro_batches;
     double step_s, busiest_s; /* the step; all micro-batches on the slowest stage */
-    double least_part; /* of its memory that the fullest device needs, no less than that */
+    struct fullest memory;    /* a lower bound; in closed form where there is no program */
 };
 
 struct choosing {
@@ -31,7 +31,7 @@ struct choosing {
     struct cut_points points; /* between repeated layers */
     struct pipeline_machine machine;
     double latency_s;
-    enum hypar_schedule_kind schedule; /* 1f1b: a backward as soon as there is one */
+    enum hypar_schedule_kind schedule;
     struct batch_limit limit;
     const struct op_needs *needs; /* by operator; NULL: not known */
     int n_depths, depth_capacity;
@@ -65,10 +65,7 @@ double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k
 /* Set cut->device and, if the operators' are known, cut->needs. */
 void hp_flush_sum_up(const struct choosing *c, struct flush_cut *cut);
 
-/* Set k->least_part. */
-void hp_flush_bound(const struct choosing *c, struct candidate *k);
-
-/* The need of the fullest device in closed form. */
-struct fullest hp_flush_closed_need(const struct choosing *c, const struct candidate *k);
+/* What the fullest device needs at least; in closed form where there is no program. */
+struct fullest hp_flush_memory(const struct choosing *c, const struct candidate *k);
 
 #endif /* SEARCH_PIPELINE_FLUSH_H */

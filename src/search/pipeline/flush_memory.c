@@ -43,27 +43,22 @@ void hp_flush_sum_up(const struct choosing *c, struct flush_cut *cut)
     }
 }
 
-static struct batch_share share_of(const struct choosing *c, const struct candidate *k, int s)
+/* The lower bound of what a stage needs; without the operators' needs the closed form. */
+static double stage_bytes(const struct choosing *c, const struct candidate *k, int s)
 {
-    return (struct batch_share){ c->problem->graph->batch, k->micro_batches,
-                                 hp_flush_in_flight(c, k, s), k->cut->replicas };
+    struct pipeline_size size = { k->cut->n_stages, 1, k->micro_batches };
+    struct batch_share share = { c->problem->graph->batch, k->micro_batches,
+                                 (int64_t)hp_least_in_flight(c->schedule, &size, s),
+                                 k->cut->replicas };
+    return k->cut->needs ? hp_least_need(&k->cut->needs[s], &share)
+                         : hp_flush_closed_bytes(c, k, s);
 }
 
-void hp_flush_bound(const struct choosing *c, struct candidate *k)
-{
-    k->least_part = k->cut->needs ? 0 : hp_flush_closed_need(c, k).part;
-    for (int s = 0; s < k->cut->n_stages && k->cut->needs; s++) {
-        struct batch_share share = share_of(c, k, s);
-        k->least_part = fmax(k->least_part, hp_least_need(&k->cut->needs[s], &share) /
-                                                hp_room(c->problem, k->cut->device[s]));
-    }
-}
-
-struct fullest hp_flush_closed_need(const struct choosing *c, const struct candidate *k)
+struct fullest hp_flush_memory(const struct choosing *c, const struct candidate *k)
 {
     struct fullest f = { .device = -1 };
     for (int s = 0; s < k->cut->n_stages; s++)
-        hp_look_at_memory(&f, k->cut->device[s], hp_flush_closed_bytes(c, k, s),
+        hp_look_at_memory(&f, k->cut->device[s], stage_bytes(c, k, s),
                           hp_room(c->problem, k->cut->device[s]));
     return f;
 }

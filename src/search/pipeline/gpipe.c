@@ -116,7 +116,7 @@ static void add_micro_batches(struct choosing *c, struct depth *d)
             continue; /* of larger numbers some may be run */
         struct candidate k = { .cut = &d->cut, .micro_batches = m };
         estimate(c, &k);
-        hp_flush_bound(c, &k);
+        k.memory = hp_flush_memory(c, &k);
         d->candidate = GROW(c->arena, struct candidate, d->candidate, d->n, &capacity);
         d->candidate[d->n++] = k;
     }
@@ -145,6 +145,8 @@ static double slower_links(const struct choosing *c, const struct flush_cut *cut
     const double slower = 1.4; /* twice as slow ones miss cuts, closer ones find no more */
     double stage_s, bytes, all_s = c->states->cost.time_s[c->states->n - 1];
     find_slowest(c, cut, &stage_s, &bytes);
+    if (bytes == 0) /* no cut sends less */
+        return 0;
     if (!isfinite(bytes_per_s))
         return stage_s > 0 ? bytes / stage_s : 0;
     return bytes / bytes_per_s > all_s ? 0 : bytes_per_s / slower;
@@ -195,19 +197,12 @@ static const struct candidate *fewest(const struct depth *d)
     const double tolerance = 1.05;
     double best_s = INFINITY;
     for (int i = 0; i < d->n; i++)
-        if (d->candidate[i].least_part <= 1)
+        if (d->candidate[i].memory.part <= 1)
             best_s = fmin(best_s, d->candidate[i].step_s);
     for (int i = 0; i < d->n; i++)
-        if (d->candidate[i].least_part <= 1 && d->candidate[i].step_s <= tolerance * best_s)
+        if (d->candidate[i].memory.part <= 1 && d->candidate[i].step_s <= tolerance * best_s)
             return &d->candidate[i];
     return NULL;
-}
-
-/* Where a program tells what is needed, the lower bound; the closed form counts more. */
-static struct fullest about_need(const struct choosing *c, const struct candidate *k)
-{
-    return c->needs ? (struct fullest){ .device = -1, .part = k->least_part }
-                    : hp_flush_closed_need(c, k);
 }
 
 static void add_candidate(const struct choosing *c, const struct candidate *k,
@@ -216,8 +211,8 @@ static void add_candidate(const struct choosing *c, const struct candidate *k,
     int64_t alike[] = { k->cut->n_stages, k->micro_batches };
     struct estimate estimate = { .candidate = k,
                                  .step_s = k->step_s,
-                                 .least_part = k->least_part,
-                                 .memory = about_need(c, k),
+                                 .least_part = k->memory.part,
+                                 .memory = k->memory,
                                  .tasks = hp_reduced_tasks(c->problem, k->cut->n_stages, 1,
                                                            k->micro_batches),
                                  .alike = hp_hash(HP_HASH_START, alike, sizeof alike) };
@@ -230,7 +225,7 @@ static bool is_simulated(const struct choosing *c)
     for (int d = 0; d < c->n_depths && c->needs; d++)
         for (int i = 0; i < c->depth[d]->n; i++)
             if (c->depth[d]->candidate[i].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
-                c->depth[d]->candidate[i].least_part <= 1)
+                c->depth[d]->candidate[i].memory.part <= 1)
                 return true;
     return false;
 }

@@ -103,14 +103,15 @@ static struct tensor_shares share_out(const struct layout_model *w,
     return s;
 }
 
-/* Shares of this tensor degree, worked out once. */
+/* Shares of this tensor degree, with sequence parallelism or without, worked out once. */
 static const struct tensor_shares *find_shares(struct layout_model *w,
                                                const struct hypar_layout *layout)
 {
+    int degree = layout->sequence_parallel ? -layout->tensor : layout->tensor;
     for (int i = 0; i < w->n_degrees; i++)
-        if (w->degree[i] == layout->tensor)
+        if (w->degree[i] == degree)
             return &w->shares[i];
-    w->degree[w->n_degrees] = layout->tensor;
+    w->degree[w->n_degrees] = degree;
     w->shares[w->n_degrees] = share_out(w, layout);
     return &w->shares[w->n_degrees++];
 }
@@ -213,8 +214,8 @@ struct layout_model hp_layout_model(struct arena *arena, const struct problem *p
         .touched_bytes = touched,
         .element_bytes = hp_element_bytes(problem->options->precision, false),
         .border = border_elements(arena, problem->graph),
-        .degree = NEW(arena, int, n),
-        .shares = NEW(arena, struct tensor_shares, n),
+        .degree = NEW(arena, int, 2 * n),
+        .shares = NEW(arena, struct tensor_shares, 2 * n),
     };
 }
 

@@ -25,11 +25,11 @@ struct layout_model {
     double update_s;    /* of a parameter */
     const bool *again;  /* by operator: it is computed again, and what it writes is not kept */
     double element_bytes;
-    double macs_again;    /* of what is computed again */
-    double touched_bytes; /* of activations, forward and backward, and of parameters */
-    double border;        /* elements that pass from stage to stage */
-    int n_degrees;        /* tensor degrees that were looked at */
-    int *degree;
+    double macs_again;            /* of what is computed again */
+    double touched_bytes;         /* of activations, forward and backward, and of parameters */
+    double border;                /* elements that pass from stage to stage */
+    int n_degrees;                /* tensor degrees that were looked at */
+    int *degree;                  /* negative: with sequence parallelism */
     struct tensor_shares *shares; /* of each of them */
 };
 
