@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/files/json.h"
+#include "base/names.h"
 #include "base/utf8.h"
 #include "base/word.h"
 #include "graph/binding.h"
@@ -69,7 +70,7 @@ static enum hypar_status read_precision(struct reading *r, const struct json *at
     const char *word, *names[HYPAR_PRECISION_COUNT];
     char known[40];
     TRY(hp_json_string(at, &word, r->err));
-    int value = hypar_name_find(HYPAR_NAME_PRECISION, word);
+    int value = hp_find_name(HYPAR_NAME_PRECISION, word);
     *out = (enum hypar_precision)value;
     if (value >= 0)
         return HYPAR_OK;
