@@ -25,7 +25,7 @@ static void flushing_pipelines_lower(void **state)
                  { "alexnet", "cluster:2x2", 32 },
                  { "gpt2", "cluster:2x4", 16 },
                  { "resnet18", "full:6", 36 } };
-    static const char *const planners[] = { "gpipe", "1f1b" };
+    static const char *const planners[] = { "gpipe", "1f1b", "zb-h1", "zb-h2" };
     (void)state;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
         for (int k = 0; k < 2; k++) {
@@ -202,9 +202,9 @@ static bool check_limit(const struct hypar_graph *graph, const struct hypar_mach
 
 static struct hypar_search_options random_options(struct random *random)
 {
-    static const char *const planners[] = { "gpipe", "1f1b" };
+    static const char *const planners[] = { "gpipe", "1f1b", "zb-h1", "zb-h2" };
     return (struct hypar_search_options){
-        .planner = planners[draw(random, 0, 1)],
+        .planner = planners[draw(random, 0, 3)],
         .precision = (enum hypar_precision)draw(random, 0, HYPAR_PRECISION_COUNT - 1),
         .optimizer = (enum hypar_optimizer)draw(random, 0, HYPAR_OPTIMIZER_COUNT - 1)
     };
