@@ -327,6 +327,8 @@ static double most_saved(const struct memory_maker *m, const struct flights *f,
     return most;
 }
 
+/* `fixed` is there all the time, `peak` at the fullest moment: a term that is not a tensor, as
+ * the framework's, is added to both. */
 static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];

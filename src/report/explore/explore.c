@@ -209,9 +209,9 @@ static struct shape shape_of(const struct hypar_exploration *e)
                            .best = marked_best(e) };
     size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
     shape.shows |= hypar_exploration_info(e).options->n_others ? RATE : SPEEDUP;
-    shape.shows |= hypar_exploration_info(e).options->cost == HYPAR_COST_SIMULATED ?
-                       SIMULATED :
-                       IN_CLOSED_FORM;
+    shape.shows |= hypar_exploration_info(e).options->cost == HYPAR_COST_SIMULATED
+                       ? SIMULATED
+                       : IN_CLOSED_FORM;
     if (n_sites > 1)
         shape.axes = axes_of(e);
     for (int s = 0; s < n_sites; s++) {
