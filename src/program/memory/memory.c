@@ -166,7 +166,8 @@ static bool no_less(const struct flights *f, const struct flight *a, const struc
     return true;
 }
 
-/* Kept unless another has no less of anything. */
+/* Add a flight, unless a flight of the list has at least as much of everything. Flights that
+ * have at most as much of everything as the new one are removed. */
 static void add_flight(struct memory_maker *m, struct flights *f, struct flight new)
 {
     int kept = 0;
