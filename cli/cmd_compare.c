@@ -181,7 +181,7 @@ static enum hypar_status evaluate(struct comparing *c, int i)
     return status;
 }
 
-/* What speed-ups are told over, which is looked at whether it fits or not. */
+/* The row that speed-ups are relative to. Its plan need not fit into memory. */
 static struct hypar_compared find_baseline(const struct comparing *c)
 {
     int planner = 0;
@@ -202,7 +202,8 @@ static struct hypar_compared find_baseline(const struct comparing *c)
                                                                : (struct hypar_compared){ 0 };
 }
 
-/* Is this plan trained with the numbers of the first one, which the others' bound is of? */
+/* Does the bound hold for this plan? It is a bound of steps that divide one batch, with the
+ * precision and the optimizer of the first plan. */
 static bool is_bounded(const struct comparing *c, int i)
 {
     const struct hypar_plan *plan = c->plan[i];
@@ -211,8 +212,8 @@ static bool is_bounded(const struct comparing *c, int i)
            hypar_plan_settings(plan).optimizer == c->how.optimizer;
 }
 
-/* What no plan is faster than, as a planner's search tells it: that of the baseline where there
- * is no other. */
+/* The bound that no plan is faster than: that of the baseline, or, where the baseline has none,
+ * the first that a planner's search tells. */
 static void find_bounds(struct comparing *c, const struct hypar_bound *baseline)
 {
     c->bound = *baseline;

@@ -93,7 +93,7 @@ struct hypar_memory {
     double weight_versions;       /* older weights that a pipeline keeps */
     double activations;           /* kept for backward, of all micro-batches in flight */
     double buffers;               /* temporary: errors, partial sums, messages */
-    double framework;             /* the plan's allowance for the framework */
+    double framework;             /* the plan's framework_bytes */
     double recompute_saves;       /* of the activations: what recomputation would not keep */
     double saved; /* the most activations at once that backward halves read, at any time */
     double peak;  /* all but recompute_saves and saved */

@@ -236,10 +236,17 @@ struct candidate {
     int pieces_per_whole;
 };
 
-/* Cost one algorithm. False: it was given up. */
+struct candidates {
+    struct candidate *at; /* of the traffic's scratch arena */
+    int n, capacity;
+};
+
+/* Cost one algorithm, and add it to the candidates unless it takes too long to cost and there
+ * is another. Returns whether it was added. */
 static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
-                  const struct comm_group *group, int block, bool only, struct candidate *out)
+                  const struct comm_group *group, int block, struct candidates *out)
 {
+    bool only = out->n == 0;
     struct candidate c = { .way = { .algorithm = algorithm->name, .block = block } };
     struct comm_rounds rounds;
     struct arena arena = { 0 };
@@ -250,11 +257,12 @@ static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
     c.pieces_per_whole = rounds.pieces_per_whole;
     hp_arena_free(&arena);
     c.totals = take_totals(t);
-    *out = c;
-    return only || t->crossed <= MAX_CROSSED;
+    if (!only && t->crossed > MAX_CROSSED)
+        return false;
+    out->at = GROW(&t->scratch, struct candidate, out->at, out->n, &out->capacity);
+    out->at[out->n++] = c;
+    return true;
 }
-
-enum { MAX_WAYS = 8 + HYPAR_MAX_LEVELS };
 
 /* The sizes of the blocks at each level of the machine. A machine of listed links has the prime
  * factors as levels; their bandwidths, not needed here, would take long to find. */
@@ -271,41 +279,36 @@ static int block_sizes(const struct hypar_machine *machine, int *block)
 
 /* Cost the row once for each way to divide the group into blocks; levels that divide it alike
  * count once. */
-static int weigh_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
-                        const struct comm_group *group, bool only, struct candidate *out)
+static void weigh_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
+                         const struct comm_group *group, struct candidates *out)
 {
-    int block[HYPAR_MAX_LEVELS], n = 0;
+    int block[HYPAR_MAX_LEVELS], first = out->n;
     int n_blocks = block_sizes(t->machine, block);
     for (int b = 0; b < n_blocks; b++) {
-        if (!hp_comm_algorithm_fits(t->machine, algorithm, group, block[b]))
+        if (!hp_comm_algorithm_fits(t->machine, algorithm, group, block[b]) ||
+            !weigh(t, algorithm, group, block[b], out) || out->n < first + 2)
             continue;
-        if (!weigh(t, algorithm, group, block[b], only && n == 0, &out[n]))
-            continue;
-        bool again = n > 0 && out[n].way.fixed_s == out[n - 1].way.fixed_s &&
-                     out[n].way.s_per_byte == out[n - 1].way.s_per_byte;
-        n += !again;
+        const struct comm_way *now = &out->at[out->n - 1].way, *last = &out->at[out->n - 2].way;
+        out->n -= now->fixed_s == last->fixed_s && now->s_per_byte == last->s_per_byte;
     }
-    return n;
 }
 
 /* Cost the rows of the group's kind: the one of this name, or all that need not be asked
  * for. */
-static int weigh_rows(struct traffic *t, const struct comm_group *group, const char *name,
-                      struct candidate *out)
+static void weigh_rows(struct traffic *t, const struct comm_group *group, const char *name,
+                       struct candidates *out)
 {
     const struct comm_algorithm *row;
-    int n = 0;
     for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
         bool wanted = name ? strcmp(row->name, name) == 0
                            : row->needs != ASKED_FOR && row->needs != ASKED_FOR_IN_BLOCKS;
         if (row->kind != group->kind || group->n_devices < row->min_devices || !wanted)
             continue;
         if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
-            n += weigh_blocks(t, row, group, n == 0, out + n);
+            weigh_blocks(t, row, group, out);
         else if (hp_comm_algorithm_fits(t->machine, row, group, 0))
-            n += weigh(t, row, group, 0, n == 0, &out[n]);
+            weigh(t, row, group, 0, out);
     }
-    return n;
 }
 
 static void add_overhead(struct comm_way *way, struct comm_overhead overhead)
@@ -320,20 +323,21 @@ const struct comm_model *hp_comm_model_named(struct arena *arena,
                                              const struct comm_group *group, const char *name)
 {
     assert(group->kind != COMM_EXCHANGE && group->n_devices > 0);
-    struct candidate candidate[MAX_WAYS];
+    struct candidates candidates = { 0 };
     struct traffic traffic;
     begin_traffic(&traffic, machine, group->device, group->n_devices);
-    int n = weigh_rows(&traffic, group, name, candidate);
-    if (n == 0)
-        n = weigh_rows(&traffic, group, NULL, candidate);
+    weigh_rows(&traffic, group, name, &candidates);
+    if (candidates.n == 0)
+        weigh_rows(&traffic, group, NULL, &candidates);
+    int n = candidates.n;
     struct comm_model *model = NEW(arena, struct comm_model, 1);
     struct comm_way *way = NEW(arena, struct comm_way, n);
     const int *order = sort_links(&traffic);
     for (int w = 0; w < n; w++) {
-        way[w] = candidate[w].way;
+        const struct candidate *c = &candidates.at[w];
+        way[w] = c->way;
         add_overhead(&way[w], hp_comm_overhead(machine, group));
-        write_links(arena, &traffic, order, &candidate[w].totals, candidate[w].pieces_per_whole,
-                    &way[w]);
+        write_links(arena, &traffic, order, &c->totals, c->pieces_per_whole, &way[w]);
     }
     hp_arena_free(&traffic.scratch);
     *model = (struct comm_model){ n, way };

@@ -326,33 +326,33 @@ static void exchange_pairwise(struct comm_rounds *r, const struct comm_group *gr
 
 /* clang-format off */
 static const struct comm_algorithm algorithms[] = {
-    { COMM_SEND,           "direct",                   1, ANY_SIZE,        send },
-    { COMM_BROADCAST,      "tree",                     1, ANY_SIZE,        broadcast_tree },
-    { COMM_BROADCAST,      "scatter, all-gather",      3, ANY_SIZE,        broadcast_scatter },
-    { COMM_ALL_GATHER,     "ring",                     1, ANY_SIZE,        hp_gather_ring },
-    { COMM_ALL_GATHER,     "two-way ring",             3, ANY_SIZE,        hp_gather_two_way },
-    { COMM_ALL_GATHER,     "recursive doubling",       4, POWER_OF_TWO,    gather_doubling },
-    { COMM_ALL_GATHER,     "bruck",                    3, NO_POWER_OF_TWO, gather_bruck },
-    { COMM_ALL_GATHER,     "hierarchical",             4, IN_BLOCKS,       hp_gather_hierarchical },
-    { COMM_REDUCE,         "tree",                     1, ANY_SIZE,        reduce_tree },
-    { COMM_REDUCE,         "reduce-scatter, gather",   3, ANY_SIZE,        reduce_gather },
-    { COMM_REDUCE_SCATTER, "ring",                     1, ANY_SIZE,        scatter_ring },
-    { COMM_REDUCE_SCATTER, "two-way ring",             3, ANY_SIZE,        scatter_two_way },
-    { COMM_REDUCE_SCATTER, "recursive halving",        4, POWER_OF_TWO,    scatter_halving },
-    { COMM_REDUCE_SCATTER, "bruck",                    3, NO_POWER_OF_TWO, scatter_bruck },
-    { COMM_REDUCE_SCATTER, "hierarchical",             4, IN_BLOCKS,       scatter_hierarchical },
-    { COMM_ALL_REDUCE,     "ring",                     1, ANY_SIZE,        all_reduce_ring },
-    { COMM_ALL_REDUCE,     "two-way ring",             3, ANY_SIZE,        all_reduce_two_way },
-    { COMM_ALL_REDUCE,     "recursive doubling",       2, ANY_SIZE,        all_reduce_doubling },
-    { COMM_ALL_REDUCE,     "halving and doubling",     4, ANY_SIZE,        all_reduce_halving },
-    { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        all_reduce_tree },
-    { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       all_reduce_hierarchical },
-    { COMM_ALL_REDUCE,     "direct",                   2, ASKED_FOR,       all_reduce_direct },
-    { COMM_ALL_REDUCE,     "multi-ring",               2, ASKED_FOR,       all_reduce_multi_ring },
-    { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       all_reduce_server },
-    { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, all_reduce_server },
-    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        exchange_at_once },
-    { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        exchange_pairwise },
+    { COMM_SEND,           "direct",                   1, ANY_SIZE,        .write = send },
+    { COMM_BROADCAST,      "tree",                     1, ANY_SIZE,        .write = broadcast_tree },
+    { COMM_BROADCAST,      "scatter, all-gather",      3, ANY_SIZE,        .write = broadcast_scatter },
+    { COMM_ALL_GATHER,     "ring",                     1, ANY_SIZE,        .write = hp_gather_ring },
+    { COMM_ALL_GATHER,     "two-way ring",             3, ANY_SIZE,        .write = hp_gather_two_way },
+    { COMM_ALL_GATHER,     "recursive doubling",       4, POWER_OF_TWO,    .write = gather_doubling },
+    { COMM_ALL_GATHER,     "bruck",                    3, NO_POWER_OF_TWO, .write = gather_bruck },
+    { COMM_ALL_GATHER,     "hierarchical",             4, IN_BLOCKS,       .write = hp_gather_hierarchical },
+    { COMM_REDUCE,         "tree",                     1, ANY_SIZE,        .write = reduce_tree },
+    { COMM_REDUCE,         "reduce-scatter, gather",   3, ANY_SIZE,        .write = reduce_gather },
+    { COMM_REDUCE_SCATTER, "ring",                     1, ANY_SIZE,        .write = scatter_ring },
+    { COMM_REDUCE_SCATTER, "two-way ring",             3, ANY_SIZE,        .write = scatter_two_way },
+    { COMM_REDUCE_SCATTER, "recursive halving",        4, POWER_OF_TWO,    .write = scatter_halving },
+    { COMM_REDUCE_SCATTER, "bruck",                    3, NO_POWER_OF_TWO, .write = scatter_bruck },
+    { COMM_REDUCE_SCATTER, "hierarchical",             4, IN_BLOCKS,       .write = scatter_hierarchical },
+    { COMM_ALL_REDUCE,     "ring",                     1, ANY_SIZE,        .write = all_reduce_ring },
+    { COMM_ALL_REDUCE,     "two-way ring",             3, ANY_SIZE,        .write = all_reduce_two_way },
+    { COMM_ALL_REDUCE,     "recursive doubling",       2, ANY_SIZE,        .write = all_reduce_doubling },
+    { COMM_ALL_REDUCE,     "halving and doubling",     4, ANY_SIZE,        .write = all_reduce_halving },
+    { COMM_ALL_REDUCE,     "tree",                     3, ANY_SIZE,        .write = all_reduce_tree },
+    { COMM_ALL_REDUCE,     "hierarchical",             4, IN_BLOCKS,       .write = all_reduce_hierarchical },
+    { COMM_ALL_REDUCE,     "direct",                   2, ASKED_FOR,       .write = all_reduce_direct,     .to_many = true },
+    { COMM_ALL_REDUCE,     "multi-ring",               2, ASKED_FOR,       .write = all_reduce_multi_ring, .to_many = true, .on_tori = true },
+    { COMM_ALL_REDUCE,     "server",                   2, ASKED_FOR,       .write = all_reduce_server,     .to_many = true },
+    { COMM_ALL_REDUCE,     "hierarchical server",      2, ASKED_FOR_IN_BLOCKS, .write = all_reduce_server, .to_many = true },
+    { COMM_ALL_TO_ALL,     "all at once",              1, ANY_SIZE,        .write = exchange_at_once,      .to_many = true },
+    { COMM_ALL_TO_ALL,     "pairwise",                 3, ANY_SIZE,        .write = exchange_pairwise },
 };
 /* clang-format on */
 
@@ -371,12 +371,12 @@ static bool is_called(const char *name, const char *word)
     return *name == *word;
 }
 
-const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word)
+const struct comm_algorithm *hp_find_comm_algorithm(enum comm_kind kind, const char *word)
 {
     const struct comm_algorithm *row;
     for (int i = 0; (row = hp_comm_algorithm(i)); i++)
         if (row->kind == kind && is_called(row->name, word))
-            return row->name;
+            return row;
     return NULL;
 }
 

@@ -55,14 +55,15 @@ struct comm_algorithm {
         ASKED_FOR_IN_BLOCKS, /* the blocks need not be equal */
     } needs;
     void (*write)(struct comm_rounds *rounds, const struct comm_group *group);
+    bool to_many; /* in a round, a device may send to, or receive from, more than two others */
+    bool on_tori; /* it is one ring on machines that are no torus given by a word */
 };
 
 /* Row `i`, or NULL past the last. */
 const struct comm_algorithm *hp_comm_algorithm(int i);
 
-/* The rows of a kind by words, with dashes for the blanks of their names: the name of the row
- * called `word`, or NULL. */
-const char *hp_comm_algorithm_name(enum comm_kind kind, const char *word);
+/* The row of a kind that is called `word`, with dashes for the blanks of its name, or NULL. */
+const struct comm_algorithm *hp_find_comm_algorithm(enum comm_kind kind, const char *word);
 
 /* May `group` use this row? For IN_BLOCKS: do blocks of `block` devices divide it evenly? */
 bool hp_comm_algorithm_fits(const struct hypar_machine *machine,

@@ -1,7 +1,11 @@
 /* emit/target.h - the frameworks that run plans, one row each. Internal.
  *
- * A row says which plans the framework can run, and writes its files. `hypar export --to`,
- * `hypar plan --for` and their messages are made from the table in emit.c. */
+ * A row says which plans the framework can run, and writes its files. The words that `hypar
+ * export --to` and `hypar plan --for` take, and their messages, come from the table in emit.c;
+ * the help texts of these options are literals (cli/cmd_export.c, cli/opt.h).
+ *
+ * Every row has name, title, summary, command, schedules and check. Other members may be
+ * absent. */
 #ifndef EMIT_TARGET_H
 #define EMIT_TARGET_H
 

@@ -62,8 +62,9 @@ struct hypar_plan {
     enum hypar_optimizer optimizer;
     bool fp32_gradients; /* of parameters that are shorter */
     enum hypar_masks masks;
-    double framework_bytes; /* that are not there for the plan, on each device */
-    int64_t seed;           /* >= 0 */
+    double
+        framework_bytes; /* of each device, that the framework uses and the plan cannot use */
+    int64_t seed;        /* >= 0 */
     struct hypar_simulation simulation;
     double clip;      /* gradients have at most this norm, all together; 0: any */
     int gather_ahead; /* operators whose divided parameters are gathered before their turn */

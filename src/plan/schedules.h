@@ -2,8 +2,17 @@
  *
  * A row holds all that is known of a schedule: its name, the order in which a device does its
  * slots, how many micro-batches a stage has in flight, how long a step takes in closed form,
- * and what the schedule asks of the stages. Everybody else asks the row. A new schedule is a
- * row here, its number (include/hypar/plan.h), its tests and its line in the documents. */
+ * and what the schedule asks of the stages. A new schedule is a row here, its number
+ * (include/hypar/plan.h), its tests and its line in the documents. Other files ask the row;
+ * only these name a schedule:
+ *
+ *   hp_layout_schedule() (plan.h)  the default of a layout that names no schedule
+ *   plan/edit.c                    a plan whose slots are listed has schedule 'slots'
+ *   plan/check_stages.c            what 1f1b allows to operators with choices
+ *   search/pipeline                planners of one schedule: gpipe.c, pipedream.c
+ *   search/hybrid/hybrid.c         gpipe is tried beside 1f1b
+ *   search/choices/plan.c          its plans are 1f1b
+ *   emit                           which schedules a framework has, and their names there */
 #ifndef PLAN_SCHEDULES_H
 #define PLAN_SCHEDULES_H
 
@@ -40,7 +49,8 @@ struct schedule_row {
     /* Micro-batches that a stage has begun and whose activations it still keeps, at most. NULL:
      * all of them. */
     double (*in_flight)(const struct pipeline_size *size, int stage);
-    /* One step, until the last stage or the slowest group is done. */
+    /* One step, until the last stage or the slowest group is done. Two rows with the same
+     * function count as equally fast (hp_keeps_more()). */
     double (*seconds)(const struct pipeline_size *size, const struct stages_time *t);
 };
 

@@ -38,6 +38,10 @@ void hp_put_device(struct json_writer *w, const struct hypar_device *device);
 /* Columns of a struct hypar_memory: the contents of a device's memory. */
 extern const struct column hp_memory_columns[];
 
+/* Is the column an item, a part of the peak? Items come first. *bytes receives its value. */
+bool hp_memory_item(const struct column *column, const struct hypar_memory *memory,
+                    double *bytes);
+
 /* The contents of a device's memory in words: "parameters 45 MB, gradients 45 MB, activations
  * 1.2 GB". */
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory);

@@ -39,7 +39,7 @@ enum hypar_status hypar_check_all_reduce(const char *word, struct hypar_error *e
 {
     struct words words;
     char text[200];
-    if (!word || strcmp(word, fastest) == 0 || hp_comm_algorithm_name(COMM_ALL_REDUCE, word))
+    if (!word || strcmp(word, fastest) == 0 || hp_find_comm_algorithm(COMM_ALL_REDUCE, word))
         return HYPAR_OK;
     list_words(&words);
     return hp_fail(err, HYPAR_USAGE, "unknown all-reduce '%.64s', %s", word,

@@ -15,8 +15,11 @@ void hp_task_costs_begin(struct task_costs *a, const struct hypar_plan *plan,
                               .gradients = hp_plan_gradients(plan),
                               .optimizer = plan->optimizer,
                               .settings = *options };
-    if (options->all_reduce)
-        a->settings.all_reduce = hp_comm_algorithm_name(COMM_ALL_REDUCE, options->all_reduce);
+    if (options->all_reduce) {
+        const struct comm_algorithm *row =
+            hp_find_comm_algorithm(COMM_ALL_REDUCE, options->all_reduce);
+        a->settings.all_reduce = row ? row->name : NULL;
+    }
     a->n_devices = hypar_machine_device_count(a->machine);
     a->n_queues = a->n_devices + 2 * hypar_machine_link_count(a->machine);
     a->runs_kernels = NEW(&a->arena, bool, a->n_devices);

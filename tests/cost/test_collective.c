@@ -642,14 +642,14 @@ static void rows_have_words(void **state)
     (void)state;
     const struct comm_algorithm *row;
     for (int i = 0; (row = hp_comm_algorithm(i)); i++)
-        assert_string_equal(hp_comm_algorithm_name(row->kind, row->name), row->name);
-    assert_string_equal(hp_comm_algorithm_name(COMM_ALL_REDUCE, "two-way-ring"),
+        assert_ptr_equal(hp_find_comm_algorithm(row->kind, row->name), row);
+    assert_string_equal(hp_find_comm_algorithm(COMM_ALL_REDUCE, "two-way-ring")->name,
                         "two-way ring");
-    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, "two way ring"));
-    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, "rin"));
-    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, "rings"));
-    assert_null(hp_comm_algorithm_name(COMM_ALL_REDUCE, ""));
-    assert_null(hp_comm_algorithm_name(COMM_ALL_GATHER, "tree"));
+    assert_null(hp_find_comm_algorithm(COMM_ALL_REDUCE, "two way ring"));
+    assert_null(hp_find_comm_algorithm(COMM_ALL_REDUCE, "rin"));
+    assert_null(hp_find_comm_algorithm(COMM_ALL_REDUCE, "rings"));
+    assert_null(hp_find_comm_algorithm(COMM_ALL_REDUCE, ""));
+    assert_null(hp_find_comm_algorithm(COMM_ALL_GATHER, "tree"));
 }
 
 static void messages_at_once(void **state)
@@ -919,6 +919,53 @@ static void no_ring_is_slower(void **state)
     assert_true(faster > 100);
 }
 
+/* The most others that a device sends to, or receives from, in one round. */
+static int most_at_once(const struct comm_rounds *rounds)
+{
+    int most = 0;
+    for (int r = 0; r < rounds->n_rounds; r++) {
+        const struct comm_round *round = &rounds->round[r];
+        int sent[16] = { 0 }, received[16] = { 0 };
+        for (int h = round->first; h < round->first + round->n; h++) {
+            int out = ++sent[rounds->hop[h].from], in = ++received[rounds->hop[h].to];
+            most = out > most ? out : most;
+            most = in > most ? in : most;
+        }
+    }
+    return most;
+}
+
+/* The flags of rows, which the reports ask. */
+static void flags_are_true(void **state)
+{
+    (void)state;
+    static const char *const words[] = { "torus:4x4", "full:16" };
+    const struct comm_algorithm *row;
+    int device[16];
+    for (int d = 0; d < 16; d++)
+        device[d] = d;
+    for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
+        int most[2] = { 0 };
+        for (int m = 0; m < 2; m++) {
+            struct hypar_machine *machine = machine_of(words[m]);
+            struct arena arena = { 0 };
+            struct comm_group group = { row->kind, row->kind == COMM_SEND ? 2 : 16, device, 0 };
+            struct comm_rounds rounds;
+            if (row->needs == NO_POWER_OF_TWO)
+                group.n_devices = 15;
+            assert_true(hp_comm_algorithm_fits(machine, row, &group, 4));
+            hp_comm_rounds(&arena, machine, row, &group, 4, &rounds);
+            most[m] = most_at_once(&rounds);
+            hp_arena_free(&arena);
+            hypar_machine_free(machine);
+        }
+        if (row->kind == COMM_ALL_REDUCE || row->to_many)
+            assert_int_equal(row->to_many, most[0] > 2);
+        if (row->kind == COMM_ALL_REDUCE)
+            assert_int_equal(row->on_tori, most[0] > most[1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -932,6 +979,7 @@ int main(void)
         cmocka_unit_test(every_algorithm),
         cmocka_unit_test(servers_are_asked_for),
         cmocka_unit_test(rows_have_words),
+        cmocka_unit_test(flags_are_true),
         cmocka_unit_test(rings_follow_neighbours),
         cmocka_unit_test(no_ring_is_slower),
         cmocka_unit_test(lines_are_not_gone_back),

@@ -7,7 +7,7 @@ in_ticks() { # what stands in `ticks`, one a line
     grep -o '`[^`]*`' | tr -d '`'
 }
 sed -n '/^## What a new one touches/,/^## Tests/p' CONTRIBUTING.md | grep '^| an\{0,1\} ' >"$dir/rows"
-for kind in operator device topology model planner 'option of planners' 'option of a command' command target; do
+for kind in operator device topology model planner 'option of planners' 'option of a command' command target 'term of memory'; do
     grep -q "^| an\{0,1\} $kind " "$dir/rows" || { echo "CONTRIBUTING.md: no row for a new $kind"; fail=1; }
 done
 while IFS='|' read -r _ what example files also _; do

@@ -12,23 +12,30 @@
  *  - A buffer begins with the first pass that writes there, or when what is received is posted;
  *    it ends with the last pass that touches it. Passes that a kernel may do in one call are
  *    one.
- *  - What the backward half reads of a forward value is KEPT; all else is temporary. If that is
- *    at most half of a buffer, it is copied out of it when the forward half has done with it.
+ *  - A forward value that the backward half reads is KEPT; every other value is temporary. If
+ *    the backward half reads at most half of a buffer, what it reads is copied out of the
+ * buffer when the forward half no longer needs the buffer.
  *  - A part of a dropout may keep its mask, in a buffer of its own that no other part reads.
- *  - What is sent within a stage is held until the task after the comm is done. What goes to
- *    another stage is held, of a forward half, until the micro-batch's backward half begins on
- *    that stage, of a backward half, or where there is none, until a slot of the device is
- * over: the next one, or the one that the schedule names (`until` of its list).
+ *  - What is sent within a stage is held until the task after the comm is done.
+ *  - What a forward half sends to another stage is held until the sending stage begins the
+ *    backward half of the same micro-batch.
+ *  - What a backward half sends to another stage is held until a later slot of the device is
+ *    over: the next slot, or the slot that the schedule names (`until` of its list). So is what
+ *    a forward half sends in a program without backward halves.
  *  - Where a device is in several stages, a buffer may last from one to another. If gradients
  *    are apart there, it does not know which of two stages comes last to compute them: what
  *    both touch stays until the micro-batch is over on the device.
  *
- * If what was sent has not been received by then, the device waits for it, which no other
- * device waits for: those of a stage go through their tasks in the same order; a stage has
- * received what is sent forward before any stage of the sender's devices goes backward
- * (plan/slots.h checks an order for that, and others have it); and errors, in the order of
- * 1F1B: a stage can do backward halves whatever becomes of later ones, else: the slot that the
- * device waits in is one by which they are received (program/schedule.c has the argument). */
+ * If a message has not been received when its hold ends, the sending device waits. No two
+ * devices wait for each other, for three reasons:
+ *
+ *  - The devices of a stage go through their tasks in the same order.
+ *  - A stage has received what is sent forward before any stage of the sender's devices goes
+ *    backward. plan/slots.h checks this of slots that a plan lists; the other schedules have
+ *    such an order.
+ *  - In the order of 1F1B, a stage can do a backward half whatever becomes of later backward
+ *    halves, so that it receives the errors. In other orders, the errors have been received by
+ *    the end of the slot in which the device waits (program/schedule.c has the argument). */
 #ifndef PROGRAM_MEMORY_BUFFERS_H
 #define PROGRAM_MEMORY_BUFFERS_H
 

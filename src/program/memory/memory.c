@@ -166,7 +166,8 @@ static bool no_less(const struct flights *f, const struct flight *a, const struc
     return true;
 }
 
-/* Kept unless another has no less of anything. */
+/* Add a flight, unless a flight of the list has at least as much of everything. Flights that
+ * have at most as much of everything as the new one are removed. */
 static void add_flight(struct memory_maker *m, struct flights *f, struct flight new)
 {
     int kept = 0;
@@ -327,6 +328,8 @@ static double most_saved(const struct memory_maker *m, const struct flights *f,
     return most;
 }
 
+/* `fixed` is there all the time, `peak` at the fullest moment: a term that is not a tensor, as
+ * the framework's, is added to both. */
 static void finish_device(struct memory_maker *m, int device, const struct flights *f)
 {
     struct hypar_memory *out = &m->model->device[device];

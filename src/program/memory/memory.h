@@ -44,12 +44,13 @@ struct memory_model {
                       that all micro-batches share, the framework */
     double *begun; /* by device: gradients that begin in a step, and end with it */
     double **kept; /* by body, by device: what one micro-batch keeps between its halves */
-    /* By body, by action of a device (hp_memory_at()): what is received after its last pass;
-     * what ends when it begins; and what has been sent to other stages when it ends, which
-     * lasts until a later slot of the device is over. What rests to the end of the micro-batch
-     * on the device, and what of that has been sent, is of an action past the last. */
-    double **late, **waits, **over, **rest;
-    int *actions; /* by device: where its actions begin */
+    /* Bytes by body, then by action of a device (hp_memory_at()). */
+    double **late;  /* received after the action's last pass */
+    double **waits; /* sent forward to another stage, held until the action begins */
+    double **over;  /* sent to other stages when the action ends, held until a later slot of the
+                     * device is over; past the last action: the part of `rest` that was sent */
+    double **rest; /* by body, then by device: what stays until the micro-batch is over there */
+    int *actions;  /* by device: where its actions begin */
     struct pass_order *order;
     struct memory_delta **delta; /* by pass of a part, in that order */
     int *in_flight; /* by stage: micro-batches of which a replica keeps something, at most */

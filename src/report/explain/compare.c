@@ -12,6 +12,9 @@
 #include "report/simulate/energy.h"
 #include "report/svg/svg.h"
 
+/* The figures, in their order in text. */
+enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
+
 /* A row, with its marks and notes for text. */
 struct compared_row {
     const char *planner, *plan; /* planner: the name, also of a plan; plan: NULL for a
@@ -20,11 +23,8 @@ struct compared_row {
     double speedup, energy_j, search_s, gap, processor_s, evaluated;
     double fits, delayed, batches; /* for CSV */
     const char *why_not, *note;
-    bool fit, best[6];
+    bool fit, best[N_FIGURES];
 };
-
-/* The figures, in their order in text. */
-enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
 
 /* The columns of text. */
 enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };

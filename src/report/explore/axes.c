@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "cost/collective_rounds.h"
+
 const struct column *hp_axes_columns(const struct axes *axes, struct arena *arena,
                                      const struct column *base, int at, size_t shape,
                                      size_t value)
@@ -131,14 +133,6 @@ bool hp_axes_of_energy(const struct axes *axes)
     return false;
 }
 
-/* Does this all-reduce let a device send to, or receive from, many devices at once? */
-static bool among_many(const char *all_reduce)
-{
-    return all_reduce &&
-           (strcmp(all_reduce, "direct") == 0 || strcmp(all_reduce, "multi-ring") == 0 ||
-            strstr(all_reduce, "server"));
-}
-
 void hp_axes_add_machine(struct axes *axes, const char *shape)
 {
     bool torus = shape && strncmp(shape, "torus:", 6) == 0;
@@ -148,11 +142,14 @@ void hp_axes_add_machine(struct axes *axes, const char *shape)
 
 const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_sim_options *how)
 {
-    if (how && how->all_reduce && strcmp(how->all_reduce, "multi-ring") == 0 && axes->no_torus)
+    const struct comm_algorithm *row =
+        how && how->all_reduce ? hp_find_comm_algorithm(COMM_ALL_REDUCE, how->all_reduce)
+                               : NULL;
+    if (row && row->on_tori && axes->no_torus)
         return "Topologies: several rings at a time are known of tori by word alone "
                "(torus:4x4); "
                "other machines sum by one ring.";
-    if (how && among_many(how->all_reduce))
+    if (row && row->to_many)
         return NULL;
     for (int i = 0; i < axes->n; i++)
         if (axes->axis[i].words && axes->axis[i].n_values > 1 && axes->many_links)

@@ -1,6 +1,7 @@
 /* Writes the memory over time for the page: a curve for each device shown, once for equal
  * devices, with no more points than a screen is wide. */
 #include "report/html/page.h"
+#include "report/put.h"
 #include "report/simulate/bars.h"
 
 #include <math.h>
@@ -89,17 +90,12 @@ static struct curve *gather_curves(struct arena *arena, const struct hypar_sim *
 
 static void put_items(struct json_writer *w, const struct hypar_memory *m)
 {
-    const struct {
-        const char *key;
-        double bytes;
-    } item[] = { { "parameters", m->parameters },   { "gradients", m->gradients },
-                 { "optimizer", m->optimizer },     { "weight versions", m->weight_versions },
-                 { "activations", m->activations }, { "buffers", m->buffers },
-                 { "framework", m->framework } };
+    const struct column *c = hp_memory_columns;
+    double bytes;
     hp_json_begin_object(w, "items", true);
-    for (size_t i = 0; i < sizeof item / sizeof *item; i++)
-        if (item[i].bytes > 0)
-            hp_json_put_number(w, item[i].key, item[i].bytes);
+    for (; hp_memory_item(c, m, &bytes); c++)
+        if (bytes > 0)
+            hp_json_put_number(w, c->heading, bytes);
     hp_json_end_object(w);
 }
 

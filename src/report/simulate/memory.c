@@ -13,7 +13,8 @@ enum { MOST_ROWS = 16 };
         name, #member "_bytes", AS_BYTES, AT(struct hypar_memory, member), IF_ANY \
     }
 
-/* The contents of the peak, then other figures of a device's memory. */
+/* The contents of the peak (keys: parameters_bytes to framework_bytes), then other figures of a
+ * device's memory. */
 const struct column hp_memory_columns[] = {
     ITEM("parameters", parameters),
     ITEM("gradients", gradients),
@@ -81,15 +82,23 @@ char *hp_settings_text(struct arena *arena, enum hypar_precision precision,
         optimizer == HYPAR_SGD ? "" : hypar_optimizer_text(optimizer));
 }
 
+bool hp_memory_item(const struct column *column, const struct hypar_memory *memory,
+                    double *bytes)
+{
+    bool is_item = column->flags & IF_ANY;
+    *bytes = is_item ? *(const double *)((const char *)memory + column->offset) : 0;
+    return is_item;
+}
+
 char *hp_memory_items(struct arena *arena, const struct hypar_memory *memory)
 {
     char *text = hp_arena_strdup(arena, "");
-    for (const struct column *c = hp_memory_columns; c->flags & IF_ANY; c++) {
-        double bytes = *(const double *)((const char *)memory + c->offset);
+    const struct column *c = hp_memory_columns;
+    double bytes;
+    for (; hp_memory_item(c, memory, &bytes); c++)
         if (bytes > 0)
             text = hp_arena_printf(arena, "%s%s%s %s", text, *text ? ", " : "", c->heading,
                                    hp_bytes_text(arena, bytes));
-    }
     return text;
 }
 

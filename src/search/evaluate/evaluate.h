@@ -4,9 +4,9 @@
  * bounds of its memory. Here candidates are built, simulated in part (reduced.h) and checked
  * against memory, within one budget; the best plan is kept.
  *
- * Closed forms of candidates that are alike are off alike: the planner gives these the same
- * key. The candidate that comes next is the one whose step, corrected by what was seen of its
- * like, is expected to be the shortest. */
+ * Similar candidates have similar errors of their closed forms; the planner gives similar
+ * candidates the same key. An evaluated candidate shows the error of its key, and corrects the
+ * expected steps of the others. The candidate with the shortest expected step comes next. */
 #ifndef SEARCH_EVALUATE_EVALUATE_H
 #define SEARCH_EVALUATE_EVALUATE_H
 
@@ -50,7 +50,8 @@ struct generator {
     /* A candidate was evaluated: others like it may be added. NULL: none are. */
     void (*follow)(void *planner, struct evaluation *evaluation,
                    const struct evaluated *evaluated);
-    double off; /* closed forms may be too short by this factor more in one case than another */
+    double off; /* the errors of two closed forms differ by this factor at most: a candidate
+                 * that is slower than the best by a larger factor is left out */
     int most;   /* candidates that are simulated where that takes more than a moment */
 };
 

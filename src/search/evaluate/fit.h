@@ -1,13 +1,15 @@
 /* search/evaluate/fit.h - does it fit into the memory of the devices? Internal.
  *
- * A planner asks for the answer that it can afford while it chooses, from the cheapest on:
+ * There are three answers. Each is more exact, and takes longer, than the one before; a planner
+ * asks for the one that it has time for while it chooses:
  *
- *   room         parameters that a device can hold beside nothing else: what holds more does
- *                not fit. For closed forms over layers (hypar, accpar, optcnn).
+ *   room         the parameters that a device can hold if it holds nothing else. A device with
+ *                more parameters does not fit. For closed forms over layers (hypar, accpar,
+ *                optcnn).
  *   least        a lower bound of the need of a device, from the operators on it alone. For
  *                pipelines, of which there are many candidates (gpipe, 1f1b).
- *   exact        what the program's model of memory counts, which is what is simulated. It
- *                takes a program, up to seconds of a large network on many devices.
+ *   exact        the count of the program's model of memory, which the simulator tells too. It
+ *                needs a program: up to seconds for a large network on many devices.
  *
  * What a whole plan keeps from step to step, before it is lowered, is plan/memory.c's.
  * PipeDream cuts by its paper's own formula, hp_pipeline_memory(). */
@@ -78,11 +80,14 @@ enum hypar_status hp_exact_need(const struct problem *problem, const struct hypa
 /* An operator that has measured figures, which are of one batch; -1: none. */
 int hp_find_measured(const struct hypar_graph *graph);
 
-/* Whether all of what was found fits: as it was simulated, or else as its program counts it.
- * The fullest device goes to *fullest, zeros where neither is known. Then a planner that keeps
- * to memory has seen to it by a closed form; a model of measured figures, of which there are no
- * programs, is taken to fit; and else it cannot be told, for the reason in *err.
- * HYPAR_INFEASIBLE, naming the device, if it does not fit. */
+/* Does the plan that was found fit? The simulation decides, of the whole plan or of a part. For
+ * a plan that was not simulated, the count of its program decides; for a large plan, the need
+ * if everything is kept. *fullest receives the memory of the fullest device.
+ *
+ * If the memory cannot be counted, *fullest is zeros. The plan is then taken to fit if its
+ * planner checks memory by a closed form, or if its model has measured figures, for which there
+ * are no programs. Otherwise the result is the status of the count, with the reason in *err.
+ * HYPAR_INFEASIBLE, naming the device: the plan does not fit. */
 enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_bytes,
                                 struct hypar_memory *fullest, struct hypar_error *err);
 

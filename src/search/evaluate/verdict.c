@@ -87,6 +87,8 @@ static bool judge_part(const struct problem *problem, struct hypar_found *found,
     return true;
 }
 
+/* Needs and rooms of planners are without framework_bytes (fit.h); the memory that was
+ * simulated includes them. */
 struct verdict hp_simulated_verdict(const struct hypar_found *found)
 {
     const struct hypar_simulated *s = &found->simulated;
