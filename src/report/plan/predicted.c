@@ -269,12 +269,11 @@ static const char *longer(struct arena *arena, const struct hypar_found *found)
     double slack_s = 0.05 * s->step.step_s;
     bool work = s->compute_s > p.compute_s + slack_s;
     bool rest = s->step.step_s - s->compute_s > p.step_s - p.compute_s + slack_s;
-    return hp_arena_printf(arena, "; it leaves out %s%s%s",
-                           work ? work_left_out(found) : "",
+    return hp_arena_printf(arena, "; it leaves out %s%s%s", work ? work_left_out(found) : "",
                            work && rest ? ", " : "",
                            rest ? work ? "contention on links, and waiting"
-                                : "contention on links and waiting"
-                         : "");
+                                       : "contention on links and waiting"
+                                : "");
 }
 
 /* Why the closed form differs, if it differs much from the simulated step or is below the lower

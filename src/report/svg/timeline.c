@@ -57,8 +57,7 @@ static void put_bar(FILE *to, struct bars *b, const struct bar *bar, double bott
            width = fmax(0.6, place(b, (double)bar->end * b->tick_s) - x);
     struct arena arena = { 0 };
     for (int kind = 0; kind <= HYPAR_EVENT_OTHER; kind++) {
-        double share =
-            (double)hp_bar_ticks_of(b, bar, kind) / (double)(bar->end - bar->start);
+        double share = (double)hp_bar_ticks_of(b, bar, kind) / (double)(bar->end - bar->start);
         if (!(share > 0))
             continue;
         bottom -= BAR * share;
@@ -158,13 +157,15 @@ void hp_timeline_svg(FILE *to, const struct hypar_sim *sim)
     struct hypar_sim_summary s = hypar_sim_summary(sim);
     char devices[64];
     hp_make_bars(&b, sim, NULL, MOST_BARS);
-    hp_svg_begin(to, WIDTH, TOP + ROW * b.n_rows + 44,
-                 hp_arena_printf(&arena, "%s on %s: %s",
-                                 plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
-                                 hp_count(devices, s.n_devices, "device", "devices"),
-                                 shown_text(&arena, sim)),
-                 b.window ? "one bar stands for bars that lie close together; the height of a colour is "
-                            "its share of the bar's time" : "");
+    hp_svg_begin(
+        to, WIDTH, TOP + ROW * b.n_rows + 44,
+        hp_arena_printf(&arena, "%s on %s: %s",
+                        plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
+                        hp_count(devices, s.n_devices, "device", "devices"),
+                        shown_text(&arena, sim)),
+        b.window ? "one bar stands for bars that lie close together; the height of a colour is "
+                   "its share of the bar's time"
+                 : "");
     put_axis(to, &b);
     for (int i = 0; i < b.n_rows; i++)
         put_row(to, &b, i);
