@@ -479,6 +479,18 @@ static void table_5(struct figures *f, const char *only, int n_machines)
         }
 }
 
+static void check_network(const char *only)
+{
+    for (int n = 0; n < NETWORKS; n++)
+        if (strcmp(only, networks[n].model) == 0)
+            return;
+    fprintf(stderr, "bench: FlexFlow has no network '%s', expected ", only);
+    for (int n = 0; n < NETWORKS; n++)
+        fprintf(stderr, "%s%s", n ? ", " : "", networks[n].model);
+    fputc('\n', stderr);
+    exit(2);
+}
+
 /* Proposals of a search, unless said otherwise: a figure takes half a minute of a core. */
 enum { A_FIGURE = 200 };
 
@@ -490,6 +502,8 @@ int main(int argc, char **argv)
     int64_t proposals = argc > 1 ? strtoll(argv[1], &end, 10) : A_FIGURE;
     take_words(argc, argv, *end ? 0 : 2, FIGURES_USAGE " [PROPOSALS [MODEL]]");
     const char *only = argc > 2 ? argv[2] : NULL;
+    if (only)
+        check_network(only);
     if (proposals <= 0) {
         table_5(&f, only, 3);
         figures_end(&f);

@@ -35,14 +35,38 @@ void opt_note_idle(const struct args *args, const struct hypar_plan *plan)
                  idle == 1 ? "has" : "have");
 }
 
+/* The number of stages that a pipeline can have at least: a cut is between two operators, and
+ * operators that share a parameter stay together. */
+static int possible_stages(const struct hypar_graph *graph)
+{
+    int n = 0, last = 0; /* operator that must be in this stage */
+    for (int op = 0; op < hypar_graph_info(graph).n_ops; op++) {
+        for (int i = 0; i < hypar_graph_op(graph, op).n_operands; i++) {
+            int t = hypar_graph_operand(graph, op, i).tensor;
+            struct hypar_tensor tensor = hypar_graph_tensor(graph, t < 0 ? 0 : t);
+            if (t < 0 || tensor.kind != HYPAR_TENSOR_PARAMETER)
+                continue;
+            int reader = hypar_graph_reader(graph, t, tensor.n_readers - 1);
+            last = reader > last ? reader : last;
+        }
+        n += last <= op;
+    }
+    return n;
+}
+
 void opt_note_one_stage(const struct args *args, const struct hypar_plan *plan)
 {
-    if (hypar_plan_updates(plan) == HYPAR_UPDATES_BATCHES)
-        opt_note(args,
-                 "the pipeline is one stage with %d replicas: data parallelism, without stages "
-                 "in turn and without late weights; 'hypar plan MODEL --planner pipedream "
-                 "--straight -o plan.json' plans one stage for each device",
-                 hypar_plan_stage(plan, 0).replicas);
+    if (hypar_plan_updates(plan) != HYPAR_UPDATES_BATCHES)
+        return;
+    bool straight = possible_stages(hypar_plan_graph(plan)) >=
+                    hypar_machine_device_count(hypar_plan_machine(plan));
+    opt_note(args,
+             "the pipeline is one stage with %d replicas: data parallelism, without stages "
+             "in turn and without late weights%s",
+             hypar_plan_stage(plan, 0).replicas,
+             straight ? "; 'hypar plan MODEL --planner pipedream --straight -o plan.json' "
+                        "plans one stage for each device"
+                      : "");
 }
 
 void opt_note_statistics(const struct args *args, const struct hypar_plan *plan)

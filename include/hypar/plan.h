@@ -333,7 +333,8 @@ struct hypar_split {
 /* The split of operator `op`; its lists belong to the plan and are valid until it changes. */
 HYPAR_API struct hypar_split hypar_plan_split(const struct hypar_plan *plan, int op);
 
-/* Split and place an operator; everything is copied. HYPAR_INFEASIBLE, with the axis or the
+/* Split and place an operator; everything is copied. If this changes the operator, the plan has
+ * no layout any more (hypar_plan_layout(): NULL). HYPAR_INFEASIBLE, with the axis or the
  * device. */
 HYPAR_API enum hypar_status hypar_plan_set_op(struct hypar_plan *plan,
                                               const struct hypar_split *split,

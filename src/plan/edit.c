@@ -37,8 +37,11 @@ enum hypar_status hypar_plan_set_op(struct hypar_plan *plan, const struct hypar_
     struct arena scratch = { 0 };
     struct op_config config;
     enum hypar_status status = hp_config_read(&config, plan, split, &scratch, err);
-    if (status == HYPAR_OK)
+    if (status == HYPAR_OK) {
+        /* a changed operator is not as the layout says */
+        plan->has_layout = plan->has_layout && hp_config_is_so(plan, &config);
         hp_config_apply(plan, &config);
+    }
     hp_arena_free(&scratch);
     return status;
 }

@@ -53,6 +53,8 @@ done
 grep -q 'with 8 proposals a search' "$dir/one/flexflow-figure-6-no-overlap.svg" || { echo "the picture does not say how many proposals" && fail=1; }
 "$BUILD/bench_flexflow" --figure 'Figure 6 (servers of nodes)' 8 alexnet >"$dir/out" || fail=1
 grep -q ', a device that sends or receives does not compute; gradients are summed by a server of nodes' "$dir/out" || { echo "a variant is told by another one that is not printed" && cat "$dir/out" && fail=1; }
+"$BUILD/bench_flexflow" --figure 'Figure 6 (servers of nodes)' 8 alxnet >"$dir/out" 2>&1 && echo "bench_flexflow takes any network" && fail=1
+[ "$(sed 's/, inception.*//' "$dir/out")" = "bench: FlexFlow has no network 'alxnet', expected alexnet" ] || { echo "an unknown network is not told:" && cat "$dir/out" && fail=1; }
 [ "$(find "$dir/one" -type f | wc -l)" = 4 ] || { echo "other figures than asked for" && ls "$dir/one" && fail=1; }
 for program in bench_hypar bench_sim bench_flexflow; do
     "$BUILD/$program" quikc >/dev/null 2>&1

@@ -458,3 +458,10 @@ $ cd $TMP && hypar explain alex.json --on full:2
 Of a plan for a framework only what that runs would help.
 $ hypar plan tests/data/encoder-decoder.json --on full:2 --planner 1f1b --for torch -q -o $TMP/for.json && hypar explain $TMP/for.json | grep -o "schedule zb-h1 instead of 1f1b: PyTorch has no schedule"
 > schedule zb-h1 instead of 1f1b: PyTorch has no schedule
+
+Gradients of a layer include its biases', which mp halves with the weight: fc3 of lenet5 has 84 x 10 weights and 10 biases, 8 x 850 bytes
+at H1, and the same at H2, where two groups have half of all of them.
+$ hypar plan lenet5 --on htree:4 --planner hypar -q -o $TMP/lenet5.json; hypar explain $TMP/lenet5.json | grep '^layer\|^fc3 *H'
+> layer  level   dp own  dp between       dp    mp own  mp between       mp
+> fc3    H1      6.8 kB     10.8 kB  17.6 kB   2.56 kB     10.8 kB  13.3 kB*
+> fc3    H2      6.8 kB     10.8 kB  17.6 kB   5.12 kB     10.8 kB  15.9 kB*

@@ -142,9 +142,7 @@ $ hypar check $TMP/plan.json
 Pipelines of a model in the zoo: what is shared stays together under pipedream.
 $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 > hypar: note: the pipeline is one stage with 8 replicas: data parallelism,
->        without stages in turn and without late weights; 'hypar plan MODEL
->        --planner pipedream --straight -o plan.json' plans one stage for each
->        device
+>        without stages in turn and without late weights
 > gpt2, batch 32, on 8 devices: planner pipedream
 >
 > stage  operators           replicas    busy  in flight  weights   memory
@@ -246,7 +244,10 @@ $ hypar plan tests/data/untrained-head.json --on full:2 --planner pipedream | gr
 
 Bad requests.
 $ hypar plan tests/data/pipedream/chain.txt --on full:8 --planner pipedream --straight
-> hypar: pipedream: a straight pipeline of 8 stages, where the model can be cut into at most 5, expected use-fewer
+> hypar: pipedream: a straight pipeline of 8 stages, where the model can be cut into at most 5, expected --use-fewer
+? 1
+$ hypar plan gpt2 --on cluster:1x4,device=a100 --planner pipedream --straight
+> hypar: pipedream: a straight pipeline of 4 stages, where the model can be cut into at most 2 (operators that share a parameter stay together), expected --use-fewer
 ? 1
 $ hypar plan tests/data/pipedream/chain.txt --on full:4 --planner pipedream --memory 10MB
 > hypar: pipedream: no pipeline on all devices fits into memory

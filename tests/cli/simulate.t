@@ -401,6 +401,17 @@ The picture of a pipeline of minibatches tells the window that its axis shows.
 $ hypar simulate examples/plans/pipedream.json --minibatches 10 -q --svg $TMP/window.svg; grep -o '>[^<]*: a window of [^<]*' $TMP/window.svg
 > >mlp:784-1024-1024-10 on 4 devices: a window of 12 minibatches, 1.38 ms
 
+One bar for many tasks has the colours of all of them: in a picture 850 wide, with bars 10 high, device 0 has 80 % of the area, as it has of the time.
+$ hypar plan vgg16 --on cluster:4x4,intra=10GB/s,inter=1.25GB/s --planner pipedream -q -o $TMP/long.json; hypar simulate $TMP/long.json --svg $TMP/long.svg | grep '^0  .*%'; grep -o 'one bar stands for[^<]*' $TMP/long.svg; awk -F'"' '/<rect/ && $4 >= 92 && $4 < 105 { area[$10] += $6 * $8; sum += $6 * $8 } END { for (c in area) printf "%s %.1f %%\n", c, area[c] / 85; printf "in all %.1f %%\n", sum / 85 }' $TMP/long.svg | sort; grep -o 'backward [0-9]* %: [^<]*' $TMP/long.svg | head -n 1
+> 0         29.6 ms  80 %         372 us  7.11 ms  5.74 ms  ##############=...
+> one bar stands for bars that lie close together; the height of a colour is its share of the bar's time
+> #43b08a 0.1 %
+> #6aa9e0 26.8 %
+> #c678ad 26.2 %
+> #eda04a 27.3 %
+> in all 80.4 %
+> backward 47 %: conv4_3+relu4_3+pool4 forward and 3 more
+
 Quietly, a file that is asked for is all there is.
 $ hypar plan lenet5 --on full:2 --planner dp -q -o $TMP/quiet.json; hypar simulate $TMP/quiet.json -q --svg $TMP/quiet.svg; head -c 5 $TMP/quiet.svg; echo
 > <svg

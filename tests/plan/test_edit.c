@@ -296,6 +296,23 @@ static void all_of_it_from_a_layout(void **state)
     release(&t);
 }
 
+/* A plan with a changed operator is not called by its layout any more. */
+static void a_changed_operator_drops_the_layout(void **state)
+{
+    (void)state;
+    struct study t = study("lenet5", "full:4");
+    struct hypar_error err;
+    int op = hypar_graph_find_op(t.graph, "conv1"), device[] = { 3, 1 };
+    expect_ok(hypar_plan_set_layout(t.plan, &(struct hypar_layout){ .data = 4 }, &err), &err);
+    struct hypar_split split = hypar_plan_split(t.plan, op);
+    expect_ok(hypar_plan_set_op(t.plan, &split, &err), &err); /* as it is */
+    assert_non_null(hypar_plan_layout(t.plan));
+    split = (struct hypar_split){ .op = op, .degree = { 2 }, .device = device };
+    expect_ok(hypar_plan_set_op(t.plan, &split, &err), &err);
+    assert_null(hypar_plan_layout(t.plan));
+    release(&t);
+}
+
 /* The words of files and options: each is found again, and another one is not. */
 #define BOTH_WAYS(kind, name, count, text_of)                                               \
     do {                                                                                    \
@@ -329,6 +346,7 @@ int main(void)
         cmocka_unit_test(nothing_stays_of_what_was_before_a_layout),
         cmocka_unit_test(what_is_gathered_again_stays),
         cmocka_unit_test(all_of_it_from_a_layout),
+        cmocka_unit_test(a_changed_operator_drops_the_layout),
         cmocka_unit_test(words_are_found_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

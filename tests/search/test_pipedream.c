@@ -582,7 +582,11 @@ static void refusals(void **state)
     } rows[] = {
         { "tests/data/pipedream/chain.txt",
           "full:8",
-          "at most 5, expected use-fewer",
+          "at most 5, expected --use-fewer",
+          { .planner = "pipedream", .straight = true } },
+        { "gpt:layers=1,hidden=8,heads=1,seq=4,vocab=8",
+          "full:4",
+          "at most 2 (operators that share a parameter stay together), expected --use-fewer",
           { .planner = "pipedream", .straight = true } },
         { "tests/data/pipedream/chain.txt",
           "full:4",

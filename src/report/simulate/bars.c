@@ -246,9 +246,25 @@ static void sort_row(struct bar_row *r)
     r->n = n;
 }
 
-/* Merge neighbouring bars within a window into one bar, which looks like the longest of
+int64_t hp_bar_ticks_of(const struct bars *d, const struct bar *bar, enum hypar_event_kind kind)
+{
+    if (bar->of_kind)
+        return bar->of_kind[kind];
+    return kind == d->name[bar->name].kind ? bar->end - bar->start : 0;
+}
+
+/* Add the ticks of a bar to those of the bar before it. */
+static void add_ticks(struct bars *d, struct bar *to, const struct bar *bar)
+{
+    int64_t *sum = to->of_kind ? to->of_kind : NEW(&d->arena, int64_t, HYPAR_EVENT_OTHER + 1);
+    for (int kind = 0; kind <= HYPAR_EVENT_OTHER; kind++)
+        sum[kind] = hp_bar_ticks_of(d, to, kind) + hp_bar_ticks_of(d, bar, kind);
+    to->of_kind = sum;
+}
+
+/* Merge neighbouring bars within a window into one bar, which has the name of the longest of
  * them. */
-static void merge_row(struct bar_row *r, int64_t window)
+static void merge_row(struct bars *d, struct bar_row *r, int64_t window)
 {
     int n = 0;
     for (int i = 0; i < r->n; i++) {
@@ -257,6 +273,7 @@ static void merge_row(struct bar_row *r, int64_t window)
             r->bar[n++] = bar;
             continue;
         }
+        add_ticks(d, last, &bar);
         if (bar.longest > last->longest) {
             last->name = bar.name;
             last->micro = bar.micro;
@@ -278,7 +295,7 @@ static void merge_bars(struct bars *d, int most)
             return;
         d->window = window;
         for (int i = 0; i < d->n_rows; i++)
-            merge_row(&d->row[i], window);
+            merge_row(d, &d->row[i], window);
     }
 }
 

@@ -22,6 +22,7 @@ struct bar {
     int micro; /* -1: none */
     int tasks; /* number of tasks: 1 unless merged */
     int64_t longest;
+    int64_t *of_kind; /* ticks of the tasks of each kind; NULL: one task */
 };
 
 /* Bars in order, without overlap. */
@@ -71,6 +72,10 @@ int64_t hp_bar_ticks(const struct bars *bars, double seconds);
 
 /* The number of a task's name. */
 int hp_bar_name(struct bars *bars, const struct hypar_sim_event *event);
+
+/* The ticks of a bar at which tasks of this kind occupy its row. */
+int64_t hp_bar_ticks_of(const struct bars *bars, const struct bar *bar,
+                        enum hypar_event_kind kind);
 
 /* The row of a segment of the critical path; -1: not shown. */
 int hp_path_row(const struct bars *bars, const struct hypar_sim_segment *segment);

@@ -1,11 +1,13 @@
 /* Draws a step: a row for each device and link, with the critical path. */
 #include <hypar/report.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "report/columns.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
+#include "report/simulate/trace.h"
 #include "report/svg/svg.h"
 
 enum {
@@ -14,6 +16,7 @@ enum {
     RIGHT = 1080,
     TOP = 92,
     ROW = 14,
+    BAR = ROW - 4,    /* height of a bar */
     LABEL = 50,       /* width of a time on the axis, at most */
     MOST_BARS = 8000, /* that a viewer of pictures still moves */
     MOST_PATH = 4000,
@@ -46,6 +49,30 @@ static const char *link_text(struct arena *arena, const struct bars *b, int row)
                   : hp_arena_printf(arena, "link %s", name);
 }
 
+/* Draw a bar. A merged bar has one rectangle for each kind of task, one above another: the area
+ * of a rectangle is the time of these tasks, and the rest of the height is idle time. */
+static void put_bar(FILE *to, struct bars *b, const struct bar *bar, double bottom)
+{
+    double x = place(b, (double)bar->start * b->tick_s),
+           width = fmax(0.6, place(b, (double)bar->end * b->tick_s) - x);
+    struct arena arena = { 0 };
+    for (int kind = 0; kind <= HYPAR_EVENT_OTHER; kind++) {
+        double share = (double)hp_bar_ticks_of(b, bar, kind) / (double)(bar->end - bar->start);
+        if (!(share > 0))
+            continue;
+        bottom -= BAR * share;
+        hp_svg_begin_rect(to, x, bottom, width, BAR * share);
+        fprintf(to, " fill=\"%s\"><title>", fill[kind]);
+        if (bar->tasks > 1)
+            fprintf(to, "%s %.0f %%: ", hp_event_kind_text(kind), 100 * share);
+        hp_svg_escape(to, hp_shown(&arena, b->name[bar->name].text));
+        if (bar->tasks > 1)
+            fprintf(to, " and %d more", bar->tasks - 1);
+        fputs("</title></rect>\n", to);
+    }
+    hp_arena_free(&arena);
+}
+
 static void put_row(FILE *to, struct bars *b, int row)
 {
     const struct bar_row *r = &b->row[row];
@@ -57,14 +84,8 @@ static void put_row(FILE *to, struct bars *b, int row)
     } else {
         hp_svg_text(to, LEFT - 8, y + 10, SVG_END, 10, link_text(&arena, b, row));
     }
-    for (int i = 0; i < r->n; i++) {
-        double x = place(b, (double)r->bar[i].start * b->tick_s),
-               end = place(b, (double)r->bar[i].end * b->tick_s);
-        hp_svg_begin_rect(to, x, y + 1, end - x < 0.6 ? 0.6 : end - x, ROW - 4);
-        fprintf(to, " fill=\"%s\"><title>", fill[b->name[r->bar[i].name].kind]);
-        hp_svg_escape(to, hp_shown(&arena, b->name[r->bar[i].name].text));
-        fputs("</title></rect>\n", to);
-    }
+    for (int i = 0; i < r->n; i++)
+        put_bar(to, b, &r->bar[i], y + 1 + BAR);
     hp_arena_free(&arena);
 }
 
@@ -136,12 +157,15 @@ void hp_timeline_svg(FILE *to, const struct hypar_sim *sim)
     struct hypar_sim_summary s = hypar_sim_summary(sim);
     char devices[64];
     hp_make_bars(&b, sim, NULL, MOST_BARS);
-    hp_svg_begin(to, WIDTH, TOP + ROW * b.n_rows + 44,
-                 hp_arena_printf(&arena, "%s on %s: %s",
-                                 plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
-                                 hp_count(devices, s.n_devices, "device", "devices"),
-                                 shown_text(&arena, sim)),
-                 b.window ? "bars that lie close together are drawn as one" : "");
+    hp_svg_begin(
+        to, WIDTH, TOP + ROW * b.n_rows + 44,
+        hp_arena_printf(&arena, "%s on %s: %s",
+                        plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
+                        hp_count(devices, s.n_devices, "device", "devices"),
+                        shown_text(&arena, sim)),
+        b.window ? "one bar stands for bars that lie close together; the height of a colour is "
+                   "its share of the bar's time"
+                 : "");
     put_axis(to, &b);
     for (int i = 0; i < b.n_rows; i++)
         put_row(to, &b, i);

@@ -143,11 +143,12 @@ static enum hypar_status plan_pipedream(const struct planner *self,
     enum hypar_status status = solve(&f, &p, &pipeline, err);
     if (status == HYPAR_INFEASIBLE && !hp_stopped(p.stop) && p.straight && !p.use_fewer &&
         !(p.memory_bytes > 0))
-        return hp_fail(err, status,
-                       "%s: a straight pipeline of %d stages, where the model can be cut into "
-                       "at most %d, expected use-fewer",
-                       self->info.name, hypar_machine_device_count(problem->machine),
-                       p.states->n);
+        return hp_fail(
+            err, status,
+            "%s: a straight pipeline of %d stages, where the model can be cut into "
+            "at most %d%s, expected --use-fewer",
+            self->info.name, hypar_machine_device_count(problem->machine), p.states->n,
+            p.states->n_parted ? " (operators that share a parameter stay together)" : "");
     TRY(hp_in(err, status, "%s", self->info.name));
 
     view->bottleneck_s = pipeline.bottleneck_s;
