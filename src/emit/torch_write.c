@@ -221,8 +221,9 @@ static void put_loss(const struct torch_script *s, FILE *to)
           "            x for x in output if torch.is_tensor(x) and x.dim() == 0)\n",
           to);
     if (s->graph->own_loss) { /* never replace it by another objective */
-        fputs("    raise Refused(\"the plan was made with a loss of your own: call it "
-              "here\")\n\n\n",
+        fputs("    raise Refused(\"the plan was made with a loss of your own: return "
+              "the loss from the model, or write the loss into loss_of() of this script\")"
+              "\n\n\n",
               to);
         return;
     }
@@ -408,12 +409,12 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
     bool several = hp_schedule_of(s->plan)->interleaves;
     put_check(s, t, to);
     put_trace(s, to);
-    if (t->tied[0])
-        fputs("    add_up = tied_gradients(stages, mesh)\n", to);
     if (s->n_tensor || is_wrapped(s) || t->recomputed.n)
         fputs("    for stage in modules:\n", to);
     put_steps(s, t, "stage.module", "stage", to);
     fputs("    modules.to(device)\n    fill(modules, blank, state)\n", to);
+    if (t->tied[0])
+        fputs("    add_up = tied_gradients(stages, mesh)\n", to);
     fprintf(to,
             "    runs = [PipelineStage(stage, i, pipe.num_stages, device, "
             "group=mesh.get_group(\"stage\")%s%s)\n"

@@ -286,21 +286,30 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > def tied_gradients(stages, mesh):
->     """A function that sums gradients of a parameter that several stages have."""
+>     """A function that sums gradients of a parameter that several stages have; each divides it as PLACEMENTS says."""
 >     rows, shared = mesh.mesh.reshape(MESH["stage"], -1).T, []
 >     for copies in TIED:
 >         ranks = rows[:, sorted({stage % MESH["stage"] for stage in copies})].tolist()
 >         group, _ = dist.new_subgroups_by_enumeration(ranks)
->         shared.append((group, [(stages[i].module, name) for i, name in copies.items() if i in stages]))
+>         params = [(stages[i].module, name) for i, name in copies.items() if i in stages]
+>         if params:
+>             module, name = params[0]
+>             lie = [None] * group.size()
+>             dist.all_gather_object(lie, getattr(module.get_parameter(name), "placements", None), group=group)
+>             shared.append((group, params, lie[0]))
 >
 >     def add_up():
->         for group, params in shared:
->             if params:
->                 grads = [local(module.get_parameter(name).grad) for module, name in params]
->                 total = sum(grads[1:], grads[0])
->                 dist.all_reduce(total, group=group)
->                 for g in grads:
->                     g.copy_(total)
+>         for group, params, lies in shared:  # gradients are moved to where the first stage has its own, and back
+>             grads = [module.get_parameter(name).grad for module, name in params]
+>             parts = [local(g.redistribute(placements=lies) if lies else g) for g in grads]
+>             total = sum(parts[1:], parts[0]).contiguous()
+>             dist.all_reduce(total, group=group)
+>             for g in grads:
+>                 back = total
+>                 if lies:
+>                     back = DTensor.from_local(total, g.device_mesh, lies, run_check=False, shape=g.shape, stride=g.stride())
+>                     back = local(back.redistribute(placements=g.placements))
+>                 local(g).copy_(back)
 >     return add_up
 >
 >
@@ -399,11 +408,11 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: x.cpu().chunk(MICRO_BATCHES)[0], batch), split_policy=in_each_stage)
 >     stages = {i: Stage(pipe, i, model, device) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
 >     modules = nn.ModuleList(stages.values())
->     add_up = tied_gradients(stages, mesh)
 >     for stage in modules:
 >         place(stage.module, mesh["tensor"])
 >     modules.to(device)
 >     fill(modules, blank, state)
+>     add_up = tied_gradients(stages, mesh)
 >     runs = [PipelineStage(stage, i, pipe.num_stages, device, group=mesh.get_group("stage"), get_mesh=lambda *_: mesh["tensor"])
 >             for i, stage in stages.items()]
 >     schedule = Schedule1F1B(runs[0], MICRO_BATCHES, loss_fn=lambda loss, _: loss)
@@ -524,6 +533,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > if __name__ == "__main__":
+>     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
+>         print(__doc__)
+>         sys.exit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
 >         main(*sys.argv[1:])
 >     except Refused as why:
@@ -783,6 +795,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > if __name__ == "__main__":
+>     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
+>         print(__doc__)
+>         sys.exit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
 >         main(*sys.argv[1:])
 >     except Refused as why:

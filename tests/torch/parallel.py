@@ -276,6 +276,7 @@ BF16 = {"precision": "bf16", "simulation": {"framework": "eager"}}
 MEMBERS = ("precision", "gradient_precision", "optimizer", "clip", "simulation")
 FOR = ["--for", "torch", "--precision", "fp32"]
 HYBRID = ["--planner", "hybrid", *FOR]
+TIED = {"tensor": 2, "pipeline": 2, "micro_batches": 2}
 CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
@@ -308,6 +309,9 @@ CASES = [
     ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
     ("3d", "fixed", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
+    # a parameter of both stages, whose columns the first one divides and whose rows the second, or the first one alone
+    ("tied-columns", "fixed", 4, {"layout": TIED, "ops": [{"name": "embed", "split": {"k": 2}, "devices": [0, 1]}]}),
+    ("tied-whole", "fixed", 4, {"layout": TIED, "ops": [{"name": "head", "split": {"r": 2}, "devices": [2, 3]}], **BF16}),
     ("3d", "mlp", 4, {"tensor": 4}),
     ("bf16-zero2", "llama", 4, {"data": 4, "shard": "gradients", **BF16}),
     ("bf16-3d", "llama", 4, {"data": 2, "tensor": 2, "clip": 0.5, "begin": "state", **BF16}),
@@ -588,12 +592,14 @@ def refusals(command):
             lines = [p.communicate()[1].splitlines() for p in started]
             return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback"))] for mine in lines]
         found = told(3, "net:example"), told(2, "net:other")
+        usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
               ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]))
     print(f"refusals: {[lines[0] for _, lines in found]}")
-    if found != wanted:
-        print(found)
-    return found == wanted
+    helped = [u.returncode for u in usage] == [2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
+    if found != wanted or not helped:
+        print(found, usage)
+    return found == wanted and helped
 
 
 OWN = """import torch
