@@ -75,7 +75,9 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
         fputs("from torch.nn.attention import SDPBackend, sdpa_kernel\n", to);
     if (recompute)
         fputs("from torch.utils.checkpoint import checkpoint\n", to);
-    fputs("from torch.utils._pytree import tree_map_only\n\n", to);
+    fputs("from torch.utils._python_dispatch import TorchDispatchMode\n"
+          "from torch.utils._pytree import tree_map_only\n\n",
+          to);
 }
 
 static void put_rows(const struct torch_script *s, const char *name, const char *about,
@@ -596,6 +598,7 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
                     : "");
     if (t->tied[0])
         fputs(TEXT_TIED, to);
+    fputs(TEXT_EMPTY, to);
     fputs(TEXT_FILL, to);
     put_parallelize(s, t, to);
     put_clip(s, t, to);

@@ -602,6 +602,49 @@ def refusals(command):
     return found == wanted and helped
 
 
+class Begun(nn.Module):
+    """Parameters that constructors write in other ways than reset_parameters()."""
+
+    def __init__(self, copied=False):
+        super().__init__()
+        self.embed, self.a, self.b = nn.Embedding(40, 32, padding_idx=3), nn.Linear(32, 32), nn.Linear(32, 40, bias=False)
+        self.scale = nn.Parameter(torch.full((32,), 3.0))
+        nn.init.trunc_normal_(self.a.weight, std=0.01, a=-0.02, b=0.02)
+        with torch.no_grad():
+            self.a.bias.copy_(torch.arange(32.0)).mul_(2)
+        self.b.weight = self.embed.weight
+        if copied:
+            self.turn = nn.Parameter(torch.randn(4, 4) * 2)
+
+
+def beginnings(command):
+    """Models that empty() makes begin as their constructors say; what it cannot repeat is refused by one line."""
+    with tempfile.TemporaryDirectory() as folder:
+        prepare("mlp", {}, folder)
+        script = load(write_plan(("one", "mlp", 1, {"data": 1}), folder, command)[0])
+
+    def filled(make):
+        model = script.empty(make)
+        blank = script.without_memory(model)
+        script.fill(model, blank, None)
+        return model.state_dict()
+    failed = []
+    for name in "llama", "gpt2":
+        real, made = models.HUGGING[name]()[0].state_dict(), filled(lambda: models.HUGGING[name]()[0])
+        failed += [k for k, x in real.items() if x.numel() > 1 and not torch.allclose(x.std(), made[k].std(), rtol=0.5) or not torch.allclose(x.mean(), made[k].mean(), atol=0.02)]
+    made, again = filled(Begun), filled(Begun)
+    alike = all(torch.equal(x, again[k]) for k, x in made.items()) and torch.equal(made["embed.weight"], made["b.weight"])
+    right = (made["scale"] == 3).all() and 0.005 < made["a.weight"].std() < 0.015 and made["a.weight"].abs().max() <= 0.02 and torch.equal(made["a.bias"], 2 * torch.arange(32.0))
+    right = right and made["embed.weight"].std() > 0.8 and (made["embed.weight"][3] == 0).all()
+    try:
+        filled(lambda: Begun(True))
+        why = None
+    except script.Refused as refused:
+        why = str(refused)
+    print(f"beginnings: {failed or 'alike'}; {why}")
+    return not failed and alike and bool(right) and bool(why) and why.startswith("parameter 'turn': its values cannot be made shard by shard: return the model itself")
+
+
 OWN = """import torch
 from torch import nn
 
@@ -697,6 +740,7 @@ def main():
                 failed += not report(c, lowered, result, wanted[c[1]][c[0], c[2]], args.detail)
     failed += not args.cases and not readme(args.hypar)
     failed += (not args.cases or "own-loop" in args.cases) and not own_loop(args.hypar)
+    failed += (not args.cases or "beginnings" in args.cases) and not beginnings(args.hypar)
     failed += (not args.cases or "refusals" in args.cases) and not refusals(args.hypar)
     print("failed" if failed else "ok")
     return 1 if failed else 0
