@@ -75,7 +75,9 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
         fputs("from torch.nn.attention import SDPBackend, sdpa_kernel\n", to);
     if (recompute)
         fputs("from torch.utils.checkpoint import checkpoint\n", to);
-    fputs("from torch.utils._pytree import tree_map_only\n\n", to);
+    fputs("from torch.utils._python_dispatch import TorchDispatchMode\n"
+          "from torch.utils._pytree import tree_map_only\n\n",
+          to);
 }
 
 static void put_rows(const struct torch_script *s, const char *name, const char *about,
@@ -221,8 +223,9 @@ static void put_loss(const struct torch_script *s, FILE *to)
           "            x for x in output if torch.is_tensor(x) and x.dim() == 0)\n",
           to);
     if (s->graph->own_loss) { /* never replace it by another objective */
-        fputs("    raise Refused(\"the plan was made with a loss of your own: call it "
-              "here\")\n\n\n",
+        fputs("    raise Refused(\"the plan was made with a loss of your own: return "
+              "the loss from the model, or write the loss into loss_of() of this script\")"
+              "\n\n\n",
               to);
         return;
     }
@@ -408,12 +411,12 @@ static void put_pipeline(const struct torch_script *s, const struct torch_tables
     bool several = hp_schedule_of(s->plan)->interleaves;
     put_check(s, t, to);
     put_trace(s, to);
-    if (t->tied[0])
-        fputs("    add_up = tied_gradients(stages, mesh)\n", to);
     if (s->n_tensor || is_wrapped(s) || t->recomputed.n)
         fputs("    for stage in modules:\n", to);
     put_steps(s, t, "stage.module", "stage", to);
     fputs("    modules.to(device)\n    fill(modules, blank, state)\n", to);
+    if (t->tied[0])
+        fputs("    add_up = tied_gradients(stages, mesh)\n", to);
     fprintf(to,
             "    runs = [PipelineStage(stage, i, pipe.num_stages, device, "
             "group=mesh.get_group(\"stage\")%s%s)\n"
@@ -595,6 +598,7 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
                     : "");
     if (t->tied[0])
         fputs(TEXT_TIED, to);
+    fputs(TEXT_EMPTY, to);
     fputs(TEXT_FILL, to);
     put_parallelize(s, t, to);
     put_clip(s, t, to);

@@ -36,6 +36,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > from torch.distributed.tensor.experimental import implicit_replication
 > from torch.distributed.tensor.parallel import loss_parallel
 > from torch.nn.attention import SDPBackend, sdpa_kernel
+> from torch.utils._python_dispatch import TorchDispatchMode
 > from torch.utils._pytree import tree_map_only
 >
 > MESH = {"stage": 2, "tensor": 2}
@@ -286,36 +287,103 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > def tied_gradients(stages, mesh):
->     """A function that sums gradients of a parameter that several stages have."""
+>     """A function that sums gradients of a parameter that several stages have; each divides it as PLACEMENTS says."""
 >     rows, shared = mesh.mesh.reshape(MESH["stage"], -1).T, []
 >     for copies in TIED:
 >         ranks = rows[:, sorted({stage % MESH["stage"] for stage in copies})].tolist()
 >         group, _ = dist.new_subgroups_by_enumeration(ranks)
->         shared.append((group, [(stages[i].module, name) for i, name in copies.items() if i in stages]))
+>         params = [(stages[i].module, name) for i, name in copies.items() if i in stages]
+>         if params:
+>             module, name = params[0]
+>             lie = [None] * group.size()
+>             dist.all_gather_object(lie, getattr(module.get_parameter(name), "placements", None), group=group)
+>             shared.append((group, params, lie[0]))
 >
 >     def add_up():
->         for group, params in shared:
->             if params:
->                 grads = [local(module.get_parameter(name).grad) for module, name in params]
->                 total = sum(grads[1:], grads[0])
->                 dist.all_reduce(total, group=group)
->                 for g in grads:
->                     g.copy_(total)
+>         for group, params, lies in shared:  # gradients are moved to where the first stage has its own, and back
+>             grads = [module.get_parameter(name).grad for module, name in params]
+>             parts = [local(g.redistribute(placements=lies) if lies else g) for g in grads]
+>             total = sum(parts[1:], parts[0]).contiguous()
+>             dist.all_reduce(total, group=group)
+>             for g in grads:
+>                 back = total
+>                 if lies:
+>                     back = DTensor.from_local(total, g.device_mesh, lies, run_check=False, shape=g.shape, stride=g.stride())
+>                     back = local(back.redistribute(placements=g.placements))
+>                 local(g).copy_(back)
 >     return add_up
+>
+>
+> class Writes(TorchDispatchMode):
+>     """Notes what a constructor writes to parameters on meta, which begin() then writes to tensors with memory."""
+>     whole = "normal_", "uniform_", "fill_", "zero_", "copy_"  # values from before them do not count
+>
+>     def __init__(self):
+>         super().__init__()
+>         self.params, self.unset = {}, set()  # by memory: parameters; tensors to which nothing was written
+>
+>     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+>         kwargs, name = kwargs or {}, func._schema.name.partition("::")[2]
+>         tensors = [x for x in args if isinstance(x, torch.Tensor)]
+>         if name.endswith("_") and tensors and tensors[0] is args[0]:
+>             self.note(func, name, *args, **kwargs)
+>         out = func(*args, **kwargs)
+>         if isinstance(out, torch.Tensor) and memory(out) not in map(memory, tensors):
+>             (self.unset.add if "empty" in name else self.unset.discard)(memory(out))
+>         return out
+>
+>     def note(self, func, name, x, *args, generator=None, **kwargs):
+>         self.unset.discard(memory(x))
+>         if memory(x) not in self.params:
+>             return
+>         shape, stride, _, calls = self.params[memory(x)].written
+>         if name in self.whole and (x.shape, x.stride()) == (shape, stride):
+>             calls.clear()
+>         known = not any(isinstance(y, torch.Tensor) and y.is_meta for y in args)
+>         args = [y.clone() if isinstance(y, torch.Tensor) and known else y for y in args]
+>         calls.append((func, (x.shape, x.stride(), x.storage_offset()), args, kwargs) if known else None)
+>
+>     def noted(self, function):
+>         """A function of nn.init that leaves tensors on meta alone: note() keeps the call."""
+>         def call(x, *args, **kwargs):
+>             if not x.is_meta:
+>                 return function(x, *args, **kwargs)
+>             self.note(function, "copy_", x, *args, **kwargs)
+>             return x
+>         return call
+>
+>     def on_meta(self, p):
+>         """The parameter on meta; a constant, as torch.ones() makes, is written to it."""
+>         flat, at = p.detach().flatten(), memory(p)
+>         p = p if p.is_meta else nn.Parameter(p.to("meta"), p.requires_grad)
+>         calls = []
+>         if not flat.is_meta and len(flat) and at not in self.unset:
+>             constant = torch.ops.aten.fill_.Scalar, (p.shape, p.stride(), 0), [flat[0].item()], {}
+>             calls.append(constant if (flat == flat[0]).all() else None)
+>         p.written = p.shape, p.stride(), p.dtype, calls
+>         self.params[memory(p)] = p  # which stays, so that no other tensor gets its memory
+>         return p
+>
+>
+> def memory(x):
+>     return x.untyped_storage()._cdata
 >
 >
 > def empty(make):
 >     """The model that a function makes, its parameters on meta: they take no memory. Buffers have their values."""
->     register = nn.Module.register_parameter
->
->     def on_meta(module, name, p):
->         register(module, name, p if p is None or p.is_meta else nn.Parameter(p.to("meta"), p.requires_grad))
->
->     nn.Module.register_parameter = on_meta
+>     register, writes = nn.Module.register_parameter, Writes()
+>     idle = {name: getattr(nn.init, name) for name in ("_no_grad_trunc_normal_", "orthogonal_", "dirac_", "sparse_", "eye_")}
+>     for name, function in idle.items():
+>         setattr(nn.init, name, writes.noted(function))
+>     nn.Module.register_parameter = lambda module, name, p: register(
+>         module, name, p if p is None or hasattr(p, "written") else writes.on_meta(p))
 >     try:
->         return make()
+>         with writes:
+>             return make()
 >     finally:
 >         nn.Module.register_parameter = register
+>         for name, function in idle.items():
+>             setattr(nn.init, name, function)
 >
 >
 > def without_memory(model):
@@ -324,6 +392,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     if not any(p.is_meta for p in model.parameters()):
 >         return None
 >     blank, made = copy.deepcopy(model), {}
+>     for p, other in zip(model.parameters(), blank.parameters()):
+>         other.written = getattr(p, "written", None)
 >     for module in model.modules():
 >         for name, p in [*module.named_parameters(recurse=False)]:
 >             if p.is_meta and p not in made:  # tied parameters stay tied
@@ -336,28 +406,51 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """Give this rank's shards the values of `state`, or those that modules begin with, one module after another."""
 >     mine = [stage.module for stage in modules] if isinstance(modules, nn.ModuleList) else [modules]
 >     shards = {name: p for m in mine for name, p in m.named_parameters(remove_duplicate=False)}
+>     first, begun = {}, (None, None)  # tied parameters begin in the first module that has them
 >     for path, module in blank.named_modules() if blank else ():
->         names = {k: f"{path}.{k}" if path else k for k, p in module.named_parameters(recurse=False) if p.is_meta}
->         mine = {k: name for k, name in names.items() if name in shards}
->         values = {k: state[name] for k, name in mine.items()} if state else begin(module, path, blank) if mine else {}
->         for k, name in mine.items():
->             put(shards[name], values[k])
+>         for k, p in module.named_parameters(recurse=False):
+>             if p.is_meta:
+>                 first.setdefault(p, (path, k))
+>     begins = {} if state else {path: begin(blank, path) for path, _ in first.values()}
+>     for name, p in blank.named_parameters(remove_duplicate=False) if blank else ():
+>         if p in first and name in shards:
+>             path, k = first[p]
+>             if not state and begun[0] != path:
+>                 begun = path, begins[path]()
+>             put(shards[name], state[name] if state else begun[1][k])
 >
 >
-> def begin(module, path, model):
->     """The values that a module begins with: the same on all ranks."""
->     module = copy.deepcopy(module)
->     for name, p in [*module.named_parameters(recurse=False)]:
->         module.register_parameter(name, nn.Parameter(torch.empty_like(p, device="cpu"), p.requires_grad))
->     reset = getattr(module, "reset_parameters", None)
->     if not reset and hasattr(model, "_init_weights"):  # of Hugging Face
->         reset = lambda: model._init_weights(module)
->     if not reset:
->         raise ValueError(f"module '{path}' has parameters on meta and no reset_parameters(): expected their values in `state`")
->     with torch.random.fork_rng(devices=[]):
->         torch.manual_seed(zlib.crc32(path.encode()))
->         reset()
->     return {name: p.detach() for name, p in module.named_parameters(recurse=False)}
+> def begin(model, path):
+>     """A function that makes the values that a module begins with, the same on all ranks: those of its constructor, if
+>     empty() made the model, else those of reset_parameters() and, of Hugging Face, of _init_weights()."""
+>     module, above = model.get_submodule(path), path
+>     params = {k: p for k, p in module.named_parameters(recurse=False) if p.is_meta}
+>     again = {k: p.written for k, p in params.items() if p.written and p.written[3]}
+>     while above and not hasattr(model.get_submodule(above), "_init_weights"):
+>         above = above.rpartition(".")[0]
+>     init = getattr(model.get_submodule(above), "_init_weights", None)
+>     for k in params:
+>         if None in again[k][3] if k in again else not init and not hasattr(module, "reset_parameters"):
+>             raise Refused(f"parameter '{path + '.' if path else ''}{k}': its values cannot be made shard by shard: return "
+>                           "the model itself in place of a function that makes it, or pass `state` to parallelize()")
+>
+>     def values():
+>         made = {k: torch.empty_like(p, device="cpu") for k, p in params.items()}
+>         with torch.random.fork_rng(devices=[]), torch.no_grad():
+>             torch.manual_seed(zlib.crc32(path.encode()))
+>             if again.keys() != params.keys():
+>                 like = copy.deepcopy(module)
+>                 for k in made:
+>                     like.register_parameter(k, nn.Parameter(made[k], params[k].requires_grad))
+>                 getattr(like, "reset_parameters", lambda: None)()
+>                 if init:
+>                     init(like)
+>             for k, (shape, stride, dtype, calls) in again.items():
+>                 made[k] = torch.empty_strided(shape, stride, dtype=dtype)
+>                 for func, view, args, kwargs in calls:
+>                     func(made[k].as_strided(*view), *args, **kwargs)
+>         return made
+>     return values
 >
 >
 > def put(p, value):
@@ -399,11 +492,11 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: x.cpu().chunk(MICRO_BATCHES)[0], batch), split_policy=in_each_stage)
 >     stages = {i: Stage(pipe, i, model, device) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
 >     modules = nn.ModuleList(stages.values())
->     add_up = tied_gradients(stages, mesh)
 >     for stage in modules:
 >         place(stage.module, mesh["tensor"])
 >     modules.to(device)
 >     fill(modules, blank, state)
+>     add_up = tied_gradients(stages, mesh)
 >     runs = [PipelineStage(stage, i, pipe.num_stages, device, group=mesh.get_group("stage"), get_mesh=lambda *_: mesh["tensor"])
 >             for i, stage in stages.items()]
 >     schedule = Schedule1F1B(runs[0], MICRO_BATCHES, loss_fn=lambda loss, _: loss)
@@ -524,6 +617,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > if __name__ == "__main__":
+>     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
+>         print(__doc__)
+>         sys.exit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
 >         main(*sys.argv[1:])
 >     except Refused as why:
@@ -565,6 +661,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 > from torch.distributed.tensor import DTensor, distribute_tensor
 > from torch.utils.checkpoint import checkpoint
+> from torch.utils._python_dispatch import TorchDispatchMode
 > from torch.utils._pytree import tree_map_only
 >
 > MESH = {"data": 4}
@@ -584,18 +681,76 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         fully_shard(module, mesh=mesh, reshard_after_forward=True, mp_policy=MixedPrecisionPolicy(torch.bfloat16, torch.bfloat16))
 >
 >
+> class Writes(TorchDispatchMode):
+>     """Notes what a constructor writes to parameters on meta, which begin() then writes to tensors with memory."""
+>     whole = "normal_", "uniform_", "fill_", "zero_", "copy_"  # values from before them do not count
+>
+>     def __init__(self):
+>         super().__init__()
+>         self.params, self.unset = {}, set()  # by memory: parameters; tensors to which nothing was written
+>
+>     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+>         kwargs, name = kwargs or {}, func._schema.name.partition("::")[2]
+>         tensors = [x for x in args if isinstance(x, torch.Tensor)]
+>         if name.endswith("_") and tensors and tensors[0] is args[0]:
+>             self.note(func, name, *args, **kwargs)
+>         out = func(*args, **kwargs)
+>         if isinstance(out, torch.Tensor) and memory(out) not in map(memory, tensors):
+>             (self.unset.add if "empty" in name else self.unset.discard)(memory(out))
+>         return out
+>
+>     def note(self, func, name, x, *args, generator=None, **kwargs):
+>         self.unset.discard(memory(x))
+>         if memory(x) not in self.params:
+>             return
+>         shape, stride, _, calls = self.params[memory(x)].written
+>         if name in self.whole and (x.shape, x.stride()) == (shape, stride):
+>             calls.clear()
+>         known = not any(isinstance(y, torch.Tensor) and y.is_meta for y in args)
+>         args = [y.clone() if isinstance(y, torch.Tensor) and known else y for y in args]
+>         calls.append((func, (x.shape, x.stride(), x.storage_offset()), args, kwargs) if known else None)
+>
+>     def noted(self, function):
+>         """A function of nn.init that leaves tensors on meta alone: note() keeps the call."""
+>         def call(x, *args, **kwargs):
+>             if not x.is_meta:
+>                 return function(x, *args, **kwargs)
+>             self.note(function, "copy_", x, *args, **kwargs)
+>             return x
+>         return call
+>
+>     def on_meta(self, p):
+>         """The parameter on meta; a constant, as torch.ones() makes, is written to it."""
+>         flat, at = p.detach().flatten(), memory(p)
+>         p = p if p.is_meta else nn.Parameter(p.to("meta"), p.requires_grad)
+>         calls = []
+>         if not flat.is_meta and len(flat) and at not in self.unset:
+>             constant = torch.ops.aten.fill_.Scalar, (p.shape, p.stride(), 0), [flat[0].item()], {}
+>             calls.append(constant if (flat == flat[0]).all() else None)
+>         p.written = p.shape, p.stride(), p.dtype, calls
+>         self.params[memory(p)] = p  # which stays, so that no other tensor gets its memory
+>         return p
+>
+>
+> def memory(x):
+>     return x.untyped_storage()._cdata
+>
+>
 > def empty(make):
 >     """The model that a function makes, its parameters on meta: they take no memory. Buffers have their values."""
->     register = nn.Module.register_parameter
->
->     def on_meta(module, name, p):
->         register(module, name, p if p is None or p.is_meta else nn.Parameter(p.to("meta"), p.requires_grad))
->
->     nn.Module.register_parameter = on_meta
+>     register, writes = nn.Module.register_parameter, Writes()
+>     idle = {name: getattr(nn.init, name) for name in ("_no_grad_trunc_normal_", "orthogonal_", "dirac_", "sparse_", "eye_")}
+>     for name, function in idle.items():
+>         setattr(nn.init, name, writes.noted(function))
+>     nn.Module.register_parameter = lambda module, name, p: register(
+>         module, name, p if p is None or hasattr(p, "written") else writes.on_meta(p))
 >     try:
->         return make()
+>         with writes:
+>             return make()
 >     finally:
 >         nn.Module.register_parameter = register
+>         for name, function in idle.items():
+>             setattr(nn.init, name, function)
 >
 >
 > def without_memory(model):
@@ -604,6 +759,8 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     if not any(p.is_meta for p in model.parameters()):
 >         return None
 >     blank, made = copy.deepcopy(model), {}
+>     for p, other in zip(model.parameters(), blank.parameters()):
+>         other.written = getattr(p, "written", None)
 >     for module in model.modules():
 >         for name, p in [*module.named_parameters(recurse=False)]:
 >             if p.is_meta and p not in made:  # tied parameters stay tied
@@ -616,28 +773,51 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     """Give this rank's shards the values of `state`, or those that modules begin with, one module after another."""
 >     mine = [stage.module for stage in modules] if isinstance(modules, nn.ModuleList) else [modules]
 >     shards = {name: p for m in mine for name, p in m.named_parameters(remove_duplicate=False)}
+>     first, begun = {}, (None, None)  # tied parameters begin in the first module that has them
 >     for path, module in blank.named_modules() if blank else ():
->         names = {k: f"{path}.{k}" if path else k for k, p in module.named_parameters(recurse=False) if p.is_meta}
->         mine = {k: name for k, name in names.items() if name in shards}
->         values = {k: state[name] for k, name in mine.items()} if state else begin(module, path, blank) if mine else {}
->         for k, name in mine.items():
->             put(shards[name], values[k])
+>         for k, p in module.named_parameters(recurse=False):
+>             if p.is_meta:
+>                 first.setdefault(p, (path, k))
+>     begins = {} if state else {path: begin(blank, path) for path, _ in first.values()}
+>     for name, p in blank.named_parameters(remove_duplicate=False) if blank else ():
+>         if p in first and name in shards:
+>             path, k = first[p]
+>             if not state and begun[0] != path:
+>                 begun = path, begins[path]()
+>             put(shards[name], state[name] if state else begun[1][k])
 >
 >
-> def begin(module, path, model):
->     """The values that a module begins with: the same on all ranks."""
->     module = copy.deepcopy(module)
->     for name, p in [*module.named_parameters(recurse=False)]:
->         module.register_parameter(name, nn.Parameter(torch.empty_like(p, device="cpu"), p.requires_grad))
->     reset = getattr(module, "reset_parameters", None)
->     if not reset and hasattr(model, "_init_weights"):  # of Hugging Face
->         reset = lambda: model._init_weights(module)
->     if not reset:
->         raise ValueError(f"module '{path}' has parameters on meta and no reset_parameters(): expected their values in `state`")
->     with torch.random.fork_rng(devices=[]):
->         torch.manual_seed(zlib.crc32(path.encode()))
->         reset()
->     return {name: p.detach() for name, p in module.named_parameters(recurse=False)}
+> def begin(model, path):
+>     """A function that makes the values that a module begins with, the same on all ranks: those of its constructor, if
+>     empty() made the model, else those of reset_parameters() and, of Hugging Face, of _init_weights()."""
+>     module, above = model.get_submodule(path), path
+>     params = {k: p for k, p in module.named_parameters(recurse=False) if p.is_meta}
+>     again = {k: p.written for k, p in params.items() if p.written and p.written[3]}
+>     while above and not hasattr(model.get_submodule(above), "_init_weights"):
+>         above = above.rpartition(".")[0]
+>     init = getattr(model.get_submodule(above), "_init_weights", None)
+>     for k in params:
+>         if None in again[k][3] if k in again else not init and not hasattr(module, "reset_parameters"):
+>             raise Refused(f"parameter '{path + '.' if path else ''}{k}': its values cannot be made shard by shard: return "
+>                           "the model itself in place of a function that makes it, or pass `state` to parallelize()")
+>
+>     def values():
+>         made = {k: torch.empty_like(p, device="cpu") for k, p in params.items()}
+>         with torch.random.fork_rng(devices=[]), torch.no_grad():
+>             torch.manual_seed(zlib.crc32(path.encode()))
+>             if again.keys() != params.keys():
+>                 like = copy.deepcopy(module)
+>                 for k in made:
+>                     like.register_parameter(k, nn.Parameter(made[k], params[k].requires_grad))
+>                 getattr(like, "reset_parameters", lambda: None)()
+>                 if init:
+>                     init(like)
+>             for k, (shape, stride, dtype, calls) in again.items():
+>                 made[k] = torch.empty_strided(shape, stride, dtype=dtype)
+>                 for func, view, args, kwargs in calls:
+>                     func(made[k].as_strided(*view), *args, **kwargs)
+>         return made
+>     return values
 >
 >
 > def put(p, value):
@@ -783,6 +963,9 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >
 >
 > if __name__ == "__main__":
+>     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
+>         print(__doc__)
+>         sys.exit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
 >         main(*sys.argv[1:])
 >     except Refused as why:

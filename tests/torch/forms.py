@@ -36,8 +36,8 @@ def network():
 
 
 def one():
-    """A function for the command, with one sample."""
-    return network()[0], torch.randn(1, 4)
+    """A function for the command, with one sample, and with a function that makes the network."""
+    return lambda: network()[0], torch.randn(1, 4)
 
 
 def compared():

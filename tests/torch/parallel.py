@@ -276,6 +276,7 @@ BF16 = {"precision": "bf16", "simulation": {"framework": "eager"}}
 MEMBERS = ("precision", "gradient_precision", "optimizer", "clip", "simulation")
 FOR = ["--for", "torch", "--precision", "fp32"]
 HYBRID = ["--planner", "hybrid", *FOR]
+TIED = {"tensor": 2, "pipeline": 2, "micro_batches": 2}
 CASES = [
     ("dp", "gpt2", 2, {"data": 2}),
     ("dp", "mlp", 2, {"data": 2, "micro_batches": 2}),
@@ -308,6 +309,9 @@ CASES = [
     ("3d", "llama", 4, {"data": 2, "tensor": 2, "shard": "gradients", "sequence_parallel": True, "micro_batches": 2}),
     ("3d", "vit", 4, {"data": 2, "tensor": 2, "recompute": "full"}),
     ("3d", "fixed", 4, {"tensor": 2, "pipeline": 2, "micro_batches": 2}),
+    # a parameter of both stages, whose columns the first one divides and whose rows the second, or the first one alone
+    ("tied-columns", "fixed", 4, {"layout": TIED, "ops": [{"name": "embed", "split": {"k": 2}, "devices": [0, 1]}]}),
+    ("tied-whole", "fixed", 4, {"layout": TIED, "ops": [{"name": "head", "split": {"r": 2}, "devices": [2, 3]}], **BF16}),
     ("3d", "mlp", 4, {"tensor": 4}),
     ("bf16-zero2", "llama", 4, {"data": 4, "shard": "gradients", **BF16}),
     ("bf16-3d", "llama", 4, {"data": 2, "tensor": 2, "clip": 0.5, "begin": "state", **BF16}),
@@ -588,12 +592,57 @@ def refusals(command):
             lines = [p.communicate()[1].splitlines() for p in started]
             return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback"))] for mine in lines]
         found = told(3, "net:example"), told(2, "net:other")
+        usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
               ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]))
     print(f"refusals: {[lines[0] for _, lines in found]}")
-    if found != wanted:
-        print(found)
-    return found == wanted
+    helped = [u.returncode for u in usage] == [2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
+    if found != wanted or not helped:
+        print(found, usage)
+    return found == wanted and helped
+
+
+class Begun(nn.Module):
+    """Parameters that constructors write in other ways than reset_parameters()."""
+
+    def __init__(self, copied=False):
+        super().__init__()
+        self.embed, self.a, self.b = nn.Embedding(40, 32, padding_idx=3), nn.Linear(32, 32), nn.Linear(32, 40, bias=False)
+        self.scale = nn.Parameter(torch.full((32,), 3.0))
+        nn.init.trunc_normal_(self.a.weight, std=0.01, a=-0.02, b=0.02)
+        with torch.no_grad():
+            self.a.bias.copy_(torch.arange(32.0)).mul_(2)
+        self.b.weight = self.embed.weight
+        if copied:
+            self.turn = nn.Parameter(torch.randn(4, 4) * 2)
+
+
+def beginnings(command):
+    """Models that empty() makes begin as their constructors say; what it cannot repeat is refused by one line."""
+    with tempfile.TemporaryDirectory() as folder:
+        prepare("mlp", {}, folder)
+        script = load(write_plan(("one", "mlp", 1, {"data": 1}), folder, command)[0])
+
+    def filled(make):
+        model = script.empty(make)
+        blank = script.without_memory(model)
+        script.fill(model, blank, None)
+        return model.state_dict()
+    failed = []
+    for name in "llama", "gpt2":
+        real, made = models.HUGGING[name]()[0].state_dict(), filled(lambda: models.HUGGING[name]()[0])
+        failed += [k for k, x in real.items() if x.numel() > 1 and not torch.allclose(x.std(), made[k].std(), rtol=0.5) or not torch.allclose(x.mean(), made[k].mean(), atol=0.02)]
+    made, again = filled(Begun), filled(Begun)
+    alike = all(torch.equal(x, again[k]) for k, x in made.items()) and torch.equal(made["embed.weight"], made["b.weight"])
+    right = (made["scale"] == 3).all() and 0.005 < made["a.weight"].std() < 0.015 and made["a.weight"].abs().max() <= 0.02 and torch.equal(made["a.bias"], 2 * torch.arange(32.0))
+    right = right and made["embed.weight"].std() > 0.8 and (made["embed.weight"][3] == 0).all()
+    try:
+        filled(lambda: Begun(True))
+        why = None
+    except script.Refused as refused:
+        why = str(refused)
+    print(f"beginnings: {failed or 'alike'}; {why}")
+    return not failed and alike and bool(right) and bool(why) and why.startswith("parameter 'turn': its values cannot be made shard by shard: return the model itself")
 
 
 OWN = """import torch
@@ -691,6 +740,7 @@ def main():
                 failed += not report(c, lowered, result, wanted[c[1]][c[0], c[2]], args.detail)
     failed += not args.cases and not readme(args.hypar)
     failed += (not args.cases or "own-loop" in args.cases) and not own_loop(args.hypar)
+    failed += (not args.cases or "beginnings" in args.cases) and not beginnings(args.hypar)
     failed += (not args.cases or "refusals" in args.cases) and not refusals(args.hypar)
     print("failed" if failed else "ok")
     return 1 if failed else 0

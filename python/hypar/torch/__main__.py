@@ -1,6 +1,6 @@
 """python -m hypar.torch PACKAGE.MODULE:FUNCTION -o model.json - write the graph of a model of PyTorch.
 
-The function returns the model and its arguments: a tensor, a tuple, or a dict of keywords."""
+The function returns the model, or a class or function that makes it, and its arguments: a tensor, a tuple, or a dict of keywords."""
 import argparse
 import importlib
 import math
@@ -54,12 +54,20 @@ def loss_of(text, module):
     return found
 
 
+def model_of(made):
+    """The model, which an exported plan also takes as a class or function that makes it; None: it is neither."""
+    if callable(made) and not isinstance(made, torch.nn.Module):
+        made = made()
+    return made if isinstance(made, torch.nn.Module) else None
+
+
 def translate(module, function, args):
     """The graph of what the function returns, and, if asked for, its profile."""
     made = getattr(importlib.import_module(module), function)()
-    if not isinstance(made, tuple) or len(made) not in (2, 3) or not isinstance(made[0], torch.nn.Module):
-        raise Cannot(f"{args.function}: returns {type(made).__name__}, expected a model and its arguments")
-    model, given = made[:2]
+    model = model_of(made[0]) if isinstance(made, tuple) and len(made) in (2, 3) else None
+    if model is None:
+        raise Cannot(f"{args.function}: returns {type(made).__name__}, expected a model, or a function that makes it, and its arguments")
+    given = made[1]
     positional = () if isinstance(given, dict) else given if isinstance(given, tuple) else (given,)
     how = {"loss": loss_of(args.loss, module), "target": made[2] if len(made) > 2 else None, "batch_dims": dict(args.batch_dim), "name": function}
     keywords = given if isinstance(given, dict) else {}
