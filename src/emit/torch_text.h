@@ -555,7 +555,7 @@ static const char TEXT_MAIN[] =
 "if __name__ == \"__main__\":\n"
 "    if len(sys.argv) not in (2, 3) or sys.argv[1] in (\"-h\", \"--help\"):\n"
 "        print(__doc__)\n"
-"        sys.exit(0 if \"-h\" in sys.argv or \"--help\" in sys.argv else 2)\n"
+"        raise SystemExit(0 if \"-h\" in sys.argv or \"--help\" in sys.argv else 2)\n"
 "    try:\n"
 "        main(*sys.argv[1:])\n"
 "    except Refused as why:\n"

@@ -619,7 +619,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > if __name__ == "__main__":
 >     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
 >         print(__doc__)
->         sys.exit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
+>         raise SystemExit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
 >         main(*sys.argv[1:])
 >     except Refused as why:
@@ -965,7 +965,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > if __name__ == "__main__":
 >     if len(sys.argv) not in (2, 3) or sys.argv[1] in ("-h", "--help"):
 >         print(__doc__)
->         sys.exit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
+>         raise SystemExit(0 if "-h" in sys.argv or "--help" in sys.argv else 2)
 >     try:
 >         main(*sys.argv[1:])
 >     except Refused as why:
