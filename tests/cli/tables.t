@@ -26,10 +26,10 @@ $ cd $TMP && hypar compare lenet5 --batch 8 --on torus:2x2 --planner dp,mp --svg
 > >39.2 us</text>
 
 Where a step has very many tasks, some are drawn as one.
-$ hypar simulate examples/plans/pipeline.json --svg - | grep -c 'drawn as one'
+$ hypar simulate examples/plans/pipeline.json --svg - | grep -c 'one bar stands for'
 > 0
 ? 1
-$ hypar plan gpt2 --on full:4 --batch 64 --pipeline 4 --micro-batches 32 -q -o $TMP/gpt2.json && hypar simulate $TMP/gpt2.json --svg - | grep -c 'drawn as one'
+$ hypar plan gpt2 --on full:4 --batch 64 --pipeline 4 --micro-batches 32 -q -o $TMP/gpt2.json && hypar simulate $TMP/gpt2.json --svg - | grep -c 'one bar stands for'
 > 1
 
 A program that was written by hand has a timeline, too.
