@@ -37,9 +37,8 @@ $ hypar compare $TMP/own.json --on htree:4 --planner optcnn
 > net, batch 64, on 4 devices
 >
 > planner  step  over dp  sent  memory  energy  search
-> optcnn      -        -     -       -       -       -  opaque 'o' has parameters
->                                                       of its own, expected them
->                                                       among its inputs
+> optcnn      -        -     -       -       -       -  no plan
+> optcnn: opaque 'o' has parameters of its own, expected them among its inputs
 >
 > No plan could be simulated.
 > hypar: opaque 'o' has parameters of its own, expected them among its inputs
