@@ -185,12 +185,13 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
 }
 
 /* The step of a plan that is not simulated: estimated from its lowering, or by the planner's
- * closed form where it has no program or would take long to lower. */
+ * closed form where it has no program, would take long to lower, or has too many slots. */
 static double estimated_s(const struct evaluation *e, const struct estimate *estimate,
                           const struct hypar_plan *plan)
 {
     struct step_estimate step;
     if (hp_plan_parts(plan) > MOST_PARTS ||
+        plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES ||
         hp_estimate(plan, e->problem->options->simulation, NULL, &step, NULL) != HYPAR_OK)
         return estimate->step_s;
     return step.step_s;
