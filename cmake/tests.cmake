@@ -173,7 +173,7 @@ hypar_add_test(mpi/held_out sh tests/mpi/held_out.sh)
 hypar_add_test(mpi/failures sh tests/mpi/failures.sh)
 hypar_add_test(mpi/kill sh tools/kill-ranks.sh 5)
 # These depend on when ranks do things; the others, which compare results, run beside other tests.
-set_tests_properties(mpi/trace mpi/profile mpi/bind mpi/hosts mpi/failures mpi/kill PROPERTIES PROCESSORS 4)
+set_tests_properties(mpi/trace mpi/profile mpi/bind mpi/hosts mpi/kill PROPERTIES PROCESSORS 4)
 
 # Training as PyTorch trains, and its networks by torch.export and by ONNX; skipped where HYPAR_TORCH names no environment that has it.
 hypar_add_test(torch/parity sh tests/torch/run.sh parity.py)
@@ -216,7 +216,7 @@ hypar_add_test(tools/style sh tools/check-style.sh)
 hypar_add_test(tools/format sh tools/format.sh --check)
 
 # Processor seconds of the longest tests at full length, about: CTest begins with these.
-set(slow_tests torch/parallel 260 search/planners 200 torch/onnx 110 torch/export 90 torch/forms 60 mpi/same 45 cli/plan 50
+set(slow_tests torch/parallel 260 search/planners 200 torch/onnx 110 torch/export 90 torch/forms 60 mpi/failures 60 mpi/same 45 cli/plan 50
   cli/explore 45 cli/sizes 40 cli/train 40 mpi/fast 35 torch/parity 32 cli/interrupt 30 program/proof 30 cli/devices 25 search/nearby 32
   search/sweep 30 torch/back 27 kernel/fast 25 search/batch 20 search/gpipe 20 search/flexflow 15 search/hybrid 15 search/for 15
   search/optcnn 15 fit/fit 16 cli/bad_inputs 14 bench/accuracy 13 mpi/held_out 20)

@@ -3,7 +3,8 @@
 # train as in one process, within 1e-9 in fp64.
 . tests/mpi/common.sh
 mkdir "$dir/pairs"
-HYPAR_PROOF_PAIRS=${1:-16} HYPAR_PROOF_SEED=${SEED:-11} HYPAR_PROOF_WRITE="$dir/pairs" \
+if full_length; then pairs=16; else pairs=6; fi
+HYPAR_PROOF_PAIRS=${1:-$pairs} HYPAR_PROOF_SEED=${SEED:-11} HYPAR_PROOF_WRITE="$dir/pairs" \
     "$BUILD/tests/test_program_proof" >"$dir/proof" 2>&1 || wrong "the proof: $(grep ERROR "$dir/proof")"
 
 tried=0 refused=0

@@ -30,9 +30,9 @@ try() { # MODEL OPTIMIZER PLANNER RANKS OTHER-PLANNER OTHER-RANKS
 }
 
 try lenet5 momentum dp 2 mp 3
-try mlp:20-16-10 adam mp 3 dp 2
-try examples/models/digits.json momentum dp 3 mp 2
+full_length && try mlp:20-16-10 adam mp 3 dp 2
+full_length && try examples/models/digits.json momentum dp 3 mp 2
 try rnnlm:steps=3,layers=2,hidden=8,vocab=20 adamw hypar 4 1f1b 2
-try gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 adam 1f1b 2 owt 3
+full_length && try gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 adam 1f1b 2 owt 3
 try bert:layers=1,hidden=12,heads=3,ffn=20,seq=6,vocab=30 sgd gpipe 2 flexflow 1
 exit $fail

@@ -34,6 +34,6 @@ try() { # MODEL RANKS ARGUMENTS...
 
 try mlp:20-16-10 3 --planner dp
 try gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 4 --planner 3d --data 2 --pipeline 2 --micro-batches 4 --recompute full
-try gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 4 --planner 3d --data 2 --pipeline 2 --micro-batches 4 --schedule zb-h1
+full_length && try gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 4 --planner 3d --data 2 --pipeline 2 --micro-batches 4 --schedule zb-h1
 try gpt:layers=2,hidden=16,heads=2,seq=5,vocab=30 4 --planner 3d --data 2 --tensor 2 --sequence-parallel
 exit $fail

@@ -179,7 +179,7 @@ static void all_planners(void **state)
     static const char *const machines[] = { "htree:8", "full:6", "torus:3x3", "full:1" };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
         for (size_t k = 0; k < sizeof machines / sizeof machines[0]; k++) {
-            if (!in_length((int)(m + k), 3, 2))
+            if (!in_length((int)(m + k), 6, 2))
                 continue;
             struct task t = task(models[m], machines[k], 0);
             print_message("%s on %s\n", models[m], machines[k]);
@@ -213,7 +213,7 @@ static void joint_is_never_above(void **state)
                                           "nmt:steps=3" };
     for (size_t m = 0; m < sizeof models / sizeof models[0]; m++)
         for (int levels = 1; levels <= 11; levels += levels > 3 ? 3 : 1) {
-            if (levels > 4 && !in_length((int)m, 2, 1))
+            if (levels > 4 && !in_length((int)m, 5, 1))
                 continue;
             char machine[32];
             snprintf(machine, sizeof machine, "htree:%d", 1 << levels);
