@@ -337,8 +337,8 @@ $ hypar simulate examples/plans/pipedream.json | sed -n 1,9p
 > 1.11 M samples/s, 19.8 % of peak (model FLOPs), 1,050 tasks
 >
 > A step is a minibatch in steady state: 8.69 k/s. 45 minibatches in 5.18 ms, of
-> which start-up 408 us: each replica of the first stage admits 2 before it goes
-> on to the next.
+> which start-up 408 us: each replica of the first stage admits 2 (NOAM) before it
+> goes on to the next.
 >
 > stage  replicas  computing  bubble  in flight  versions   memory
 >     0         3    62.2 us  45.9 %          2         2  26.2 MB

@@ -290,7 +290,7 @@ static void pipedream_text(FILE *to, struct arena *arena,
             ? "all stages use the version that the first had when the minibatch entered"
             : "the backward pass uses the same version, which is kept";
     hp_put_line(to,
-                "%s in flight on each replica of the first stage. A stage of r "
+                "%s in flight (NOAM) on each replica of the first stage. A stage of r "
                 "replicas updates its weights once for r minibatches; a forward "
                 "pass sees them so many updates late: %s; %s.",
                 hp_count(noam, view->noam, "minibatch", "minibatches"),
