@@ -76,6 +76,9 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 > replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all stages use the
 > version that the first had when the minibatch entered.
+> The stages are uneven: a straight pipeline has a stage on each device, and of
+> all cuts with the same slowest stage or transfer the planner takes the first.
+> --use-fewer leaves out devices that do not make the slowest faster.
 > Predicted step: one minibatch every 160 ms in steady state, the slowest of
 > stages and transfers (the busiest stage computes 30 ms of it); 72 ms on one
 > device, 75.9 ms data parallel, each device with a minibatch of its own: 0.45 and
@@ -83,6 +86,11 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 > gradients and optimizer state 152 MB on the fullest device.
 > In closed form, not simulated: chain has no loss, expected a cross_entropy or
 > mse_loss at its end.
+A straight pipeline may be uneven, and tells why; with --use-fewer it has fewer stages, and here it is faster.
+$ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --use-fewer | grep -E '^ +[0-9]|uneven|minibatch every'
+>     0 node2 ..     (3)        1 60 ms         2  1.2 MB      180 MB 364 MB
+>     1 node5 ..     (2)        1 12 ms         1   76 MB      2.5 MB 154 MB
+> Predicted step: one minibatch every 60 ms in steady state, the slowest of stages
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --json | sed -n '/"pipedream"/,/^  }/p'
 >   "planner": "pipedream",
 >   "predicted": {
