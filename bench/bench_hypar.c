@@ -96,6 +96,22 @@ static void heading(const char *text)
 
 /* Figure 5 ---------------------------------------------------------------------------- */
 
+/* Adds a network's maps to the picture; the columns are the layers with weights. */
+static void add_map(struct figures *f, const struct study *s, const char *paper,
+                    const char *ours)
+{
+    struct figure_map *m = figure_map(f);
+    if (!m)
+        return;
+    m->n_columns = 0;
+    snprintf(m->row, sizeof m->row, "%s", hypar_graph_info(s->graph).name);
+    snprintf(m->printed, sizeof m->printed, "%s", paper);
+    snprintf(m->ours, sizeof m->ours, "%s", ours);
+    for (int op = 0; op < s->graph->n_ops && m->n_columns < FIGURE_COLUMNS; op++)
+        if (hp_op_weighted(s->graph, op))
+            snprintf(m->column[m->n_columns++], FIGURE_TEXT, "%.60s", s->graph->ops[op].name);
+}
+
 static void maps(struct figures *f, struct study *study)
 {
     int differing = 0, cells = 0;
@@ -104,6 +120,7 @@ static void maps(struct figures *f, struct study *study)
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
         const char *paper = hypar_printed[i].map, *ours = choice(&study[i], 0, "hypar")->levels;
         bool differ = strcmp(paper, ours) != 0;
+        add_map(f, &study[i], paper, ours);
         printf("%-10s paper  %s\n%10s ours   %s%s\n", hypar_printed[i].model, paper, "", ours,
                differ ? "" : "   same");
         int last = 0, differing_before = differing, cells_before = cells;
