@@ -25,6 +25,7 @@ bars() { # FILE SERIES...
 "$BUILD/bench_hypar" --svg "$dir/one" --figure 'Figure 6' >"$dir/out" || fail=1
 bars hypar-figure-6.svg 'dp, paper' 'dp, ours' 'mp, paper' 'mp, ours' 'hypar, paper' 'hypar, ours'
 grep -q '>Gmean<' "$dir/one/hypar-figure-6.svg" || { echo "Figure 6 of HyPar has no Gmean" && fail=1; }
+grep -q 'mp of the VGGs the paper prints half of the bytes' "$dir/one/hypar-figure-6.svg" || { echo "Figure 6's picture does not tell its open question" && fail=1; }
 grep -q 'mp of the VGGs .* half of the bytes' "$dir/out" || { echo "Figure 6 of HyPar does not tell its open question" && fail=1; }
 # Figure 5 as maps: a cell for each layer and level, the paper's and ours, with a frame where they differ.
 "$BUILD/bench_hypar" --svg "$dir/one" --figure 'Figure 5' >"$dir/out" || fail=1
@@ -34,6 +35,7 @@ done
 [ "$(grep -c '<title>.*: paper .., ours ..<' "$dir/one/hypar-figure-5.svg")" = 800 ] || { echo "Figure 5 has other cells than 2 x 400" && fail=1; }
 "$BUILD/bench_optcnn" --svg "$dir/one" --figure 'Fig. 8' >"$dir/out" || fail=1
 bars optcnn-fig-8.svg 'data parallel, paper' 'layer-wise, ours'
+grep -q 'layer-wise: the paper keeps the linear layers on two GPUs' "$dir/one/optcnn-fig-8.svg" || { echo "Fig. 8's picture does not tell why layer-wise differs" && fail=1; }
 HYPAR_PIPEDREAM_PROFILES=$dir/none "$BUILD/bench_pipedream" --svg "$dir/one" --figure 'Table 1' >"$dir/out" || fail=1
 bars pipedream-table-1.svg paper "the paper's plan, ours" "code's recurrence, ours" "paper's recurrence, ours"
 grep -q '^profiles: none$' "$dir/out" || { echo "no line tells that there are no profiles" && cat "$dir/out" && fail=1; }
@@ -79,5 +81,6 @@ for figure in "$dir"/figures/*.svg; do
     [ "$ticks" -ge 4 ] || { echo "$(basename "$figure"): $ticks numbers on its scale" && fail=1; }
     [ -s "${figure%.svg}.csv" ] || { echo "$(basename "$figure"): no table beside it" && fail=1; }
 done
+grep -q '>16 accelerators, hypar<' "$dir/figures/hypar-figure-11.svg" || { echo "figure 11 has numbers without a noun" && fail=1; }
 grep -q '>0.0517<' "$dir/figures/hypar-figure-8.svg" || { echo "figure 8 has no values" && fail=1; }
 exit $fail
