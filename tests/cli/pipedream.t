@@ -86,6 +86,10 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 > gradients and optimizer state 152 MB on the fullest device.
 > In closed form, not simulated: chain has no loss, expected a cross_entropy or
 > mse_loss at its end.
+$ hypar plan mlp:20-16-12-10 --on full:3 --planner pipedream --straight -q --svg - | grep -o '>devices* [0-9-]*'
+> >device 0
+> >device 1
+> >device 2
 A straight pipeline may be uneven, and tells why; with --use-fewer it has fewer stages, and here it is faster.
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --use-fewer | grep -E '^ +[0-9]|uneven|minibatch every'
 >     0 node2 ..     (3)        1 60 ms         2  1.2 MB      180 MB 364 MB

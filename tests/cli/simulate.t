@@ -398,7 +398,12 @@ $ hypar plan lenet5 --on full:4 --planner dp --all-reduce auto -q -o - | grep -c
 ? 1
 
 The picture of a pipeline of minibatches tells the window that its axis shows.
-$ hypar simulate examples/plans/pipedream.json --minibatches 10 -q --svg $TMP/window.svg; grep -o '>[^<]*: a window of [^<]*' $TMP/window.svg
+The legend stands above the rows, of which there may be many.
+$ hypar simulate examples/plans/pipedream.json --minibatches 10 -q --svg $TMP/window.svg; sed -n 's/.* y="\([0-9]*\)".*>\(critical path\|time\|device 0[^<]*\)<.*/\2 at \1/p' $TMP/window.svg
+> time at 84
+> device 0: stage 0, 1 of 3 replicas at 102
+> critical path at 66
+$ grep -o '>[^<]*: a window of [^<]*' $TMP/window.svg
 > >mlp:784-1024-1024-10 on 4 devices: a window of 12 minibatches, 1.38 ms
 
 One bar for many tasks has the colours of all of them: in a picture 850 wide, with bars 10 high, device 0 has 80 % of the area, as it has of the time.
