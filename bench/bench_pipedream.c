@@ -180,6 +180,8 @@ static void published_results(struct figures *f)
         hypar_found_free(found);
         hypar_graph_free(graph);
     }
+    puts("Replicas of the stages in order; 4x1: four stages with one replica each. Where they "
+         "differ, several\nplans have the same bottleneck.");
     figure(f, "Planning", "time of a search", "s");
     for (int i = 0; i < N_PIPEDREAM_ROWS; i++) {
         const struct pipedream_row *row = &pipedream_rows[i];
@@ -460,7 +462,8 @@ static void table_1(struct figures *f)
          "print its cuts. In the column\n\"its plan\" we cut where the code's recurrence is "
          "least for these replicas. 15 replicas do not fill\nservers, as the recurrence's "
          "stages do: there all workers are joined by the links between servers,\nand its plan "
-         "may gain more than the one found.\n");
+         "may gain more than the one found. In ours 4x1 is four stages with one replica "
+         "each.\n");
     printf("%-10s %-6s %-17s %9s   %-31s   %-31s   %s\n", "model", "on", "paper, measured",
            "its plan", "ours, the code's recurrence", "ours, the paper's recurrence",
            "profile");

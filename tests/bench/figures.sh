@@ -48,6 +48,7 @@ grep -q '^VGG-16 on 4x4 A, .*x for 5.28x: data parallel takes .* ms computing + 
 grep -q '^VGG-16 .*15-1 *5.28x *[0-9.]*x .*stand-in$' "$dir/out" || { echo "Table 1 has no time of the paper's plan" && cat "$dir/out" && fail=1; }
 grep -q '^VGG-16 *4x4 A *15-1 *5.28x\( *[0-9.]* ms\)\{3\} *[0-9.]*x *[0-9.]* ms *[0-9.]*x ' "$dir/out" || { echo "the paper's plan is not simulated" && cat "$dir/out" && fail=1; }
 grep -q "plan is read from its row: the replicas of the stages" "$dir/out" || { echo "how the paper's plan is read is not told" && fail=1; }
+grep -q "4x1 is four stages with one replica each" "$dir/out" || { echo "how replicas are written is not told" && fail=1; }
 bars pipedream-table-1-simulated.svg paper "with the paper's plan, ours" "with the plan found, ours"
 for words in 'ours are predicted in closed form' 'logarithmic scale'; do
     grep -q "$words" "$dir/one/pipedream-table-1.svg" || { echo "Table 1's picture does not say: $words" && fail=1; }
