@@ -274,8 +274,8 @@ static void figure_6(struct figures *f, int64_t proposals, const char *only)
             continue;
         figure(f, variants[v].figure, "speed-up", "");
         figure_bars(f);
-        snprintf(note, sizeof note, "ours is simulated, with %lld proposals a search",
-                 (long long)proposals);
+        snprintf(note, sizeof note, "ours is simulated, with %lld proposals a search; %.170s",
+                 (long long)proposals, variants[v].text);
         figure_note(f, note);
         for (size_t c = 0; c < 2; c++) {
             printf("\n%s, %s\n", clusters[c].word, variants[v].text);

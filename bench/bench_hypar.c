@@ -94,7 +94,27 @@ static void heading(const char *text)
     putchar('\n');
 }
 
+/* Below the pictures that show mp of the VGGs. */
+static const char vgg_note[] = "for mp of the VGGs the paper prints half of the bytes that its "
+                               "formulas give; why is an open question";
+
 /* Figure 5 ---------------------------------------------------------------------------- */
+
+/* Adds a network's maps to the picture; the columns are the layers with weights. */
+static void add_map(struct figures *f, const struct study *s, const char *paper,
+                    const char *ours)
+{
+    struct figure_map *m = figure_map(f);
+    if (!m)
+        return;
+    m->n_columns = 0;
+    snprintf(m->row, sizeof m->row, "%s", hypar_graph_info(s->graph).name);
+    snprintf(m->printed, sizeof m->printed, "%s", paper);
+    snprintf(m->ours, sizeof m->ours, "%s", ours);
+    for (int op = 0; op < s->graph->n_ops && m->n_columns < FIGURE_COLUMNS; op++)
+        if (hp_op_weighted(s->graph, op))
+            snprintf(m->column[m->n_columns++], FIGURE_TEXT, "%.60s", s->graph->ops[op].name);
+}
 
 static void maps(struct figures *f, struct study *study)
 {
@@ -104,6 +124,7 @@ static void maps(struct figures *f, struct study *study)
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
         const char *paper = hypar_printed[i].map, *ours = choice(&study[i], 0, "hypar")->levels;
         bool differ = strcmp(paper, ours) != 0;
+        add_map(f, &study[i], paper, ours);
         printf("%-10s paper  %s\n%10s ours   %s%s\n", hypar_printed[i].model, paper, "", ours,
                differ ? "" : "   same");
         int last = 0, differing_before = differing, cells_before = cells;
@@ -133,6 +154,7 @@ static void communication(struct figures *f, struct study *study)
     static const char *const names[] = { "dp", "mp", "hypar" };
     struct means ours = { 0 };
     figure(f, "Figure 8", "communication of a step", "GB");
+    figure_note(f, vgg_note);
     heading("Figure 8: communication of a step in GB, paper | ours (deviation)");
     printf("%-10s %28s %28s %28s\n", "", "dp", "mp", "hypar");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
@@ -176,6 +198,7 @@ static void performance(struct figures *f, struct study *study)
     heading("Figure 6: performance over data parallel");
     figure(f, "Figure 6", "performance over dp", "");
     figure_bars(f);
+    figure_note(f, vgg_note);
     printf("%-10s %38s   %38s\n", "", "mp: paper, printed bytes, our bytes",
            "hypar: paper, printed bytes, our bytes");
     for (int i = 0; i < HYPAR_NETWORKS; i++) {
@@ -309,7 +332,8 @@ static void scaling(struct figures *f)
         printf("%5d accelerators   ", hypar_machine_device_count(site.machine));
         if (i < 7) {
             char devices[32];
-            snprintf(devices, sizeof devices, "%d", hypar_machine_device_count(site.machine));
+            snprintf(devices, sizeof devices, "%d accelerators",
+                     hypar_machine_device_count(site.machine));
             figure_point(f, devices, "hypar", hypar[i], own[0]);
             figure_point(f, devices, "dp", dp[i], own[1]);
             printf("hypar %5.2f | %5.2f (%+4.1f %%)   dp %4.2f | %4.2f (%+4.1f %%)\n", hypar[i],

@@ -298,6 +298,24 @@ static void write_points(const struct figures *f)
     hp_arena_free(&arena);
 }
 
+/* Maps ---------------------------------------------------------------------------------- */
+
+static void write_maps(const struct figures *f)
+{
+    struct arena arena = { 0 };
+    FILE *to = open_figure(f, f->svg, "svg");
+    figure_write_maps(to, f,
+                      hp_arena_printf(&arena, "%s, %s: dp or mp for each layer and level",
+                                      f->paper, f->name));
+    close_figure(to);
+    hp_arena_free(&arena);
+}
+
+struct figure_map *figure_map(struct figures *f)
+{
+    return f->n_maps < FIGURE_MAPS ? &f->map[f->n_maps++] : NULL;
+}
+
 /* Points -------------------------------------------------------------------------------- */
 
 static void write_figure(struct figures *f)
@@ -305,9 +323,9 @@ static void write_figure(struct figures *f)
     if (f->n && f->csv)
         write_csv(f);
     if (f->n && f->svg)
-        (f->bars ? write_bars : write_points)(f);
+        (f->n_maps ? write_maps : f->bars ? write_bars : write_points)(f);
     f->n_written += f->n > 0;
-    f->n = 0;
+    f->n = f->n_maps = 0;
     f->bars = false;
 }
 

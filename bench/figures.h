@@ -6,8 +6,18 @@
 #define BENCH_FIGURES_H
 
 #include <stdbool.h>
+#include <stdio.h>
 
 enum { FIGURE_POINTS = 512, FIGURE_TEXT = 64, FIGURE_NOTE = 256, FIGURE_NAMES = 32 };
+enum { FIGURE_MAPS = 16, FIGURE_COLUMNS = 24, FIGURE_CELLS = 256 };
+
+/* What a planner chooses for each layer at each level: "0011/0010", a digit for each column,
+ * levels from the top. Both maps have the same form. */
+struct figure_map {
+    char row[FIGURE_TEXT], printed[FIGURE_CELLS], ours[FIGURE_CELLS];
+    int n_columns;
+    char column[FIGURE_COLUMNS][FIGURE_TEXT];
+};
 
 struct figures {
     const char *paper, *csv, *svg; /* folders; NULL: not asked for */
@@ -22,6 +32,8 @@ struct figures {
         char row[FIGURE_TEXT], series[FIGURE_TEXT];
         double printed, ours;
     } point[FIGURE_POINTS];
+    int n_maps; /* with maps the picture shows these, and the table the points */
+    struct figure_map map[FIGURE_MAPS];
 };
 
 #define FIGURES_USAGE "[--csv FOLDER] [--svg FOLDER] [--figure NAME]"
@@ -45,6 +57,12 @@ void figure_note(struct figures *f, const char *note);
 /* A bar or a point of it: what the paper prints, and ours. Only what both have is compared. */
 void figure_point(struct figures *f, const char *row, const char *series, double printed,
                   double ours);
+
+/* A map of the figure at hand, which is to be filled; NULL: there are too many. */
+struct figure_map *figure_map(struct figures *f);
+
+/* Writes the picture of maps. */
+void figure_write_maps(FILE *to, const struct figures *f, const char *title);
 
 /* Writes the last one. No figure of the name that is asked for: exit code 2, and a line with
  * the names that there are. */

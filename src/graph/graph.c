@@ -210,6 +210,15 @@ bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *
     return true;
 }
 
+bool hp_counts_minibatches(const struct hypar_graph *graph)
+{
+    struct op_measure measure;
+    bool all_measured = graph->batch == 1 && graph->loss < 0 && graph->n_ops > 0;
+    for (int op = 0; all_measured && op < graph->n_ops; op++)
+        all_measured = hp_op_measured(graph, op, &measure) && !measure.choices;
+    return all_measured;
+}
+
 operand_set hp_present(const struct op *op)
 {
     operand_set present = 0;

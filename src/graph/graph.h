@@ -258,6 +258,10 @@ struct op_measure {
 /* False: `op` was not measured (it has no times). */
 bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *out);
 
+/* Is one sample of the graph a whole minibatch? A PipeDream profile has the times of a
+ * minibatch and not its number of samples: without another batch its graph has a batch of 1. */
+bool hp_counts_minibatches(const struct hypar_graph *graph);
+
 /* Were operators measured in several configurations? */
 bool hp_has_choices(const struct hypar_graph *graph);
 

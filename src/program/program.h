@@ -255,7 +255,8 @@ const struct pattern *hp_task_pattern(const struct hypar_program *program, int t
 const struct comm *hp_task_comm(const struct hypar_program *program, int task);
 double hp_task_bytes(const struct hypar_program *program, int task);
 
-/* "conv1+bn1+relu1 forward part 3" of a COMPUTE task; returns its phase. */
+/* "conv1+bn1+relu1 forward part 3" of a COMPUTE task, "fc1 gradient part 3 of fc1.b" where the
+ * operator has several gradient passes; returns its phase. */
 enum phase hp_task_text(const struct hypar_program *program, int task, char *text, size_t n);
 
 /* Names in timelines: of a task; of all tasks of its kind, where the messages of a comm are

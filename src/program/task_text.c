@@ -5,17 +5,50 @@
 #include "program/blocks.h"
 #include "program/program.h"
 
+/* The first parameter whose gradient pass `pass` of `op` writes; -1: none. */
+static int param_of_pass(const struct hypar_graph *g, const struct op *op, int pass)
+{
+    operand_set written = op->nest->pass[pass].writes_grad;
+    for (int o = 0; o < op->nest->n_operands; o++)
+        if (written >> o & 1 && op->tensor[o] >= 0 &&
+            g->tensors[op->tensor[o]].kind == TENSOR_PARAM)
+            return op->tensor[o];
+    return -1;
+}
+
 /* A pass that writes a parameter's gradient belongs to the gradient phase. */
 static enum phase phase_of(const struct hypar_program *p, const struct op_pass *op_pass)
 {
     const struct hypar_graph *g = p->plan->graph;
-    const struct op *op = &g->ops[op_pass->op];
-    operand_set written = op->nest->pass[op_pass->pass].writes_grad;
-    for (int o = 0; o < op->nest->n_operands; o++)
-        if (written >> o & 1 && op->tensor[o] >= 0 &&
-            g->tensors[op->tensor[o]].kind == TENSOR_PARAM)
-            return PHASE_GRADIENT;
+    if (param_of_pass(g, &g->ops[op_pass->op], op_pass->pass) >= 0)
+        return PHASE_GRADIENT;
     return op_pass->backward ? PHASE_BACKWARD : PHASE_FORWARD;
+}
+
+/* The parameter that tells this pass from the operator's other gradient passes, such as the
+ * bias; NULL: the operator has one gradient pass at most. */
+static const char *told_by(const struct hypar_graph *g, const struct op_pass *op_pass)
+{
+    const struct op *op = &g->ops[op_pass->op];
+    int param = param_of_pass(g, op, op_pass->pass);
+    bool others = false;
+    for (int i = 0; i < op->nest->n_passes; i++)
+        others |= i != op_pass->pass && param_of_pass(g, op, i) >= 0;
+    return param >= 0 && others ? g->tensors[param].name : NULL;
+}
+
+/* Adds " of fc1.b" to text[0..n), and leaves room for hp_add_instance(). Of a name that is too
+ * long the end is kept: the beginning is often the operator's. */
+static void add_param(char *text, size_t n, size_t size, const char *name)
+{
+    enum { ROOM = 32 };
+    if (n + strlen(" of ") + ROOM >= size)
+        return;
+    size_t length = strlen(name), room = size - n - strlen(" of ") - ROOM;
+    name += length > room ? length - room : 0;
+    while ((*name & 0xc0) == 0x80) /* not in the middle of a character */
+        name++;
+    snprintf(text + n, size - n, " of %s", name);
 }
 
 bool hp_is_again(const struct hypar_program *p, int task)
@@ -46,8 +79,11 @@ static enum phase task_text(const struct hypar_program *p, int task, char *text,
                           first->resend  ? "resend"
                           : first->again ? "again"
                                          : phases[phase]);
-    snprintf(text + n, size - n, " part %d", p->task[task].part);
     *what_bytes = (int)n;
+    n += (size_t)snprintf(text + n, size - n, " part %d", p->task[task].part);
+    const char *param = next[p->task[task].index] < 0 ? told_by(p->plan->graph, first) : NULL;
+    if (param)
+        add_param(text, n, size, param);
     return phase;
 }
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "graph/graph.h"
 
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
 {
@@ -376,6 +377,11 @@ char *hp_thousands(char *buffer, long long value)
     }
     buffer[out] = '\0';
     return buffer;
+}
+
+const char *hp_rate_unit(const struct hypar_graph *graph)
+{
+    return hp_counts_minibatches(graph) ? "minibatches/s" : "samples/s";
 }
 
 char *hp_metric(char *buffer, double value)

@@ -78,6 +78,10 @@ char *hp_metric(char *buffer, double value);
 /* The same with a unit: "128 FLOP", "3.41 GFLOP"; a unit of at most 16 characters. */
 char *hp_metric_unit(char *buffer, double value, const char *unit);
 
+/* The unit of a model's rates: "samples/s"; of a profile that does not tell how many samples a
+ * minibatch has "minibatches/s". */
+const char *hp_rate_unit(const struct hypar_graph *graph);
+
 /* "1 switch", "1,024 switches"; buffer holds at least 64 bytes, the words at most 24. */
 char *hp_count(char *buffer, long long n, const char *one, const char *many);
 

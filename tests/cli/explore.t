@@ -156,6 +156,9 @@ $ head -n 6 $TMP/points.csv
 > "htree:4",4,1,0000/0001,0.06323849142857144,0.02010057142857143,0.04313792,0.9713794564178633,1.2714137212634329,10784480,0.046343383475200006,3424000,4048.1674090716533,1,array,,,,,,0
 $ wc -l < $TMP/points.csv
 > 260
+$ grep -o 'digits: [^<]*' $TMP/points.svg; hypar explore vgg-a --on htree:4 --layers conv5_2,fc1 --svg - -o $TMP/layers | grep -o 'digits: [^<]*'
+> digits: conv1 conv2 fc1 fc2 (0 dp, 1 mp)
+> digits: H1 .. H2 (0 dp, 1 mp)
 $ grep -c '<rect' $TMP/points.svg
 > 297
 $ head -n 1 $TMP/out

@@ -38,17 +38,29 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >       node6
 >
 > Time and memory of a stage: in closed form.
-> 2 minibatches in flight on each replica of the first stage. A stage of r
+> 2 minibatches in flight (NOAM) on each replica of the first stage. A stage of r
 > replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: stage 0 by 1; the backward pass uses the same version, which
 > is kept.
 > Predicted step: one minibatch every 40 ms in steady state, the slowest of stages
 > and transfers (the busiest stage computes 20 ms of it); 72 ms on one device,
 > 75.9 ms data parallel, each device with a minibatch of its own: 1.80 and 1.90
-> times as long. 25 samples/s, weights, gradients and optimizer state 152 MB on
-> the fullest device.
+> times as long. 25 minibatches/s (samples/s with --batch N), weights, gradients
+> and optimizer state 152 MB on the fullest device.
 > In closed form, not simulated: chain has no loss, expected a cross_entropy or
 > mse_loss at its end.
+The profile has the times of a minibatch; --batch tells how many samples it has.
+$ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --batch 64 | grep -o '[0-9.]* k samples/s'
+> 1.6 k samples/s
+$ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --json | grep es_per_s
+>     "samples_per_s": null,
+>     "minibatches_per_s": 25,
+>     "samples_per_s": null,
+>     "minibatches_per_s": 25,
+$ hypar explore tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --devices 2,4 --planner pipedream | grep -o '^[MR].*es/s'
+> Most minibatches/s
+> Rate: minibatches/s
+
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --vertical-sync | sed '$d'
 > chain, batch 1, on 4 devices: planner pipedream
 >
@@ -60,17 +72,29 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >       node6
 >
 > Time and memory of a stage: in closed form.
-> 4 minibatches in flight on each replica of the first stage. A stage of r
+> 4 minibatches in flight (NOAM) on each replica of the first stage. A stage of r
 > replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all stages use the
 > version that the first had when the minibatch entered.
+> The stages are uneven: a straight pipeline has a stage on each device, and of
+> all cuts with the same slowest stage or transfer the planner takes the first.
+> --use-fewer leaves out devices that do not make the slowest faster.
 > Predicted step: one minibatch every 160 ms in steady state, the slowest of
 > stages and transfers (the busiest stage computes 30 ms of it); 72 ms on one
 > device, 75.9 ms data parallel, each device with a minibatch of its own: 0.45 and
-> 0.47 times as long. 6.25 samples/s, weights, gradients and optimizer state
-> 152 MB on the fullest device.
+> 0.47 times as long. 6.25 minibatches/s (samples/s with --batch N), weights,
+> gradients and optimizer state 152 MB on the fullest device.
 > In closed form, not simulated: chain has no loss, expected a cross_entropy or
 > mse_loss at its end.
+$ hypar plan mlp:20-16-12-10 --on full:3 --planner pipedream --straight -q --svg - | grep -o '>devices* [0-9-]*'
+> >device 0
+> >device 1
+> >device 2
+A straight pipeline may be uneven, and tells why; with --use-fewer it has fewer stages, and here it is faster.
+$ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --use-fewer | grep -E '^ +[0-9]|uneven|minibatch every'
+>     0 node2 ..     (3)        1 60 ms         2  1.2 MB      180 MB 364 MB
+>     1 node5 ..     (2)        1 12 ms         1   76 MB      2.5 MB 154 MB
+> Predicted step: one minibatch every 60 ms in steady state, the slowest of stages
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --json | sed -n '/"pipedream"/,/^  }/p'
 >   "planner": "pipedream",
 >   "predicted": {
@@ -79,7 +103,8 @@ $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --plann
 >     "step_s": 0.04,
 >     "compute_s": 0.02,
 >     "comm_s": 0.02,
->     "samples_per_s": 25,
+>     "samples_per_s": null,
+>     "minibatches_per_s": 25,
 >     "mfu": null,
 >     "comm_bytes": 41600000,
 >     "comm_bytes_paper": 41600000,
@@ -118,15 +143,15 @@ $ hypar plan tests/data/pipedream/branches.txt --on cluster:2x2,intra=10GB/s,int
 >       node8
 >
 > Time and memory of a stage: in closed form.
-> 2 minibatches in flight on each replica of the first stage. A stage of r
+> 2 minibatches in flight (NOAM) on each replica of the first stage. A stage of r
 > replicas updates its weights once for r minibatches; a forward pass sees them so
 > many updates late: stage 0 by 1, stage 1 by 1; the backward pass uses the same
 > version, which is kept.
 > Predicted step: one minibatch every 12 ms in steady state, the slowest of stages
 > and transfers (the busiest stage computes 8 ms of it); 26 ms on one device,
 > 169 ms data parallel, each device with a minibatch of its own: 2.17 and 14.08
-> times as long. 83.3 samples/s, weights, gradients and optimizer state 264 MB on
-> the fullest device.
+> times as long. 83.3 minibatches/s (samples/s with --batch N), weights, gradients
+> and optimizer state 264 MB on the fullest device.
 > In closed form, not simulated: branches has no loss, expected a cross_entropy or
 > mse_loss at its end.
 
@@ -150,9 +175,10 @@ $ hypar plan gpt2 --on cluster:2x4 --planner pipedream | sed '$d'
 >
 > Busy computing in a step, and memory: simulated, of the busiest and of the
 > fullest device of a stage.
-> 1 minibatch in flight on each replica of the first stage. A stage of r replicas
-> updates its weights once for r minibatches; a forward pass sees them so many
-> updates late: no stage; the backward pass uses the same version, which is kept.
+> 1 minibatch in flight (NOAM) on each replica of the first stage. A stage of r
+> replicas updates its weights once for r minibatches; a forward pass sees them so
+> many updates late: no stage; the backward pass uses the same version, which is
+> kept.
 > 220 places to cut would part operators that share a parameter, which this
 > schedule does not allow.
 > Predicted step 475 ms, simulated (the busiest device computes 473 ms of it),

@@ -190,10 +190,10 @@ $ hypar simulate tests/cli/plan.json --trace -
 >     {"name": "fc1+loss forward part 1", "ph": "X", "ts": 0, "pid": 1, "tid": 1, "dur": 0.000467, "cat": "forward", "args": {"task": 1, "ready_us": 0, "micro_batch": 0}},
 >     {"name": "loss backward part 0", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 0, "dur": 0.0002, "cat": "backward", "args": {"task": 2, "ready_us": 0.000467, "micro_batch": 0}},
 >     {"name": "loss backward part 1", "ph": "X", "ts": 0.000467, "pid": 1, "tid": 1, "dur": 0.0002, "cat": "backward", "args": {"task": 3, "ready_us": 0.000467, "micro_batch": 0}},
->     {"name": "fc1 gradient part 0", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "gradient", "args": {"task": 4, "ready_us": 0.000667, "micro_batch": 0}},
->     {"name": "fc1 gradient part 1", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "gradient", "args": {"task": 5, "ready_us": 0.000667, "micro_batch": 0}},
->     {"name": "fc1 gradient part 0", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 0, "dur": 0.000089, "cat": "gradient", "args": {"task": 6, "ready_us": 0.000667, "micro_batch": 0}},
->     {"name": "fc1 gradient part 1", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 1, "dur": 0.000089, "cat": "gradient", "args": {"task": 7, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 0 of fc1.w", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 0, "dur": 0.000213, "cat": "gradient", "args": {"task": 4, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 1 of fc1.w", "ph": "X", "ts": 0.000667, "pid": 1, "tid": 1, "dur": 0.000213, "cat": "gradient", "args": {"task": 5, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 0 of fc1.b", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 0, "dur": 0.000089, "cat": "gradient", "args": {"task": 6, "ready_us": 0.000667, "micro_batch": 0}},
+>     {"name": "fc1 gradient part 1 of fc1.b", "ph": "X", "ts": 0.00088, "pid": 1, "tid": 1, "dur": 0.000089, "cat": "gradient", "args": {"task": 7, "ready_us": 0.000667, "micro_batch": 0}},
 >     {"name": "all-reduce loss (recursive doubling)", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 0, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "bytes": 8}},
 >     {"name": "all-reduce loss (recursive doubling)", "ph": "X", "ts": 0.000467, "pid": 2, "tid": 1, "dur": 0.00016, "cat": "comm", "args": {"task": 8, "ready_us": 0.000467, "bytes": 8}},
 >     {"name": "all-reduce gradient of fc1.w (recursive doubling)", "ph": "X", "ts": 0.00088, "pid": 2, "tid": 0, "dur": 0.00256, "cat": "comm", "args": {"task": 9, "ready_us": 0.00088, "bytes": 128}},
@@ -337,8 +337,8 @@ $ hypar simulate examples/plans/pipedream.json | sed -n 1,9p
 > 1.11 M samples/s, 19.8 % of peak (model FLOPs), 1,050 tasks
 >
 > A step is a minibatch in steady state: 8.69 k/s. 45 minibatches in 5.18 ms, of
-> which start-up 408 us: each replica of the first stage admits 2 before it goes
-> on to the next.
+> which start-up 408 us: each replica of the first stage admits 2 (NOAM) before it
+> goes on to the next.
 >
 > stage  replicas  computing  bubble  in flight  versions   memory
 >     0         3    62.2 us  45.9 %          2         2  26.2 MB
@@ -398,7 +398,12 @@ $ hypar plan lenet5 --on full:4 --planner dp --all-reduce auto -q -o - | grep -c
 ? 1
 
 The picture of a pipeline of minibatches tells the window that its axis shows.
-$ hypar simulate examples/plans/pipedream.json --minibatches 10 -q --svg $TMP/window.svg; grep -o '>[^<]*: a window of [^<]*' $TMP/window.svg
+The legend stands above the rows, of which there may be many.
+$ hypar simulate examples/plans/pipedream.json --minibatches 10 -q --svg $TMP/window.svg; sed -n 's/.* y="\([0-9]*\)".*>\(critical path\|time\|device 0[^<]*\)<.*/\2 at \1/p' $TMP/window.svg
+> time at 84
+> device 0: stage 0, 1 of 3 replicas at 102
+> critical path at 66
+$ grep -o '>[^<]*: a window of [^<]*' $TMP/window.svg
 > >mlp:784-1024-1024-10 on 4 devices: a window of 12 minibatches, 1.38 ms
 
 One bar for many tasks has the colours of all of them: in a picture 850 wide, with bars 10 high, device 0 has 80 % of the area, as it has of the time.

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "bench/figure_maps.c"
 #include "bench/figures.c" /* which only benchmarks link */
 
 static char folder[] = "/tmp/hypar-figures-XXXXXX";

@@ -150,8 +150,9 @@ static void time_of_one_call_is_divided(void **state)
     struct measured_task *first = NULL, *second = NULL;
     for (int64_t i = 0; i < step->n_tasks; i++) {
         first = strcmp(step->task[i].name, "fc2 backward part 0") == 0 ? &step->task[i] : first;
-        second =
-            strcmp(step->task[i].name, "fc2 gradient part 0") == 0 ? &step->task[i] : second;
+        second = strcmp(step->task[i].name, "fc2 gradient part 0 of fc2.w") == 0
+                     ? &step->task[i]
+                     : second;
     }
     assert_true(first && second);
     first->end_s += second->end_s - second->start_s;
@@ -161,6 +162,38 @@ static void time_of_one_call_is_divided(void **state)
     for (int p = 0; p < TRUTH_COMM; p++)
         assert_near(truth.phase[p].measured_s, 3 * truth.phase[p].predicted_s);
     hp_truth_free(&truth);
+    hypar_measured_step_free(step);
+    release(&r);
+}
+
+/* The gradients of a weight and of its bias have names of their own. Traces from before these
+ * names are still matched; another parameter is not. */
+static void gradients_tell_their_parameter(void **state)
+{
+    (void)state;
+    struct run r;
+    struct truth truth;
+    struct hypar_error err;
+    train(&r, "mlp:12-10-9-5", "local:2",
+          &(struct hypar_search_options){ .planner = "1f1b", .micro_batches = 4 });
+    struct hypar_measured_step *step = hp_measured_of(&r.result);
+    struct measured_task *weight = NULL, *bias = NULL;
+    for (int64_t i = 0; i < step->n_tasks; i++)
+        for (int64_t k = 0; k < i; k++)
+            assert_true(step->task[i].kind != HYPAR_EVENT_GRADIENT ||
+                        strcmp(step->task[i].name, step->task[k].name) != 0);
+    for (int64_t i = 0; i < step->n_tasks; i++) {
+        struct measured_task *task = &step->task[i];
+        weight =
+            strcmp(task->name, "fc3 gradient part 0 of fc3.w micro 3") == 0 ? task : weight;
+        bias = strcmp(task->name, "fc3 gradient part 0 of fc3.b micro 3") == 0 ? task : bias;
+    }
+    assert_true(weight && bias);
+    weight->name = bias->name = "fc3 gradient part 0 micro 3";
+    must(hp_truth_make(&truth, step, r.sim, &err), &err);
+    hp_truth_free(&truth);
+    bias->name = "fc3 gradient part 0 of fc3.w micro 3";
+    assert_int_equal(hp_truth_make(&truth, step, r.sim, &err), HYPAR_INVALID);
     hypar_measured_step_free(step);
     release(&r);
 }
@@ -228,6 +261,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_add_up_to_the_step),
         cmocka_unit_test(time_of_one_call_is_divided),
+        cmocka_unit_test(gradients_tell_their_parameter),
         cmocka_unit_test(a_trace_is_read_again),
         cmocka_unit_test(a_step_of_another_plan_is_refused),
     };

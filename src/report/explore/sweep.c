@@ -237,6 +237,7 @@ struct shape {
     unsigned shows;         /* columns */
     bool planner;           /* several planners */
     bool in_all;            /* rows are compared by the rate of all devices */
+    const char *unit;       /* of rates */
     const char *one_plan;   /* the plan of all rows, written below them; NULL: plans differ */
     const char *one_saving; /* how all plans save memory; NULL: plans differ */
     enum hypar_objective objective;
@@ -273,6 +274,7 @@ static const char *one_saving(struct arena *arena, const struct hypar_sweep *s)
 static struct shape shape_of(struct arena *arena, const struct hypar_sweep *s)
 {
     struct shape shape = { .axes = hp_sweep_axes_of(s),
+                           .unit = hp_rate_unit(hypar_sweep_info(s).graph),
                            .one_plan = one_plan(arena, s),
                            .one_saving = one_saving(arena, s),
                            .in_all = hp_sweep_in_all(s),
@@ -355,13 +357,13 @@ static const char *best_text(struct arena *arena, const struct shape *shape,
                                   energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
             place_text(arena, best, shape));
     if (!(shape->shows & DEVICES) || shape->in_all)
-        return hp_arena_printf(arena, "Most samples/s (*): %s of %s.",
+        return hp_arena_printf(arena, "Most %s (*): %s of %s.", shape->unit,
                                hp_metric(a, most->samples_per_s),
                                place_text(arena, best, shape));
-    return hp_arena_printf(arena,
-                           "Most samples/s for a device (*): %s of %s; in all: %s of %s.",
-                           hp_metric(a, hp_for_a_device(best)), place_text(arena, best, shape),
-                           hp_metric(b, most->samples_per_s), place_text(arena, most, shape));
+    return hp_arena_printf(arena, "Most %s for a device (*): %s of %s; in all: %s of %s.",
+                           shape->unit, hp_metric(a, hp_for_a_device(best)),
+                           place_text(arena, best, shape), hp_metric(b, most->samples_per_s),
+                           place_text(arena, most, shape));
 }
 
 static bool same_point(const struct hypar_sweep_point *a, const struct hypar_sweep_point *b)
@@ -427,7 +429,7 @@ static void explain_columns(FILE *to, struct arena *arena, const struct shape *s
                             const struct seen *seen)
 {
     hp_put_line(
-        to, "Rate: samples/s%s. %sPlans: data x tensor x pipeline%s%s%s.%s%s%s",
+        to, "Rate: %s%s. %sPlans: data x tensor x pipeline%s%s%s.%s%s%s", shape->unit,
         shape->shows & DEVICES ? " of all devices; each: of one" : "",
         seen->most_bytes > 0 ? room_text(arena, seen->least_bytes, seen->most_bytes) : "",
         seen->micro ? " / micro-batches" : "",

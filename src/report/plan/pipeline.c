@@ -1,6 +1,7 @@
 /* Reports a pipeline and its stages. */
 #include "report/plan/pipeline.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "plan/plan.h"
@@ -279,6 +280,21 @@ static char *delays_text(struct arena *arena, const struct hypar_pipeline_view *
     return *text ? text : hp_arena_strdup(arena, "no stage");
 }
 
+/* Is it a straight pipeline on all devices with a stage that is much shorter than another? */
+static bool is_straight_and_uneven(const struct hypar_pipeline_view *view,
+                                   const struct hypar_plan *plan)
+{
+    enum { MUCH = 4 };
+    double least_s = INFINITY, most_s = 0;
+    bool straight = view->n_stages == hypar_machine_device_count(plan->machine);
+    for (int s = 0; s < view->n_stages; s++) {
+        straight &= view->stage[s].replicas == 1;
+        least_s = fmin(least_s, view->stage[s].time_s);
+        most_s = fmax(most_s, view->stage[s].time_s);
+    }
+    return straight && MUCH * least_s < most_s;
+}
+
 /* Explain which weights a minibatch uses (section 3.3 of the paper). */
 static void pipedream_text(FILE *to, struct arena *arena,
                            const struct hypar_pipeline_view *view,
@@ -290,11 +306,17 @@ static void pipedream_text(FILE *to, struct arena *arena,
             ? "all stages use the version that the first had when the minibatch entered"
             : "the backward pass uses the same version, which is kept";
     hp_put_line(to,
-                "%s in flight on each replica of the first stage. A stage of r "
+                "%s in flight (NOAM) on each replica of the first stage. A stage of r "
                 "replicas updates its weights once for r minibatches; a forward "
                 "pass sees them so many updates late: %s; %s.",
                 hp_count(noam, view->noam, "minibatch", "minibatches"),
                 delays_text(arena, view), sync);
+    if (is_straight_and_uneven(view, plan))
+        hp_put_line(to,
+                    "The stages are uneven: a straight pipeline has a stage on each device, "
+                    "and of all cuts with the same slowest stage or transfer the planner "
+                    "takes the first. --use-fewer leaves out devices that do not make the "
+                    "slowest faster.");
     if (!hypar_machine_is_uniform(plan->machine))
         hp_put_line(to, "The stages are cut as if all devices were as slow as the slowest.");
 }

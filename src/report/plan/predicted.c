@@ -89,6 +89,16 @@ static void put_simulated(struct json_writer *w, const struct hypar_found *found
     hp_put_profile(w, &s->step);
 }
 
+/* The rate of a closed form, in the unit of hp_rate_unit(). */
+static void put_rate(struct json_writer *w, const struct hypar_found *found)
+{
+    bool minibatches = hp_counts_minibatches(hypar_found_plan(found)->graph);
+    double rate = hypar_found_prediction(found).samples_per_s;
+    hp_json_put_known(w, "samples_per_s", !minibatches, rate);
+    if (minibatches)
+        hp_json_put_number(w, "minibatches_per_s", rate);
+}
+
 static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
@@ -101,7 +111,7 @@ static void put_unsimulated(struct json_writer *w, const struct hypar_found *fou
     hp_json_put_number(w, "step_s", p.step_s);
     hp_json_put_number(w, "compute_s", p.compute_s);
     hp_json_put_number(w, "comm_s", p.comm_s);
-    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    put_rate(w, found);
     hp_json_put_known(w, "mfu", counted, p.mfu);
     hp_json_put_number(w, "comm_bytes", exact < 0 ? p.comm_bytes : exact);
     hp_json_put_number(w, "comm_bytes_paper", p.comm_bytes);
@@ -157,7 +167,7 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
     hp_json_put_number(w, "step_s", p.step_s);
     hp_json_put_number(w, "compute_s", p.compute_s);
     hp_json_put_number(w, "comm_s", p.comm_s);
-    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
+    put_rate(w, found);
     hp_json_put_known(w, "mfu", counted, p.mfu);
     hp_json_put_number(w, "comm_bytes", p.comm_bytes);
     hp_json_put_known(w, "energy_j", counted, p.energy_j);
@@ -320,6 +330,7 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     const struct hypar_pipeline_view *view = pipedream(found);
+    const struct hypar_graph *graph = hypar_found_plan(found)->graph;
     char step[32], compute[32], comm[32], rate[32];
     hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS);
     hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS);
@@ -338,9 +349,10 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
                                        compute, comm);
     return hp_arena_printf(
         arena,
-        "Predicted step%s%s %s samples/s, %sweights, gradients and optimizer state %s on the "
+        "Predicted step%s%s %s %s%s, %sweights, gradients and optimizer state %s on the "
         "fullest device.",
-        how, view ? "." : ",", hp_metric(rate, p.samples_per_s),
+        how, view ? "." : ",", hp_metric(rate, p.samples_per_s), hp_rate_unit(graph),
+        hp_counts_minibatches(graph) ? " (samples/s with --batch N)" : "",
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, p.state_bytes));
 }
 

@@ -377,7 +377,7 @@ static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
         return;
     hp_put_line(to,
                 "A step is a minibatch %s: %s/s. %s in %s, of which start-up %s: each replica "
-                "of the first stage admits %d before it goes on to the next.",
+                "of the first stage admits %d (NOAM) before it goes on to the next.",
                 p.steady ? "in steady state" : "on average, not yet steady",
                 hp_metric(rate, s->step_s > 0 ? 1 / s->step_s : 0),
                 hp_count(count, p.minibatches, "minibatch", "minibatches"),

@@ -183,6 +183,32 @@ static void map_marks(const struct map *m, double x)
     }
 }
 
+/* What the n digits of a value on an axis stand for: "; digits: conv1 conv2 fc1 (0 dp, 1 mp)",
+ * of levels; "; digits: H1 .. H4 (0 dp, 1 mp)" of layers. */
+static char *digits_text(struct arena *arena, const struct hypar_exploration *e, size_t n)
+{
+    enum { MOST = 8 };
+    const struct hypar_exploration_info info = hypar_exploration_info(e);
+    const char *first = "", *last = "";
+    char *all = hp_arena_strdup(arena, "");
+    size_t layers = 0;
+    for (int op = 0; op < info.graph->n_ops; op++) {
+        if (!hp_op_weighted(info.graph, op))
+            continue;
+        last = info.graph->ops[op].name;
+        first = layers++ ? first : last;
+        if (layers <= MOST)
+            all = hp_arena_printf(arena, "%s%s%s", all, *all ? " " : "", last);
+    }
+    if (!info.options->levels)
+        all = hp_arena_printf(arena, "H1 .. H%d", (int)n);
+    else if (layers != n)
+        return hp_arena_strdup(arena, "");
+    else if (layers > MOST)
+        all = hp_arena_printf(arena, "%s .. %s", first, last);
+    return hp_arena_printf(arena, "; digits: %s (0 dp, 1 mp)", all);
+}
+
 static void draw_map(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
@@ -210,8 +236,9 @@ static void draw_map(FILE *to, const struct hypar_exploration *e)
     double right = m.left + m.cell * (double)m.across.n_values + 30;
     double bottom = m.top + fmax(m.cell * (double)m.down.n_values, 200 + 20 * m.site.n_choices);
     hp_svg_begin(to, (int)right + 210, (int)(bottom + m.digits) + 56, title_of(&arena, e),
-                 hp_arena_printf(&arena, "%lld choices on %s: %s", (long long)m.site.n_points,
-                                 m.site.word, height_text(e)));
+                 hp_arena_printf(&arena, "%lld choices on %s: %s%s", (long long)m.site.n_points,
+                                 m.site.word, height_text(e),
+                                 digits_text(&arena, e, strlen(m.text[0]))));
     map_cells(&m);
     map_axes(&m);
     map_scale(&m, right);

@@ -129,6 +129,7 @@ static void put_group(struct picture *p, int group)
     const struct plan_group *g = &p->s->group[group];
     struct group_words w = hp_group_words(p->arena, p->s, group);
     bool several = g->count > 1 || p->s->block[g->first].n_stages > 1;
+    bool one_device = strspn(w.devices, "0123456789") == strlen(w.devices);
     put_text(p, LEFT, p->y + 14, 12, "#222", true,
              fitting(p->arena,
                      hp_arena_printf(p->arena, "stage%s %s", several ? "s" : "", w.stages),
@@ -144,7 +145,8 @@ static void put_group(struct picture *p, int group)
     put_text(p, SAID, p->y + 14, 12, "#222", false,
              fitting(p->arena, w.layers, RIGHT - SAID, LETTER));
     put_text(p, SAID, p->y + 29, 11, "#666", false,
-             hp_arena_printf(p->arena, "devices %s%s", w.devices, grid_text(p->arena, &w)));
+             hp_arena_printf(p->arena, "device%s %s%s", one_device ? "" : "s", w.devices,
+                             grid_text(p->arena, &w)));
     p->y += STAGE_ROW;
 }
 

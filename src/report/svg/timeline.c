@@ -117,14 +117,15 @@ static void put_axis(FILE *to, const struct bars *b)
     }
 }
 
-static void put_legend(FILE *to, int rows)
+/* Above the rows: there may be many of them. */
+static void put_legend(FILE *to)
 {
     static const char *const meaning[] = { [HYPAR_EVENT_FORWARD] = "forward",
                                            [HYPAR_EVENT_BACKWARD] = "backward",
                                            [HYPAR_EVENT_GRADIENT] = "gradient of parameters",
                                            [HYPAR_EVENT_UPDATE] = "update",
                                            [HYPAR_EVENT_COMM] = "exchange on a link" };
-    double x = LEFT, y = TOP + ROW * rows + 16;
+    double x = LEFT, y = TOP - 36;
     for (int kind = 0; kind < HYPAR_EVENT_OTHER; kind++) {
         hp_svg_begin_rect(to, x, y, 12, 12);
         fprintf(to, " fill=\"%s\"/>\n", fill[kind]);
@@ -158,7 +159,7 @@ void hp_timeline_svg(FILE *to, const struct hypar_sim *sim)
     char devices[64];
     hp_make_bars(&b, sim, NULL, MOST_BARS);
     hp_svg_begin(
-        to, WIDTH, TOP + ROW * b.n_rows + 44,
+        to, WIDTH, TOP + ROW * b.n_rows + 16,
         hp_arena_printf(&arena, "%s on %s: %s",
                         plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
                         hp_count(devices, s.n_devices, "device", "devices"),
@@ -170,7 +171,7 @@ void hp_timeline_svg(FILE *to, const struct hypar_sim *sim)
     for (int i = 0; i < b.n_rows; i++)
         put_row(to, &b, i);
     put_path(to, &b);
-    put_legend(to, b.n_rows);
+    put_legend(to);
     hp_svg_end(to);
     hp_free_bars(&b);
     hp_arena_free(&arena);

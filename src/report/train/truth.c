@@ -46,11 +46,24 @@ struct matching {
 
 /* Names -------------------------------------------------------------------------------- */
 
+/* Is `measured` the name in traces that were written before the names of gradients told the
+ * parameter? " part 3 micro 0" for " part 3 of fc1.b micro 0". */
+static bool without_param(const char *name, const char *measured)
+{
+    const char *of = strstr(name, " of ");
+    size_t n = of ? (size_t)(of - name) : 0, rest = strlen(name), shorter = strlen(measured);
+    return of && shorter >= n && shorter < rest && strncmp(name, measured, n) == 0 &&
+           strcmp(name + rest - (shorter - n), measured + n) == 0;
+}
+
 /* Does the measured name match the task? Ranks do not name the algorithm of a collective. */
 static bool same_name(const struct hypar_sim_event *e, const char *measured)
 {
     size_t n = (size_t)e->what_bytes, way = e->way ? strlen(e->way) + strlen(" ()") : 0;
-    return strncmp(e->name, measured, n) == 0 && strcmp(e->name + n + way, measured + n) == 0;
+    if (strncmp(e->name, measured, n) != 0)
+        return false;
+    return strcmp(e->name + n + way, measured + n) == 0 ||
+           (e->kind == HYPAR_EVENT_GRADIENT && without_param(e->name + n, measured + n));
 }
 
 /* The row with this name; it is added if there is none. */
