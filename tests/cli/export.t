@@ -171,7 +171,7 @@ $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
 
 A lack of memory is no matter of the framework.
 $ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --memory 1GB
-> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB
+> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB allowed by --memory
 ? 1
 
 The predicted step of an H200 comes with the steps that were measured there.
