@@ -363,8 +363,8 @@ static void transfers_between_stages(void **state)
         hypar_import(&graph, "gpt:layers=2,hidden=8,heads=2,seq=4,vocab=8", NULL, NULL),
         HYPAR_OK);
     struct hypar_plan *plan = hypar_plan_new(graph, machine, NULL);
-    assert_int_equal(
-        hypar_plan_set_layout(plan, &(struct hypar_layout){ .pipeline = 2 }, NULL), HYPAR_OK);
+    assert_int_equal(hypar_plan_set_layout(plan, &(struct hypar_layout){ .pipeline = 2 }, NULL),
+                     HYPAR_OK);
     assert_int_equal(hypar_explain(&e, plan, NULL, NULL), HYPAR_OK);
     const struct hypar_explained_op *first = hypar_explained_op(e, 0), *op;
     double sent_bytes = 32 * 4 * 8 * 4, sent_s = 2 * sent_bytes / 1e6;
