@@ -342,6 +342,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         return refusals.n ? in_problem(args, status, err) : status;
     }
     note_interrupted(args, found);
+    if (hypar_found_simulated(found))
+        opt_note_unmeasured(args, machine, how->simulation);
     if (args->output)
         status = opt_write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && args->svg)

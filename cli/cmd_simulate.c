@@ -205,6 +205,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
             struct hypar_sim_summary summary = hypar_sim_summary(sim);
             struct hypar_hidden_moves hidden;
             opt_note_profile(args, &summary.measured);
+            opt_note_unmeasured(args, hypar_plan_machine(plan), how);
             hypar_sim_hidden_moves(sim, &hidden);
             if (hidden.count)
                 opt_note(args, "%s", hidden.text);
