@@ -258,6 +258,10 @@ $ hypar plan lenet5 --on full:4 --for jax
 > hypar: 'jax': no such target, expected one of torch, megatron, deepspeed
 ? 2
 
+This computer is one node, however many ranks it has.
+$ hypar plan gpt2:layers=2 --on local:2 --planner dp -qo $TMP/here.json && hypar export $TMP/here.json --to megatron -o $TMP/flags.txt
+> torchrun --nproc-per-node 2 pretrain_gpt.py $(grep -v '^#' $TMP/flags.txt)
+
 On several nodes, the command of each of them.
 $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer adam -q -o nodes.json && hypar export nodes.json --to megatron -o flags.txt && hypar export nodes.json --to deepspeed -o ds.json && hypar export nodes.json --to torch -o train.py; grep torchrun train.py flags.txt
 > torchrun --nnodes 2 --rdzv-backend c10d --rdzv-endpoint HOST:29500 --nproc-per-node 4 pretrain_gpt.py $(grep -v '^#' flags.txt)
