@@ -378,12 +378,35 @@ static void transfers_between_stages(void **state)
     hypar_machine_free(machine);
 }
 
+/* Twice the memory is twice the limit that the plan was searched under. */
+static void limit_of_the_search(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of("full:2");
+    struct hypar_graph *graph;
+    struct hypar_explanation *e;
+    assert_int_equal(hypar_import(&graph, "mlp:8-6-4", NULL, NULL), HYPAR_OK);
+    struct hypar_plan *plan =
+        hypar_plan_new(graph, machine, &(struct hypar_search_options){ .memory_bytes = 1e9 });
+    assert_int_equal(hypar_explain(&e, plan, NULL, NULL), HYPAR_OK);
+    const struct hypar_what_if *w = hypar_explained_what_if(e, 0);
+    for (int i = 1; w && strcmp(w->what, "twice the memory") != 0; i++)
+        w = hypar_explained_what_if(e, i);
+    assert_non_null(w);
+    assert_true(w->limit_bytes == 2e9 && w->fits);
+    hypar_explanation_free(e);
+    hypar_plan_free(plan);
+    hypar_graph_free(graph);
+    hypar_machine_free(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_plans),
         cmocka_unit_test(terms_of_hypar),
         cmocka_unit_test(transfers_between_stages),
+        cmocka_unit_test(limit_of_the_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
