@@ -3,8 +3,8 @@
 static const struct argp_option options[] = {
     { "detail", OPT_DETAIL, NULL, 0, "show the plan: its stages, and how operators are split",
       0 },
-    { "memory", OPT_MEMORY, "BYTES", 0, "limit per device, such as 16GB (the device's own)",
-      0 },
+    { "memory", OPT_MEMORY, "BYTES", 0,
+      "limit per device, such as 16GB (the plan's, else the device's own)", 0 },
     { "model", OPT_MODEL, "MODEL", 0, "check against MODEL instead of the plan's", 0 },
     OPT_FOLLOW_LINKS_ROW,
     { "on", OPT_ON, "MACHINE", 0, "check against MACHINE instead of the plan's", 0 },

@@ -151,13 +151,13 @@ static enum hypar_status evaluate_planner(struct hypar_compared *row, const stru
     return status;
 }
 
-/* As planned, but for what the command line says. */
+/* As planned, but for what the command line says: the memory limit of a plan, too. */
 static enum hypar_status evaluate_plan(struct hypar_compared *row, const struct comparing *c,
                                        const struct hypar_plan *plan, struct hypar_error *why)
 {
     struct hypar_sim_options how = hypar_as_planned(plan, c->given);
     row->updates = hypar_plan_updates(plan);
-    return simulate(row, plan, &how, c->how.memory_bytes, why);
+    return simulate(row, plan, &how, c->args->memory_bytes, why);
 }
 
 /* HYPAR_USAGE for an unknown planner; any other failure is told in the row. */

@@ -39,6 +39,7 @@ static enum hypar_status explain(const struct args *args, const struct hypar_pla
         struct hypar_sim_summary summary =
             hypar_sim_summary(hypar_explanation_info(explanation).sim);
         opt_note_profile(args, &summary.measured);
+        opt_note_unmeasured(args, hypar_plan_machine(plan), how);
         opt_note_interrupted(args, "what was not yet simulated is left out");
         status = report(args, explanation, err);
         hypar_explanation_free(explanation);

@@ -207,12 +207,15 @@ static enum hypar_status judge(const struct args *args, const struct hypar_found
                                struct hypar_error *err)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
+    const struct hypar_plan *plan = hypar_found_plan(found);
+    bool limited = hypar_plan_settings(plan).memory_limit_bytes > 0;
     bool named = args->planner && !hypar_planner_find(args->planner)->tries_others;
     bool interrupted = hypar_found_info(found).interrupted;
     struct hypar_error why;
-    if (!s || s->step.fits || (named && !interrupted && !(args->memory_bytes > 0)))
+    if (!s || s->step.fits || (named && !interrupted && !limited))
         return HYPAR_OK;
-    enum hypar_status status = hypar_check_fullest(&s->fullest, s->step.fullest_device, &why);
+    enum hypar_status status =
+        hypar_check_fullest(plan, &s->fullest, s->step.fullest_device, &why);
     snprintf(err->text, sizeof err->text, "%s: %.200s",
              interrupted ? "the plan so far does not fit"
              : named     ? "the plan does not fit"
@@ -339,6 +342,8 @@ static enum hypar_status search(const struct args *args, const struct hypar_grap
         return refusals.n ? in_problem(args, status, err) : status;
     }
     note_interrupted(args, found);
+    if (hypar_found_simulated(found))
+        opt_note_unmeasured(args, machine, how->simulation);
     if (args->output)
         status = opt_write_plan(hypar_found_plan(found), args->output, err);
     if (status == HYPAR_OK && args->svg)

@@ -53,6 +53,7 @@ static enum hypar_status explain(struct telling *t, struct hypar_error *err)
     struct hypar_sim_summary summary =
         hypar_sim_summary(hypar_explanation_info(explanation).sim);
     opt_note_profile(t->args, &summary.measured);
+    opt_note_unmeasured(t->args, hypar_plan_machine(t->plan), &t->how);
     opt_note_interrupted(t->args, "what was not yet simulated is left out");
     t->page.explanation = explanation;
     status = t->args->planner ? compare_beside(t->args, t->plan, &t->how, write_page, t, err)

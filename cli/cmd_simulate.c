@@ -27,7 +27,8 @@ static const struct argp_option options[] = {
     { "svg", OPT_SVG, "FILE", 0, "write a picture of the timeline to FILE", 0 },
     { "csv", OPT_CSV, "FILE", 0, "write what devices do and links carry to FILE", 0 },
     { "fits", OPT_FITS, NULL, 0, "memory alone: does it fit", 0 },
-    { "memory", OPT_MEMORY, "BYTES", 0, "with --fits: limit per device (the device's own)", 0 },
+    { "memory", OPT_MEMORY, "BYTES", 0,
+      "with --fits: limit per device (the plan's, else the device's own)", 0 },
     { "measured", OPT_MEASURED, "SECONDS", 0,
       "the devices' efficiency at which a step takes so long; -o writes it as a profile", 0 },
     { "check-delta", OPT_CHECK_DELTA, "N", 0,
@@ -204,6 +205,7 @@ static enum hypar_status simulate_plan(const struct args *args, struct hypar_sim
             struct hypar_sim_summary summary = hypar_sim_summary(sim);
             struct hypar_hidden_moves hidden;
             opt_note_profile(args, &summary.measured);
+            opt_note_unmeasured(args, hypar_plan_machine(plan), how);
             hypar_sim_hidden_moves(sim, &hidden);
             if (hidden.count)
                 opt_note(args, "%s", hidden.text);

@@ -434,7 +434,11 @@ void opt_note_spread(const struct args *args, const char *path,
 void opt_local_profile(const struct args *args, const struct hypar_machine *machine,
                        struct hypar_sim_options *how, struct hypar_profile **profile);
 
-/* The same for the machine that --on names. */
+/* ... if steps on this machine (local:N) are simulated without a profile. */
+void opt_note_unmeasured(const struct args *args, const struct hypar_machine *machine,
+                         const struct hypar_sim_options *how);
+
+/* The same as opt_local_profile() for the machine that --on names. */
 void opt_word_profile(const struct args *args, struct hypar_sim_options *how,
                       struct hypar_profile **profile);
 

@@ -74,6 +74,8 @@ enum hypar_status opt_choices_of(const struct args *args, const struct hypar_pla
     how->optimizer = s.optimizer;
     how->masks = s.masks;
     how->framework_bytes = s.framework_bytes;
+    if (!(args->memory_bytes > 0))
+        how->memory_bytes = s.memory_limit_bytes;
     return choose_numbers(args, how, err);
 }
 

@@ -94,6 +94,18 @@ void opt_local_profile(const struct args *args, const struct hypar_machine *mach
     how->profile = *profile;
 }
 
+void opt_note_unmeasured(const struct args *args, const struct hypar_machine *machine,
+                         const struct hypar_sim_options *how)
+{
+    if (is_local(machine) && !how->profile)
+        opt_note(args,
+                 "no profile of this machine: the step lacks the time that calls and messages "
+                 "take besides their work, which is most of a small model's; 'hypar profile "
+                 "MODEL --on local:%d' measures it, of PyTorch 'python -m hypar.torch "
+                 "MODULE:FUNCTION --profile FILE'",
+                 hypar_machine_device_count(machine));
+}
+
 void opt_word_profile(const struct args *args, struct hypar_sim_options *how,
                       struct hypar_profile **profile)
 {

@@ -233,8 +233,8 @@ HYPAR_API enum hypar_status hypar_plan_check(const struct hypar_plan *plan,
 /* Bytes of parameters, gradients and optimizer state on each device: fills bytes[device]. */
 HYPAR_API void hypar_plan_state_bytes(const struct hypar_plan *plan, double *bytes);
 
-/* HYPAR_INFEASIBLE if these do not fit: into `limit_bytes`, or, if that is 0, into a device's
- * own memory. */
+/* HYPAR_INFEASIBLE if these do not fit: into `limit_bytes`, or, if that is 0, into the plan's
+ * limit, or, if that is 0 too, into a device's own memory. */
 HYPAR_API enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan,
                                                     double limit_bytes,
                                                     struct hypar_error *err);
@@ -251,7 +251,9 @@ struct hypar_plan_settings {
     bool fp32_gradients; /* gradients of shorter parameters are fp32; else as short as these */
     enum hypar_optimizer optimizer;
     enum hypar_masks masks;
-    double framework_bytes; /* that the framework takes on each device, besides the plan's */
+    double framework_bytes;    /* that the framework takes on each device, besides the plan's */
+    double memory_limit_bytes; /* that a device may use, for the plan and the framework; 0: its
+                                  own memory */
     double clip; /* the largest norm of the gradients of all parameters together: they are
                     scaled down to it before the update. 0: any */
     int64_t seed;

@@ -97,7 +97,7 @@ struct hypar_memory {
     double recompute_saves;       /* of the activations: what recomputation would not keep */
     double saved; /* the most activations at once that backward halves read, at any time */
     double peak;  /* all but recompute_saves and saved */
-    double limit; /* the device's memory */
+    double limit; /* the plan's memory_limit_bytes; if that is 0, the device's memory */
 };
 
 /* The memory of each device of the plan's machine, from the program and its schedule alone,
@@ -107,16 +107,18 @@ HYPAR_API enum hypar_status hypar_plan_memory(const struct hypar_plan *plan,
                                               struct hypar_memory *memory,
                                               struct hypar_error *err);
 
-/* The device whose memory is fullest, relative to `limit_bytes`, or to its own memory if that
+/* The device whose memory is fullest, relative to `limit_bytes`, or to its own limit if that
  * is 0. *fullest receives its memory, with this limit; if peak <= limit, every device fits. */
 HYPAR_API int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices,
                                    double limit_bytes, struct hypar_memory *fullest);
 
-/* HYPAR_INFEASIBLE, with the device, if it needs more than its limit. */
-HYPAR_API enum hypar_status hypar_check_fullest(const struct hypar_memory *fullest, int device,
+/* HYPAR_INFEASIBLE, with the device, if this device of the plan needs more than its limit. */
+HYPAR_API enum hypar_status hypar_check_fullest(const struct hypar_plan *plan,
+                                                const struct hypar_memory *fullest, int device,
                                                 struct hypar_error *err);
 
-/* Does a whole step fit? *fullest, which may be NULL, receives the fullest device's memory.
+/* Does a whole step fit into `limit_bytes`, or, if that is 0, into the limit of struct
+ * hypar_memory? *fullest, which may be NULL, receives the fullest device's memory.
  * HYPAR_INFEASIBLE, with the device, if it does not. */
 HYPAR_API enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_bytes,
                                             struct hypar_memory *fullest,

@@ -52,16 +52,36 @@ static enum hypar_status allows(const struct hypar_plan *like, const struct hypa
     return check_words(l, err);
 }
 
-static void put_precision(struct json_writer *w, enum hypar_precision precision)
+/* The precision in which DeepSpeed adds up gradients of micro-batches: the plan's, where it
+ * can. Without ZeRO, it refuses fp32 beside fp16, and bf16 beside bf16 but in a pipeline. */
+static enum hypar_precision added_up_in(const struct hypar_plan *plan,
+                                        const struct hypar_layout *l)
 {
-    if (precision != HYPAR_BF16 && precision != HYPAR_FP16)
+    enum hypar_precision planned = hp_plan_gradients(plan);
+    if (l->shard != HYPAR_SHARD_NONE)
+        return planned;
+    if (plan->precision == HYPAR_FP16)
+        return HYPAR_FP16;
+    return plan->precision == HYPAR_BF16 && l->pipeline <= 1 ? HYPAR_FP32 : planned;
+}
+
+static void put_precision(struct json_writer *w, const struct hypar_plan *plan,
+                          const struct hypar_layout *l)
+{
+    if (plan->precision != HYPAR_BF16 && plan->precision != HYPAR_FP16)
         return;
-    hp_json_begin_object(w, hypar_precision_text(precision), true);
+    hp_json_begin_object(w, hypar_precision_text(plan->precision), true);
     hp_json_put_bool(w, "enabled", true);
+    hp_json_end_object(w);
+    hp_json_put_string(w, "communication_data_type",
+                       hypar_precision_text(hp_plan_gradients(plan)));
+    hp_json_begin_object(w, "data_types", true);
+    hp_json_put_string(w, "grad_accum_dtype", hypar_precision_text(added_up_in(plan, l)));
     hp_json_end_object(w);
 }
 
-static void put_optimizer(struct json_writer *w, enum hypar_optimizer optimizer)
+static void put_optimizer(struct json_writer *w, enum hypar_optimizer optimizer,
+                          enum hypar_shard shard)
 {
     static const char *const types[HYPAR_OPTIMIZER_COUNT] = {
         [HYPAR_SGD] = "SGD",
@@ -71,15 +91,18 @@ static void put_optimizer(struct json_writer *w, enum hypar_optimizer optimizer)
     };
     hp_json_begin_object(w, "optimizer", true);
     hp_json_put_string(w, "type", types[optimizer]);
-    if (optimizer == HYPAR_MOMENTUM || optimizer == HYPAR_ADAM) {
-        hp_json_begin_object(w, "params", true);
-        if (optimizer == HYPAR_MOMENTUM)
-            hp_json_put_number(w, "momentum", 0.9);
-        else
-            hp_json_put_bool(w, "adam_w_mode", false);
-        hp_json_end_object(w);
-    }
+    hp_json_begin_object(w, "params", true);
+    hp_json_put_number(w, "lr", hp_usual_rate(optimizer));
+    if (optimizer == HYPAR_MOMENTUM)
+        hp_json_put_number(w, "momentum", 0.9);
+    if (optimizer == HYPAR_ADAM)
+        hp_json_put_bool(w, "adam_w_mode", false);
+    if (optimizer == HYPAR_ADAMW) /* DeepSpeed's default is 0 */
+        hp_json_put_number(w, "weight_decay", HP_ADAMW_DECAY);
     hp_json_end_object(w);
+    hp_json_end_object(w);
+    if (shard != HYPAR_SHARD_NONE && (optimizer == HYPAR_SGD || optimizer == HYPAR_MOMENTUM))
+        hp_json_put_bool(w, "zero_allow_untested_optimizer", true);
 }
 
 /* In a pipeline, every layer except the last of each stage is recomputed from its input. */
@@ -110,12 +133,30 @@ static enum hypar_status write_json(const struct hypar_plan *plan, FILE *to,
     hp_json_put_int(&w, "stage", (int)l.shard);
     hp_json_end_object(&w);
     put_stages(&w, &l);
-    put_precision(&w, plan->precision);
-    put_optimizer(&w, plan->optimizer);
+    put_precision(&w, plan, &l);
+    put_optimizer(&w, plan->optimizer, l.shard);
     if (plan->clip > 0)
         hp_json_put_number(&w, "gradient_clipping", plan->clip);
     hp_json_end_object(&w);
     return HYPAR_OK;
+}
+
+static bool note(const struct hypar_plan *plan, int i, char *text, size_t size)
+{
+    struct hypar_layout l;
+    enum hypar_precision planned = hp_plan_gradients(plan), real = planned;
+    if (hp_as_layout(&hp_target_deepspeed, plan, &l, NULL) == HYPAR_OK)
+        real = added_up_in(plan, &l);
+    if (real == planned || i > 0)
+        return false;
+    snprintf(text, size,
+             "gradients are planned in %s, but DeepSpeed without ZeRO adds up those of %s in "
+             "%s%s: plan with --gradient-precision %s, or with --shard optimizer",
+             hypar_precision_text(planned), hypar_precision_text(plan->precision),
+             hypar_precision_text(real),
+             real == HYPAR_FP32 ? ", and takes more memory than planned" : "",
+             hypar_precision_text(real));
+    return true;
 }
 
 const struct target hp_target_deepspeed = {
@@ -126,6 +167,7 @@ const struct target hp_target_deepspeed = {
                "train.py --deepspeed_config FILE",
     .schedules = 1 << HYPAR_SCHEDULE_NONE | 1 << HYPAR_SCHEDULE_1F1B,
     .axes = sample_axes,
+    .note = note,
     .check = hp_check_as_layout,
     .allows = allows,
     .write = write_json,

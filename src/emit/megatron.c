@@ -161,12 +161,20 @@ static void put_layout(const struct hypar_plan *plan, const struct hypar_layout 
 static void put_training(const struct hypar_plan *plan, FILE *to)
 {
     bool adam = is_adam(plan);
-    if (plan->precision == HYPAR_BF16 || plan->precision == HYPAR_FP16)
+    bool is_short = plan->precision == HYPAR_BF16 || plan->precision == HYPAR_FP16;
+    if (is_short)
         fprintf(to, "--%s\n", hypar_precision_text(plan->precision));
-    fprintf(to, "--optimizer %s\n", adam ? "adam" : "sgd");
+    if (is_short && plan->fp32_gradients)
+        fputs("--accumulate-allreduce-grads-in-fp32\n", to);
+    else if (plan->precision == HYPAR_BF16) /* Megatron-LM's default of bf16 is fp32 */
+        fputs("--grad-reduce-in-bf16\n", to);
+    fprintf(to, "--optimizer %s\n--lr %g\n--lr-decay-style constant\n", adam ? "adam" : "sgd",
+            hp_usual_rate(plan->optimizer));
     if (!adam) /* Megatron-LM's default is 0.9 */
         fprintf(to, "--sgd-momentum %s\n", plan->optimizer == HYPAR_MOMENTUM ? "0.9" : "0.0");
-    if (plan->optimizer == HYPAR_ADAM)
+    if (plan->optimizer == HYPAR_ADAMW)
+        fprintf(to, "--weight-decay %g\n", HP_ADAMW_DECAY);
+    else /* Megatron-LM's default is 0.01 */
         fputs("--weight-decay 0.0\n", to);
     fprintf(to, "--clip-grad %g\n", plan->clip);
 }
@@ -187,7 +195,7 @@ static enum hypar_status write_flags(const struct hypar_plan *plan, FILE *to,
             (long long)layout.micro_batches, layout.micro_batches == 1 ? "" : "es");
     fputs("# ", to);
     hp_put_command(&hp_target_megatron, plan, "this-file", to);
-    fputs(" and your data\n", to);
+    fputs(" and your data\n# A plan has no learning rate: replace --lr by yours.\n", to);
     put_layout(plan, &layout, &t, to);
     put_training(plan, to);
     put_model(&t, to);

@@ -59,6 +59,15 @@ static inline int64_t hp_target_least_micro_batches(const struct target *target,
     return target->filled >> kind & 1 ? stages : 1;
 }
 
+/* The learning rate that files of all targets have, as a plan has none. */
+static inline double hp_usual_rate(enum hypar_optimizer optimizer)
+{
+    return optimizer == HYPAR_ADAM || optimizer == HYPAR_ADAMW ? 1e-3 : 1e-2;
+}
+
+/* AdamW's weight decay, PyTorch's default. */
+#define HP_ADAMW_DECAY 0.01
+
 /* Find a target by name; HYPAR_USAGE with all names if there is none. */
 enum hypar_status hp_find_target(const struct target **out, const char *name,
                                  struct hypar_error *err);

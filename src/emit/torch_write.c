@@ -495,19 +495,24 @@ static void put_own(const struct torch_script *s, FILE *to)
 
 static void put_main(const struct torch_script *s, FILE *to)
 {
-    static const char *const optimizers[HYPAR_OPTIMIZER_COUNT] = {
-        [HYPAR_SGD] = "torch.optim.SGD(params, lr=0.01)",
-        [HYPAR_MOMENTUM] = "torch.optim.SGD(params, lr=0.01, momentum=0.9)",
-        [HYPAR_ADAM] = "torch.optim.Adam(params, lr=0.001)",
-        [HYPAR_ADAMW] = "torch.optim.AdamW(params, lr=0.001)",
+    static const struct {
+        const char *name, *more;
+    } optimizers[HYPAR_OPTIMIZER_COUNT] = {
+        [HYPAR_SGD] = { "SGD", "" },
+        [HYPAR_MOMENTUM] = { "SGD", ", momentum=0.9" },
+        [HYPAR_ADAM] = { "Adam", "" },
+        [HYPAR_ADAMW] = { "AdamW", "" },
     };
+    enum hypar_optimizer kind = s->plan->optimizer;
+    char optimizer[64];
+    snprintf(optimizer, sizeof optimizer, "torch.optim.%s(params, lr=%g%s)",
+             optimizers[kind].name, hp_usual_rate(kind), optimizers[kind].more);
     put_own(s, to);
     fprintf(to, TEXT_MAIN,
             s->plan->precision == HYPAR_TF32
                 ? "    torch.set_float32_matmul_precision(\"high\")\n"
                 : "",
-            optimizers[s->plan->optimizer],
-            s->plan->clip > 0 ? "        clip(modules, mesh)\n" : "");
+            optimizer, s->plan->clip > 0 ? "        clip(modules, mesh)\n" : "");
 }
 
 /* Clip gradients by their norm over all shards and stages. A parameter that several stages have

@@ -342,6 +342,9 @@ static enum hypar_status add_operand_tensor(struct graph_builder *b, const char 
              : operand->role == OPERAND_OUTPUT
                  ? hp_arena_printf(&b->scratch, "%s:%s", op_name, operand->name)
                  : hp_arena_printf(&b->scratch, "%s.%s", op_name, operand->name);
+    if (t.kind == TENSOR_STAT && /* a parameter of the user's may have this name */
+        hp_table_get(&b->tensor_names, t.name, strlen(t.name)) >= 0)
+        t.name = hp_arena_printf(&b->scratch, "%s:%s", op_name, operand->name);
     t.shape.n_dims = operand->n_dims;
     memcpy(t.shape.dim, operand->size, sizeof t.shape.dim);
     return add_tensor(b, t, out, err);

@@ -17,7 +17,8 @@ static int rows_of(const struct part *part)
 
 int hp_machine_node(const struct hypar_machine *machine, int device)
 {
-    if (machine->topology->shape != NETWORK_NODES)
+    bool is_here = !machine->topology->default_device; /* all devices are this computer's */
+    if (machine->topology->shape != NETWORK_NODES || is_here)
         return 0;
     const struct part *part = hp_part_of(machine, device);
     return part->first_node + (device - part->first_device) / (part->n_devices / rows_of(part));

@@ -76,6 +76,7 @@ enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
     TRY(check_number("gather_ahead", s->gather_ahead, HP_MAX_GATHER_AHEAD + 1, err));
     TRY(check_number("framework", how->framework, HYPAR_FRAMEWORK_COUNT, err));
     TRY(check_amount("framework_bytes", s->framework_bytes, err));
+    TRY(check_amount("memory_limit_bytes", s->memory_limit_bytes, err));
     TRY(check_amount("clip", s->clip, err));
     TRY(check_amount("bucket_bytes", how->bucket_bytes, err));
     if (!memchr(how->all_reduce, '\0', sizeof how->all_reduce))
@@ -85,6 +86,7 @@ enum hypar_status hypar_plan_set_settings(struct hypar_plan *plan,
     plan->optimizer = s->optimizer;
     plan->masks = s->masks;
     plan->framework_bytes = s->framework_bytes;
+    plan->memory_limit_bytes = s->memory_limit_bytes;
     plan->seed = s->seed;
     plan->clip = s->clip;
     plan->gather_ahead = s->gather_ahead;

@@ -39,6 +39,7 @@ struct hypar_plan_settings hypar_plan_settings(const struct hypar_plan *plan)
                                          .optimizer = plan->optimizer,
                                          .masks = plan->masks,
                                          .framework_bytes = plan->framework_bytes,
+                                         .memory_limit_bytes = plan->memory_limit_bytes,
                                          .seed = plan->seed,
                                          .clip = plan->clip,
                                          .gather_ahead = plan->gather_ahead,

@@ -44,6 +44,22 @@ double hp_divided_weight_bytes(const struct hypar_plan *plan)
     return cast ? 0 : each;
 }
 
+double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes)
+{
+    return limit_bytes > 0 ? limit_bytes
+           : plan->memory_limit_bytes > 0
+               ? plan->memory_limit_bytes
+               : (double)hypar_machine_device(plan->machine, device)->memory_bytes;
+}
+
+const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes)
+{
+    for (int d = 0; d < hypar_machine_device_count(plan->machine); d++)
+        if (limit_bytes == (double)hypar_machine_device(plan->machine, d)->memory_bytes)
+            return "";
+    return " allowed by --memory";
+}
+
 double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
                       double framework_bytes)
 {
@@ -193,7 +209,9 @@ struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes
     hypar_plan_state_bytes(plan, bytes);
     for (int d = 0; d < n; d++)
         hp_look_at_memory(&fullest, d, bytes[d],
-                          hp_device_room(plan->machine, d, limit_bytes, plan->framework_bytes));
+                          hp_device_room(plan->machine, d,
+                                         hp_plan_device_memory(plan, d, limit_bytes),
+                                         plan->framework_bytes));
     hp_arena_free(&scratch);
     return fullest;
 }
@@ -232,7 +250,9 @@ enum hypar_status hypar_plan_check_memory(const struct hypar_plan *plan, double 
         snprintf(hint, sizeof hint, "; with --shard parameters they need %s",
                  hypar_format_quantity(bytes, least, HYPAR_UNIT_BYTES));
     return hp_fail(err, HYPAR_INFEASIBLE,
-                   "weights, gradients and %s state need %s on device %d, which has %s%s%s",
+                   "weights, gradients and %s state need %s on device %d, which has %s%s%s%s",
                    hypar_optimizer_text(plan->optimizer), text.need, f.device, text.has,
-                   plan->framework_bytes > 0 ? " beside the framework" : "", hint);
+                   plan->framework_bytes > 0 ? " beside the framework" : "",
+                   hp_limit_words(plan, hp_plan_device_memory(plan, f.device, limit_bytes)),
+                   hint);
 }

@@ -64,7 +64,8 @@ struct hypar_plan {
     enum hypar_masks masks;
     double
         framework_bytes; /* of each device, that the framework uses and the plan cannot use */
-    int64_t seed;        /* >= 0 */
+    double memory_limit_bytes; /* that each device may use; 0: its own memory */
+    int64_t seed;              /* >= 0 */
     struct hypar_simulation simulation;
     double clip;      /* gradients have at most this norm, all together; 0: any */
     int gather_ahead; /* operators whose divided parameters are gathered before their turn */
@@ -88,7 +89,7 @@ struct plan_settings {
     enum hypar_optimizer optimizer;
     bool fp32_gradients;
     enum hypar_masks masks;
-    double framework_bytes;
+    double framework_bytes, memory_limit_bytes;
     int64_t seed;
     struct hypar_simulation simulation;
     double clip; /* 0: not */
@@ -210,6 +211,14 @@ double hp_plan_param_bytes(const struct hypar_plan *plan, int tensor);
  * operator gathers short weights from their masters, and has no short ones beside these. */
 double hp_divided_weight_bytes(const struct hypar_plan *plan);
 
+/* The memory that a device of the plan may use: `limit_bytes`, or the plan's limit if that is
+ * 0, or the device's own memory if that is 0, too. */
+double hp_plan_device_memory(const struct hypar_plan *plan, int device, double limit_bytes);
+
+/* What to write behind a limit: nothing if a device has as much memory, else the option that
+ * set the limit. */
+const char *hp_limit_words(const struct hypar_plan *plan, double limit_bytes);
+
 /* What a device may use: `limit_bytes`, or its own memory if that is 0, without what the
  * framework takes; always above 0. */
 double hp_device_room(const struct hypar_machine *machine, int device, double limit_bytes,
@@ -233,7 +242,7 @@ static inline bool hp_fits(const struct fullest *f)
 }
 
 /* ... of all devices, by parameters, gradients and optimizer state. `limit_bytes` as for
- * hp_device_room(). */
+ * hp_plan_device_memory(). */
 struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes);
 
 /* What is needed beside what there is, for a message; by bytes if they look the same. */

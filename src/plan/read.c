@@ -159,7 +159,7 @@ static enum hypar_status read_gradients(struct plan_settings *settings, const st
     return HYPAR_OK;
 }
 
-/* What devices hold beside parameters and activations. */
+/* What devices hold beside parameters and activations, and what they may hold in all. */
 static enum hypar_status read_memory(struct plan_settings *settings, const struct json *root,
                                      struct hypar_error *err)
 {
@@ -171,6 +171,9 @@ static enum hypar_status read_memory(struct plan_settings *settings, const struc
     at = hp_json_member(root, "framework_memory_bytes");
     if (at.value)
         TRY(hp_json_number(&at, 0, 1e15, &settings->framework_bytes, err));
+    at = hp_json_member(root, "memory_limit_bytes");
+    if (at.value)
+        TRY(hp_json_number(&at, 1, 1e15, &settings->memory_limit_bytes, err));
     return HYPAR_OK;
 }
 
@@ -214,6 +217,7 @@ static enum hypar_status check_format(const struct json *root, struct hypar_erro
                                            "optimizer",
                                            "dropout_masks",
                                            "framework_memory_bytes",
+                                           "memory_limit_bytes",
                                            "seed",
                                            "clip",
                                            "gather_ahead",

@@ -222,6 +222,8 @@ void hp_plan_write_json(struct json_writer *w, const char *key, const struct hyp
         hp_json_put_string(w, "dropout_masks", hypar_masks_text(plan->masks));
     if (plan->framework_bytes > 0)
         hp_json_put_number(w, "framework_memory_bytes", plan->framework_bytes);
+    if (plan->memory_limit_bytes > 0)
+        hp_json_put_number(w, "memory_limit_bytes", plan->memory_limit_bytes);
     hp_json_put_int(w, "seed", plan->seed);
     if (plan->clip > 0)
         hp_json_put_number(w, "clip", plan->clip);

@@ -253,6 +253,7 @@ struct plan_settings hp_settings(const struct hypar_search_options *options)
         .fp32_gradients = options->fp32_gradients,
         .masks = options->masks,
         .framework_bytes = options->framework_bytes,
+        .memory_limit_bytes = options->memory_bytes,
         .seed = options->seed,
         .simulation = hp_simulation_of(options->simulation),
         .recompute = options->recompute,
@@ -267,7 +268,6 @@ struct problem hp_problem(struct arena *arena, const struct hypar_graph *graph,
         .graph = graph,
         .machine = machine,
         .options = options,
-        .limit_bytes = options->memory_bytes,
         .layered = hp_layered(arena, graph),
     };
     problem.settings = hp_settings(options);
@@ -340,7 +340,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     if (options->unlimited || hp_divided_later(planner, options))
         with.memory_bytes = HP_UNLIMITED_BYTES;
     struct problem problem = hp_problem(&arena, graph, machine, &with);
-    problem.limit_bytes = options->memory_bytes;
+    problem.settings.memory_limit_bytes = options->memory_bytes; /* as given */
     if (target)
         hp_keep_to_target(&problem, target, &arena);
     struct hypar_plan *start =

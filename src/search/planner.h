@@ -25,7 +25,6 @@ struct problem {
     const struct target *target; /* the plan must run on this framework; NULL: any plan */
     axis_set *axes;              /* by nest: axes that may be split; NULL: all */
     const bool *borders; /* by operator: whether a stage may begin there; NULL: anywhere */
-    double limit_bytes;  /* memory limit that reports refer to; 0: the devices' own memory */
     struct plan_settings settings;
     const struct hypar_plan *known; /* flexflow: a plan to start from, beside those of other
                                      * planners; or NULL */

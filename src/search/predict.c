@@ -296,7 +296,7 @@ void hp_predict(const struct problem *problem, const struct partition_problem *p
         out->mfu *= out->step_s / (out->compute_s + out->comm_s);
     out->step_s = out->compute_s + out->comm_s;
     out->samples_per_s = out->step_s > 0 ? (double)problem->graph->batch / out->step_s : 0;
-    out->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
+    out->state_bytes = hp_plan_fullest(found->plan, 0).need;
 }
 
 void hp_predict_step(const struct problem *problem, struct hypar_found *found)
@@ -308,5 +308,5 @@ void hp_predict_step(const struct problem *problem, struct hypar_found *found)
     p->mfu = p->step_s > 0 ? hp_step_flops_per_sample(problem->graph) * samples /
                                  (hp_step_work(problem).peak_op_per_s * p->step_s)
                            : 0;
-    p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
+    p->state_bytes = hp_plan_fullest(found->plan, 0).need;
 }

@@ -45,16 +45,16 @@ $ hypar check examples/plans/data-parallel.json
 $ hypar check examples/plans/data-parallel.json --json
 > {"ok": true, "batch": 64, "ops": 69, "parts": 552, "devices": 8, "stages": 0, "schedule": "none", "micro_batches": 1, "peak_memory_bytes": 92938132, "memory": {"parameters_bytes": 44726568, "gradients_bytes": 44726568, "optimizer_bytes": 0, "weight_versions_bytes": 0, "activations_bytes": 3451908, "buffers_bytes": 33088, "framework_bytes": 0, "recompute_saves_bytes": 3315200, "saved_bytes": 3452324, "limit_bytes": 16000000000}}
 $ hypar check examples/plans/data-parallel.json --memory 90MB
-> hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB
+> hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB allowed by --memory
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 90MB --json 2>/dev/null
-> {"ok": false, "error": "examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB"}
+> {"ok": false, "error": "examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 90 MB allowed by --memory"}
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 92887119B
-> hypar: examples/plans/data-parallel.json: device 0 needs 92938132 B of memory, has 92887119 B
+> hypar: examples/plans/data-parallel.json: device 0 needs 92938132 B of memory, has 92887119 B allowed by --memory
 ? 1
 $ hypar check examples/plans/data-parallel.json --memory 10MB
-> hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 10 MB
+> hypar: examples/plans/data-parallel.json: device 0 needs 92.9 MB of memory, has 10 MB allowed by --memory
 ? 1
 $ hypar check examples/plans/pipedream.json
 > ok: mlp:784-1024-1024-10, batch 128: 6 operators in 14 parts on a machine of 4
@@ -129,12 +129,12 @@ $ cp tests/data/pipedream/chain.txt examples/models/encoder.onnx $TMP && cd $TMP
 
 What the loss does not depend on is not trained: weights, without gradients or state.
 $ for p in dp hypar optcnn flexflow exhaustive 1f1b; do hypar plan tests/data/untrained-head.json --on full:2 --planner $p --optimizer adam --memory 1100kB -q -o $TMP/p.json && hypar check $TMP/p.json --memory 1100kB | tail -n 1; done
-> memory: 1.09 MB of 1.1 MB on the fullest device
-> memory: 595 kB of 1.1 MB on the fullest device
-> memory: 562 kB of 1.1 MB on the fullest device
-> memory: 566 kB of 1.1 MB on the fullest device
-> memory: 566 kB of 1.1 MB on the fullest device
-> memory: 1.08 MB of 1.1 MB on the fullest device
+> memory: 1.09 MB of 1.1 MB allowed by --memory on the fullest device
+> memory: 595 kB of 1.1 MB allowed by --memory on the fullest device
+> memory: 562 kB of 1.1 MB allowed by --memory on the fullest device
+> memory: 566 kB of 1.1 MB allowed by --memory on the fullest device
+> memory: 566 kB of 1.1 MB allowed by --memory on the fullest device
+> memory: 1.08 MB of 1.1 MB allowed by --memory on the fullest device
 
 Splits that look alike and are not: 12 heads on 5 devices.
 $ printf '{"format": "hypar-plan/1", "model": "gpt:layers=1,hidden=60,heads=12,seq=8,vocab=16", "batch": 2, "machine": "full:5", "ops": [%s {"name": "h.0.attn", "split": {"a": 5}}, {"name": "*"}]}' "$(printf '{"name": "h.0.attn.%s", "split": {"k": 5}},' q k v)" > $TMP/heads.json; hypar check $TMP/heads.json

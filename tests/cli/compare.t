@@ -77,7 +77,7 @@ $ hypar compare vgg-a --on htree:16 --planner dp --memory 1MB --json | sed -E 's
 >     {
 >       "planner": "dp",
 >       "predicted": null,
->       "error": "weights, gradients and sgd state need 1.06 GB on device 0, which has 1 MB",
+>       "error": "weights, gradients and sgd state need 1.06 GB on device 0, which has 1 MB allowed by --memory",
 >       "search": {"seconds": 0, "processor_s": 0, "evaluated": 0, "lower_bound_s": null}
 >     }
 >   ]

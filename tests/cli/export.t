@@ -2,13 +2,17 @@ What Megatron-LM can run: the flags of its training script.
 $ hypar plan llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100 --on full:8 --planner 3d --data 2 --tensor 2 --pipeline 2 --micro-batches 4 --sequence-parallel -qo $TMP/llama.json && hypar export $TMP/llama.json --to megatron
 > # Megatron-LM, llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100 on 8 devices: data 2, tensor 2, pipeline 2, 4 micro-batches
 > # torchrun --nproc-per-node 8 pretrain_gpt.py $(grep -v '^#' this-file) and your data
+> # A plan has no learning rate: replace --lr by yours.
 > --tensor-model-parallel-size 2
 > --pipeline-model-parallel-size 2
 > --micro-batch-size 4
 > --global-batch-size 32
 > --sequence-parallel
 > --optimizer sgd
+> --lr 0.01
+> --lr-decay-style constant
 > --sgd-momentum 0.0
+> --weight-decay 0.0
 > --clip-grad 0
 > --num-layers 4
 > --hidden-size 64
@@ -29,11 +33,12 @@ $ hypar plan llama:layers=4,hidden=64,heads=8,kv_heads=4,ffn=96,seq=16,vocab=100
 > --hidden-dropout 0.0
 > --vocab-size 100
 
-$ hypar plan gpt2:attention=unfused --on full:8 --planner 3d --data 2 --tensor 2 --pipeline 2 --chunks 3 --micro-batches 4 --recompute selective --shard optimizer --optimizer adam --precision bf16 --clip 1 -qo $TMP/gpt2.json && hypar export $TMP/gpt2.json --to megatron -o $TMP/flags.txt && hypar export $TMP/gpt2.json --to megatron -o $TMP/flags.txt --json && head -12 $TMP/flags.txt
+$ hypar plan gpt2:attention=unfused --on full:8 --planner 3d --data 2 --tensor 2 --pipeline 2 --chunks 3 --micro-batches 4 --recompute selective --shard optimizer --optimizer adam --precision bf16 --clip 1 -qo $TMP/gpt2.json && hypar export $TMP/gpt2.json --to megatron -o $TMP/flags.txt && hypar export $TMP/gpt2.json --to megatron -o $TMP/flags.txt --json && head -17 $TMP/flags.txt
 > torchrun --nproc-per-node 8 pretrain_gpt.py $(grep -v '^#' $TMP/flags.txt)
 > {"target": "megatron", "ranks": 8}
 > # Megatron-LM, gpt2:attention=unfused on 8 devices: data 2, tensor 2, pipeline 2, 4 micro-batches
 > # torchrun --nproc-per-node 8 pretrain_gpt.py $(grep -v '^#' this-file) and your data
+> # A plan has no learning rate: replace --lr by yours.
 > --tensor-model-parallel-size 2
 > --pipeline-model-parallel-size 2
 > --num-layers-per-virtual-pipeline-stage 2
@@ -42,12 +47,19 @@ $ hypar plan gpt2:attention=unfused --on full:8 --planner 3d --data 2 --tensor 2
 > --recompute-granularity selective
 > --use-distributed-optimizer
 > --bf16
+> --grad-reduce-in-bf16
 > --optimizer adam
+> --lr 0.001
+> --lr-decay-style constant
 > --weight-decay 0.0
+> --clip-grad 1
 
-$ hypar plan gpt2 --on full:2 --planner dp --optimizer momentum -qo $TMP/momentum.json && hypar export $TMP/momentum.json --to megatron | grep -A1 optimizer
+$ hypar plan gpt2 --on full:2 --planner dp --optimizer momentum -qo $TMP/momentum.json && hypar export $TMP/momentum.json --to megatron | grep -A4 optimizer
 > --optimizer sgd
+> --lr 0.01
+> --lr-decay-style constant
 > --sgd-momentum 0.9
+> --weight-decay 0.0
 
 $ sed 's/gelu_tanh/relu/' tests/cli/gpt2-torch.json > $TMP/relu.json && hypar plan $TMP/relu.json --on full:2 --planner dp -qo $TMP/plan.json && hypar export $TMP/plan.json --to megatron -q
 > hypar: $TMP/plan.json: the activation of a layer is neither gelu nor swiglu, which Megatron-LM's flags are written for
@@ -61,7 +73,9 @@ $ hypar plan gpt2 --on full:4 --planner dp --shard parameters --optimizer adam -
 >   "gradient_accumulation_steps": 1,
 >   "zero_optimization": {"stage": 3},
 >   "bf16": {"enabled": true},
->   "optimizer": {"type": "Adam", "params": {"adam_w_mode": false}}
+>   "communication_data_type": "bf16",
+>   "data_types": {"grad_accum_dtype": "bf16"},
+>   "optimizer": {"type": "Adam", "params": {"lr": 0.001, "adam_w_mode": false}}
 > }
 
 $ hypar plan gpt2 --on full:4 --planner 3d --data 2 --tensor 1 --pipeline 2 --micro-batches 8 --shard optimizer --recompute full --optimizer adamw --clip 1 -qo $TMP/pp.json && hypar export $TMP/pp.json --to deepspeed
@@ -71,9 +85,70 @@ $ hypar plan gpt2 --on full:4 --planner 3d --data 2 --tensor 1 --pipeline 2 --mi
 >   "gradient_accumulation_steps": 8,
 >   "zero_optimization": {"stage": 1},
 >   "pipeline": {"stages": 2, "partition": "uniform", "activation_checkpoint_interval": 1},
->   "optimizer": {"type": "AdamW"},
+>   "optimizer": {"type": "AdamW", "params": {"lr": 0.001, "weight_decay": 0.01}},
 >   "gradient_clipping": 1
 > }
+
+Gradients of bf16 and fp16 are in the precision that the plan has, or a note tells which one they are in.
+$ for p in 'bf16 --gradient-precision fp32' 'fp16' 'fp16 --gradient-precision fp32'; do hypar plan gpt2:layers=2 --on full:2 --planner dp --precision $p -qo $TMP/p.json; echo $p; hypar export $TMP/p.json --to megatron | grep -e 16 -e grads | grep -v seq | head -3; done
+> bf16 --gradient-precision fp32
+> --micro-batch-size 16
+> --bf16
+> --accumulate-allreduce-grads-in-fp32
+> fp16
+> --micro-batch-size 16
+> --fp16
+> fp16 --gradient-precision fp32
+> --micro-batch-size 16
+> --fp16
+> --accumulate-allreduce-grads-in-fp32
+$ for s in none optimizer; do for p in bf16 'bf16 --gradient-precision fp32' fp16 'fp16 --gradient-precision fp32'; do hypar plan gpt2:layers=2 --on full:2 --planner dp --optimizer momentum --precision $p --shard $s -qo $TMP/p.json; hypar export $TMP/p.json --to deepspeed | grep -e '16' -e _ty -e untested; done; done
+> hypar: note: gradients are planned in bf16, but DeepSpeed without ZeRO adds up
+>        those of bf16 in fp32, and takes more memory than planned: plan with
+>        --gradient-precision fp32, or with --shard optimizer
+>   "train_micro_batch_size_per_gpu": 16,
+>   "bf16": {"enabled": true},
+>   "communication_data_type": "bf16",
+>   "data_types": {"grad_accum_dtype": "fp32"},
+>   "train_micro_batch_size_per_gpu": 16,
+>   "bf16": {"enabled": true},
+>   "communication_data_type": "fp32",
+>   "data_types": {"grad_accum_dtype": "fp32"},
+>   "train_micro_batch_size_per_gpu": 16,
+>   "fp16": {"enabled": true},
+>   "communication_data_type": "fp16",
+>   "data_types": {"grad_accum_dtype": "fp16"},
+> hypar: note: gradients are planned in fp32, but DeepSpeed without ZeRO adds up
+>        those of fp16 in fp16: plan with --gradient-precision fp16, or with
+>        --shard optimizer
+>   "train_micro_batch_size_per_gpu": 16,
+>   "fp16": {"enabled": true},
+>   "communication_data_type": "fp32",
+>   "data_types": {"grad_accum_dtype": "fp16"},
+>   "train_micro_batch_size_per_gpu": 16,
+>   "bf16": {"enabled": true},
+>   "communication_data_type": "bf16",
+>   "data_types": {"grad_accum_dtype": "bf16"},
+>   "zero_allow_untested_optimizer": true
+>   "train_micro_batch_size_per_gpu": 16,
+>   "bf16": {"enabled": true},
+>   "communication_data_type": "fp32",
+>   "data_types": {"grad_accum_dtype": "fp32"},
+>   "zero_allow_untested_optimizer": true
+>   "train_micro_batch_size_per_gpu": 16,
+>   "fp16": {"enabled": true},
+>   "communication_data_type": "fp16",
+>   "data_types": {"grad_accum_dtype": "fp16"},
+>   "zero_allow_untested_optimizer": true
+>   "train_micro_batch_size_per_gpu": 16,
+>   "fp16": {"enabled": true},
+>   "communication_data_type": "fp32",
+>   "data_types": {"grad_accum_dtype": "fp32"},
+>   "zero_allow_untested_optimizer": true
+$ hypar plan gpt2 --on full:4 --planner 3d --data 2 --tensor 1 --pipeline 2 --micro-batches 8 --precision bf16 --optimizer sgd -qo $TMP/p.json && hypar export $TMP/p.json --to deepspeed | grep 16
+>   "bf16": {"enabled": true},
+>   "communication_data_type": "bf16",
+>   "data_types": {"grad_accum_dtype": "bf16"},
 
 What they cannot run is refused by operator and axis, with the nearest plan that they can run.
 $ hypar export $TMP/llama.json --to deepspeed
@@ -101,7 +176,7 @@ $ hypar export $TMP/vgg.json --to deepspeed --nearest $TMP/near.json; hypar expo
 >   "train_micro_batch_size_per_gpu": 8,
 >   "gradient_accumulation_steps": 1,
 >   "zero_optimization": {"stage": 0},
->   "optimizer": {"type": "SGD"}
+>   "optimizer": {"type": "SGD", "params": {"lr": 0.01}}
 > }
 
 $ hypar export $TMP/vgg.json --to torch --nearest $TMP/near.json; grep conv5_2 $TMP/near.json; hypar check $TMP/near.json | head -1
@@ -171,7 +246,7 @@ $ hypar plan lenet5 --on full:4 --for deepspeed | sed -n '1p;/^Left out/,$p'
 
 A lack of memory is no matter of the framework.
 $ hypar plan gpt2:layers=48,hidden=1200 --on full:2 --planner dp --for torch --memory 1GB
-> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB
+> hypar: dp: weights, gradients and sgd state need 7.13 GB on device 0, which has 1 GB allowed by --memory
 ? 1
 
 The predicted step of an H200 comes with the steps that were measured there.
@@ -182,6 +257,10 @@ $ hypar plan llama:layers=2,hidden=64,heads=8,ffn=96,seq=16,vocab=100 --on full:
 $ hypar plan lenet5 --on full:4 --for jax
 > hypar: 'jax': no such target, expected one of torch, megatron, deepspeed
 ? 2
+
+This computer is one node, however many ranks it has.
+$ hypar plan gpt2:layers=2 --on local:2 --planner dp -qo $TMP/here.json && hypar export $TMP/here.json --to megatron -o $TMP/flags.txt
+> torchrun --nproc-per-node 2 pretrain_gpt.py $(grep -v '^#' $TMP/flags.txt)
 
 On several nodes, the command of each of them.
 $ cd $TMP && hypar plan gpt2:layers=2 --on cluster:2x4 --planner dp --optimizer adam -q -o nodes.json && hypar export nodes.json --to megatron -o flags.txt && hypar export nodes.json --to deepspeed -o ds.json && hypar export nodes.json --to torch -o train.py; grep torchrun train.py flags.txt

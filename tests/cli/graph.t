@@ -66,3 +66,13 @@ $ hypar check tests/cli/plan.json --on $TMP/sub/ring
 > memory: 404 B of 16 GB on the fullest device
 $ cd $TMP/sub; mv ring my-machine; hypar machines my-machine | head -n 1
 > ring:2: ring, 2 devices, 0 switches, 1 link
+
+A parameter may have the name that an operator's statistics have: those take another.
+$ printf '{"format": "hypar-graph/1", "name": "rms", "batch": 2, "inputs": [{"name": "x", "shape": [2, 4]}], "params": [{"name": "a.g", "shape": [4]}], "ops": [{"name": "a", "kind": "rms_norm", "inputs": ["x", "a.g"]}, {"name": "loss", "kind": "mse_loss", "inputs": ["a", "x"]}]}' > $TMP/rms.json; hypar import $TMP/rms.json && hypar plan $TMP/rms.json --on full:1 --planner dp -q -o $TMP/rms-plan.json && hypar check $TMP/rms-plan.json | head -1
+> operator  kind      output  params  FLOP  split along
+> a         rms_norm  2x4          4        n=2 c=4
+> loss      mse_loss  scalar                n=2 c=4
+>
+> rms: 4 parameters, 0 FLOP per sample forward, 2 operators, 0 weighted layers,
+> batch 2
+> ok: rms, batch 2: 2 operators in 2 parts on a machine of 1 device

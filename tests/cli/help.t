@@ -57,7 +57,8 @@ $ hypar check --help --frob
 >       --follow-links         weights may lie behind a link out of the model's
 >                              folder
 >       --json                 report as JSON, in SI units
->       --memory=BYTES         limit per device, such as 16GB (the device's own)
+>       --memory=BYTES         limit per device, such as 16GB (the plan's, else
+>                              the device's own)
 >       --model=MODEL          check against MODEL instead of the plan's
 >   -m, --on=MACHINE           check against MACHINE instead of the plan's
 >   -o, --output=FILE          write the result to FILE (-: standard output)

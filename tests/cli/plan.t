@@ -143,7 +143,7 @@ $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 2.1GB | sed -n '1p;/^Lef
 $+ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 600MB --json | grep -e '"planner"' -e '"fits"' -e refused
 >   "planner": "hybrid",
 >     "fits": true
->     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
+>     "refused": "dp: weights, gradients and sgd state need 1.06 GB on device 0, which has 600 MB allowed by --memory; with --shard parameters they need 133 MB; 1f1b: no plan found that fits; the nearest needs 822 MB on device 4, which has 600 MB; gpipe: no plan found that fits; the nearest needs 991 MB on device 4, which has 600 MB; zb-h1: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; zb-h2: no plan found that fits; the nearest needs 823 MB on device 4, which has 600 MB; mp: device 0 needs 2.61 GB of memory, has 600 MB",
 >       {"planner": "hybrid", "step_s": 0.049031208111, "compute_s": 0.048655185603, "comm_bytes": 570010168, "energy_j": 29.469965442588105, "how": "n=8 of 22 operators, c=8 of 4, n=2 c=4 of 1, ..., optimizer sharded"},
 >       {"planner": "flexflow", "step_s": 0.049122537887, "compute_s": 0.048769552713, "comm_bytes": 593219128, "energy_j": 29.503069693718988, "how": "n=8 of 23 operators, c=8 of 2, k=8 of 1, ..."},
 >       {"planner": "accpar", "step_s": 0.049177107869, "compute_s": 0.048764938455, "comm_bytes": 513571360, "energy_j": 29.482976197724124, "how": "n=8 of 16 operators, n=4 r=2 of 3, n=4 c=2 of 2, ..."},
@@ -161,23 +161,23 @@ $ hypar plan resnet50 --on cluster:4x4,device=a100,inter=1.25GB/s --planner optc
 If none fits it is the one on offer that needs least, and the answer is no; a planner asked for by name has its say,
 but a limit that was asked for is kept.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -o $TMP/plan.json | sed -n '1p;/^IT/,/buffers/p'
-> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB allowed by --memory
 > vgg-a, batch 64, on 8 devices: planner optcnn
 > IT DOES NOT FIT: device 0 would hold parameters 68.9 MB, gradients 68.9 MB,
 > activations 506 MB, buffers 28.9 MB.
 $ hypar plan vgg-a --on cluster:2x4 --batch 64 --memory 140MB -q -o $TMP/plan.json
-> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB
+> hypar: vgg-a on cluster:2x4: no plan fits; in the plan shown: device 0 needs 672 MB of memory, has 140 MB allowed by --memory
 ? 1
-$ hypar check $TMP/plan.json --memory 140MB
-> hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB
+$ hypar check $TMP/plan.json
+> hypar: $TMP/plan.json: device 0 needs 672 MB of memory, has 140 MB allowed by --memory
 ? 1
 $ hypar plan vgg-a --on htree:16 --planner mp | grep -A 1 'FIT'
 > IT DOES NOT FIT: device 0 would hold parameters 33.2 MB, gradients 33.2 MB,
 > activations 3.34 GB, buffers 6.58 GB.
 $ hypar plan vgg-a --on htree:16 --planner mp --memory 10GB -q -o $TMP/plan.json
 $ hypar check $TMP/plan.json
-> hypar: $TMP/plan.json: device 0 needs 9.98 GB of memory, has 8 GB
-? 1
+> ok: vgg-a, batch 256: 28 operators in 448 parts on a machine of 16 devices
+> memory: 9.98 GB of 10 GB allowed by --memory on the fullest device
 
 What is lacking is told where no plan can fit.
 $ hypar plan vgg16 --on full:4 --memory 200MB --planner hybrid
@@ -470,6 +470,26 @@ $ hypar plan mlp --on full:2 --planner dp --framework-memory 15.9999GB
 $ hypar plan mlp --on full:2 --planner 1f1b --memory 16MB --framework-memory 15MB --batch 64
 > hypar: 1f1b: no plan found that fits; the nearest needs 3.23 MB on device 0, which has 1 MB
 ? 1
+$ hypar plan mlp --on full:2 --planner dp --memory 5MB -q -o $TMP/limited.json; grep limit $TMP/limited.json; hypar check $TMP/limited.json; hypar check $TMP/limited.json --memory 16GB | tail -n 1; hypar simulate $TMP/limited.json --fits | grep It; hypar simulate $TMP/limited.json | grep Memory
+>   "memory_limit_bytes": 5000000,
+> ok: mlp, batch 32: 4 operators in 8 parts on a machine of 2 devices
+> memory: 3.4 MB of 5 MB allowed by --memory on the fullest device
+> memory: 3.4 MB of 16 GB on the fullest device
+> It fits: device 0, the fullest, needs 3.4 MB of 5 MB allowed by --memory
+> Memory    3.4 MB of 5 MB allowed by --memory (68.1 %) on device 0, the fullest:
+$ hypar plan --start $TMP/limited.json --proposals 1 -q -o $TMP/again.json; grep -h limit $TMP/again.json; hypar plan --start $TMP/limited.json --proposals 1 --memory 6MB -q -o $TMP/again.json; grep limit $TMP/again.json
+>   "memory_limit_bytes": 5000000,
+>   "memory_limit_bytes": 6000000,
+$ sed 's/"memory_limit_bytes": .*,/"memory_limit_bytes": 3e6,/' $TMP/limited.json > $TMP/less.json; hypar check $TMP/less.json
+> hypar: $TMP/less.json: device 0 needs 3.4 MB of memory, has 3 MB allowed by --memory
+? 1
+$ hypar check $TMP/less.json --memory 4MB; hypar compare $TMP/less.json $TMP/limited.json | grep -c 'does not fit'
+> ok: mlp, batch 32: 4 operators in 8 parts on a machine of 2 devices
+> memory: 3.4 MB of 4 MB allowed by --memory on the fullest device
+> 1
+$ hypar simulate $TMP/less.json --fits | grep It
+> hypar: $TMP/less.json: device 0 needs 3.4 MB of memory, has 3 MB allowed by --memory
+> It does not fit: device 0, the fullest, needs 3.4 MB of 3 MB allowed by --memory
 $ hypar train $TMP/numbers.json
 > hypar: $TMP/numbers.json: precision bf16 cannot be run: fp32 and fp64 can
 ? 3
@@ -648,7 +668,7 @@ $ hypar plan lenet-c --on cluster:2x2,inter=1.25GB/s --planner zb-h1 | grep -e '
 > 2 of 4 devices compute less than 1 % of the step.
 
 No line is wider than 80 columns, whatever the search says of itself.
-$ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar plan vgg16 --on full:4 --planner optcnn --memory 300MB 2>&1 | awk 'length > 80'; hypar plan tests/data/piper/mask.json --on full:4 -p hybrid 2>&1 | awk 'length > 80'
+$ hypar plan lenet-c --on htree:16 --planner hypar | awk 'length > 80'; hypar plan vgg16 --on full:4 --planner optcnn --memory 300MB 2>&1 | grep -v ^hypar: | awk 'length > 80'; hypar plan tests/data/piper/mask.json --on full:4 -p hybrid 2>&1 | awk 'length > 80'
 
 A device with less than a tenth of its memory left is told of; so is energy that is more than a device draws.
 $ hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --planner dp --precision bf16 -o $TMP/tight.json | grep -A5 Predicted; hypar simulate $TMP/tight.json --fits | tail -3; hypar plan mlp:8192-8192-8192 --batch 16384 --on full:1,device=h100,memory=2.3GB --framework-memory 100MB --planner dp --precision bf16 | grep -c Tight

@@ -16,12 +16,28 @@ $ hypar simulate $TMP/plan.json --profile $TMP/p.json 2>/dev/null | grep Profile
 $ hypar plan mlp:20-16-10 --on local:1 --batch 9 --planner dp --profile $TMP/p.json 2>&1 | grep -e 'no measured time' -e Profile:
 > Profile: all 12 passes estimated from other sizes.
 
-It is used for this machine with as many ranks; train says where there is none.
+It is used for this machine with as many ranks; where there is none, a note says so.
 $ XDG_CACHE_HOME=$TMP/cache hypar profile mlp:20-16-10 --on local:1 --batch 6 --kernels reference --steps 8 --planner dp -q && ls $TMP/cache/hypar
 > local-1.json
-$ XDG_CACHE_HOME=$TMP/cache hypar simulate $TMP/plan.json 2>/dev/null | grep Profile
+$ XDG_CACHE_HOME=$TMP/cache hypar simulate $TMP/plan.json 2>&1 | grep -e Profile -e 'no profile'
 > Profile   all 12 passes estimated from other sizes
-$ hypar simulate $TMP/plan.json | grep Profile
+$ for c in simulate explain report; do hypar $c $TMP/plan.json -o $TMP/out; done; hypar simulate $TMP/plan.json --fits -o $TMP/out; hypar plan mlp:20-16-10 --on local:1 --batch 6 --planner dp -o $TMP/plan.json | grep Profile
+> hypar: note: no profile of this machine: the step lacks the time that calls and
+>        messages take besides their work, which is most of a small model's;
+>        'hypar profile MODEL --on local:1' measures it, of PyTorch 'python -m
+>        hypar.torch MODULE:FUNCTION --profile FILE'
+> hypar: note: no profile of this machine: the step lacks the time that calls and
+>        messages take besides their work, which is most of a small model's;
+>        'hypar profile MODEL --on local:1' measures it, of PyTorch 'python -m
+>        hypar.torch MODULE:FUNCTION --profile FILE'
+> hypar: note: no profile of this machine: the step lacks the time that calls and
+>        messages take besides their work, which is most of a small model's;
+>        'hypar profile MODEL --on local:1' measures it, of PyTorch 'python -m
+>        hypar.torch MODULE:FUNCTION --profile FILE'
+> hypar: note: no profile of this machine: the step lacks the time that calls and
+>        messages take besides their work, which is most of a small model's;
+>        'hypar profile MODEL --on local:1' measures it, of PyTorch 'python -m
+>        hypar.torch MODULE:FUNCTION --profile FILE'
 ? 1
 $ sed 's/"processor": "[^"]*"/"processor": "abacus"/' $TMP/p.json >$TMP/other.json && hypar simulate $TMP/plan.json --profile $TMP/other.json 2>&1 >/dev/null | sed 's/abacus, [0-9]* cores/abacus, N cores/'
 > hypar: note: $TMP/other.json: measured on abacus, N cores,

@@ -162,8 +162,8 @@ $ hypar simulate tests/cli/plan.json --fits --json
 >   ]
 > }
 $ hypar simulate tests/cli/plan.json --fits --memory 399B | grep It
-> hypar: tests/cli/plan.json: device 0 needs 404 B of memory, has 399 B
-> It does not fit: device 0, the fullest, needs 404 B of 399 B (101.3 %).
+> hypar: tests/cli/plan.json: device 0 needs 404 B of memory, has 399 B allowed by --memory
+> It does not fit: device 0, the fullest, needs 404 B of 399 B allowed by --memory
 $ hypar simulate tests/cli/plan.json --memory 399B
 > hypar: simulate: --memory goes with --fits
 ? 2

@@ -105,6 +105,11 @@ static void test_numbers(void **state)
           HYPAR_FP16, HYPAR_FP32, 14e9 },
         { ",'framework_memory_bytes':17e9", "\"framework_memory_bytes\": 17000000000,\n",
           HYPAR_FP32, HYPAR_FP32, 1 },
+        { ",'memory_limit_bytes':3e9,'framework_memory_bytes':2e9",
+          "\"framework_memory_bytes\": 2000000000,\n  \"memory_limit_bytes\": 3000000000,\n",
+          HYPAR_FP32, HYPAR_FP32, 1e9 },
+        { ",'memory_limit_bytes':1", "\"memory_limit_bytes\": 1,\n", HYPAR_FP32, HYPAR_FP32,
+          1 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         char given[512];

@@ -242,12 +242,16 @@ static void settings(void **state)
     s.optimizer = HYPAR_ADAMW;
     s.masks = HYPAR_MASKS_KEPT;
     s.framework_bytes = 1e9;
+    s.memory_limit_bytes = 5e9;
     s.clip = 1;
     s.seed = 7;
     s.gather_ahead = 3;
     s.simulation.no_overlap = true;
     assert_int_equal(hypar_plan_set_settings(t.plan, &s, NULL), HYPAR_OK);
     bad.clip = NAN;
+    assert_int_equal(hypar_plan_set_settings(t.plan, &bad, NULL), HYPAR_INFEASIBLE);
+    bad = s;
+    bad.memory_limit_bytes = -1;
     assert_int_equal(hypar_plan_set_settings(t.plan, &bad, NULL), HYPAR_INFEASIBLE);
     bad = s;
     bad.gather_ahead = -1;
@@ -258,8 +262,9 @@ static void settings(void **state)
     struct hypar_plan_settings now = hypar_plan_settings(t.plan);
     assert_int_equal(hypar_plan_gradient_precision(t.plan), HYPAR_FP32);
     assert_true(now.precision == HYPAR_BF16 && now.optimizer == HYPAR_ADAMW && now.clip == 1 &&
-                now.masks == HYPAR_MASKS_KEPT && now.framework_bytes == 1e9 && now.seed == 7 &&
-                now.gather_ahead == 3 && now.simulation.no_overlap);
+                now.masks == HYPAR_MASKS_KEPT && now.framework_bytes == 1e9 &&
+                now.memory_limit_bytes == 5e9 && now.seed == 7 && now.gather_ahead == 3 &&
+                now.simulation.no_overlap);
 }
 
 int main(void)

@@ -350,11 +350,63 @@ static void terms_of_hypar(void **state)
     hypar_machine_free(machine);
 }
 
+/* Two stages on links of 1 MB/s: what the first one sends, and its gradient, take nearly all of
+ * the step. Its last addition makes it, which follows h.0.mlp.c_proj; the embedding at the
+ * beginning of the residual stream has nothing of it. */
+static void transfers_between_stages(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of("full:2,bandwidth=1MB/s,latency=0");
+    struct hypar_graph *graph;
+    struct hypar_explanation *e;
+    assert_int_equal(
+        hypar_import(&graph, "gpt:layers=2,hidden=8,heads=2,seq=4,vocab=8", NULL, NULL),
+        HYPAR_OK);
+    struct hypar_plan *plan = hypar_plan_new(graph, machine, NULL);
+    assert_int_equal(hypar_plan_set_layout(plan, &(struct hypar_layout){ .pipeline = 2 }, NULL),
+                     HYPAR_OK);
+    assert_int_equal(hypar_explain(&e, plan, NULL, NULL), HYPAR_OK);
+    const struct hypar_explained_op *first = hypar_explained_op(e, 0), *op;
+    double sent_bytes = 32 * 4 * 8 * 4, sent_s = 2 * sent_bytes / 1e6;
+    assert_string_equal(graph->ops[first->op].name, "h.0.mlp.c_proj");
+    assert_true(first->path_s >= sent_s && first->path_s < 1.01 * sent_s);
+    for (int i = 1; (op = hypar_explained_op(e, i)); i++)
+        assert_true(op->path_s < 0.1 * sent_s);
+    hypar_explanation_free(e);
+    hypar_plan_free(plan);
+    hypar_graph_free(graph);
+    hypar_machine_free(machine);
+}
+
+/* Twice the memory is twice the limit that the plan was searched under. */
+static void limit_of_the_search(void **state)
+{
+    (void)state;
+    struct hypar_machine *machine = machine_of("full:2");
+    struct hypar_graph *graph;
+    struct hypar_explanation *e;
+    assert_int_equal(hypar_import(&graph, "mlp:8-6-4", NULL, NULL), HYPAR_OK);
+    struct hypar_plan *plan =
+        hypar_plan_new(graph, machine, &(struct hypar_search_options){ .memory_bytes = 1e9 });
+    assert_int_equal(hypar_explain(&e, plan, NULL, NULL), HYPAR_OK);
+    const struct hypar_what_if *w = hypar_explained_what_if(e, 0);
+    for (int i = 1; w && strcmp(w->what, "twice the memory") != 0; i++)
+        w = hypar_explained_what_if(e, i);
+    assert_non_null(w);
+    assert_true(w->limit_bytes == 2e9 && w->fits);
+    hypar_explanation_free(e);
+    hypar_plan_free(plan);
+    hypar_graph_free(graph);
+    hypar_machine_free(machine);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_plans),
         cmocka_unit_test(terms_of_hypar),
+        cmocka_unit_test(transfers_between_stages),
+        cmocka_unit_test(limit_of_the_search),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

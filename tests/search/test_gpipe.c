@@ -151,7 +151,7 @@ static int all_options(const struct hypar_graph *graph, const struct hypar_machi
                        struct hypar_search_options how, struct option *option)
 {
     int n_devices = hypar_machine_device_count(machine), n = 0;
-    how.memory_bytes = 1e300;
+    how.unlimited = true;
     for (how.stages = 2; how.stages <= n_devices; how.stages++) {
         int64_t each = graph->batch / (n_devices / how.stages);
         int64_t most =

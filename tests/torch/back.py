@@ -69,23 +69,45 @@ def text():
     return Text(), (tokens, tokens.roll(1, 1))
 
 
+MODELS = {"image": image, "text": text}
+REPETITIONS = 6
+
+
+def measure(name, **options):
+    model, args = MODELS[name]()
+    args = args if isinstance(args, tuple) else (args,)
+    before = {key: value.clone() for key, value in model.state_dict().items()}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        profile = hypar.torch.profile(model, args, optimizer="adam", steps=5, **options)
+    assert all(torch.equal(before[key], value) for key, value in model.state_dict().items()), "the model was changed"
+    return profile
+
+
+def shares(name, profile):
+    """What operators and update take in the profiler, of the step by itself and of the step in the profiler."""
+    whole = profile.told[0]
+    sum_s = whole["operators_s"] + whole["update_s"]
+    print(f"{name}: a step takes {1e3 * profile.step_s:.2f} ms, in the profiler {1e3 * whole['step_s']:.2f} ms; operators and update "
+          f"{1e3 * sum_s:.2f} ms, {sum_s / profile.step_s:.2f} and {sum_s / whole['step_s']:.2f} of it")
+    return sum_s / profile.step_s, sum_s / whole["step_s"]
+
+
+def add_up(of_step, of_profiled):
+    return 0.45 <= of_step <= 1.6 and 0.35 <= of_profiled <= 1.001
+
+
 class Back(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         torch.manual_seed(1)
         cls.measured = {}
-        for make in (image, text):
-            model, args = make()
-            args = args if isinstance(args, tuple) else (args,)
-            before = {name: value.clone() for name, value in model.state_dict().items()}
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")
-                profile = hypar.torch.profile(model, args, optimizer="adam", steps=5, trace=cls.path(make.__name__ + ".trace.json.gz"))
-            assert all(torch.equal(before[name], value) for name, value in model.state_dict().items()), "the model was changed"
-            profile.write(cls.path(make.__name__ + ".profile.json"))
-            profile.graph.write(cls.path(make.__name__ + ".json"))
-            cls.measured[make.__name__] = profile
+        for name in MODELS:
+            profile = measure(name, trace=cls.path(name + ".trace.json.gz"))
+            profile.write(cls.path(name + ".profile.json"))
+            profile.graph.write(cls.path(name + ".json"))
+            cls.measured[name] = profile
 
     @classmethod
     def tearDownClass(cls):
@@ -130,14 +152,15 @@ class Back(unittest.TestCase):
                     self.assertGreater(row["backward"]["measured_s"], 0, op.name)
 
     def test_times_add_up_to_the_step(self):
-        """A half that is lost is beyond these limits; a busy machine is not."""
+        """A half that is lost is beyond these limits each time. A busy machine may delay the step by itself or the step in the
+        profiler, but not in every repetition."""
         for name, profile in self.measured.items():
             whole = profile.told[0]
             sum_s = whole["operators_s"] + whole["update_s"]
-            print(f"{name}: a step takes {1e3 * profile.step_s:.2f} ms, in the profiler {1e3 * whole['step_s']:.2f} ms; operators and update "
-                  f"{1e3 * sum_s:.2f} ms, {sum_s / profile.step_s:.2f} and {sum_s / whole['step_s']:.2f} of it")
-            self.assertTrue(0.45 <= sum_s / profile.step_s <= 1.6, (name, profile.step_s, whole))
-            self.assertTrue(0.35 <= sum_s / whole["step_s"] <= 1.001, (name, whole))
+            tried = [shares(name, profile)]
+            while not add_up(*tried[-1]) and len(tried) < REPETITIONS:
+                tried.append(shares(name, measure(name)))
+            self.assertTrue(add_up(*tried[-1]), (name, tried))
             self.assertGreater(whole["operators_s"], 0.95 * (whole["computed_s"] + whole["other_s"]), "what is not matched")
             self.assertGreater(whole["update_s"], 0)
             rows = hypar.run("compare", "--measured", self.path(name + ".trace.json.gz"), self.plan(name))

@@ -280,6 +280,8 @@ class Forms(unittest.TestCase):
                                   (torch.tensor([0, 1]), "mse_loss", "expected floating-point")):
             with self.assertRaisesRegex(hypar.torch.Cannot, why):
                 graph(network()[0], x, target=target, loss=loss)
+        with self.assertRaisesRegex(hypar.torch.Cannot, r"^forward\(.*\) of the model does not take the arguments, 2 of them: .*arguments, target$"):
+            graph(network()[0], x, torch.tensor([0, 1]))  # a target among the arguments
 
     def test_flat_target(self):
         """Samples and positions that are one dimension where the loss is."""

@@ -243,7 +243,11 @@ def _decomposed(program, args, kwargs, known):
 def _argument_names(model, args, kwargs):
     """Arguments by the names that the model's forward gives them."""
     signature = inspect.signature(model.forward)
-    bound = signature.bind(*args, **kwargs)
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as why:
+        raise Cannot(f"forward{signature} of the model does not take the arguments, {len(args) + len(kwargs)} of them: {why}; "
+                     "a target of the loss is returned behind the arguments: model, arguments, target") from None
     names = {}
     for name, value in bound.arguments.items():
         kind = signature.parameters[name].kind

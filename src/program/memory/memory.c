@@ -363,8 +363,7 @@ static void finish_devices(struct memory_maker *m)
         hp_arena_release(&m->scratch, mark);
     }
     for (int d = 0; d < m->model->n_devices; d++)
-        m->model->device[d].limit =
-            (double)hypar_machine_device(m->program->plan->machine, d)->memory_bytes;
+        m->model->device[d].limit = hp_plan_device_memory(m->program->plan, d, 0);
 }
 
 /* The whole -------------------------------------------------------------------------- */
@@ -490,14 +489,15 @@ void hp_memory_free(struct memory_model *model)
     hp_arena_free(&arena);
 }
 
-enum hypar_status hypar_check_fullest(const struct hypar_memory *m, int device,
+enum hypar_status hypar_check_fullest(const struct hypar_plan *plan,
+                                      const struct hypar_memory *m, int device,
                                       struct hypar_error *err)
 {
     if (m->peak <= m->limit)
         return HYPAR_OK;
     struct memory_text text = hp_memory_text(m->peak, m->limit);
-    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s", device,
-                   text.need, text.has);
+    return hp_fail(err, HYPAR_INFEASIBLE, "device %d needs %s of memory, has %s%s", device,
+                   text.need, text.has, hp_limit_words(plan, m->limit));
 }
 
 int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, double limit_bytes,
@@ -523,7 +523,7 @@ enum hypar_status hypar_plan_fits(const struct hypar_plan *plan, double limit_by
     enum hypar_status status = hypar_plan_memory(plan, NULL, memory, err);
     if (status == HYPAR_OK) {
         int device = hypar_fullest_memory(memory, n, limit_bytes, &most);
-        status = hypar_check_fullest(&most, device, err);
+        status = hypar_check_fullest(plan, &most, device, err);
         if (fullest)
             *fullest = most;
     }

@@ -64,8 +64,9 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
                          "device", "devices"),
                 pipeline);
     if (fullest)
-        fprintf(to, "memory: %s of %s on the fullest device\n",
-                hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit));
+        fprintf(to, "memory: %s of %s%s on the fullest device\n",
+                hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit),
+                hp_limit_words(plan, fullest->limit));
     if (warning)
         hp_put_line(to, "warning: %s", warning);
     hp_arena_free(&arena);

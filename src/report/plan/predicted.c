@@ -198,12 +198,12 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
-        "%s%s sent, %s on links; %s of %s of memory on the fullest device.",
+        "%s%s sent, %s on links; %s of %s of memory%s on the fullest device.",
         hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
         hp_metric(rate, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
         hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
-        memory.need, memory.has);
+        memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit));
 }
 
 /* The extent of the simulated part: devices, or micro-batches if it has all devices. */
@@ -235,11 +235,12 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
         arena,
         "Predicted step %s, simulated %s (by about %.1f %% off), %s "
         "samples/s, %s%s sent, %s on "
-        "links; %s of %s of memory on the fullest device.",
+        "links; %s of %s of memory%s on the fullest device.",
         hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
         100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
-        hp_bytes_text(arena, part.link_bytes), memory.need, memory.has);
+        hp_bytes_text(arena, part.link_bytes), memory.need, memory.has,
+        hp_limit_words(hypar_found_plan(found), part.has_bytes + framework));
 }
 
 /* Does the closed form add up the exchange of levels to much more than the simulated exchange

@@ -176,9 +176,9 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     fputc('\n', to);
     memory_table(to, &arena, memory, n);
     fputc('\n', to);
-    hp_put_line(to, "%s: device %d, the fullest, needs %s of %s (%.1f %%).",
+    hp_put_line(to, "%s: device %d, the fullest, needs %s of %s%s (%.1f %%).",
                 m->peak <= m->limit ? "It fits" : "It does not fit", most, text.need, text.has,
-                100 * m->peak / m->limit);
+                hp_limit_words(plan, m->limit), 100 * m->peak / m->limit);
     char *tight = hp_tight_text(&arena, m);
     if (tight)
         hp_wrap(to, tight, 0);
@@ -206,7 +206,7 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
             memory_json(to, memory, n, most);
         else
             memory_text(to, plan, memory, n, most);
-        status = hypar_check_fullest(&fullest, most, err);
+        status = hypar_check_fullest(plan, &fullest, most, err);
     }
     hp_arena_free(&arena);
     return status;

@@ -239,7 +239,8 @@ enum hypar_status hp_found_fits(const struct hypar_found *found, double limit_by
         return large_fits(found->plan, limit_bytes, fullest, err);
     if (found->has_simulated) {
         *fullest = found->simulated.fullest;
-        return hypar_check_fullest(fullest, found->simulated.step.fullest_device, err);
+        return hypar_check_fullest(found->plan, fullest, found->simulated.step.fullest_device,
+                                   err);
     }
     *fullest = (struct hypar_memory){ 0 };
     enum hypar_status status = hypar_plan_fits(found->plan, limit_bytes, fullest, err);

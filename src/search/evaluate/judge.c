@@ -108,7 +108,7 @@ void hp_simulate_found(const struct problem *problem, const struct hypar_sim_opt
         found->info.not_simulated = hp_arena_strdup(&found->arena, why.text);
         return;
     }
-    hypar_sum_up(sim, problem->limit_bytes, &found->simulated);
+    hypar_sum_up(sim, 0, &found->simulated);
     keep_stages(sim, found);
     found->has_simulated = true;
     hypar_sim_free(sim);
@@ -137,6 +137,6 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
                                     .mfu = s->step.mfu,
                                     .comm_bytes = s->step.comm_bytes,
                                     .energy_j = hypar_energy_total_j(&s->step.energy) };
-    p->state_bytes = hp_plan_fullest(found->plan, problem->limit_bytes).need;
+    p->state_bytes = hp_plan_fullest(found->plan, 0).need;
     return HYPAR_OK;
 }

@@ -24,17 +24,36 @@ static int op_of(const struct hypar_graph *g, const struct hypar_sim_event *even
     return g->use_start[t] < g->use_start[t + 1] ? g->use[g->use_start[t]].op : -1;
 }
 
-static void add_up(const struct hypar_explanation *e, const struct groups *groups,
-                   double *seconds)
+/* By operator: the leader that its cost is told with, which is the last one before it. An
+ * addition of a residual stream follows the layer whose result it adds. Its group's leader may
+ * be the embedding at the beginning of the stream, which is no reason for its cost. */
+static int *nearest_leaders(struct arena *arena, const struct groups *groups)
+{
+    const struct hypar_graph *g = groups->graph;
+    int *nearest = NEW(arena, int, g->n_ops);
+    for (int op = 0; op < g->n_ops; op++) {
+        const struct op *o = &g->ops[op];
+        nearest[op] = groups->leader[op];
+        for (int i = 0; groups->leader[op] != op && i < o->nest->n_operands; i++) {
+            int writer = o->tensor[i] < 0 ? -1 : g->tensors[o->tensor[i]].producer;
+            if (writer >= 0 && writer < op && nearest[writer] > nearest[op])
+                nearest[op] = nearest[writer];
+        }
+    }
+    return nearest;
+}
+
+static void add_up(struct hypar_explanation *e, const struct groups *groups, double *seconds)
 {
     struct hypar_sim_segment s;
     struct hypar_sim_event event;
+    const int *leader = nearest_leaders(&e->arena, groups);
     for (int64_t i = 0; hypar_sim_segment(e->sim, i, &s); i++) {
         if (s.event < 0 || !hypar_sim_event(e->sim, s.event, &event))
             continue;
         int op = op_of(e->plan->graph, &event);
         if (op >= 0)
-            seconds[groups->leader[op]] += s.end_s - s.start_s;
+            seconds[leader[op]] += s.end_s - s.start_s;
     }
 }
 

@@ -19,6 +19,7 @@ static struct hypar_search_options options_of(const struct hypar_plan *plan,
                                           .optimizer = plan->optimizer,
                                           .masks = plan->masks,
                                           .framework_bytes = plan->framework_bytes,
+                                          .memory_bytes = plan->memory_limit_bytes,
                                           .profile = how->profile,
                                           .simulation = how };
 }

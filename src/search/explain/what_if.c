@@ -72,7 +72,10 @@ static struct hypar_plan *on_faster(const struct hypar_plan *plan, const struct 
     set_factors(f, factor);
     if (hp_machine_scaled(&machine, plan->machine, device, factor, why) != HYPAR_OK)
         return NULL;
-    return hp_changed_plan(plan, machine);
+    struct hypar_plan *changed = hp_changed_plan(plan, machine);
+    if (f->of == OF_MEMORY)
+        changed->memory_limit_bytes *= factor[OPTION_MEMORY];
+    return changed;
 }
 
 static void try_faster(struct changes *c, const char *what, const struct figures *f,

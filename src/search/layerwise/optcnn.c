@@ -182,7 +182,7 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     out->energy_j =
         hp_array_energy_j(&done, &work.device, work.link_j_per_bit, p->options->precision) +
         hp_idle_w(p->machine) * out->step_s;
-    out->state_bytes = hp_plan_fullest(found->plan, p->limit_bytes).need;
+    out->state_bytes = hp_plan_fullest(found->plan, 0).need;
 }
 
 static const char *method_text(enum elimination_method method)
