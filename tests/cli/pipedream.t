@@ -227,7 +227,7 @@ $ hypar plan bert-base --on cluster:4x4,inter=1.25GB/s --planner gpipe --memory 
 > hypar: gpipe: no plan found that fits; the nearest needs 850 MB on device 1, which has 800 MB
 ? 1
 $ hypar plan alexnet --on cluster:2x4 --planner pipedream --memory 481MB -q -o $TMP/plan.json
-> hypar: the plan does not fit: device 7 needs 486 MB of memory, has 481 MB
+> hypar: the plan does not fit: device 7 needs 486 MB of memory, has 481 MB allowed by --memory
 ? 1
 $ hypar plan vgg-a --on cluster:2x4 --planner 1f1b --json | grep -o '"memory_bytes".*"simulated.*}'
 > "memory_bytes": 463681024, "simulated_busy_s": 0.198532461264, "simulated_memory_bytes": 291878400}
