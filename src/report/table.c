@@ -102,6 +102,41 @@ void hp_put_record(struct json_writer *w, const char *key, const struct column *
     hp_json_end_object(w);
 }
 
+void hp_put_members(struct json_writer *w, const struct member *m)
+{
+    for (; m->kind; m++)
+        switch (m->kind) {
+        case IS_TEXT:
+            hp_json_put_string(w, m->key, m->text);
+            break;
+        case IS_INT:
+            hp_json_put_int(w, m->key, m->integer);
+            break;
+        case IS_NUMBER:
+            hp_json_put_known(w, m->key, isfinite(m->number), m->number);
+            break;
+        case IS_FLAG:
+            hp_json_put_bool(w, m->key, m->integer);
+            break;
+        case IS_RECORD:
+            if (m->key)
+                hp_put_record(w, m->key, m->column, m->row);
+            else
+                hp_put_fields(w, m->column, m->row);
+            break;
+        default:
+            break;
+        }
+}
+
+void hp_put_object(struct json_writer *w, const char *key, bool flat,
+                   const struct member *member)
+{
+    hp_json_begin_object(w, key, flat);
+    hp_put_members(w, member);
+    hp_json_end_object(w);
+}
+
 /* CSV --------------------------------------------------------------------------------- */
 
 /* Write the field of a key, which may belong to a record's column. Returns false if there is no
@@ -186,7 +221,7 @@ static const char *formed(struct arena *arena, const struct column *c, const str
     case AS_LONG:
         return hp_arena_printf(arena, "%.0f", v->number);
     default:
-        return hp_arena_printf(arena, "%.3g", v->number);
+        return hp_arena_printf(arena, v->number < 1000 ? "%.3g" : "%.0f", v->number);
     }
 }
 

@@ -19,6 +19,7 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "base/files/json.h"
@@ -33,7 +34,7 @@ enum column_form {
     AS_BYTES,
     AS_JOULES,
     AS_BANDWIDTH,
-    AS_NUMBER,  /* "0.123" */
+    AS_NUMBER,  /* "0.123", "1234" */
     AS_METRIC,  /* "3.41 G" */
     AS_PERCENT, /* 0.123 is "12.3 %" */
     AS_WHOLE_PERCENT,
@@ -118,6 +119,40 @@ bool hp_table_row(struct table_writer *table, const void *row);
 /* End the array, or print the table; text without rows prints nothing. `starred` says whether a
  * cell is highlighted. Frees the table's memory. */
 void hp_table_end(struct table_writer *table);
+
+/* Members of a JSON object that belong to no table:
+ *
+ *     PUT(w, TEXT("model", name), INT("batch", n), ONLY_IF(gap >= 0, NUMBER("gap", gap)));
+ *
+ * A number that is not finite is null. */
+struct member {
+    const char *key;
+    enum { NO_MEMBER, LEFT_OUT_MEMBER, IS_TEXT, IS_INT, IS_NUMBER, IS_FLAG, IS_RECORD } kind;
+    const char *text;
+    int64_t integer;
+    double number;
+    const struct column *column;
+    const void *row;
+};
+
+#define TEXT(k, v)    ((struct member){ .key = (k), .kind = IS_TEXT, .text = (v) })
+#define INT(k, v)     ((struct member){ .key = (k), .kind = IS_INT, .integer = (v) })
+#define NUMBER(k, v)  ((struct member){ .key = (k), .kind = IS_NUMBER, .number = (v) })
+#define FLAG(k, v)    ((struct member){ .key = (k), .kind = IS_FLAG, .integer = (v) ? 1 : 0 })
+#define FIELDS(c, r)  ((struct member){ .kind = IS_RECORD, .column = (c), .row = (r) })
+#define ONLY_IF(c, m) ((c) ? (m) : (struct member){ .kind = LEFT_OUT_MEMBER })
+/* The object of a row; null if `r` is NULL. FIELDS: the members of the row without braces. */
+#define RECORD(k, c, r) \
+    ((struct member){ .key = (k), .kind = IS_RECORD, .column = (c), .row = (r) })
+
+#define MEMBERS(...)                  ((const struct member[]){ __VA_ARGS__, { 0 } })
+#define PUT(w, ...)                   hp_put_members(w, MEMBERS(__VA_ARGS__))
+#define PUT_OBJECT(w, key, flat, ...) hp_put_object(w, key, flat, MEMBERS(__VA_ARGS__))
+
+/* Write members into an open object, or an object of them. */
+void hp_put_members(struct json_writer *w, const struct member *member);
+void hp_put_object(struct json_writer *w, const char *key, bool flat,
+                   const struct member *member);
 
 /* Write the members of an open object. */
 void hp_put_fields(struct json_writer *w, const struct column *column, const void *row);

@@ -5,15 +5,13 @@
 
 #include <string.h>
 
-#include "report/columns.h"
 #include "report/put.h"
 
 void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph)
 {
-    hp_json_put_int(w, "params", hypar_graph_params(graph));
-    hp_json_put_number(w, "flops_per_sample", hypar_graph_flops_per_sample(graph));
-    hp_json_put_int(w, "ops", graph->n_ops);
-    hp_json_put_int(w, "layers", hypar_graph_layer_count(graph));
+    PUT(w, INT("params", hypar_graph_params(graph)),
+        NUMBER("flops_per_sample", hypar_graph_flops_per_sample(graph)),
+        INT("ops", graph->n_ops), INT("layers", hypar_graph_layer_count(graph)));
 }
 
 char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph)
@@ -43,8 +41,7 @@ static void graph_json(FILE *to, const struct hypar_graph *g)
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "name", g->name);
-    hp_json_put_int(&w, "batch", g->batch);
+    PUT(&w, TEXT("name", g->name), INT("batch", g->batch));
     hp_put_graph_figures(&w, g);
     hp_json_begin_array(&w, "opaque", true);
     for (int op = 0; op < g->n_ops; op++)

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "machine/network.h"
-#include "report/columns.h"
 #include "report/put.h"
 
 #define AS_GIVEN "* as given, not as in the table of devices\n"
@@ -72,14 +71,11 @@ static void classes_json(struct json_writer *w, const struct network *network)
     for (int c = 0; c < network->n_classes; c++) {
         struct range bandwidth = range_of(network, c, OPTION_BANDWIDTH),
                      latency = range_of(network, c, OPTION_LATENCY);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", network->class[c]);
-        hp_json_put_int(w, "links", bandwidth.n_links);
-        hp_json_put_number(w, "least_bytes_per_s", bandwidth.least);
-        hp_json_put_number(w, "most_bytes_per_s", bandwidth.most);
-        hp_json_put_number(w, "least_latency_s", latency.least);
-        hp_json_put_number(w, "most_latency_s", latency.most);
-        hp_json_end_object(w);
+        PUT_OBJECT(
+            w, NULL, true, TEXT("name", network->class[c]), INT("links", bandwidth.n_links),
+            NUMBER("least_bytes_per_s", bandwidth.least),
+            NUMBER("most_bytes_per_s", bandwidth.most),
+            NUMBER("least_latency_s", latency.least), NUMBER("most_latency_s", latency.most));
     }
     hp_json_end_array(w);
 }
@@ -90,12 +86,11 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
     struct hypar_level level[HYPAR_MAX_LEVELS];
     int n_levels = hypar_machine_levels(m, level);
     hp_json_begin_object(&w, NULL, false);
-    if (hypar_machine_word(m))
-        hp_json_put_string(&w, "word", hypar_machine_word(m));
-    hp_json_put_string(&w, "topology", hypar_machine_topology(m));
-    hp_json_put_int(&w, "devices", hypar_machine_device_count(m));
-    hp_json_put_int(&w, "switches", hypar_machine_switch_count(m));
-    hp_json_put_int(&w, "links", hypar_machine_link_count(m));
+    PUT(&w, ONLY_IF(hypar_machine_word(m), TEXT("word", hypar_machine_word(m))),
+        TEXT("topology", hypar_machine_topology(m)),
+        INT("devices", hypar_machine_device_count(m)),
+        INT("switches", hypar_machine_switch_count(m)),
+        INT("links", hypar_machine_link_count(m)));
     if (m->network && m->network->n_classes)
         classes_json(&w, m->network);
     hp_json_begin_array(&w, "device_types", false);
@@ -110,11 +105,9 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
     hp_json_end_array(&w);
     hp_json_begin_array(&w, "levels", false);
     for (int l = 0; l < n_levels; l++) {
-        hp_json_begin_object(&w, NULL, true);
-        hp_json_put_int(&w, "ways", level[l].ways);
-        hp_json_put_number(&w, "bytes_per_s", level[l].bytes_per_s);
-        hp_json_put_number(&w, "latency_s", level[l].latency_s);
-        hp_json_end_object(&w);
+        PUT_OBJECT(&w, NULL, true, INT("ways", level[l].ways),
+                   NUMBER("bytes_per_s", level[l].bytes_per_s),
+                   NUMBER("latency_s", level[l].latency_s));
     }
     hp_json_end_array(&w);
     hp_json_end_object(&w);

@@ -76,9 +76,8 @@ static void report_all(FILE *to, enum hypar_format format)
 static void put_option(struct json_writer *w, const struct hypar_model_option *option)
 {
     if (!option->words) {
-        hp_json_put_int(w, "default", option->value);
-        hp_json_put_int(w, "least", option->least);
-        hp_json_put_int(w, "most", option->most);
+        PUT(w, INT("default", option->value), INT("least", option->least),
+            INT("most", option->most));
         return;
     }
     hp_json_put_string(w, "default", option->words[option->value]);

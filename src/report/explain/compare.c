@@ -343,26 +343,20 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
 {
     struct compared_row row = row_of(c, from);
     hp_json_begin_object(w, "predicted", true);
-    hp_json_put_string(w, "model", "simulated");
-    hp_put_fields(w, row_columns, &row);
-    if (from->updates == HYPAR_UPDATES_DELAYED)
-        hp_json_put_bool(w, "delayed_updates", true);
-    if (from->updates == HYPAR_UPDATES_BATCHES)
-        hp_json_put_bool(w, "batch_per_replica", true);
+    PUT(w, TEXT("model", "simulated"), FIELDS(row_columns, &row),
+        ONLY_IF(from->updates == HYPAR_UPDATES_DELAYED, FLAG("delayed_updates", true)),
+        ONLY_IF(from->updates == HYPAR_UPDATES_BATCHES, FLAG("batch_per_replica", true)));
     hp_put_profile(w, &from->step);
     hp_json_end_object(w);
 }
 
 static void put_search(struct json_writer *w, const struct hypar_compared *row)
 {
-    hp_json_begin_object(w, "search", true);
-    hp_json_put_number(w, "seconds", row->search_s);
-    hp_json_put_number(w, "processor_s", row->processor_s);
-    hp_json_put_known(w, "evaluated", row->evaluated >= 0, (double)row->evaluated);
-    hp_json_put_known(w, "lower_bound_s", row->lower_bound_s > 0, row->lower_bound_s);
-    if (row->interrupted)
-        hp_json_put_bool(w, "interrupted", true);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "search", true, NUMBER("seconds", row->search_s),
+               NUMBER("processor_s", row->processor_s),
+               NUMBER("evaluated", row->evaluated >= 0 ? (double)row->evaluated : NAN),
+               NUMBER("lower_bound_s", row->lower_bound_s > 0 ? row->lower_bound_s : NAN),
+               ONLY_IF(row->interrupted, FLAG("interrupted", true)));
 }
 
 /* For the second plan: its differences from the first, and the first plan's step with each of
@@ -384,8 +378,7 @@ void hp_put_comparison(struct json_writer *w, const char *key, const struct hypa
         hp_json_begin_object(w, NULL, false);
         hp_json_put_string(w, row->plan ? "plan" : "planner", name(row));
         if (row->why) {
-            hp_json_put_null(w, "predicted");
-            hp_json_put_string(w, "error", row->why);
+            PUT(w, NUMBER("predicted", NAN), TEXT("error", row->why));
         } else {
             put_predicted(w, c, row);
         }
@@ -404,19 +397,17 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
     struct arena arena = { 0 };
     unsigned version = hypar_version();
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(
-        &w, "version",
-        hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255));
-    hp_json_put_string(&w, "model", c->model ? c->model : c->graph->name);
-    hp_json_put_int(&w, "batch", c->graph->batch);
+    PUT(&w,
+        TEXT("version", hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255,
+                                        version & 255)),
+        TEXT("model", c->model ? c->model : c->graph->name), INT("batch", c->graph->batch));
     if (hypar_machine_word(c->machine))
         hp_json_put_string(&w, "machine", hypar_machine_word(c->machine));
     else
         hp_machine_write_json(&w, "machine", c->machine);
-    hp_json_put_string(&w, "precision", hypar_precision_text(c->precision));
-    hp_json_put_string(&w, "gradient_precision", hypar_precision_text(c->gradient_precision));
-    hp_json_put_string(&w, "optimizer", hypar_optimizer_text(c->optimizer));
-    hp_json_put_int(&w, "seed", c->seed);
+    PUT(&w, TEXT("precision", hypar_precision_text(c->precision)),
+        TEXT("gradient_precision", hypar_precision_text(c->gradient_precision)),
+        TEXT("optimizer", hypar_optimizer_text(c->optimizer)), INT("seed", c->seed));
     hp_put_bound(&w, &c->bound);
     hp_put_comparison(&w, "plans", c);
     hp_json_end_object(&w);

@@ -429,11 +429,10 @@ static void explanation_json(FILE *to, const struct hypar_explanation *e)
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     double step_s = hypar_sim_summary(sim).step_s;
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", plan->model);
-    hp_json_put_number(&w, "step_s", step_s);
-    if (hypar_sim_pipeline(sim).minibatches)
-        hp_json_put_number(&w, "window_s", hypar_sim_pipeline(sim).window_s);
-    hp_json_put_bool(&w, "fits", hypar_sim_summary(sim).fits);
+    PUT(&w, TEXT("model", plan->model), NUMBER("step_s", step_s),
+        ONLY_IF(hypar_sim_pipeline(sim).minibatches,
+                NUMBER("window_s", hypar_sim_pipeline(sim).window_s)),
+        FLAG("fits", hypar_sim_summary(sim).fits));
     hp_put_bound(&w, &info.bound);
     hp_put_chosen(&w, plan);
     hp_put_terms(&w, info.partition, plan->graph);

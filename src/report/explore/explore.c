@@ -454,16 +454,13 @@ static void put_site(struct json_writer *w, struct arena *arena,
     struct axes axes = axes_of(e);
     struct table_writer table = { .column = choice_columns, .json = w };
     hp_json_begin_object(w, NULL, false);
-    hp_json_put_string(w, "machine", site.word);
-    hp_put_fields(w,
-                  hp_axes_columns(&axes, arena, &(struct column){ 0 }, 0,
-                                  offsetof(struct hypar_explore_site, shape),
-                                  offsetof(struct hypar_explore_site, value)),
-                  &site);
-    hp_json_put_int(w, "devices", hypar_machine_device_count(site.machine));
-    hp_put_fields(w, site_columns, &site);
-    hp_json_put_known(w, "dp_s", site.has_dp, site.dp.step_s);
-    hp_json_put_int(w, "points", site.n_points);
+    PUT(w, TEXT("machine", site.word),
+        FIELDS(hp_axes_columns(&axes, arena, &(struct column){ 0 }, 0,
+                               offsetof(struct hypar_explore_site, shape),
+                               offsetof(struct hypar_explore_site, value)),
+               &site),
+        INT("devices", hypar_machine_device_count(site.machine)), FIELDS(site_columns, &site),
+        NUMBER("dp_s", site.has_dp ? site.dp.step_s : NAN), INT("points", site.n_points));
     hp_table_begin(&table, "choices");
     site_rows(&table, arena, e, s, NULL);
     hp_table_end(&table);
@@ -478,12 +475,10 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
     struct hypar_explore_options options = *hypar_exploration_info(e).options;
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", graph->name);
-    hp_json_put_int(&w, "batch", graph->batch);
-    hp_json_put_string(&w, "cost", costs[options.cost].word);
-    hp_json_put_string(&w, "objective", objectives[options.objective]);
-    if (hypar_exploration_info(e).interrupted)
-        hp_json_put_bool(&w, "interrupted", true);
+    PUT(&w, TEXT("model", graph->name), INT("batch", graph->batch),
+        TEXT("cost", costs[options.cost].word),
+        TEXT("objective", objectives[options.objective]),
+        ONLY_IF(hypar_exploration_info(e).interrupted, FLAG("interrupted", true)));
     hp_json_begin_array(&w, "machines", false);
     for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         put_site(&w, &arena, e, s);

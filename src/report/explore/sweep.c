@@ -548,10 +548,10 @@ static void sweep_json(FILE *to, const struct hypar_sweep *s)
     struct json_writer w = { .file = to };
     struct hypar_sweep_options how = *hypar_sweep_info(s).options;
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", hypar_sweep_info(s).graph->name);
-    hp_json_put_string(&w, "planners", how.planners ? how.planners : "auto");
-    if (hypar_sweep_info(s).n_done < hypar_sweep_info(s).n_points)
-        hp_json_put_bool(&w, "interrupted", true);
+    PUT(&w, TEXT("model", hypar_sweep_info(s).graph->name),
+        TEXT("planners", how.planners ? how.planners : "auto"),
+        ONLY_IF(hypar_sweep_info(s).n_done < hypar_sweep_info(s).n_points,
+                FLAG("interrupted", true)));
     write_rows(&(struct table_writer){ .json = &w }, &arena, s, NULL);
     hp_json_end_object(&w);
     hp_arena_free(&arena);

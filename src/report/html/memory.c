@@ -115,9 +115,8 @@ void hp_put_page_memory(struct json_writer *w, const struct hypar_sim *sim)
         while (alike < i && !same_curve(&thin[alike], &thin[i]))
             alike++;
         hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "device", device[i]);
-        hp_json_put_number(w, "peak_bytes", d.memory.peak);
-        hp_json_put_number(w, "limit_bytes", d.memory.limit);
+        PUT(w, INT("device", device[i]), NUMBER("peak_bytes", d.memory.peak),
+            NUMBER("limit_bytes", d.memory.limit));
         put_items(w, &d.memory);
         if (alike < i)
             hp_json_put_int(w, "as", alike);

@@ -33,59 +33,42 @@ static void put_headline(struct json_writer *w, struct arena *arena,
     struct hypar_bound bound = hypar_explanation_info(e).bound;
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     const char *machine = hypar_machine_word(plan->machine);
-    hp_json_begin_object(w, "headline", false);
-    hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_string(w, "planner", planner_words(arena, plan));
-    hp_json_put_string(w, "figures", hp_graph_figures(arena, plan->graph));
-    hp_json_put_int(w, "batch", plan->graph->batch);
-    hp_json_put_string(
-        w, "precision",
-        hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)));
-    hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
-    hp_json_put_string(w, "machine", machine ? machine : hypar_machine_topology(plan->machine));
-    hp_json_put_string(w, "device", hypar_machine_device(plan->machine, 0)->name);
-    hp_json_put_int(w, "devices", s.n_devices);
-    hp_json_put_int(w, "stages", hypar_plan_stage_count(plan));
-    hp_json_put_string(w, "schedule", hypar_schedule_text(schedule.kind));
-    hp_json_put_int(w, "micro_batches", schedule.micro_batches);
-    hp_json_put_bool(w, "forward", s.forward);
-    hp_json_put_number(w, "step_s", s.step_s);
-    hp_json_put_number(w, "samples_per_s", s.samples_per_s);
-    hp_json_put_known(w, "tokens_per_s", s.tokens_per_s > 0, s.tokens_per_s);
-    hp_json_put_number(w, "mfu", s.mfu);
-    hp_json_put_number(w, "peak_memory_bytes", s.peak_memory_bytes);
-    hp_json_put_number(w, "memory_limit_bytes",
-                       hypar_sim_device(sim, s.fullest_device).memory.limit);
-    hp_json_put_int(w, "fullest_device", s.fullest_device);
-    hp_json_put_bool(w, "fits", s.fits);
-    hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s.energy));
-    hp_json_put_number(w, "comm_bytes", s.comm_bytes);
-    hp_json_put_int(w, "tasks", s.tasks);
-    hp_json_put_known(w, "bound_s", bound.step_s > 0, bound.step_s);
-    hp_json_put_string(w, "bound_by", bound.by ? bound.by : "");
-    hp_json_end_object(w);
+    PUT_OBJECT(
+        w, "headline", false, TEXT("model", hypar_plan_model(plan)),
+        TEXT("planner", planner_words(arena, plan)),
+        TEXT("figures", hp_graph_figures(arena, plan->graph)), INT("batch", plan->graph->batch),
+        TEXT("precision",
+             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan))),
+        TEXT("optimizer", hypar_optimizer_text(plan->optimizer)),
+        TEXT("machine", machine ? machine : hypar_machine_topology(plan->machine)),
+        TEXT("device", hypar_machine_device(plan->machine, 0)->name),
+        INT("devices", s.n_devices), INT("stages", hypar_plan_stage_count(plan)),
+        TEXT("schedule", hypar_schedule_text(schedule.kind)),
+        INT("micro_batches", schedule.micro_batches), FLAG("forward", s.forward),
+        NUMBER("step_s", s.step_s), NUMBER("samples_per_s", s.samples_per_s),
+        NUMBER("tokens_per_s", s.tokens_per_s > 0 ? s.tokens_per_s : NAN), NUMBER("mfu", s.mfu),
+        NUMBER("peak_memory_bytes", s.peak_memory_bytes),
+        NUMBER("memory_limit_bytes", hypar_sim_device(sim, s.fullest_device).memory.limit),
+        INT("fullest_device", s.fullest_device), FLAG("fits", s.fits),
+        NUMBER("energy_j", hypar_energy_total_j(&s.energy)), NUMBER("comm_bytes", s.comm_bytes),
+        INT("tasks", s.tasks), NUMBER("bound_s", bound.step_s > 0 ? bound.step_s : NAN),
+        TEXT("bound_by", bound.by ? bound.by : ""));
 }
 
 /* The measured and the simulated step, of a run of hypar or of PyTorch. */
 static void put_measured(struct json_writer *w, const struct hypar_measured_step *step,
-                         const struct hypar_sim *sim, const struct truth *truth)
+                         const struct hypar_sim *sim, struct truth *truth)
 {
     if (step->torch) {
         hp_put_torch(w, "measured", step, sim);
         return;
     }
     hp_json_begin_object(w, "measured", false);
-    hp_json_put_int(w, "ranks", truth->n_ranks);
-    hp_json_put_int(w, "steps", truth->n_steps);
-    hp_json_put_bool(w, "in_process", truth->in_turn);
-    hp_json_put_number(w, "predicted_s", truth->step.predicted_s);
-    hp_json_put_number(w, "measured_s", truth->step.measured_s);
-    hp_put_truth(w, truth);
+    hp_put_measured(w, truth);
     hp_json_end_object(w);
 }
 
-static void put_data(struct json_writer *w, const struct hypar_page *page,
-                     const struct truth *truth)
+static void put_data(struct json_writer *w, const struct hypar_page *page, struct truth *truth)
 {
     struct arena arena = { 0 };
     const struct hypar_explanation *e = page->explanation;
@@ -105,7 +88,7 @@ static void put_data(struct json_writer *w, const struct hypar_page *page,
     hp_arena_free(&arena);
 }
 
-static void write_page(FILE *to, const struct hypar_page *page, const struct truth *truth)
+static void write_page(FILE *to, const struct hypar_page *page, struct truth *truth)
 {
     struct json_writer w = { .file = to, .in_page = true };
     fwrite(hp_page_head, 1, hp_page_head_bytes, to);

@@ -5,9 +5,9 @@
 
 #include <string.h>
 
-#include "report/columns.h"
 #include "report/structure/names.h"
 #include "report/structure/words.h"
+#include "report/table.h"
 
 enum { MOST_ROWS = 400 };
 
@@ -18,14 +18,9 @@ static void put_groups(struct json_writer *w, struct arena *arena,
     hp_json_begin_array(w, "stages", false);
     for (int g = 0; g < s->n_groups; g++) {
         struct group_words words = hp_group_words(arena, s, g);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "stages", words.stages);
-        hp_json_put_string(w, "layers", words.layers);
-        hp_json_put_string(w, "each", words.each);
-        hp_json_put_string(w, "devices", words.devices);
-        hp_json_put_string(w, "replicas", words.replicas);
-        hp_json_put_string(w, "parts", words.tensor);
-        hp_json_end_object(w);
+        PUT_OBJECT(w, NULL, true, TEXT("stages", words.stages), TEXT("layers", words.layers),
+                   TEXT("each", words.each), TEXT("devices", words.devices),
+                   TEXT("replicas", words.replicas), TEXT("parts", words.tensor));
     }
     hp_json_end_array(w);
     if (*hp_idle_text(arena, s))
@@ -40,10 +35,8 @@ static void put_levels(struct json_writer *w, const struct hypar_machine *machin
     int n = hypar_machine_levels(machine, level);
     hp_json_begin_array(w, "levels", false);
     for (int i = 0; i < n; i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "ways", level[i].ways);
-        hp_json_put_number(w, "bytes_per_s", level[i].bytes_per_s);
-        hp_json_end_object(w);
+        PUT_OBJECT(w, NULL, true, INT("ways", level[i].ways),
+                   NUMBER("bytes_per_s", level[i].bytes_per_s));
     }
     hp_json_end_array(w);
 }
@@ -191,12 +184,11 @@ static void put_piece(struct json_writer *w, struct arena *arena,
     const struct hypar_graph *g = s->plan->graph;
     int op = piece->first;
     hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "name", hp_ops_name(arena, g, place->names, op, op + piece->n_ops));
-    hp_json_put_string(w, "kind", hp_op_kind(g, op));
-    hp_json_put_string(w, "split", hp_split_text(arena, s, op, place->common));
-    hp_json_put_string(w, "whole_split", hp_split_text(arena, s, op, NULL));
-    hp_json_put_int(w, "ops", piece->n_ops);
-    hp_json_put_string(w, "role", hypar_role_text(hp_main_role(s->plan, op)));
+    PUT(w, TEXT("name", hp_ops_name(arena, g, place->names, op, op + piece->n_ops)),
+        TEXT("kind", hp_op_kind(g, op)),
+        TEXT("split", hp_split_text(arena, s, op, place->common)),
+        TEXT("whole_split", hp_split_text(arena, s, op, NULL)), INT("ops", piece->n_ops),
+        TEXT("role", hypar_role_text(hp_main_role(s->plan, op))));
     put_axes(w, s->plan, op);
     put_devices(w, s->plan, place->row, op);
     put_choices(w, s->plan, op);
@@ -215,9 +207,8 @@ static void put_row(struct json_writer *w, struct arena *arena, const struct pla
     }
     hp_json_begin_object(w, NULL, true);
     if (!alone) {
-        hp_json_put_string(w, "name", hp_plan_row_name(arena, s, row));
-        hp_json_put_string(w, "all", hp_common_text(arena, s, &common));
-        hp_json_put_int(w, "count", row->count);
+        PUT(w, TEXT("name", hp_plan_row_name(arena, s, row)),
+            TEXT("all", hp_common_text(arena, s, &common)), INT("count", row->count));
     }
     hp_json_put_string(w, "marks", hp_marks_text(arena, s, row));
     hp_json_begin_array(w, "pieces", true);

@@ -1,6 +1,7 @@
 /* Writes the traffic of a step for the page: from device to device, and over each link of the
  * machine. */
 #include "report/html/page.h"
+#include "report/put.h"
 #include "report/simulate/bars.h"
 
 enum { MOST_NODES = 400, MOST_LINKS = 2400 };
@@ -62,9 +63,8 @@ void hp_put_page_traffic(struct json_writer *w, const struct hypar_sim *sim)
         n_switches = hypar_machine_switch_count(machine),
         n_links = hypar_machine_link_count(machine);
     hp_json_begin_object(w, "traffic", false);
-    hp_json_put_string(w, "topology", hypar_machine_topology(machine));
-    hp_json_put_int(w, "devices", n_devices);
-    hp_json_put_int(w, "switches", n_switches);
+    PUT(w, TEXT("topology", hypar_machine_topology(machine)), INT("devices", n_devices),
+        INT("switches", n_switches));
     put_matrix(w, sim);
     if (n_devices + n_switches <= MOST_NODES && n_links <= MOST_LINKS) {
         hp_json_begin_array(w, "links", false);

@@ -3,9 +3,7 @@
 
 #include <string.h>
 
-#include "base/files/json.h"
 #include "plan/plan.h"
-#include "report/columns.h"
 #include "report/plan/layerwise.h"
 #include "report/plan/level_map.h"
 #include "report/plan/pipeline.h"
@@ -46,8 +44,8 @@ static void put_view(struct json_writer *w, const struct hypar_partition_view *v
     for (int h = 0; h < view->n_levels; h++)
         hp_json_put_number(w, NULL, view->level_elements[h]);
     hp_json_end_array(w);
-    hp_json_put_number(w, "total_elements", view->total_elements);
-    hp_json_put_number(w, "total_bytes", view->total_bytes);
+    PUT(w, NUMBER("total_elements", view->total_elements),
+        NUMBER("total_bytes", view->total_bytes));
     hp_json_end_object(w);
 }
 
@@ -55,15 +53,12 @@ static void put_view(struct json_writer *w, const struct hypar_partition_view *v
 static void put_proposals(struct json_writer *w, const struct hypar_search_info *info)
 {
     if (info->chains || info->proposals) {
-        hp_json_put_int(w, "proposals", info->proposals);
-        hp_json_put_int(w, "accepted", info->accepted);
+        PUT(w, INT("proposals", info->proposals), INT("accepted", info->accepted));
     }
     if (!info->chains)
         return;
-    hp_json_put_int(w, "chains", info->chains);
-    hp_json_put_number(w, "beta", info->beta);
-    hp_json_put_string(w, "start", info->start);
-    hp_json_put_number(w, "start_s", info->start_s);
+    PUT(w, INT("chains", info->chains), NUMBER("beta", info->beta), TEXT("start", info->start),
+        NUMBER("start_s", info->start_s));
 }
 
 /* The relative distance of the simulated step from the bound; -1: not known. */
@@ -102,17 +97,12 @@ static void put_largest(struct json_writer *w, const struct hypar_largest *l)
 {
     if (!l->batch)
         return;
-    hp_json_begin_object(w, "largest_batch", false);
-    hp_json_put_int(w, "batch", l->batch);
-    hp_json_put_int(w, "micro_batches", l->micro_batches);
-    if (l->beyond)
-        hp_json_put_int(w, "beyond", l->beyond);
-    hp_json_put_known(w, "need_bytes", l->need_bytes > 0, l->need_bytes);
-    hp_json_put_known(w, "has_bytes", l->has_bytes > 0, l->has_bytes);
-    if (*l->why.text)
-        hp_json_put_string(w, "why", l->why.text);
-    hp_json_put_int(w, "tried", l->tried);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "largest_batch", false, INT("batch", l->batch),
+               INT("micro_batches", l->micro_batches),
+               ONLY_IF(l->beyond, INT("beyond", l->beyond)),
+               NUMBER("need_bytes", l->need_bytes > 0 ? l->need_bytes : NAN),
+               NUMBER("has_bytes", l->has_bytes > 0 ? l->has_bytes : NAN),
+               ONLY_IF(*l->why.text, TEXT("why", l->why.text)), INT("tried", l->tried));
 }
 
 static void found_json(FILE *to, const struct hypar_found *found)
@@ -125,28 +115,21 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
     put_largest(&w, &info.largest);
-    hp_json_put_string(&w, "planner", info.planner);
-    if (info.made_for)
-        hp_json_put_string(&w, "made_for", info.made_for);
-    if (info.target)
-        hp_json_put_string(&w, "for", info.target);
+    PUT(&w, TEXT("planner", info.planner),
+        ONLY_IF(info.made_for, TEXT("made_for", info.made_for)),
+        ONLY_IF(info.target, TEXT("for", info.target)));
     const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
     hp_put_predicted(&w, found);
     hp_json_begin_object(&w, "search", false);
-    hp_json_put_number(&w, "seconds", info.seconds);
-    hp_json_put_number(&w, "processor_s", info.processor_s);
-    hp_json_put_known(&w, "evaluated", info.evaluated >= 0, (double)info.evaluated);
-    hp_json_put_known(&w, "lower_bound_s", info.lower_bound_s > 0, info.lower_bound_s);
-    hp_json_put_known(&w, "lower_bound_elements", info.lower_bound_elements > 0,
-                      info.lower_bound_elements);
+    PUT(&w, NUMBER("seconds", info.seconds), NUMBER("processor_s", info.processor_s),
+        NUMBER("evaluated", info.evaluated >= 0 ? (double)info.evaluated : NAN),
+        NUMBER("lower_bound_s", info.lower_bound_s > 0 ? info.lower_bound_s : NAN),
+        NUMBER("lower_bound_elements",
+               info.lower_bound_elements > 0 ? info.lower_bound_elements : NAN));
     put_bound(&w, found);
-    hp_json_put_bool(&w, "exact", info.exact);
-    if (info.interrupted)
-        hp_json_put_bool(&w, "interrupted", true);
-    if (info.restricted)
-        hp_json_put_string(&w, "restricted", info.restricted);
-    if (info.refused)
-        hp_json_put_string(&w, "refused", info.refused);
+    PUT(&w, FLAG("exact", info.exact), ONLY_IF(info.interrupted, FLAG("interrupted", true)),
+        ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
+        ONLY_IF(info.refused, TEXT("refused", info.refused)));
     if (info.n_others)
         hp_put_others(&w, info.other, info.n_others);
     put_proposals(&w, &info);

@@ -5,7 +5,7 @@
 
 #include "plan/plan.h"
 #include "plan/schedules.h"
-#include "report/columns.h"
+#include "report/table.h"
 #include "report/structure/words.h"
 
 static bool is_pipedream(const struct hypar_plan *plan)
@@ -28,21 +28,17 @@ static void put_stage(struct json_writer *w, const struct hypar_plan *plan,
     for (int i = 0; i < stage.n_ops; i++)
         hp_json_put_string(w, NULL, name(plan, stage.op[i]));
     hp_json_end_array(w);
-    hp_json_put_int(w, "replicas", about->replicas);
-    hp_json_put_number(w, "time_s", about->time_s);
-    hp_json_put_int(w, "in_flight", about->in_flight);
-    hp_json_put_int(w, "versions", about->versions);
-    hp_json_put_int(w, "delay", about->delay);
-    hp_json_put_number(w, "weight_bytes", about->weight_bytes);
-    hp_json_put_number(w, "activation_bytes", about->activation_bytes);
-    hp_json_put_number(w, "memory_bytes", about->memory_bytes);
+    PUT(w, INT("replicas", about->replicas), NUMBER("time_s", about->time_s),
+        INT("in_flight", about->in_flight), INT("versions", about->versions),
+        INT("delay", about->delay), NUMBER("weight_bytes", about->weight_bytes),
+        NUMBER("activation_bytes", about->activation_bytes),
+        NUMBER("memory_bytes", about->memory_bytes));
     if (about->tensor) {
-        hp_json_put_int(w, "tensor", about->tensor);
-        hp_json_put_int(w, "recomputed", about->recomputed);
+        PUT(w, INT("tensor", about->tensor), INT("recomputed", about->recomputed));
     }
     if (simulated) {
-        hp_json_put_number(w, "simulated_busy_s", simulated->stage[s].busy_s);
-        hp_json_put_number(w, "simulated_memory_bytes", simulated->stage[s].peak_memory_bytes);
+        PUT(w, NUMBER("simulated_busy_s", simulated->stage[s].busy_s),
+            NUMBER("simulated_memory_bytes", simulated->stage[s].peak_memory_bytes));
     }
     hp_json_end_object(w);
 }
@@ -52,17 +48,13 @@ void hp_put_pipeline(struct json_writer *w, const struct hypar_found *found)
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
     hp_json_begin_object(w, is_pipedream(plan) ? "pipedream" : "pipeline", false);
-    hp_json_put_number(w, "bottleneck_s", view->bottleneck_s);
-    hp_json_put_number(w, "one_worker_s", view->one_worker_s);
-    if (!view->per_sample)
-        hp_json_put_number(w, "dp_bottleneck_s", view->dp_bottleneck_s);
-    hp_json_put_int(w, "noam", view->noam);
-    hp_json_put_number(w, "transfer_bytes", view->transfer_bytes);
-    hp_json_put_number(w, "sync_bytes", view->sync_bytes);
-    hp_json_put_int(w, "states", view->n_states);
-    hp_json_put_bool(w, "all_states", view->all_states);
-    hp_json_put_int(w, "states_left_out", view->states_left_out);
-    hp_json_put_int(w, "states_parted", view->states_parted);
+    PUT(w, NUMBER("bottleneck_s", view->bottleneck_s),
+        NUMBER("one_worker_s", view->one_worker_s),
+        ONLY_IF(!view->per_sample, NUMBER("dp_bottleneck_s", view->dp_bottleneck_s)),
+        INT("noam", view->noam), NUMBER("transfer_bytes", view->transfer_bytes),
+        NUMBER("sync_bytes", view->sync_bytes), INT("states", view->n_states),
+        FLAG("all_states", view->all_states), INT("states_left_out", view->states_left_out),
+        INT("states_parted", view->states_parted));
     hp_json_begin_array(w, "stages", false);
     for (int s = 0; s < view->n_stages; s++)
         put_stage(w, plan, &view->stage[s], hypar_found_simulated(found), s);

@@ -6,9 +6,6 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/files/json.h"
-#include "report/columns.h"
-#include "report/csv.h"
 #include "report/put.h"
 #include "report/structure/names.h"
 #include "report/structure/words.h"
@@ -185,9 +182,8 @@ static void plan_json(FILE *to, const struct hypar_plan *plan)
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", hypar_plan_model(plan));
-    hp_json_put_int(&w, "batch", plan->graph->batch);
-    hp_json_put_int(&w, "devices", hypar_machine_device_count(plan->machine));
+    PUT(&w, TEXT("model", hypar_plan_model(plan)), INT("batch", plan->graph->batch),
+        INT("devices", hypar_machine_device_count(plan->machine)));
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);

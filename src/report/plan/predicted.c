@@ -4,7 +4,6 @@
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "plan/schedules.h"
-#include "report/columns.h"
 #include "report/put.h"
 #include "report/simulate/energy.h"
 
@@ -68,24 +67,20 @@ static void put_simulated(struct json_writer *w, const struct hypar_found *found
                           const struct hypar_simulated *s)
 {
     bool counted = is_counted(found);
-    hp_json_put_string(w, "model", "simulated");
-    hp_json_put_number(w, "step_s", s->step.step_s);
-    hp_json_put_number(w, "compute_s", s->compute_s);
-    hp_json_put_number(w, "comm_s", s->comm_s);
-    hp_json_put_number(w, "samples_per_s", s->step.samples_per_s);
-    hp_json_put_known(w, "tokens_per_s", s->step.tokens_per_s > 0, s->step.tokens_per_s);
-    hp_json_put_known(w, "mfu", counted, s->step.mfu);
-    hp_json_put_number(w, "comm_bytes", s->step.comm_bytes);
-    if (!hypar_found_prediction(found).simulated)
-        hp_json_put_number(w, "comm_bytes_paper", hypar_found_prediction(found).comm_bytes);
-    hp_json_put_number(w, "link_bytes", s->step.link_bytes);
-    hp_json_put_known(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
-    hp_put_record(w, "energy", hp_energy_columns, counted ? &s->step.energy : NULL);
-    hp_json_put_number(w, "peak_memory_bytes", s->step.peak_memory_bytes);
-    hp_json_put_number(w, "state_bytes", hypar_found_prediction(found).state_bytes);
-    hp_json_put_int(w, "fullest_device", s->step.fullest_device);
-    hp_put_record(w, "memory", hp_memory_columns, &s->fullest);
-    hp_json_put_bool(w, "fits", s->step.fits);
+    PUT(w, TEXT("model", "simulated"), NUMBER("step_s", s->step.step_s),
+        NUMBER("compute_s", s->compute_s), NUMBER("comm_s", s->comm_s),
+        NUMBER("samples_per_s", s->step.samples_per_s),
+        NUMBER("tokens_per_s", s->step.tokens_per_s > 0 ? s->step.tokens_per_s : NAN),
+        NUMBER("mfu", counted ? s->step.mfu : NAN), NUMBER("comm_bytes", s->step.comm_bytes),
+        ONLY_IF(!hypar_found_prediction(found).simulated,
+                NUMBER("comm_bytes_paper", hypar_found_prediction(found).comm_bytes)),
+        NUMBER("link_bytes", s->step.link_bytes),
+        NUMBER("energy_j", counted ? hypar_energy_total_j(&s->step.energy) : NAN),
+        RECORD("energy", hp_energy_columns, counted ? &s->step.energy : NULL),
+        NUMBER("peak_memory_bytes", s->step.peak_memory_bytes),
+        NUMBER("state_bytes", hypar_found_prediction(found).state_bytes),
+        INT("fullest_device", s->step.fullest_device),
+        RECORD("memory", hp_memory_columns, &s->fullest), FLAG("fits", s->step.fits));
     hp_put_profile(w, &s->step);
 }
 
@@ -95,20 +90,14 @@ static void put_unsimulated(struct json_writer *w, const struct hypar_found *fou
     const char *why = hypar_found_info(found).not_simulated;
     double exact = hp_exact_bytes(found);
     bool counted = is_counted(found);
-    hp_json_put_string(w, "model", closed_form(found));
-    if (why)
-        hp_json_put_string(w, "not_simulated", why);
-    hp_json_put_number(w, "step_s", p.step_s);
-    hp_json_put_number(w, "compute_s", p.compute_s);
-    hp_json_put_number(w, "comm_s", p.comm_s);
-    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
-    hp_json_put_known(w, "mfu", counted, p.mfu);
-    hp_json_put_number(w, "comm_bytes", exact < 0 ? p.comm_bytes : exact);
-    hp_json_put_number(w, "comm_bytes_paper", p.comm_bytes);
-    hp_json_put_null(w, "link_bytes");
-    hp_json_put_known(w, "energy_j", counted, p.energy_j);
-    hp_json_put_null(w, "peak_memory_bytes");
-    hp_json_put_number(w, "state_bytes", p.state_bytes);
+    PUT(w, TEXT("model", closed_form(found)), ONLY_IF(why, TEXT("not_simulated", why)),
+        NUMBER("step_s", p.step_s), NUMBER("compute_s", p.compute_s),
+        NUMBER("comm_s", p.comm_s), NUMBER("samples_per_s", p.samples_per_s),
+        NUMBER("mfu", counted ? p.mfu : NAN),
+        NUMBER("comm_bytes", exact < 0 ? p.comm_bytes : exact),
+        NUMBER("comm_bytes_paper", p.comm_bytes), NUMBER("link_bytes", NAN),
+        NUMBER("energy_j", counted ? p.energy_j : NAN), NUMBER("peak_memory_bytes", NAN),
+        NUMBER("state_bytes", p.state_bytes));
 }
 
 /* The step simulated in part. */
@@ -117,23 +106,19 @@ static void put_part(struct json_writer *w, const struct hypar_found *found)
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
     double framework = hypar_found_plan(found)->framework_bytes;
-    hp_json_put_string(w, "model", "simulated in part, extrapolated");
-    hp_json_put_string(w, "not_simulated", hypar_found_info(found).not_simulated);
-    hp_json_put_int(w, "simulated_devices", part.devices);
-    hp_json_put_int(w, "devices", part.all_devices);
-    hp_json_put_number(w, "step_s", part.step_s);
-    hp_json_put_number(w, "error_s", part.error_s);
-    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
-    hp_json_put_known(w, "mfu", is_counted(found), p.mfu);
-    hp_json_put_number(w, "comm_bytes", part.comm_bytes);
-    hp_json_put_number(w, "link_bytes", part.link_bytes);
-    hp_json_put_known(w, "energy_j", is_counted(found), hypar_energy_total_j(&part.energy));
-    hp_put_record(w, "energy", hp_energy_columns, is_counted(found) ? &part.energy : NULL);
-    hp_json_put_number(w, "peak_memory_bytes", part.need_bytes + framework);
-    hp_json_put_number(w, "limit_bytes", part.has_bytes + framework);
-    hp_json_put_number(w, "state_bytes", p.state_bytes);
-    hp_json_put_int(w, "fullest_device", part.fullest_device);
-    hp_json_put_bool(w, "fits", part.need_bytes <= part.has_bytes);
+    PUT(w, TEXT("model", "simulated in part, extrapolated"),
+        TEXT("not_simulated", hypar_found_info(found).not_simulated),
+        INT("simulated_devices", part.devices), INT("devices", part.all_devices),
+        NUMBER("step_s", part.step_s), NUMBER("error_s", part.error_s),
+        NUMBER("samples_per_s", p.samples_per_s),
+        NUMBER("mfu", is_counted(found) ? p.mfu : NAN), NUMBER("comm_bytes", part.comm_bytes),
+        NUMBER("link_bytes", part.link_bytes),
+        NUMBER("energy_j", is_counted(found) ? hypar_energy_total_j(&part.energy) : NAN),
+        RECORD("energy", hp_energy_columns, is_counted(found) ? &part.energy : NULL),
+        NUMBER("peak_memory_bytes", part.need_bytes + framework),
+        NUMBER("limit_bytes", part.has_bytes + framework), NUMBER("state_bytes", p.state_bytes),
+        INT("fullest_device", part.fullest_device),
+        FLAG("fits", part.need_bytes <= part.has_bytes));
 }
 
 void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
@@ -152,17 +137,12 @@ void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
     hp_json_end_object(w);
     if (p.simulated || in_part)
         return; /* no closed form */
-    hp_json_begin_object(w, "closed_form", false);
-    hp_json_put_string(w, "model", closed_form(found));
-    hp_json_put_number(w, "step_s", p.step_s);
-    hp_json_put_number(w, "compute_s", p.compute_s);
-    hp_json_put_number(w, "comm_s", p.comm_s);
-    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
-    hp_json_put_known(w, "mfu", counted, p.mfu);
-    hp_json_put_number(w, "comm_bytes", p.comm_bytes);
-    hp_json_put_known(w, "energy_j", counted, p.energy_j);
-    hp_json_put_number(w, "state_bytes", p.state_bytes);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "closed_form", false, TEXT("model", closed_form(found)),
+               NUMBER("step_s", p.step_s), NUMBER("compute_s", p.compute_s),
+               NUMBER("comm_s", p.comm_s), NUMBER("samples_per_s", p.samples_per_s),
+               NUMBER("mfu", counted ? p.mfu : NAN), NUMBER("comm_bytes", p.comm_bytes),
+               NUMBER("energy_j", counted ? p.energy_j : NAN),
+               NUMBER("state_bytes", p.state_bytes));
 }
 
 /* Text -------------------------------------------------------------------------------- */

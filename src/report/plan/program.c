@@ -101,8 +101,7 @@ static void program_json(FILE *to, const struct hypar_program *p)
     double *bytes = NEW(&arena, double, p->plan->graph->n_ops);
     hypar_program_op_bytes(p, bytes);
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", hypar_plan_model(p->plan));
-    hp_put_fields(&w, total_columns, &t);
+    PUT(&w, TEXT("model", hypar_plan_model(p->plan)), FIELDS(total_columns, &t));
     hp_table_begin(&comms, "comms");
     kind_rows(&comms, p);
     hp_table_end(&comms);

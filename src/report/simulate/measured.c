@@ -24,10 +24,8 @@ static const struct column opaque_columns[] = {
 
 void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *s)
 {
-    if (s->measured.asked)
-        hp_put_record(w, "profile", profile_columns, &s->measured);
-    if (s->opaque)
-        hp_put_record(w, "opaque", opaque_columns, s);
+    PUT(w, ONLY_IF(s->measured.asked, RECORD("profile", profile_columns, &s->measured)),
+        ONLY_IF(s->opaque, RECORD("opaque", opaque_columns, s)));
 }
 
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)

@@ -120,9 +120,8 @@ static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int 
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_bool(&w, "fits", memory[most].peak <= memory[most].limit);
-    hp_json_put_int(&w, "fullest_device", most);
-    hp_json_put_number(&w, "peak_memory_bytes", memory[most].peak);
+    PUT(&w, FLAG("fits", memory[most].peak <= memory[most].limit), INT("fullest_device", most),
+        NUMBER("peak_memory_bytes", memory[most].peak));
     device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory, n);
     hp_json_end_object(&w);
 }

@@ -251,13 +251,12 @@ static void task_rows(struct table_writer *table, const struct hypar_sim *sim)
 static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
                      const struct hypar_sim_summary *s)
 {
-    hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_int(w, "batch", plan->graph->batch);
-    hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
-    if (hypar_plan_gradient_precision(plan) != plan->precision)
-        hp_json_put_string(w, "gradient_precision",
-                           hypar_precision_text(hypar_plan_gradient_precision(plan)));
-    hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
+    PUT(w, TEXT("model", hypar_plan_model(plan)), INT("batch", plan->graph->batch),
+        TEXT("precision", hypar_precision_text(plan->precision)),
+        ONLY_IF(hypar_plan_gradient_precision(plan) != plan->precision,
+                TEXT("gradient_precision",
+                     hypar_precision_text(hypar_plan_gradient_precision(plan)))),
+        TEXT("optimizer", hypar_optimizer_text(plan->optimizer)));
     hp_put_simulation(w, &s->how);
     hp_put_fields(w, plan_columns, s);
 }
@@ -270,8 +269,8 @@ static void put_pipeline(struct json_writer *w, const struct hypar_sim *sim)
     if (!p.minibatches)
         return;
     hp_json_begin_object(w, "pipeline", false);
-    hp_put_fields(w, pipeline_columns, &p);
-    hp_json_put_number(w, "minibatches_per_s", step_s > 0 ? 1 / step_s : 0);
+    PUT(w, FIELDS(pipeline_columns, &p),
+        NUMBER("minibatches_per_s", step_s > 0 ? 1 / step_s : 0));
     stage_rows(&(struct table_writer){ .column = stage_columns, .json = w }, sim);
     hp_json_end_object(w);
 }
@@ -287,9 +286,8 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
         put_plan(&w, plan, &s);
     hp_put_fields(&w, total_columns, &s);
     if (s.kernels > 0) {
-        hp_json_put_string(&w, "framework", hypar_framework_text(s.how.framework));
-        hp_json_put_number(&w, "kernels", s.kernels);
-        hp_json_put_number(&w, "launch_s", s.launch_s);
+        PUT(&w, TEXT("framework", hypar_framework_text(s.how.framework)),
+            NUMBER("kernels", s.kernels), NUMBER("launch_s", s.launch_s));
     }
     hp_put_profile(&w, &s);
     put_pipeline(&w, sim);

@@ -6,7 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/files/json.h"
 #include "base/sort.h"
 #include "plan/schedules.h"
 #include "report/put.h"
@@ -59,11 +58,9 @@ static void begin_event(struct json_writer *w, const char *name, const char *pha
                         enum process process, int row)
 {
     hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "name", name);
-    hp_json_put_string(w, "ph", phase);
+    PUT(w, TEXT("name", name), TEXT("ph", phase));
     hp_json_put_millionths(w, "ts", ps);
-    hp_json_put_int(w, "pid", process);
-    hp_json_put_int(w, "tid", row);
+    PUT(w, INT("pid", process), INT("tid", row));
 }
 
 /* A bar's name is its kind and its micro-batch, because Perfetto gives bars of one name one
@@ -106,14 +103,9 @@ static const char *instance_key(const struct hypar_plan *plan)
 static void end_bar(struct json_writer *w, const struct bar_name *name, double bytes,
                     const char *key, int micro, int stage)
 {
-    if (*name->text)
-        hp_json_put_string(w, "name", name->task);
-    if (bytes > 0)
-        hp_json_put_number(w, "bytes", bytes);
-    if (micro >= 0)
-        hp_json_put_int(w, key, micro);
-    if (stage >= 0)
-        hp_json_put_int(w, "stage", stage);
+    PUT(w, ONLY_IF(*name->text, TEXT("name", name->task)),
+        ONLY_IF(bytes > 0, NUMBER("bytes", bytes)), ONLY_IF(micro >= 0, INT(key, micro)),
+        ONLY_IF(stage >= 0, INT("stage", stage)));
     hp_json_end_object(w);
     hp_json_end_object(w);
 }
@@ -198,8 +190,7 @@ static void put_end(struct json_writer *w, const char *phase, int64_t number,
                     const struct bar *bar)
 {
     begin_event(w, "waits for", phase, picoseconds(bar->start_s), bar->process, bar->row);
-    hp_json_put_string(w, "cat", "arrow");
-    hp_json_put_int(w, "id", number);
+    PUT(w, TEXT("cat", "arrow"), INT("id", number));
     if (*phase == 'f')
         hp_json_put_string(w, "bp", "e"); /* the enclosing bar, not the next one */
     hp_json_end_object(w);
@@ -277,9 +268,7 @@ static void put_counter(struct json_writer *w, int device, double time_s, double
     char name[32];
     snprintf(name, sizeof name, "device %d", device);
     begin_event(w, name, "C", picoseconds(time_s), MEMORY, device);
-    hp_json_begin_object(w, "args", true);
-    hp_json_put_number(w, "bytes", bytes);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "args", true, NUMBER("bytes", bytes));
     hp_json_end_object(w);
 }
 
@@ -308,9 +297,7 @@ static void put_label(struct json_writer *w, const char *what, enum process proc
                       const char *name)
 {
     begin_event(w, what, "M", 0, process, row);
-    hp_json_begin_object(w, "args", true);
-    hp_json_put_string(w, "name", name);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "args", true, TEXT("name", name));
     hp_json_end_object(w);
 }
 
@@ -319,9 +306,7 @@ static void put_row(struct json_writer *w, enum process process, int row, const 
 {
     put_label(w, "thread_name", process, row, name);
     begin_event(w, "thread_sort_index", "M", 0, process, row);
-    hp_json_begin_object(w, "args", true);
-    hp_json_put_int(w, "sort_index", row);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "args", true, INT("sort_index", row));
     hp_json_end_object(w);
 }
 
@@ -423,16 +408,10 @@ static void put_measured(struct json_writer *w, const struct trace_source *from,
     int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
     struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, from->tasks);
     begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
-    hp_json_put_number(w, "dur", (double)(end - start) / 1e3);
-    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    PUT(w, NUMBER("dur", (double)(end - start) / 1e3), TEXT("cat", kind_name[e->kind]));
     hp_json_begin_object(w, "args", true);
-    hp_json_put_int(w, "task", e->id);
-    hp_json_put_int(w, "rank", e->rank);
-    hp_json_put_int(w, "step", e->step);
-    if (e->with >= 0)
-        hp_json_put_int(w, "with", e->with);
-    if (e->again)
-        hp_json_put_bool(w, "again", true);
+    PUT(w, INT("task", e->id), INT("rank", e->rank), INT("step", e->step),
+        ONLY_IF(e->with >= 0, INT("with", e->with)), ONLY_IF(e->again, FLAG("again", true)));
     end_bar(w, &name, e->bytes, from->instance, e->micro, e->stage);
 }
 
@@ -496,13 +475,9 @@ static void put_about(struct json_writer *w, const struct trace_source *from,
                       const struct hypar_plan *plan)
 {
     char hash[HP_PLAN_HASH_BYTES];
-    hp_json_begin_object(w, "otherData", true);
-    hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_string(w, "plan", hp_plan_hash_text(plan, hash));
-    hp_json_put_int(w, "ranks", from->n_ranks);
-    hp_json_put_int(w, "minibatches", from->minibatches);
-    hp_json_put_bool(w, "in_process", from->in_process);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "otherData", true, TEXT("model", hypar_plan_model(plan)),
+               TEXT("plan", hp_plan_hash_text(plan, hash)), INT("ranks", from->n_ranks),
+               INT("minibatches", from->minibatches), FLAG("in_process", from->in_process));
 }
 
 static void put_ranks(struct json_writer *w, const struct trace_source *from)
@@ -597,20 +572,16 @@ static void timeline_json(FILE *to, const struct hypar_sim *sim)
     struct json_writer w = { .file = to };
     struct hypar_sim_event e;
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "format", "hypar-timeline/1");
-    hp_json_put_int(&w, "devices", hypar_sim_summary(sim).n_devices);
+    PUT(&w, TEXT("format", "hypar-timeline/1"),
+        INT("devices", hypar_sim_summary(sim).n_devices));
     hp_json_begin_array(&w, "tasks", false);
     for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
         hp_json_begin_object(&w, NULL, true);
         hp_json_put_int(&w, "id", e.id);
         put_on(&w, &e);
-        hp_json_put_string(&w, "name", e.name);
-        hp_json_put_string(&w, "kind", kind_name[e.kind]);
-        if (e.bytes > 0)
-            hp_json_put_number(&w, "bytes", e.bytes);
-        hp_json_put_number(&w, "ready", e.ready_s);
-        hp_json_put_number(&w, "start", e.start_s);
-        hp_json_put_number(&w, "end", e.end_s);
+        PUT(&w, TEXT("name", e.name), TEXT("kind", kind_name[e.kind]),
+            ONLY_IF(e.bytes > 0, NUMBER("bytes", e.bytes)), NUMBER("ready", e.ready_s),
+            NUMBER("start", e.start_s), NUMBER("end", e.end_s));
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);

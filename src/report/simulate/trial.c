@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/files/json.h"
 #include "report/table.h"
 
 static const struct column delta_columns[] = {
@@ -18,11 +17,8 @@ static const struct column delta_columns[] = {
 static void delta_json(FILE *to, const struct hypar_delta_check *c)
 {
     struct json_writer w = { .file = to };
-    hp_json_begin_object(&w, NULL, false);
-    hp_put_fields(&w, delta_columns, c);
-    if (c->mismatches)
-        hp_json_put_string(&w, "first_mismatch", c->first_mismatch);
-    hp_json_end_object(&w);
+    PUT_OBJECT(&w, NULL, false, FIELDS(delta_columns, c),
+               ONLY_IF(c->mismatches, TEXT("first_mismatch", c->first_mismatch)));
 }
 
 static void delta_text(FILE *to, const struct hypar_delta_check *c)
@@ -77,8 +73,7 @@ void hypar_report_calibration(FILE *to, const struct hypar_plan *plan, double me
     if (format == HYPAR_JSON) {
         struct json_writer w = { .file = to };
         hp_json_begin_object(&w, NULL, false);
-        hp_json_put_number(&w, "measured_s", measured_s);
-        hp_json_put_number(&w, "efficiency", efficiency);
+        PUT(&w, NUMBER("measured_s", measured_s), NUMBER("efficiency", efficiency));
         hp_json_begin_array(&w, "devices", true);
         for (int i = 0; (kind = next_kind(machine, &i));)
             hp_json_put_string(&w, NULL, kind);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "report/columns.h"
 #include "report/put.h"
 #include "report/structure/names.h"
 #include "report/structure/words.h"

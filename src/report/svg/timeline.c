@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/columns.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
 #include "report/simulate/trace.h"

@@ -149,14 +149,11 @@ static void put_groups(struct json_writer *w, const struct hypar_fit *fit)
     struct hypar_fit_group group;
     hp_json_begin_array(w, "errors", false);
     for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
-        hp_json_begin_object(w, NULL, false);
-        hp_json_put_string(w, "kind", group.kind);
-        hp_json_put_int(w, "rows", group.rows);
-        hp_put_record(w, "before", error_columns, &group.before);
-        hp_put_record(w, "after", error_columns, &group.after);
-        if (group.has_held_out)
-            hp_put_record(w, "held_out", error_columns, &group.held_out);
-        hp_json_end_object(w);
+        PUT_OBJECT(
+            w, NULL, false, TEXT("kind", group.kind), INT("rows", group.rows),
+            RECORD("before", error_columns, &group.before),
+            RECORD("after", error_columns, &group.after),
+            ONLY_IF(group.has_held_out, RECORD("held_out", error_columns, &group.held_out)));
     }
     hp_json_end_array(w);
 }
@@ -209,9 +206,9 @@ static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
     struct table_writer rows = { .column = row_columns, .json = &w };
     struct measured_row row = { 0 };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "device", hypar_fit_info(fit).device);
-    hp_json_put_string(&w, "source", hypar_fit_info(fit).source);
-    hp_json_put_int(&w, "rows_left_out", hypar_fit_info(fit).left_out);
+    PUT(&w, TEXT("device", hypar_fit_info(fit).device),
+        TEXT("source", hypar_fit_info(fit).source),
+        INT("rows_left_out", hypar_fit_info(fit).left_out));
     hp_json_begin_array(&w, "doubts", false);
     for (int i = 0; hypar_fit_doubt(fit, i); i++)
         hp_json_put_string(&w, NULL, hypar_fit_doubt(fit, i));

@@ -9,7 +9,7 @@
 
 #include <hypar/report.h>
 
-#include "base/arena.h"
+#include "report/table.h"
 
 struct measured_task {
     int64_t id;
@@ -89,17 +89,39 @@ void hp_truth_free(struct truth *truth);
 void hp_truth_by_difference(struct truth_rows *rows);
 void hp_truth_by_ratio(struct truth_rows *rows, int n);
 
-/* Tables (truth_text.c): phases, or their rows for a table of four columns; operators and
- * exchanges, the largest (detail: all), each after an empty line. */
-struct columns;
-void hp_ratio_cell(struct columns *table, struct arena *arena, double predicted,
-                   double measured);
-void hp_print_phases(FILE *to, const struct truth *truth);
-void hp_phase_rows(struct columns *table, struct arena *arena, const struct truth *truth);
+/* A row of the tables (truth_text.c). */
+struct truth_line {
+    const char *label, *name;
+    double predicted_s, measured_s;   /* NAN: not measured */
+    double bytes;                     /* of an exchange, else NAN */
+    double ratio, longer_s, share;    /* NAN: none */
+    const char *predicted, *measured; /* TRUTH_OF_RUN: with their units; NULL: none */
+};
+
+/* The tables of text. */
+enum {
+    TRUTH_OF_RUN = 1,
+    TRUTH_OF_PHASES = 2,
+    TRUTH_OF_OPERATORS = 4,
+    TRUTH_OF_EXCHANGES = 8,
+    TRUTH_OF_DIFFERENCES = 16,
+    TRUTH_OF_TIMES = 30, /* all but TRUTH_OF_RUN */
+};
+extern const struct column hp_truth_columns[];
+
+/* A row of a table; hp_truth_texts() adds the texts for TRUTH_OF_RUN. */
+struct truth_line hp_truth_line(const char *label, const struct truth_row *row);
+void hp_truth_texts(struct truth_line *line, struct arena *arena);
+
+/* Write the rows of phases. */
+void hp_phase_rows(struct table_writer *table, struct arena *arena, const struct truth *truth);
+
+/* Print operators and exchanges, the largest (detail: all), each after an empty line. */
 void hp_print_truth_rows(FILE *to, struct truth *truth, bool detail);
 
-/* Write the members "phases", "operators" and "exchanges" of an open object. */
-struct json_writer;
-void hp_put_truth(struct json_writer *w, const struct truth *truth);
+/* Write members of an open object: "phases", "operators" and "exchanges"; hp_put_measured()
+ * also writes the step before them. */
+void hp_put_truth(struct json_writer *w, struct truth *truth);
+void hp_put_measured(struct json_writer *w, struct truth *truth);
 
 #endif /* REPORT_MEASURED_STEP_H */

@@ -324,16 +324,12 @@ static void put_beside(struct json_writer *w, const char *key, struct beside *b)
     const struct torch_trace *t = b->step->torch;
     struct pair other = { b->lacking_s, b->other_s };
     hp_json_begin_object(w, key, false);
-    hp_json_put_int(w, "rank", t->rank);
-    hp_json_put_int(w, "steps", b->step->n_steps);
-    hp_json_put_bool(w, "on_device", t->on_device);
-    hp_json_put_number(w, "predicted_s", b->whole.predicted_s);
-    hp_json_put_number(w, "measured_s", b->whole.measured_s);
-    hp_put_record(w, "forward", pair_columns, &b->forward);
-    hp_put_record(w, "backward", pair_columns, &b->backward);
-    hp_put_record(w, "update", pair_columns, &b->update);
-    hp_put_record(w, "not_matched", pair_columns, &other);
-    hp_json_put_int(w, "operators_not_matched", b->lacking);
+    PUT(w, INT("rank", t->rank), INT("steps", b->step->n_steps),
+        FLAG("on_device", t->on_device), NUMBER("predicted_s", b->whole.predicted_s),
+        NUMBER("measured_s", b->whole.measured_s), RECORD("forward", pair_columns, &b->forward),
+        RECORD("backward", pair_columns, &b->backward),
+        RECORD("update", pair_columns, &b->update), RECORD("not_matched", pair_columns, &other),
+        INT("operators_not_matched", b->lacking));
     operator_rows(&(struct table_writer){ .column = line_columns, .json = w }, b);
     other_rows(&(struct table_writer){ .column = other_columns, .json = w }, b);
     hp_json_end_object(w);
