@@ -135,12 +135,13 @@ struct member {
     const void *row;
 };
 
-#define TEXT(k, v)    ((struct member){ .key = (k), .kind = IS_TEXT, .text = (v) })
-#define INT(k, v)     ((struct member){ .key = (k), .kind = IS_INT, .integer = (v) })
-#define NUMBER(k, v)  ((struct member){ .key = (k), .kind = IS_NUMBER, .number = (v) })
-#define FLAG(k, v)    ((struct member){ .key = (k), .kind = IS_FLAG, .integer = (v) ? 1 : 0 })
-#define FIELDS(c, r)  ((struct member){ .kind = IS_RECORD, .column = (c), .row = (r) })
-#define ONLY_IF(c, m) ((c) ? (m) : (struct member){ .kind = LEFT_OUT_MEMBER })
+#define TEXT(k, v)     ((struct member){ .key = (k), .kind = IS_TEXT, .text = (v) })
+#define INT(k, v)      ((struct member){ .key = (k), .kind = IS_INT, .integer = (v) })
+#define NUMBER(k, v)   ((struct member){ .key = (k), .kind = IS_NUMBER, .number = (v) })
+#define POSITIVE(k, v) NUMBER(k, (v) > 0 ? (double)(v) : NAN) /* else null */
+#define FLAG(k, v)     ((struct member){ .key = (k), .kind = IS_FLAG, .integer = (v) ? 1 : 0 })
+#define FIELDS(c, r)   ((struct member){ .kind = IS_RECORD, .column = (c), .row = (r) })
+#define ONLY_IF(c, m)  ((c) ? (m) : (struct member){ .kind = LEFT_OUT_MEMBER })
 /* The object of a row; null if `r` is NULL. FIELDS: the members of the row without braces. */
 #define RECORD(k, c, r) \
     ((struct member){ .key = (k), .kind = IS_RECORD, .column = (c), .row = (r) })

@@ -7,7 +7,6 @@
 
 #include "report/structure/names.h"
 #include "report/structure/words.h"
-#include "report/table.h"
 
 enum { MOST_ROWS = 400 };
 
@@ -15,14 +14,7 @@ enum { MOST_ROWS = 400 };
 static void put_groups(struct json_writer *w, struct arena *arena,
                        const struct plan_structure *s)
 {
-    hp_json_begin_array(w, "stages", false);
-    for (int g = 0; g < s->n_groups; g++) {
-        struct group_words words = hp_group_words(arena, s, g);
-        PUT_OBJECT(w, NULL, true, TEXT("stages", words.stages), TEXT("layers", words.layers),
-                   TEXT("each", words.each), TEXT("devices", words.devices),
-                   TEXT("replicas", words.replicas), TEXT("parts", words.tensor));
-    }
-    hp_json_end_array(w);
+    hp_group_rows(&(struct table_writer){ .json = w }, arena, s);
     if (*hp_idle_text(arena, s))
         hp_json_put_string(w, "idle", hp_idle_text(arena, s));
 }

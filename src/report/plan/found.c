@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "report/plan/layerwise.h"
-#include "report/plan/level_map.h"
-#include "report/plan/pipeline.h"
-#include "report/plan/predicted.h"
-#include "report/put.h"
+#include "report/plan/found.h"
 #include "report/structure/words.h"
 
 static const struct column planner_columns[] = {

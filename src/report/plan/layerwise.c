@@ -1,9 +1,7 @@
 /* Reports OptCNN's view of a plan. */
-#include "report/plan/layerwise.h"
+#include "report/plan/found.h"
 
 #include <hypar/report.h>
-
-#include "report/table.h"
 
 static const char *sync_text(enum hypar_sync sync)
 {

@@ -1,11 +1,10 @@
 /* Draws HyPar's picture of a plan. */
-#include "report/plan/level_map.h"
+#include "report/plan/found.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
 #include "graph/graph.h"
-#include "report/columns.h"
 #include "report/structure/names.h"
 #include "report/structure/runs.h"
 

@@ -1,10 +1,9 @@
 /* Reports the simulated step and the closed form of a plan. */
-#include "report/plan/predicted.h"
+#include "report/plan/found.h"
 
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "plan/schedules.h"
-#include "report/put.h"
 #include "report/simulate/energy.h"
 
 double hp_exact_bytes(const struct hypar_found *found)
@@ -63,86 +62,76 @@ static const char *closed_form(const struct hypar_found *found)
                : "closed form: no overlap, levels one after another";
 }
 
-static void put_simulated(struct json_writer *w, const struct hypar_found *found,
-                          const struct hypar_simulated *s)
-{
-    bool counted = is_counted(found);
-    PUT(w, TEXT("model", "simulated"), NUMBER("step_s", s->step.step_s),
-        NUMBER("compute_s", s->compute_s), NUMBER("comm_s", s->comm_s),
-        NUMBER("samples_per_s", s->step.samples_per_s),
-        NUMBER("tokens_per_s", s->step.tokens_per_s > 0 ? s->step.tokens_per_s : NAN),
-        NUMBER("mfu", counted ? s->step.mfu : NAN), NUMBER("comm_bytes", s->step.comm_bytes),
-        ONLY_IF(!hypar_found_prediction(found).simulated,
-                NUMBER("comm_bytes_paper", hypar_found_prediction(found).comm_bytes)),
-        NUMBER("link_bytes", s->step.link_bytes),
-        NUMBER("energy_j", counted ? hypar_energy_total_j(&s->step.energy) : NAN),
-        RECORD("energy", hp_energy_columns, counted ? &s->step.energy : NULL),
-        NUMBER("peak_memory_bytes", s->step.peak_memory_bytes),
-        NUMBER("state_bytes", hypar_found_prediction(found).state_bytes),
-        INT("fullest_device", s->step.fullest_device),
-        RECORD("memory", hp_memory_columns, &s->fullest), FLAG("fits", s->step.fits));
-    hp_put_profile(w, &s->step);
-}
-
-static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
-{
-    struct hypar_prediction p = hypar_found_prediction(found);
-    const char *why = hypar_found_info(found).not_simulated;
-    double exact = hp_exact_bytes(found);
-    bool counted = is_counted(found);
-    PUT(w, TEXT("model", closed_form(found)), ONLY_IF(why, TEXT("not_simulated", why)),
-        NUMBER("step_s", p.step_s), NUMBER("compute_s", p.compute_s),
-        NUMBER("comm_s", p.comm_s), NUMBER("samples_per_s", p.samples_per_s),
-        NUMBER("mfu", counted ? p.mfu : NAN),
-        NUMBER("comm_bytes", exact < 0 ? p.comm_bytes : exact),
-        NUMBER("comm_bytes_paper", p.comm_bytes), NUMBER("link_bytes", NAN),
-        NUMBER("energy_j", counted ? p.energy_j : NAN), NUMBER("peak_memory_bytes", NAN),
-        NUMBER("state_bytes", p.state_bytes));
-}
-
-/* The step simulated in part. */
-static void put_part(struct json_writer *w, const struct hypar_found *found)
+/* The figures of a step that was simulated in part, or that has a closed form alone. */
+static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found, bool in_part)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
-    double framework = hypar_found_plan(found)->framework_bytes;
-    PUT(w, TEXT("model", "simulated in part, extrapolated"),
-        TEXT("not_simulated", hypar_found_info(found).not_simulated),
-        INT("simulated_devices", part.devices), INT("devices", part.all_devices),
-        NUMBER("step_s", part.step_s), NUMBER("error_s", part.error_s),
-        NUMBER("samples_per_s", p.samples_per_s),
-        NUMBER("mfu", is_counted(found) ? p.mfu : NAN), NUMBER("comm_bytes", part.comm_bytes),
-        NUMBER("link_bytes", part.link_bytes),
-        NUMBER("energy_j", is_counted(found) ? hypar_energy_total_j(&part.energy) : NAN),
-        RECORD("energy", hp_energy_columns, is_counted(found) ? &part.energy : NULL),
-        NUMBER("peak_memory_bytes", part.need_bytes + framework),
-        NUMBER("limit_bytes", part.has_bytes + framework), NUMBER("state_bytes", p.state_bytes),
-        INT("fullest_device", part.fullest_device),
-        FLAG("fits", part.need_bytes <= part.has_bytes));
+    double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
+    return (struct hypar_sim_summary){
+        .step_s = in_part ? part.step_s : p.step_s,
+        .samples_per_s = p.samples_per_s,
+        .mfu = p.mfu,
+        .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,
+        .link_bytes = in_part ? part.link_bytes : NAN,
+        .energy = part.energy,
+        .peak_memory_bytes =
+            in_part ? part.need_bytes + hypar_found_plan(found)->framework_bytes : NAN,
+        .fullest_device = part.fullest_device,
+        .fits = part.need_bytes <= part.has_bytes,
+    };
 }
 
-void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
+static void put_closed_form(struct json_writer *w, const struct hypar_found *found)
 {
-    const struct hypar_simulated *s = hypar_found_simulated(found);
-    bool in_part = hypar_found_info(found).part.step_s > 0;
     struct hypar_prediction p = hypar_found_prediction(found);
     bool counted = is_counted(found);
-    hp_json_begin_object(w, "predicted", false);
-    if (s)
-        put_simulated(w, found, s);
-    else if (in_part)
-        put_part(w, found);
-    else
-        put_unsimulated(w, found);
-    hp_json_end_object(w);
-    if (p.simulated || in_part)
-        return; /* no closed form */
     PUT_OBJECT(w, "closed_form", false, TEXT("model", closed_form(found)),
                NUMBER("step_s", p.step_s), NUMBER("compute_s", p.compute_s),
                NUMBER("comm_s", p.comm_s), NUMBER("samples_per_s", p.samples_per_s),
                NUMBER("mfu", counted ? p.mfu : NAN), NUMBER("comm_bytes", p.comm_bytes),
                NUMBER("energy_j", counted ? p.energy_j : NAN),
                NUMBER("state_bytes", p.state_bytes));
+}
+
+void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = hypar_found_simulated(found);
+    const char *why = hypar_found_info(found).not_simulated;
+    struct hypar_part part = hypar_found_info(found).part;
+    struct hypar_prediction p = hypar_found_prediction(found);
+    bool counted = is_counted(found), in_part = !s && part.step_s > 0, closed = !s && !in_part;
+    struct hypar_sim_summary step = s ? s->step : unsimulated_step(found, in_part);
+    double energy_j = closed ? p.energy_j : hypar_energy_total_j(&step.energy);
+    double framework = hypar_found_plan(found)->framework_bytes;
+    hp_json_begin_object(w, "predicted", false);
+    PUT(w,
+        TEXT("model", s         ? "simulated"
+                      : in_part ? "simulated in part, extrapolated"
+                                : closed_form(found)),
+        ONLY_IF(!s && why, TEXT("not_simulated", why)),
+        ONLY_IF(in_part, INT("simulated_devices", part.devices)),
+        ONLY_IF(in_part, INT("devices", part.all_devices)), NUMBER("step_s", step.step_s),
+        ONLY_IF(in_part, NUMBER("error_s", part.error_s)),
+        ONLY_IF(!in_part, NUMBER("compute_s", s ? s->compute_s : p.compute_s)),
+        ONLY_IF(!in_part, NUMBER("comm_s", s ? s->comm_s : p.comm_s)),
+        NUMBER("samples_per_s", step.samples_per_s),
+        ONLY_IF(s, POSITIVE("tokens_per_s", step.tokens_per_s)),
+        NUMBER("mfu", counted ? step.mfu : NAN), NUMBER("comm_bytes", step.comm_bytes),
+        ONLY_IF(closed || (s && !p.simulated), NUMBER("comm_bytes_paper", p.comm_bytes)),
+        NUMBER("link_bytes", step.link_bytes), NUMBER("energy_j", counted ? energy_j : NAN),
+        ONLY_IF(!closed, RECORD("energy", hp_energy_columns, counted ? &step.energy : NULL)),
+        NUMBER("peak_memory_bytes", step.peak_memory_bytes),
+        ONLY_IF(in_part, NUMBER("limit_bytes", part.has_bytes + framework)),
+        NUMBER("state_bytes", p.state_bytes),
+        ONLY_IF(!closed, INT("fullest_device", step.fullest_device)),
+        ONLY_IF(s, RECORD("memory", hp_memory_columns, &s->fullest)),
+        ONLY_IF(!closed, FLAG("fits", step.fits)));
+    if (s)
+        hp_put_profile(w, &step);
+    hp_json_end_object(w);
+    if (!p.simulated && !(part.step_s > 0))
+        put_closed_form(w, found);
 }
 
 /* Text -------------------------------------------------------------------------------- */

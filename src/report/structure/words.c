@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "report/columns.h"
 #include "report/structure/names.h"
 
 /* Splits ------------------------------------------------------------------------------ */
@@ -63,9 +62,8 @@ char *hp_devices_text(struct arena *arena, const int *device, int n)
             last++;
         if (++runs > MOST_RUNS)
             return hp_arena_printf(arena, "%s ...", text);
-        const char *space = *text ? " " : "";
-        text = first == last ? hp_arena_printf(arena, "%s%s%d", text, space, first)
-                             : hp_arena_printf(arena, "%s%s%d-%d", text, space, first, last);
+        text = hp_arena_printf(arena, "%s%s%s", text, *text ? " " : "",
+                               hp_numbers_text(arena, first, last));
     }
     return text;
 }
@@ -252,8 +250,7 @@ static char *add_item(struct arena *arena, char *text, const char *item, int i, 
     return i == 2 ? hp_arena_printf(arena, "%s, ...", text) : text;
 }
 
-/* "1" or "1-14". */
-static char *numbers_text(struct arena *arena, int first, int last)
+char *hp_numbers_text(struct arena *arena, int first, int last)
 {
     return first == last ? hp_arena_printf(arena, "%d", first)
                          : hp_arena_printf(arena, "%d-%d", first, last);
@@ -350,6 +347,16 @@ static char *degree_text(struct arena *arena, int degree)
     return degree ? hp_arena_printf(arena, "%d", degree) : hp_arena_strdup(arena, "-");
 }
 
+static const struct column group_columns[] = {
+    { "stage", "stages", AS_TEXT, AT(struct group_words, stages), WRAPS },
+    { "layers", "layers", AS_TEXT, AT(struct group_words, layers), WRAPS },
+    { "each", "each", AS_TEXT, AT(struct group_words, each) },
+    { "devices", "devices", AS_TEXT, AT(struct group_words, devices), WRAPS },
+    { "replicas", "replicas", AS_TEXT, AT(struct group_words, replicas), TO_THE_RIGHT },
+    { "tensor", "parts", AS_TEXT, AT(struct group_words, tensor), TO_THE_RIGHT },
+    { 0 },
+};
+
 struct group_words hp_group_words(struct arena *arena, const struct plan_structure *s,
                                   int group)
 {
@@ -365,10 +372,22 @@ struct group_words hp_group_words(struct arena *arena, const struct plan_structu
                              .tensor = degree_text(arena, degrees.tensor) };
     for (int i = 0; i < first->n_stages; i++) {
         int x = first->stage[i], y = last->stage[i];
-        w.stages = add_item(arena, w.stages, numbers_text(arena, x, y), i, first->n_stages);
+        w.stages = add_item(arena, w.stages, hp_numbers_text(arena, x, y), i, first->n_stages);
         w.layers = add_item(arena, w.layers, stages_ops(arena, s, x, y), i, first->n_stages);
     }
     return w;
+}
+
+void hp_group_rows(struct table_writer *table, struct arena *arena,
+                   const struct plan_structure *s)
+{
+    table->column = group_columns;
+    hp_table_begin(table, "stages");
+    for (int g = 0; g < s->n_groups; g++) {
+        struct group_words words = hp_group_words(arena, s, g);
+        hp_table_row(table, &words);
+    }
+    hp_table_end(table);
 }
 
 char *hp_idle_text(struct arena *arena, const struct plan_structure *s)
@@ -378,14 +397,12 @@ char *hp_idle_text(struct arena *arena, const struct plan_structure *s)
     int n = 0;
     for (int i = 0; i < s->n_idle; i++) {
         const struct device_run *run = &s->idle[i];
-        const char *comma = i ? ", " : "";
         n += run->last - run->first + 1;
         if (i == MOST_RUNS)
             text = hp_arena_printf(arena, "%s, ...", text);
-        else if (i < MOST_RUNS && run->first == run->last)
-            text = hp_arena_printf(arena, "%s%s%d", text, comma, run->first);
         else if (i < MOST_RUNS)
-            text = hp_arena_printf(arena, "%s%s%d-%d", text, comma, run->first, run->last);
+            text = hp_arena_printf(arena, "%s%s%s", text, i ? ", " : "",
+                                   hp_numbers_text(arena, run->first, run->last));
     }
     if (n == 0)
         return text;

@@ -3,6 +3,7 @@
 #define REPORT_STRUCTURE_WORDS_H
 
 #include "report/structure/structure.h"
+#include "report/table.h"
 
 /* The split that all pieces of a row share: divided axes, and devices if they are not all
  * devices. */
@@ -40,6 +41,9 @@ char *hp_plan_row_text(struct arena *arena, const struct plan_structure *s,
 char *hp_plan_row_name(struct arena *arena, const struct plan_structure *s,
                        const struct plan_row *row);
 
+/* "1" or "1-14". */
+char *hp_numbers_text(struct arena *arena, int first, int last);
+
 /* "0-3 8 9": the first few runs of consecutive devices. */
 char *hp_devices_text(struct arena *arena, const int *device, int n);
 
@@ -50,6 +54,10 @@ struct group_words {
 };
 struct group_words hp_group_words(struct arena *arena, const struct plan_structure *s,
                                   int group);
+
+/* Write all groups as a table. */
+void hp_group_rows(struct table_writer *table, struct arena *arena,
+                   const struct plan_structure *s);
 
 /* "devices 60-63 idle"; "": none. */
 char *hp_idle_text(struct arena *arena, const struct plan_structure *s);
