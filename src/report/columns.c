@@ -21,22 +21,6 @@ void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     columns->cell[columns->n_cells++] = text;
 }
 
-void hp_quantity_cell(struct columns *columns, struct arena *arena, double value,
-                      enum hypar_unit unit)
-{
-    char text[32];
-    hp_cell(columns, arena, "%s", hypar_format_quantity(text, value, unit));
-}
-
-void hp_constant_cell(struct columns *columns, struct arena *arena, double value,
-                      enum hypar_unit unit)
-{
-    if (unit == HYPAR_UNIT_COUNT)
-        hp_cell(columns, arena, "%.3g", value);
-    else
-        hp_quantity_cell(columns, arena, value, unit);
-}
-
 void hp_cell_mark(struct columns *columns, struct arena *arena)
 {
     columns->marked =
@@ -341,6 +325,12 @@ static char *quantity(struct arena *arena, double value, enum hypar_unit unit)
 {
     char text[32];
     return hp_arena_strdup(arena, hypar_format_quantity(text, value, unit));
+}
+
+char *hp_figure_text(struct arena *arena, double value, enum hypar_unit unit)
+{
+    return unit == HYPAR_UNIT_COUNT ? hp_arena_printf(arena, "%.3g", value)
+                                    : quantity(arena, value, unit);
 }
 
 char *hp_time_text(struct arena *arena, double seconds)

@@ -27,13 +27,6 @@ struct columns {
 void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Add a cell with a number and its unit: "12.5 GB/s". */
-void hp_quantity_cell(struct columns *columns, struct arena *arena, double value,
-                      enum hypar_unit unit);
-/* Add a cell with a constant of a device: a length or a share has no unit. */
-void hp_constant_cell(struct columns *columns, struct arena *arena, double value,
-                      enum hypar_unit unit);
-
 /* Highlight the last cell: bold and green if there is colour, else with a star. */
 void hp_cell_mark(struct columns *columns, struct arena *arena);
 
@@ -63,6 +56,9 @@ void hp_put_line(FILE *to, const char *fmt, ...) __attribute__((format(printf, 2
 /* Print a label and a formatted text: "Sent      4 MB, each byte once", wrapped at `indent`. */
 void hp_put_labelled(FILE *to, const char *label, int indent, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
+
+/* A figure of a device, with its unit: "12.5 GB/s"; a length or a share has none. */
+char *hp_figure_text(struct arena *arena, double value, enum hypar_unit unit);
 
 /* "1.23 ms", "45 MB", "3 J". */
 char *hp_time_text(struct arena *arena, double seconds);

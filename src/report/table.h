@@ -83,6 +83,8 @@ struct column {
 };
 
 #define AT(type, member) .offset = offsetof(type, member)
+/* A column of a table of texts: its row is an array of const char *. */
+#define CELL(i) .offset = (size_t)(i) * sizeof(const char *)
 
 struct table_writer {
     const struct column *column;

@@ -17,13 +17,9 @@ static const struct column topology_columns[] = {
     { 0 },
 };
 
-struct machine_option_row {
-    const char *example, *summary;
-};
-
 static const struct column option_columns[] = {
-    { "option", NULL, AS_TEXT, AT(struct machine_option_row, example) },
-    { "", NULL, AS_TEXT, AT(struct machine_option_row, summary), WRAPS },
+    { "option", NULL, AS_TEXT, CELL(0) },
+    { "", NULL, AS_TEXT, CELL(1), WRAPS },
     { 0 },
 };
 
@@ -214,10 +210,9 @@ static void machines_text(FILE *to)
               &(struct table_writer){ .column = device_columns, .to = to }, &arena);
     hp_table_begin(&options, NULL);
     for (int i = 0; (option = hypar_machine_option(i)); i++)
-        hp_table_row(&options,
-                     &(struct machine_option_row){
-                         hp_arena_printf(&arena, "%s=%s", option->name, option->example),
-                         option->summary });
+        hp_table_row(&options, (const char *[]){ hp_arena_printf(&arena, "%s=%s", option->name,
+                                                                 option->example),
+                                                 option->summary });
     hp_table_end(&options);
     fputc('\n', to);
     for (unsigned shows = PEAKS; shows <= COLLECTIVES; shows *= 2)

@@ -107,15 +107,11 @@ static void one_json(FILE *to, int model, const char *word, const struct hypar_g
     hp_json_end_object(&w);
 }
 
-struct option_line {
-    const char *name, *value[3];
-};
-
 static const struct column option_columns[] = {
-    { "option", NULL, AS_TEXT, AT(struct option_line, name) },
-    { "default", NULL, AS_TEXT, AT(struct option_line, value[0]), TO_THE_RIGHT },
-    { "least", NULL, AS_TEXT, AT(struct option_line, value[1]), TO_THE_RIGHT },
-    { "most", NULL, AS_TEXT, AT(struct option_line, value[2]), TO_THE_RIGHT },
+    { "option", NULL, AS_TEXT, CELL(0) },
+    { "default", NULL, AS_TEXT, CELL(1), TO_THE_RIGHT },
+    { "least", NULL, AS_TEXT, CELL(2), TO_THE_RIGHT },
+    { "most", NULL, AS_TEXT, CELL(3), TO_THE_RIGHT },
     { 0 },
 };
 
@@ -128,11 +124,10 @@ static void option_rows(FILE *to, int model)
     hp_table_begin(&table, NULL);
     for (int i = 0; hypar_model_option(model, i, &o); i++) {
         const int value[3] = { o.value, o.least, o.most };
-        struct option_line row = { .name = o.name };
+        const char *row[4] = { o.name };
         for (int k = 0; k < 3; k++)
-            row.value[k] =
-                o.words ? o.words[value[k]] : hp_arena_printf(&arena, "%d", value[k]);
-        hp_table_row(&table, &row);
+            row[k + 1] = o.words ? o.words[value[k]] : hp_arena_printf(&arena, "%d", value[k]);
+        hp_table_row(&table, row);
     }
     hp_table_end(&table);
     hp_arena_free(&arena);

@@ -211,9 +211,9 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
         hp_cell(&table, arena, "H%d", h + 1);
         hp_cell(&table, arena, "%d", first->ways[h]);
         for (int i = 0; i < n_all; i++)
-            hp_quantity_cell(&table, arena,
-                             8 * groups * hypar_found_partition(all[i])->level_elements[h],
-                             HYPAR_UNIT_BYTES);
+            hp_cell(&table, arena, "%s",
+                    hp_bytes_text(arena, 8 * groups *
+                                             hypar_found_partition(all[i])->level_elements[h]));
         groups *= first->ways[h];
     }
     for (int f = 0; f < N_FIGURES; f++) {

@@ -76,17 +76,12 @@ enum figure { AGAIN, REPLICAS, TENSOR, BUSY, IN_FLIGHT, WEIGHTS, ACTIVATIONS, ME
 /* The tables: of a simulated plan, of a plan in closed form, and of measured choices. */
 enum { SIMULATED = 1, IN_CLOSED_FORM = 2, CHOICES = 4 };
 
-struct stage_row {
-    const char *stage, *ops, *n_ops, *figure[FIGURES];
-};
-
-#define STAGE(member)  AT(struct stage_row, member)
-#define FIGURE(member) AT(struct stage_row, figure[member]), TO_THE_RIGHT
+#define FIGURE(figure) CELL(3 + (figure)), TO_THE_RIGHT
 
 static const struct column stage_columns[] = {
-    { "stage", NULL, AS_TEXT, STAGE(stage), TO_THE_RIGHT },
-    { "operators", NULL, AS_TEXT, STAGE(ops), WRAPS },
-    { "", NULL, AS_TEXT, STAGE(n_ops), TO_THE_RIGHT },
+    { "stage", NULL, AS_TEXT, CELL(0), TO_THE_RIGHT },
+    { "operators", NULL, AS_TEXT, CELL(1), WRAPS },
+    { "", NULL, AS_TEXT, CELL(2), TO_THE_RIGHT },
     { "again", NULL, AS_TEXT, FIGURE(AGAIN), .when = CHOICES },
     { "replicas", NULL, AS_TEXT, FIGURE(REPLICAS) },
     { "tensor", NULL, AS_TEXT, FIGURE(TENSOR), .when = CHOICES },
@@ -139,7 +134,7 @@ static void add_row(struct table_writer *table, struct arena *arena,
 {
     int n_ops = 0;
     double least[FIGURES], most[FIGURES], value[FIGURES];
-    struct stage_row row = { .stage = hp_numbers_text(arena, first, last), .ops = layers };
+    const char *row[3 + FIGURES] = { hp_numbers_text(arena, first, last), layers };
     for (int s = first; s <= last; s++) {
         n_ops += hypar_plan_stage(hypar_found_plan(found), s).n_ops;
         figures_of(found, s, value);
@@ -148,10 +143,10 @@ static void add_row(struct table_writer *table, struct arena *arena,
             most[f] = s == first || value[f] > most[f] ? value[f] : most[f];
         }
     }
-    row.n_ops = hp_arena_printf(arena, "(%d)", n_ops);
+    row[2] = hp_arena_printf(arena, "(%d)", n_ops);
     for (int f = 0; f < FIGURES; f++)
-        row.figure[f] = range_text(arena, (enum figure)f, least[f], most[f]);
-    hp_table_row(table, &row);
+        row[3 + f] = range_text(arena, (enum figure)f, least[f], most[f]);
+    hp_table_row(table, row);
 }
 
 enum {

@@ -109,14 +109,10 @@ static int put_rows(struct table_writer *table, struct arena *arena,
 
 enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
 
-struct layers_row {
-    const char *name, *count, *split;
-};
-
 static const struct column layers_columns[] = {
-    { "operators", NULL, AS_TEXT, AT(struct layers_row, name), WRAPS },
-    { "", NULL, AS_TEXT, AT(struct layers_row, count), TO_THE_RIGHT },
-    { "split", NULL, AS_TEXT, AT(struct layers_row, split), WRAPS },
+    { "operators", NULL, AS_TEXT, CELL(0), WRAPS },
+    { "", NULL, AS_TEXT, CELL(1), TO_THE_RIGHT },
+    { "split", NULL, AS_TEXT, CELL(2), WRAPS },
     { 0 },
 };
 
@@ -133,22 +129,19 @@ static void put_structure(FILE *to, struct arena *arena, const struct plan_struc
     for (int i = 0; i < s->n_rows; i++) {
         const struct plan_row *row = &s->row[i];
         bool last = i < s->n_rows - 1 && (i >= MOST_ROWS - 1 || told >= MOST_TOLD);
-        struct layers_row line = { hp_plan_row_name(arena, s, row),
-                                   row->count > 1   ? hp_arena_printf(arena, "%d x", row->count)
-                                   : row->n_ops > 1 ? hp_arena_printf(arena, "(%d)", row->n_ops)
-                                                    : "",
-                                   hp_plan_row_text(arena, s, row) };
-        if (last)
-            line = (struct layers_row){
-                "...", "",
-                hp_arena_printf(arena, "%s of %s; the plan's file has all of them",
-                                hp_count(more, s->n_rows - i, "more row", "more rows"),
-                                hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 },
-                                            row->first, s->plan->graph->n_ops))
-            };
-        hp_table_row(&table, &line);
-        if (last)
+        const char *text = row->count > 1   ? hp_arena_printf(arena, "%d x", row->count)
+                           : row->n_ops > 1 ? hp_arena_printf(arena, "(%d)", row->n_ops)
+                                            : "";
+        if (last) {
+            text = hp_arena_printf(arena, "%s of %s; the plan's file has all of them",
+                                   hp_count(more, s->n_rows - i, "more row", "more rows"),
+                                   hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 },
+                                               row->first, s->plan->graph->n_ops));
+            hp_table_row(&table, (const char *[]){ "...", "", text });
             break;
+        }
+        hp_table_row(&table, (const char *[]){ hp_plan_row_name(arena, s, row), text,
+                                               hp_plan_row_text(arena, s, row) });
         told += row->n_pieces;
     }
     hp_table_end(&table);

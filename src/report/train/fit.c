@@ -84,15 +84,6 @@ static const struct column row_columns[] = {
 
 /* Constants ----------------------------------------------------------------------------- */
 
-/* A figure as text: "12.5 GB/s"; a length or a share has no unit. */
-static char *figure_text(struct arena *arena, double value, enum hypar_unit unit)
-{
-    char text[32];
-    return unit == HYPAR_UNIT_COUNT
-               ? hp_arena_printf(arena, "%.3g", value)
-               : hp_arena_strdup(arena, hypar_format_quantity(text, value, unit));
-}
-
 /* Write the constants; text has only the fitted ones. Returns the number of fitted
  * constants. */
 static int constant_rows(struct table_writer *table, struct arena *arena,
@@ -107,8 +98,8 @@ static int constant_rows(struct table_writer *table, struct arena *arena,
         if (!table->json && !c->fitted)
             continue;
         row.error = c->fitted && (table->json || c->after > 0) ? c->error : NAN;
-        row.before = figure_text(arena, c->before, c->unit);
-        row.after = figure_text(arena, c->after, c->unit);
+        row.before = hp_figure_text(arena, c->before, c->unit);
+        row.after = hp_figure_text(arena, c->after, c->unit);
         hp_table_row(table, &row);
     }
     hp_table_end(table);
