@@ -5,7 +5,7 @@
 
 #include "base/files/csv.h"
 #include "base/number.h"
-#include "report/columns.h"
+#include "report/text.h"
 
 static void begin_field(struct csv_writer *csv)
 {

@@ -245,7 +245,7 @@ static void show(struct table_writer *t, const struct column *c, const struct co
             show(t, part, c);
         return;
     }
-    assert(t->n_shown < (int)(sizeof t->shown / sizeof t->shown[0]));
+    assert(t->n_shown < MOST_COLUMNS);
     for (; own && at > 0 && t->position[at - 1] > own; at--) {
         t->shown[at] = t->shown[at - 1];
         t->part_of[at] = t->part_of[at - 1];
@@ -269,24 +269,57 @@ static char letter_of(const struct column *c)
  * cell? */
 static bool reads_alike(const struct table_writer *t, int first)
 {
-    for (int i = 1; i < t->n_shown && first > 0; i++)
+    for (int i = 1; i < t->n_shown && t->n_rows; i++)
         if (strcmp(t->cell[first + i], t->cell[first + i - t->n_shown]) != 0)
             return false;
-    return first > 0;
+    return t->n_rows > 0;
+}
+
+static void add_cell(struct table_writer *t, const char *text, bool star)
+{
+    t->cell = GROW(&t->arena, const char *, t->cell, t->n_cells, &t->capacity);
+    t->star = GROW(&t->arena, bool, t->star, t->n_cells, &t->star_capacity);
+    t->star[t->n_cells] = star;
+    t->cell[t->n_cells++] = text;
+    t->starred |= star;
 }
 
 static void add_cells(struct table_writer *t, const void *row)
 {
     for (int i = 0; i < t->n_shown; i++) {
         const struct column *c = t->shown[i];
-        t->cell = GROW(&t->arena, const char *, t->cell, t->n_cells, &t->capacity);
-        t->star = GROW(&t->arena, bool, t->star, t->n_cells, &t->star_capacity);
-        t->star[t->n_cells] = c->star && *(const bool *)((const char *)row + c->star);
-        t->starred |= t->star[t->n_cells];
         const void *of = t->part_of[i] ? record_of(t->part_of[i], row) : row;
         t->any[i] |= !(c->flags & IF_ANY) || (of && value_of(c, of).number > 0);
-        t->cell[t->n_cells++] = of ? cell_text(&t->arena, c, of) : "-";
+        add_cell(t, of ? cell_text(&t->arena, c, of) : "-",
+                 c->star && *(const bool *)((const char *)row + c->star));
     }
+}
+
+/* Make the columns of a table of texts. */
+static const struct column *text_columns(struct table_writer *t)
+{
+    struct column *column = NEW(&t->arena, struct column, MOST_COLUMNS + 1);
+    const char *p = t->texts;
+    for (int i = 0; i < MOST_COLUMNS && p; i++) {
+        size_t n = strcspn(p, "|"), mark = *p == '>' || *p == '~';
+        column[i] = (struct column){ hp_arena_strndup(&t->arena, p + mark, n - mark), NULL,
+                                     AS_TEXT, CELL(i),
+                                     *p == '>'   ? TO_THE_RIGHT
+                                     : *p == '~' ? WRAPS
+                                                 : 0 };
+        p = p[n] ? p + n + 1 : NULL;
+    }
+    return column;
+}
+
+static void begin_text(struct table_writer *t)
+{
+    if (t->texts)
+        t->column = text_columns(t);
+    for (const struct column *c = t->column; c->form; c++)
+        show(t, c, NULL);
+    for (int i = 0; i < t->n_shown; i++)
+        add_cell(t, hp_shown(&t->arena, t->shown[i]->heading), false);
 }
 
 static bool text_row(struct table_writer *t, const void *row)
@@ -313,24 +346,17 @@ static bool text_row(struct table_writer *t, const void *row)
 
 static void print_text(struct table_writer *t)
 {
-    struct columns table = { 0 };
-    char align[sizeof t->shown / sizeof t->shown[0] + 1] = "";
-    size_t n = 0;
-    for (int i = 0; i < t->n_shown; i++) {
-        if (!t->any[i])
-            continue;
-        align[n++] = letter_of(t->shown[i]);
-        hp_cell(&table, &t->arena, "%s", t->shown[i]->heading);
-    }
-    table.align = align;
+    char align[MOST_COLUMNS + 1] = "";
+    int n = 0, n_cells = 0;
+    for (int i = 0; i < t->n_shown; i++)
+        if (t->any[i])
+            align[n++] = letter_of(t->shown[i]);
     for (int i = 0; i < t->n_cells; i++) {
-        if (!t->any[i % t->n_shown])
-            continue;
-        hp_cell(&table, &t->arena, "%s", t->cell[i]);
-        if (t->star[i])
-            hp_cell_mark(&table, &t->arena);
+        t->cell[n_cells] = t->cell[i];
+        t->star[n_cells] = t->star[i];
+        n_cells += t->any[i % t->n_shown];
     }
-    hp_columns_print(&table, t->to);
+    hp_print_cells(t->to, align, t->cell, t->star, n_cells);
 }
 
 /* All forms --------------------------------------------------------------------------- */
@@ -344,8 +370,7 @@ void hp_table_begin(struct table_writer *t, const char *key)
         hp_csv_words(&t->csv_writer, t->csv);
         hp_csv_end(&t->csv_writer);
     } else {
-        for (const struct column *c = t->column; c->form; c++)
-            show(t, c, NULL);
+        begin_text(t);
     }
 }
 

@@ -23,8 +23,8 @@
 #include <stddef.h>
 
 #include "base/files/json.h"
-#include "report/columns.h"
 #include "report/csv.h"
+#include "report/text.h"
 
 /* The type of a value, and its form in text. JSON and CSV have numbers in SI units. */
 enum column_form {
@@ -83,11 +83,17 @@ struct column {
 };
 
 #define AT(type, member) .offset = offsetof(type, member)
-/* A column of a table of texts: its row is an array of const char *. */
+/* A column of rows that are arrays of const char *. */
 #define CELL(i) .offset = (size_t)(i) * sizeof(const char *)
+
+enum { MOST_COLUMNS = 32 }; /* of text */
 
 struct table_writer {
     const struct column *column;
+    /* Of a table of texts, which has no columns: its headings, separated by '|'. A heading
+     * behind '>' is aligned to the right, behind '~' wrapped. A row is an array of const char
+     * *. */
+    const char *texts;
     FILE *to;                 /* for text and CSV */
     struct json_writer *json; /* NULL: text or CSV */
     const char *csv; /* keys of the fields in order, separated by blanks; NULL: no CSV */
@@ -98,11 +104,11 @@ struct table_writer {
     /* The other members are internal. */
     struct arena arena;
     struct csv_writer csv_writer;
-    const struct column *shown[32]; /* columns of text, in their order */
+    const struct column *shown[MOST_COLUMNS]; /* columns of text, in their order */
     const struct column
-        *part_of[32]; /* the record that each column belongs to; NULL: the row */
-    int position[32];
-    bool any[32]; /* some value is above zero */
+        *part_of[MOST_COLUMNS]; /* the record that each column belongs to; NULL: the row */
+    int position[MOST_COLUMNS];
+    bool any[MOST_COLUMNS]; /* some value is above zero */
     int n_shown, n_rows;
     int first; /* number of the first of the joined rows */
     bool full; /* a row was left out */

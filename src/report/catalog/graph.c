@@ -90,16 +90,6 @@ static const char *axes_text(struct arena *arena, const struct nest *nest)
     return text;
 }
 
-static const struct column op_columns[] = {
-    { "operator", NULL, AS_TEXT, CELL(0) },
-    { "kind", NULL, AS_TEXT, CELL(1) },
-    { "output", NULL, AS_TEXT, CELL(2) },
-    { "params", NULL, AS_TEXT, CELL(3), TO_THE_RIGHT },
-    { "FLOP", NULL, AS_TEXT, CELL(4), TO_THE_RIGHT },
-    { "split along", NULL, AS_TEXT, CELL(5), WRAPS },
-    { 0 },
-};
-
 static void put_op(struct table_writer *table, struct arena *arena, const struct hypar_graph *g,
                    const struct op *op)
 {
@@ -121,7 +111,8 @@ static void put_op(struct table_writer *table, struct arena *arena, const struct
 static void graph_text(FILE *to, const struct hypar_graph *g)
 {
     struct arena arena = { 0 };
-    struct table_writer table = { .column = op_columns, .to = to };
+    struct table_writer table = { .to = to,
+                                  .texts = "operator|kind|output|>params|>FLOP|~split along" };
     hp_table_begin(&table, NULL);
     for (int op = 0; op < g->n_ops; op++)
         put_op(&table, &arena, g, &g->ops[op]);

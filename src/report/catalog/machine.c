@@ -171,30 +171,18 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
 
 /* Figures ------------------------------------------------------------------------------ */
 
-static const struct column node_columns[] = {
-    { "node", NULL, AS_TEXT, CELL(0) },
-    { "figure", NULL, AS_TEXT, CELL(1) },
-    { "here", NULL, AS_TEXT, CELL(2), TO_THE_RIGHT },
-    { "other nodes", NULL, AS_TEXT, CELL(3), TO_THE_RIGHT },
-    { 0 },
-};
-
-/* Figures with a heading of their own, as "h100" or "links of part 2". */
+/* A table of figures, which has a heading of its own: "h100", "links of part 2". */
 struct figures {
     struct table_writer table;
-    struct column column[4];
     struct arena *arena;
     bool given; /* a figure is not the usual one */
 };
 
 static void begin_figures(struct figures *f, FILE *to, struct arena *arena, const char *heading)
 {
-    *f = (struct figures){ .table.to = to,
-                           .column = { { heading, NULL, AS_TEXT, CELL(0) },
-                                       { "", NULL, AS_TEXT, CELL(1), TO_THE_RIGHT },
-                                       { "", NULL, AS_TEXT, CELL(2), WRAPS } },
+    *f = (struct figures){ .table = { .to = to,
+                                      .texts = hp_arena_printf(arena, "%s|>|~", heading) },
                            .arena = arena };
-    f->table.column = f->column;
     hp_table_begin(&f->table, NULL);
 }
 
@@ -347,7 +335,7 @@ static const char *nodes_text(struct arena *arena, const struct part *run, int f
 /* The figures in which single nodes differ from their cluster. */
 static void node_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
-    struct table_writer table = { .column = node_columns, .to = to };
+    struct table_writer table = { .to = to, .texts = "node|figure|>here|>other nodes" };
     struct part whole;
     int first = 0, part = 0;
     hp_table_begin(&table, NULL);
@@ -404,16 +392,6 @@ static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_ma
                 idle, m->n_links, which, idle > 4 ? ", ..." : "");
 }
 
-static const struct column run_columns[] = {
-    { "devices", NULL, AS_TEXT, CELL(0) },
-    { "fp32/s", NULL, AS_TEXT, CELL(1), TO_THE_RIGHT },
-    { "fp16/s", NULL, AS_TEXT, CELL(2), TO_THE_RIGHT },
-    { "bf16/s", NULL, AS_TEXT, CELL(3), TO_THE_RIGHT },
-    { "memory", NULL, AS_TEXT, CELL(4), TO_THE_RIGHT },
-    { "bytes/s", NULL, AS_TEXT, CELL(5), TO_THE_RIGHT },
-    { 0 },
-};
-
 /* "~989 T": a peak, and whether it is assumed. */
 static char *peak_text(struct arena *arena, uint64_t assumed, enum option option, double peak)
 {
@@ -423,7 +401,8 @@ static char *peak_text(struct arena *arena, uint64_t assumed, enum option option
 
 static void run_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
-    struct table_writer table = { .column = run_columns, .to = to };
+    struct table_writer table = { .to = to,
+                                  .texts = "devices|>fp32/s|>fp16/s|>bf16/s|>memory|>bytes/s" };
     hp_table_begin(&table, NULL);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         const struct hypar_device *d = hypar_machine_device(m, i);

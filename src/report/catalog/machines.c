@@ -17,12 +17,6 @@ static const struct column topology_columns[] = {
     { 0 },
 };
 
-static const struct column option_columns[] = {
-    { "option", NULL, AS_TEXT, CELL(0) },
-    { "", NULL, AS_TEXT, CELL(1), WRAPS },
-    { 0 },
-};
-
 struct type_row {
     const struct hypar_device_type *of;
     double memory_bytes, link_efficiency, nic_efficiency;
@@ -203,7 +197,7 @@ static void machines_text(FILE *to)
 {
     struct arena arena = { 0 };
     const struct hypar_machine_option *option;
-    struct table_writer options = { .column = option_columns, .to = to };
+    struct table_writer options = { .to = to, .texts = "option|~" };
     topology_rows(&(struct table_writer){ .to = to });
     fputc('\n', to);
     site_rows(&(struct table_writer){ .column = machine_columns, .to = to },

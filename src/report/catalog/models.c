@@ -107,19 +107,11 @@ static void one_json(FILE *to, int model, const char *word, const struct hypar_g
     hp_json_end_object(&w);
 }
 
-static const struct column option_columns[] = {
-    { "option", NULL, AS_TEXT, CELL(0) },
-    { "default", NULL, AS_TEXT, CELL(1), TO_THE_RIGHT },
-    { "least", NULL, AS_TEXT, CELL(2), TO_THE_RIGHT },
-    { "most", NULL, AS_TEXT, CELL(3), TO_THE_RIGHT },
-    { 0 },
-};
-
 /* A table of the options; prints nothing if there are none. */
 static void option_rows(FILE *to, int model)
 {
     struct arena arena = { 0 };
-    struct table_writer table = { .column = option_columns, .to = to };
+    struct table_writer table = { .to = to, .texts = "option|>default|>least|>most" };
     struct hypar_model_option o;
     hp_table_begin(&table, NULL);
     for (int i = 0; hypar_model_option(model, i, &o); i++) {

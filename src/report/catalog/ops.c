@@ -299,18 +299,10 @@ static char *piece(struct arena *arena, const char **p, const char *stops)
     return text;
 }
 
-static const struct column pass_columns[] = {
-    { "pass reads", NULL, AS_TEXT, CELL(0) },
-    { "writes", NULL, AS_TEXT, CELL(1) },
-    { "multiply-adds", NULL, AS_TEXT, CELL(2) },
-    { "other", NULL, AS_TEXT, CELL(3) },
-    { 0 },
-};
-
 /* Print the passes of a row: "reads -> writes : multiply-adds / other; ..." */
 static void show_passes(FILE *to, struct arena *arena, const struct op_traits *op)
 {
-    struct table_writer table = { .column = pass_columns, .to = to };
+    struct table_writer table = { .to = to, .texts = "pass reads|writes|multiply-adds|other" };
     hp_table_begin(&table, NULL);
     for (const char *p = op->passes; *p; p += *p == ';') {
         const char *row[4] = { piece(arena, &p, "-") };

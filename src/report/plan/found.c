@@ -193,50 +193,53 @@ static bool is_of_part(const struct hypar_found *found)
     return hypar_found_info(found).part.step_s > 0;
 }
 
+enum { MOST_PLANS = 4 }; /* side by side */
+
 /* The bytes of each level, all groups together, for each planner; then the whole. */
 static void level_table(FILE *to, struct arena *arena, const struct hypar_found *const *all,
                         int n_all, bool simulated)
 {
     const struct hypar_partition_view *first = hypar_found_partition(all[0]);
-    char align[8] = "lr", b[32];
+    struct table_writer table = { .to = to, .texts = "level|>ways" };
+    const char *row[2 + MOST_PLANS];
+    char b[32];
     for (int i = 0; i < n_all; i++)
-        align[2 + i] = 'r';
-    struct columns table = { .align = align };
-    hp_cell(&table, arena, "level");
-    hp_cell(&table, arena, "ways");
-    for (int i = 0; i < n_all; i++)
-        hp_cell(&table, arena, "%s", hypar_found_info(all[i]).planner);
+        table.texts =
+            hp_arena_printf(arena, "%s|>%s", table.texts, hypar_found_info(all[i]).planner);
+    hp_table_begin(&table, NULL);
     double groups = 1;
     for (int h = 0; h < first->n_levels; h++) {
-        hp_cell(&table, arena, "H%d", h + 1);
-        hp_cell(&table, arena, "%d", first->ways[h]);
+        row[0] = hp_arena_printf(arena, "H%d", h + 1);
+        row[1] = hp_arena_printf(arena, "%d", first->ways[h]);
         for (int i = 0; i < n_all; i++)
-            hp_cell(&table, arena, "%s",
-                    hp_bytes_text(arena, 8 * groups *
-                                             hypar_found_partition(all[i])->level_elements[h]));
+            row[2 + i] = hp_bytes_text(
+                arena, 8 * groups * hypar_found_partition(all[i])->level_elements[h]);
+        hp_table_row(&table, row);
         groups *= first->ways[h];
     }
     for (int f = 0; f < N_FIGURES; f++) {
         if ((f == MEMORY && !simulated) || (f == STEP && is_of_part(all[0])))
             continue;
-        hp_cell(&table, arena, "%s", figures[f].name);
-        hp_cell(&table, arena, "%s", "");
+        row[0] = figures[f].name;
+        row[1] = "";
         for (int i = 0; i < n_all; i++) {
             double v = figure(all[i], (enum figure)f, simulated);
-            hp_cell(&table, arena, "%s",
-                    v < 0 ? "-" : hypar_format_quantity(b, v, figures[f].unit));
+            row[2 + i] =
+                v < 0 ? "-"
+                      : hp_arena_strdup(arena, hypar_format_quantity(b, v, figures[f].unit));
         }
+        hp_table_row(&table, row);
     }
-    hp_columns_print(&table, to);
+    hp_table_end(&table);
 }
 
 /* The map and the table of a plan with HyPar's view, beside other plans. */
 static void partition_text(FILE *to, struct arena *arena, const struct hypar_found *found,
                            const struct hypar_found *const *others, int n_others)
 {
-    const struct hypar_found *all[4] = { found };
+    const struct hypar_found *all[MOST_PLANS] = { found };
     int n = 1;
-    for (int i = 0; i < n_others && n < 4; i++)
+    for (int i = 0; i < n_others && n < MOST_PLANS; i++)
         all[n++] = others[i];
     bool simulated = all_simulated(all, n), owt = false;
     for (int i = 0; i < n; i++)

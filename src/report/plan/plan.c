@@ -109,17 +109,10 @@ static int put_rows(struct table_writer *table, struct arena *arena,
 
 enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
 
-static const struct column layers_columns[] = {
-    { "operators", NULL, AS_TEXT, CELL(0), WRAPS },
-    { "", NULL, AS_TEXT, CELL(1), TO_THE_RIGHT },
-    { "split", NULL, AS_TEXT, CELL(2), WRAPS },
-    { 0 },
-};
-
 /* The layers with the splits of their operators; equal layers share a row. */
 static void put_structure(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
-    struct table_writer table = { .column = layers_columns, .to = to };
+    struct table_writer table = { .to = to, .texts = "~operators|>|~split" };
     char more[64];
     int told = 0;
     hp_group_rows(&(struct table_writer){ .to = to }, arena, s);

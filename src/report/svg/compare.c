@@ -2,9 +2,9 @@
 #include <hypar/report.h>
 
 #include "graph/graph.h"
-#include "report/columns.h"
 #include "report/explain/compare.h"
 #include "report/svg/svg.h"
+#include "report/text.h"
 
 enum { WIDTH = 900, LEFT = 180, RIGHT = 740, TOP = 74, ROW = 28 };
 

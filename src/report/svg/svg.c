@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "report/columns.h"
+#include "report/text.h"
 
 static const char *const anchors[] = { "start", "middle", "end" };
 

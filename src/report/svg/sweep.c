@@ -8,9 +8,9 @@
 
 #include "base/arena.h"
 #include "graph/graph.h"
-#include "report/columns.h"
 #include "report/explore/sweep.h"
 #include "report/svg/svg.h"
+#include "report/text.h"
 
 /* The axes of the chart. */
 struct along {

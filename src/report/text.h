@@ -1,10 +1,7 @@
-/* report/columns.h - prints aligned tables of text. Internal.
- *
- *     struct columns table = { .align = "lrr" };
- *     hp_cell(&table, &arena, "name"); ...         the first row is the heading
- *     hp_columns_print(&table, to); */
-#ifndef REPORT_COLUMNS_H
-#define REPORT_COLUMNS_H
+/* report/text.h - prints wrapped lines and aligned cells, and makes texts of numbers. Internal.
+ */
+#ifndef REPORT_TEXT_H
+#define REPORT_TEXT_H
 
 #include <hypar/report.h>
 #include <hypar/tool.h>
@@ -13,26 +10,13 @@
 
 #include "base/arena.h"
 
-struct columns {
-    const char *align; /* for each column: 'l' left, 'r' right, or 'w' left and wrapped between
-                        * words if the line is too long; if this is not enough, the cells of the
-                        * last such column become lines below the rows */
-    char **cell;       /* row by row */
-    int n_cells, capacity;
-    int *marked; /* highlighted cells, ascending */
-    int n_marked, marked_capacity;
-};
-
-/* Add the next cell, row by row. */
-void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Highlight the last cell: bold and green if there is colour, else with a star. */
-void hp_cell_mark(struct columns *columns, struct arena *arena);
-
-/* Print heading and rows, with two spaces between columns and none at the end of a line; the
- * heading is bold on a terminal. */
-void hp_columns_print(const struct columns *columns, FILE *to);
+/* Print cells row by row, with two spaces between columns and none at the end of a line. The
+ * first row is the heading, bold on a terminal. `align` has a letter for each column: 'l' left,
+ * 'r' right, or 'w' left and wrapped between words if the line is too long; if this is not
+ * enough, the cells of the last such column become lines below the rows. star[i]: cell i is
+ * highlighted, bold and green if there is colour, else with a star. */
+void hp_print_cells(FILE *to, const char *align, const char *const *cell, const bool *star,
+                    int n_cells);
 
 /* Below a table: explain highlighted cells, if there are any (`marked`). */
 void hp_mark_note(bool marked, FILE *to, const char *what);
@@ -77,4 +61,4 @@ char *hp_metric_unit(char *buffer, double value, const char *unit);
 /* "1 switch", "1,024 switches"; buffer holds at least 64 bytes, the words at most 24. */
 char *hp_count(char *buffer, long long n, const char *one, const char *many);
 
-#endif /* REPORT_COLUMNS_H */
+#endif /* REPORT_TEXT_H */

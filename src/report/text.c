@@ -1,5 +1,5 @@
-/* Prints tables of text in columns, and wraps lines. */
-#include "report/columns.h"
+/* Prints aligned cells and wrapped lines, and makes texts of numbers. */
+#include "report/text.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -10,23 +10,6 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-
-void hp_cell(struct columns *columns, struct arena *arena, const char *fmt, ...)
-{
-    va_list ap;
-    va_start(ap, fmt);
-    char *text = hp_clean_text(hp_arena_vprintf(arena, fmt, ap), '?');
-    va_end(ap);
-    columns->cell = GROW(arena, char *, columns->cell, columns->n_cells, &columns->capacity);
-    columns->cell[columns->n_cells++] = text;
-}
-
-void hp_cell_mark(struct columns *columns, struct arena *arena)
-{
-    columns->marked =
-        GROW(arena, int, columns->marked, columns->n_marked, &columns->marked_capacity);
-    columns->marked[columns->n_marked++] = columns->n_cells - 1;
-}
 
 enum {
     FILE_WIDTH = 80,
@@ -183,23 +166,23 @@ static void widen(struct grid *grid, int c, const char *text)
 
 /* Fit the table to the line: first wrap columns, then reduce the gaps, then move one column
  * below the rows. */
-static void measure(const struct columns *columns, int line, struct grid *grid)
+static void measure(struct grid *grid, const char *align, const char *const *cell,
+                    const bool *star, int n_cells, int line)
 {
-    int total = GAP * (grid->n - 1);
-    for (int i = 0; i < columns->n_marked && !grid->colour; i++)
-        grid->star[columns->marked[i] % grid->n] = 1;
+    int total = GAP * (grid->n - 1), last = last_broken(align);
+    for (int i = 0; i < n_cells; i++)
+        grid->star[i % grid->n] |= star[i] && !grid->colour;
     for (int c = 0; c < grid->n; c++)
         grid->least[c] = LEAST_BROKEN;
-    for (int i = 0; i < columns->n_cells; i++)
-        widen(grid, i % grid->n, columns->cell[i]);
+    for (int i = 0; i < n_cells; i++)
+        widen(grid, i % grid->n, cell[i]);
     for (int c = 0; c < grid->n; c++)
         total += grid->width[c];
-    int excess = give_way(columns->align, total - line, grid);
+    int excess = give_way(align, total - line, grid);
     if (excess > 0) {
         grid->gap = 1;
         excess -= (GAP - 1) * (grid->n - 1);
     }
-    int last = last_broken(columns->align);
     if (excess > 0 && last >= 0) {
         grid->gap = GAP;
         grid->below = last;
@@ -244,25 +227,21 @@ static bool print_line(const struct grid *grid, const char *align, const bool *m
     return more;
 }
 
-void hp_columns_print(const struct columns *columns, FILE *to)
+void hp_print_cells(FILE *to, const char *align, const char *const *cell, const bool *star,
+                    int n_cells)
 {
-    int mark = 0;
     struct grid grid = {
-        .n = (int)strlen(columns->align), .gap = GAP, .colour = hp_has_colour(to), .below = -1
+        .n = (int)strlen(align), .gap = GAP, .colour = hp_has_colour(to), .below = -1
     };
     const char *rest[MAX_COLUMNS];
-    bool bold = grid.colour, marked[MAX_COLUMNS];
-    measure(columns, hypar_line_width(to), &grid);
-    for (int row = 0; row < columns->n_cells; row += grid.n) {
-        for (int c = 0; c < grid.n; c++) {
-            rest[c] = columns->cell[row + c];
-            marked[c] = mark < columns->n_marked && columns->marked[mark] == row + c;
-            mark += marked[c];
-        }
+    measure(&grid, align, cell, star, n_cells, hypar_line_width(to));
+    for (int row = 0; row < n_cells; row += grid.n) {
+        bool bold = grid.colour && row == 0;
+        memcpy(rest, cell + row, sizeof *rest * (size_t)grid.n);
         for (bool more = true; more;) {
-            fputs(bold && row == 0 ? "\033[1m" : "", to);
-            more = print_line(&grid, columns->align, marked, rest, to);
-            fputs(bold && row == 0 ? "\033[0m\n" : "\n", to);
+            fputs(bold ? "\033[1m" : "", to);
+            more = print_line(&grid, align, star + row, rest, to);
+            fputs(bold ? "\033[0m\n" : "\n", to);
         }
         if (grid.below >= 0 && *rest[grid.below]) {
             fprintf(to, "%*s", BELOW, "");
