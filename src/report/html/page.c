@@ -3,12 +3,12 @@
 
 #include <string.h>
 
+#include "measured/torch_trace.h"
 #include "plan/plan.h"
 #include "report/explain/compare.h"
 #include "report/explain/explain.h"
 #include "report/put.h"
-#include "report/train/measured_step.h"
-#include "report/train/torch_step.h"
+#include "report/train/truth.h"
 
 /* The planner that found the plan: "hypar", "auto: hybrid", "hypar, changed since"; "": not
  * recorded. */

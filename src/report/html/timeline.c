@@ -3,7 +3,6 @@
 #include "report/html/page.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
-#include "report/simulate/trace.h"
 
 enum { MOST_BARS = 100000, MOST_SEGMENTS = 20000 };
 

@@ -9,8 +9,8 @@
 #include <hypar/report.h>
 
 #include "base/table.h"
+#include "measured/step.h"
 #include "report/simulate/link_class.h"
-#include "report/train/measured_step.h"
 
 /* Limits of the rows of devices and of links. */
 enum { SHOWN_DEVICES = 64, SHOWN_LINKS = 64 };

@@ -7,11 +7,10 @@
 #include <string.h>
 
 #include "base/sort.h"
+#include "measured/step.h"
 #include "plan/schedules.h"
 #include "report/put.h"
-#include "report/simulate/trace.h"
 #include "report/svg/svg.h"
-#include "report/train/measured_step.h"
 #include "sim/sim.h"
 
 /* Processes of the trace: the groups of rows. */
@@ -30,23 +29,6 @@ static const char *const process_name[] = {
     [RANKS] = "measured: ranks",
     [MESSAGES] = "measured: messages",
 };
-
-static const char *const kind_name[] = {
-    [HYPAR_EVENT_FORWARD] = "forward",   [HYPAR_EVENT_BACKWARD] = "backward",
-    [HYPAR_EVENT_GRADIENT] = "gradient", [HYPAR_EVENT_UPDATE] = "update",
-    [HYPAR_EVENT_COMM] = "comm",         [HYPAR_EVENT_OTHER] = "other",
-};
-
-const char *hp_event_kind_text(enum hypar_event_kind kind)
-{
-    return kind_name[kind];
-}
-
-const char *hp_plan_hash_text(const struct hypar_plan *plan, char text[HP_PLAN_HASH_BYTES])
-{
-    snprintf(text, HP_PLAN_HASH_BYTES, "%016llx", (unsigned long long)hp_plan_hash(plan));
-    return text;
-}
 
 static int64_t picoseconds(double seconds)
 {
@@ -80,7 +62,8 @@ static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, bo
     if (kind == HYPAR_EVENT_COMM) /* for example all-reduce, send */
         snprintf(name.text, sizeof name.text, "%.*s", n < 40 ? n : 40, task);
     else
-        snprintf(name.text, sizeof name.text, "%s%s", kind_name[kind], again ? " again" : "");
+        snprintf(name.text, sizeof name.text, "%s%s", hp_event_kind_text(kind),
+                 again ? " again" : "");
     n = (int)strlen(name.text);
     if (micro >= 0)
         snprintf(name.text + n, sizeof name.text - (size_t)n, " %d", micro);
@@ -178,7 +161,7 @@ static void put_bar(struct json_writer *w, const struct view *v,
     struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, v->options.tasks);
     begin_event(w, shown_name(&name), "X", start, bar->process, bar->row);
     hp_json_put_millionths(w, "dur", end - start);
-    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    hp_json_put_string(w, "cat", hp_event_kind_text(e->kind));
     hp_json_begin_object(w, "args", true);
     hp_json_put_int(w, "task", e->id);
     hp_json_put_millionths(w, "ready_us", picoseconds(e->ready_s));
@@ -408,7 +391,8 @@ static void put_measured(struct json_writer *w, const struct trace_source *from,
     int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
     struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, from->tasks);
     begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
-    PUT(w, NUMBER("dur", (double)(end - start) / 1e3), TEXT("cat", kind_name[e->kind]));
+    PUT(w, NUMBER("dur", (double)(end - start) / 1e3),
+        TEXT("cat", hp_event_kind_text(e->kind)));
     hp_json_begin_object(w, "args", true);
     PUT(w, INT("task", e->id), INT("rank", e->rank), INT("step", e->step),
         ONLY_IF(e->with >= 0, INT("with", e->with)), ONLY_IF(e->again, FLAG("again", true)));
@@ -579,7 +563,7 @@ static void timeline_json(FILE *to, const struct hypar_sim *sim)
         hp_json_begin_object(&w, NULL, true);
         hp_json_put_int(&w, "id", e.id);
         put_on(&w, &e);
-        PUT(&w, TEXT("name", e.name), TEXT("kind", kind_name[e.kind]),
+        PUT(&w, TEXT("name", e.name), TEXT("kind", hp_event_kind_text(e.kind)),
             ONLY_IF(e.bytes > 0, NUMBER("bytes", e.bytes)), NUMBER("ready", e.ready_s),
             NUMBER("start", e.start_s), NUMBER("end", e.end_s));
         hp_json_end_object(&w);

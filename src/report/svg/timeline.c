@@ -6,7 +6,6 @@
 
 #include "report/put.h"
 #include "report/simulate/bars.h"
-#include "report/simulate/trace.h"
 #include "report/svg/svg.h"
 
 enum {

@@ -3,7 +3,7 @@
 
 #include "plan/plan.h"
 #include "report/put.h"
-#include "report/train/measured_step.h"
+#include "report/train/truth.h"
 
 static bool is_round(int64_t step)
 {

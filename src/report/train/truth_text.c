@@ -1,10 +1,9 @@
 /* Reports predicted and measured times as tables and as JSON. */
 #include <string.h>
 
+#include "plan/plan.h"
 #include "report/put.h"
-#include "report/simulate/trace.h"
-#include "report/train/measured_step.h"
-#include "report/train/torch_step.h"
+#include "report/train/truth.h"
 
 enum { FEW_OPS = 3, FEW_EXCHANGES = 2, MOST_DIFFERENCES = 10 };
 

@@ -3,8 +3,9 @@
  * their predicted times. */
 #include "cost/work.h"
 #include "graph/graph.h"
+#include "measured/torch_trace.h"
 #include "profile/profile.h"
-#include "report/train/torch_step.h"
+#include "sim/op_times.h"
 
 enum { HALVES = 2 };
 

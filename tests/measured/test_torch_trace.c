@@ -13,8 +13,9 @@
 
 #include <hypar/search.h>
 
+#include "measured/torch_trace.h"
 #include "plan/plan.h"
-#include "report/train/torch_step.h"
+#include "sim/op_times.h"
 #include "tests/scratch_file.h"
 
 /* A text that is written bit by bit; ' is written for ". */

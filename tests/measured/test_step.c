@@ -13,7 +13,7 @@
 
 #include <hypar/search.h>
 
-#include "report/train/measured_step.h"
+#include "measured/step.h"
 #include "tests/scratch_file.h"
 
 struct run {

@@ -1,5 +1,5 @@
 /* Makes a measured step: the mean of a run, or of the steps of a trace file. */
-#include "report/train/measured_step.h"
+#include "measured/step.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,9 +7,8 @@
 
 #include "base/files/json.h"
 #include "base/sort.h"
+#include "measured/torch_trace.h"
 #include "plan/plan.h"
-#include "report/simulate/trace.h"
-#include "report/train/torch_trace.h"
 
 static struct hypar_measured_step *new_step(int n_ranks)
 {
@@ -32,6 +31,23 @@ void hypar_measured_step_free(struct hypar_measured_step *step)
 int hypar_measured_step_minibatches(const struct hypar_measured_step *step)
 {
     return step->minibatches > 1 ? step->minibatches : 0;
+}
+
+static const char *const kind_name[] = {
+    [HYPAR_EVENT_FORWARD] = "forward",   [HYPAR_EVENT_BACKWARD] = "backward",
+    [HYPAR_EVENT_GRADIENT] = "gradient", [HYPAR_EVENT_UPDATE] = "update",
+    [HYPAR_EVENT_COMM] = "comm",         [HYPAR_EVENT_OTHER] = "other",
+};
+
+const char *hp_event_kind_text(enum hypar_event_kind kind)
+{
+    return kind_name[kind];
+}
+
+const char *hp_plan_hash_text(const struct hypar_plan *plan, char text[HP_PLAN_HASH_BYTES])
+{
+    snprintf(text, HP_PLAN_HASH_BYTES, "%016llx", (unsigned long long)hp_plan_hash(plan));
+    return text;
 }
 
 /* From a run ------------------------------------------------------------------------------ */

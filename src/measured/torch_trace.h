@@ -1,15 +1,15 @@
-/* report/train/torch_trace.h - reads a trace of PyTorch's profiler and attributes its time to
+/* measured/torch_trace.h - reads a trace of PyTorch's profiler and attributes its time to
  * operators. Internal.
  *
  * Bars called "hypar: NAME" (torch.profiler.record_function) name the forward half that is
  * being computed: NAME is an operator, several operators with " + " between them, or the path
  * of a module. Autograd's functions for it carry the sequence number of the operators inside
  * the bar. On a device, each kernel belongs to the bar in which it was launched. */
-#ifndef REPORT_TORCH_TRACE_H
-#define REPORT_TORCH_TRACE_H
+#ifndef MEASURED_TORCH_TRACE_H
+#define MEASURED_TORCH_TRACE_H
 
 #include "base/files/json.h"
-#include "report/train/measured_step.h"
+#include "measured/step.h"
 
 /* All bars of one name; seconds of a step, the medians over several steps. */
 struct torch_row {
@@ -49,4 +49,42 @@ enum hypar_status hp_torch_trace_read(struct hypar_measured_step *step, const st
 void hp_torch_match(const struct torch_trace *trace, const struct hypar_graph *graph,
                     int *row_of_op);
 
-#endif /* REPORT_TORCH_TRACE_H */
+/* HYPAR_INVALID if the plan has no device for the measured rank. */
+enum hypar_status hp_check_torch_rank(const struct torch_trace *trace,
+                                      const struct hypar_sim *sim, struct hypar_error *err);
+
+/* Seconds of a step. */
+struct torch_times {
+    double predicted_s, measured_s;
+};
+
+struct torch_compared_row {
+    const char *name;
+    int ops; /* number of operators of the graph */
+    struct torch_times forward, backward;
+    double longer_s; /* than predicted */
+};
+
+/* PyTorch's step beside the simulated one. */
+struct torch_compared {
+    struct arena arena;
+    const struct hypar_measured_step *step;
+    const struct hypar_sim *sim;
+    struct torch_compared_row *row; /* the largest difference first */
+    int n;
+    int lacking; /* operators with a time that are in no row */
+    struct torch_times forward, backward, update, whole;
+    struct torch_times neither; /* the device does not compute; negative if several kernels run
+                                 * at once, or if several operators are predicted as one */
+    double lacking_s;           /* predicted time of operators in no row */
+    struct torch_other *other; /* measured, but of no operator of the plan; the longest first */
+    int n_others;
+    double other_s; /* of all `other` */
+};
+
+/* Compare a step that has `torch`; hp_check_torch_rank() must have succeeded. The caller frees
+ * the arena. */
+struct torch_compared hp_torch_compare(const struct hypar_measured_step *step,
+                                       const struct hypar_sim *sim);
+
+#endif /* MEASURED_TORCH_TRACE_H */

@@ -1,7 +1,7 @@
 /* Reads a trace of PyTorch's profiler. Bars become frames, nested on each thread of the host. A
  * frame belongs to the innermost hypar bar around it. A frame inside a function of autograd
  * belongs to the bar whose operator has the same sequence number. */
-#include "report/train/torch_trace.h"
+#include "measured/torch_trace.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,15 +1,15 @@
-/* report/train/measured_step.h - a measured step, and its comparison with the simulated one.
+/* measured/step.h - a measured step, and its comparison with the simulated one.
  * Internal.
  *
  * A measured step has every task of every rank once, with its mean times over several steps. It
  * comes from a training run or from a trace file. Tasks have the simulator's numbers and names,
  * so the two timelines are compared task by task. */
-#ifndef REPORT_MEASURED_STEP_H
-#define REPORT_MEASURED_STEP_H
+#ifndef MEASURED_STEP_H
+#define MEASURED_STEP_H
 
 #include <hypar/report.h>
 
-#include "report/table.h"
+#include "base/arena.h"
 
 struct measured_task {
     int64_t id;
@@ -89,39 +89,14 @@ void hp_truth_free(struct truth *truth);
 void hp_truth_by_difference(struct truth_rows *rows);
 void hp_truth_by_ratio(struct truth_rows *rows, int n);
 
-/* A row of the tables (truth_text.c). */
-struct truth_line {
-    const char *label, *name;
-    double predicted_s, measured_s;   /* NAN: not measured */
-    double bytes;                     /* of an exchange, else NAN */
-    double ratio, longer_s, share;    /* NAN: none */
-    const char *predicted, *measured; /* TRUTH_OF_RUN: with their units; NULL: none */
-};
+/* Processes of a trace that contain measured events. */
+enum { HP_TRACE_RANKS = 4, HP_TRACE_MESSAGES = 5 };
 
-/* The tables of text. */
-enum {
-    TRUTH_OF_RUN = 1,
-    TRUTH_OF_PHASES = 2,
-    TRUTH_OF_OPERATORS = 4,
-    TRUTH_OF_EXCHANGES = 8,
-    TRUTH_OF_DIFFERENCES = 16,
-    TRUTH_OF_TIMES = 30, /* all but TRUTH_OF_RUN */
-};
-extern const struct column hp_truth_columns[];
+/* "forward", "comm". */
+const char *hp_event_kind_text(enum hypar_event_kind kind);
 
-/* A row of a table; hp_truth_texts() adds the texts for TRUTH_OF_RUN. */
-struct truth_line hp_truth_line(const char *label, const struct truth_row *row);
-void hp_truth_texts(struct truth_line *line, struct arena *arena);
+/* The hash of a plan as text, by which a trace names its plan. */
+enum { HP_PLAN_HASH_BYTES = 17 };
+const char *hp_plan_hash_text(const struct hypar_plan *plan, char text[HP_PLAN_HASH_BYTES]);
 
-/* Write the rows of phases. */
-void hp_phase_rows(struct table_writer *table, struct arena *arena, const struct truth *truth);
-
-/* Print operators and exchanges, the largest (detail: all), each after an empty line. */
-void hp_print_truth_rows(FILE *to, struct truth *truth, bool detail);
-
-/* Write members of an open object: "phases", "operators" and "exchanges"; hp_put_measured()
- * also writes the step before them. */
-void hp_put_truth(struct json_writer *w, struct truth *truth);
-void hp_put_measured(struct json_writer *w, struct truth *truth);
-
-#endif /* REPORT_MEASURED_STEP_H */
+#endif /* MEASURED_STEP_H */

@@ -7,7 +7,7 @@
 #include "base/sort.h"
 #include "base/table.h"
 #include "graph/graph.h"
-#include "report/train/measured_step.h"
+#include "measured/step.h"
 
 /* A span of a rank's time. */
 struct span {
