@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/files/csv.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 /* Values ------------------------------------------------------------------------------ */
@@ -139,14 +141,52 @@ void hp_put_object(struct json_writer *w, const char *key, bool flat,
 
 /* CSV --------------------------------------------------------------------------------- */
 
+static void begin_field(struct table_writer *t)
+{
+    if (t->begun)
+        fputc(',', t->to);
+    t->begun = true;
+}
+
+/* Write a text in quotes: reasons contain commas and quotes around names; paths may contain
+ * anything. */
+static void csv_text(struct table_writer *t, const char *text)
+{
+    struct arena arena = { 0 };
+    begin_field(t);
+    fputs(hp_csv_is_formula(text) ? "\"'" : "\"", t->to);
+    for (text = hp_shown(&arena, text); *text; text++)
+        fprintf(t->to, "%s%c", *text == '"' ? "\"" : "", *text);
+    fputc('"', t->to);
+    hp_arena_free(&arena);
+}
+
+static void csv_number(struct table_writer *t, bool known, double value)
+{
+    char text[NUMBER_TEXT_BYTES];
+    begin_field(t);
+    if (known)
+        fputs(hp_number_text(text, value), t->to);
+}
+
+static void csv_plain(struct table_writer *t, const char *text)
+{
+    if (hp_csv_is_formula(text)) { /* loaded planners may have any name */
+        csv_text(t, text);
+        return;
+    }
+    begin_field(t);
+    fputs(text, t->to);
+}
+
 /* Write the field of a key, which may belong to a record's column. Returns false if there is no
  * such key. */
-static bool csv_field(struct csv_writer *csv, const struct column *column, const char *key,
+static bool csv_field(struct table_writer *t, const struct column *column, const char *key,
                       size_t length, const void *row)
 {
     for (const struct column *c = column; c->form; c++) {
         if (c->form == AS_RECORD &&
-            csv_field(csv, c->of, key, length, row ? record_of(c, row) : NULL))
+            csv_field(t, c->of, key, length, row ? record_of(c, row) : NULL))
             return true;
         if (c->form == AS_RECORD || !c->key || strncmp(c->key, key, length) != 0 ||
             c->key[length])
@@ -154,28 +194,33 @@ static bool csv_field(struct csv_writer *csv, const struct column *column, const
         struct value v = { .is_text = false };
         if (row)
             v = value_of(c, row);
-        if (v.is_text && !v.text && csv_field(csv, c + 1, key, length, row))
+        if (v.is_text && !v.text && csv_field(t, c + 1, key, length, row))
             return true; /* another column with this key may have a value */
         if (!v.is_text)
-            hp_csv_known(csv, v.known, v.number);
+            csv_number(t, v.known, v.number);
         else
-            (c->form == AS_TEXT && v.text ? hp_csv_text : hp_csv_plain)(csv,
-                                                                        v.text ? v.text : "");
+            (c->form == AS_TEXT && v.text ? csv_text : csv_plain)(t, v.text ? v.text : "");
         return true;
     }
     return false;
+}
+
+static void end_csv_line(struct table_writer *t)
+{
+    fputc('\n', t->to);
+    t->begun = false;
 }
 
 static void csv_row(struct table_writer *t, const void *row)
 {
     for (const char *key = t->csv; *key; key += strspn(key, " ")) {
         size_t length = strcspn(key, " ");
-        bool found = csv_field(&t->csv_writer, t->column, key, length, row);
+        bool found = csv_field(t, t->column, key, length, row);
         assert(found);
         (void)found;
         key += length;
     }
-    hp_csv_end(&t->csv_writer);
+    end_csv_line(t);
 }
 
 /* Text -------------------------------------------------------------------------------- */
@@ -190,7 +235,6 @@ static char *quantity(struct arena *arena, double value, enum hypar_unit unit)
 /* The value in its form, as text. */
 static const char *formed(struct arena *arena, const struct column *c, const struct value *v)
 {
-    char text[32];
     switch (c->form) {
     case AS_SECONDS:
         return quantity(arena, v->number, HYPAR_UNIT_SECONDS);
@@ -201,7 +245,7 @@ static const char *formed(struct arena *arena, const struct column *c, const str
     case AS_BANDWIDTH:
         return quantity(arena, v->number, HYPAR_UNIT_BANDWIDTH);
     case AS_METRIC:
-        return hp_arena_strdup(arena, hp_metric(text, v->number));
+        return hp_metric(arena, v->number);
     case AS_PERCENT:
         return hp_arena_printf(arena, "%.1f %%", 100 * v->number);
     case AS_WHOLE_PERCENT:
@@ -211,7 +255,7 @@ static const char *formed(struct arena *arena, const struct column *c, const str
     case AS_FACTOR:
         return hp_arena_printf(arena, "%.3gx", v->number);
     case AS_COUNT:
-        return hp_arena_strdup(arena, hp_thousands(text, (long long)v->number));
+        return hp_thousands(arena, (long long)v->number);
     case AS_BOOL:
         return v->number > 0 ? "yes" : "no";
     case AS_TEXT:
@@ -366,9 +410,9 @@ void hp_table_begin(struct table_writer *t, const char *key)
     if (t->json) {
         hp_json_begin_array(t->json, key, t->json->flat[t->json->depth]);
     } else if (t->csv) {
-        t->csv_writer.file = t->to;
-        hp_csv_words(&t->csv_writer, t->csv);
-        hp_csv_end(&t->csv_writer);
+        for (const char *c = t->csv; *c; c++)
+            fputc(*c == ' ' ? ',' : *c, t->to);
+        end_csv_line(t);
     } else {
         begin_text(t);
     }

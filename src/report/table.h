@@ -23,7 +23,6 @@
 #include <stddef.h>
 
 #include "base/files/json.h"
-#include "report/csv.h"
 #include "report/text.h"
 
 /* The type of a value, and its form in text. JSON and CSV have numbers in SI units. */
@@ -103,7 +102,7 @@ struct table_writer {
                  * AS_INT, is then "3-7" */
     /* The other members are internal. */
     struct arena arena;
-    struct csv_writer csv_writer;
+    bool begun;                               /* the line of CSV has a field */
     const struct column *shown[MOST_COLUMNS]; /* columns of text, in their order */
     const struct column
         *part_of[MOST_COLUMNS]; /* the record that each column belongs to; NULL: the row */

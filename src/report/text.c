@@ -332,31 +332,30 @@ void hypar_report_text(FILE *to, const char *text, int indent)
     hp_wrap(to, text, indent);
 }
 
-char *hp_thousands(char *buffer, long long value)
+char *hp_thousands(struct arena *arena, long long value)
 {
-    char digits[24];
+    char digits[24], text[32];
     int n = snprintf(digits, sizeof digits, "%lld", value < 0 ? -value : value), out = 0;
     if (value < 0)
-        buffer[out++] = '-';
+        text[out++] = '-';
     for (int i = 0; i < n; i++) {
         if (i && (n - i) % 3 == 0)
-            buffer[out++] = ',';
-        buffer[out++] = digits[i];
+            text[out++] = ',';
+        text[out++] = digits[i];
     }
-    buffer[out] = '\0';
-    return buffer;
+    return hp_arena_strndup(arena, text, (size_t)out);
 }
 
-char *hp_metric(char *buffer, double value)
+char *hp_metric(struct arena *arena, double value)
 {
-    hp_metric_unit(buffer, value, "");
-    size_t n = strlen(buffer);
-    if (n && buffer[n - 1] == ' ')
-        buffer[n - 1] = '\0';
-    return buffer;
+    char *text = hp_metric_unit(arena, value, "");
+    size_t n = strlen(text);
+    if (n && text[n - 1] == ' ')
+        text[n - 1] = '\0';
+    return text;
 }
 
-char *hp_metric_unit(char *buffer, double value, const char *unit)
+char *hp_metric_unit(struct arena *arena, double value, const char *unit)
 {
     static const char *const prefix[] = { "", "k", "M", "G", "T", "P", "E" };
     int p = 0;
@@ -368,13 +367,16 @@ char *hp_metric_unit(char *buffer, double value, const char *unit)
         value /= 1000;
         p++;
     }
-    snprintf(buffer, 32, "%.3g %s%s", value, prefix[p], unit);
-    return buffer;
+    return hp_arena_printf(arena, "%.3g %s%s", value, prefix[p], unit);
 }
 
-char *hp_count(char *buffer, long long n, const char *one, const char *many)
+char *hp_count(struct arena *arena, long long n, const char *one)
 {
-    char number[32];
-    snprintf(buffer, 64, "%s %s", hp_thousands(number, n), n == 1 ? one : many);
-    return buffer;
+    int length = (int)strcspn(one, "|");
+    const char *many = one[length] ? one + length + 1 : "";
+    const char *plural = *many ? "" : one[length - 1] == 'h' ? "es" : "s";
+    const char *number = hp_thousands(arena, n);
+    return n == 1 || !*many
+               ? hp_arena_printf(arena, "%s %.*s%s", number, length, one, n == 1 ? "" : plural)
+               : hp_arena_printf(arena, "%s %s", number, many);
 }

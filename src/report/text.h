@@ -49,16 +49,14 @@ char *hp_time_text(struct arena *arena, double seconds);
 char *hp_bytes_text(struct arena *arena, double bytes);
 char *hp_energy_text(struct arena *arena, double joules);
 
-/* 1234567 -> "1,234,567"; buffer holds at least 32 bytes. */
-char *hp_thousands(char *buffer, long long value);
+/* 1234567 -> "1,234,567". */
+char *hp_thousands(struct arena *arena, long long value);
 
-/* 3.41e9 -> "3.41 G": three digits and a power of 1000; buffer holds at least 32 bytes. */
-char *hp_metric(char *buffer, double value);
+/* 3.41e9 -> "3.41 G": three digits and a power of 1000; with a unit "3.41 GFLOP". */
+char *hp_metric(struct arena *arena, double value);
+char *hp_metric_unit(struct arena *arena, double value, const char *unit);
 
-/* The same with a unit: "128 FLOP", "3.41 GFLOP"; a unit of at most 16 characters. */
-char *hp_metric_unit(char *buffer, double value, const char *unit);
-
-/* "1 switch", "1,024 switches"; buffer holds at least 64 bytes, the words at most 24. */
-char *hp_count(char *buffer, long long n, const char *one, const char *many);
+/* "1 switch", "1,024 switches". An irregular plural is behind a '|': "row was|rows were". */
+char *hp_count(struct arena *arena, long long n, const char *one);
 
 #endif /* REPORT_TEXT_H */

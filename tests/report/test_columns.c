@@ -137,17 +137,20 @@ static void test_marks(void **state)
 static void test_numbers(void **state)
 {
     (void)state;
-    char b[64];
-    assert_string_equal(hp_metric(b, 128), "128");
-    assert_string_equal(hp_metric(b, 3.41e9), "3.41 G");
+    struct arena arena = { 0 };
+    assert_string_equal(hp_metric(&arena, 128), "128");
+    assert_string_equal(hp_metric(&arena, 3.41e9), "3.41 G");
     char q[32]; /* a number half-way between two texts has one of them everywhere */
     assert_string_equal(hypar_format_quantity(q, 4.365e12, HYPAR_UNIT_RATE), "4.36 TFLOP/s");
-    assert_string_equal(hp_metric_unit(b, 4.365e12, "FLOP/s"), "4.36 TFLOP/s");
-    assert_string_equal(hp_metric_unit(b, 128, "FLOP"), "128 FLOP");
-    assert_string_equal(hp_metric_unit(b, 999.7, "FLOP"), "1 kFLOP");
-    assert_string_equal(hp_count(b, 1, "switch", "switches"), "1 switch");
-    assert_string_equal(hp_count(b, 0, "switch", "switches"), "0 switches");
-    assert_string_equal(hp_count(b, 12345, "switch", "switches"), "12,345 switches");
+    assert_string_equal(hp_metric_unit(&arena, 4.365e12, "FLOP/s"), "4.36 TFLOP/s");
+    assert_string_equal(hp_metric_unit(&arena, 128, "FLOP"), "128 FLOP");
+    assert_string_equal(hp_metric_unit(&arena, 999.7, "FLOP"), "1 kFLOP");
+    assert_string_equal(hp_count(&arena, 1, "switch"), "1 switch");
+    assert_string_equal(hp_count(&arena, 0, "switch"), "0 switches");
+    assert_string_equal(hp_count(&arena, 12345, "switch"), "12,345 switches");
+    assert_string_equal(hp_count(&arena, 1, "row was|rows were"), "1 row was");
+    assert_string_equal(hp_count(&arena, 2, "row was|rows were"), "2 rows were");
+    hp_arena_free(&arena);
 }
 
 /* A terminal of `columns`, and the stream that writes to it; false where there is none. */

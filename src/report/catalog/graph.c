@@ -16,14 +16,12 @@ void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph
 
 char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph)
 {
-    char params[64], flops[32], ops[64], layers[64];
-    return hp_arena_printf(
-        arena, "%s, %s per sample forward, %s, %s, batch %lld",
-        hp_count(params, hypar_graph_params(graph), "parameter", "parameters"),
-        hp_metric_unit(flops, hypar_graph_flops_per_sample(graph), "FLOP"),
-        hp_count(ops, graph->n_ops, "operator", "operators"),
-        hp_count(layers, hypar_graph_layer_count(graph), "weighted layer", "weighted layers"),
-        (long long)graph->batch);
+    return hp_arena_printf(arena, "%s, %s per sample forward, %s, %s, batch %lld",
+                           hp_count(arena, hypar_graph_params(graph), "parameter"),
+                           hp_metric_unit(arena, hypar_graph_flops_per_sample(graph), "FLOP"),
+                           hp_count(arena, graph->n_ops, "operator"),
+                           hp_count(arena, hypar_graph_layer_count(graph), "weighted layer"),
+                           (long long)graph->batch);
 }
 
 /* Write the tensors of the graph's inputs or outputs as an array. */
@@ -93,7 +91,6 @@ static const char *axes_text(struct arena *arena, const struct nest *nest)
 static void put_op(struct table_writer *table, struct arena *arena, const struct hypar_graph *g,
                    const struct op *op)
 {
-    char params[32], flops[32];
     const struct nest *nest = op->nest;
     int first = 0;
     while (nest->operand[first].role != OPERAND_OUTPUT)
@@ -104,8 +101,8 @@ static void put_op(struct table_writer *table, struct arena *arena, const struct
     hp_table_row(table, (const char *[]){
                             op->name, hp_op[op->kind].name,
                             shape_text(arena, &g->tensors[op->tensor[first]].shape),
-                            n ? hp_thousands(params, n) : "",
-                            flop > 0 ? hp_metric(flops, flop) : "", axes_text(arena, nest) });
+                            n ? hp_thousands(arena, n) : "",
+                            flop > 0 ? hp_metric(arena, flop) : "", axes_text(arena, nest) });
 }
 
 static void graph_text(FILE *to, const struct hypar_graph *g)

@@ -395,8 +395,7 @@ static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_ma
 /* "~989 T": a peak, and whether it is assumed. */
 static char *peak_text(struct arena *arena, uint64_t assumed, enum option option, double peak)
 {
-    char text[32];
-    return hp_arena_printf(arena, "%s%s", mark(assumed, option), hp_metric(text, peak));
+    return hp_arena_printf(arena, "%s%s", mark(assumed, option), hp_metric(arena, peak));
 }
 
 static void run_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
@@ -423,13 +422,11 @@ static void machine_text(FILE *to, const struct hypar_machine *m)
 {
     struct arena arena = { 0 };
     struct hypar_level level[HYPAR_MAX_LEVELS];
-    char n_devices[64], n_switches[64], n_links[64];
-    fprintf(to, "%s: %s, %s, %s, %s\n\n",
-            hypar_machine_word(m) ? hypar_machine_word(m) : "machine",
-            hypar_machine_topology(m),
-            hp_count(n_devices, hypar_machine_device_count(m), "device", "devices"),
-            hp_count(n_switches, hypar_machine_switch_count(m), "switch", "switches"),
-            hp_count(n_links, hypar_machine_link_count(m), "link", "links"));
+    fprintf(
+        to, "%s: %s, %s, %s, %s\n\n", hypar_machine_word(m) ? hypar_machine_word(m) : "machine",
+        hypar_machine_topology(m), hp_count(&arena, hypar_machine_device_count(m), "device"),
+        hp_count(&arena, hypar_machine_switch_count(m), "switch"),
+        hp_count(&arena, hypar_machine_link_count(m), "link"));
     run_rows(to, &arena, m);
     if (hypar_machine_levels(m, level))
         fputc('\n', to);

@@ -156,7 +156,6 @@ static void site_rows(struct table_writer *machines, struct table_writer *device
 {
     struct hypar_site_files *files = hypar_site_files(HYPAR_SITE_MACHINES);
     const struct hypar_site_file *file;
-    char count[64];
     hp_table_begin(machines, "site_machines");
     for (int i = 0; (file = hypar_site_file(files, i)); i++) {
         struct hypar_machine *machine;
@@ -167,7 +166,7 @@ static void site_rows(struct table_writer *machines, struct table_writer *device
                                 .path = file->path,
                                 .error = good ? NULL : err.text,
                                 .text = hp_shown(arena, good ? file->path : err.text),
-                                .count = good ? hp_count(count, n, "device", "devices") : "-",
+                                .count = good ? hp_count(arena, n, "device") : "-",
                                 .devices = good ? (double)n : (double)NAN };
         hp_table_row(machines, &row);
         hypar_machine_free(machine);

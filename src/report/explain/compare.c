@@ -6,10 +6,8 @@
 
 #include "machine/machine.h"
 #include "plan/plan.h"
-#include "report/explain/compare.h"
 #include "report/explain/explain.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 #include "report/svg/svg.h"
 
 /* The figures, in their order in text. */
@@ -261,7 +259,6 @@ static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
-    char rate[32];
     if (best < 0) {
         bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK, fits = false;
         for (int i = 0; i < c->n; i++)
@@ -273,7 +270,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
     fputc('\n', to);
     hp_put_line(to, "The fastest%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
                 ranked_text(arena, c), hp_shown(arena, name(&c->row[best])),
-                hp_time_text(arena, s->step_s), hp_metric(rate, s->samples_per_s),
+                hp_time_text(arena, s->step_s), hp_metric(arena, s->samples_per_s),
                 100 * s->mfu);
     for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
         if (has_training(c, u))
@@ -314,10 +311,9 @@ static void comparison_text(FILE *to, const struct hypar_comparison *c)
         .shows = (c->row[0].plan ? PLANS : PLANNERS) | (has_searches(c) ? SEARCHES : 0) |
                  (has_notes(c, &arena) ? NOTES : 0),
     };
-    char devices[64];
     fprintf(to, "%s, batch %lld%s, on %s\n\n", c->graph->name, (long long)c->graph->batch,
             hp_settings_text(&arena, c->precision, c->gradient_precision, c->optimizer),
-            hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
+            hp_count(&arena, hypar_machine_device_count(c->machine), "device"));
     hp_table_begin(&table, NULL);
     for (int i = 0; i < c->n; i++) {
         struct compared_row row = row_of(c, &c->row[i]);

@@ -6,10 +6,8 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "report/explain/chosen.h"
 #include "report/explain/explain.h"
 #include "report/explain/path.h"
-#include "report/explain/terms.h"
 #include "report/put.h"
 
 enum { MOST_ROWS = 11, MOST_ALTERNATIVES = 4, MOST_WHAT_IFS = 20 };
@@ -304,16 +302,14 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
     struct hypar_explanation_info info = hypar_explanation_info(e);
     struct hypar_sim_summary s = hypar_sim_summary(info.sim);
     struct hypar_sim_pipeline p = hypar_sim_pipeline(info.sim);
-    char devices[64], minibatches[64];
     fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n", hp_model_words(arena, plan),
             (long long)plan->graph->batch,
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
-            hp_count(devices, s.n_devices, "device", "devices"),
-            s.forward ? "forward pass" : "step", hp_time_text(arena, s.step_s));
+            hp_count(arena, s.n_devices, "device"), s.forward ? "forward pass" : "step",
+            hp_time_text(arena, s.step_s));
     if (p.minibatches)
         fprintf(to, "The path is that of the window of %s, %s.\n",
-                hp_count(minibatches, p.minibatches, "minibatch", "minibatches"),
-                hp_time_text(arena, p.window_s));
+                hp_count(arena, p.minibatches, "minibatch"), hp_time_text(arena, p.window_s));
     if (!s.fits)
         fputs("The plan does not fit into the memory of its devices.\n", to);
     if (info.bound.step_s > 0)

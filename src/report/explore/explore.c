@@ -7,7 +7,6 @@
 #include "graph/graph.h"
 #include "report/explore/axes.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 #include "report/svg/svg.h"
 
 /* Limits of the text of levels: longer texts are only in JSON and CSV. With several machines
@@ -228,7 +227,6 @@ static struct shape shape_of(const struct hypar_exploration *e)
 static void add_texts(struct choice_row *row, struct arena *arena, const struct shape *shape,
                       const struct hypar_explore_choice *c)
 {
-    char b[32];
     bool best = c->cost.fits && !c->why;
     row->best_step = best && shape->objective == HYPAR_TIME && row->of.step_s <= shape->best;
     row->best_sent =
@@ -238,7 +236,7 @@ static void add_texts(struct choice_row *row, struct arena *arena, const struct 
     if (c->why)
         return;
     row->better_text =
-        row->site->n_points ? hp_arena_strdup(arena, hp_thousands(b, c->better)) : "";
+        row->site->n_points ? hp_arena_strdup(arena, hp_thousands(arena, c->better)) : "";
     row->memory_text = c->cost.fits ? "fits"
                                     : hp_arena_printf(arena, "needs %s",
                                                       hp_bytes_text(arena, c->cost.need_bytes));
@@ -294,14 +292,13 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_exploratio
     const char *where = shape->axes.n ? hp_axes_text(&shape->axes, &place, arena) : s.word;
     const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
                                       *planner = hypar_exploration_choice(e, site, 1);
-    char n[32], of[64];
     double ratio =
         hypar_exploration_merit(e, &planner->cost) / hypar_exploration_merit(e, &best->cost);
-    hp_count(of, s.n_points, "choice", "choices");
+    const char *of = hp_count(arena, s.n_points, "choice");
     if (planner->better)
         hp_put_line(to, "On %s %s of %s %s better than that of %s, the best by %.2g %%.", where,
-                    hp_thousands(n, planner->better), of, planner->better == 1 ? "is" : "are",
-                    planner->name, 100 * (ratio - 1));
+                    hp_thousands(arena, planner->better), of,
+                    planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1));
     else
         hp_put_line(to, "On %s none of %s is better than that of %s.", where, of,
                     planner->name);
@@ -413,10 +410,9 @@ static void title(FILE *to, struct arena *arena, const struct hypar_exploration 
     int n = hypar_exploration_info(e).n_sites;
     const char *on =
         n > 1 ? hp_machines_text(arena, hypar_exploration_info(e).machine, n) : first.word;
-    char count[64];
     if (first.n_points)
         on = hp_arena_printf(arena, "%s of %s on %s%s",
-                             hp_count(count, first.n_points, "choice", "choices"),
+                             hp_count(arena, first.n_points, "choice"),
                              groups_text(arena, e, 0), n > 1 ? "each of " : "", on);
     hp_put_line(to, "%s, batch %lld%s: %s", graph->name, (long long)graph->batch,
                 hp_settings_text(arena, how.precision,

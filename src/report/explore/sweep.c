@@ -7,7 +7,6 @@
 #include "graph/graph.h"
 #include "report/explore/sweep.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 #include "report/svg/svg.h"
 
 double hp_for_a_device(const struct hypar_sweep_point *p)
@@ -120,16 +119,15 @@ static const char *planner_text(struct arena *arena, const struct hypar_sweep *s
 static const char *layout_text(struct arena *arena, const struct hypar_sweep *s,
                                const struct hypar_sweep_point *p)
 {
-    char count[64];
     const char *planner = planner_text(arena, s, p);
     const char *text = hp_arena_printf(arena, "%s, by layer", planner);
     if (p->data)
         text = hp_arena_printf(arena, "%s %dx%dx%d", planner, p->data, p->tensor, p->pipeline);
     else if (p->pipeline > 1)
         text = hp_arena_printf(arena, "%s, %s, by layer", planner,
-                               hp_count(count, p->pipeline, "stage", "stages"));
+                               hp_count(arena, p->pipeline, "stage"));
     if (p->micro_batches > 1)
-        text = hp_arena_printf(arena, "%s/%s", text, hp_thousands(count, p->micro_batches));
+        text = hp_arena_printf(arena, "%s/%s", text, hp_thousands(arena, p->micro_batches));
     return text;
 }
 
@@ -331,12 +329,10 @@ static void write_rows(struct table_writer *table, struct arena *arena,
 static const char *place_text(struct arena *arena, const struct hypar_sweep_point *p,
                               const struct shape *shape)
 {
-    char batch[32], devices[64];
     struct axes_place place = hp_sweep_place(p);
     const char *figures = hp_axes_text(&shape->axes, &place, arena);
-    const char *on =
-        shape->axes.shape ? "" : hp_count(devices, p->devices, "device", "devices");
-    return hp_arena_printf(arena, "batch %s on %s%s%s%s%s", hp_thousands(batch, p->batch), on,
+    const char *on = shape->axes.shape ? "" : hp_count(arena, p->devices, "device");
+    return hp_arena_printf(arena, "batch %s on %s%s%s%s%s", hp_thousands(arena, p->batch), on,
                            *on && *figures ? ", " : "", figures, shape->planner ? ", by " : "",
                            shape->planner ? p->asked : "");
 }
@@ -346,22 +342,21 @@ static const char *best_text(struct arena *arena, const struct shape *shape,
                              const struct hypar_sweep_point *best,
                              const struct hypar_sweep_point *most)
 {
-    char a[32], b[32];
     bool energy = shape->objective == HYPAR_ENERGY;
     if (shape->objective != HYPAR_TIME)
-        return hp_arena_printf(
-            arena, "Least %s a sample (*): %s of %s.", energy ? "energy" : "sent",
-            hypar_format_quantity(a, hp_of_a_sample(best, shape->objective),
-                                  energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
-            place_text(arena, best, shape));
+        return hp_arena_printf(arena, "Least %s a sample (*): %s of %s.",
+                               energy ? "energy" : "sent",
+                               hp_figure_text(arena, hp_of_a_sample(best, shape->objective),
+                                              energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
+                               place_text(arena, best, shape));
     if (!(shape->shows & DEVICES) || shape->in_all)
         return hp_arena_printf(arena, "Most samples/s (*): %s of %s.",
-                               hp_metric(a, most->samples_per_s),
+                               hp_metric(arena, most->samples_per_s),
                                place_text(arena, best, shape));
-    return hp_arena_printf(arena,
-                           "Most samples/s for a device (*): %s of %s; in all: %s of %s.",
-                           hp_metric(a, hp_for_a_device(best)), place_text(arena, best, shape),
-                           hp_metric(b, most->samples_per_s), place_text(arena, most, shape));
+    return hp_arena_printf(
+        arena, "Most samples/s for a device (*): %s of %s; in all: %s of %s.",
+        hp_metric(arena, hp_for_a_device(best)), place_text(arena, best, shape),
+        hp_metric(arena, most->samples_per_s), place_text(arena, most, shape));
 }
 
 static bool same_point(const struct hypar_sweep_point *a, const struct hypar_sweep_point *b)
@@ -518,10 +513,9 @@ static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                   const struct shape *shape)
 {
     struct hypar_search_options how = hypar_sweep_info(s).options->search;
-    char batch[32];
     hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_info(s).graph->name,
                 shape->shows & BATCH ? "" : ", batch ",
-                shape->shows & BATCH ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
+                shape->shows & BATCH ? "" : hp_thousands(arena, hypar_sweep_point(s, 0)->batch),
                 hp_settings_text(arena, how.precision,
                                  how.fp32_gradients ? HYPAR_FP32 : how.precision,
                                  how.optimizer),

@@ -5,7 +5,6 @@
 
 #include "measured/torch_trace.h"
 #include "plan/plan.h"
-#include "report/explain/compare.h"
 #include "report/explain/explain.h"
 #include "report/put.h"
 #include "report/train/truth.h"

@@ -47,19 +47,17 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
     const struct hypar_graph *graph = hypar_plan_graph(plan);
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     int stages = hypar_plan_stage_count(plan);
-    char ops[64], parts[64], devices[64], count[64];
     const char *pipeline = "";
     if (stages > 0)
-        pipeline = hp_arena_printf(&arena, "; %s, schedule %s, micro-batches %lld",
-                                   hp_count(count, stages, "stage", "stages"),
-                                   hypar_schedule_text(schedule.kind),
-                                   (long long)schedule.micro_batches);
-    hp_put_line(to, "ok: %s, batch %lld: %s in %s on a machine of %s%s", graph->name,
-                (long long)graph->batch, hp_count(ops, graph->n_ops, "operator", "operators"),
-                hp_count(parts, hp_plan_parts(plan), "part", "parts"),
-                hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)),
-                         "device", "devices"),
-                pipeline);
+        pipeline = hp_arena_printf(
+            &arena, "; %s, schedule %s, micro-batches %lld", hp_count(&arena, stages, "stage"),
+            hypar_schedule_text(schedule.kind), (long long)schedule.micro_batches);
+    hp_put_line(
+        to, "ok: %s, batch %lld: %s in %s on a machine of %s%s", graph->name,
+        (long long)graph->batch, hp_count(&arena, graph->n_ops, "operator"),
+        hp_count(&arena, hp_plan_parts(plan), "part"),
+        hp_count(&arena, hypar_machine_device_count(hypar_plan_machine(plan)), "device"),
+        pipeline);
     if (fullest)
         fprintf(to, "memory: %s of %s on the fullest device\n",
                 hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit));

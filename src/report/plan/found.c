@@ -202,7 +202,6 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
     const struct hypar_partition_view *first = hypar_found_partition(all[0]);
     struct table_writer table = { .to = to, .texts = "level|>ways" };
     const char *row[2 + MOST_PLANS];
-    char b[32];
     for (int i = 0; i < n_all; i++)
         table.texts =
             hp_arena_printf(arena, "%s|>%s", table.texts, hypar_found_info(all[i]).planner);
@@ -225,8 +224,7 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
         for (int i = 0; i < n_all; i++) {
             double v = figure(all[i], (enum figure)f, simulated);
             row[2 + i] =
-                v < 0 ? "-"
-                      : hp_arena_strdup(arena, hypar_format_quantity(b, v, figures[f].unit));
+                v < 0 ? "-" : hp_arena_strdup(arena, hp_figure_text(arena, v, figures[f].unit));
         }
         hp_table_row(&table, row);
     }
@@ -260,7 +258,6 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
 /* "data 8 x tensor 8 x pipeline 16 (3 chunks), 192 micro-batches, 1f1b, by sequence" */
 static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout *layout)
 {
-    char count[64];
     const char *chunks =
         layout->chunks > 1 ? hp_arena_printf(arena, " (%d chunks)", layout->chunks) : "";
     const char *again =
@@ -273,7 +270,7 @@ static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout
             : hp_arena_printf(arena, ", shard %s", hypar_shard_text(layout->shard));
     hp_put_line(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s", layout->data,
                 layout->tensor, layout->pipeline, chunks,
-                hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
+                hp_count(arena, layout->micro_batches, "micro-batch"),
                 hypar_schedule_text(layout->schedule),
                 layout->sequence_parallel ? ", sequence parallel" : "", again, shard);
     fputc('\n', to);
@@ -295,10 +292,9 @@ static const char *verdict(struct arena *arena, const struct hypar_found *found)
 static void proposals_text(FILE *to, struct arena *arena, const struct hypar_search_info *info,
                            double step_s)
 {
-    char n[64], chains[64], seed[32] = "";
+    char seed[32] = "";
     if (!info->chains && info->proposals)
-        hp_put_line(to, "%s, %.0f %% accepted.",
-                    hp_count(n, info->proposals, "proposal", "proposals"),
+        hp_put_line(to, "%s, %.0f %% accepted.", hp_count(arena, info->proposals, "proposal"),
                     100 * (double)info->accepted / (double)info->proposals);
     if (!info->chains)
         return;
@@ -309,8 +305,8 @@ static void proposals_text(FILE *to, struct arena *arena, const struct hypar_sea
                 "accepted, beta %.0f; --proposals %lld%s repeats it.",
                 strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
                 hp_time_text(arena, info->start_s), info->start_s / step_s,
-                hp_count(n, info->proposals, "proposal", "proposals"),
-                hp_count(chains, info->chains, "chain", "chains"),
+                hp_count(arena, info->proposals, "proposal"),
+                hp_count(arena, info->chains, "chain"),
                 info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
                 info->beta, (long long)info->proposals, seed);
 }
@@ -332,40 +328,36 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
 }
 
 /* "Lower bound 1.87 s (mostly arithmetic): no plan is faster; gap 23 %." */
-static void bound_text(FILE *to, const struct hypar_found *found)
+static void bound_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     struct hypar_bound bound = hypar_found_info(found).bound;
     double gap = gap_of(found);
-    char step[32];
     if (gap >= 0)
         hp_put_line(to, "Lower bound %s (%s): no plan is faster; gap %.*f %%.",
-                    hypar_format_quantity(step, bound.step_s, HYPAR_UNIT_SECONDS), bound.by,
-                    gap < 0.1, 100 * gap);
+                    hp_time_text(arena, bound.step_s), bound.by, gap < 0.1, 100 * gap);
 }
 
 /* " in 32 micro-batches" for a plan without stages; plans with stages report them with the
  * stages. */
 static const char *accumulated(struct arena *arena, const struct hypar_plan *plan)
 {
-    char count[64];
     int64_t n = plan->schedule.micro_batches;
     if (n <= 1 || hypar_plan_stage_count(plan) || hypar_plan_layout(plan))
         return "";
-    return hp_arena_printf(arena, " in %s", hp_count(count, n, "micro-batch", "micro-batches"));
+    return hp_arena_printf(arena, " in %s", hp_count(arena, n, "micro-batch"));
 }
 
 /* "; 1,664 needs 81.2 GB of 80 GB", "; 1,544 needs 27.3 MB more than 80 GB" */
 static const char *beyond_text(struct arena *arena, const struct hypar_largest *l)
 {
-    char batch[32], need[32], has[32], lacks[32];
     if (!l->beyond)
         return "; no batch may be larger";
-    hp_thousands(batch, l->beyond);
+    const char *batch = hp_thousands(arena, l->beyond);
     if (!(l->need_bytes > 0))
         return hp_arena_printf(arena, "; of %s: %s", batch, l->why.text);
-    hypar_format_quantity(need, l->need_bytes, HYPAR_UNIT_BYTES);
-    hypar_format_quantity(has, l->has_bytes, HYPAR_UNIT_BYTES);
-    hypar_format_quantity(lacks, l->need_bytes - l->has_bytes, HYPAR_UNIT_BYTES);
+    const char *need = hp_bytes_text(arena, l->need_bytes);
+    const char *has = hp_bytes_text(arena, l->has_bytes);
+    const char *lacks = hp_bytes_text(arena, l->need_bytes - l->has_bytes);
     if (strcmp(need, has) == 0)
         return hp_arena_printf(arena, "; %s needs %s more than %s", batch, lacks, has);
     return hp_arena_printf(arena, "; %s needs %s of %s", batch, need, has);
@@ -374,13 +366,11 @@ static const char *beyond_text(struct arena *arena, const struct hypar_largest *
 /* " (the largest that fits; 1,664 needs 81.2 GB of 80 GB)" */
 static const char *largest_text(struct arena *arena, const struct hypar_largest *l)
 {
-    char count[64];
     const char *in = "";
     if (!l->batch)
         return "";
     if (l->micro_batches > 1)
-        in = hp_arena_printf(arena, " in %s",
-                             hp_count(count, l->micro_batches, "micro-batch", "micro-batches"));
+        in = hp_arena_printf(arena, " in %s", hp_count(arena, l->micro_batches, "micro-batch"));
     return hp_arena_printf(arena, " (the largest that fits%s%s)", in, beyond_text(arena, l));
 }
 
@@ -415,14 +405,13 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
-    char devices[64];
 
     const char *heading = hp_arena_printf(
         &arena, "%s, batch %lld%s%s, on %s%s%s: planner %s%s%s", hp_model_words(&arena, plan),
         (long long)plan->graph->batch,
         info.largest.batch ? largest_text(&arena, &info.largest) : accumulated(&arena, plan),
         hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
-        hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
+        hp_count(&arena, hypar_machine_device_count(plan->machine), "device"),
         info.target ? ", for " : "", info.target ? info.target : "", info.planner,
         info.made_for ? ", as for " : "", info.made_for ? info.made_for : "");
     if (info.largest.batch)
@@ -448,7 +437,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
             hp_wrap(to, hp_idle_text(&arena, &structure), 0);
     }
     hp_predicted_text(to, &arena, found);
-    bound_text(to, found);
+    bound_text(to, &arena, found);
     proposals_text(to, &arena, &info, p.step_s);
     hp_put_line(to, "Searched in %s%s.", hp_time_text(&arena, info.seconds),
                 layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)

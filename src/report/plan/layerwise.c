@@ -25,7 +25,6 @@ void hp_put_layerwise(struct json_writer *w, const struct hypar_layerwise_view *
 void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
                        const struct hypar_layerwise_view *view)
 {
-    char layers[64], states[64], edges[64], tables[64], general[64];
     hypar_report_plan(to, plan, NULL, HYPAR_TEXT);
     fputc('\n', to);
     hp_put_line(to,
@@ -34,14 +33,12 @@ void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *p
                 hp_time_text(arena, view->compute_s), hp_time_text(arena, view->transfer_s),
                 hp_time_text(arena, view->sync_s), sync_text(view->sync),
                 hp_bytes_text(arena, view->transfer_bytes),
-                hp_bytes_text(arena, view->sync_bytes),
-                hp_count(layers, view->n_vars, "layer", "layers"),
-                hp_count(states, view->n_states, "configuration", "configurations"), view->axes,
-                hp_count(edges, view->n_edges, "edge", "edges"),
-                hp_count(tables, view->n_tables, "table", "tables"), view->node_eliminations,
+                hp_bytes_text(arena, view->sync_bytes), hp_count(arena, view->n_vars, "layer"),
+                hp_count(arena, view->n_states, "configuration"), view->axes,
+                hp_count(arena, view->n_edges, "edge"),
+                hp_count(arena, view->n_tables, "table"), view->node_eliminations,
                 view->edge_eliminations,
-                hp_count(general, view->general_eliminations, "general elimination",
-                         "general eliminations"));
+                hp_count(arena, view->general_eliminations, "general elimination"));
 }
 
 const char *hp_layerwise_verdict(struct arena *arena, const struct hypar_search_info *info,

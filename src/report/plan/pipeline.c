@@ -244,7 +244,6 @@ static void pipedream_text(FILE *to, struct arena *arena,
                            const struct hypar_pipeline_view *view,
                            const struct hypar_plan *plan)
 {
-    char noam[64];
     const char *sync =
         plan->schedule.vertical_sync
             ? "all stages use the version that the first had when the minibatch entered"
@@ -253,8 +252,7 @@ static void pipedream_text(FILE *to, struct arena *arena,
                 "%s in flight on each replica of the first stage. A stage of r "
                 "replicas updates its weights once for r minibatches; a forward "
                 "pass sees them so many updates late: %s; %s.",
-                hp_count(noam, view->noam, "minibatch", "minibatches"),
-                delays_text(arena, view), sync);
+                hp_count(arena, view->noam, "minibatch"), delays_text(arena, view), sync);
     if (!hypar_machine_is_uniform(plan->machine))
         hp_put_line(to, "The stages are cut as if all devices were as slow as the slowest.");
 }
@@ -266,10 +264,9 @@ static void flush_text(FILE *to, struct arena *arena, const struct hypar_found *
     const struct hypar_simulated *sim = hypar_found_simulated(found);
     double busy_s = sim ? sim->compute_s : view->bottleneck_s;
     double step_s = sim ? sim->step.step_s : hypar_found_prediction(found).step_s;
-    char closed[32], count[64];
-    hypar_format_quantity(closed, view->dp_bottleneck_s, HYPAR_UNIT_SECONDS);
+    const char *closed = hp_time_text(arena, view->dp_bottleneck_s);
     hp_put_line(to, "%s; the busiest stage computes %s of a step, %.0f %% of it.%s",
-                hp_count(count, plan->schedule.micro_batches, "micro-batch", "micro-batches"),
+                hp_count(arena, plan->schedule.micro_batches, "micro-batch"),
                 hp_time_text(arena, busy_s), step_s > 0 ? 100 * busy_s / step_s : 0,
                 sim ? "" /* a closed form is not comparable with a simulated step */
                     : hp_arena_printf(arena, " Data parallel: %s.", closed));
@@ -279,7 +276,6 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
 {
     const struct hypar_pipeline_view *view = hypar_found_pipeline(found);
     const struct hypar_plan *plan = hypar_found_plan(found);
-    char count[64];
     stage_table(to, arena, found);
     if (view->per_sample)
         hp_put_line(to,
@@ -294,7 +290,7 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
         hp_put_line(to,
                     "%s to cut would part operators that share a parameter, which "
                     "this schedule does not allow.",
-                    hp_count(count, view->states_parted, "place", "places"));
+                    hp_count(arena, view->states_parted, "place"));
     /* in a plan for a framework, stages begin only at its modules: few places, and all of them
      * were tried */
     if (!view->all_states && (view->states_left_out || !hypar_found_info(found).target))
@@ -302,7 +298,7 @@ void hp_pipeline_text(FILE *to, struct arena *arena, const struct hypar_found *f
             to,
             "The graph has too many branches to look at every cut: its operators were "
             "taken in one order, and cut at %s of it%s; --planner hybrid cuts at others.",
-            hp_count(count, view->n_states, "place", "places"),
+            hp_count(arena, view->n_states, "place"),
             view->states_left_out
                 ? hp_arena_printf(arena, " (%d more left out)", view->states_left_out)
                 : "");

@@ -113,7 +113,6 @@ enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
 static void put_structure(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
     struct table_writer table = { .to = to, .texts = "~operators|>|~split" };
-    char more[64];
     int told = 0;
     hp_group_rows(&(struct table_writer){ .to = to }, arena, s);
     if (s->n_groups)
@@ -127,7 +126,7 @@ static void put_structure(FILE *to, struct arena *arena, const struct plan_struc
                                             : "";
         if (last) {
             text = hp_arena_printf(arena, "%s of %s; the plan's file has all of them",
-                                   hp_count(more, s->n_rows - i, "more row", "more rows"),
+                                   hp_count(arena, s->n_rows - i, "more row"),
                                    hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 },
                                                row->first, s->plan->graph->n_ops));
             hp_table_row(&table, (const char *[]){ "...", "", text });

@@ -4,7 +4,6 @@
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "plan/schedules.h"
-#include "report/simulate/energy.h"
 
 double hp_exact_bytes(const struct hypar_found *found)
 {
@@ -152,14 +151,13 @@ static char *work_text(struct arena *arena, const struct hypar_found *found, dou
 static char *simulated_text(struct arena *arena, const struct hypar_found *found,
                             const struct hypar_simulated *s)
 {
-    char rate[32];
     struct memory_text memory = hp_memory_text(s->fullest.peak, s->fullest.limit);
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
         "%s%s sent, %s on links; %s of %s of memory on the fullest device.",
         hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
-        hp_metric(rate, s->step.samples_per_s),
+        hp_metric(arena, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
         hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
         memory.need, memory.has);
@@ -169,15 +167,14 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
 static const char *extent_text(struct arena *arena, const struct hypar_part *part,
                                int64_t micro_batches)
 {
-    char some[32], all[32];
     if (part->devices < part->all_devices)
         return hp_arena_printf(arena, "on %s of %s devices and extrapolated to all",
-                               hp_thousands(some, part->devices),
-                               hp_thousands(all, part->all_devices));
+                               hp_thousands(arena, part->devices),
+                               hp_thousands(arena, part->all_devices));
     if (part->micro_batches < micro_batches)
         return hp_arena_printf(arena, "with %s of %s micro-batches and extrapolated to all",
-                               hp_thousands(some, part->micro_batches),
-                               hp_thousands(all, micro_batches));
+                               hp_thousands(arena, part->micro_batches),
+                               hp_thousands(arena, micro_batches));
     return "on all devices";
 }
 
@@ -189,14 +186,13 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
     struct memory_text memory =
         hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
     int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
-    char rate[32];
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated %s (by about %.1f %% off), %s "
         "samples/s, %s%s sent, %s on "
         "links; %s of %s of memory on the fullest device.",
         hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
-        100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
+        100 * part.error_s / part.step_s, hp_metric(arena, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has);
 }
@@ -211,8 +207,7 @@ static bool by_levels(const struct hypar_found *found)
 
 static const char *levels_apart(struct arena *arena, const struct hypar_found *found)
 {
-    char comm[32];
-    hypar_format_quantity(comm, hypar_found_simulated(found)->comm_s, HYPAR_UNIT_SECONDS);
+    const char *comm = hp_time_text(arena, hypar_found_simulated(found)->comm_s);
     return hp_arena_printf(arena,
                            "; it exchanges level after level, each over that level's links "
                            "alone; simulated, the exchange takes %s",
@@ -289,10 +284,9 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     const struct hypar_pipeline_view *view = pipedream(found);
-    char step[32], compute[32], comm[32], rate[32];
-    hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS);
-    hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS);
-    hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS);
+    const char *step = hp_time_text(arena, p.step_s);
+    const char *compute = hp_time_text(arena, p.compute_s);
+    const char *comm = hp_time_text(arena, p.comm_s);
     if (s && view)
         return hp_arena_printf(arena, "In closed form one minibatch every %s%s.",
                                recurrence_text(arena, view, p.compute_s),
@@ -309,7 +303,7 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
         arena,
         "Predicted step%s%s %s samples/s, %sweights, gradients and optimizer state %s on the "
         "fullest device.",
-        how, view ? "." : ",", hp_metric(rate, p.samples_per_s),
+        how, view ? "." : ",", hp_metric(arena, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, p.state_bytes));
 }
 

@@ -145,14 +145,12 @@ static void program_text(FILE *to, const struct hypar_program *p)
     struct hypar_program_totals t = hypar_program_totals(p);
     unsigned shows = t.minibatches ? OF_MINIBATCH : OF_STEP;
     struct table_writer table = { .column = kind_columns, .to = to, .shows = shows };
-    char devices[64], micro[64], tasks[64];
-    fprintf(
-        to, "%s, batch %lld, on %s, %s: %s\n\n", hp_model_words(&arena, p->plan),
-        (long long)p->plan->graph->batch,
-        hp_count(devices, hypar_machine_device_count(p->plan->machine), "device", "devices"),
-        t.minibatches ? hp_count(micro, t.minibatches, "minibatch", "minibatches")
-                      : hp_count(micro, t.micro_batches, "micro-batch", "micro-batches"),
-        hp_count(tasks, t.tasks, "task", "tasks"));
+    fprintf(to, "%s, batch %lld, on %s, %s: %s\n\n", hp_model_words(&arena, p->plan),
+            (long long)p->plan->graph->batch,
+            hp_count(&arena, hypar_machine_device_count(p->plan->machine), "device"),
+            t.minibatches ? hp_count(&arena, t.minibatches, "minibatch")
+                          : hp_count(&arena, t.micro_batches, "micro-batch"),
+            hp_count(&arena, t.tasks, "task"));
     hp_table_begin(&table, NULL);
     hp_table_row(&table, &(struct kind_row){ "computations", t.compute, NAN });
     hp_table_row(&table, &(struct kind_row){ "updates", t.update, NAN });

@@ -1,7 +1,23 @@
-/* Reports which times of a step come from a profile, and which depend on opaque operators. */
+/* Reports the energy of a step by its consumers, which of its times come from a profile, and
+ * which depend on opaque operators. */
 #include <math.h>
 
 #include "report/put.h"
+
+static double total_j(const void *energy)
+{
+    return hypar_energy_total_j(energy);
+}
+
+const struct column hp_energy_columns[] = {
+    { NULL, "arithmetic_j", AS_JOULES, AT(struct hypar_energy, arithmetic_j) },
+    { NULL, "sram_j", AS_JOULES, AT(struct hypar_energy, sram_j) },
+    { NULL, "dram_j", AS_JOULES, AT(struct hypar_energy, dram_j) },
+    { NULL, "link_j", AS_JOULES, AT(struct hypar_energy, link_j) },
+    { NULL, "idle_j", AS_JOULES, AT(struct hypar_energy, idle_j) },
+    { NULL, "total_j", AS_JOULES, .get = total_j },
+    { 0 },
+};
 
 static const struct column profile_columns[] = {
     { NULL, "passes", AS_INT, AT(struct hypar_sim_measured, passes) },
@@ -58,9 +74,8 @@ char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
 
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
 {
-    char kernels[64];
     const char *framework = hypar_framework_text(s->how.framework);
-    hp_count(kernels, llround(s->kernels), "kernel", "kernels");
+    const char *kernels = hp_count(arena, llround(s->kernels), "kernel");
     if (!(s->launch_s > 0))
         return hp_arena_printf(arena, "%s: %s", framework, kernels);
     return hp_arena_printf(arena, "%s: %s, launched in %s%s", framework, kernels,
@@ -70,12 +85,10 @@ char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
 
 char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *s)
 {
-    char count[64];
     const char *how = s->opaque_measured == s->opaque ? "as measured"
                       : s->opaque_measured
                           ? "as measured, or as long as their tensors are read and written once"
                           : "as long as their tensors are read and written once";
     return hp_arena_printf(arena, "%s, %.1f %% of what is computed, %s",
-                           hp_count(count, s->opaque, "operator", "operators"),
-                           100 * s->opaque_share, how);
+                           hp_count(arena, s->opaque, "operator"), 100 * s->opaque_share, how);
 }

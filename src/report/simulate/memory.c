@@ -135,13 +135,12 @@ static void memory_table(FILE *to, struct arena *arena, const struct hypar_memor
     int left = device_rows(&table, memory, n);
     if (left == n)
         return;
-    char count[64];
     double least = memory[left].peak, most = least;
     for (int d = left; d < n; d++) {
         least = memory[d].peak < least ? memory[d].peak : least;
         most = memory[d].peak > most ? memory[d].peak : most;
     }
-    fprintf(to, "and %s: peak %s to %s\n", hp_count(count, n - left, "more", "more"),
+    fprintf(to, "and %s: peak %s to %s\n", hp_count(arena, n - left, "more|more"),
             hp_bytes_text(arena, least), hp_bytes_text(arena, most));
 }
 
@@ -166,12 +165,11 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     struct arena arena = { 0 };
     const struct hypar_memory *m = &memory[most];
     struct memory_text text = hp_memory_text(m->peak, m->limit);
-    char devices[64];
     hp_put_line(
         to, "%s, batch %lld, %s, %s, on %s", hp_model_words(&arena, plan),
         (long long)plan->graph->batch,
         hp_precision_words(&arena, plan->precision, hypar_plan_gradient_precision(plan)),
-        hypar_optimizer_text(plan->optimizer), hp_count(devices, n, "device", "devices"));
+        hypar_optimizer_text(plan->optimizer), hp_count(&arena, n, "device"));
     fputc('\n', to);
     memory_table(to, &arena, memory, n);
     fputc('\n', to);

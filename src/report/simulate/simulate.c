@@ -5,7 +5,6 @@
 
 #include "plan/schedules.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 
 enum { MOST_ROWS = 16, MOST_LINKS = 5, MOST_TASKS = 40, BAR = 18 };
 
@@ -344,9 +343,8 @@ static void planned(FILE *to, struct arena *arena, const struct hypar_simulation
 static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summary *s,
                      const struct hypar_plan *plan)
 {
-    char b[32], devices[64], tasks[64];
-    hp_count(devices, s->n_devices, "device", "devices");
-    hp_count(tasks, s->tasks, "task", "tasks");
+    const char *devices = hp_count(arena, s->n_devices, "device");
+    const char *tasks = hp_count(arena, s->tasks, "task");
     const char *step = hp_time_text(arena, s->step_s);
     if (!plan) {
         fprintf(to, "%s on %s: %s\n\n", tasks, devices, step);
@@ -358,9 +356,9 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
                 devices, s->forward ? "forward pass" : "step", step);
     const char *tokens = "";
     if (s->tokens_per_s > 0)
-        tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
+        tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(arena, s->tokens_per_s));
     hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
-                hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
+                hp_metric(arena, s->samples_per_s), tokens, 100 * s->mfu, tasks);
     planned(to, arena, &s->how, &plan->simulation);
     fputc('\n', to);
 }
@@ -370,26 +368,25 @@ static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                      const struct hypar_sim_summary *s)
 {
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
-    char rate[32], count[64];
     if (!p.minibatches)
         return;
     hp_put_line(to,
                 "A step is a minibatch %s: %s/s. %s in %s, of which start-up %s: each replica "
                 "of the first stage admits %d before it goes on to the next.",
                 p.steady ? "in steady state" : "on average, not yet steady",
-                hp_metric(rate, s->step_s > 0 ? 1 / s->step_s : 0),
-                hp_count(count, p.minibatches, "minibatch", "minibatches"),
-                hp_time_text(arena, p.window_s), hp_time_text(arena, p.startup_s), p.noam);
+                hp_metric(arena, s->step_s > 0 ? 1 / s->step_s : 0),
+                hp_count(arena, p.minibatches, "minibatch"), hp_time_text(arena, p.window_s),
+                hp_time_text(arena, p.startup_s), p.noam);
     fputc('\n', to);
     stage_rows(&(struct table_writer){ .column = stage_columns, .to = to }, sim);
     fputc('\n', to);
 }
 
 /* Devices first .. last - 1 in one line: "computing 1 ms to 3 ms, mean 2 ms". */
-static void other_devices(FILE *to, const struct hypar_sim *sim, int first, int last)
+static void other_devices(FILE *to, struct arena *arena, const struct hypar_sim *sim, int first,
+                          int last)
 {
     double least[2], most[2] = { 0, 0 }, sum[2] = { 0, 0 };
-    char count[32], b[3][32];
     for (int i = first; i < last; i++) {
         struct hypar_sim_device d = hypar_sim_device(sim, i);
         const double value[2] = { d.busy_s, d.waiting_s };
@@ -399,12 +396,11 @@ static void other_devices(FILE *to, const struct hypar_sim *sim, int first, int 
             sum[k] += value[k];
         }
     }
-    fprintf(to, "and %s more", hp_thousands(count, last - first));
+    fprintf(to, "and %s more", hp_thousands(arena, last - first));
     for (int k = 0; k < 2; k++)
         fprintf(to, "%s %s to %s, mean %s", k ? "; waiting" : ": computing",
-                hypar_format_quantity(b[0], least[k], HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(b[1], most[k], HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(b[2], sum[k] / (last - first), HYPAR_UNIT_SECONDS));
+                hp_time_text(arena, least[k]), hp_time_text(arena, most[k]),
+                hp_time_text(arena, sum[k] / (last - first)));
     fputc('\n', to);
 }
 
@@ -419,7 +415,7 @@ static void devices(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     int shown = device_rows(&table, arena, sim);
     hp_table_end(&table);
     if (shown < s->n_devices)
-        other_devices(to, sim, shown, s->n_devices);
+        other_devices(to, arena, sim, shown, s->n_devices);
     for (int k = 0; k < 3; k++)
         fprintf(to, "%s%s%c%s %s", k ? "   " : "", colour ? looks[k].colour : "",
                 looks[k].letter, colour ? "\033[0m" : "", looks[k].text);
@@ -435,7 +431,6 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     struct table_writer table = { .column = link_columns, .to = to };
     int n = 0, used = 0;
     double busy = 0;
-    char b[32];
     for (int i = 0; i < s->n_links; i++) {
         struct hypar_sim_link link = hypar_sim_link(sim, i);
         if (!carries(&link))
@@ -458,7 +453,7 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     hp_table_end(&table);
     if (used > n && s->step_s > 0)
         hp_put_line(to, "and %s more; all are busy %.1f %% of the step on average",
-                    hp_thousands(b, used - n), 100 * busy / used / s->step_s);
+                    hp_thousands(arena, used - n), 100 * busy / used / s->step_s);
 }
 
 /* Bytes, energy and memory, a line each. */

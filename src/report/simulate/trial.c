@@ -23,19 +23,18 @@ static void delta_json(FILE *to, const struct hypar_delta_check *c)
 
 static void delta_text(FILE *to, const struct hypar_delta_check *c)
 {
-    char changes[64], mismatches[64], tasks[64], full[32], delta[32];
+    struct arena arena = { 0 };
     fprintf(to, "%s of one operator, in full and by delta: %s\n",
-            hp_count(changes, c->changes, "change", "changes"),
-            c->mismatches ? hp_count(mismatches, c->mismatches, "mismatch", "mismatches")
-                          : "no mismatch");
+            hp_count(&arena, c->changes, "change"),
+            c->mismatches ? hp_count(&arena, c->mismatches, "mismatch") : "no mismatch");
     if (c->mismatches)
         fprintf(to, "The first: %s\n", c->first_mismatch);
     fprintf(to, "One change takes %s in full (lower and simulate), %s by delta",
-            hypar_format_quantity(full, c->full_us * 1e-6, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(delta, c->delta_us * 1e-6, HYPAR_UNIT_SECONDS));
+            hp_time_text(&arena, c->full_us * 1e-6), hp_time_text(&arena, c->delta_us * 1e-6));
     if (c->delta_us > 0)
         fprintf(to, ": %.3g times as fast", c->full_us / c->delta_us);
-    fprintf(to, "; %s\n", hp_count(tasks, c->tasks, "task", "tasks"));
+    fprintf(to, "; %s\n", hp_count(&arena, c->tasks, "task"));
+    hp_arena_free(&arena);
 }
 
 void hypar_report_delta_check(FILE *to, const struct hypar_delta_check *check,

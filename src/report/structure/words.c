@@ -305,12 +305,9 @@ static char *each_text(struct arena *arena, const struct plan_structure *s,
     }
     int low = least.layers ? least.layers : least.ops,
         high = least.layers ? most.layers : most.ops;
-    const char *one = least.layers ? "layer" : "operator",
-               *many = least.layers ? "layers" : "operators";
-    char count[64];
-    hp_count(count, high, one, many);
-    char *text = low == high ? hp_arena_strdup(arena, count)
-                             : hp_arena_printf(arena, "%d to %s", low, count);
+    char *text = hp_count(arena, high, least.layers ? "layer" : "operator");
+    if (low != high)
+        text = hp_arena_printf(arena, "%d to %s", low, text);
     if (!least.layers || !most.ops)
         return text;
     return least.ops == most.ops

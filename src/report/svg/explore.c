@@ -284,7 +284,7 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
         char text[32];
         snprintf(text, sizeof text, "%.3f", y);
         if (objective != HYPAR_TIME)
-            hypar_format_quantity(text, y, plot.y_unit);
+            hp_figure_text(&arena, y, plot.y_unit);
         plot.series[c + 1] =
             one_point(&arena, hp_arena_printf(&arena, "%s: %s", choice->name, text),
                       fmin((double)choice->better, (double)site.n_points - 1), y);

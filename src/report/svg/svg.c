@@ -243,21 +243,18 @@ double hp_svg_tick_step(double range)
     return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
-static char *tick_text(char text[32], const struct axis *axis, double value)
+static char *tick_text(struct arena *arena, const struct axis *axis, double value)
 {
     if (axis->unit != HYPAR_UNIT_COUNT)
-        return hypar_format_quantity(text, value, axis->unit);
-    if (value >= 1e4)
-        return hp_metric(text, value);
-    snprintf(text, 32, "%.4g", value);
-    return text;
+        return hp_figure_text(arena, value, axis->unit);
+    return value >= 1e4 ? hp_metric(arena, value) : hp_arena_printf(arena, "%.4g", value);
 }
 
 static void tick(FILE *to, const struct axis *axis, int vertical, double value)
 {
-    char text[32];
+    struct arena arena = { 0 };
     double at = place(axis, value);
-    tick_text(text, axis, value);
+    const char *text = tick_text(&arena, axis, value);
     if (vertical) {
         hp_svg_line(to, LEFT, at, RIGHT, at, "#e4e4e4", 1);
         hp_svg_text(to, LEFT - 8, at + 4, SVG_END, 12, text);
@@ -265,6 +262,7 @@ static void tick(FILE *to, const struct axis *axis, int vertical, double value)
         hp_svg_line(to, at, TOP, at, BOTTOM, "#f0f0f0", 1);
         hp_svg_text(to, at, BOTTOM + 18, SVG_MIDDLE, 12, text);
     }
+    hp_arena_free(&arena);
 }
 
 static void draw_ticks(FILE *to, const struct axis *axis, int vertical)
@@ -302,11 +300,11 @@ static double next_x(const struct svg_plot *plot, double x)
  * have a short line. */
 static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struct axis *axis)
 {
+    struct arena arena = { 0 };
     double end = -INFINITY;
     double first = axis->log ? next_x(plot, -INFINITY) : axis->low; /* 0 */
     for (double x = first; isfinite(x); x = next_x(plot, x)) {
-        char text[32];
-        double half = CHARACTER * (double)strlen(tick_text(text, axis, x)) / 2,
+        double half = CHARACTER * (double)strlen(tick_text(&arena, axis, x)) / 2,
                at = place(axis, x);
         if (at - half < end + BETWEEN) {
             hp_svg_line(to, at, BOTTOM, at, BOTTOM + 4, "#888", 1);
@@ -315,6 +313,7 @@ static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struc
         tick(to, axis, 0, x);
         end = at + half;
     }
+    hp_arena_free(&arena);
 }
 
 /* The colour of a line. The brightest colour of a ramp is not used: it is hard to see on

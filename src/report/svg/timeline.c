@@ -138,12 +138,11 @@ static void put_legend(FILE *to, int rows)
 static char *shown_text(struct arena *arena, const struct hypar_sim *sim)
 {
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
-    char n[64];
     if (!p.minibatches)
         return hp_arena_printf(arena, "a step of %s",
                                hp_time_text(arena, hypar_sim_summary(sim).step_s));
     return hp_arena_printf(arena, "a window of %s, %s",
-                           hp_count(n, p.minibatches, "minibatch", "minibatches"),
+                           hp_count(arena, p.minibatches, "minibatch"),
                            hp_time_text(arena, p.window_s));
 }
 
@@ -153,14 +152,12 @@ void hp_timeline_svg(FILE *to, const struct hypar_sim *sim)
     struct arena arena = { 0 };
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    char devices[64];
     hp_make_bars(&b, sim, NULL, MOST_BARS);
     hp_svg_begin(
         to, WIDTH, TOP + ROW * b.n_rows + 44,
         hp_arena_printf(&arena, "%s on %s: %s",
                         plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
-                        hp_count(devices, s.n_devices, "device", "devices"),
-                        shown_text(&arena, sim)),
+                        hp_count(&arena, s.n_devices, "device"), shown_text(&arena, sim)),
         b.window ? "one bar stands for bars that lie close together; the height of a colour is "
                    "its share of the bar's time"
                  : "");

@@ -225,7 +225,6 @@ static int count_outliers(const struct hypar_fit *fit)
 void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format format)
 {
     struct arena arena = { 0 };
-    char count[64];
     int outliers = count_outliers(fit);
     if (format == HYPAR_JSON) {
         fit_json(to, &arena, fit);
@@ -244,9 +243,9 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
     print_far(to, &arena, fit);
     if (outliers)
         fprintf(to, "%s too far off to be fitted\n",
-                hp_count(count, outliers, "row was", "rows were"));
+                hp_count(&arena, outliers, "row was|rows were"));
     if (hypar_fit_info(fit).left_out)
         fprintf(to, "%s nothing here: left out\n",
-                hp_count(count, hypar_fit_info(fit).left_out, "row costs", "rows cost"));
+                hp_count(&arena, hypar_fit_info(fit).left_out, "row costs|rows cost"));
     hp_arena_free(&arena);
 }

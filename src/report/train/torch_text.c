@@ -145,16 +145,13 @@ static void headline(FILE *to, struct torch_compared *b)
 {
     const struct torch_trace *t = b->step->torch;
     const struct hypar_plan *plan = hypar_sim_plan(b->sim);
-    char steps[64], measured[32], predicted[32];
     double error = b->whole.measured_s > 0 ? b->whole.predicted_s / b->whole.measured_s - 1 : 0;
     hp_put_line(
         to, "%s, batch %lld: a step of rank %d takes %s in PyTorch, predicted %s (%+.1f %%)",
         hp_model_words(&b->arena, plan), (long long)plan->graph->batch, t->rank,
-        hypar_format_quantity(measured, b->whole.measured_s, HYPAR_UNIT_SECONDS),
-        hypar_format_quantity(predicted, b->whole.predicted_s, HYPAR_UNIT_SECONDS),
-        100 * error);
-    fprintf(to, "medians of %s, times of %s\n\n",
-            hp_count(steps, b->step->n_steps, "step", "steps"),
+        hp_time_text(&b->arena, b->whole.measured_s),
+        hp_time_text(&b->arena, b->whole.predicted_s), 100 * error);
+    fprintf(to, "medians of %s, times of %s\n\n", hp_count(&b->arena, b->step->n_steps, "step"),
             t->on_device ? "kernels on the device" : "operators on the host");
 }
 

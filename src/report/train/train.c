@@ -47,20 +47,19 @@ static void print_head(FILE *to, const struct hypar_train_step *step)
 /* Print steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
 static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
 {
-    char rate[32], left[32], steps[48];
+    struct arena arena = { 0 };
     bool first = step->since == step->first;
     if (first)
         print_head(to, step);
     if (!first && !any_round(step->since - 1, step->step) && step->step != step->steps)
         return;
-    snprintf(steps, sizeof steps, "%lld", (long long)step->step);
+    const char *steps = hp_arena_printf(&arena, "%lld", (long long)step->step);
     if (step->since < step->step)
-        snprintf(steps, sizeof steps, "%lld-%lld", (long long)step->since,
-                 (long long)step->step);
+        steps = hp_arena_printf(&arena, "%lld-%s", (long long)step->since, steps);
     fprintf(to, "%5s/%-6lld  %12.6g  %14s  %10s\n", steps, (long long)step->steps, step->loss,
-            hp_metric(rate, (double)batch / step->seconds),
-            hypar_format_quantity(left, step->seconds * (double)(step->steps - step->step),
-                                  HYPAR_UNIT_SECONDS));
+            hp_metric(&arena, (double)batch / step->seconds),
+            hp_time_text(&arena, step->seconds * (double)(step->steps - step->step)));
+    hp_arena_free(&arena);
 }
 
 void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int64_t batch,
@@ -103,12 +102,11 @@ void hypar_report_train_test(FILE *to, const struct hypar_train_test *test,
                              enum hypar_format format)
 {
     struct arena arena = { 0 };
-    char samples[64];
     if (format == HYPAR_JSON)
         put_test(&(struct json_writer){ .file = to }, NULL, "test_after", test);
     else
         fprintf(to, "%5lld/%-6lld  test on %s: %s (%s)\n", (long long)test->step,
-                (long long)test->steps, hp_count(samples, test->samples, "sample", "samples"),
+                (long long)test->steps, hp_count(&arena, test->samples, "sample"),
                 test_text(&arena, test), hp_time_text(&arena, test->seconds));
     hp_arena_free(&arena);
 }
@@ -140,19 +138,18 @@ static void headline(FILE *to, const struct hypar_train_result *r,
                      const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
-    char ranks[64], rate[32];
     int64_t batch = plan->graph->batch;
-    hp_count(ranks, r->ranks, "rank", "ranks");
+    const char *ranks = hp_count(&arena, r->ranks, "rank");
     hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, %s",
                 hp_model_words(&arena, plan), (long long)batch,
                 hypar_precision_text(plan->precision), ranks, hp_time_text(&arena, r->step_s),
                 step_time_text(&arena, r));
     fprintf(to, "%s samples/s, loss %.6g in %s, %.6g in %s\n",
-            hp_metric(rate, (double)batch / r->step_s), r->first_loss,
+            hp_metric(&arena, (double)batch / r->step_s), r->first_loss,
             loss_steps(&arena, r, r->first_step + r->loss_steps), r->last_loss,
             loss_steps(&arena, r, r->steps));
     if (r->test.samples)
-        fprintf(to, "test on %s: %s%s\n", hp_count(ranks, r->test.samples, "sample", "samples"),
+        fprintf(to, "test on %s: %s%s\n", hp_count(&arena, r->test.samples, "sample"),
                 test_text(&arena, &r->test),
                 r->best_test.step == r->test.step
                     ? ""
@@ -241,9 +238,10 @@ static void write_json(FILE *to, const struct hypar_train_result *r,
 /* Explain the rows below the step. */
 static void explain(FILE *to, const struct truth *truth)
 {
-    char steps[64];
+    struct arena arena = { 0 };
     fprintf(to, "\nphases, operators and exchanges: mean of ranks, and of %s\n",
-            hp_count(steps, truth->n_steps, "step", "steps"));
+            hp_count(&arena, truth->n_steps, "step"));
+    hp_arena_free(&arena);
     if (truth->in_turn)
         hp_put_line(to, "ranks took turns in this process: a step is all of them, and nothing "
                         "is told of waiting");

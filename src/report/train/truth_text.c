@@ -209,15 +209,13 @@ static void write_json(FILE *to, struct truth *truth, const struct hypar_measure
 static void headline(FILE *to, const struct truth *truth, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
-    char ranks[64], steps[64];
     double s = truth->step.measured_s, error = s > 0 ? truth->step.predicted_s / s - 1 : 0;
     hp_put_line(to, "%s, batch %lld, on %s: a step takes %s, predicted %s (%+.1f %%)",
                 hp_model_words(&arena, plan), (long long)plan->graph->batch,
-                hp_count(ranks, truth->n_ranks, "rank", "ranks"),
+                hp_count(&arena, truth->n_ranks, "rank"),
                 hp_time_text(&arena, truth->step.measured_s),
                 hp_time_text(&arena, truth->step.predicted_s), 100 * error);
-    fprintf(to, "means of ranks and of %s\n\n",
-            hp_count(steps, truth->n_steps, "step", "steps"));
+    fprintf(to, "means of ranks and of %s\n\n", hp_count(&arena, truth->n_steps, "step"));
     if (truth->in_turn)
         fputs("ranks took turns in one process: what they waited is not told\n\n", to);
     hp_arena_free(&arena);
