@@ -7,8 +7,8 @@
 
 #include "plan/plan.h"
 #include "report/explain/explain.h"
-#include "report/explain/path.h"
 #include "report/put.h"
+#include "sim/path_sum.h"
 
 enum { MOST_ROWS = 11, MOST_ALTERNATIVES = 4, MOST_WHAT_IFS = 20 };
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "report/structure/names.h"
-#include "report/structure/words.h"
+#include "plan/structure/names.h"
+#include "report/plan/words.h"
 
 enum { MOST_ROWS = 400 };
 

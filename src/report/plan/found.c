@@ -5,7 +5,7 @@
 
 #include "plan/plan.h"
 #include "report/plan/found.h"
-#include "report/structure/words.h"
+#include "report/plan/words.h"
 
 static const struct column planner_columns[] = {
     { "planner", "name", AS_TEXT, AT(struct hypar_planner_info, name) },

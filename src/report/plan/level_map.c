@@ -5,8 +5,8 @@
 
 #include "base/utf8.h"
 #include "graph/graph.h"
-#include "report/structure/names.h"
-#include "report/structure/runs.h"
+#include "plan/structure/names.h"
+#include "plan/structure/runs.h"
 
 enum { LEVEL = 5, LEAST_NAME = 3 }; /* characters of a level's name; of a choice in words */
 

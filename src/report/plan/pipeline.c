@@ -5,7 +5,7 @@
 
 #include "plan/plan.h"
 #include "plan/schedules.h"
-#include "report/structure/words.h"
+#include "report/plan/words.h"
 
 static const char *name(const struct hypar_plan *plan, int op)
 {

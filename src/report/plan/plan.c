@@ -6,9 +6,9 @@
 #include <limits.h>
 #include <string.h>
 
+#include "plan/structure/names.h"
+#include "report/plan/words.h"
 #include "report/put.h"
-#include "report/structure/names.h"
-#include "report/structure/words.h"
 #include "report/svg/svg.h"
 
 const char *hp_sent_text(const struct hypar_plan *plan)

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "plan/structure/names.h"
+#include "report/plan/words.h"
 #include "report/put.h"
-#include "report/structure/names.h"
-#include "report/structure/words.h"
 #include "report/svg/svg.h"
 
 enum {

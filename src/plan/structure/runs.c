@@ -1,5 +1,5 @@
 /* Finds repetitions in a sequence: compares the sequence with itself at many distances. */
-#include "report/structure/runs.h"
+#include "plan/structure/runs.h"
 
 #include <stdbool.h>
 

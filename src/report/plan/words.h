@@ -1,8 +1,8 @@
-/* report/structure/words.h - describes the pieces and rows of a plan in words. Internal. */
-#ifndef REPORT_STRUCTURE_WORDS_H
-#define REPORT_STRUCTURE_WORDS_H
+/* report/plan/words.h - describes the pieces and rows of a plan in words. Internal. */
+#ifndef REPORT_PLAN_WORDS_H
+#define REPORT_PLAN_WORDS_H
 
-#include "report/structure/structure.h"
+#include "plan/structure/structure.h"
 #include "report/table.h"
 
 /* The split that all pieces of a row share: divided axes, and devices if they are not all
@@ -62,4 +62,4 @@ void hp_group_rows(struct table_writer *table, struct arena *arena,
 /* "devices 60-63 idle"; "": none. */
 char *hp_idle_text(struct arena *arena, const struct plan_structure *s);
 
-#endif /* REPORT_STRUCTURE_WORDS_H */
+#endif /* REPORT_PLAN_WORDS_H */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "report/explain/path.h"
+#include "sim/path_sum.h"
 #include "tests/scratch_file.h"
 #include "tests/simulated.h"
 

@@ -1,5 +1,5 @@
 /* Makes short names of layers, and of operators within them. */
-#include "report/structure/names.h"
+#include "plan/structure/names.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
-/* report/structure/structure.h - the structure of a plan of a thousand operators. Internal.
+/* plan/structure/structure.h - the structure of a plan of a thousand operators. Internal.
  *
  * A row is a set of equal layers, or the operators between layers. A piece is the operators of
  * a layer with the same split. A block is a set of devices with its stages; blocks that differ
  * only in layers and devices form a group. The text and the picture of a plan use this
  * structure. */
-#ifndef REPORT_STRUCTURE_STRUCTURE_H
-#define REPORT_STRUCTURE_STRUCTURE_H
+#ifndef PLAN_STRUCTURE_STRUCTURE_H
+#define PLAN_STRUCTURE_STRUCTURE_H
 
 #include "plan/plan.h"
 
@@ -35,7 +35,7 @@ struct plan_group {
     bool same;        /* false: they also differ in the number of operators */
 };
 
-struct device_run {
+struct idle_run {
     int first, last;
 };
 
@@ -56,7 +56,7 @@ struct plan_structure {
     struct plan_piece *piece;
     struct plan_block *block;
     struct plan_group *group;
-    struct device_run *idle; /* idle devices */
+    struct idle_run *idle; /* idle devices */
     struct graph_layers *layers;
     struct device_list *home; /* by stage; without stages a single list: all devices used */
     bool *fills;              /* by operator: the result of hp_fills_home() */
@@ -79,4 +79,4 @@ const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op);
 const struct device_list *hp_home(const struct plan_structure *s, int op);
 bool hp_fills_home(const struct plan_structure *s, int op);
 
-#endif /* REPORT_STRUCTURE_STRUCTURE_H */
+#endif /* PLAN_STRUCTURE_STRUCTURE_H */

@@ -1,11 +1,11 @@
-/* report/structure/names.h - short names for the layers and operators of a plan. Internal.
+/* plan/structure/names.h - short names for the layers and operators of a plan. Internal.
  *
  * Operators of a layer have names such as "h.3.attn.q". Their common beginning is the layer's
  * name; the rest is their own. '.' or '/' separates the parts of a name. */
-#ifndef REPORT_STRUCTURE_NAMES_H
-#define REPORT_STRUCTURE_NAMES_H
+#ifndef PLAN_STRUCTURE_NAMES_H
+#define PLAN_STRUCTURE_NAMES_H
 
-#include "report/structure/structure.h"
+#include "plan/structure/structure.h"
 
 /* The length of the common beginning of the names of operators from .. to - 1, up to the end of
  * a part of each; 0: none. */
@@ -45,4 +45,4 @@ struct range_layers {
 };
 struct range_layers hp_layers_in(const struct plan_structure *s, int from, int to);
 
-#endif /* REPORT_STRUCTURE_NAMES_H */
+#endif /* PLAN_STRUCTURE_NAMES_H */

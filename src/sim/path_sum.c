@@ -1,5 +1,5 @@
 /* Adds up the time of a critical path by its causes. */
-#include "report/explain/path.h"
+#include "sim/path_sum.h"
 
 #include <math.h>
 #include <string.h>

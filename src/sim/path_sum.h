@@ -1,6 +1,6 @@
-/* report/explain/path.h - adds up a critical path by the causes of its time. Internal. */
-#ifndef REPORT_PATH_H
-#define REPORT_PATH_H
+/* sim/path_sum.h - adds up a critical path by the causes of its time. Internal. */
+#ifndef SIM_PATH_SUM_H
+#define SIM_PATH_SUM_H
 
 #include <hypar/sim.h>
 
@@ -42,4 +42,4 @@ const char *hp_path_kind_text(enum path_kind kind);
 /* The kind in a sentence: "exchanges that nothing hides". */
 const char *hp_path_kind_words(enum path_kind kind);
 
-#endif /* REPORT_PATH_H */
+#endif /* SIM_PATH_SUM_H */

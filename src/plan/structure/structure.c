@@ -1,14 +1,14 @@
 /* Finds the structure of a plan. Operators with equal plans have the same number, a token;
  * layers are repetitions in the sequence of tokens. */
-#include "report/structure/structure.h"
+#include "plan/structure/structure.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/sort.h"
 #include "graph/repeated.h"
-#include "report/structure/names.h"
-#include "report/structure/runs.h"
+#include "plan/structure/names.h"
+#include "plan/structure/runs.h"
 
 struct builder {
     struct plan_structure *s;
@@ -50,8 +50,8 @@ static bool *used_devices(struct builder *b)
             s->idle[s->n_idle - 1].last = d;
             continue;
         }
-        s->idle = GROW(b->arena, struct device_run, s->idle, s->n_idle, &capacity);
-        s->idle[s->n_idle++] = (struct device_run){ d, d };
+        s->idle = GROW(b->arena, struct idle_run, s->idle, s->n_idle, &capacity);
+        s->idle[s->n_idle++] = (struct idle_run){ d, d };
     }
     return used;
 }

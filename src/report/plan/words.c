@@ -1,9 +1,9 @@
 /* Describes the splits, marks and stages of a plan in words. */
-#include "report/structure/words.h"
+#include "report/plan/words.h"
 
 #include <string.h>
 
-#include "report/structure/names.h"
+#include "plan/structure/names.h"
 
 /* Splits ------------------------------------------------------------------------------ */
 
@@ -393,7 +393,7 @@ char *hp_idle_text(struct arena *arena, const struct plan_structure *s)
     char *text = hp_arena_strdup(arena, "");
     int n = 0;
     for (int i = 0; i < s->n_idle; i++) {
-        const struct device_run *run = &s->idle[i];
+        const struct idle_run *run = &s->idle[i];
         n += run->last - run->first + 1;
         if (i == MOST_RUNS)
             text = hp_arena_printf(arena, "%s, ...", text);

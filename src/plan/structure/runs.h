@@ -1,6 +1,6 @@
-/* report/structure/runs.h - finds repetitions in a sequence. Internal. */
-#ifndef REPORT_STRUCTURE_RUNS_H
-#define REPORT_STRUCTURE_RUNS_H
+/* plan/structure/runs.h - finds repetitions in a sequence. Internal. */
+#ifndef PLAN_STRUCTURE_RUNS_H
+#define PLAN_STRUCTURE_RUNS_H
 
 #include "base/arena.h"
 
@@ -19,4 +19,4 @@ struct run {
 struct run *hp_find_runs(struct arena *arena, const int *token, int n, const int64_t *border,
                          int *n_runs);
 
-#endif /* REPORT_STRUCTURE_RUNS_H */
+#endif /* PLAN_STRUCTURE_RUNS_H */
