@@ -22,6 +22,12 @@ struct axes_place {
     const struct hypar_explore_value *value;
 };
 
+/* The properties in which the machines of an exploration differ. */
+struct axes hp_exploration_axes(const struct hypar_exploration *e);
+
+/* The unit of an objective's figure: samples per second, bytes, joules. */
+enum hypar_unit hp_objective_unit(enum hypar_objective objective);
+
 /* The columns `base`, with the machines' columns inserted after the first `at`: the text of
  * each figure, and the record "varied" of all figures. `shape` and `value` are the offsets of
  * the members of struct axes_place in a row. */

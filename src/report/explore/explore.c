@@ -35,7 +35,7 @@ static const struct {
                                "'hypar simulate' tell them." },
 };
 
-static struct axes axes_of(const struct hypar_exploration *e)
+struct axes hp_exploration_axes(const struct hypar_exploration *e)
 {
     struct axes axes = { 0 };
     struct hypar_exploration_info info = hypar_exploration_info(e);
@@ -212,7 +212,7 @@ static struct shape shape_of(const struct hypar_exploration *e)
                        ? SIMULATED
                        : IN_CLOSED_FORM;
     if (n_sites > 1)
-        shape.axes = axes_of(e);
+        shape.axes = hp_exploration_axes(e);
     for (int s = 0; s < n_sites; s++) {
         shape.shows |= hypar_exploration_site(e, s).n_points > 0 ? BETTER : 0;
         levels &= hypar_exploration_text_size(e, s) <= widest;
@@ -447,7 +447,7 @@ static void put_site(struct json_writer *w, struct arena *arena,
                      const struct hypar_exploration *e, int s)
 {
     struct hypar_explore_site site = hypar_exploration_site(e, s);
-    struct axes axes = axes_of(e);
+    struct axes axes = hp_exploration_axes(e);
     struct table_writer table = { .column = choice_columns, .json = w };
     hp_json_begin_object(w, NULL, false);
     PUT(w, TEXT("machine", site.word),
@@ -490,7 +490,7 @@ static void exploration_csv(FILE *to, const struct hypar_exploration *e)
                                "speedup comm_bytes energy_j state_bytes samples_per_s fits "
                                "cost " ENERGY_KEYS " best";
     struct arena arena = { 0 };
-    struct axes axes = axes_of(e);
+    struct axes axes = hp_exploration_axes(e);
     double best = best_of(e);
     struct table_writer table = {
         .to = to,

@@ -246,12 +246,12 @@ static int64_t cut(struct view *v)
     return left_out;
 }
 
-static void put_counter(struct json_writer *w, int device, double time_s, double bytes)
+/* Write an event without a duration, with one argument. */
+static void put_event(struct json_writer *w, const char *name, const char *phase, int64_t ps,
+                      enum process process, int row, struct member argument)
 {
-    char name[32];
-    snprintf(name, sizeof name, "device %d", device);
-    begin_event(w, name, "C", picoseconds(time_s), MEMORY, device);
-    PUT_OBJECT(w, "args", true, NUMBER("bytes", bytes));
+    begin_event(w, name, phase, ps, process, row);
+    PUT_OBJECT(w, "args", true, argument);
     hp_json_end_object(w);
 }
 
@@ -260,6 +260,7 @@ static void put_counter(struct json_writer *w, int device, double time_s, double
 static void put_counters(struct json_writer *w, struct view *v)
 {
     struct hypar_sim_memory_point point, next;
+    char name[32];
     bool more = hypar_sim_memory_point(v->sim, 0, &next);
     for (int64_t i = 1; more; i++) {
         point = next;
@@ -270,27 +271,24 @@ static void put_counters(struct json_writer *w, struct view *v)
         if (!shows_device(v, point.device) || point.time_s >= v->until_s ||
             (point.time_s < v->options.from_s && !last_before))
             continue;
-        put_counter(w, point.device, last_before ? v->options.from_s : point.time_s,
-                    point.bytes);
+        snprintf(name, sizeof name, "device %d", point.device);
+        put_event(w, name, "C", picoseconds(last_before ? v->options.from_s : point.time_s),
+                  MEMORY, point.device, NUMBER("bytes", point.bytes));
         v->memory[point.device] = true;
     }
 }
 
-static void put_label(struct json_writer *w, const char *what, enum process process, int row,
-                      const char *name)
+static void name_processes(struct json_writer *w, enum process first, enum process last)
 {
-    begin_event(w, what, "M", 0, process, row);
-    PUT_OBJECT(w, "args", true, TEXT("name", name));
-    hp_json_end_object(w);
+    for (enum process p = first; p <= last; p++)
+        put_event(w, "process_name", "M", 0, p, 0, TEXT("name", process_name[p]));
 }
 
 /* Write a row's name and its position in its process: by number. */
 static void put_row(struct json_writer *w, enum process process, int row, const char *name)
 {
-    put_label(w, "thread_name", process, row, name);
-    begin_event(w, "thread_sort_index", "M", 0, process, row);
-    PUT_OBJECT(w, "args", true, INT("sort_index", row));
-    hp_json_end_object(w);
+    put_event(w, "thread_name", "M", 0, process, row, TEXT("name", name));
+    put_event(w, "thread_sort_index", "M", 0, process, row, INT("sort_index", row));
 }
 
 static void put_rows(struct json_writer *w, const struct view *v, struct arena *arena,
@@ -328,41 +326,12 @@ static struct hypar_trace_shown put_simulated(struct json_writer *w,
         v.options = *options;
     v.until_s = v.options.to_s > 0 ? v.options.to_s : INFINITY;
     int64_t left_out = cut(&v);
-    for (int p = DEVICES; p <= MEMORY; p++)
-        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    name_processes(w, DEVICES, MEMORY);
     put_bars(w, &v);
     put_counters(w, &v);
     put_rows(w, &v, &arena, s.n_links);
     hp_arena_free(&arena);
     return (struct hypar_trace_shown){ v.bars, left_out, left_out ? v.until_s : 0 };
-}
-
-static void begin_trace(struct json_writer *w)
-{
-    hp_json_begin_object(w, NULL, false);
-    hp_json_put_string(w, "displayTimeUnit", "ms");
-}
-
-static void begin_events(struct json_writer *w)
-{
-    hp_json_begin_array(w, "traceEvents", false);
-}
-
-static void end_trace(struct json_writer *w)
-{
-    hp_json_end_array(w);
-    hp_json_end_object(w);
-}
-
-struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *sim,
-                                            const struct hypar_trace_options *options)
-{
-    struct json_writer w = { .file = to };
-    begin_trace(&w);
-    begin_events(&w);
-    struct hypar_trace_shown shown = put_simulated(&w, sim, options);
-    end_trace(&w);
-    return shown;
 }
 
 /* Measured events -------------------------------------------------------------------------- */
@@ -454,16 +423,6 @@ static int put_messages(struct json_writer *w, const struct trace_source *from, 
     return rows;
 }
 
-/* Write which plan and run the trace belongs to, for its readers. */
-static void put_about(struct json_writer *w, const struct trace_source *from,
-                      const struct hypar_plan *plan)
-{
-    char hash[HP_PLAN_HASH_BYTES];
-    PUT_OBJECT(w, "otherData", true, TEXT("model", hypar_plan_model(plan)),
-               TEXT("plan", hp_plan_hash_text(plan, hash)), INT("ranks", from->n_ranks),
-               INT("minibatches", from->minibatches), FLAG("in_process", from->in_process));
-}
-
 static void put_ranks(struct json_writer *w, const struct trace_source *from)
 {
     struct arena arena = { 0 };
@@ -471,8 +430,7 @@ static void put_ranks(struct json_writer *w, const struct trace_source *from)
     struct posted *posted = NULL;
     int capacity = 0, n = 0, rows = 0;
     int64_t i = 0;
-    for (int p = RANKS; p <= MESSAGES; p++)
-        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    name_processes(w, RANKS, MESSAGES);
     for (int rank = 0; rank < from->n_ranks; rank++) {
         char name[32];
         snprintf(name, sizeof name, "rank %d", rank);
@@ -490,23 +448,39 @@ static void put_ranks(struct json_writer *w, const struct trace_source *from)
     hp_arena_free(&arena);
 }
 
-static struct hypar_trace_shown put_both(FILE *to, struct trace_source *from,
-                                         const struct hypar_plan *plan,
-                                         const struct hypar_sim *sim,
-                                         const struct hypar_trace_options *options)
+/* Write a trace: the simulated step (NULL: none) and measured events (NULL: none). A trace with
+ * measured events names its plan and its run for readers. */
+static struct hypar_trace_shown put_trace(FILE *to, struct trace_source *from,
+                                          const struct hypar_plan *plan,
+                                          const struct hypar_sim *sim,
+                                          const struct hypar_trace_options *options)
 {
     struct json_writer w = { .file = to };
     struct hypar_trace_shown shown = { 0 };
-    from->tasks = options && options->tasks;
-    from->instance = instance_key(plan);
-    begin_trace(&w);
-    put_about(&w, from, plan);
-    begin_events(&w);
+    char hash[HP_PLAN_HASH_BYTES];
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "displayTimeUnit", "ms");
+    if (from)
+        PUT_OBJECT(&w, "otherData", true, TEXT("model", hypar_plan_model(plan)),
+                   TEXT("plan", hp_plan_hash_text(plan, hash)), INT("ranks", from->n_ranks),
+                   INT("minibatches", from->minibatches), FLAG("in_process", from->in_process));
+    hp_json_begin_array(&w, "traceEvents", false);
     if (sim)
         shown = put_simulated(&w, sim, options);
-    put_ranks(&w, from);
-    end_trace(&w);
+    if (from) {
+        from->tasks = options && options->tasks;
+        from->instance = instance_key(plan);
+        put_ranks(&w, from);
+    }
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
     return shown;
+}
+
+struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *sim,
+                                            const struct hypar_trace_options *options)
+{
+    return put_trace(to, NULL, NULL, sim, options);
 }
 
 struct hypar_trace_shown hypar_report_train_trace(FILE *to,
@@ -520,7 +494,7 @@ struct hypar_trace_shown hypar_report_train_trace(FILE *to,
                                  .n_ranks = result->ranks,
                                  .minibatches = result->minibatches ? result->minibatches : 1,
                                  .in_process = result->in_process };
-    return put_both(to, &from, plan, sim, options);
+    return put_trace(to, &from, plan, sim, options);
 }
 
 struct hypar_trace_shown hypar_report_measured_trace(FILE *to,
@@ -533,7 +507,7 @@ struct hypar_trace_shown hypar_report_measured_trace(FILE *to,
                                  .n_ranks = step->n_ranks,
                                  .minibatches = step->minibatches,
                                  .in_process = step->in_turn };
-    return put_both(to, &from, hypar_sim_plan(sim), sim, options);
+    return put_trace(to, &from, hypar_sim_plan(sim), sim, options);
 }
 
 /* Times only ------------------------------------------------------------------------------ */

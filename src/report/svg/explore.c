@@ -51,14 +51,13 @@ static double figure_of(const struct hypar_exploration *e, enum hypar_objective 
                                      : cost->energy_j / batch;
 }
 
+/* The label and the unit of this figure. */
 static void label_figure(struct svg_plot *plot, enum hypar_objective objective)
 {
     static const char *const labels[] = { "samples/s", "bytes exchanged in a step",
                                           "joules of a sample" };
-    static const enum hypar_unit units[] = { HYPAR_UNIT_COUNT, HYPAR_UNIT_BYTES,
-                                             HYPAR_UNIT_JOULES };
     plot->y_label = labels[objective];
-    plot->y_unit = units[objective];
+    plot->y_unit = hp_objective_unit(objective);
 }
 
 /* A map ------------------------------------------------------------------------------- */
@@ -222,25 +221,14 @@ static void draw_map(FILE *to, const struct hypar_exploration *e)
 
 /* A curve ----------------------------------------------------------------------------- */
 
-static struct svg_series one_point(struct arena *arena, const char *name, double x, double y)
-{
-    struct svg_series series = { .name = name, .n = 1 };
-    series.x = NEW(arena, double, 1);
-    series.y = NEW(arena, double, 1);
-    series.x[0] = x;
-    series.y[0] = y;
-    return series;
-}
-
 /* For time the speed relative to data parallel, else the figure itself. */
 static double curve_height(const struct hypar_exploration *e,
                            const struct hypar_explore_site *site, double merit)
 {
     enum hypar_objective objective = hypar_exploration_info(e).options->objective;
-    double batch = (double)hypar_exploration_info(e).graph->batch;
     return objective == HYPAR_TIME   ? site->dp.step_s / merit
            : objective == HYPAR_COMM ? merit
-                                     : merit / batch;
+                                     : merit / (double)hypar_exploration_info(e).graph->batch;
 }
 
 /* All choices, the best first. */
@@ -272,11 +260,11 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
                              .subtitle = hp_arena_printf(&arena, "%lld choices on %s",
                                                          (long long)site.n_points, site.word),
                              .x_label = "choices that are better",
-                             .n_series = site.n_choices + 1 };
+                             .n_series = 1 };
     label_figure(&plot, objective);
     if (objective == HYPAR_TIME)
         plot.y_label = height_text(e);
-    plot.series = NEW(&arena, struct svg_series, plot.n_series);
+    plot.series = NEW(&arena, struct svg_series, site.n_choices + 1);
     plot.series[0] = every_choice(&arena, e, &site);
     for (int c = 0; c < site.n_choices; c++) {
         const struct hypar_explore_choice *choice = hypar_exploration_choice(e, 0, c);
@@ -285,24 +273,16 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
         snprintf(text, sizeof text, "%.3f", y);
         if (objective != HYPAR_TIME)
             hp_figure_text(&arena, y, plot.y_unit);
-        plot.series[c + 1] =
-            one_point(&arena, hp_arena_printf(&arena, "%s: %s", choice->name, text),
-                      fmin((double)choice->better, (double)site.n_points - 1), y);
+        hp_svg_add(hp_svg_series(&arena, &plot,
+                                 hp_arena_printf(&arena, "%s: %s", choice->name, text),
+                                 site.n_choices),
+                   fmin((double)choice->better, (double)site.n_points - 1), y);
     }
     hp_svg_plot(to, &plot);
     hp_arena_free(&arena);
 }
 
 /* Machines ---------------------------------------------------------------------------- */
-
-static struct axes axes_of(const struct hypar_exploration *e)
-{
-    struct axes axes = { .shape = true };
-    struct hypar_exploration_info info = hypar_exploration_info(e);
-    axes.axis = info.axis;
-    axes.n = info.n_axes;
-    return axes;
-}
 
 /* Is the speed relative to one device comparable? It is not if the user named several machines,
  * or if they differ in more than links and sizes: their single devices differ in speed. */
@@ -320,15 +300,6 @@ static enum hypar_objective drawn(const struct hypar_exploration *e, const struc
 {
     enum hypar_objective objective = hypar_exploration_info(e).options->objective;
     return objective == HYPAR_TIME && hp_axes_of_energy(axes) ? HYPAR_ENERGY : objective;
-}
-
-static void label_y(const struct hypar_exploration *e, const struct axes *axes,
-                    struct svg_plot *plot)
-{
-    enum hypar_objective objective = drawn(e, axes);
-    label_figure(plot, objective);
-    if (objective == HYPAR_TIME && is_over_one_device(e, axes))
-        plot->y_label = "performance over one device";
 }
 
 static double height_over(const struct hypar_exploration *e, const struct axes *axes,
@@ -372,7 +343,7 @@ static void collect(struct arena *arena, const struct hypar_exploration *e,
 static void draw_machines(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
-    struct axes axes = axes_of(e);
+    struct axes axes = hp_exploration_axes(e);
     int x = hp_axes_x(&axes), n = hypar_exploration_info(e).n_sites;
     struct svg_plot plot = { .title = title_of(&arena, e),
                              .subtitle =
@@ -383,7 +354,9 @@ static void draw_machines(FILE *to, const struct hypar_exploration *e)
                              .x_label = x < 0 ? "" : axes.axis[x].name };
     if (x >= 0)
         plot.x_unit = axes.axis[x].unit;
-    label_y(e, &axes, &plot);
+    label_figure(&plot, drawn(e, &axes));
+    if (drawn(e, &axes) == HYPAR_TIME && is_over_one_device(e, &axes))
+        plot.y_label = "performance over one device";
     collect(&arena, e, &axes, x, &plot);
     if (x >= 0)
         hp_svg_swept_x(&plot, axes.axis[x].shapes ? 2 : 10);

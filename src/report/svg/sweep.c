@@ -90,9 +90,6 @@ static void collect(struct arena *arena, const struct hypar_sweep *s, const stru
     }
 }
 
-static const enum hypar_unit units[] = { HYPAR_UNIT_COUNT, HYPAR_UNIT_BYTES,
-                                         HYPAR_UNIT_JOULES };
-
 /* "3.2k samples/s each"; "1.5 J a sample". */
 static const char *height_text(struct arena *arena, const struct along *a,
                                const struct hypar_sweep_point *p)
@@ -100,8 +97,9 @@ static const char *height_text(struct arena *arena, const struct along *a,
     return a->objective == HYPAR_TIME
                ? hp_arena_printf(arena, "%s samples/s%s", hp_metric(arena, height_of(a, p)),
                                  a->in_all ? "" : " each")
-               : hp_arena_printf(arena, "%s a sample",
-                                 hp_figure_text(arena, height_of(a, p), units[a->objective]));
+               : hp_arena_printf(
+                     arena, "%s a sample",
+                     hp_figure_text(arena, height_of(a, p), hp_objective_unit(a->objective)));
 }
 
 /* The best point in words, since the chart has little room. */
@@ -138,7 +136,7 @@ void hp_sweep_svg(FILE *to, const struct hypar_sweep *s)
                    : a.x < 0      ? ""
                                   : a.axes.axis[a.x].name,
         .y_label = heights[a.objective],
-        .y_unit = units[a.objective],
+        .y_unit = hp_objective_unit(a.objective),
         .shaded = a.several && !a.over_batches && !a.planners,
     };
     if (a.x >= 0)
