@@ -251,23 +251,15 @@ static void attribute_rows(struct table_writer *table, struct arena *arena,
     hp_table_end(table);
 }
 
-static const struct column op_columns[] = {
-    { NULL, "name", AS_TEXT, AT(struct op_traits, name) },
-    { NULL, "summary", AS_TEXT, AT(struct op_traits, summary) },
-    { NULL, "axes", AS_TEXT, AT(struct op_traits, axes) },
-    { NULL, "operands", AS_TEXT, AT(struct op_traits, operands) },
-    { NULL, "passes", AS_TEXT, AT(struct op_traits, passes) },
-    { NULL, "attributes", AS_TEXT, AT(struct op_traits, attrs) },
-    { 0 },
-};
-
 /* JSON -------------------------------------------------------------------------------- */
 
 static void put_op(struct json_writer *w, const struct op_traits *row)
 {
     struct arena arena = { 0 };
     hp_json_begin_object(w, NULL, false);
-    hp_put_fields(w, op_columns, row);
+    PUT(w, TEXT("name", row->name), TEXT("summary", row->summary), TEXT("axes", row->axes),
+        TEXT("operands", row->operands), TEXT("passes", row->passes),
+        TEXT("attributes", row->attrs));
     axis_rows(&(struct table_writer){ .json = w }, &arena, row);
     operand_rows(&(struct table_writer){ .json = w }, &arena, row);
     attribute_rows(&(struct table_writer){ .json = w }, &arena, row);

@@ -348,35 +348,20 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
 
 /* JSON -------------------------------------------------------------------------------- */
 
-struct segment_line {
-    const char *name;
-    struct hypar_sim_segment of;
-};
-
-static const struct column segment_columns[] = {
-    { NULL, "name", AS_TEXT, AT(struct segment_line, name) },
-    { NULL, "task", AS_LONG, AT(struct segment_line, of.event), IF_KNOWN | LEFT_OUT },
-    { NULL, "device", AS_INT, AT(struct segment_line, of.device), IF_KNOWN | LEFT_OUT },
-    { NULL, "link", AS_INT, AT(struct segment_line, of.link), IF_KNOWN | LEFT_OUT },
-    { NULL, "start_s", AS_SECONDS, AT(struct segment_line, of.start_s) },
-    { NULL, "end_s", AS_SECONDS, AT(struct segment_line, of.end_s) },
-    { NULL, "queued_s", AS_SECONDS, AT(struct segment_line, of.queued_s) },
-    { 0 },
-};
-
 static void put_path(struct json_writer *w, const struct hypar_sim *sim)
 {
-    struct table_writer table = { .column = segment_columns, .json = w };
-    struct segment_line row;
+    struct hypar_sim_segment s;
     struct hypar_sim_event e;
-    hp_table_begin(&table, "critical_path");
-    for (int64_t i = 0; hypar_sim_segment(sim, i, &row.of); i++) {
-        bool task = row.of.event >= 0 && hypar_sim_event(sim, row.of.event, &e);
-        row.name = task ? e.name : "launches";
-        row.of.event = task ? row.of.event : -1;
-        hp_table_row(&table, &row);
+    hp_json_begin_array(w, "critical_path", false);
+    for (int64_t i = 0; hypar_sim_segment(sim, i, &s); i++) {
+        bool task = s.event >= 0 && hypar_sim_event(sim, s.event, &e);
+        PUT_OBJECT(w, NULL, true, TEXT("name", task ? e.name : "launches"),
+                   ONLY_IF(task, INT("task", s.event)),
+                   ONLY_IF(s.device >= 0, INT("device", s.device)),
+                   ONLY_IF(s.link >= 0, INT("link", s.link)), NUMBER("start_s", s.start_s),
+                   NUMBER("end_s", s.end_s), NUMBER("queued_s", s.queued_s));
     }
-    hp_table_end(&table);
+    hp_json_end_array(w);
 }
 
 static void put_ops(struct json_writer *w, struct arena *arena,

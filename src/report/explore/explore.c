@@ -110,13 +110,6 @@ static const struct column choice_columns[] = {
     { 0 },
 };
 
-static const struct column site_columns[] = {
-    { NULL, "bandwidth_bytes_per_s", AS_BANDWIDTH,
-      AT(struct hypar_explore_site, bandwidth_bytes_per_s) },
-    { NULL, "one_device_s", AS_SECONDS, AT(struct hypar_explore_site, one_device_s) },
-    { 0 },
-};
-
 /* Text -------------------------------------------------------------------------------- */
 
 /* "H1 x H4". */
@@ -455,7 +448,9 @@ static void put_site(struct json_writer *w, struct arena *arena,
                                offsetof(struct hypar_explore_site, shape),
                                offsetof(struct hypar_explore_site, value)),
                &site),
-        INT("devices", hypar_machine_device_count(site.machine)), FIELDS(site_columns, &site),
+        INT("devices", hypar_machine_device_count(site.machine)),
+        NUMBER("bandwidth_bytes_per_s", site.bandwidth_bytes_per_s),
+        NUMBER("one_device_s", site.one_device_s),
         NUMBER("dp_s", site.has_dp ? site.dp.step_s : NAN), INT("points", site.n_points));
     hp_table_begin(&table, "choices");
     site_rows(&table, arena, e, s, NULL);

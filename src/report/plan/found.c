@@ -66,26 +66,14 @@ static double gap_of(const struct hypar_found *found)
     return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
 }
 
-static const struct column bound_columns[] = {
-    { NULL, "step_s", AS_SECONDS, AT(struct hypar_bound, step_s) },
-    { NULL, "by", AS_TEXT, AT(struct hypar_bound, by) },
-    { NULL, "work_s", AS_SECONDS, AT(struct hypar_bound, work_s) },
-    { NULL, "arithmetic_s", AS_SECONDS, AT(struct hypar_bound, arithmetic_s) },
-    { NULL, "traffic_s", AS_SECONDS, AT(struct hypar_bound, traffic_s) },
-    { NULL, "way_s", AS_SECONDS, AT(struct hypar_bound, way_s) },
-    { 0 },
-};
-
-void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound)
+void hp_put_bound(struct json_writer *w, const struct hypar_bound *b)
 {
-    hp_put_record(w, "lower_bound", bound_columns, bound->step_s > 0 ? bound : NULL);
-}
-
-static void put_bound(struct json_writer *w, const struct hypar_found *found)
-{
-    struct hypar_bound bound = hypar_found_info(found).bound;
-    hp_put_bound(w, &bound);
-    hp_json_put_known(w, "gap", gap_of(found) >= 0, gap_of(found));
+    if (!(b->step_s > 0))
+        hp_json_put_null(w, "lower_bound");
+    else
+        PUT_OBJECT(w, "lower_bound", true, NUMBER("step_s", b->step_s), TEXT("by", b->by),
+                   NUMBER("work_s", b->work_s), NUMBER("arithmetic_s", b->arithmetic_s),
+                   NUMBER("traffic_s", b->traffic_s), NUMBER("way_s", b->way_s));
 }
 
 /* The search for the largest batch that fits. */
@@ -122,8 +110,9 @@ static void found_json(FILE *to, const struct hypar_found *found)
         NUMBER("lower_bound_s", info.lower_bound_s > 0 ? info.lower_bound_s : NAN),
         NUMBER("lower_bound_elements",
                info.lower_bound_elements > 0 ? info.lower_bound_elements : NAN));
-    put_bound(&w, found);
-    PUT(&w, FLAG("exact", info.exact), ONLY_IF(info.interrupted, FLAG("interrupted", true)),
+    hp_put_bound(&w, &info.bound);
+    PUT(&w, NUMBER("gap", gap_of(found) >= 0 ? gap_of(found) : NAN), FLAG("exact", info.exact),
+        ONLY_IF(info.interrupted, FLAG("interrupted", true)),
         ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
         ONLY_IF(info.refused, TEXT("refused", info.refused)));
     if (info.n_others)
@@ -179,14 +168,6 @@ static double figure(const struct hypar_found *found, enum figure which, bool si
     }
 }
 
-static bool all_simulated(const struct hypar_found *const *all, int n_all)
-{
-    for (int i = 0; i < n_all; i++)
-        if (!hypar_found_simulated(all[i]))
-            return false;
-    return true;
-}
-
 /* Was the step simulated in part? Closed forms beside it would not be comparable. */
 static bool is_of_part(const struct hypar_found *found)
 {
@@ -239,9 +220,11 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
     int n = 1;
     for (int i = 0; i < n_others && n < MOST_PLANS; i++)
         all[n++] = others[i];
-    bool simulated = all_simulated(all, n), owt = false;
-    for (int i = 0; i < n; i++)
+    bool simulated = true, owt = false;
+    for (int i = 0; i < n; i++) {
+        simulated &= hypar_found_simulated(all[i]) != NULL;
         owt |= strcmp(hypar_found_info(all[i]).planner, "owt") == 0;
+    }
     hp_draw_levels(to, arena, hypar_found_partition(found), hypar_found_plan(found)->graph);
     level_table(to, arena, all, n, simulated);
     fputc('\n', to);

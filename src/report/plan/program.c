@@ -25,24 +25,6 @@ static void count_kinds(const struct hypar_program *p, struct by_kind *out)
     }
 }
 
-static const struct column total_columns[] = {
-    { NULL, "tasks", AS_COUNT, AT(struct hypar_program_totals, tasks) },
-    { NULL, "compute_tasks", AS_COUNT, AT(struct hypar_program_totals, compute) },
-    { NULL, "comm_tasks", AS_COUNT, AT(struct hypar_program_totals, comm) },
-    { NULL, "update_tasks", AS_COUNT, AT(struct hypar_program_totals, update) },
-    { NULL, "micro_batches", AS_INT, AT(struct hypar_program_totals, micro_batches) },
-    { NULL, "minibatches", AS_INT, AT(struct hypar_program_totals, minibatches),
-      IF_POSITIVE | LEFT_OUT },
-    { NULL, "comm_bytes", AS_BYTES, AT(struct hypar_program_totals, comm_bytes) },
-    { NULL, "forward_bytes", AS_BYTES, AT(struct hypar_program_totals, forward_bytes) },
-    { NULL, "backward_bytes", AS_BYTES, AT(struct hypar_program_totals, backward_bytes) },
-    { NULL, "gradient_bytes", AS_BYTES, AT(struct hypar_program_totals, gradient_bytes) },
-    { NULL, "loss_bytes", AS_BYTES, AT(struct hypar_program_totals, loss_bytes) },
-    { NULL, "parameter_bytes", AS_BYTES, AT(struct hypar_program_totals, parameter_bytes),
-      IF_POSITIVE | LEFT_OUT },
-    { 0 },
-};
-
 /* Bytes are those of a step, or under pipedream of a minibatch. */
 enum { OF_STEP = 1, OF_MINIBATCH = 2 };
 
@@ -101,7 +83,14 @@ static void program_json(FILE *to, const struct hypar_program *p)
     double *bytes = NEW(&arena, double, p->plan->graph->n_ops);
     hypar_program_op_bytes(p, bytes);
     hp_json_begin_object(&w, NULL, false);
-    PUT(&w, TEXT("model", hypar_plan_model(p->plan)), FIELDS(total_columns, &t));
+    PUT(&w, TEXT("model", hypar_plan_model(p->plan)), INT("tasks", t.tasks),
+        INT("compute_tasks", t.compute), INT("comm_tasks", t.comm),
+        INT("update_tasks", t.update), INT("micro_batches", t.micro_batches),
+        ONLY_IF(t.minibatches > 0, INT("minibatches", t.minibatches)),
+        NUMBER("comm_bytes", t.comm_bytes), NUMBER("forward_bytes", t.forward_bytes),
+        NUMBER("backward_bytes", t.backward_bytes), NUMBER("gradient_bytes", t.gradient_bytes),
+        NUMBER("loss_bytes", t.loss_bytes),
+        ONLY_IF(t.parameter_bytes > 0, NUMBER("parameter_bytes", t.parameter_bytes)));
     hp_table_begin(&comms, "comms");
     kind_rows(&comms, p);
     hp_table_end(&comms);

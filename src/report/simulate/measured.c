@@ -19,29 +19,20 @@ const struct column hp_energy_columns[] = {
     { 0 },
 };
 
-static const struct column profile_columns[] = {
-    { NULL, "passes", AS_INT, AT(struct hypar_sim_measured, passes) },
-    { NULL, "measured_passes", AS_INT, AT(struct hypar_sim_measured, measured) },
-    { NULL, "measured_share", AS_PERCENT, AT(struct hypar_sim_measured, measured_share) },
-    { NULL, "interpolated_passes", AS_INT, AT(struct hypar_sim_measured, interpolated),
-      IF_POSITIVE | LEFT_OUT },
-    { NULL, "interpolated_share", AS_PERCENT, AT(struct hypar_sim_measured, interpolated_share),
-      IF_POSITIVE | LEFT_OUT },
-    { NULL, "calibrated", AS_BOOL, AT(struct hypar_sim_measured, calibrated) },
-    { 0 },
-};
-
-static const struct column opaque_columns[] = {
-    { NULL, "operators", AS_INT, AT(struct hypar_sim_summary, opaque) },
-    { NULL, "measured", AS_INT, AT(struct hypar_sim_summary, opaque_measured) },
-    { NULL, "share", AS_PERCENT, AT(struct hypar_sim_summary, opaque_share) },
-    { 0 },
-};
-
 void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *s)
 {
-    PUT(w, ONLY_IF(s->measured.asked, RECORD("profile", profile_columns, &s->measured)),
-        ONLY_IF(s->opaque, RECORD("opaque", opaque_columns, s)));
+    const struct hypar_sim_measured *m = &s->measured;
+    if (m->asked)
+        PUT_OBJECT(w, "profile", true, INT("passes", m->passes),
+                   INT("measured_passes", m->measured),
+                   NUMBER("measured_share", m->measured_share),
+                   ONLY_IF(m->interpolated > 0, INT("interpolated_passes", m->interpolated)),
+                   ONLY_IF(m->interpolated_share > 0,
+                           NUMBER("interpolated_share", m->interpolated_share)),
+                   FLAG("calibrated", m->calibrated));
+    if (s->opaque)
+        PUT_OBJECT(w, "opaque", true, INT("operators", s->opaque),
+                   INT("measured", s->opaque_measured), NUMBER("share", s->opaque_share));
 }
 
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)

@@ -114,37 +114,6 @@ static const struct column task_columns[] = {
     { 0 },
 };
 
-static const struct column plan_columns[] = {
-    { NULL, "forward", AS_BOOL, AT(struct hypar_sim_summary, forward), IF_POSITIVE | LEFT_OUT },
-    { NULL, "samples_per_s", AS_METRIC, AT(struct hypar_sim_summary, samples_per_s) },
-    { NULL, "tokens_per_s", AS_METRIC, AT(struct hypar_sim_summary, tokens_per_s),
-      IF_POSITIVE },
-    { NULL, "mfu", AS_PERCENT, AT(struct hypar_sim_summary, mfu) },
-    { NULL, "peak_memory_bytes", AS_BYTES, AT(struct hypar_sim_summary, peak_memory_bytes) },
-    { NULL, "fullest_device", AS_INT, AT(struct hypar_sim_summary, fullest_device) },
-    { NULL, "fits", AS_BOOL, AT(struct hypar_sim_summary, fits) },
-    { 0 },
-};
-
-static const struct column total_columns[] = {
-    { NULL, "comm_bytes", AS_BYTES, AT(struct hypar_sim_summary, comm_bytes) },
-    { NULL, "link_bytes", AS_BYTES, AT(struct hypar_sim_summary, link_bytes) },
-    { NULL, "tasks", AS_COUNT, AT(struct hypar_sim_summary, tasks) },
-    { NULL, "compute_tasks", AS_COUNT, AT(struct hypar_sim_summary, compute) },
-    { NULL, "comm_tasks", AS_COUNT, AT(struct hypar_sim_summary, comm) },
-    { NULL, "update_tasks", AS_COUNT, AT(struct hypar_sim_summary, update) },
-    { 0 },
-};
-
-static const struct column pipeline_columns[] = {
-    { NULL, "minibatches", AS_INT, AT(struct hypar_sim_pipeline, minibatches) },
-    { NULL, "noam", AS_INT, AT(struct hypar_sim_pipeline, noam) },
-    { NULL, "startup_s", AS_SECONDS, AT(struct hypar_sim_pipeline, startup_s) },
-    { NULL, "window_s", AS_SECONDS, AT(struct hypar_sim_pipeline, window_s) },
-    { NULL, "steady", AS_BOOL, AT(struct hypar_sim_pipeline, steady) },
-    { 0 },
-};
-
 /* Rows --------------------------------------------------------------------------------- */
 
 static void stage_rows(struct table_writer *table, const struct hypar_sim *sim)
@@ -257,7 +226,10 @@ static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
                      hypar_precision_text(hypar_plan_gradient_precision(plan)))),
         TEXT("optimizer", hypar_optimizer_text(plan->optimizer)));
     hp_put_simulation(w, &s->how);
-    hp_put_fields(w, plan_columns, s);
+    PUT(w, ONLY_IF(s->forward, FLAG("forward", true)),
+        NUMBER("samples_per_s", s->samples_per_s), POSITIVE("tokens_per_s", s->tokens_per_s),
+        NUMBER("mfu", s->mfu), NUMBER("peak_memory_bytes", s->peak_memory_bytes),
+        INT("fullest_device", s->fullest_device), FLAG("fits", s->fits));
 }
 
 /* Schedule pipedream: start-up, steady state, and each stage. */
@@ -268,8 +240,9 @@ static void put_pipeline(struct json_writer *w, const struct hypar_sim *sim)
     if (!p.minibatches)
         return;
     hp_json_begin_object(w, "pipeline", false);
-    PUT(w, FIELDS(pipeline_columns, &p),
-        NUMBER("minibatches_per_s", step_s > 0 ? 1 / step_s : 0));
+    PUT(w, INT("minibatches", p.minibatches), INT("noam", p.noam),
+        NUMBER("startup_s", p.startup_s), NUMBER("window_s", p.window_s),
+        FLAG("steady", p.steady), NUMBER("minibatches_per_s", step_s > 0 ? 1 / step_s : 0));
     stage_rows(&(struct table_writer){ .column = stage_columns, .json = w }, sim);
     hp_json_end_object(w);
 }
@@ -283,7 +256,9 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_put_number(&w, "step_s", s.step_s);
     if (plan)
         put_plan(&w, plan, &s);
-    hp_put_fields(&w, total_columns, &s);
+    PUT(&w, NUMBER("comm_bytes", s.comm_bytes), NUMBER("link_bytes", s.link_bytes),
+        INT("tasks", s.tasks), INT("compute_tasks", s.compute), INT("comm_tasks", s.comm),
+        INT("update_tasks", s.update));
     if (s.kernels > 0) {
         PUT(&w, TEXT("framework", hypar_framework_text(s.how.framework)),
             NUMBER("kernels", s.kernels), NUMBER("launch_s", s.launch_s));

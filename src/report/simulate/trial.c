@@ -5,22 +5,6 @@
 
 #include "report/table.h"
 
-static const struct column delta_columns[] = {
-    { NULL, "changes", AS_LONG, AT(struct hypar_delta_check, changes) },
-    { NULL, "mismatches", AS_LONG, AT(struct hypar_delta_check, mismatches) },
-    { NULL, "full_us", AS_NUMBER, AT(struct hypar_delta_check, full_us) },
-    { NULL, "delta_us", AS_NUMBER, AT(struct hypar_delta_check, delta_us) },
-    { NULL, "tasks", AS_LONG, AT(struct hypar_delta_check, tasks) },
-    { 0 },
-};
-
-static void delta_json(FILE *to, const struct hypar_delta_check *c)
-{
-    struct json_writer w = { .file = to };
-    PUT_OBJECT(&w, NULL, false, FIELDS(delta_columns, c),
-               ONLY_IF(c->mismatches, TEXT("first_mismatch", c->first_mismatch)));
-}
-
 static void delta_text(FILE *to, const struct hypar_delta_check *c)
 {
     struct arena arena = { 0 };
@@ -41,7 +25,11 @@ void hypar_report_delta_check(FILE *to, const struct hypar_delta_check *check,
                               enum hypar_format format)
 {
     if (format == HYPAR_JSON)
-        delta_json(to, check);
+        PUT_OBJECT(&(struct json_writer){ .file = to }, NULL, false,
+                   INT("changes", check->changes), INT("mismatches", check->mismatches),
+                   NUMBER("full_us", check->full_us), NUMBER("delta_us", check->delta_us),
+                   INT("tasks", check->tasks),
+                   ONLY_IF(check->mismatches, TEXT("first_mismatch", check->first_mismatch)));
     else
         delta_text(to, check);
 }
