@@ -95,12 +95,6 @@ static const char *objective_note(struct arena *arena, const struct hypar_sweep 
                  : NULL;
 }
 
-/* The terms of a point's energy; NULL: not known. */
-static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p)
-{
-    return p->planner && p->counted && isfinite(p->energy_j) ? &p->energy : NULL;
-}
-
 /* Text -------------------------------------------------------------------------------- */
 
 /* The planner of a row: "dp"; "auto: hybrid" if there are several planners and this one took
@@ -306,7 +300,9 @@ static void write_rows(struct table_writer *table, struct arena *arena,
                                  .about_sent = p->counted ? "" : "~",
                                  .sharded = hypar_shard_text(p->shard),
                                  .each = hp_for_a_device(p),
-                                 .energy = energy_parts(p) };
+                                 .energy = p->planner && p->counted && isfinite(p->energy_j)
+                                               ? &p->energy
+                                               : NULL };
         row.plan = p->planner && (!shape || fits) ? &row : NULL;
         if (shape && p->verdict == HYPAR_SWEPT_NOT_TRIED)
             continue;
@@ -468,44 +464,26 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         hp_put_line(to, "No effect on any row: %s.", names);
 }
 
-static bool was_not_tried(const struct hypar_sweep_point *p)
-{
-    return p->verdict == HYPAR_SWEPT_NOT_TRIED;
-}
-
-static bool was_interrupted(const struct hypar_sweep_point *p)
-{
-    return p->interrupted;
-}
-
-/* List the points for which is_so() holds, if there are any: "what: a; b; and 3 more." */
+/* List points, if there are any: "Not done in time: a; b; and 3 more." Either the points whose
+ * search was stopped, or those that were not tried, which have no rows. Points are searched in
+ * parallel, so points between the first and the last missing one may be done. */
 static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep *s,
-                        const struct shape *shape, const char *what,
-                        bool (*is_so)(const struct hypar_sweep_point *))
+                        const struct shape *shape, bool stopped)
 {
     enum { NAMED = 4 };
     const char *text = "";
     int n = 0;
     for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
-        if (is_so(p) && n++ < NAMED)
+        if ((stopped ? p->interrupted : p->verdict == HYPAR_SWEPT_NOT_TRIED) && n++ < NAMED)
             text = hp_arena_printf(arena, "%s%s%s", text, n > 1 ? "; " : "",
                                    place_text(arena, p, shape));
     }
     if (n > NAMED)
         text = hp_arena_printf(arena, "%s; and %d more", text, n - NAMED);
     if (n)
-        hp_put_line(to, "%s: %s.", what, text);
-}
-
-/* List the points whose search was stopped, and those that were not tried, which have no rows.
- * Points are searched in parallel, so points between the first and the last missing one may be
- * done. */
-static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sweep *s,
-                            const struct shape *shape)
-{
-    tell_points(to, arena, s, shape, "Stopped at the best plan so far", was_interrupted);
-    tell_points(to, arena, s, shape, "Not done in time", was_not_tried);
+        hp_put_line(to, "%s: %s.",
+                    stopped ? "Stopped at the best plan so far" : "Not done in time", text);
 }
 
 /* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp and 3d". */
@@ -530,7 +508,8 @@ static void sweep_text(FILE *to, const struct hypar_sweep *s)
     title(to, &arena, s, &shape);
     write_rows(&(struct table_writer){ .to = to, .shows = shape.shows }, &arena, s, &shape);
     explain(to, &arena, s, &shape);
-    tell_unfinished(to, &arena, s, &shape);
+    tell_points(to, &arena, s, &shape, true);
+    tell_points(to, &arena, s, &shape, false);
     hp_arena_free(&arena);
 }
 

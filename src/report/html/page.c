@@ -87,14 +87,6 @@ static void put_data(struct json_writer *w, const struct hypar_page *page, struc
     hp_arena_free(&arena);
 }
 
-static void write_page(FILE *to, const struct hypar_page *page, struct truth *truth)
-{
-    struct json_writer w = { .file = to, .in_page = true };
-    fwrite(hp_page_head, 1, hp_page_head_bytes, to);
-    put_data(&w, page, truth);
-    fwrite(hp_page_tail, 1, hp_page_tail_bytes, to);
-}
-
 enum hypar_status hypar_report_page(FILE *to, const struct hypar_page *page,
                                     enum hypar_format format, struct hypar_error *err)
 {
@@ -106,10 +98,13 @@ enum hypar_status hypar_report_page(FILE *to, const struct hypar_page *page,
     if (step)
         status = step->torch ? hp_check_torch_rank(step->torch, sim, err)
                              : hp_truth_make(&truth, step, sim, err);
-    if (status == HYPAR_OK && format == HYPAR_JSON)
+    w.in_page = format != HYPAR_JSON;
+    if (status == HYPAR_OK && w.in_page)
+        fwrite(hp_page_head, 1, hp_page_head_bytes, to);
+    if (status == HYPAR_OK)
         put_data(&w, page, &truth);
-    else if (status == HYPAR_OK)
-        write_page(to, page, &truth);
+    if (status == HYPAR_OK && w.in_page)
+        fwrite(hp_page_tail, 1, hp_page_tail_bytes, to);
     hp_truth_free(&truth);
     return status;
 }

@@ -10,28 +10,7 @@
 
 enum { MOST_ROWS = 400 };
 
-/* The groups of stages, as in the text report. */
-static void put_groups(struct json_writer *w, struct arena *arena,
-                       const struct plan_structure *s)
-{
-    hp_group_rows(&(struct table_writer){ .json = w }, arena, s);
-    if (*hp_idle_text(arena, s))
-        hp_json_put_string(w, "idle", hp_idle_text(arena, s));
-}
-
 /* Levels -------------------------------------------------------------------------------- */
-
-static void put_levels(struct json_writer *w, const struct hypar_machine *machine)
-{
-    struct hypar_level level[HYPAR_MAX_LEVELS];
-    int n = hypar_machine_levels(machine, level);
-    hp_json_begin_array(w, "levels", false);
-    for (int i = 0; i < n; i++) {
-        PUT_OBJECT(w, NULL, true, INT("ways", level[i].ways),
-                   NUMBER("bytes_per_s", level[i].bytes_per_s));
-    }
-    hp_json_end_array(w);
-}
 
 /* The axes along which two parts of an operator differ, as bits. */
 static unsigned differing_axes(const struct hypar_plan *plan, int op, int a, int b)
@@ -245,24 +224,27 @@ static void put_layers(struct json_writer *w, struct arena *arena,
     }
 }
 
-/* The meaning of the pieces' colours, by role. */
-static void put_roles(struct json_writer *w)
-{
-    hp_json_begin_object(w, "roles", true);
-    for (int role = 0; role <= HYPAR_INNER; role++)
-        hp_json_put_string(w, hypar_role_text((enum hypar_role)role),
-                           hp_divided_text((enum hypar_role)role));
-    hp_json_end_object(w);
-}
-
 void hp_put_page_plan(struct json_writer *w, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
     struct plan_structure s = hp_plan_structure(&arena, plan);
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    int n_levels = hypar_machine_levels(plan->machine, level);
+    const char *idle = hp_idle_text(&arena, &s);
     hp_json_begin_object(w, "plan", false);
-    put_groups(w, &arena, &s);
-    put_levels(w, plan->machine);
-    put_roles(w);
+    hp_group_rows(&(struct table_writer){ .json = w }, &arena, &s);
+    if (*idle)
+        hp_json_put_string(w, "idle", idle);
+    hp_json_begin_array(w, "levels", false);
+    for (int i = 0; i < n_levels; i++)
+        PUT_OBJECT(w, NULL, true, INT("ways", level[i].ways),
+                   NUMBER("bytes_per_s", level[i].bytes_per_s));
+    hp_json_end_array(w);
+    hp_json_begin_object(w, "roles", true); /* the meaning of the pieces' colours */
+    for (int role = 0; role <= HYPAR_INNER; role++)
+        hp_json_put_string(w, hypar_role_text((enum hypar_role)role),
+                           hp_divided_text((enum hypar_role)role));
+    hp_json_end_object(w);
     hp_json_begin_array(w, "rows", false);
     for (int i = 0; i < s.n_rows && i < MOST_ROWS; i++)
         (s.row[i].count == 1 && s.row[i].n_pieces == 1 ? put_layers : put_row)(w, &arena, &s,

@@ -30,14 +30,6 @@ static void put_choice(FILE *to, char digit, int width, bool fill, bool colour)
         fputs("\033[0m", to);
 }
 
-/* "H1" */
-static void put_level(FILE *to, int level)
-{
-    char name[16];
-    snprintf(name, sizeof name, "H%d", level + 1);
-    fprintf(to, "%-*s", LEVEL, name);
-}
-
 enum { NAMED_LINES = 2 }; /* with more lines of layers, each layer is a letter */
 
 /* Draw layers first .. last - 1 as in HyPar's Figure 5, with names above if there is room. */
@@ -54,7 +46,7 @@ static void map_part(FILE *to, const struct hypar_partition_view *view,
                 g->ops[view->layer_op[first]].name, g->ops[view->layer_op[last - 1]].name);
     }
     for (int h = 0; h < view->n_levels; h++) {
-        put_level(to, h);
+        fprintf(to, "H%-*d", LEVEL - 1, h + 1);
         for (int i = first; i < last; i++) {
             if (width > 1 && i > first)
                 fputc(' ', to);

@@ -168,12 +168,6 @@ static char *mark_text(struct arena *arena, const struct plan_structure *s,
     return text;
 }
 
-static const char *shard_words(struct arena *arena, enum hypar_shard shard, int over)
-{
-    const char *word = hp_arena_printf(arena, "%s sharded", hypar_shard_text(shard));
-    return over ? hp_arena_printf(arena, "%s over %d", word, over) : word;
-}
-
 char *hp_marks_text(struct arena *arena, const struct plan_structure *s,
                     const struct plan_row *row)
 {
@@ -194,10 +188,11 @@ char *hp_marks_text(struct arena *arena, const struct plan_structure *s,
                 count_mark(&divided, op,
                            s->plan->ops[op].shard == sharded->shard &&
                                s->plan->ops[op].shard_over == sharded->shard_over);
-        text =
-            hp_arena_printf(arena, "%s%s", text,
-                            mark_text(arena, s, row, &divided,
-                                      shard_words(arena, sharded->shard, sharded->shard_over)));
+        const char *word =
+            hp_arena_printf(arena, "%s sharded", hypar_shard_text(sharded->shard));
+        if (sharded->shard_over)
+            word = hp_arena_printf(arena, "%s over %d", word, sharded->shard_over);
+        text = hp_arena_printf(arena, "%s%s", text, mark_text(arena, s, row, &divided, word));
     }
     return *text ? text + 2 : text;
 }

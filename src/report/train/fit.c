@@ -213,19 +213,11 @@ static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
     hp_json_end_object(&w);
 }
 
-static int count_outliers(const struct hypar_fit *fit)
-{
-    struct hypar_fit_row row;
-    int n = 0;
-    for (int i = 0; hypar_fit_row(fit, i, &row); i++)
-        n += row.outlier;
-    return n;
-}
-
 void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format format)
 {
     struct arena arena = { 0 };
-    int outliers = count_outliers(fit);
+    struct hypar_fit_row row;
+    int outliers = 0;
     if (format == HYPAR_JSON) {
         fit_json(to, &arena, fit);
         hp_arena_free(&arena);
@@ -241,6 +233,8 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
     print_errors(to, fit);
     fputc('\n', to);
     print_far(to, &arena, fit);
+    for (int i = 0; hypar_fit_row(fit, i, &row); i++)
+        outliers += row.outlier;
     if (outliers)
         fprintf(to, "%s too far off to be fitted\n",
                 hp_count(&arena, outliers, "row was|rows were"));
