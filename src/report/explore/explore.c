@@ -122,15 +122,6 @@ static const char *groups_text(struct arena *arena, const struct hypar_explorati
     return text;
 }
 
-static bool any_does_not_fit(const struct hypar_exploration *e)
-{
-    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
-        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++)
-            if (!hypar_exploration_choice(e, s, c)->cost.fits)
-                return true;
-    return false;
-}
-
 /* The form of the text. */
 struct shape {
     struct axes axes; /* none for one machine */
@@ -174,45 +165,33 @@ static double best_of(const struct hypar_exploration *e)
     return best;
 }
 
-static bool is_best(const struct hypar_exploration *e, const struct hypar_explored *cost,
-                    double best)
-{
-    return cost->fits && hypar_exploration_merit(e, cost) <= best;
-}
-
-/* The value of marked rows. If choices are enumerated, rows show how many choices are better
- * instead; a single row is not marked. */
-static double marked_best(const struct hypar_exploration *e)
-{
-    double best = best_of(e);
-    int n = 0;
-    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
-        n += hypar_exploration_site(e, s).n_choices;
-    bool compared = n > 1 && !hypar_exploration_site(e, 0).n_points && isfinite(best);
-    return compared ? best : NAN;
-}
-
 static struct shape shape_of(const struct hypar_exploration *e)
 {
-    int n_sites = hypar_exploration_info(e).n_sites;
-    bool levels = true;
-    struct shape shape = { .shows = any_does_not_fit(e) ? FITS : 0,
-                           .objective = hypar_exploration_info(e).options->objective,
-                           .best = marked_best(e) };
-    size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
-    shape.shows |= hypar_exploration_info(e).options->n_others ? RATE : SPEEDUP;
-    shape.shows |= hypar_exploration_info(e).options->cost == HYPAR_COST_SIMULATED
-                       ? SIMULATED
-                       : IN_CLOSED_FORM;
-    if (n_sites > 1)
+    struct hypar_exploration_info info = hypar_exploration_info(e);
+    int n_choices = 0;
+    bool levels = true, simulated = info.options->cost == HYPAR_COST_SIMULATED;
+    struct shape shape = { .shows = (info.options->n_others ? RATE : SPEEDUP) |
+                                    (simulated ? SIMULATED : IN_CLOSED_FORM),
+                           .objective = info.options->objective,
+                           .best = best_of(e) };
+    if (info.n_sites > 1)
         shape.axes = hp_exploration_axes(e);
-    for (int s = 0; s < n_sites; s++) {
-        shape.shows |= hypar_exploration_site(e, s).n_points > 0 ? BETTER : 0;
-        levels &= hypar_exploration_text_size(e, s) <= widest;
+    for (int s = 0; s < info.n_sites; s++) {
+        struct hypar_explore_site site = hypar_exploration_site(e, s);
+        n_choices += site.n_choices;
+        shape.shows |= site.n_points > 0 ? BETTER : 0;
+        levels &= hypar_exploration_text_size(e, s) <=
+                  (size_t)(info.n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS);
+        for (int c = 0; c < site.n_choices; c++)
+            shape.shows |= hypar_exploration_choice(e, s, c)->cost.fits ? 0 : FITS;
     }
     shape.shows |= levels ? LEVELS : 0;
     shape.same_levels =
         !levels && same_levels(e) && hypar_exploration_text_size(e, 0) <= WIDEST_LEVELS;
+    /* if choices are enumerated, rows show how many choices are better instead of a mark; a
+     * single row is not marked */
+    if (n_choices <= 1 || hypar_exploration_site(e, 0).n_points || !isfinite(shape.best))
+        shape.best = NAN;
     return shape;
 }
 
@@ -253,7 +232,7 @@ static struct choice_row row_of(const struct hypar_exploration *e,
         .samples_per_s = (double)hypar_exploration_info(e).graph->batch / cost->step_s,
         .energy = hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL,
         .better = -1,
-        .best = is_best(e, cost, best),
+        .best = cost->fits && hypar_exploration_merit(e, cost) <= best,
     };
 }
 

@@ -119,19 +119,6 @@ static void put_path(struct json_writer *w, struct bars *d)
     hp_json_end_array(w);
 }
 
-/* The classes of links, by number. */
-static void put_classes(struct json_writer *w, const struct link_classes *c)
-{
-    hp_json_begin_array(w, "classes", false);
-    for (int i = 0; i < c->n; i++) {
-        PUT_OBJECT(
-            w, NULL, true, TEXT("name", c->class[i].name),
-            NUMBER("bytes_per_s", c->class[i].bytes_per_s > 0 ? c->class[i].bytes_per_s : NAN),
-            INT("links", c->class[i].n_links));
-    }
-    hp_json_end_array(w);
-}
-
 void hp_put_page_timeline(struct json_writer *w, const struct hypar_sim *sim,
                           const struct hypar_measured_step *measured)
 {
@@ -150,7 +137,13 @@ void hp_put_page_timeline(struct json_writer *w, const struct hypar_sim *sim,
     for (int i = 0; i < d.n_rows; i++)
         put_row(w, &d, i);
     hp_json_end_array(w);
-    put_classes(w, &d.classes);
+    hp_json_begin_array(w, "classes", false); /* of links, by number */
+    for (int i = 0; i < d.classes.n; i++) {
+        const struct link_class *c = &d.classes.class[i];
+        PUT_OBJECT(w, NULL, true, TEXT("name", c->name),
+                   POSITIVE("bytes_per_s", c->bytes_per_s), INT("links", c->n_links));
+    }
+    hp_json_end_array(w);
     put_path(w, &d);
     put_names(w, &d);
     hp_json_end_object(w);

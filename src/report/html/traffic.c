@@ -6,24 +6,18 @@
 
 enum { MOST_NODES = 400, MOST_LINKS = 2400 };
 
-/* The options of the simulation. */
-static struct hypar_lower_options lowered(const struct hypar_sim *sim)
-{
-    struct hypar_sim_summary s = hypar_sim_summary(sim);
-    return (struct hypar_lower_options){ .bucket_bytes = s.how.bucket_bytes,
-                                         .local_bn = s.how.local_bn,
-                                         .minibatches = hypar_sim_pipeline(sim).minibatches,
-                                         .forward = s.forward };
-}
-
 /* Write the matrix row by row. A row covers several devices if needed, so that there are at
  * most SHOWN_DEVICES rows. */
 static void put_matrix(struct json_writer *w, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
     struct hypar_program *program;
-    struct hypar_lower_options how = lowered(sim);
-    int n = hypar_sim_summary(sim).n_devices;
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    struct hypar_lower_options how = { .bucket_bytes = s.how.bucket_bytes,
+                                       .local_bn = s.how.local_bn,
+                                       .minibatches = hypar_sim_pipeline(sim).minibatches,
+                                       .forward = s.forward };
+    int n = s.n_devices;
     int together = (n + SHOWN_DEVICES - 1) / SHOWN_DEVICES,
         rows = (n + together - 1) / together;
     if (hypar_lower(&program, hypar_sim_plan(sim), &how, NULL) != HYPAR_OK)

@@ -197,23 +197,6 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has);
 }
 
-/* Does the closed form add up the exchange of levels to much more than the simulated exchange
- * alone? */
-static bool by_levels(const struct hypar_found *found)
-{
-    return hypar_found_partition(found) &&
-           hypar_found_prediction(found).comm_s > 1.25 * hypar_found_simulated(found)->comm_s;
-}
-
-static const char *levels_apart(struct arena *arena, const struct hypar_found *found)
-{
-    const char *comm = hp_time_text(arena, hypar_found_simulated(found)->comm_s);
-    return hp_arena_printf(arena,
-                           "; it exchanges level after level, each over that level's links "
-                           "alone; simulated, the exchange takes %s",
-                           comm);
-}
-
 /* The work of devices that the closed form leaves out. Every closed form is of passes alone.
  * Level by level, passes take the time of their arithmetic; others also have the time of their
  * memory traffic. */
@@ -256,11 +239,17 @@ static const char *difference(struct arena *arena, const struct hypar_found *fou
             simulated_s > 1.25 * closed_s ? ", contention on links, and waiting" : "");
     if (simulated_s > 1.25 * closed_s)
         return longer(arena, found);
-    if (simulated_s < 0.8 * closed_s)
-        return pipedream(found) ? "; it leaves out that both directions of a link work at once"
-               : by_levels(found) ? levels_apart(arena, found)
-                                  : "; it leaves out that exchange and computing overlap";
-    return "";
+    if (simulated_s >= 0.8 * closed_s)
+        return "";
+    if (pipedream(found))
+        return "; it leaves out that both directions of a link work at once";
+    if (hypar_found_partition(found) &&
+        hypar_found_prediction(found).comm_s > 1.25 * hypar_found_simulated(found)->comm_s)
+        return hp_arena_printf(arena,
+                               "; it exchanges level after level, each over that level's links "
+                               "alone; simulated, the exchange takes %s",
+                               hp_time_text(arena, hypar_found_simulated(found)->comm_s));
+    return "; it leaves out that exchange and computing overlap";
 }
 
 /* PipeDream's recurrence in words: "40 ms in steady state, the slowest of stages and transfers

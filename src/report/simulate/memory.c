@@ -116,16 +116,6 @@ static int device_rows(struct table_writer *table, const struct hypar_memory *me
     return shown;
 }
 
-static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int most)
-{
-    struct json_writer w = { .file = to };
-    hp_json_begin_object(&w, NULL, false);
-    PUT(&w, FLAG("fits", memory[most].peak <= memory[most].limit), INT("fullest_device", most),
-        NUMBER("peak_memory_bytes", memory[most].peak));
-    device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory, n);
-    hp_json_end_object(&w);
-}
-
 static void memory_table(FILE *to, struct arena *arena, const struct hypar_memory *memory,
                          int n)
 {
@@ -199,10 +189,17 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
     if (status == HYPAR_OK) {
         struct hypar_memory fullest;
         int most = hypar_fullest_memory(memory, n, 0, &fullest);
-        if (format == HYPAR_JSON)
-            memory_json(to, memory, n, most);
-        else
+        if (format == HYPAR_JSON) {
+            struct json_writer w = { .file = to };
+            hp_json_begin_object(&w, NULL, false);
+            PUT(&w, FLAG("fits", fullest.peak <= fullest.limit), INT("fullest_device", most),
+                NUMBER("peak_memory_bytes", fullest.peak));
+            device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory,
+                        n);
+            hp_json_end_object(&w);
+        } else {
             memory_text(to, plan, memory, n, most);
+        }
         status = hypar_check_fullest(&fullest, most, err);
     }
     hp_arena_free(&arena);
