@@ -107,28 +107,18 @@ void hp_put_record(struct json_writer *w, const char *key, const struct column *
 void hp_put_members(struct json_writer *w, const struct member *m)
 {
     for (; m->kind; m++)
-        switch (m->kind) {
-        case IS_TEXT:
+        if (m->kind == IS_TEXT)
             hp_json_put_string(w, m->key, m->text);
-            break;
-        case IS_INT:
+        else if (m->kind == IS_INT)
             hp_json_put_int(w, m->key, m->integer);
-            break;
-        case IS_NUMBER:
+        else if (m->kind == IS_NUMBER)
             hp_json_put_known(w, m->key, isfinite(m->number), m->number);
-            break;
-        case IS_FLAG:
+        else if (m->kind == IS_FLAG)
             hp_json_put_bool(w, m->key, m->integer);
-            break;
-        case IS_RECORD:
-            if (m->key)
-                hp_put_record(w, m->key, m->column, m->row);
-            else
-                hp_put_fields(w, m->column, m->row);
-            break;
-        default:
-            break;
-        }
+        else if (m->kind == IS_RECORD && m->key)
+            hp_put_record(w, m->key, m->column, m->row);
+        else if (m->kind == IS_RECORD)
+            hp_put_fields(w, m->column, m->row);
 }
 
 void hp_put_object(struct json_writer *w, const char *key, bool flat,

@@ -30,18 +30,11 @@ static const char *next_axis(const char *text, struct axis_item *out)
 
 static const char *role_word(char role)
 {
-    switch (role) {
-    case 'S':
-        return "sample";
-    case 'A':
-        return "attribute";
-    case 'P':
-        return "parameter";
-    case 'R':
-        return "reduction";
-    default:
-        return "inner, never split";
-    }
+    return role == 'S'   ? "sample"
+           : role == 'A' ? "attribute"
+           : role == 'P' ? "parameter"
+           : role == 'R' ? "reduction"
+                         : "inner, never split";
 }
 
 static const char *part_word(char part)
@@ -54,16 +47,10 @@ static const char *part_word(char part)
 
 static const char *count_word(char count)
 {
-    switch (count) {
-    case 'S':
-        return "one per spatial dimension";
-    case 'D':
-        return "two per spatial dimension";
-    case '*':
-        return "any number";
-    default:
-        return "one";
-    }
+    return count == 'S'   ? "one per spatial dimension"
+           : count == 'D' ? "two per spatial dimension"
+           : count == '*' ? "any number"
+                          : "one";
 }
 
 /* The list ---------------------------------------------------------------------------- */
@@ -267,15 +254,6 @@ static void put_op(struct json_writer *w, const struct op_traits *row)
     hp_arena_free(&arena);
 }
 
-static void list_json(FILE *to)
-{
-    struct json_writer w = { .file = to };
-    hp_json_begin_array(&w, NULL, false);
-    for (int k = 0; k < OP_KIND_COUNT; k++)
-        put_op(&w, &hp_op[k]);
-    hp_json_end_array(&w);
-}
-
 /* One row in words -------------------------------------------------------------------- */
 
 /* The text from *p up to one of `stops` or the end, without blanks around it; moves *p to the
@@ -353,6 +331,14 @@ enum hypar_status hypar_report_ops(FILE *to, const char *name, enum hypar_format
 {
     if (name)
         return report_op(to, name, format, err);
-    (format == HYPAR_JSON ? list_json : list_text)(to);
+    if (format != HYPAR_JSON) {
+        list_text(to);
+        return HYPAR_OK;
+    }
+    struct json_writer w = { .file = to };
+    hp_json_begin_array(&w, NULL, false);
+    for (int k = 0; k < OP_KIND_COUNT; k++)
+        put_op(&w, &hp_op[k]);
+    hp_json_end_array(&w);
     return HYPAR_OK;
 }

@@ -46,18 +46,12 @@ static void summary(FILE *to, struct arena *arena, const struct path_sum *sum)
 static const char *row_name(struct arena *arena, const struct path_sum *sum,
                             const struct path_row *row)
 {
-    switch (row->kind) {
-    case PATH_BUBBLE:
+    if (row->kind == PATH_BUBBLE)
         return hp_arena_printf(arena, "other stages compute, device %d waits", sum->busiest);
-    case PATH_AGAIN:
-        return "operators of all kinds";
-    case PATH_UPDATE:
-        return "parameters";
-    case PATH_LAUNCH:
-        return "the host, longer than its device";
-    default:
-        return row->name;
-    }
+    return row->kind == PATH_AGAIN    ? "operators of all kinds"
+           : row->kind == PATH_UPDATE ? "parameters"
+           : row->kind == PATH_LAUNCH ? "the host, longer than its device"
+                                      : row->name;
 }
 
 struct path_line {

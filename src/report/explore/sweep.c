@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "graph/graph.h"
-#include "report/explore/sweep.h"
+#include "report/explore/axes.h"
 #include "report/put.h"
 #include "report/svg/svg.h"
 

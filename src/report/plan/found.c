@@ -148,24 +148,19 @@ static const struct {
     [STEP] = { "step", HYPAR_UNIT_SECONDS },
 };
 
-/* A figure of a plan; -1: not known. The steps of all plans are simulated, or all are closed
+/* The figures of a plan; -1: not known. The steps of all plans are simulated, or all are closed
  * forms. With simulated steps, state and memory are those of the fullest device. */
-static double figure(const struct hypar_found *found, enum figure which, bool simulated)
+static void figures_of(const struct hypar_found *found, bool simulated, double value[N_FIGURES])
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    switch (which) {
-    case ALL:
-        return hypar_found_partition(found)->total_bytes;
-    case EXACT:
-        return hp_exact_bytes(found);
-    case STATE:
-        return simulated ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
-                         : hypar_found_prediction(found).state_bytes;
-    case MEMORY:
-        return simulated ? s->fullest.peak : -1;
-    default:
-        return simulated ? s->step.step_s : hypar_found_prediction(found).step_s;
-    }
+    struct hypar_prediction p = hypar_found_prediction(found);
+    value[ALL] = hypar_found_partition(found)->total_bytes;
+    value[EXACT] = hp_exact_bytes(found);
+    value[STATE] = simulated
+                       ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
+                       : p.state_bytes;
+    value[MEMORY] = simulated ? s->fullest.peak : -1;
+    value[STEP] = simulated ? s->step.step_s : p.step_s;
 }
 
 /* Was the step simulated in part? Closed forms beside it would not be comparable. */
@@ -183,6 +178,7 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
     const struct hypar_partition_view *first = hypar_found_partition(all[0]);
     struct table_writer table = { .to = to, .texts = "level|>ways" };
     const char *row[2 + MOST_PLANS];
+    double value[MOST_PLANS][N_FIGURES];
     for (int i = 0; i < n_all; i++)
         table.texts =
             hp_arena_printf(arena, "%s|>%s", table.texts, hypar_found_info(all[i]).planner);
@@ -197,16 +193,16 @@ static void level_table(FILE *to, struct arena *arena, const struct hypar_found 
         hp_table_row(&table, row);
         groups *= first->ways[h];
     }
+    for (int i = 0; i < n_all; i++)
+        figures_of(all[i], simulated, value[i]);
     for (int f = 0; f < N_FIGURES; f++) {
         if ((f == MEMORY && !simulated) || (f == STEP && is_of_part(all[0])))
             continue;
         row[0] = figures[f].name;
         row[1] = "";
-        for (int i = 0; i < n_all; i++) {
-            double v = figure(all[i], (enum figure)f, simulated);
+        for (int i = 0; i < n_all; i++)
             row[2 + i] =
-                v < 0 ? "-" : hp_arena_strdup(arena, hp_figure_text(arena, v, figures[f].unit));
-        }
+                value[i][f] < 0 ? "-" : hp_figure_text(arena, value[i][f], figures[f].unit);
         hp_table_row(&table, row);
     }
     hp_table_end(&table);

@@ -13,19 +13,10 @@ static const char *const anchors[] = { "start", "middle", "end" };
 void hp_svg_escape(FILE *to, const char *text)
 {
     for (; *text; text++)
-        switch (*text) {
-        case '<':
-            fputs("&lt;", to);
-            break;
-        case '>':
-            fputs("&gt;", to);
-            break;
-        case '&':
-            fputs("&amp;", to);
-            break;
-        default:
+        if (*text == '<' || *text == '>' || *text == '&')
+            fputs(*text == '<' ? "&lt;" : *text == '>' ? "&gt;" : "&amp;", to);
+        else
             fputc(*text, to);
-        }
 }
 
 /* The part of `text` for a line of `most` characters: broken after a blank or a comma. */

@@ -8,7 +8,7 @@
 
 #include "base/arena.h"
 #include "graph/graph.h"
-#include "report/explore/sweep.h"
+#include "report/explore/axes.h"
 #include "report/svg/svg.h"
 #include "report/text.h"
 
