@@ -23,7 +23,7 @@
 #include <stddef.h>
 
 #include "base/files/json.h"
-#include "report/text.h"
+#include "base/files/text.h"
 
 /* The type of a value, and its form in text. JSON and CSV have numbers in SI units. */
 enum column_form {

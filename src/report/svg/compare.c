@@ -1,10 +1,10 @@
 /* Draws planners and plans side by side: the duration of each step. */
 #include <hypar/report.h>
 
+#include "base/files/text.h"
 #include "graph/graph.h"
 #include "report/explain/explain.h"
 #include "report/svg/svg.h"
-#include "report/text.h"
 
 enum { WIDTH = 900, LEFT = 180, RIGHT = 740, TOP = 74, ROW = 28 };
 
@@ -19,8 +19,8 @@ static void put_row(FILE *to, struct arena *arena, const struct hypar_compared *
         return;
     }
     double width = longest_s > 0 ? (RIGHT - LEFT) * step_s / longest_s : 0;
-    hp_svg_begin_rect(to, LEFT, y, width, ROW - 8);
-    fprintf(to, " fill=\"%s\"/>\n", !*hp_not_ranked(row) ? hp_svg_colour(0) : "#bbbbbb");
+    hp_svg_box(to, LEFT, y, width, ROW - 8, !*hp_not_ranked(row) ? hp_svg_colour(0) : "#bbbbbb",
+               NULL);
     hp_svg_text(to, LEFT + width + 8, y + 15, SVG_START, 12,
                 hp_arena_printf(arena, "%s%s%s", hp_time_text(arena, step_s),
                                 *hp_not_ranked(row) ? ", " : "", hp_not_ranked(row)));

@@ -84,19 +84,21 @@ static double map_y(const struct map *m, int64_t point)
 
 static void map_cells(const struct map *m)
 {
+    struct arena arena = { 0 };
     char colour[8];
     for (int64_t i = 0; i < m->site.n_points; i++) {
+        struct arena_mark mark = hp_arena_mark(&arena);
         double v = height_of(m->e, &m->site, hypar_exploration_point(m->e, 0, i));
         double part = m->high > m->low ? (v - m->low) / (m->high - m->low) : 1;
-        hp_svg_begin_rect(m->to, map_x(m, i), map_y(m, i), m->cell - 0.6, m->cell - 0.6);
-        fprintf(m->to, " fill=\"%s\"><title>", hp_svg_ramp(colour, part));
         hypar_exploration_value(m->e, 0, 0, i / m->down.n_values, m->text[0]);
         hypar_exploration_value(m->e, 0, 1, i % m->down.n_values, m->text[1]);
-        hp_svg_escape(m->to, m->across.name);
-        fprintf(m->to, " %s, ", m->text[0]);
-        hp_svg_escape(m->to, m->down.name);
-        fprintf(m->to, " %s: %.3f</title></rect>\n", m->text[1], v);
+        hp_svg_box(m->to, map_x(m, i), map_y(m, i), m->cell - 0.6, m->cell - 0.6,
+                   hp_svg_ramp(colour, part),
+                   hp_arena_printf(&arena, "%s %s, %s %s: %.3f", m->across.name, m->text[0],
+                                   m->down.name, m->text[1], v));
+        hp_arena_release(&arena, mark);
     }
+    hp_arena_free(&arena);
 }
 
 static void map_axes(const struct map *m)
@@ -120,11 +122,9 @@ static void map_scale(const struct map *m, double x)
 {
     enum { STEPS = 40, HEIGHT = 160 };
     char colour[8], text[32];
-    for (int i = 0; i < STEPS; i++) {
-        hp_svg_begin_rect(m->to, x, m->top + HEIGHT * (1 - (i + 1.0) / STEPS), 14,
-                          HEIGHT * 1.0 / STEPS + 0.5);
-        fprintf(m->to, " fill=\"%s\"/>\n", hp_svg_ramp(colour, (i + 0.5) / STEPS));
-    }
+    for (int i = 0; i < STEPS; i++)
+        hp_svg_box(m->to, x, m->top + HEIGHT * (1 - (i + 1.0) / STEPS), 14,
+                   HEIGHT * 1.0 / STEPS + 0.5, hp_svg_ramp(colour, (i + 0.5) / STEPS), NULL);
     for (int i = 0; i <= 4; i++) {
         snprintf(text, sizeof text, "%.3g", m->low + (m->high - m->low) * i / 4);
         hp_svg_text(m->to, x + 20, m->top + HEIGHT * (1 - i / 4.0) + 4, SVG_START, 11, text);
@@ -144,22 +144,14 @@ static int64_t find_point(const struct map *m, const char *levels)
     return i < m->site.n_points ? i : -1;
 }
 
-static void put_ring(FILE *to, double x, double y, double radius, const char *colour,
-                     double width)
-{
-    hp_svg_begin_circle(to, x, y, radius);
-    hp_svg_attribute(to, "stroke-width", width);
-    fprintf(to, " fill=\"none\" stroke=\"%s\"/>\n", colour);
-}
-
 /* Draw the ring of choice `c` on a cell, with a white edge that separates it from the cell's
  * colour. */
 static void map_mark(const struct map *m, int64_t point, int c)
 {
     double x = map_x(m, point) + m->cell / 2, y = map_y(m, point) + m->cell / 2,
            radius = m->cell * (0.62 - 0.14 * (c % 4));
-    put_ring(m->to, x, y, radius, "#fff", 3.4);
-    put_ring(m->to, x, y, radius, hp_svg_colour(c + 1), 2);
+    hp_svg_ring(m->to, x, y, radius, "#fff", 3.4);
+    hp_svg_ring(m->to, x, y, radius, hp_svg_colour(c + 1), 2);
 }
 
 /* Draw rings around the named choices, each a little smaller than the last. */
@@ -175,7 +167,7 @@ static void map_marks(const struct map *m, double x)
                                            at < 0 ? " (outside)" : "");
         if (at >= 0)
             map_mark(m, at, c);
-        put_ring(m->to, x + 7, y - 4, 5, hp_svg_colour(c + 1), 2);
+        hp_svg_ring(m->to, x + 7, y - 4, 5, hp_svg_colour(c + 1), 2);
         hp_svg_text(m->to, x + 20, y, SVG_START, 12, text);
         y += 20;
         hp_arena_free(&arena);

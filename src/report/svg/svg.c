@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/files/text.h"
 #include "base/number.h"
-#include "report/text.h"
 
 static const char *const anchors[] = { "start", "middle", "end" };
 
@@ -100,12 +100,39 @@ void hp_svg_begin_rect(FILE *to, double x, double y, double width, double height
     hp_svg_attribute(to, "height", height);
 }
 
-void hp_svg_begin_circle(FILE *to, double x, double y, double radius)
+/* End a shape that has its position: "fill" and a title (NULL: none). */
+static void end_shape(FILE *to, const char *shape, const char *fill, const char *title)
+{
+    fprintf(to, " fill=\"%s\"", fill);
+    if (!title) {
+        fputs("/>\n", to);
+        return;
+    }
+    fputs("><title>", to);
+    hp_svg_escape(to, title);
+    fprintf(to, "</title></%s>\n", shape);
+}
+
+void hp_svg_box(FILE *to, double x, double y, double width, double height, const char *fill,
+                const char *title)
+{
+    hp_svg_begin_rect(to, x, y, width, height);
+    end_shape(to, "rect", fill, title);
+}
+
+static void begin_circle(FILE *to, double x, double y, double radius)
 {
     fputs("<circle", to);
     hp_svg_attribute(to, "cx", x);
     hp_svg_attribute(to, "cy", y);
     hp_svg_attribute(to, "r", radius);
+}
+
+void hp_svg_ring(FILE *to, double x, double y, double radius, const char *colour, double width)
+{
+    begin_circle(to, x, y, radius);
+    hp_svg_attribute(to, "stroke-width", width);
+    fprintf(to, " fill=\"none\" stroke=\"%s\"/>\n", colour);
 }
 
 void hp_svg_text(FILE *to, double x, double y, enum svg_anchor anchor, int size,
@@ -336,6 +363,7 @@ static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct
                       const struct axis *y)
 {
     const struct svg_series *series = &plot->series[s];
+    struct arena arena = { 0 };
     char buffer[8];
     double width = 0.8 * (place(x, 1) - place(x, 0)) / plot->n_series;
     for (int i = 0; i < series->n; i++) {
@@ -343,18 +371,18 @@ static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct
                top = place(y, series->y[i]);
         hp_svg_begin_rect(to, left, top, width * 0.94, BOTTOM - top);
         hp_svg_attribute(to, "fill-opacity", strength(plot, s));
-        fprintf(to, " fill=\"%s\"><title>", line_colour(plot, s, buffer));
-        hp_svg_escape(to, series->name);
-        fputs(" on ", to);
-        hp_svg_escape(to, plot->category[(int)series->x[i]]);
-        fprintf(to, ": %.4g</title></rect>\n", series->y[i]);
+        end_shape(to, "rect", line_colour(plot, s, buffer),
+                  hp_arena_printf(&arena, "%s on %s: %.4g", series->name,
+                                  plot->category[(int)series->x[i]], series->y[i]));
     }
+    hp_arena_free(&arena);
 }
 
 static void draw_series(FILE *to, const struct svg_plot *plot, int s, const struct axis *x,
                         const struct axis *y)
 {
     const struct svg_series *series = &plot->series[s];
+    struct arena arena = { 0 };
     char buffer[8];
     const char *colour = line_colour(plot, s, buffer);
     if (plot->n_categories) {
@@ -375,12 +403,13 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
         fputs("\"/>\n", to);
     }
     for (int i = 0; i < series->n && series->n <= 64; i++) {
-        hp_svg_begin_circle(to, place(x, series->x[i]), place(y, series->y[i]),
-                            series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s));
-        fprintf(to, " fill=\"%s\"><title>", colour);
-        hp_svg_escape(to, series->name);
-        fprintf(to, ": %.4g at %.4g</title></circle>\n", series->y[i], series->x[i]);
+        begin_circle(to, place(x, series->x[i]), place(y, series->y[i]),
+                     series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s));
+        end_shape(to, "circle", colour,
+                  hp_arena_printf(&arena, "%s: %.4g at %.4g", series->name, series->y[i],
+                                  series->x[i]));
     }
+    hp_arena_free(&arena);
 }
 
 /* The width that the title and the longest line of the legend need. */
@@ -521,10 +550,8 @@ void hp_svg_plot(FILE *to, const struct svg_plot *plot)
     hp_svg_line(to, LEFT, TOP, LEFT, BOTTOM, "#888", 1);
     for (int s = 0; s < plot->n_series; s++)
         draw_series(to, plot, s, &x, &y);
-    if (plot->mark_x > 0 && !plot->n_categories) {
-        hp_svg_begin_circle(to, place(&x, plot->mark_x), place(&y, plot->mark_y), 8);
-        fputs(" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"2.5\"/>\n", to);
-    }
+    if (plot->mark_x > 0 && !plot->n_categories)
+        hp_svg_ring(to, place(&x, plot->mark_x), place(&y, plot->mark_y), 8, "#d55e00", 2.5);
     draw_legend(to, plot);
     hp_svg_text(to, (LEFT + RIGHT) / 2.0, BOTTOM + 44, SVG_MIDDLE, 13, plot->x_label);
     hp_svg_turned_text(to, 22, (TOP + BOTTOM) / 2.0, -90, SVG_MIDDLE, 13, plot->y_label);

@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/files/text.h"
 #include "graph/graph.h"
 #include "report/explore/axes.h"
 #include "report/svg/svg.h"
-#include "report/text.h"
 
 /* The axes of the chart. */
 struct along {

@@ -59,14 +59,11 @@ static void put_bar(FILE *to, struct bars *b, const struct bar *bar, double bott
         if (!(share > 0))
             continue;
         bottom -= BAR * share;
-        hp_svg_begin_rect(to, x, bottom, width, BAR * share);
-        fprintf(to, " fill=\"%s\"><title>", fill[kind]);
+        const char *name = hp_shown(&arena, b->name[bar->name].text);
         if (bar->tasks > 1)
-            fprintf(to, "%s %.0f %%: ", hp_event_kind_text(kind), 100 * share);
-        hp_svg_escape(to, hp_shown(&arena, b->name[bar->name].text));
-        if (bar->tasks > 1)
-            fprintf(to, " and %d more", bar->tasks - 1);
-        fputs("</title></rect>\n", to);
+            name = hp_arena_printf(&arena, "%s %.0f %%: %s and %d more",
+                                   hp_event_kind_text(kind), 100 * share, name, bar->tasks - 1);
+        hp_svg_box(to, x, bottom, width, BAR * share, fill[kind], name);
     }
     hp_arena_free(&arena);
 }
@@ -124,8 +121,7 @@ static void put_legend(FILE *to, int rows)
                                            [HYPAR_EVENT_COMM] = "exchange on a link" };
     double x = LEFT, y = TOP + ROW * rows + 16;
     for (int kind = 0; kind < HYPAR_EVENT_OTHER; kind++) {
-        hp_svg_begin_rect(to, x, y, 12, 12);
-        fprintf(to, " fill=\"%s\"/>\n", fill[kind]);
+        hp_svg_box(to, x, y, 12, 12, fill[kind], NULL);
         hp_svg_text(to, x + 18, y + 10, SVG_START, 11, meaning[kind]);
         x += 50 + 6.5 * (double)strlen(meaning[kind]);
     }

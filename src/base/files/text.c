@@ -1,5 +1,5 @@
 /* Prints aligned cells and wrapped lines, and makes texts of numbers. */
-#include "report/text.h"
+#include "base/files/text.h"
 
 #include <ctype.h>
 #include <stdarg.h>

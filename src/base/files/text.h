@@ -1,7 +1,8 @@
-/* report/text.h - prints wrapped lines and aligned cells, and makes texts of numbers. Internal.
+/* base/files/text.h - prints wrapped lines and aligned cells, and makes texts of numbers.
+ * Internal.
  */
-#ifndef REPORT_TEXT_H
-#define REPORT_TEXT_H
+#ifndef BASE_FILES_TEXT_H
+#define BASE_FILES_TEXT_H
 
 #include <hypar/report.h>
 #include <hypar/tool.h>
@@ -59,4 +60,4 @@ char *hp_metric_unit(struct arena *arena, double value, const char *unit);
 /* "1 switch", "1,024 switches". An irregular plural is behind a '|': "row was|rows were". */
 char *hp_count(struct arena *arena, long long n, const char *one);
 
-#endif /* REPORT_TEXT_H */
+#endif /* BASE_FILES_TEXT_H */
