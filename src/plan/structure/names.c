@@ -133,18 +133,18 @@ char *hp_layers_name(struct arena *arena, const struct hypar_graph *graph, int f
 /* The number of whole layers of one run from `from` to `to`. */
 static int layers_from(const struct plan_structure *s, int from, int to)
 {
-    const struct graph_layers *layers = hp_layers_of(s, from);
-    if (!layers || (from - layers->first) % layers->n_ops)
+    const struct run *layers = hp_layers_of(s, from);
+    if (!layers || (from - layers->first) % layers->period)
         return 0;
-    int end = layers->first + layers->n_ops * layers->count;
-    return ((end < to ? end : to) - from) / layers->n_ops;
+    int end = layers->first + layers->period * layers->count;
+    return ((end < to ? end : to) - from) / layers->period;
 }
 
 struct range_layers hp_layers_in(const struct plan_structure *s, int from, int to)
 {
     struct range_layers sum = { 0 };
     while (from < to) {
-        int here = layers_from(s, from, to), n_ops = here ? hp_layers_of(s, from)->n_ops : 1;
+        int here = layers_from(s, from, to), n_ops = here ? hp_layers_of(s, from)->period : 1;
         sum.layers += here;
         sum.n_ops += here * n_ops;
         from += here ? here * n_ops : 1;
@@ -161,8 +161,8 @@ char *hp_range_name(struct arena *arena, const struct plan_structure *s, int fro
         int n = layers_from(s, op, to), end = op;
         const char *name;
         if (n) {
-            end = op + n * hp_layers_of(s, op)->n_ops;
-            name = hp_layers_name(arena, g, op, hp_layers_of(s, op)->n_ops, n);
+            end = op + n * hp_layers_of(s, op)->period;
+            name = hp_layers_name(arena, g, op, hp_layers_of(s, op)->period, n);
         } else {
             while (end < to && !hp_layers_of(s, end))
                 end++;

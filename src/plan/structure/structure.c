@@ -8,7 +8,6 @@
 #include "base/sort.h"
 #include "graph/repeated.h"
 #include "plan/structure/names.h"
-#include "plan/structure/runs.h"
 
 struct builder {
     struct plan_structure *s;
@@ -284,15 +283,15 @@ static void add_row(struct builder *b, int first, int n_ops, int count)
     s->row[s->n_rows++] = row;
 }
 
-const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op)
+const struct run *hp_layers_of(const struct plan_structure *s, int op)
 {
     int low = 0, high = s->n_layers;
     while (low < high) {
         int middle = (low + high) / 2;
-        const struct graph_layers *layers = &s->layers[middle];
+        const struct run *layers = &s->layers[middle];
         if (op < layers->first)
             high = middle;
-        else if (op >= layers->first + layers->n_ops * layers->count)
+        else if (op >= layers->first + layers->period * layers->count)
             low = middle + 1;
         else
             return layers;
@@ -305,21 +304,21 @@ const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op)
 static int piece_end(const struct plan_structure *s, int from, int to)
 {
     int n_ops = piece_from(s, from, to).n_ops, end = from + n_ops;
-    const struct graph_layers *layers = hp_layers_of(s, from);
-    if (!layers || n_ops >= layers->n_ops)
+    const struct run *layers = hp_layers_of(s, from);
+    if (!layers || n_ops >= layers->period)
         return end;
-    int layer_end = from + layers->n_ops - (from - layers->first) % layers->n_ops;
+    int layer_end = from + layers->period - (from - layers->first) % layers->period;
     return layer_end < end ? layer_end : end;
 }
 
 /* Do operators from .. to - 1 belong to one layer, or to one module outside layers? */
 static bool is_one_module(const struct plan_structure *s, int from, int to)
 {
-    const struct graph_layers *layers = hp_layers_of(s, from);
+    const struct run *layers = hp_layers_of(s, from);
     if (layers != hp_layers_of(s, to - 1) || !hp_module_length(s->plan->graph, from, to))
         return false;
     return !layers ||
-           (from - layers->first) / layers->n_ops == (to - 1 - layers->first) / layers->n_ops;
+           (from - layers->first) / layers->period == (to - 1 - layers->first) / layers->period;
 }
 
 /* Add rows for operators that do not repeat: a row for each piece, or one row for the pieces of
@@ -379,10 +378,8 @@ static void find_layers(struct builder *b, const int64_t *border)
     for (int i = 0; i < n_runs; i++) {
         if (run[i].count < 2 || !hp_layers_named(g, run[i].first, run[i].period, run[i].count))
             continue;
-        s->layers =
-            GROW(b->arena, struct graph_layers, s->layers, s->n_layers, &b->layers_capacity);
-        s->layers[s->n_layers++] =
-            (struct graph_layers){ run[i].first, run[i].period, run[i].count };
+        s->layers = GROW(b->arena, struct run, s->layers, s->n_layers, &b->layers_capacity);
+        s->layers[s->n_layers++] = run[i];
     }
 }
 

@@ -8,6 +8,7 @@
 #define PLAN_STRUCTURE_STRUCTURE_H
 
 #include "plan/plan.h"
+#include "plan/structure/runs.h"
 
 /* Neighbours with the same split on the same devices of their stage. An operator that only
  * continues with its input (an activation after a convolution) belongs to its input's piece,
@@ -44,11 +45,6 @@ struct device_list {
     const int *device; /* ascending */
 };
 
-/* Repeated layers of the graph, whatever their plan: stages are described by them. */
-struct graph_layers {
-    int first, n_ops, count;
-};
-
 struct plan_structure {
     const struct hypar_plan *plan;
     int n_rows, n_pieces, n_blocks, n_groups, n_idle, n_layers;
@@ -56,8 +52,8 @@ struct plan_structure {
     struct plan_piece *piece;
     struct plan_block *block;
     struct plan_group *group;
-    struct idle_run *idle; /* idle devices */
-    struct graph_layers *layers;
+    struct idle_run *idle;    /* idle devices */
+    struct run *layers;       /* repeated layers of the graph, whatever their plan */
     struct device_list *home; /* by stage; without stages a single list: all devices used */
     bool *fills;              /* by operator: the result of hp_fills_home() */
 };
@@ -72,7 +68,7 @@ struct stage_degrees {
 struct stage_degrees hp_stage_degrees(const struct hypar_plan *plan, int stage);
 
 /* The repeated layers that `op` belongs to; NULL: none. */
-const struct graph_layers *hp_layers_of(const struct plan_structure *s, int op);
+const struct run *hp_layers_of(const struct plan_structure *s, int op);
 
 /* The devices that `op` may be on: those of its stage. Is it on all of them, part by part in
  * order? */

@@ -211,16 +211,16 @@ static void put_layers(struct json_writer *w, struct arena *arena,
     for (int i = 0, op = row->first; op < end; i++) {
         while (i < s->n_layers && s->layers[i].first < op)
             i++;
-        const struct graph_layers *l = i < s->n_layers ? &s->layers[i] : NULL;
-        if (l && l->first + l->n_ops * l->count > end)
+        const struct run *l = i < s->n_layers ? &s->layers[i] : NULL;
+        if (l && l->first + l->period * l->count > end)
             l = NULL;
         int before = l ? l->first : end;
         if (before > op)
             put_part(w, arena, s, (struct plan_row){ op, before - op, 1, 0, 0 }, false);
         if (l)
-            put_part(w, arena, s, (struct plan_row){ l->first, l->n_ops, l->count, 0, 0 },
+            put_part(w, arena, s, (struct plan_row){ l->first, l->period, l->count, 0, 0 },
                      true);
-        op = l ? l->first + l->n_ops * l->count : end;
+        op = l ? l->first + l->period * l->count : end;
     }
 }
 

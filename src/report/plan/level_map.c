@@ -6,7 +6,6 @@
 #include "base/utf8.h"
 #include "graph/graph.h"
 #include "plan/structure/names.h"
-#include "plan/structure/runs.h"
 
 enum { LEVEL = 5, LEAST_NAME = 3 }; /* characters of a level's name; of a choice in words */
 

@@ -267,21 +267,18 @@ static char *stages_ops(struct arena *arena, const struct plan_structure *s, int
     return hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 }, from, to);
 }
 
-/* The contents of a block, all its stages together. */
-struct amount {
-    int layers, ops; /* whole layers, and other operators */
-};
-
-static struct amount amount_of(const struct plan_structure *s, const struct plan_block *block)
+/* The contents of a block, all its stages together: whole layers, and other operators. */
+static struct range_layers amount_of(const struct plan_structure *s,
+                                     const struct plan_block *block)
 {
-    struct amount sum = { 0 };
+    struct range_layers sum = { 0 };
     for (int i = 0; i < block->n_stages; i++) {
         const struct hypar_stage *stage = &s->plan->stages[block->stage[i]];
         struct range_layers in = { 0 };
         if (stage->n_ops && stage->op[stage->n_ops - 1] - stage->op[0] + 1 == stage->n_ops)
             in = hp_layers_in(s, stage->op[0], stage->op[0] + stage->n_ops);
         sum.layers += in.layers;
-        sum.ops += stage->n_ops - in.n_ops;
+        sum.n_ops += stage->n_ops - in.n_ops;
     }
     return sum;
 }
@@ -290,24 +287,24 @@ static struct amount amount_of(const struct plan_structure *s, const struct plan
 static char *each_text(struct arena *arena, const struct plan_structure *s,
                        const struct plan_group *group)
 {
-    struct amount least = amount_of(s, &s->block[group->first]), most = least;
+    struct range_layers least = amount_of(s, &s->block[group->first]), most = least;
     for (int i = 1; i < group->count; i++) {
-        struct amount a = amount_of(s, &s->block[group->first + i]);
+        struct range_layers a = amount_of(s, &s->block[group->first + i]);
         least.layers = a.layers < least.layers ? a.layers : least.layers;
         most.layers = a.layers > most.layers ? a.layers : most.layers;
-        least.ops = a.ops < least.ops ? a.ops : least.ops;
-        most.ops = a.ops > most.ops ? a.ops : most.ops;
+        least.n_ops = a.n_ops < least.n_ops ? a.n_ops : least.n_ops;
+        most.n_ops = a.n_ops > most.n_ops ? a.n_ops : most.n_ops;
     }
-    int low = least.layers ? least.layers : least.ops,
-        high = least.layers ? most.layers : most.ops;
+    int low = least.layers ? least.layers : least.n_ops,
+        high = least.layers ? most.layers : most.n_ops;
     char *text = hp_count(arena, high, least.layers ? "layer" : "operator");
     if (low != high)
         text = hp_arena_printf(arena, "%d to %s", low, text);
-    if (!least.layers || !most.ops)
+    if (!least.layers || !most.n_ops)
         return text;
-    return least.ops == most.ops
-               ? hp_arena_printf(arena, "%s + %d", text, most.ops)
-               : hp_arena_printf(arena, "%s + %d to %d", text, least.ops, most.ops);
+    return least.n_ops == most.n_ops
+               ? hp_arena_printf(arena, "%s + %d", text, most.n_ops)
+               : hp_arena_printf(arena, "%s + %d to %d", text, least.n_ops, most.n_ops);
 }
 
 /* "64-959, 64 each" if the blocks are consecutive, else the devices of the first and the
