@@ -17,7 +17,7 @@ static double left_of(double whole, double used)
 /* Rows by their difference, the largest first; of equals, the longest first. */
 static int by_difference(const void *a, const void *b)
 {
-    const struct torch_compared_row *x = a, *y = b;
+    const struct torch_row *x = a, *y = b;
     double p = fabs(x->longer_s), q = fabs(y->longer_s);
     if (p == q) {
         p = x->forward.measured_s + x->backward.measured_s;
@@ -58,7 +58,7 @@ static void predict_rows(struct torch_compared *b)
             b->lacking_s += seconds;
             continue;
         }
-        struct torch_compared_row *row = &b->row[row_of_op[op]];
+        struct torch_row *row = &b->row[row_of_op[op]];
         row->ops++;
         row->forward.predicted_s += time[op].forward_s;
         row->backward.predicted_s += time[op].backward_s;
@@ -108,13 +108,9 @@ struct torch_compared hp_torch_compare(const struct hypar_measured_step *step,
     const struct torch_trace *t = step->torch;
     struct hypar_sim_event e;
     b.n = t->n_rows;
-    b.row = NEW(&b.arena, struct torch_compared_row, b.n + 1);
+    b.row = NEW(&b.arena, struct torch_row, b.n + 1);
     for (int i = 0; i < b.n; i++)
-        b.row[i] = (struct torch_compared_row){
-            .name = t->row[i].name,
-            .forward = { .measured_s = t->row[i].forward_s },
-            .backward = { .measured_s = t->row[i].backward_s },
-        };
+        b.row[i] = t->row[i];
     predict_rows(&b);
     keep_rows(&b);
     b.update.measured_s = t->update_s;

@@ -99,7 +99,8 @@ static double share_s(const struct adding *a, const struct done *d)
     const struct op_pass *p = pass_of(a, d);
     int row = a->row_of_op[p->op];
     double all = a->predicted[p->backward][row], own = predicted_s(a, d);
-    double seconds = p->backward ? a->trace->row[row].backward_s : a->trace->row[row].forward_s;
+    double seconds = p->backward ? a->trace->row[row].backward.measured_s
+                                 : a->trace->row[row].forward.measured_s;
     return own > 0 ? seconds * own / all : 0;
 }
 
@@ -213,7 +214,8 @@ enum hypar_status hypar_measured_step_add(const struct hypar_measured_step *step
     out->on_device = a.trace->on_device;
     out->device = a.trace->device;
     for (int i = 0; i < a.trace->n_rows; i++)
-        out->computed_s += a.trace->row[i].forward_s + a.trace->row[i].backward_s;
+        out->computed_s +=
+            a.trace->row[i].forward.measured_s + a.trace->row[i].backward.measured_s;
     for (int i = 0; i < a.trace->n_others; i++)
         out->other_s += a.trace->other[i].seconds;
     hp_arena_free(&a.arena);

@@ -418,8 +418,8 @@ static void add_up(struct reading *r)
     else
         add_host(r);
     for (int i = 0; i < t->n_rows; i++) {
-        t->row[i].forward_s = hp_median(seconds_of(r, i, FORWARD), r->n_steps);
-        t->row[i].backward_s = hp_median(seconds_of(r, i, BACKWARD), r->n_steps);
+        t->row[i].forward.measured_s = hp_median(seconds_of(r, i, FORWARD), r->n_steps);
+        t->row[i].backward.measured_s = hp_median(seconds_of(r, i, BACKWARD), r->n_steps);
     }
     t->update_s = hp_median(seconds_of(r, UPDATE, FORWARD), r->n_steps);
     for (int i = 0; i < r->n_steps; i++)

@@ -11,10 +11,18 @@
 #include "base/files/json.h"
 #include "measured/step.h"
 
-/* All bars of one name; seconds of a step, the medians over several steps. */
+/* Seconds of a step. */
+struct torch_times {
+    double predicted_s, measured_s;
+};
+
+/* All bars of one name; measured times are medians over several steps. */
 struct torch_row {
     const char *name; /* without "hypar: " */
-    double forward_s, backward_s;
+    struct torch_times forward, backward;
+    /* Of hp_torch_compare(): the number of operators of the graph, and the difference. */
+    int ops;
+    double longer_s; /* than predicted */
 };
 
 /* Time outside such bars, by PyTorch's name; the mean of a step. */
@@ -53,24 +61,12 @@ void hp_torch_match(const struct torch_trace *trace, const struct hypar_graph *g
 enum hypar_status hp_check_torch_rank(const struct torch_trace *trace,
                                       const struct hypar_sim *sim, struct hypar_error *err);
 
-/* Seconds of a step. */
-struct torch_times {
-    double predicted_s, measured_s;
-};
-
-struct torch_compared_row {
-    const char *name;
-    int ops; /* number of operators of the graph */
-    struct torch_times forward, backward;
-    double longer_s; /* than predicted */
-};
-
 /* PyTorch's step beside the simulated one. */
 struct torch_compared {
     struct arena arena;
     const struct hypar_measured_step *step;
     const struct hypar_sim *sim;
-    struct torch_compared_row *row; /* the largest difference first */
+    struct torch_row *row; /* the largest difference first */
     int n;
     int lacking; /* operators with a time that are in no row */
     struct torch_times forward, backward, update, whole;

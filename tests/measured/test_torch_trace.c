@@ -166,12 +166,12 @@ static void time_on_the_host_is_attributed(void **state)
     assert_us(step->step_s, 2 * 200);
     assert_false(step->torch->on_device);
     assert_int_equal(step->torch->n_rows, 3);
-    assert_us(row(step, "fc1")->forward_s, 2 * 28);
-    assert_us(row(step, "fc1")->backward_s, 2 * 32);
-    assert_us(row(step, "relu1 + fc2")->forward_s, 2 * 5);
-    assert_us(row(step, "relu1 + fc2")->backward_s, 2 * 6);
-    assert_us(row(step, "loss")->forward_s, 2 * 4);
-    assert_us(row(step, "loss")->backward_s, 2 * 8);
+    assert_us(row(step, "fc1")->forward.measured_s, 2 * 28);
+    assert_us(row(step, "fc1")->backward.measured_s, 2 * 32);
+    assert_us(row(step, "relu1 + fc2")->forward.measured_s, 2 * 5);
+    assert_us(row(step, "relu1 + fc2")->backward.measured_s, 2 * 6);
+    assert_us(row(step, "loss")->forward.measured_s, 2 * 4);
+    assert_us(row(step, "loss")->backward.measured_s, 2 * 8);
     assert_us(step->torch->update_s, 2 * 10);
     assert_int_equal(step->torch->n_others, 2); /* the mean of the steps */
     assert_us(other(step, "aten::ones_like")->seconds, 2 * 4);
@@ -215,10 +215,10 @@ static void time_on_a_device_is_attributed(void **state)
     assert_int_equal(step->torch->rank, 1);
     assert_int_equal(step->torch->n_ranks, 2);
     assert_us(step->step_s, 172);
-    assert_us(row(step, "fc1")->forward_s, 20 + 1);
-    assert_us(row(step, "fc1")->backward_s, 19);
-    assert_us(row(step, "loss")->forward_s, 4);
-    assert_us(row(step, "loss")->backward_s, 6);
+    assert_us(row(step, "fc1")->forward.measured_s, 20 + 1);
+    assert_us(row(step, "fc1")->backward.measured_s, 19);
+    assert_us(row(step, "loss")->forward.measured_s, 4);
+    assert_us(row(step, "loss")->backward.measured_s, 6);
     assert_int_equal(step->torch->n_others, 2);
     assert_us(other(step, "ncclDevKernel_AllReduce")->seconds, 30);
     assert_us(other(step, "at::(anonymous namespace)::orphan")->seconds, 2);

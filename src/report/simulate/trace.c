@@ -45,34 +45,22 @@ static void begin_event(struct json_writer *w, const char *name, const char *pha
     PUT(w, INT("pid", process), INT("tid", row));
 }
 
-/* A bar's name is its kind and its micro-batch, because Perfetto gives bars of one name one
- * colour, whatever the numbers in it. The task's name is an argument of the bar. */
-struct bar_name {
-    char text[64];
-    const char *task;
-};
-
-static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, bool again,
-                                int micro, bool tasks)
+/* The name of a bar: its kind and its micro-batch, written to text[64], because Perfetto gives
+ * bars of one name one colour, whatever the numbers in it; the task's name is then an argument
+ * of the bar. Or the task's name itself. */
+static const char *bar_name(char text[64], enum hypar_event_kind kind, const char *task,
+                            bool again, int micro, bool tasks)
 {
-    struct bar_name name = { .task = task };
     int n = (int)strcspn(task, " ");
     if (tasks || kind == HYPAR_EVENT_OTHER)
-        return name;
+        return task;
     if (kind == HYPAR_EVENT_COMM) /* for example all-reduce, send */
-        snprintf(name.text, sizeof name.text, "%.*s", n < 40 ? n : 40, task);
+        n = snprintf(text, 64, "%.*s", n < 40 ? n : 40, task);
     else
-        snprintf(name.text, sizeof name.text, "%s%s", hp_event_kind_text(kind),
-                 again ? " again" : "");
-    n = (int)strlen(name.text);
+        n = snprintf(text, 64, "%s%s", hp_event_kind_text(kind), again ? " again" : "");
     if (micro >= 0)
-        snprintf(name.text + n, sizeof name.text - (size_t)n, " %d", micro);
-    return name;
-}
-
-static const char *shown_name(const struct bar_name *name)
-{
-    return *name->text ? name->text : name->task;
+        snprintf(text + n, 64 - (size_t)n, " %d", micro);
+    return text;
 }
 
 /* The key of what a bar belongs to: a share of a batch, or of a plan with delayed updates a
@@ -82,13 +70,12 @@ static const char *instance_key(const struct hypar_plan *plan)
     return plan && hp_is_delayed(plan) ? "minibatch" : "micro_batch";
 }
 
-/* What every bar ends with. `key`: instance_key(). */
-static void end_bar(struct json_writer *w, const struct bar_name *name, double bytes,
-                    const char *key, int micro, int stage)
+/* End a bar. `task`: its task's name (NULL: the bar has this name); `key`: instance_key(). */
+static void end_bar(struct json_writer *w, const char *task, double bytes, const char *key,
+                    int micro, int stage)
 {
-    PUT(w, ONLY_IF(*name->text, TEXT("name", name->task)),
-        ONLY_IF(bytes > 0, NUMBER("bytes", bytes)), ONLY_IF(micro >= 0, INT(key, micro)),
-        ONLY_IF(stage >= 0, INT("stage", stage)));
+    PUT(w, ONLY_IF(task, TEXT("name", task)), ONLY_IF(bytes > 0, NUMBER("bytes", bytes)),
+        ONLY_IF(micro >= 0, INT(key, micro)), ONLY_IF(stage >= 0, INT("stage", stage)));
     hp_json_end_object(w);
     hp_json_end_object(w);
 }
@@ -158,14 +145,16 @@ static void put_bar(struct json_writer *w, const struct view *v,
                     const struct hypar_sim_event *e, const struct bar *bar)
 {
     int64_t start = picoseconds(bar->start_s), end = picoseconds(bar->end_s);
-    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, v->options.tasks);
-    begin_event(w, shown_name(&name), "X", start, bar->process, bar->row);
+    char text[64];
+    const char *name = bar_name(text, e->kind, e->name, e->again, e->micro, v->options.tasks);
+    begin_event(w, name, "X", start, bar->process, bar->row);
     hp_json_put_millionths(w, "dur", end - start);
     hp_json_put_string(w, "cat", hp_event_kind_text(e->kind));
     hp_json_begin_object(w, "args", true);
     hp_json_put_int(w, "task", e->id);
     hp_json_put_millionths(w, "ready_us", picoseconds(e->ready_s));
-    end_bar(w, &name, e->bytes, instance_key(hypar_sim_plan(v->sim)), e->micro, e->stage);
+    end_bar(w, name == text ? e->name : NULL, e->bytes, instance_key(hypar_sim_plan(v->sim)),
+            e->micro, e->stage);
 }
 
 /* One end of an arrow, on a bar: "s" at its start, "f" at its end. */
@@ -358,14 +347,15 @@ static void put_measured(struct json_writer *w, const struct trace_source *from,
                          const struct hypar_trace_event *e, enum process process, int row)
 {
     int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
-    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, from->tasks);
-    begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
+    char text[64];
+    const char *name = bar_name(text, e->kind, e->name, e->again, e->micro, from->tasks);
+    begin_event(w, name, "X", 1000 * start, process, row);
     PUT(w, NUMBER("dur", (double)(end - start) / 1e3),
         TEXT("cat", hp_event_kind_text(e->kind)));
     hp_json_begin_object(w, "args", true);
     PUT(w, INT("task", e->id), INT("rank", e->rank), INT("step", e->step),
         ONLY_IF(e->with >= 0, INT("with", e->with)), ONLY_IF(e->again, FLAG("again", true)));
-    end_bar(w, &name, e->bytes, from->instance, e->micro, e->stage);
+    end_bar(w, name == text ? e->name : NULL, e->bytes, from->instance, e->micro, e->stage);
 }
 
 static bool event_of_trace(const void *what, int64_t i, struct hypar_trace_event *event)

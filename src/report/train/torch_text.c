@@ -74,7 +74,7 @@ static void operator_rows(struct table_writer *table, struct torch_compared *b)
     int shown = 0;
     hp_table_begin(table, "operators");
     for (int i = 0; i < b->n; i++) {
-        const struct torch_compared_row *row = &b->row[i];
+        const struct torch_row *row = &b->row[i];
         shown += hp_table_row(
             table,
             &(struct line){
