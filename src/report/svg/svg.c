@@ -120,7 +120,7 @@ void hp_svg_box(FILE *to, double x, double y, double width, double height, const
     end_shape(to, "rect", fill, title);
 }
 
-static void begin_circle(FILE *to, double x, double y, double radius)
+void hp_svg_begin_circle(FILE *to, double x, double y, double radius)
 {
     fputs("<circle", to);
     hp_svg_attribute(to, "cx", x);
@@ -130,7 +130,7 @@ static void begin_circle(FILE *to, double x, double y, double radius)
 
 void hp_svg_ring(FILE *to, double x, double y, double radius, const char *colour, double width)
 {
-    begin_circle(to, x, y, radius);
+    hp_svg_begin_circle(to, x, y, radius);
     hp_svg_attribute(to, "stroke-width", width);
     fprintf(to, " fill=\"none\" stroke=\"%s\"/>\n", colour);
 }
@@ -403,8 +403,8 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
         fputs("\"/>\n", to);
     }
     for (int i = 0; i < series->n && series->n <= 64; i++) {
-        begin_circle(to, place(x, series->x[i]), place(y, series->y[i]),
-                     series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s));
+        hp_svg_begin_circle(to, place(x, series->x[i]), place(y, series->y[i]),
+                            series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s));
         end_shape(to, "circle", colour,
                   hp_arena_printf(&arena, "%s: %.4g at %.4g", series->name, series->y[i],
                                   series->x[i]));

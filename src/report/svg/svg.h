@@ -25,8 +25,10 @@ void hp_svg_line(FILE *to, double x1, double y1, double x2, double y2, const cha
  * fractional numbers are written by this function, also by the shapes. */
 void hp_svg_attribute(FILE *to, const char *name, double value);
 
-/* Write "<rect" with position and size; the caller adds the style and ends it. */
+/* Write "<rect" and "<circle" with position and size; the caller adds the style and ends
+ * them. */
 void hp_svg_begin_rect(FILE *to, double x, double y, double width, double height);
+void hp_svg_begin_circle(FILE *to, double x, double y, double radius);
 
 /* A filled box; a viewer shows `title` under the pointer (NULL: nothing). A circle without
  * filling. */
