@@ -219,6 +219,11 @@ bool hp_counts_minibatches(const struct hypar_graph *graph)
     return all_measured;
 }
 
+const char *hp_rate_unit(const struct hypar_graph *graph)
+{
+    return hp_counts_minibatches(graph) ? "minibatches/s" : "samples/s";
+}
+
 operand_set hp_present(const struct op *op)
 {
     operand_set present = 0;

@@ -262,6 +262,9 @@ bool hp_op_measured(const struct hypar_graph *graph, int op, struct op_measure *
  * minibatch and not its number of samples: without another batch its graph has a batch of 1. */
 bool hp_counts_minibatches(const struct hypar_graph *graph);
 
+/* The unit of its rates: "samples/s"; "minibatches/s" where it counts minibatches. */
+const char *hp_rate_unit(const struct hypar_graph *graph);
+
 /* Were operators measured in several configurations? */
 bool hp_has_choices(const struct hypar_graph *graph);
 

@@ -38,6 +38,10 @@ void hp_put_device(struct json_writer *w, const struct hypar_device *device);
 /* Columns of a struct hypar_memory: the contents of a device's memory. */
 extern const struct column hp_memory_columns[];
 
+/* Columns of a struct hypar_energy: the consumers of a step's energy, and the keys of CSV. */
+extern const struct column hp_energy_columns[];
+#define ENERGY_KEYS "arithmetic_j sram_j dram_j link_j idle_j"
+
 /* Is the column an item, a part of the peak? Items come first. *bytes receives its value. */
 bool hp_memory_item(const struct column *column, const struct hypar_memory *memory,
                     double *bytes);

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/files/csv.h"
+#include "base/number.h"
 #include "base/utf8.h"
 
 /* Values ------------------------------------------------------------------------------ */
@@ -102,16 +104,79 @@ void hp_put_record(struct json_writer *w, const char *key, const struct column *
     hp_json_end_object(w);
 }
 
+void hp_put_members(struct json_writer *w, const struct member *m)
+{
+    for (; m->kind; m++)
+        if (m->kind == IS_TEXT)
+            hp_json_put_string(w, m->key, m->text);
+        else if (m->kind == IS_INT)
+            hp_json_put_int(w, m->key, m->integer);
+        else if (m->kind == IS_NUMBER)
+            hp_json_put_known(w, m->key, isfinite(m->number), m->number);
+        else if (m->kind == IS_FLAG)
+            hp_json_put_bool(w, m->key, m->integer);
+        else if (m->kind == IS_RECORD && m->key)
+            hp_put_record(w, m->key, m->column, m->row);
+        else if (m->kind == IS_RECORD)
+            hp_put_fields(w, m->column, m->row);
+}
+
+void hp_put_object(struct json_writer *w, const char *key, bool flat,
+                   const struct member *member)
+{
+    hp_json_begin_object(w, key, flat);
+    hp_put_members(w, member);
+    hp_json_end_object(w);
+}
+
 /* CSV --------------------------------------------------------------------------------- */
+
+static void begin_field(struct table_writer *t)
+{
+    if (t->begun)
+        fputc(',', t->to);
+    t->begun = true;
+}
+
+/* Write a text in quotes: reasons contain commas and quotes around names; paths may contain
+ * anything. */
+static void csv_text(struct table_writer *t, const char *text)
+{
+    struct arena arena = { 0 };
+    begin_field(t);
+    fputs(hp_csv_is_formula(text) ? "\"'" : "\"", t->to);
+    for (text = hp_shown(&arena, text); *text; text++)
+        fprintf(t->to, "%s%c", *text == '"' ? "\"" : "", *text);
+    fputc('"', t->to);
+    hp_arena_free(&arena);
+}
+
+static void csv_number(struct table_writer *t, bool known, double value)
+{
+    char text[NUMBER_TEXT_BYTES];
+    begin_field(t);
+    if (known)
+        fputs(hp_number_text(text, value), t->to);
+}
+
+static void csv_plain(struct table_writer *t, const char *text)
+{
+    if (hp_csv_is_formula(text)) { /* loaded planners may have any name */
+        csv_text(t, text);
+        return;
+    }
+    begin_field(t);
+    fputs(text, t->to);
+}
 
 /* Write the field of a key, which may belong to a record's column. Returns false if there is no
  * such key. */
-static bool csv_field(struct csv_writer *csv, const struct column *column, const char *key,
+static bool csv_field(struct table_writer *t, const struct column *column, const char *key,
                       size_t length, const void *row)
 {
     for (const struct column *c = column; c->form; c++) {
         if (c->form == AS_RECORD &&
-            csv_field(csv, c->of, key, length, row ? record_of(c, row) : NULL))
+            csv_field(t, c->of, key, length, row ? record_of(c, row) : NULL))
             return true;
         if (c->form == AS_RECORD || !c->key || strncmp(c->key, key, length) != 0 ||
             c->key[length])
@@ -119,28 +184,33 @@ static bool csv_field(struct csv_writer *csv, const struct column *column, const
         struct value v = { .is_text = false };
         if (row)
             v = value_of(c, row);
-        if (v.is_text && !v.text && csv_field(csv, c + 1, key, length, row))
+        if (v.is_text && !v.text && csv_field(t, c + 1, key, length, row))
             return true; /* another column with this key may have a value */
         if (!v.is_text)
-            hp_csv_known(csv, v.known, v.number);
+            csv_number(t, v.known, v.number);
         else
-            (c->form == AS_TEXT && v.text ? hp_csv_text : hp_csv_plain)(csv,
-                                                                        v.text ? v.text : "");
+            (c->form == AS_TEXT && v.text ? csv_text : csv_plain)(t, v.text ? v.text : "");
         return true;
     }
     return false;
+}
+
+static void end_csv_line(struct table_writer *t)
+{
+    fputc('\n', t->to);
+    t->begun = false;
 }
 
 static void csv_row(struct table_writer *t, const void *row)
 {
     for (const char *key = t->csv; *key; key += strspn(key, " ")) {
         size_t length = strcspn(key, " ");
-        bool found = csv_field(&t->csv_writer, t->column, key, length, row);
+        bool found = csv_field(t, t->column, key, length, row);
         assert(found);
         (void)found;
         key += length;
     }
-    hp_csv_end(&t->csv_writer);
+    end_csv_line(t);
 }
 
 /* Text -------------------------------------------------------------------------------- */
@@ -155,7 +225,6 @@ static char *quantity(struct arena *arena, double value, enum hypar_unit unit)
 /* The value in its form, as text. */
 static const char *formed(struct arena *arena, const struct column *c, const struct value *v)
 {
-    char text[32];
     switch (c->form) {
     case AS_SECONDS:
         return quantity(arena, v->number, HYPAR_UNIT_SECONDS);
@@ -166,7 +235,7 @@ static const char *formed(struct arena *arena, const struct column *c, const str
     case AS_BANDWIDTH:
         return quantity(arena, v->number, HYPAR_UNIT_BANDWIDTH);
     case AS_METRIC:
-        return hp_arena_strdup(arena, hp_metric(text, v->number));
+        return hp_metric(arena, v->number);
     case AS_PERCENT:
         return hp_arena_printf(arena, "%.1f %%", 100 * v->number);
     case AS_WHOLE_PERCENT:
@@ -176,7 +245,7 @@ static const char *formed(struct arena *arena, const struct column *c, const str
     case AS_FACTOR:
         return hp_arena_printf(arena, "%.3gx", v->number);
     case AS_COUNT:
-        return hp_arena_strdup(arena, hp_thousands(text, (long long)v->number));
+        return hp_thousands(arena, (long long)v->number);
     case AS_BOOL:
         return v->number > 0 ? "yes" : "no";
     case AS_TEXT:
@@ -186,7 +255,7 @@ static const char *formed(struct arena *arena, const struct column *c, const str
     case AS_LONG:
         return hp_arena_printf(arena, "%.0f", v->number);
     default:
-        return hp_arena_printf(arena, "%.3g", v->number);
+        return hp_arena_printf(arena, v->number < 1000 ? "%.3g" : "%.0f", v->number);
     }
 }
 
@@ -210,7 +279,7 @@ static void show(struct table_writer *t, const struct column *c, const struct co
             show(t, part, c);
         return;
     }
-    assert(t->n_shown < (int)(sizeof t->shown / sizeof t->shown[0]));
+    assert(t->n_shown < MOST_COLUMNS);
     for (; own && at > 0 && t->position[at - 1] > own; at--) {
         t->shown[at] = t->shown[at - 1];
         t->part_of[at] = t->part_of[at - 1];
@@ -234,24 +303,57 @@ static char letter_of(const struct column *c)
  * cell? */
 static bool reads_alike(const struct table_writer *t, int first)
 {
-    for (int i = 1; i < t->n_shown && first > 0; i++)
+    for (int i = 1; i < t->n_shown && t->n_rows; i++)
         if (strcmp(t->cell[first + i], t->cell[first + i - t->n_shown]) != 0)
             return false;
-    return first > 0;
+    return t->n_rows > 0;
+}
+
+static void add_cell(struct table_writer *t, const char *text, bool star)
+{
+    t->cell = GROW(&t->arena, const char *, t->cell, t->n_cells, &t->capacity);
+    t->star = GROW(&t->arena, bool, t->star, t->n_cells, &t->star_capacity);
+    t->star[t->n_cells] = star;
+    t->cell[t->n_cells++] = text;
+    t->starred |= star;
 }
 
 static void add_cells(struct table_writer *t, const void *row)
 {
     for (int i = 0; i < t->n_shown; i++) {
         const struct column *c = t->shown[i];
-        t->cell = GROW(&t->arena, const char *, t->cell, t->n_cells, &t->capacity);
-        t->star = GROW(&t->arena, bool, t->star, t->n_cells, &t->star_capacity);
-        t->star[t->n_cells] = c->star && *(const bool *)((const char *)row + c->star);
-        t->starred |= t->star[t->n_cells];
         const void *of = t->part_of[i] ? record_of(t->part_of[i], row) : row;
         t->any[i] |= !(c->flags & IF_ANY) || (of && value_of(c, of).number > 0);
-        t->cell[t->n_cells++] = of ? cell_text(&t->arena, c, of) : "-";
+        add_cell(t, of ? cell_text(&t->arena, c, of) : "-",
+                 c->star && *(const bool *)((const char *)row + c->star));
     }
+}
+
+/* Make the columns of a table of texts. */
+static const struct column *text_columns(struct table_writer *t)
+{
+    struct column *column = NEW(&t->arena, struct column, MOST_COLUMNS + 1);
+    const char *p = t->texts;
+    for (int i = 0; i < MOST_COLUMNS && p; i++) {
+        size_t n = strcspn(p, "|"), mark = *p == '>' || *p == '~';
+        column[i] = (struct column){ hp_arena_strndup(&t->arena, p + mark, n - mark), NULL,
+                                     AS_TEXT, CELL(i),
+                                     *p == '>'   ? TO_THE_RIGHT
+                                     : *p == '~' ? WRAPS
+                                                 : 0 };
+        p = p[n] ? p + n + 1 : NULL;
+    }
+    return column;
+}
+
+static void begin_text(struct table_writer *t)
+{
+    if (t->texts)
+        t->column = text_columns(t);
+    for (const struct column *c = t->column; c->form; c++)
+        show(t, c, NULL);
+    for (int i = 0; i < t->n_shown; i++)
+        add_cell(t, hp_shown(&t->arena, t->shown[i]->heading), false);
 }
 
 static bool text_row(struct table_writer *t, const void *row)
@@ -278,24 +380,17 @@ static bool text_row(struct table_writer *t, const void *row)
 
 static void print_text(struct table_writer *t)
 {
-    struct columns table = { 0 };
-    char align[sizeof t->shown / sizeof t->shown[0] + 1] = "";
-    size_t n = 0;
-    for (int i = 0; i < t->n_shown; i++) {
-        if (!t->any[i])
-            continue;
-        align[n++] = letter_of(t->shown[i]);
-        hp_cell(&table, &t->arena, "%s", t->shown[i]->heading);
-    }
-    table.align = align;
+    char align[MOST_COLUMNS + 1] = "";
+    int n = 0, n_cells = 0;
+    for (int i = 0; i < t->n_shown; i++)
+        if (t->any[i])
+            align[n++] = letter_of(t->shown[i]);
     for (int i = 0; i < t->n_cells; i++) {
-        if (!t->any[i % t->n_shown])
-            continue;
-        hp_cell(&table, &t->arena, "%s", t->cell[i]);
-        if (t->star[i])
-            hp_cell_mark(&table, &t->arena);
+        t->cell[n_cells] = t->cell[i];
+        t->star[n_cells] = t->star[i];
+        n_cells += t->any[i % t->n_shown];
     }
-    hp_columns_print(&table, t->to);
+    hp_print_cells(t->to, align, t->cell, t->star, n_cells);
 }
 
 /* All forms --------------------------------------------------------------------------- */
@@ -305,12 +400,11 @@ void hp_table_begin(struct table_writer *t, const char *key)
     if (t->json) {
         hp_json_begin_array(t->json, key, t->json->flat[t->json->depth]);
     } else if (t->csv) {
-        t->csv_writer.file = t->to;
-        hp_csv_words(&t->csv_writer, t->csv);
-        hp_csv_end(&t->csv_writer);
+        for (const char *c = t->csv; *c; c++)
+            fputc(*c == ' ' ? ',' : *c, t->to);
+        end_csv_line(t);
     } else {
-        for (const struct column *c = t->column; c->form; c++)
-            show(t, c, NULL);
+        begin_text(t);
     }
 }
 

@@ -19,11 +19,11 @@
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
+#include <math.h>
 #include <stddef.h>
 
 #include "base/files/json.h"
-#include "report/columns.h"
-#include "report/csv.h"
+#include "base/files/text.h"
 
 /* The type of a value, and its form in text. JSON and CSV have numbers in SI units. */
 enum column_form {
@@ -33,7 +33,7 @@ enum column_form {
     AS_BYTES,
     AS_JOULES,
     AS_BANDWIDTH,
-    AS_NUMBER,  /* "0.123" */
+    AS_NUMBER,  /* "0.123", "1234" */
     AS_METRIC,  /* "3.41 G" */
     AS_PERCENT, /* 0.123 is "12.3 %" */
     AS_WHOLE_PERCENT,
@@ -82,9 +82,17 @@ struct column {
 };
 
 #define AT(type, member) .offset = offsetof(type, member)
+/* A column of rows that are arrays of const char *. */
+#define CELL(i) .offset = (size_t)(i) * sizeof(const char *)
+
+enum { MOST_COLUMNS = 32 }; /* of text */
 
 struct table_writer {
     const struct column *column;
+    /* Of a table of texts, which has no columns: its headings, separated by '|'. A heading
+     * behind '>' is aligned to the right, behind '~' wrapped. A row is an array of const char
+     * *. */
+    const char *texts;
     FILE *to;                 /* for text and CSV */
     struct json_writer *json; /* NULL: text or CSV */
     const char *csv; /* keys of the fields in order, separated by blanks; NULL: no CSV */
@@ -94,12 +102,12 @@ struct table_writer {
                  * AS_INT, is then "3-7" */
     /* The other members are internal. */
     struct arena arena;
-    struct csv_writer csv_writer;
-    const struct column *shown[32]; /* columns of text, in their order */
+    bool begun;                               /* the line of CSV has a field */
+    const struct column *shown[MOST_COLUMNS]; /* columns of text, in their order */
     const struct column
-        *part_of[32]; /* the record that each column belongs to; NULL: the row */
-    int position[32];
-    bool any[32]; /* some value is above zero */
+        *part_of[MOST_COLUMNS]; /* the record that each column belongs to; NULL: the row */
+    int position[MOST_COLUMNS];
+    bool any[MOST_COLUMNS]; /* some value is above zero */
     int n_shown, n_rows;
     int first; /* number of the first of the joined rows */
     bool full; /* a row was left out */
@@ -118,6 +126,41 @@ bool hp_table_row(struct table_writer *table, const void *row);
 /* End the array, or print the table; text without rows prints nothing. `starred` says whether a
  * cell is highlighted. Frees the table's memory. */
 void hp_table_end(struct table_writer *table);
+
+/* Members of a JSON object that belong to no table:
+ *
+ *     PUT(w, TEXT("model", name), INT("batch", n), ONLY_IF(gap >= 0, NUMBER("gap", gap)));
+ *
+ * A number that is not finite is null. */
+struct member {
+    const char *key;
+    enum { NO_MEMBER, LEFT_OUT_MEMBER, IS_TEXT, IS_INT, IS_NUMBER, IS_FLAG, IS_RECORD } kind;
+    const char *text;
+    int64_t integer;
+    double number;
+    const struct column *column;
+    const void *row;
+};
+
+#define TEXT(k, v)     ((struct member){ .key = (k), .kind = IS_TEXT, .text = (v) })
+#define INT(k, v)      ((struct member){ .key = (k), .kind = IS_INT, .integer = (v) })
+#define NUMBER(k, v)   ((struct member){ .key = (k), .kind = IS_NUMBER, .number = (v) })
+#define POSITIVE(k, v) NUMBER(k, (v) > 0 ? (double)(v) : NAN) /* else null */
+#define FLAG(k, v)     ((struct member){ .key = (k), .kind = IS_FLAG, .integer = (v) ? 1 : 0 })
+#define FIELDS(c, r)   ((struct member){ .kind = IS_RECORD, .column = (c), .row = (r) })
+#define ONLY_IF(c, m)  ((c) ? (m) : (struct member){ .kind = LEFT_OUT_MEMBER })
+/* The object of a row; null if `r` is NULL. FIELDS: the members of the row without braces. */
+#define RECORD(k, c, r) \
+    ((struct member){ .key = (k), .kind = IS_RECORD, .column = (c), .row = (r) })
+
+#define MEMBERS(...)                  ((const struct member[]){ __VA_ARGS__, { 0 } })
+#define PUT(w, ...)                   hp_put_members(w, MEMBERS(__VA_ARGS__))
+#define PUT_OBJECT(w, key, flat, ...) hp_put_object(w, key, flat, MEMBERS(__VA_ARGS__))
+
+/* Write members into an open object, or an object of them. */
+void hp_put_members(struct json_writer *w, const struct member *member);
+void hp_put_object(struct json_writer *w, const char *key, bool flat,
+                   const struct member *member);
 
 /* Write the members of an open object. */
 void hp_put_fields(struct json_writer *w, const struct column *column, const void *row);

@@ -55,6 +55,8 @@ export $dir/experts.json --to megatron
 COMMANDS
 sed -n 's/^| \([^|]*\) |.*/\1/p' docs/terms.md | sed 's/; /\n/g' | tr -d '`' | sort -u >"$dir/terms"
 sed -nE 's/^ *\{ "([^"]+)", (NULL|"[^"]*"), AS_.*/\1/p' src/report/*/*.c src/report/*.c >>"$dir/headings"
+# .texts = "heading|>heading"
+grep -ohE '\.texts = [^"]*"[^"]*"' src/report/*/*.c | sed 's/^[^"]*"//; s/"$//' | tr '|' '\n' | sed 's/^[>~]//; /%/d' >>"$dir/headings"
 sed 's/^ *//; s/ *$//; /^$/d' "$dir/headings" | sort -u >"$dir/used"
 [ "$(wc -l <"$dir/used")" -gt 60 ] || { echo "too few headings:" && cat "$dir/used" && exit 1; }
 missing=$(comm -23 "$dir/used" "$dir/terms")

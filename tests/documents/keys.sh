@@ -1,7 +1,7 @@
 #!/bin/sh
 # Every key of the results' JSON and CSV is in docs/formats-results.md: in the part about the
-# command, or in the part about what several have. Every key of a column (src/report/table.h) is
-# somewhere in the documents of formats. Every topology is in the table of docs/formats-machine.md.
+# command, or in the part about what several have. Every key of a column and every key of PUT() (src/report/table.h) is
+# somewhere in the documents of formats, except keys of the page and of Perfetto. Every topology is in the table of docs/formats-machine.md.
 fail=0
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 page=docs/formats-results.md
@@ -53,10 +53,16 @@ csv explore lenet5 --on cluster:1x4 --batch 32,64 --planner 3d
 
 # { "heading", "key", AS_FORM, ...
 sed -nE 's/^ *\{ (NULL|"[^"]*"), "([a-z0-9_]+)", AS_.*/\2/p' src/report/*/*.c src/report/*.c | sort -u >"$dir/columns"
+# TEXT("key", ...
+find src/report -name '*.c' ! -path '*/html/*' -exec cat {} + | grep -oE '\b(TEXT|INT|NUMBER|POSITIVE|FLAG|RECORD)\("[a-z0-9_]+"' |
+    sed 's/.*("//; s/"//' | sort -u >"$dir/members"
+[ "$(wc -l <"$dir/members")" -gt 100 ] || { echo "too few members in src/report" && fail=1; }
 [ "$(wc -l <"$dir/columns")" -gt 100 ] || { echo "too few columns in src/report" && fail=1; }
 while read -r key; do
-    grep -qF "\`$key\`" docs/formats-*.md || echo "docs/formats-results.md: no '$key', which a column of src/report has"
-done <"$dir/columns" >>"$dir/missing"
+    grep -qE "\`(args\.)?$key\`" docs/formats-*.md || echo "docs/formats-results.md: no '$key', which src/report writes"
+done <<KEYS >>"$dir/missing"
+$(sort -u "$dir/columns" "$dir/members" | grep -vxE 'each|sort_index|end')
+KEYS
 
 topologies=$(hypar machines none:2 2>&1 | sed -n 's/.*expected one of //p' | tr -d ,)
 [ -n "$topologies" ] || fail=1

@@ -1,5 +1,5 @@
 /* Any text: a measured step, which is the plan's or is not, or one line. */
-#include "report/train/measured_step.h"
+#include "measured/step.h"
 
 #include <hypar/search.h>
 

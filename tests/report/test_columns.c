@@ -1,7 +1,7 @@
 /* Tables: alignment, wrapping, no trailing blanks; the width and colour of a terminal. */
 #define _XOPEN_SOURCE 700 /* posix_openpt */
 
-#include "report/columns.h"
+#include "report/table.h"
 
 #include <fcntl.h>
 #include <setjmp.h>
@@ -14,24 +14,39 @@
 
 #include <cmocka.h>
 
-/* What a table prints; cells are separated by '|', rows by '/'. */
+/* What a table without headings prints; cells are separated by '|', rows by '/'. The letters of
+ * `align` are those of hp_print_cells(). */
 static char *printed(const char *align, const char *cells)
 {
-    struct arena arena = { 0 };
-    struct columns table = { .align = align };
+    const char *row[8];
+    char texts[32] = "", copy[400];
+    struct table_writer table = { .texts = texts };
+    int n = (int)strlen(align);
+    for (int i = 0; i < n; i++)
+        snprintf(texts + strlen(texts), sizeof texts - strlen(texts), "%s%s", i ? "|" : "",
+                 align[i] == 'r'   ? ">"
+                 : align[i] == 'w' ? "~"
+                                   : "");
     char *text;
     size_t length;
-    FILE *to = open_memstream(&text, &length);
-    for (const char *p = cells;; p++) {
-        int n = (int)strcspn(p, "|/");
-        hp_cell(&table, &arena, "%.*s", n, p);
-        p += n;
-        if (!*p)
-            break;
+    table.to = open_memstream(&text, &length);
+    hp_table_begin(&table, NULL);
+    snprintf(copy, sizeof copy, "%s", cells);
+    for (char *p = copy; p;) {
+        char *end = strchr(p, '/');
+        if (end)
+            *end = '\0';
+        for (int i = 0; i < n; i++) {
+            row[i] = p;
+            p += strcspn(p, "|");
+            p += *p ? (*p = '\0', 1) : 0;
+        }
+        hp_table_row(&table, row);
+        p = end ? end + 1 : NULL;
     }
-    hp_columns_print(&table, to);
-    fclose(to);
-    hp_arena_free(&arena);
+    hp_table_end(&table);
+    fclose(table.to);
+    memmove(text, text + 1, length); /* the line of headings */
     return text;
 }
 
@@ -95,38 +110,47 @@ static void test_narrow(void **state)
 static void test_marks(void **state)
 {
     (void)state;
-    struct arena arena = { 0 };
-    struct columns table = { .align = "lrl" };
-    static const char *const cells[] = { "name", "n", "x", "a", "12", "p", "b", "3", "q" };
+    static const struct row {
+        const char *cell[3];
+        bool marked[2];
+    } rows[] = { { { "a", "12", "p" }, { true, false } },
+                 { { "b", "3", "q" }, { false, true } } };
+    static const struct column columns[] = {
+        { "name", NULL, AS_TEXT, CELL(0) },
+        { "n", NULL, AS_TEXT, CELL(1), TO_THE_RIGHT, .star = offsetof(struct row, marked[0]) },
+        { "x", NULL, AS_TEXT, CELL(2), .star = offsetof(struct row, marked[1]) },
+        { 0 },
+    };
+    struct table_writer table = { .column = columns };
     char *text;
     size_t length;
-    FILE *to = open_memstream(&text, &length);
-    for (int i = 0; i < 9; i++) {
-        hp_cell(&table, &arena, "%s", cells[i]);
-        if (i == 4 || i == 8)
-            hp_cell_mark(&table, &arena);
-    }
-    hp_columns_print(&table, to);
-    fclose(to);
+    table.to = open_memstream(&text, &length);
+    hp_table_begin(&table, NULL);
+    for (int i = 0; i < 2; i++)
+        hp_table_row(&table, &rows[i]);
+    hp_table_end(&table);
+    fclose(table.to);
     assert_string_equal(text, "name   n   x\na     12*  p\nb      3   q*\n");
     free(text);
-    hp_arena_free(&arena);
 }
 
 static void test_numbers(void **state)
 {
     (void)state;
-    char b[64];
-    assert_string_equal(hp_metric(b, 128), "128");
-    assert_string_equal(hp_metric(b, 3.41e9), "3.41 G");
+    struct arena arena = { 0 };
+    assert_string_equal(hp_metric(&arena, 128), "128");
+    assert_string_equal(hp_metric(&arena, 3.41e9), "3.41 G");
     char q[32]; /* a number half-way between two texts has one of them everywhere */
     assert_string_equal(hypar_format_quantity(q, 4.365e12, HYPAR_UNIT_RATE), "4.36 TFLOP/s");
-    assert_string_equal(hp_metric_unit(b, 4.365e12, "FLOP/s"), "4.36 TFLOP/s");
-    assert_string_equal(hp_metric_unit(b, 128, "FLOP"), "128 FLOP");
-    assert_string_equal(hp_metric_unit(b, 999.7, "FLOP"), "1 kFLOP");
-    assert_string_equal(hp_count(b, 1, "switch", "switches"), "1 switch");
-    assert_string_equal(hp_count(b, 0, "switch", "switches"), "0 switches");
-    assert_string_equal(hp_count(b, 12345, "switch", "switches"), "12,345 switches");
+    assert_string_equal(hp_metric_unit(&arena, 4.365e12, "FLOP/s"), "4.36 TFLOP/s");
+    assert_string_equal(hp_metric_unit(&arena, 128, "FLOP"), "128 FLOP");
+    assert_string_equal(hp_metric_unit(&arena, 999.7, "FLOP"), "1 kFLOP");
+    assert_string_equal(hp_count(&arena, 1, "switch"), "1 switch");
+    assert_string_equal(hp_count(&arena, 0, "switch"), "0 switches");
+    assert_string_equal(hp_count(&arena, 12345, "switch"), "12,345 switches");
+    assert_string_equal(hp_count(&arena, 1, "row was|rows were"), "1 row was");
+    assert_string_equal(hp_count(&arena, 2, "row was|rows were"), "2 rows were");
+    hp_arena_free(&arena);
 }
 
 /* A terminal of `columns`, and the stream that writes to it; false where there is none. */

@@ -10,8 +10,8 @@
 
 #include <hypar/graph.h>
 
-#include "report/structure/names.h"
-#include "report/structure/words.h"
+#include "plan/structure/names.h"
+#include "report/plan/words.h"
 
 static struct hypar_plan *read(const char *model, const char *machine, const char *rest)
 {

@@ -120,16 +120,39 @@ static void test_alike(void **state)
             shown += hp_table_row(
                 &table, &(struct row){ .number = r, .seconds = cases[i].digits[r] - '0' });
         assert_int_equal(shown, cases[i].shown);
-        for (int c = 0; c < table.n_cells; c += table.n_shown)
+        for (int c = table.n_shown; c < table.n_cells; c += table.n_shown)
             snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", table.cell[c]);
         assert_string_equal(names, cases[i].names);
         hp_table_end(&table);
     }
 }
 
+/* Members of an object: each kind, null, left out; of a row with and without braces. */
+static void test_members(void **state)
+{
+    (void)state;
+    const struct part part = { .joules = 3 };
+    char *text;
+    size_t length;
+    struct json_writer w = { .file = open_memstream(&text, &length) };
+    PUT_OBJECT(&w, NULL, true, TEXT("text", "a"), INT("int", INT64_MAX), NUMBER("number", 0.5),
+               NUMBER("nan", NAN), POSITIVE("positive", 2), POSITIVE("zero", 0),
+               FLAG("flag", 1 << 8), ONLY_IF(false, TEXT("left_out", "b")),
+               RECORD("record", part_columns, &part), RECORD("none", part_columns, NULL),
+               FIELDS(part_columns, &part));
+    fclose(w.file);
+    assert_string_equal(text, "{\"text\": \"a\", \"int\": 9223372036854775807, "
+                              "\"number\": 0.5, \"nan\": null, \"positive\": 2, "
+                              "\"zero\": null, \"flag\": true, "
+                              "\"record\": {\"part_j\": 3}, \"none\": null, "
+                              "\"part_j\": 3}\n");
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_forms),
-                                        cmocka_unit_test(test_alike) };
+                                        cmocka_unit_test(test_alike),
+                                        cmocka_unit_test(test_members) };
     return cmocka_run_group_tests_name("report/table", tests, NULL, NULL);
 }

@@ -5,62 +5,58 @@
 
 #include <string.h>
 
-#include "report/columns.h"
 #include "report/put.h"
 
 void hp_put_graph_figures(struct json_writer *w, const struct hypar_graph *graph)
 {
-    hp_json_put_int(w, "params", hypar_graph_params(graph));
-    hp_json_put_number(w, "flops_per_sample", hypar_graph_flops_per_sample(graph));
-    hp_json_put_int(w, "ops", graph->n_ops);
-    hp_json_put_int(w, "layers", hypar_graph_layer_count(graph));
+    PUT(w, INT("params", hypar_graph_params(graph)),
+        NUMBER("flops_per_sample", hypar_graph_flops_per_sample(graph)),
+        INT("ops", graph->n_ops), INT("layers", hypar_graph_layer_count(graph)));
 }
 
 char *hp_graph_figures(struct arena *arena, const struct hypar_graph *graph)
 {
-    char params[64], flops[32], ops[64], layers[64];
-    return hp_arena_printf(
-        arena, "%s, %s per sample forward, %s, %s, batch %lld",
-        hp_count(params, hypar_graph_params(graph), "parameter", "parameters"),
-        hp_metric_unit(flops, hypar_graph_flops_per_sample(graph), "FLOP"),
-        hp_count(ops, graph->n_ops, "operator", "operators"),
-        hp_count(layers, hypar_graph_layer_count(graph), "weighted layer", "weighted layers"),
-        (long long)graph->batch);
+    return hp_arena_printf(arena, "%s, %s per sample forward, %s, %s, batch %lld",
+                           hp_count(arena, hypar_graph_params(graph), "parameter"),
+                           hp_metric_unit(arena, hypar_graph_flops_per_sample(graph), "FLOP"),
+                           hp_count(arena, graph->n_ops, "operator"),
+                           hp_count(arena, hypar_graph_layer_count(graph), "weighted layer"),
+                           (long long)graph->batch);
 }
 
-static void put_tensor(struct json_writer *w, const struct tensor *t)
+/* Write the tensors of the graph's inputs or outputs as an array. */
+static void put_tensors(struct json_writer *w, const char *key, const struct hypar_graph *g,
+                        bool outputs)
 {
-    hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "name", t->name);
-    hp_json_begin_array(w, "shape", true);
-    for (int d = 0; d < t->shape.n_dims; d++)
-        hp_json_put_int(w, NULL, t->shape.dim[d]);
+    hp_json_begin_array(w, key, false);
+    for (int i = 0; i < g->n_tensors; i++) {
+        const struct tensor *t = &g->tensors[i];
+        if (!(outputs ? t->is_output : t->kind == TENSOR_INPUT))
+            continue;
+        hp_json_begin_object(w, NULL, true);
+        hp_json_put_string(w, "name", t->name);
+        hp_json_begin_array(w, "shape", true);
+        for (int d = 0; d < t->shape.n_dims; d++)
+            hp_json_put_int(w, NULL, t->shape.dim[d]);
+        hp_json_end_array(w);
+        hp_json_end_object(w);
+    }
     hp_json_end_array(w);
-    hp_json_end_object(w);
 }
 
 static void graph_json(FILE *to, const struct hypar_graph *g)
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "name", g->name);
-    hp_json_put_int(&w, "batch", g->batch);
+    PUT(&w, TEXT("name", g->name), INT("batch", g->batch));
     hp_put_graph_figures(&w, g);
     hp_json_begin_array(&w, "opaque", true);
     for (int op = 0; op < g->n_ops; op++)
         if (hp_op[g->ops[op].kind].flags & ROW_OPAQUE)
             hp_json_put_string(&w, NULL, g->ops[op].name);
     hp_json_end_array(&w);
-    hp_json_begin_array(&w, "inputs", false);
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensors[t].kind == TENSOR_INPUT)
-            put_tensor(&w, &g->tensors[t]);
-    hp_json_end_array(&w);
-    hp_json_begin_array(&w, "outputs", false);
-    for (int t = 0; t < g->n_tensors; t++)
-        if (g->tensors[t].is_output)
-            put_tensor(&w, &g->tensors[t]);
-    hp_json_end_array(&w);
+    put_tensors(&w, "inputs", g, false);
+    put_tensors(&w, "outputs", g, true);
     hp_json_end_object(&w);
 }
 
@@ -81,42 +77,43 @@ static long long op_params(const struct hypar_graph *g, const struct op *op)
     return n;
 }
 
-static void op_row(struct columns *table, struct arena *arena, const struct hypar_graph *g,
+/* "n=32 k=64": the axes that a plan may split. */
+static const char *axes_text(struct arena *arena, const struct nest *nest)
+{
+    const char *text = "";
+    for (int a = 0; a < nest->n_axes - 1; a++)
+        if (nest->axis[a].splittable)
+            text = hp_arena_printf(arena, "%s%s%s=%lld", text, *text ? " " : "",
+                                   nest->axis[a].name, (long long)nest->axis[a].extent);
+    return text;
+}
+
+static void put_op(struct table_writer *table, struct arena *arena, const struct hypar_graph *g,
                    const struct op *op)
 {
-    char buffer[32];
     const struct nest *nest = op->nest;
     int first = 0;
     while (nest->operand[first].role != OPERAND_OUTPUT)
         first++;
-    long long params = op_params(g, op);
-    hp_cell(table, arena, "%s", op->name);
-    hp_cell(table, arena, "%s", hp_op[op->kind].name);
-    hp_cell(table, arena, "%s", shape_text(arena, &g->tensors[op->tensor[first]].shape));
-    hp_cell(table, arena, "%s", params ? hp_thousands(buffer, params) : "");
-    double flops = (2 * hp_nest_macs(nest, false) + hp_attr(nest->attrs, ATTR_FLOPS, 0, 0)) /
-                   (double)g->batch;
-    hp_cell(table, arena, "%s", flops > 0 ? hp_metric(buffer, flops) : "");
-    char axes[MAX_AXES * 24] = "";
-    int n = 0;
-    for (int a = 0; a < nest->n_axes - 1; a++)
-        if (nest->axis[a].splittable)
-            n += snprintf(axes + n, sizeof axes - (size_t)n, "%s%s=%lld", n ? " " : "",
-                          nest->axis[a].name, (long long)nest->axis[a].extent);
-    hp_cell(table, arena, "%s", axes);
+    long long n = op_params(g, op);
+    double flop = (2 * hp_nest_macs(nest, false) + hp_attr(nest->attrs, ATTR_FLOPS, 0, 0)) /
+                  (double)g->batch;
+    hp_table_row(table, (const char *[]){
+                            op->name, hp_op[op->kind].name,
+                            shape_text(arena, &g->tensors[op->tensor[first]].shape),
+                            n ? hp_thousands(arena, n) : "",
+                            flop > 0 ? hp_metric(arena, flop) : "", axes_text(arena, nest) });
 }
 
 static void graph_text(FILE *to, const struct hypar_graph *g)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = "lllrrw" };
-    static const char *const heading[] = { "operator", "kind", "output",
-                                           "params",   "FLOP", "split along" };
-    for (int i = 0; i < 6; i++)
-        hp_cell(&table, &arena, "%s", heading[i]);
+    struct table_writer table = { .to = to,
+                                  .texts = "operator|kind|output|>params|>FLOP|~split along" };
+    hp_table_begin(&table, NULL);
     for (int op = 0; op < g->n_ops; op++)
-        op_row(&table, &arena, g, &g->ops[op]);
-    hp_columns_print(&table, to);
+        put_op(&table, &arena, g, &g->ops[op]);
+    hp_table_end(&table);
     fputc('\n', to);
     hp_put_line(to, "%s: %s", g->name, hp_graph_figures(&arena, g));
     hp_arena_free(&arena);

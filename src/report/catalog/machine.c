@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "machine/network.h"
-#include "report/columns.h"
 #include "report/put.h"
 
 #define AS_GIVEN "* as given, not as in the table of devices\n"
@@ -66,38 +65,95 @@ static struct range range_of(const struct network *network, int class, enum opti
     return range;
 }
 
-static void classes_json(struct json_writer *w, const struct network *network)
+/* "12.5 GB/s", or "10 GB/s to 12.5 GB/s". */
+static const char *range_text(struct arena *arena, struct range range, enum hypar_unit unit)
 {
-    hp_json_begin_array(w, "link_classes", false);
+    const char *low = hp_figure_text(arena, range.least, unit);
+    return range.least == range.most ? low
+                                     : hp_arena_printf(arena, "%s to %s", low,
+                                                       hp_figure_text(arena, range.most, unit));
+}
+
+struct class_row {
+    const char *name;
+    struct range bandwidth, latency;
+    const char *bandwidth_text, *latency_text;
+};
+
+#define CLASS(member) AT(struct class_row, member)
+
+static const struct column class_columns[] = {
+    { "class", "name", AS_TEXT, CLASS(name) },
+    { "links", "links", AS_INT, CLASS(bandwidth.n_links) },
+    { "bandwidth", NULL, AS_TEXT, CLASS(bandwidth_text), TO_THE_RIGHT },
+    { NULL, "least_bytes_per_s", AS_BANDWIDTH, CLASS(bandwidth.least) },
+    { NULL, "most_bytes_per_s", AS_BANDWIDTH, CLASS(bandwidth.most) },
+    { "latency", NULL, AS_TEXT, CLASS(latency_text), TO_THE_RIGHT },
+    { NULL, "least_latency_s", AS_SECONDS, CLASS(latency.least) },
+    { NULL, "most_latency_s", AS_SECONDS, CLASS(latency.most) },
+    { 0 },
+};
+
+/* The classes of links that a sweep may name. */
+static void class_rows(struct table_writer *table, struct arena *arena,
+                       const struct network *network)
+{
+    table->column = class_columns;
+    hp_table_begin(table, "link_classes");
     for (int c = 0; c < network->n_classes; c++) {
-        struct range bandwidth = range_of(network, c, OPTION_BANDWIDTH),
-                     latency = range_of(network, c, OPTION_LATENCY);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", network->class[c]);
-        hp_json_put_int(w, "links", bandwidth.n_links);
-        hp_json_put_number(w, "least_bytes_per_s", bandwidth.least);
-        hp_json_put_number(w, "most_bytes_per_s", bandwidth.most);
-        hp_json_put_number(w, "least_latency_s", latency.least);
-        hp_json_put_number(w, "most_latency_s", latency.most);
-        hp_json_end_object(w);
+        struct class_row row = { .name = network->class[c],
+                                 .bandwidth = range_of(network, c, OPTION_BANDWIDTH),
+                                 .latency = range_of(network, c, OPTION_LATENCY) };
+        row.bandwidth_text = range_text(arena, row.bandwidth, HYPAR_UNIT_BANDWIDTH);
+        row.latency_text = range_text(arena, row.latency, HYPAR_UNIT_SECONDS);
+        hp_table_row(table, &row);
     }
-    hp_json_end_array(w);
+    hp_table_end(table);
+}
+
+struct level_row {
+    char name[8];
+    struct hypar_level of;
+    const char *about; /* "~": an assumed latency */
+};
+
+static const struct column level_columns[] = {
+    { "level", NULL, AS_TEXT, AT(struct level_row, name), INSIDE },
+    { "ways", "ways", AS_INT, AT(struct level_row, of.ways) },
+    { "bandwidth", "bytes_per_s", AS_BANDWIDTH, AT(struct level_row, of.bytes_per_s) },
+    { "latency", "latency_s", AS_SECONDS, AT(struct level_row, of.latency_s),
+      .prefix = offsetof(struct level_row, about) },
+    { 0 },
+};
+
+static void level_rows(struct table_writer *table, const struct hypar_machine *m)
+{
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    int n = hypar_machine_levels(m, level);
+    table->column = level_columns;
+    hp_table_begin(table, "levels");
+    for (int l = 0; l < n; l++) {
+        /* in a machine without parts, links have their own figures */
+        uint64_t assumed = m->n_parts ? m->runs[0].assumed : 0;
+        struct level_row row = { .of = level[l], .about = mark(assumed, OPTION_LATENCY) };
+        snprintf(row.name, sizeof row.name, "H%d", l + 1);
+        hp_table_row(table, &row);
+    }
+    hp_table_end(table);
 }
 
 static void machine_json(FILE *to, const struct hypar_machine *m)
 {
+    struct arena arena = { 0 };
     struct json_writer w = { .file = to };
-    struct hypar_level level[HYPAR_MAX_LEVELS];
-    int n_levels = hypar_machine_levels(m, level);
+    const char *word = hypar_machine_word(m);
     hp_json_begin_object(&w, NULL, false);
-    if (hypar_machine_word(m))
-        hp_json_put_string(&w, "word", hypar_machine_word(m));
-    hp_json_put_string(&w, "topology", hypar_machine_topology(m));
-    hp_json_put_int(&w, "devices", hypar_machine_device_count(m));
-    hp_json_put_int(&w, "switches", hypar_machine_switch_count(m));
-    hp_json_put_int(&w, "links", hypar_machine_link_count(m));
+    PUT(&w, ONLY_IF(word, TEXT("word", word)), TEXT("topology", hypar_machine_topology(m)),
+        INT("devices", hypar_machine_device_count(m)),
+        INT("switches", hypar_machine_switch_count(m)),
+        INT("links", hypar_machine_link_count(m)));
     if (m->network && m->network->n_classes)
-        classes_json(&w, m->network);
+        class_rows(&(struct table_writer){ .json = &w }, &arena, m->network);
     hp_json_begin_array(&w, "device_types", false);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         hp_json_begin_object(&w, NULL, true);
@@ -108,33 +164,38 @@ static void machine_json(FILE *to, const struct hypar_machine *m)
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);
-    hp_json_begin_array(&w, "levels", false);
-    for (int l = 0; l < n_levels; l++) {
-        hp_json_begin_object(&w, NULL, true);
-        hp_json_put_int(&w, "ways", level[l].ways);
-        hp_json_put_number(&w, "bytes_per_s", level[l].bytes_per_s);
-        hp_json_put_number(&w, "latency_s", level[l].latency_s);
-        hp_json_end_object(&w);
-    }
-    hp_json_end_array(&w);
+    level_rows(&(struct table_writer){ .json = &w }, m);
     hp_json_end_object(&w);
+    hp_arena_free(&arena);
 }
 
-static void level_rows(FILE *to, struct arena *arena, const struct hypar_level *level, int n,
+/* Figures ------------------------------------------------------------------------------ */
+
+/* A table of figures, which has a heading of its own: "h100", "links of part 2". */
+struct figures {
+    struct table_writer table;
+    struct arena *arena;
+    bool given; /* a figure is not the usual one */
+};
+
+static void begin_figures(struct figures *f, FILE *to, struct arena *arena, const char *heading)
+{
+    *f = (struct figures){ .table = { .to = to,
+                                      .texts = hp_arena_printf(arena, "%s|>|~", heading) },
+                           .arena = arena };
+    hp_table_begin(&f->table, NULL);
+}
+
+/* Add a figure: "*" marks one that is not as usual, "~" one that is assumed. */
+static void add_figure(struct figures *f, enum option option, const char *value, bool differs,
                        uint64_t assumed)
 {
-    struct columns levels = { .align = "lrrr" };
-    static const char *const heading[] = { "level", "ways", "bandwidth", "latency" };
-    for (int i = 0; i < 4; i++)
-        hp_cell(&levels, arena, "%s", heading[i]);
-    for (int l = 0; l < n; l++) {
-        hp_cell(&levels, arena, "H%d", l + 1);
-        hp_cell(&levels, arena, "%d", level[l].ways);
-        hp_quantity_cell(&levels, arena, level[l].bytes_per_s, HYPAR_UNIT_BANDWIDTH);
-        hp_cell(&levels, arena, "%s%s", mark(assumed, OPTION_LATENCY),
-                hp_time_text(arena, level[l].latency_s));
-    }
-    hp_columns_print(&levels, to);
+    const struct option_row *row = &hp_machine_options[option];
+    f->given |= differs;
+    hp_table_row(&f->table,
+                 (const char *[]){ hp_arena_printf(f->arena, "%s%s", row->text.name,
+                                                   differs ? "*" : mark(assumed, option)),
+                                   value, row->text.summary });
 }
 
 /* The row of the table of devices with this name; NULL: none. */
@@ -150,15 +211,12 @@ static const struct hypar_device_type *type_named(const char *name)
 /* Every figure of a device that can be set, and its source. */
 static void figure_rows(FILE *to, struct arena *arena, const struct device_run *run)
 {
-    struct columns table = { .align = "lrw" };
     const struct hypar_device *d = &run->device;
     const struct hypar_device_type *type = type_named(d->name);
-    bool given = false;
     const char *zeros = "";
     double value, usual = 0;
-    hp_cell(&table, arena, "%s", d->name);
-    hp_cell(&table, arena, "%s", "");
-    hp_cell(&table, arena, "%s", "");
+    struct figures figures;
+    begin_figures(&figures, to, arena, d->name);
     for (int o = 0, i = 0; o < OPTION_COUNT; o++) {
         const struct option_row *row = &hp_machine_options[o];
         if (row->scope != SCOPE_DEVICE)
@@ -167,21 +225,16 @@ static void figure_rows(FILE *to, struct arena *arena, const struct device_run *
         if (type)
             hypar_device_figure(&type->device, i, &usual);
         i++;
-        if (value == 0) {
+        if (value == 0)
             zeros = hp_arena_printf(arena, "%s%s%s", zeros, *zeros ? ", " : "", row->text.name);
-            continue;
-        }
-        bool differs = type && !isnan(usual) && usual != value;
-        given |= differs;
-        hp_cell(&table, arena, "%s%s", row->text.name,
-                differs ? "*" : mark(run->assumed, (enum option)o));
-        hp_constant_cell(&table, arena, value, row->unit);
-        hp_cell(&table, arena, "%s", row->text.summary);
+        else
+            add_figure(&figures, (enum option)o, hp_figure_text(arena, value, row->unit),
+                       type && !isnan(usual) && usual != value, run->assumed);
     }
-    hp_columns_print(&table, to);
+    hp_table_end(&figures.table);
     if (*zeros)
         hp_put_line(to, "0, without effect: %s", zeros);
-    if (given)
+    if (figures.given)
         fputs(AS_GIVEN, to);
     if (run->assumed)
         hp_put_line(to, "~ assumed: peaks from those that were given, the rest as of %s",
@@ -213,98 +266,53 @@ static void all_figures(FILE *to, struct arena *arena, const struct hypar_machin
     }
 }
 
-static void link_heading(struct columns *table, struct arena *arena, const char *text)
-{
-    hp_cell(table, arena, "%s", text);
-    hp_cell(table, arena, "%s", "");
-    hp_cell(table, arena, "%s", "");
-}
-
 /* Every figure of a part's links that can be set. */
 static void part_link_rows(FILE *to, struct arena *arena, const struct part *part,
                            const char *heading)
 {
-    struct columns table = { .align = "lrw" };
     struct part plain = *part; /* with the default links of its device */
-    bool given = false;
+    struct figures figures;
     for (int o = 0; o < OPTION_COUNT; o++)
         if (hp_machine_options[o].scope != SCOPE_DEVICE)
             plain.value[o] = NAN;
-    link_heading(&table, arena, heading);
+    fputc('\n', to);
+    begin_figures(&figures, to, arena, heading);
     for (int o = 0; o < OPTION_COUNT; o++) {
         const struct option_row *row = &hp_machine_options[o];
         if (row->scope == SCOPE_DEVICE || !hp_option_applies(part, (enum option)o))
             continue;
         double usual = hp_option_default(&plain, (enum option)o);
-        bool differs = part->known && !isnan(usual) && usual != part->value[o];
-        given |= differs;
-        hp_cell(&table, arena, "%s%s", row->text.name,
-                differs ? "*" : mark(part->assumed, (enum option)o));
-        hp_constant_cell(&table, arena, part->value[o], row->unit);
-        hp_cell(&table, arena, "%s", row->text.summary);
+        add_figure(&figures, (enum option)o, hp_figure_text(arena, part->value[o], row->unit),
+                   part->known && !isnan(usual) && usual != part->value[o], part->assumed);
     }
-    fputc('\n', to);
-    hp_columns_print(&table, to);
-    if (given)
+    hp_table_end(&figures.table);
+    if (figures.given)
         fputs(AS_GIVEN, to);
-}
-
-static void range_cell(struct columns *table, struct arena *arena, struct range range,
-                       enum hypar_unit unit)
-{
-    char a[32], b[32];
-    bool plain = unit == HYPAR_UNIT_COUNT;
-    snprintf(a, sizeof a, "%.3g", range.least);
-    snprintf(b, sizeof b, "%.3g", range.most);
-    const char *low = plain ? a : hypar_format_quantity(a, range.least, unit),
-               *high = plain ? b : hypar_format_quantity(b, range.most, unit);
-    if (range.least == range.most)
-        hp_cell(table, arena, "%s", low);
-    else
-        hp_cell(table, arena, "%s to %s", low, high);
 }
 
 static void listed_link_rows(FILE *to, struct arena *arena, const struct network *network)
 {
-    struct columns table = { .align = "lrw" };
+    struct figures figures;
     if (network->n_listed == 0)
         return;
-    link_heading(&table, arena, "links");
+    fputc('\n', to);
+    begin_figures(&figures, to, arena, "links");
     for (int f = 0; f < N_LINK_FIGURES; f++) {
-        const struct option_row *row = &hp_machine_options[hp_link_figures[f]];
-        hp_cell(&table, arena, "%s", row->text.name);
-        range_cell(&table, arena, range_of(network, -1, hp_link_figures[f]), row->unit);
-        hp_cell(&table, arena, "%s", row->text.summary);
+        enum option o = hp_link_figures[f];
+        add_figure(&figures, o,
+                   range_text(arena, range_of(network, -1, o), hp_machine_options[o].unit),
+                   false, 0);
     }
-    fputc('\n', to);
-    hp_columns_print(&table, to);
-}
-
-/* The classes of links that a sweep may name. */
-static void class_rows(FILE *to, struct arena *arena, const struct network *network)
-{
-    struct columns table = { .align = "lrrr" };
-    static const char *const heading[] = { "class", "links", "bandwidth", "latency" };
-    if (network->n_classes == 0)
-        return;
-    for (int i = 0; i < 4; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    for (int c = 0; c < network->n_classes; c++) {
-        struct range bandwidth = range_of(network, c, OPTION_BANDWIDTH);
-        hp_cell(&table, arena, "%s", network->class[c]);
-        hp_cell(&table, arena, "%d", bandwidth.n_links);
-        range_cell(&table, arena, bandwidth, HYPAR_UNIT_BANDWIDTH);
-        range_cell(&table, arena, range_of(network, c, OPTION_LATENCY), HYPAR_UNIT_SECONDS);
-    }
-    fputc('\n', to);
-    hp_columns_print(&table, to);
+    hp_table_end(&figures.table);
 }
 
 static void all_link_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
     if (m->network) {
         listed_link_rows(to, arena, m->network);
-        class_rows(to, arena, m->network);
+        if (m->network->n_classes)
+            fputc('\n', to);
+        class_rows(&(struct table_writer){ .to = to }, arena, m->network);
     }
     struct part whole;
     for (int p = 0, part = 1; p < m->n_parts; part++) {
@@ -327,12 +335,10 @@ static const char *nodes_text(struct arena *arena, const struct part *run, int f
 /* The figures in which single nodes differ from their cluster. */
 static void node_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
 {
-    struct columns table = { .align = "llrr" };
-    static const char *const heading[] = { "node", "figure", "here", "other nodes" };
+    struct table_writer table = { .to = to, .texts = "node|figure|>here|>other nodes" };
     struct part whole;
-    for (int i = 0; i < 4; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    int rows = 0, first = 0, part = 0;
+    int first = 0, part = 0;
+    hp_table_begin(&table, NULL);
     for (int p = 0, end = 0; p < m->n_parts; p++) {
         const struct part *run = &m->parts[p];
         if (p == end) {
@@ -343,20 +349,17 @@ static void node_rows(FILE *to, struct arena *arena, const struct hypar_machine 
         const char *nodes =
             nodes_text(arena, run, first, part == 1 && end == m->n_parts ? 0 : part);
         for (int o = 0; o < OPTION_COUNT; o++) {
-            if (!hp_option_applies(run, (enum option)o) || run->value[o] == whole.value[o])
-                continue;
             enum hypar_unit unit = hp_machine_options[o].unit;
-            hp_cell(&table, arena, "%s", nodes);
-            hp_cell(&table, arena, "%s", hp_machine_options[o].text.name);
-            hp_constant_cell(&table, arena, run->value[o], unit);
-            hp_constant_cell(&table, arena, whole.value[o], unit);
-            rows++;
+            if (hp_option_applies(run, (enum option)o) && run->value[o] != whole.value[o])
+                hp_table_row(&table,
+                             (const char *[]){ nodes, hp_machine_options[o].text.name,
+                                               hp_figure_text(arena, run->value[o], unit),
+                                               hp_figure_text(arena, whole.value[o], unit) });
         }
     }
-    if (rows == 0)
-        return;
-    fputc('\n', to);
-    hp_columns_print(&table, to);
+    if (table.n_rows)
+        fputc('\n', to);
+    hp_table_end(&table);
 }
 
 /* Report listed links that no route uses: of several links between the same two devices that
@@ -389,42 +392,45 @@ static void idle_links_line(FILE *to, struct arena *arena, const struct hypar_ma
                 idle, m->n_links, which, idle > 4 ? ", ..." : "");
 }
 
-static void machine_text(FILE *to, const struct hypar_machine *m)
+/* "~989 T": a peak, and whether it is assumed. */
+static char *peak_text(struct arena *arena, uint64_t assumed, enum option option, double peak)
 {
-    struct arena arena = { 0 };
-    struct columns devices = { .align = "lrrrrr" };
-    struct hypar_level level[HYPAR_MAX_LEVELS];
-    int n_levels = hypar_machine_levels(m, level);
-    uint64_t links_assumed =
-        m->n_parts ? m->runs[0].assumed : 0; /* otherwise links have their own figures */
-    char b[32], n_devices[64], n_switches[64], n_links[64];
-    static const char *const device_heading[] = { "devices", "fp32/s", "fp16/s",
-                                                  "bf16/s",  "memory", "bytes/s" };
-    fprintf(to, "%s: %s, %s, %s, %s\n\n",
-            hypar_machine_word(m) ? hypar_machine_word(m) : "machine",
-            hypar_machine_topology(m),
-            hp_count(n_devices, hypar_machine_device_count(m), "device", "devices"),
-            hp_count(n_switches, hypar_machine_switch_count(m), "switch", "switches"),
-            hp_count(n_links, hypar_machine_link_count(m), "link", "links"));
-    for (int i = 0; i < 6; i++)
-        hp_cell(&devices, &arena, "%s", device_heading[i]);
+    return hp_arena_printf(arena, "%s%s", mark(assumed, option), hp_metric(arena, peak));
+}
+
+static void run_rows(FILE *to, struct arena *arena, const struct hypar_machine *m)
+{
+    struct table_writer table = { .to = to,
+                                  .texts = "devices|>fp32/s|>fp16/s|>bf16/s|>memory|>bytes/s" };
+    hp_table_begin(&table, NULL);
     for (int i = 0; i < hypar_machine_device_count(m); i += run_of_devices(m, i)) {
         const struct hypar_device *d = hypar_machine_device(m, i);
         uint64_t assumed = run_of(m, i)->assumed;
-        hp_cell(&devices, &arena, "%d x %s", run_of_devices(m, i), d->name);
-        hp_cell(&devices, &arena, "%s", hp_metric(b, d->fp32_op_per_s));
-        hp_cell(&devices, &arena, "%s%s", mark(assumed, OPTION_FP16),
-                hp_metric(b, d->fp16_op_per_s));
-        hp_cell(&devices, &arena, "%s%s", mark(assumed, OPTION_BF16),
-                hp_metric(b, d->bf16_op_per_s));
-        hp_quantity_cell(&devices, &arena, (double)d->memory_bytes, HYPAR_UNIT_BYTES);
-        hp_quantity_cell(&devices, &arena, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH);
+        hp_table_row(&table,
+                     (const char *[]){
+                         hp_arena_printf(arena, "%d x %s", run_of_devices(m, i), d->name),
+                         peak_text(arena, 0, OPTION_FP32, d->fp32_op_per_s),
+                         peak_text(arena, assumed, OPTION_FP16, d->fp16_op_per_s),
+                         peak_text(arena, assumed, OPTION_BF16, d->bf16_op_per_s),
+                         hp_bytes_text(arena, (double)d->memory_bytes),
+                         hp_figure_text(arena, d->memory_bytes_per_s, HYPAR_UNIT_BANDWIDTH) });
     }
-    hp_columns_print(&devices, to);
-    if (n_levels) {
+    hp_table_end(&table);
+}
+
+static void machine_text(FILE *to, const struct hypar_machine *m)
+{
+    struct arena arena = { 0 };
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    fprintf(
+        to, "%s: %s, %s, %s, %s\n\n", hypar_machine_word(m) ? hypar_machine_word(m) : "machine",
+        hypar_machine_topology(m), hp_count(&arena, hypar_machine_device_count(m), "device"),
+        hp_count(&arena, hypar_machine_switch_count(m), "switch"),
+        hp_count(&arena, hypar_machine_link_count(m), "link"));
+    run_rows(to, &arena, m);
+    if (hypar_machine_levels(m, level))
         fputc('\n', to);
-        level_rows(to, &arena, level, n_levels, links_assumed);
-    }
+    level_rows(&(struct table_writer){ .to = to }, m);
     all_link_rows(to, &arena, m);
     node_rows(to, &arena, m);
     idle_links_line(to, &arena, m);

@@ -17,16 +17,6 @@ static const struct column topology_columns[] = {
     { 0 },
 };
 
-struct machine_option_row {
-    const char *example, *summary;
-};
-
-static const struct column option_columns[] = {
-    { "option", NULL, AS_TEXT, AT(struct machine_option_row, example) },
-    { "", NULL, AS_TEXT, AT(struct machine_option_row, summary), WRAPS },
-    { 0 },
-};
-
 struct type_row {
     const struct hypar_device_type *of;
     double memory_bytes, link_efficiency, nic_efficiency;
@@ -166,7 +156,6 @@ static void site_rows(struct table_writer *machines, struct table_writer *device
 {
     struct hypar_site_files *files = hypar_site_files(HYPAR_SITE_MACHINES);
     const struct hypar_site_file *file;
-    char count[64];
     hp_table_begin(machines, "site_machines");
     for (int i = 0; (file = hypar_site_file(files, i)); i++) {
         struct hypar_machine *machine;
@@ -177,7 +166,7 @@ static void site_rows(struct table_writer *machines, struct table_writer *device
                                 .path = file->path,
                                 .error = good ? NULL : err.text,
                                 .text = hp_shown(arena, good ? file->path : err.text),
-                                .count = good ? hp_count(count, n, "device", "devices") : "-",
+                                .count = good ? hp_count(arena, n, "device") : "-",
                                 .devices = good ? (double)n : (double)NAN };
         hp_table_row(machines, &row);
         hypar_machine_free(machine);
@@ -207,17 +196,16 @@ static void machines_text(FILE *to)
 {
     struct arena arena = { 0 };
     const struct hypar_machine_option *option;
-    struct table_writer options = { .column = option_columns, .to = to };
+    struct table_writer options = { .to = to, .texts = "option|~" };
     topology_rows(&(struct table_writer){ .to = to });
     fputc('\n', to);
     site_rows(&(struct table_writer){ .column = machine_columns, .to = to },
               &(struct table_writer){ .column = device_columns, .to = to }, &arena);
     hp_table_begin(&options, NULL);
     for (int i = 0; (option = hypar_machine_option(i)); i++)
-        hp_table_row(&options,
-                     &(struct machine_option_row){
-                         hp_arena_printf(&arena, "%s=%s", option->name, option->example),
-                         option->summary });
+        hp_table_row(&options, (const char *[]){ hp_arena_printf(&arena, "%s=%s", option->name,
+                                                                 option->example),
+                                                 option->summary });
     hp_table_end(&options);
     fputc('\n', to);
     for (unsigned shows = PEAKS; shows <= COLLECTIVES; shows *= 2)

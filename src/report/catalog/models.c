@@ -76,9 +76,8 @@ static void report_all(FILE *to, enum hypar_format format)
 static void put_option(struct json_writer *w, const struct hypar_model_option *option)
 {
     if (!option->words) {
-        hp_json_put_int(w, "default", option->value);
-        hp_json_put_int(w, "least", option->least);
-        hp_json_put_int(w, "most", option->most);
+        PUT(w, INT("default", option->value), INT("least", option->least),
+            INT("most", option->most));
         return;
     }
     hp_json_put_string(w, "default", option->words[option->value]);
@@ -108,32 +107,19 @@ static void one_json(FILE *to, int model, const char *word, const struct hypar_g
     hp_json_end_object(&w);
 }
 
-struct option_line {
-    const char *name, *value[3];
-};
-
-static const struct column option_columns[] = {
-    { "option", NULL, AS_TEXT, AT(struct option_line, name) },
-    { "default", NULL, AS_TEXT, AT(struct option_line, value[0]), TO_THE_RIGHT },
-    { "least", NULL, AS_TEXT, AT(struct option_line, value[1]), TO_THE_RIGHT },
-    { "most", NULL, AS_TEXT, AT(struct option_line, value[2]), TO_THE_RIGHT },
-    { 0 },
-};
-
 /* A table of the options; prints nothing if there are none. */
 static void option_rows(FILE *to, int model)
 {
     struct arena arena = { 0 };
-    struct table_writer table = { .column = option_columns, .to = to };
+    struct table_writer table = { .to = to, .texts = "option|>default|>least|>most" };
     struct hypar_model_option o;
     hp_table_begin(&table, NULL);
     for (int i = 0; hypar_model_option(model, i, &o); i++) {
         const int value[3] = { o.value, o.least, o.most };
-        struct option_line row = { .name = o.name };
+        const char *row[4] = { o.name };
         for (int k = 0; k < 3; k++)
-            row.value[k] =
-                o.words ? o.words[value[k]] : hp_arena_printf(&arena, "%d", value[k]);
-        hp_table_row(&table, &row);
+            row[k + 1] = o.words ? o.words[value[k]] : hp_arena_printf(&arena, "%d", value[k]);
+        hp_table_row(&table, row);
     }
     hp_table_end(&table);
     hp_arena_free(&arena);

@@ -30,18 +30,11 @@ static const char *next_axis(const char *text, struct axis_item *out)
 
 static const char *role_word(char role)
 {
-    switch (role) {
-    case 'S':
-        return "sample";
-    case 'A':
-        return "attribute";
-    case 'P':
-        return "parameter";
-    case 'R':
-        return "reduction";
-    default:
-        return "inner, never split";
-    }
+    return role == 'S'   ? "sample"
+           : role == 'A' ? "attribute"
+           : role == 'P' ? "parameter"
+           : role == 'R' ? "reduction"
+                         : "inner, never split";
 }
 
 static const char *part_word(char part)
@@ -54,16 +47,10 @@ static const char *part_word(char part)
 
 static const char *count_word(char count)
 {
-    switch (count) {
-    case 'S':
-        return "one per spatial dimension";
-    case 'D':
-        return "two per spatial dimension";
-    case '*':
-        return "any number";
-    default:
-        return "one";
-    }
+    return count == 'S'   ? "one per spatial dimension"
+           : count == 'D' ? "two per spatial dimension"
+           : count == '*' ? "any number"
+                          : "one";
 }
 
 /* The list ---------------------------------------------------------------------------- */
@@ -251,37 +238,20 @@ static void attribute_rows(struct table_writer *table, struct arena *arena,
     hp_table_end(table);
 }
 
-static const struct column op_columns[] = {
-    { NULL, "name", AS_TEXT, AT(struct op_traits, name) },
-    { NULL, "summary", AS_TEXT, AT(struct op_traits, summary) },
-    { NULL, "axes", AS_TEXT, AT(struct op_traits, axes) },
-    { NULL, "operands", AS_TEXT, AT(struct op_traits, operands) },
-    { NULL, "passes", AS_TEXT, AT(struct op_traits, passes) },
-    { NULL, "attributes", AS_TEXT, AT(struct op_traits, attrs) },
-    { 0 },
-};
-
 /* JSON -------------------------------------------------------------------------------- */
 
 static void put_op(struct json_writer *w, const struct op_traits *row)
 {
     struct arena arena = { 0 };
     hp_json_begin_object(w, NULL, false);
-    hp_put_fields(w, op_columns, row);
+    PUT(w, TEXT("name", row->name), TEXT("summary", row->summary), TEXT("axes", row->axes),
+        TEXT("operands", row->operands), TEXT("passes", row->passes),
+        TEXT("attributes", row->attrs));
     axis_rows(&(struct table_writer){ .json = w }, &arena, row);
     operand_rows(&(struct table_writer){ .json = w }, &arena, row);
     attribute_rows(&(struct table_writer){ .json = w }, &arena, row);
     hp_json_end_object(w);
     hp_arena_free(&arena);
-}
-
-static void list_json(FILE *to)
-{
-    struct json_writer w = { .file = to };
-    hp_json_begin_array(&w, NULL, false);
-    for (int k = 0; k < OP_KIND_COUNT; k++)
-        put_op(&w, &hp_op[k]);
-    hp_json_end_array(&w);
 }
 
 /* One row in words -------------------------------------------------------------------- */
@@ -299,32 +269,20 @@ static char *piece(struct arena *arena, const char **p, const char *stops)
     return text;
 }
 
-struct pass_row {
-    const char *reads, *writes, *products, *others;
-};
-
-static const struct column pass_columns[] = {
-    { "pass reads", NULL, AS_TEXT, AT(struct pass_row, reads) },
-    { "writes", NULL, AS_TEXT, AT(struct pass_row, writes) },
-    { "multiply-adds", NULL, AS_TEXT, AT(struct pass_row, products) },
-    { "other", NULL, AS_TEXT, AT(struct pass_row, others) },
-    { 0 },
-};
-
 /* Print the passes of a row: "reads -> writes : multiply-adds / other; ..." */
 static void show_passes(FILE *to, struct arena *arena, const struct op_traits *op)
 {
-    struct table_writer table = { .column = pass_columns, .to = to };
+    struct table_writer table = { .to = to, .texts = "pass reads|writes|multiply-adds|other" };
     hp_table_begin(&table, NULL);
     for (const char *p = op->passes; *p; p += *p == ';') {
-        struct pass_row row = { .reads = piece(arena, &p, "-") };
+        const char *row[4] = { piece(arena, &p, "-") };
         p += 2; /* -> */
-        row.writes = piece(arena, &p, ":/;");
+        row[1] = piece(arena, &p, ":/;");
         p += *p == ':';
-        row.products = piece(arena, &p, "/;");
+        row[2] = piece(arena, &p, "/;");
         p += *p == '/';
-        row.others = piece(arena, &p, ";");
-        hp_table_row(&table, &row);
+        row[3] = piece(arena, &p, ";");
+        hp_table_row(&table, row);
     }
     hp_table_end(&table);
 }
@@ -373,6 +331,14 @@ enum hypar_status hypar_report_ops(FILE *to, const char *name, enum hypar_format
 {
     if (name)
         return report_op(to, name, format, err);
-    (format == HYPAR_JSON ? list_json : list_text)(to);
+    if (format != HYPAR_JSON) {
+        list_text(to);
+        return HYPAR_OK;
+    }
+    struct json_writer w = { .file = to };
+    hp_json_begin_array(&w, NULL, false);
+    for (int k = 0; k < OP_KIND_COUNT; k++)
+        put_op(&w, &hp_op[k]);
+    hp_json_end_array(&w);
     return HYPAR_OK;
 }

@@ -1,6 +1,6 @@
 /* Reports why a search chose a plan: the planner that found it, and the costs of the other
  * plans. */
-#include "report/explain/chosen.h"
+#include "report/explain/explain.h"
 
 #include <math.h>
 #include <string.h>

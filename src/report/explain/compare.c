@@ -6,21 +6,19 @@
 
 #include "machine/machine.h"
 #include "plan/plan.h"
-#include "report/explain/compare.h"
 #include "report/explain/explain.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 #include "report/svg/svg.h"
 
 /* The figures, in their order in text. */
 enum figure { STEP, SPEEDUP, SENT, PEAK, ENERGY, SEARCH, N_FIGURES };
 
-/* A row, with its marks and notes for text. */
+/* A row, with its marks and notes for text. Figures that are not known are NAN. */
 struct compared_row {
     const char *planner, *plan; /* planner: the name, also of a plan; plan: NULL for a
                                  * planner */
     struct hypar_sim_summary step;
-    double speedup, energy_j, search_s, gap, processor_s, evaluated;
+    double figure[N_FIGURES], gap, processor_s, evaluated;
     double fits, delayed, batches; /* for CSV */
     const char *why_not, *note;
     bool fit, best[N_FIGURES];
@@ -31,26 +29,26 @@ enum { PLANNERS = 1, PLANS = 2, SEARCHES = 4, NOTES = 8 };
 
 enum { REFUSAL_INDENT = 4 }; /* of a refusal's second line */
 
-#define ROW(member)  AT(struct compared_row, member)
-#define BEST(figure) .star = offsetof(struct compared_row, best[figure]), .at = (figure) + 1
+#define ROW(member) AT(struct compared_row, member)
+/* A figure, marked if it is the best. */
+#define FIGURE(f) ROW(figure[f]), .star = offsetof(struct compared_row, best[f]), .at = (f) + 1
 
 static const struct column row_columns[] = {
     { "planner", "planner", AS_WORD, ROW(planner), NOT_JSON, .when = PLANNERS },
     { "plan", NULL, AS_TEXT, ROW(planner), .when = PLANS },
     { NULL, "plan", AS_TEXT, ROW(plan), NOT_JSON },
     { NULL, "plan", AS_WORD, ROW(planner), NOT_JSON },
-    { "step", "step_s", AS_SECONDS, ROW(step.step_s), BEST(STEP) },
+    { "step", "step_s", AS_SECONDS, FIGURE(STEP) },
     { NULL, "gap", AS_NUMBER, ROW(gap) },
-    { "over dp", "speedup_over_dp", AS_TIMES, ROW(speedup), BEST(SPEEDUP) },
+    { "over dp", "speedup_over_dp", AS_TIMES, FIGURE(SPEEDUP) },
     { NULL, "samples_per_s", AS_METRIC, ROW(step.samples_per_s) },
     { NULL, "mfu", AS_PERCENT, ROW(step.mfu) },
-    { "sent", "comm_bytes", AS_BYTES, ROW(step.comm_bytes), BEST(SENT) },
+    { "sent", "comm_bytes", AS_BYTES, FIGURE(SENT) },
     { NULL, "link_bytes", AS_BYTES, ROW(step.link_bytes) },
-    { "energy", "energy_j", AS_JOULES, ROW(energy_j), BEST(ENERGY) },
+    { "energy", "energy_j", AS_JOULES, FIGURE(ENERGY) },
     { NULL, "energy", AS_RECORD, ROW(step.energy), INSIDE, .of = hp_energy_columns },
-    { "memory", "peak_memory_bytes", AS_BYTES, ROW(step.peak_memory_bytes), BEST(PEAK) },
-    { "search", "search_s", AS_SECONDS, ROW(search_s), NOT_JSON, .when = SEARCHES,
-      BEST(SEARCH) },
+    { "memory", "peak_memory_bytes", AS_BYTES, FIGURE(PEAK) },
+    { "search", "search_s", AS_SECONDS, FIGURE(SEARCH), .flags = NOT_JSON, .when = SEARCHES },
     { NULL, "fits", AS_NUMBER, ROW(fits), NOT_JSON },
     { NULL, "fits", AS_BOOL, ROW(fit) },
     { NULL, "why_not", AS_TEXT, ROW(why_not), NOT_JSON },
@@ -68,15 +66,6 @@ static const char *name(const struct hypar_compared *row)
     return row->plan ? row->plan : row->planner;
 }
 
-/* Was any row searched for? Existing plans have no search. */
-static bool has_searches(const struct hypar_comparison *c)
-{
-    for (int i = 0; i < c->n; i++)
-        if (!c->row[i].plan)
-            return true;
-    return false;
-}
-
 /* Is the row's bound known? A plan's bound holds only if its step is simulated with the same
  * options as the first row. */
 static bool is_bounded(const struct hypar_comparison *c, const struct hypar_compared *row)
@@ -85,35 +74,16 @@ static bool is_bounded(const struct hypar_comparison *c, const struct hypar_comp
            (!row->plan || hp_simulation_same(&row->step.how, &c->row[0].step.how));
 }
 
-/* The figures of a row; NAN: unknown. */
-static void figures_of(const struct hypar_comparison *c, const struct hypar_compared *row,
-                       double value[N_FIGURES])
-{
-    const struct hypar_sim_summary *s = &row->step;
-    bool known = !row->why;
-    double speedup = s->step_s > 0 ? c->dp_step_s / s->step_s : 0;
-    value[STEP] = known ? s->step_s : NAN;
-    value[SPEEDUP] = known && c->dp_step_s > 0 ? speedup : NAN;
-    value[SENT] = known ? s->comm_bytes : NAN;
-    value[PEAK] = known ? s->peak_memory_bytes : NAN;
-    value[ENERGY] = known ? hypar_energy_total_j(&s->energy) : NAN;
-    value[SEARCH] = known && !row->plan ? row->search_s : NAN;
-}
-
 static struct compared_row row_of(const struct hypar_comparison *c,
                                   const struct hypar_compared *from)
 {
-    double value[N_FIGURES];
+    const struct hypar_sim_summary *s = &from->step;
     bool known = !from->why, searched = known && !from->plan;
-    figures_of(c, from, value);
     struct compared_row row = {
         .planner = name(from),
         .plan = from->plan,
-        .step = from->step,
-        .speedup = value[SPEEDUP],
-        .energy_j = value[ENERGY],
-        .search_s = value[SEARCH],
-        .gap = is_bounded(c, from) ? from->step.step_s / from->bound.step_s - 1 : NAN,
+        .step = *s,
+        .gap = is_bounded(c, from) ? s->step_s / from->bound.step_s - 1 : NAN,
         .processor_s = searched ? from->processor_s : NAN,
         .evaluated = searched && from->evaluated >= 0 ? (double)from->evaluated : NAN,
         .fits = known ? from->fits : NAN,
@@ -122,9 +92,16 @@ static struct compared_row row_of(const struct hypar_comparison *c,
         .why_not = from->why,
         .fit = from->fits,
     };
-    row.step.step_s = value[STEP];
-    row.step.comm_bytes = value[SENT];
-    row.step.peak_memory_bytes = value[PEAK];
+    const double figure[N_FIGURES] = {
+        [STEP] = s->step_s,
+        [SPEEDUP] = c->dp_step_s > 0 ? s->step_s > 0 ? c->dp_step_s / s->step_s : 0 : NAN,
+        [SENT] = s->comm_bytes,
+        [PEAK] = s->peak_memory_bytes,
+        [ENERGY] = hypar_energy_total_j(&s->energy),
+        [SEARCH] = searched ? from->search_s : NAN,
+    };
+    for (int f = 0; f < N_FIGURES; f++)
+        row.figure[f] = known ? figure[f] : NAN;
     if (!known)
         row.step.samples_per_s = row.step.mfu = row.step.link_bytes = NAN;
     return row;
@@ -163,18 +140,16 @@ static bool is_ranked(const struct hypar_compared *row)
 }
 
 /* Is no ranked plan better in this figure? For speedups, larger is better. */
-static bool is_best(const struct hypar_comparison *c, const struct hypar_compared *row,
+static bool is_best(const struct hypar_comparison *c, const struct compared_row *row, int own,
                     enum figure figure)
 {
-    double sign = figure == SPEEDUP ? -1 : 1, own[N_FIGURES], other[N_FIGURES];
-    figures_of(c, row, own);
-    if (!is_ranked(row) || isnan(own[figure]))
+    double sign = figure == SPEEDUP ? -1 : 1;
+    if (!is_ranked(&c->row[own]) || isnan(row[own].figure[figure]))
         return false;
-    for (int i = 0; i < c->n; i++) {
-        figures_of(c, &c->row[i], other);
-        if (is_ranked(&c->row[i]) && sign * other[figure] < sign * own[figure])
+    for (int i = 0; i < c->n; i++)
+        if (is_ranked(&c->row[i]) &&
+            sign * row[i].figure[figure] < sign * row[own].figure[figure])
             return false;
-    }
     return true;
 }
 
@@ -191,14 +166,6 @@ static const char *note(const struct hypar_comparison *c, const struct hypar_com
         return "";
     return hp_simulation_is_default(&row->step.how) ? "simulated by default"
                                                     : hp_simulation_text(arena, &row->step.how);
-}
-
-static bool has_notes(const struct hypar_comparison *c, struct arena *arena)
-{
-    for (int i = 0; i < c->n; i++)
-        if (*note(c, &c->row[i], arena))
-            return true;
-    return false;
 }
 
 /* The fastest ranked plan; -1: none. */
@@ -261,7 +228,6 @@ static void dp_note(FILE *to, struct arena *arena, const struct hypar_comparison
 static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison *c)
 {
     int best = fastest(c);
-    char rate[32];
     if (best < 0) {
         bool any = hypar_graph_lowerable(c->graph, NULL) == HYPAR_OK, fits = false;
         for (int i = 0; i < c->n; i++)
@@ -273,7 +239,7 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_comparison
     fputc('\n', to);
     hp_put_line(to, "The fastest%s is %s: %s a step, %s samples/s, %.1f %% of peak.",
                 ranked_text(arena, c), hp_shown(arena, name(&c->row[best])),
-                hp_time_text(arena, s->step_s), hp_metric(rate, s->samples_per_s),
+                hp_time_text(arena, s->step_s), hp_metric(arena, s->samples_per_s),
                 100 * s->mfu);
     for (int u = HYPAR_UPDATES_BATCH + 1; u < HYPAR_UPDATES_COUNT; u++)
         if (has_training(c, u))
@@ -308,23 +274,23 @@ static void differences_text(FILE *to, struct arena *arena, const struct hypar_c
 static void comparison_text(FILE *to, const struct hypar_comparison *c)
 {
     struct arena arena = { 0 };
-    struct table_writer table = {
-        .column = row_columns,
-        .to = to,
-        .shows = (c->row[0].plan ? PLANS : PLANNERS) | (has_searches(c) ? SEARCHES : 0) |
-                 (has_notes(c, &arena) ? NOTES : 0),
-    };
-    char devices[64];
+    struct table_writer table = { .column = row_columns,
+                                  .to = to,
+                                  .shows = c->row[0].plan ? PLANS : PLANNERS };
+    struct compared_row *row = NEW(&arena, struct compared_row, c->n);
     fprintf(to, "%s, batch %lld%s, on %s\n\n", c->graph->name, (long long)c->graph->batch,
             hp_settings_text(&arena, c->precision, c->gradient_precision, c->optimizer),
-            hp_count(devices, hypar_machine_device_count(c->machine), "device", "devices"));
+            hp_count(&arena, hypar_machine_device_count(c->machine), "device"));
+    for (int i = 0; i < c->n; i++) {
+        row[i] = row_of(c, &c->row[i]);
+        row[i].note = note(c, &c->row[i], &arena);
+        table.shows |= (c->row[i].plan ? 0 : SEARCHES) | (*row[i].note ? NOTES : 0);
+    }
     hp_table_begin(&table, NULL);
     for (int i = 0; i < c->n; i++) {
-        struct compared_row row = row_of(c, &c->row[i]);
-        row.note = note(c, &c->row[i], &arena);
         for (int f = 0; f < N_FIGURES; f++)
-            row.best[f] = is_best(c, &c->row[i], (enum figure)f);
-        hp_table_row(&table, &row);
+            row[i].best[f] = is_best(c, row, i, (enum figure)f);
+        hp_table_row(&table, &row[i]);
     }
     hp_table_end(&table);
     hp_mark_note(table.starred, to, "the best of its column");
@@ -343,37 +309,11 @@ static void put_predicted(struct json_writer *w, const struct hypar_comparison *
 {
     struct compared_row row = row_of(c, from);
     hp_json_begin_object(w, "predicted", true);
-    hp_json_put_string(w, "model", "simulated");
-    hp_put_fields(w, row_columns, &row);
-    if (from->updates == HYPAR_UPDATES_DELAYED)
-        hp_json_put_bool(w, "delayed_updates", true);
-    if (from->updates == HYPAR_UPDATES_BATCHES)
-        hp_json_put_bool(w, "batch_per_replica", true);
+    PUT(w, TEXT("model", "simulated"), FIELDS(row_columns, &row),
+        ONLY_IF(from->updates == HYPAR_UPDATES_DELAYED, FLAG("delayed_updates", true)),
+        ONLY_IF(from->updates == HYPAR_UPDATES_BATCHES, FLAG("batch_per_replica", true)));
     hp_put_profile(w, &from->step);
     hp_json_end_object(w);
-}
-
-static void put_search(struct json_writer *w, const struct hypar_compared *row)
-{
-    hp_json_begin_object(w, "search", true);
-    hp_json_put_number(w, "seconds", row->search_s);
-    hp_json_put_number(w, "processor_s", row->processor_s);
-    hp_json_put_known(w, "evaluated", row->evaluated >= 0, (double)row->evaluated);
-    hp_json_put_known(w, "lower_bound_s", row->lower_bound_s > 0, row->lower_bound_s);
-    if (row->interrupted)
-        hp_json_put_bool(w, "interrupted", true);
-    hp_json_end_object(w);
-}
-
-/* For the second plan: its differences from the first, and the first plan's step with each of
- * them. */
-static void put_differences(struct json_writer *w, const struct hypar_differences *d)
-{
-    const struct hypar_what_if *what;
-    hp_json_begin_array(w, "differences", false);
-    for (int i = 0; (what = hypar_difference(d, i)); i++)
-        hp_put_what_if(w, what, hypar_differences_step_s(d));
-    hp_json_end_array(w);
 }
 
 void hp_put_comparison(struct json_writer *w, const char *key, const struct hypar_comparison *c)
@@ -384,15 +324,23 @@ void hp_put_comparison(struct json_writer *w, const char *key, const struct hypa
         hp_json_begin_object(w, NULL, false);
         hp_json_put_string(w, row->plan ? "plan" : "planner", name(row));
         if (row->why) {
-            hp_json_put_null(w, "predicted");
-            hp_json_put_string(w, "error", row->why);
+            PUT(w, NUMBER("predicted", NAN), TEXT("error", row->why));
         } else {
             put_predicted(w, c, row);
         }
         if (!row->plan)
-            put_search(w, row);
-        if (i == 1 && c->differences)
-            put_differences(w, c->differences);
+            PUT_OBJECT(w, "search", true, NUMBER("seconds", row->search_s),
+                       NUMBER("processor_s", row->processor_s),
+                       NUMBER("evaluated", row->evaluated >= 0 ? (double)row->evaluated : NAN),
+                       POSITIVE("lower_bound_s", row->lower_bound_s),
+                       ONLY_IF(row->interrupted, FLAG("interrupted", true)));
+        if (i == 1 && c->differences) { /* the first plan's step with each of them */
+            const struct hypar_what_if *what;
+            hp_json_begin_array(w, "differences", false);
+            for (int k = 0; (what = hypar_difference(c->differences, k)); k++)
+                hp_put_what_if(w, what, hypar_differences_step_s(c->differences));
+            hp_json_end_array(w);
+        }
         hp_json_end_object(w);
     }
     hp_json_end_array(w);
@@ -404,19 +352,17 @@ static void comparison_json(FILE *to, const struct hypar_comparison *c)
     struct arena arena = { 0 };
     unsigned version = hypar_version();
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(
-        &w, "version",
-        hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255, version & 255));
-    hp_json_put_string(&w, "model", c->model ? c->model : c->graph->name);
-    hp_json_put_int(&w, "batch", c->graph->batch);
+    PUT(&w,
+        TEXT("version", hp_arena_printf(&arena, "%u.%u.%u", version >> 16, version >> 8 & 255,
+                                        version & 255)),
+        TEXT("model", c->model ? c->model : c->graph->name), INT("batch", c->graph->batch));
     if (hypar_machine_word(c->machine))
         hp_json_put_string(&w, "machine", hypar_machine_word(c->machine));
     else
         hp_machine_write_json(&w, "machine", c->machine);
-    hp_json_put_string(&w, "precision", hypar_precision_text(c->precision));
-    hp_json_put_string(&w, "gradient_precision", hypar_precision_text(c->gradient_precision));
-    hp_json_put_string(&w, "optimizer", hypar_optimizer_text(c->optimizer));
-    hp_json_put_int(&w, "seed", c->seed);
+    PUT(&w, TEXT("precision", hypar_precision_text(c->precision)),
+        TEXT("gradient_precision", hypar_precision_text(c->gradient_precision)),
+        TEXT("optimizer", hypar_optimizer_text(c->optimizer)), INT("seed", c->seed));
     hp_put_bound(&w, &c->bound);
     hp_put_comparison(&w, "plans", c);
     hp_json_end_object(&w);

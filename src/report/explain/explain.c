@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "plan/plan.h"
-#include "report/explain/chosen.h"
 #include "report/explain/explain.h"
-#include "report/explain/path.h"
-#include "report/explain/terms.h"
 #include "report/put.h"
+#include "sim/path_sum.h"
 
 enum { MOST_ROWS = 11, MOST_ALTERNATIVES = 4, MOST_WHAT_IFS = 20 };
 
@@ -48,18 +46,12 @@ static void summary(FILE *to, struct arena *arena, const struct path_sum *sum)
 static const char *row_name(struct arena *arena, const struct path_sum *sum,
                             const struct path_row *row)
 {
-    switch (row->kind) {
-    case PATH_BUBBLE:
+    if (row->kind == PATH_BUBBLE)
         return hp_arena_printf(arena, "other stages compute, device %d waits", sum->busiest);
-    case PATH_AGAIN:
-        return "operators of all kinds";
-    case PATH_UPDATE:
-        return "parameters";
-    case PATH_LAUNCH:
-        return "the host, longer than its device";
-    default:
-        return row->name;
-    }
+    return row->kind == PATH_AGAIN    ? "operators of all kinds"
+           : row->kind == PATH_UPDATE ? "parameters"
+           : row->kind == PATH_LAUNCH ? "the host, longer than its device"
+                                      : row->name;
 }
 
 struct path_line {
@@ -304,16 +296,14 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_explanati
     struct hypar_explanation_info info = hypar_explanation_info(e);
     struct hypar_sim_summary s = hypar_sim_summary(info.sim);
     struct hypar_sim_pipeline p = hypar_sim_pipeline(info.sim);
-    char devices[64], minibatches[64];
     fprintf(to, "%s, batch %lld, %s, on %s: a %s takes %s\n", hp_model_words(arena, plan),
             (long long)plan->graph->batch,
             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)),
-            hp_count(devices, s.n_devices, "device", "devices"),
-            s.forward ? "forward pass" : "step", hp_time_text(arena, s.step_s));
+            hp_count(arena, s.n_devices, "device"), s.forward ? "forward pass" : "step",
+            hp_time_text(arena, s.step_s));
     if (p.minibatches)
         fprintf(to, "The path is that of the window of %s, %s.\n",
-                hp_count(minibatches, p.minibatches, "minibatch", "minibatches"),
-                hp_time_text(arena, p.window_s));
+                hp_count(arena, p.minibatches, "minibatch"), hp_time_text(arena, p.window_s));
     if (!s.fits)
         fputs("The plan does not fit into the memory of its devices.\n", to);
     if (info.bound.step_s > 0)
@@ -352,35 +342,20 @@ static void explanation_text(FILE *to, const struct hypar_explanation *e)
 
 /* JSON -------------------------------------------------------------------------------- */
 
-struct segment_line {
-    const char *name;
-    struct hypar_sim_segment of;
-};
-
-static const struct column segment_columns[] = {
-    { NULL, "name", AS_TEXT, AT(struct segment_line, name) },
-    { NULL, "task", AS_LONG, AT(struct segment_line, of.event), IF_KNOWN | LEFT_OUT },
-    { NULL, "device", AS_INT, AT(struct segment_line, of.device), IF_KNOWN | LEFT_OUT },
-    { NULL, "link", AS_INT, AT(struct segment_line, of.link), IF_KNOWN | LEFT_OUT },
-    { NULL, "start_s", AS_SECONDS, AT(struct segment_line, of.start_s) },
-    { NULL, "end_s", AS_SECONDS, AT(struct segment_line, of.end_s) },
-    { NULL, "queued_s", AS_SECONDS, AT(struct segment_line, of.queued_s) },
-    { 0 },
-};
-
 static void put_path(struct json_writer *w, const struct hypar_sim *sim)
 {
-    struct table_writer table = { .column = segment_columns, .json = w };
-    struct segment_line row;
+    struct hypar_sim_segment s;
     struct hypar_sim_event e;
-    hp_table_begin(&table, "critical_path");
-    for (int64_t i = 0; hypar_sim_segment(sim, i, &row.of); i++) {
-        bool task = row.of.event >= 0 && hypar_sim_event(sim, row.of.event, &e);
-        row.name = task ? e.name : "launches";
-        row.of.event = task ? row.of.event : -1;
-        hp_table_row(&table, &row);
+    hp_json_begin_array(w, "critical_path", false);
+    for (int64_t i = 0; hypar_sim_segment(sim, i, &s); i++) {
+        bool task = s.event >= 0 && hypar_sim_event(sim, s.event, &e);
+        PUT_OBJECT(w, NULL, true, TEXT("name", task ? e.name : "launches"),
+                   ONLY_IF(task, INT("task", s.event)),
+                   ONLY_IF(s.device >= 0, INT("device", s.device)),
+                   ONLY_IF(s.link >= 0, INT("link", s.link)), NUMBER("start_s", s.start_s),
+                   NUMBER("end_s", s.end_s), NUMBER("queued_s", s.queued_s));
     }
-    hp_table_end(&table);
+    hp_json_end_array(w);
 }
 
 static void put_ops(struct json_writer *w, struct arena *arena,
@@ -429,11 +404,10 @@ static void explanation_json(FILE *to, const struct hypar_explanation *e)
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     double step_s = hypar_sim_summary(sim).step_s;
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", plan->model);
-    hp_json_put_number(&w, "step_s", step_s);
-    if (hypar_sim_pipeline(sim).minibatches)
-        hp_json_put_number(&w, "window_s", hypar_sim_pipeline(sim).window_s);
-    hp_json_put_bool(&w, "fits", hypar_sim_summary(sim).fits);
+    PUT(&w, TEXT("model", plan->model), NUMBER("step_s", step_s),
+        ONLY_IF(hypar_sim_pipeline(sim).minibatches,
+                NUMBER("window_s", hypar_sim_pipeline(sim).window_s)),
+        FLAG("fits", hypar_sim_summary(sim).fits));
     hp_put_bound(&w, &info.bound);
     hp_put_chosen(&w, plan);
     hp_put_terms(&w, info.partition, plan->graph);

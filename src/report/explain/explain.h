@@ -1,9 +1,9 @@
-/* report/explain/explain.h - rows of changed plans, for the reports of explain and compare.
- * Internal. */
+/* report/explain/explain.h - the parts of the reports of explain and compare. Internal. */
 #ifndef REPORT_EXPLAIN_H
 #define REPORT_EXPLAIN_H
 
 #include <hypar/explain.h>
+#include <hypar/report.h>
 
 #include "report/table.h"
 
@@ -28,5 +28,31 @@ void hp_put_what_if(struct json_writer *w, const struct hypar_what_if *what, dou
  * as members of an open object. */
 void hp_put_explanation(struct json_writer *w, struct arena *arena,
                         const struct hypar_explanation *e);
+
+/* Report the planner that found the plan and the other plans, as the plan file records them;
+ * prints nothing without such a record. `now_s` is the plan's step. */
+void hp_chosen_text(FILE *to, struct arena *arena, const struct hypar_plan *plan, double now_s);
+
+/* Write the record as object "search" of a plan file, with "as_found". */
+void hp_put_chosen(struct json_writer *w, const struct hypar_plan *plan);
+
+/* "+3.4 %", "-12 %", "3.1 x"; buffer holds at least 32 bytes. */
+char *hp_change_text(char *buffer, double step_s, double now_s);
+
+/* Print a row for each layer at each level; nothing if `view` is NULL. */
+void hp_terms_text(FILE *to, const struct hypar_partition_view *view,
+                   const struct hypar_graph *graph);
+
+/* Write the rows as the array "terms". */
+void hp_put_terms(struct json_writer *w, const struct hypar_partition_view *view,
+                  const struct hypar_graph *graph);
+
+/* Why a row with a plan is not ranked: "does not fit", "updates are delayed"; "": it is
+ * ranked. */
+const char *hp_not_ranked(const struct hypar_compared *row);
+
+/* Write all rows as an array. */
+void hp_put_comparison(struct json_writer *w, const char *key,
+                       const struct hypar_comparison *comparison);
 
 #endif /* REPORT_EXPLAIN_H */

@@ -1,6 +1,7 @@
 /* Reports the bytes by which HyPar chose dp or mp: Tables 1 and 2 of the paper, layer by
  * layer. */
-#include "report/explain/terms.h"
+#include "graph/graph.h"
+#include "report/explain/explain.h"
 
 #include "report/table.h"
 

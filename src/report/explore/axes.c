@@ -40,6 +40,13 @@ const struct column *hp_axes_columns(const struct axes *axes, struct arena *aren
     return all;
 }
 
+enum hypar_unit hp_objective_unit(enum hypar_objective objective)
+{
+    static const enum hypar_unit units[] = { HYPAR_UNIT_COUNT, HYPAR_UNIT_BYTES,
+                                             HYPAR_UNIT_JOULES };
+    return units[objective];
+}
+
 const char *hp_axes_keys(const struct axes *axes, struct arena *arena, const char *keys)
 {
     for (int i = 0; i < axes->n; i++)

@@ -22,6 +22,12 @@ struct axes_place {
     const struct hypar_explore_value *value;
 };
 
+/* The properties in which the machines of an exploration differ. */
+struct axes hp_exploration_axes(const struct hypar_exploration *e);
+
+/* The unit of an objective's figure: samples per second, bytes, joules. */
+enum hypar_unit hp_objective_unit(enum hypar_objective objective);
+
 /* The columns `base`, with the machines' columns inserted after the first `at`: the text of
  * each figure, and the record "varied" of all figures. `shape` and `value` are the offsets of
  * the members of struct axes_place in a row. */
@@ -61,5 +67,27 @@ const char *hp_axes_topology_note(const struct axes *axes, const struct hypar_si
 
 /* "htree:16"; for several machines "3 machines like htree:16". */
 const char *hp_machines_text(struct arena *arena, const char *name, int n);
+
+/* Of a sweep, for its table and its chart ---------------------------------------------- */
+
+/* Samples per second per device. */
+double hp_for_a_device(const struct hypar_sweep_point *point);
+
+/* Are points compared by the samples per second of all devices, not per device? This holds for
+ * machines named by the user. */
+bool hp_sweep_in_all(const struct hypar_sweep *sweep);
+
+/* The value of the objective (energy or comm) per sample. */
+double hp_of_a_sample(const struct hypar_sweep_point *point, enum hypar_objective objective);
+
+int hp_sweep_machine_count(const struct hypar_sweep *sweep);
+
+/* The properties in which machines differ; the number of devices is reported separately. */
+struct axes hp_sweep_axes_of(const struct hypar_sweep *sweep);
+struct axes_place hp_sweep_place(const struct hypar_sweep_point *point);
+
+/* "3 machines like cluster:1x8"; "dp and 3d". */
+const char *hp_sweep_machines(struct arena *arena, const struct hypar_sweep *sweep);
+const char *hp_sweep_planners(struct arena *arena, const struct hypar_sweep *sweep);
 
 #endif /* REPORT_AXES_H */

@@ -7,7 +7,6 @@
 #include "graph/graph.h"
 #include "report/explore/axes.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 #include "report/svg/svg.h"
 
 /* Limits of the text of levels: longer texts are only in JSON and CSV. With several machines
@@ -36,7 +35,7 @@ static const struct {
                                "'hypar simulate' tell them." },
 };
 
-static struct axes axes_of(const struct hypar_exploration *e)
+struct axes hp_exploration_axes(const struct hypar_exploration *e)
 {
     struct axes axes = { 0 };
     struct hypar_exploration_info info = hypar_exploration_info(e);
@@ -111,13 +110,6 @@ static const struct column choice_columns[] = {
     { 0 },
 };
 
-static const struct column site_columns[] = {
-    { NULL, "bandwidth_bytes_per_s", AS_BANDWIDTH,
-      AT(struct hypar_explore_site, bandwidth_bytes_per_s) },
-    { NULL, "one_device_s", AS_SECONDS, AT(struct hypar_explore_site, one_device_s) },
-    { 0 },
-};
-
 /* Text -------------------------------------------------------------------------------- */
 
 /* "H1 x H4". */
@@ -128,15 +120,6 @@ static const char *groups_text(struct arena *arena, const struct hypar_explorati
         text = hp_arena_printf(arena, "%s%s%s", text, g ? " x " : "",
                                hypar_exploration_group(e, site, g).name);
     return text;
-}
-
-static bool any_does_not_fit(const struct hypar_exploration *e)
-{
-    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
-        for (int c = 0; c < hypar_exploration_site(e, s).n_choices; c++)
-            if (!hypar_exploration_choice(e, s, c)->cost.fits)
-                return true;
-    return false;
 }
 
 /* The form of the text. */
@@ -182,45 +165,33 @@ static double best_of(const struct hypar_exploration *e)
     return best;
 }
 
-static bool is_best(const struct hypar_exploration *e, const struct hypar_explored *cost,
-                    double best)
-{
-    return cost->fits && hypar_exploration_merit(e, cost) <= best;
-}
-
-/* The value of marked rows. If choices are enumerated, rows show how many choices are better
- * instead; a single row is not marked. */
-static double marked_best(const struct hypar_exploration *e)
-{
-    double best = best_of(e);
-    int n = 0;
-    for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
-        n += hypar_exploration_site(e, s).n_choices;
-    bool compared = n > 1 && !hypar_exploration_site(e, 0).n_points && isfinite(best);
-    return compared ? best : NAN;
-}
-
 static struct shape shape_of(const struct hypar_exploration *e)
 {
-    int n_sites = hypar_exploration_info(e).n_sites;
-    bool levels = true;
-    struct shape shape = { .shows = any_does_not_fit(e) ? FITS : 0,
-                           .objective = hypar_exploration_info(e).options->objective,
-                           .best = marked_best(e) };
-    size_t widest = n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS;
-    shape.shows |= hypar_exploration_info(e).options->n_others ? RATE : SPEEDUP;
-    shape.shows |= hypar_exploration_info(e).options->cost == HYPAR_COST_SIMULATED
-                       ? SIMULATED
-                       : IN_CLOSED_FORM;
-    if (n_sites > 1)
-        shape.axes = axes_of(e);
-    for (int s = 0; s < n_sites; s++) {
-        shape.shows |= hypar_exploration_site(e, s).n_points > 0 ? BETTER : 0;
-        levels &= hypar_exploration_text_size(e, s) <= widest;
+    struct hypar_exploration_info info = hypar_exploration_info(e);
+    int n_choices = 0;
+    bool levels = true, simulated = info.options->cost == HYPAR_COST_SIMULATED;
+    struct shape shape = { .shows = (info.options->n_others ? RATE : SPEEDUP) |
+                                    (simulated ? SIMULATED : IN_CLOSED_FORM),
+                           .objective = info.options->objective,
+                           .best = best_of(e) };
+    if (info.n_sites > 1)
+        shape.axes = hp_exploration_axes(e);
+    for (int s = 0; s < info.n_sites; s++) {
+        struct hypar_explore_site site = hypar_exploration_site(e, s);
+        n_choices += site.n_choices;
+        shape.shows |= site.n_points > 0 ? BETTER : 0;
+        levels &= hypar_exploration_text_size(e, s) <=
+                  (size_t)(info.n_sites > 1 ? WIDEST_OF_SEVERAL : WIDEST_LEVELS);
+        for (int c = 0; c < site.n_choices; c++)
+            shape.shows |= hypar_exploration_choice(e, s, c)->cost.fits ? 0 : FITS;
     }
     shape.shows |= levels ? LEVELS : 0;
     shape.same_levels =
         !levels && same_levels(e) && hypar_exploration_text_size(e, 0) <= WIDEST_LEVELS;
+    /* if choices are enumerated, rows show how many choices are better instead of a mark; a
+     * single row is not marked */
+    if (n_choices <= 1 || hypar_exploration_site(e, 0).n_points || !isfinite(shape.best))
+        shape.best = NAN;
     return shape;
 }
 
@@ -228,7 +199,6 @@ static struct shape shape_of(const struct hypar_exploration *e)
 static void add_texts(struct choice_row *row, struct arena *arena, const struct shape *shape,
                       const struct hypar_explore_choice *c)
 {
-    char b[32];
     bool best = c->cost.fits && !c->why;
     row->best_step = best && shape->objective == HYPAR_TIME && row->of.step_s <= shape->best;
     row->best_sent =
@@ -238,7 +208,7 @@ static void add_texts(struct choice_row *row, struct arena *arena, const struct 
     if (c->why)
         return;
     row->better_text =
-        row->site->n_points ? hp_arena_strdup(arena, hp_thousands(b, c->better)) : "";
+        row->site->n_points ? hp_arena_strdup(arena, hp_thousands(arena, c->better)) : "";
     row->memory_text = c->cost.fits ? "fits"
                                     : hp_arena_printf(arena, "needs %s",
                                                       hp_bytes_text(arena, c->cost.need_bytes));
@@ -262,7 +232,7 @@ static struct choice_row row_of(const struct hypar_exploration *e,
         .samples_per_s = (double)hypar_exploration_info(e).graph->batch / cost->step_s,
         .energy = hypar_energy_total_j(&cost->energy) > 0 ? &cost->energy : NULL,
         .better = -1,
-        .best = is_best(e, cost, best),
+        .best = cost->fits && hypar_exploration_merit(e, cost) <= best,
     };
 }
 
@@ -294,14 +264,13 @@ static void verdict(FILE *to, struct arena *arena, const struct hypar_exploratio
     const char *where = shape->axes.n ? hp_axes_text(&shape->axes, &place, arena) : s.word;
     const struct hypar_explore_choice *best = hypar_exploration_choice(e, site, 0),
                                       *planner = hypar_exploration_choice(e, site, 1);
-    char n[32], of[64];
     double ratio =
         hypar_exploration_merit(e, &planner->cost) / hypar_exploration_merit(e, &best->cost);
-    hp_count(of, s.n_points, "choice", "choices");
+    const char *of = hp_count(arena, s.n_points, "choice");
     if (planner->better)
         hp_put_line(to, "On %s %s of %s %s better than that of %s, the best by %.2g %%.", where,
-                    hp_thousands(n, planner->better), of, planner->better == 1 ? "is" : "are",
-                    planner->name, 100 * (ratio - 1));
+                    hp_thousands(arena, planner->better), of,
+                    planner->better == 1 ? "is" : "are", planner->name, 100 * (ratio - 1));
     else
         hp_put_line(to, "On %s none of %s is better than that of %s.", where, of,
                     planner->name);
@@ -413,10 +382,9 @@ static void title(FILE *to, struct arena *arena, const struct hypar_exploration 
     int n = hypar_exploration_info(e).n_sites;
     const char *on =
         n > 1 ? hp_machines_text(arena, hypar_exploration_info(e).machine, n) : first.word;
-    char count[64];
     if (first.n_points)
         on = hp_arena_printf(arena, "%s of %s on %s%s",
-                             hp_count(count, first.n_points, "choice", "choices"),
+                             hp_count(arena, first.n_points, "choice"),
                              groups_text(arena, e, 0), n > 1 ? "each of " : "", on);
     hp_put_line(to, "%s, batch %lld%s: %s", graph->name, (long long)graph->batch,
                 hp_settings_text(arena, how.precision,
@@ -451,19 +419,18 @@ static void put_site(struct json_writer *w, struct arena *arena,
                      const struct hypar_exploration *e, int s)
 {
     struct hypar_explore_site site = hypar_exploration_site(e, s);
-    struct axes axes = axes_of(e);
+    struct axes axes = hp_exploration_axes(e);
     struct table_writer table = { .column = choice_columns, .json = w };
     hp_json_begin_object(w, NULL, false);
-    hp_json_put_string(w, "machine", site.word);
-    hp_put_fields(w,
-                  hp_axes_columns(&axes, arena, &(struct column){ 0 }, 0,
-                                  offsetof(struct hypar_explore_site, shape),
-                                  offsetof(struct hypar_explore_site, value)),
-                  &site);
-    hp_json_put_int(w, "devices", hypar_machine_device_count(site.machine));
-    hp_put_fields(w, site_columns, &site);
-    hp_json_put_known(w, "dp_s", site.has_dp, site.dp.step_s);
-    hp_json_put_int(w, "points", site.n_points);
+    PUT(w, TEXT("machine", site.word),
+        FIELDS(hp_axes_columns(&axes, arena, &(struct column){ 0 }, 0,
+                               offsetof(struct hypar_explore_site, shape),
+                               offsetof(struct hypar_explore_site, value)),
+               &site),
+        INT("devices", hypar_machine_device_count(site.machine)),
+        NUMBER("bandwidth_bytes_per_s", site.bandwidth_bytes_per_s),
+        NUMBER("one_device_s", site.one_device_s),
+        NUMBER("dp_s", site.has_dp ? site.dp.step_s : NAN), INT("points", site.n_points));
     hp_table_begin(&table, "choices");
     site_rows(&table, arena, e, s, NULL);
     hp_table_end(&table);
@@ -478,12 +445,10 @@ static void exploration_json(FILE *to, const struct hypar_exploration *e)
     struct hypar_explore_options options = *hypar_exploration_info(e).options;
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", graph->name);
-    hp_json_put_int(&w, "batch", graph->batch);
-    hp_json_put_string(&w, "cost", costs[options.cost].word);
-    hp_json_put_string(&w, "objective", objectives[options.objective]);
-    if (hypar_exploration_info(e).interrupted)
-        hp_json_put_bool(&w, "interrupted", true);
+    PUT(&w, TEXT("model", graph->name), INT("batch", graph->batch),
+        TEXT("cost", costs[options.cost].word),
+        TEXT("objective", objectives[options.objective]),
+        ONLY_IF(hypar_exploration_info(e).interrupted, FLAG("interrupted", true)));
     hp_json_begin_array(&w, "machines", false);
     for (int s = 0; s < hypar_exploration_info(e).n_sites; s++)
         put_site(&w, &arena, e, s);
@@ -499,7 +464,7 @@ static void exploration_csv(FILE *to, const struct hypar_exploration *e)
                                "speedup comm_bytes energy_j state_bytes samples_per_s fits "
                                "cost " ENERGY_KEYS " best";
     struct arena arena = { 0 };
-    struct axes axes = axes_of(e);
+    struct axes axes = hp_exploration_axes(e);
     double best = best_of(e);
     struct table_writer table = {
         .to = to,

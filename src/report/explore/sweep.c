@@ -5,9 +5,8 @@
 #include <string.h>
 
 #include "graph/graph.h"
-#include "report/explore/sweep.h"
+#include "report/explore/axes.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 #include "report/svg/svg.h"
 
 double hp_for_a_device(const struct hypar_sweep_point *p)
@@ -96,12 +95,6 @@ static const char *objective_note(struct arena *arena, const struct hypar_sweep 
                  : NULL;
 }
 
-/* The terms of a point's energy; NULL: not known. */
-static const struct hypar_energy *energy_parts(const struct hypar_sweep_point *p)
-{
-    return p->planner && p->counted && isfinite(p->energy_j) ? &p->energy : NULL;
-}
-
 /* Text -------------------------------------------------------------------------------- */
 
 /* The planner of a row: "dp"; "auto: hybrid" if there are several planners and this one took
@@ -120,16 +113,15 @@ static const char *planner_text(struct arena *arena, const struct hypar_sweep *s
 static const char *layout_text(struct arena *arena, const struct hypar_sweep *s,
                                const struct hypar_sweep_point *p)
 {
-    char count[64];
     const char *planner = planner_text(arena, s, p);
     const char *text = hp_arena_printf(arena, "%s, by layer", planner);
     if (p->data)
         text = hp_arena_printf(arena, "%s %dx%dx%d", planner, p->data, p->tensor, p->pipeline);
     else if (p->pipeline > 1)
         text = hp_arena_printf(arena, "%s, %s, by layer", planner,
-                               hp_count(count, p->pipeline, "stage", "stages"));
+                               hp_count(arena, p->pipeline, "stage"));
     if (p->micro_batches > 1)
-        text = hp_arena_printf(arena, "%s/%s", text, hp_thousands(count, p->micro_batches));
+        text = hp_arena_printf(arena, "%s/%s", text, hp_thousands(arena, p->micro_batches));
     return text;
 }
 
@@ -310,7 +302,9 @@ static void write_rows(struct table_writer *table, struct arena *arena,
                                  .about_sent = p->counted ? "" : "~",
                                  .sharded = hypar_shard_text(p->shard),
                                  .each = hp_for_a_device(p),
-                                 .energy = energy_parts(p) };
+                                 .energy = p->planner && p->counted && isfinite(p->energy_j)
+                                               ? &p->energy
+                                               : NULL };
         row.plan = p->planner && (!shape || fits) ? &row : NULL;
         if (shape && p->verdict == HYPAR_SWEPT_NOT_TRIED)
             continue;
@@ -333,12 +327,10 @@ static void write_rows(struct table_writer *table, struct arena *arena,
 static const char *place_text(struct arena *arena, const struct hypar_sweep_point *p,
                               const struct shape *shape)
 {
-    char batch[32], devices[64];
     struct axes_place place = hp_sweep_place(p);
     const char *figures = hp_axes_text(&shape->axes, &place, arena);
-    const char *on =
-        shape->axes.shape ? "" : hp_count(devices, p->devices, "device", "devices");
-    return hp_arena_printf(arena, "batch %s on %s%s%s%s%s", hp_thousands(batch, p->batch), on,
+    const char *on = shape->axes.shape ? "" : hp_count(arena, p->devices, "device");
+    return hp_arena_printf(arena, "batch %s on %s%s%s%s%s", hp_thousands(arena, p->batch), on,
                            *on && *figures ? ", " : "", figures, shape->planner ? ", by " : "",
                            shape->planner ? p->asked : "");
 }
@@ -348,21 +340,20 @@ static const char *best_text(struct arena *arena, const struct shape *shape,
                              const struct hypar_sweep_point *best,
                              const struct hypar_sweep_point *most)
 {
-    char a[32], b[32];
     bool energy = shape->objective == HYPAR_ENERGY;
     if (shape->objective != HYPAR_TIME)
-        return hp_arena_printf(
-            arena, "Least %s a sample (*): %s of %s.", energy ? "energy" : "sent",
-            hypar_format_quantity(a, hp_of_a_sample(best, shape->objective),
-                                  energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
-            place_text(arena, best, shape));
+        return hp_arena_printf(arena, "Least %s a sample (*): %s of %s.",
+                               energy ? "energy" : "sent",
+                               hp_figure_text(arena, hp_of_a_sample(best, shape->objective),
+                                              energy ? HYPAR_UNIT_JOULES : HYPAR_UNIT_BYTES),
+                               place_text(arena, best, shape));
     if (!(shape->shows & DEVICES) || shape->in_all)
         return hp_arena_printf(arena, "Most %s (*): %s of %s.", shape->unit,
-                               hp_metric(a, most->samples_per_s),
+                               hp_metric(arena, most->samples_per_s),
                                place_text(arena, best, shape));
     return hp_arena_printf(arena, "Most %s for a device (*): %s of %s; in all: %s of %s.",
-                           shape->unit, hp_metric(a, hp_for_a_device(best)),
-                           place_text(arena, best, shape), hp_metric(b, most->samples_per_s),
+                           shape->unit, hp_metric(arena, hp_for_a_device(best)),
+                           place_text(arena, best, shape), hp_metric(arena, most->samples_per_s),
                            place_text(arena, most, shape));
 }
 
@@ -475,44 +466,26 @@ static void explain(FILE *to, struct arena *arena, const struct hypar_sweep *s,
         hp_put_line(to, "No effect on any row: %s.", names);
 }
 
-static bool was_not_tried(const struct hypar_sweep_point *p)
-{
-    return p->verdict == HYPAR_SWEPT_NOT_TRIED;
-}
-
-static bool was_interrupted(const struct hypar_sweep_point *p)
-{
-    return p->interrupted;
-}
-
-/* List the points for which is_so() holds, if there are any: "what: a; b; and 3 more." */
+/* List points, if there are any: "Not done in time: a; b; and 3 more." Either the points whose
+ * search was stopped, or those that were not tried, which have no rows. Points are searched in
+ * parallel, so points between the first and the last missing one may be done. */
 static void tell_points(FILE *to, struct arena *arena, const struct hypar_sweep *s,
-                        const struct shape *shape, const char *what,
-                        bool (*is_so)(const struct hypar_sweep_point *))
+                        const struct shape *shape, bool stopped)
 {
     enum { NAMED = 4 };
     const char *text = "";
     int n = 0;
     for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
         const struct hypar_sweep_point *p = hypar_sweep_point(s, i);
-        if (is_so(p) && n++ < NAMED)
+        if ((stopped ? p->interrupted : p->verdict == HYPAR_SWEPT_NOT_TRIED) && n++ < NAMED)
             text = hp_arena_printf(arena, "%s%s%s", text, n > 1 ? "; " : "",
                                    place_text(arena, p, shape));
     }
     if (n > NAMED)
         text = hp_arena_printf(arena, "%s; and %d more", text, n - NAMED);
     if (n)
-        hp_put_line(to, "%s: %s.", what, text);
-}
-
-/* List the points whose search was stopped, and those that were not tried, which have no rows.
- * Points are searched in parallel, so points between the first and the last missing one may be
- * done. */
-static void tell_unfinished(FILE *to, struct arena *arena, const struct hypar_sweep *s,
-                            const struct shape *shape)
-{
-    tell_points(to, arena, s, shape, "Stopped at the best plan so far", was_interrupted);
-    tell_points(to, arena, s, shape, "Not done in time", was_not_tried);
+        hp_put_line(to, "%s: %s.",
+                    stopped ? "Stopped at the best plan so far" : "Not done in time", text);
 }
 
 /* "vgg16, batch 256, bf16, on 3 machines like full:8: plans of dp and 3d". */
@@ -520,10 +493,9 @@ static void title(FILE *to, struct arena *arena, const struct hypar_sweep *s,
                   const struct shape *shape)
 {
     struct hypar_search_options how = hypar_sweep_info(s).options->search;
-    char batch[32];
     hp_put_line(to, "%s%s%s%s, on %s: plans of %s", hypar_sweep_info(s).graph->name,
                 shape->shows & BATCH ? "" : ", batch ",
-                shape->shows & BATCH ? "" : hp_thousands(batch, hypar_sweep_point(s, 0)->batch),
+                shape->shows & BATCH ? "" : hp_thousands(arena, hypar_sweep_point(s, 0)->batch),
                 hp_settings_text(arena, how.precision,
                                  how.fp32_gradients ? HYPAR_FP32 : how.precision,
                                  how.optimizer),
@@ -538,7 +510,8 @@ static void sweep_text(FILE *to, const struct hypar_sweep *s)
     title(to, &arena, s, &shape);
     write_rows(&(struct table_writer){ .to = to, .shows = shape.shows }, &arena, s, &shape);
     explain(to, &arena, s, &shape);
-    tell_unfinished(to, &arena, s, &shape);
+    tell_points(to, &arena, s, &shape, true);
+    tell_points(to, &arena, s, &shape, false);
     hp_arena_free(&arena);
 }
 
@@ -550,10 +523,10 @@ static void sweep_json(FILE *to, const struct hypar_sweep *s)
     struct json_writer w = { .file = to };
     struct hypar_sweep_options how = *hypar_sweep_info(s).options;
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", hypar_sweep_info(s).graph->name);
-    hp_json_put_string(&w, "planners", how.planners ? how.planners : "auto");
-    if (hypar_sweep_info(s).n_done < hypar_sweep_info(s).n_points)
-        hp_json_put_bool(&w, "interrupted", true);
+    PUT(&w, TEXT("model", hypar_sweep_info(s).graph->name),
+        TEXT("planners", how.planners ? how.planners : "auto"),
+        ONLY_IF(hypar_sweep_info(s).n_done < hypar_sweep_info(s).n_points,
+                FLAG("interrupted", true)));
     write_rows(&(struct table_writer){ .json = &w }, &arena, s, NULL);
     hp_json_end_object(&w);
     hp_arena_free(&arena);

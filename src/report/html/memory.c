@@ -68,13 +68,6 @@ static void put_curve(struct json_writer *w, const struct curve *c)
     hp_json_end_array(w);
 }
 
-/* A millionth of the fullest device's memory, as a whole number of bytes. */
-static double unit_bytes(const struct hypar_sim *sim)
-{
-    double unit = floor(hypar_sim_summary(sim).peak_memory_bytes / 1e6);
-    return unit < 1 ? 1 : unit;
-}
-
 static struct curve *gather_curves(struct arena *arena, const struct hypar_sim *sim,
                                    double unit)
 {
@@ -103,7 +96,8 @@ void hp_put_page_memory(struct json_writer *w, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
     int device[SHOWN_DEVICES], n = hp_shown_devices(sim, device);
-    double unit = unit_bytes(sim);
+    /* a millionth of the fullest device's memory, as a whole number of bytes */
+    double unit = fmax(1, floor(hypar_sim_summary(sim).peak_memory_bytes / 1e6));
     struct curve *all = gather_curves(&arena, sim, unit), thin[SHOWN_DEVICES];
     hp_json_begin_object(w, "memory", false);
     hp_json_put_number(w, "unit_bytes", unit);
@@ -115,9 +109,8 @@ void hp_put_page_memory(struct json_writer *w, const struct hypar_sim *sim)
         while (alike < i && !same_curve(&thin[alike], &thin[i]))
             alike++;
         hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "device", device[i]);
-        hp_json_put_number(w, "peak_bytes", d.memory.peak);
-        hp_json_put_number(w, "limit_bytes", d.memory.limit);
+        PUT(w, INT("device", device[i]), NUMBER("peak_bytes", d.memory.peak),
+            NUMBER("limit_bytes", d.memory.limit));
         put_items(w, &d.memory);
         if (alike < i)
             hp_json_put_int(w, "as", alike);

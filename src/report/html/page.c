@@ -3,12 +3,11 @@
 
 #include <string.h>
 
+#include "measured/torch_trace.h"
 #include "plan/plan.h"
-#include "report/explain/compare.h"
 #include "report/explain/explain.h"
 #include "report/put.h"
-#include "report/train/measured_step.h"
-#include "report/train/torch_step.h"
+#include "report/train/truth.h"
 
 /* The planner that found the plan: "hypar", "auto: hybrid", "hypar, changed since"; "": not
  * recorded. */
@@ -33,59 +32,42 @@ static void put_headline(struct json_writer *w, struct arena *arena,
     struct hypar_bound bound = hypar_explanation_info(e).bound;
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     const char *machine = hypar_machine_word(plan->machine);
-    hp_json_begin_object(w, "headline", false);
-    hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_string(w, "planner", planner_words(arena, plan));
-    hp_json_put_string(w, "figures", hp_graph_figures(arena, plan->graph));
-    hp_json_put_int(w, "batch", plan->graph->batch);
-    hp_json_put_string(
-        w, "precision",
-        hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan)));
-    hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
-    hp_json_put_string(w, "machine", machine ? machine : hypar_machine_topology(plan->machine));
-    hp_json_put_string(w, "device", hypar_machine_device(plan->machine, 0)->name);
-    hp_json_put_int(w, "devices", s.n_devices);
-    hp_json_put_int(w, "stages", hypar_plan_stage_count(plan));
-    hp_json_put_string(w, "schedule", hypar_schedule_text(schedule.kind));
-    hp_json_put_int(w, "micro_batches", schedule.micro_batches);
-    hp_json_put_bool(w, "forward", s.forward);
-    hp_json_put_number(w, "step_s", s.step_s);
-    hp_json_put_number(w, "samples_per_s", s.samples_per_s);
-    hp_json_put_known(w, "tokens_per_s", s.tokens_per_s > 0, s.tokens_per_s);
-    hp_json_put_number(w, "mfu", s.mfu);
-    hp_json_put_number(w, "peak_memory_bytes", s.peak_memory_bytes);
-    hp_json_put_number(w, "memory_limit_bytes",
-                       hypar_sim_device(sim, s.fullest_device).memory.limit);
-    hp_json_put_int(w, "fullest_device", s.fullest_device);
-    hp_json_put_bool(w, "fits", s.fits);
-    hp_json_put_number(w, "energy_j", hypar_energy_total_j(&s.energy));
-    hp_json_put_number(w, "comm_bytes", s.comm_bytes);
-    hp_json_put_int(w, "tasks", s.tasks);
-    hp_json_put_known(w, "bound_s", bound.step_s > 0, bound.step_s);
-    hp_json_put_string(w, "bound_by", bound.by ? bound.by : "");
-    hp_json_end_object(w);
+    PUT_OBJECT(
+        w, "headline", false, TEXT("model", hypar_plan_model(plan)),
+        TEXT("planner", planner_words(arena, plan)),
+        TEXT("figures", hp_graph_figures(arena, plan->graph)), INT("batch", plan->graph->batch),
+        TEXT("precision",
+             hp_precision_words(arena, plan->precision, hypar_plan_gradient_precision(plan))),
+        TEXT("optimizer", hypar_optimizer_text(plan->optimizer)),
+        TEXT("machine", machine ? machine : hypar_machine_topology(plan->machine)),
+        TEXT("device", hypar_machine_device(plan->machine, 0)->name),
+        INT("devices", s.n_devices), INT("stages", hypar_plan_stage_count(plan)),
+        TEXT("schedule", hypar_schedule_text(schedule.kind)),
+        INT("micro_batches", schedule.micro_batches), FLAG("forward", s.forward),
+        NUMBER("step_s", s.step_s), NUMBER("samples_per_s", s.samples_per_s),
+        NUMBER("tokens_per_s", s.tokens_per_s > 0 ? s.tokens_per_s : NAN), NUMBER("mfu", s.mfu),
+        NUMBER("peak_memory_bytes", s.peak_memory_bytes),
+        NUMBER("memory_limit_bytes", hypar_sim_device(sim, s.fullest_device).memory.limit),
+        INT("fullest_device", s.fullest_device), FLAG("fits", s.fits),
+        NUMBER("energy_j", hypar_energy_total_j(&s.energy)), NUMBER("comm_bytes", s.comm_bytes),
+        INT("tasks", s.tasks), NUMBER("bound_s", bound.step_s > 0 ? bound.step_s : NAN),
+        TEXT("bound_by", bound.by ? bound.by : ""));
 }
 
 /* The measured and the simulated step, of a run of hypar or of PyTorch. */
 static void put_measured(struct json_writer *w, const struct hypar_measured_step *step,
-                         const struct hypar_sim *sim, const struct truth *truth)
+                         const struct hypar_sim *sim, struct truth *truth)
 {
     if (step->torch) {
         hp_put_torch(w, "measured", step, sim);
         return;
     }
     hp_json_begin_object(w, "measured", false);
-    hp_json_put_int(w, "ranks", truth->n_ranks);
-    hp_json_put_int(w, "steps", truth->n_steps);
-    hp_json_put_bool(w, "in_process", truth->in_turn);
-    hp_json_put_number(w, "predicted_s", truth->step.predicted_s);
-    hp_json_put_number(w, "measured_s", truth->step.measured_s);
-    hp_put_truth(w, truth);
+    hp_put_measured(w, truth);
     hp_json_end_object(w);
 }
 
-static void put_data(struct json_writer *w, const struct hypar_page *page,
-                     const struct truth *truth)
+static void put_data(struct json_writer *w, const struct hypar_page *page, struct truth *truth)
 {
     struct arena arena = { 0 };
     const struct hypar_explanation *e = page->explanation;
@@ -105,14 +87,6 @@ static void put_data(struct json_writer *w, const struct hypar_page *page,
     hp_arena_free(&arena);
 }
 
-static void write_page(FILE *to, const struct hypar_page *page, const struct truth *truth)
-{
-    struct json_writer w = { .file = to, .in_page = true };
-    fwrite(hp_page_head, 1, hp_page_head_bytes, to);
-    put_data(&w, page, truth);
-    fwrite(hp_page_tail, 1, hp_page_tail_bytes, to);
-}
-
 enum hypar_status hypar_report_page(FILE *to, const struct hypar_page *page,
                                     enum hypar_format format, struct hypar_error *err)
 {
@@ -124,10 +98,13 @@ enum hypar_status hypar_report_page(FILE *to, const struct hypar_page *page,
     if (step)
         status = step->torch ? hp_check_torch_rank(step->torch, sim, err)
                              : hp_truth_make(&truth, step, sim, err);
-    if (status == HYPAR_OK && format == HYPAR_JSON)
+    w.in_page = format != HYPAR_JSON;
+    if (status == HYPAR_OK && w.in_page)
+        fwrite(hp_page_head, 1, hp_page_head_bytes, to);
+    if (status == HYPAR_OK)
         put_data(&w, page, &truth);
-    else if (status == HYPAR_OK)
-        write_page(to, page, &truth);
+    if (status == HYPAR_OK && w.in_page)
+        fwrite(hp_page_tail, 1, hp_page_tail_bytes, to);
     hp_truth_free(&truth);
     return status;
 }

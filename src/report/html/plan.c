@@ -5,48 +5,12 @@
 
 #include <string.h>
 
-#include "report/columns.h"
-#include "report/structure/names.h"
-#include "report/structure/words.h"
+#include "plan/structure/names.h"
+#include "report/plan/words.h"
 
 enum { MOST_ROWS = 400 };
 
-/* The groups of stages, as in the text report. */
-static void put_groups(struct json_writer *w, struct arena *arena,
-                       const struct plan_structure *s)
-{
-    hp_json_begin_array(w, "stages", false);
-    for (int g = 0; g < s->n_groups; g++) {
-        struct group_words words = hp_group_words(arena, s, g);
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "stages", words.stages);
-        hp_json_put_string(w, "layers", words.layers);
-        hp_json_put_string(w, "each", words.each);
-        hp_json_put_string(w, "devices", words.devices);
-        hp_json_put_string(w, "replicas", words.replicas);
-        hp_json_put_string(w, "parts", words.tensor);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
-    if (*hp_idle_text(arena, s))
-        hp_json_put_string(w, "idle", hp_idle_text(arena, s));
-}
-
 /* Levels -------------------------------------------------------------------------------- */
-
-static void put_levels(struct json_writer *w, const struct hypar_machine *machine)
-{
-    struct hypar_level level[HYPAR_MAX_LEVELS];
-    int n = hypar_machine_levels(machine, level);
-    hp_json_begin_array(w, "levels", false);
-    for (int i = 0; i < n; i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_int(w, "ways", level[i].ways);
-        hp_json_put_number(w, "bytes_per_s", level[i].bytes_per_s);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
-}
 
 /* The axes along which two parts of an operator differ, as bits. */
 static unsigned differing_axes(const struct hypar_plan *plan, int op, int a, int b)
@@ -191,12 +155,11 @@ static void put_piece(struct json_writer *w, struct arena *arena,
     const struct hypar_graph *g = s->plan->graph;
     int op = piece->first;
     hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "name", hp_ops_name(arena, g, place->names, op, op + piece->n_ops));
-    hp_json_put_string(w, "kind", hp_op_kind(g, op));
-    hp_json_put_string(w, "split", hp_split_text(arena, s, op, place->common));
-    hp_json_put_string(w, "whole_split", hp_split_text(arena, s, op, NULL));
-    hp_json_put_int(w, "ops", piece->n_ops);
-    hp_json_put_string(w, "role", hypar_role_text(hp_main_role(s->plan, op)));
+    PUT(w, TEXT("name", hp_ops_name(arena, g, place->names, op, op + piece->n_ops)),
+        TEXT("kind", hp_op_kind(g, op)),
+        TEXT("split", hp_split_text(arena, s, op, place->common)),
+        TEXT("whole_split", hp_split_text(arena, s, op, NULL)), INT("ops", piece->n_ops),
+        TEXT("role", hypar_role_text(hp_main_role(s->plan, op))));
     put_axes(w, s->plan, op);
     put_devices(w, s->plan, place->row, op);
     put_choices(w, s->plan, op);
@@ -215,9 +178,8 @@ static void put_row(struct json_writer *w, struct arena *arena, const struct pla
     }
     hp_json_begin_object(w, NULL, true);
     if (!alone) {
-        hp_json_put_string(w, "name", hp_plan_row_name(arena, s, row));
-        hp_json_put_string(w, "all", hp_common_text(arena, s, &common));
-        hp_json_put_int(w, "count", row->count);
+        PUT(w, TEXT("name", hp_plan_row_name(arena, s, row)),
+            TEXT("all", hp_common_text(arena, s, &common)), INT("count", row->count));
     }
     hp_json_put_string(w, "marks", hp_marks_text(arena, s, row));
     hp_json_begin_array(w, "pieces", true);
@@ -249,37 +211,40 @@ static void put_layers(struct json_writer *w, struct arena *arena,
     for (int i = 0, op = row->first; op < end; i++) {
         while (i < s->n_layers && s->layers[i].first < op)
             i++;
-        const struct graph_layers *l = i < s->n_layers ? &s->layers[i] : NULL;
-        if (l && l->first + l->n_ops * l->count > end)
+        const struct run *l = i < s->n_layers ? &s->layers[i] : NULL;
+        if (l && l->first + l->period * l->count > end)
             l = NULL;
         int before = l ? l->first : end;
         if (before > op)
             put_part(w, arena, s, (struct plan_row){ op, before - op, 1, 0, 0 }, false);
         if (l)
-            put_part(w, arena, s, (struct plan_row){ l->first, l->n_ops, l->count, 0, 0 },
+            put_part(w, arena, s, (struct plan_row){ l->first, l->period, l->count, 0, 0 },
                      true);
-        op = l ? l->first + l->n_ops * l->count : end;
+        op = l ? l->first + l->period * l->count : end;
     }
-}
-
-/* The meaning of the pieces' colours, by role. */
-static void put_roles(struct json_writer *w)
-{
-    hp_json_begin_object(w, "roles", true);
-    for (int role = 0; role <= HYPAR_INNER; role++)
-        hp_json_put_string(w, hypar_role_text((enum hypar_role)role),
-                           hp_divided_text((enum hypar_role)role));
-    hp_json_end_object(w);
 }
 
 void hp_put_page_plan(struct json_writer *w, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
     struct plan_structure s = hp_plan_structure(&arena, plan);
+    struct hypar_level level[HYPAR_MAX_LEVELS];
+    int n_levels = hypar_machine_levels(plan->machine, level);
+    const char *idle = hp_idle_text(&arena, &s);
     hp_json_begin_object(w, "plan", false);
-    put_groups(w, &arena, &s);
-    put_levels(w, plan->machine);
-    put_roles(w);
+    hp_group_rows(&(struct table_writer){ .json = w }, &arena, &s);
+    if (*idle)
+        hp_json_put_string(w, "idle", idle);
+    hp_json_begin_array(w, "levels", false);
+    for (int i = 0; i < n_levels; i++)
+        PUT_OBJECT(w, NULL, true, INT("ways", level[i].ways),
+                   NUMBER("bytes_per_s", level[i].bytes_per_s));
+    hp_json_end_array(w);
+    hp_json_begin_object(w, "roles", true); /* the meaning of the pieces' colours */
+    for (int role = 0; role <= HYPAR_INNER; role++)
+        hp_json_put_string(w, hypar_role_text((enum hypar_role)role),
+                           hp_divided_text((enum hypar_role)role));
+    hp_json_end_object(w);
     hp_json_begin_array(w, "rows", false);
     for (int i = 0; i < s.n_rows && i < MOST_ROWS; i++)
         (s.row[i].count == 1 && s.row[i].n_pieces == 1 ? put_layers : put_row)(w, &arena, &s,

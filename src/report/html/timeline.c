@@ -3,7 +3,6 @@
 #include "report/html/page.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
-#include "report/simulate/trace.h"
 
 enum { MOST_BARS = 100000, MOST_SEGMENTS = 20000 };
 
@@ -62,20 +61,16 @@ static void put_row(struct json_writer *w, struct bars *d, int row)
     hp_json_begin_object(w, NULL, true);
     if (r->device >= 0) {
         struct hypar_sim_device device = hypar_sim_device(d->sim, r->device);
-        hp_json_put_int(w, "device", r->device);
-        hp_json_put_string(w, "name",
-                           hp_device_name(&d->arena, hypar_sim_plan(d->sim), r->device));
-        if (r->measured)
-            hp_json_put_bool(w, "measured", true);
-        hp_json_put_number(w, "busy_s", r->measured ? busy_s(d, r) : device.busy_s);
+        PUT(w, INT("device", r->device),
+            TEXT("name", hp_device_name(&d->arena, hypar_sim_plan(d->sim), r->device)),
+            ONLY_IF(r->measured, FLAG("measured", true)),
+            NUMBER("busy_s", r->measured ? busy_s(d, r) : device.busy_s));
     } else {
         struct hypar_sim_link link = hypar_sim_link(d->sim, r->link);
         int n_devices = hypar_sim_summary(d->sim).n_devices;
-        hp_json_put_string(w, "link", hp_link_name(&d->arena, &link, n_devices));
-        hp_json_put_int(w, "class", d->classes.of_link[r->link]);
-        hp_json_put_int(w, "from", link.from);
-        hp_json_put_int(w, "to", link.to);
-        hp_json_put_number(w, "busy_s", link.busy_s);
+        PUT(w, TEXT("link", hp_link_name(&d->arena, &link, n_devices)),
+            INT("class", d->classes.of_link[r->link]), INT("from", link.from),
+            INT("to", link.to), NUMBER("busy_s", link.busy_s));
     }
     if (alike < row)
         hp_json_put_int(w, "as", alike);
@@ -124,21 +119,6 @@ static void put_path(struct json_writer *w, struct bars *d)
     hp_json_end_array(w);
 }
 
-/* The classes of links, by number. */
-static void put_classes(struct json_writer *w, const struct link_classes *c)
-{
-    hp_json_begin_array(w, "classes", false);
-    for (int i = 0; i < c->n; i++) {
-        hp_json_begin_object(w, NULL, true);
-        hp_json_put_string(w, "name", c->class[i].name);
-        hp_json_put_known(w, "bytes_per_s", c->class[i].bytes_per_s > 0,
-                          c->class[i].bytes_per_s);
-        hp_json_put_int(w, "links", c->class[i].n_links);
-        hp_json_end_object(w);
-    }
-    hp_json_end_array(w);
-}
-
 void hp_put_page_timeline(struct json_writer *w, const struct hypar_sim *sim,
                           const struct hypar_measured_step *measured)
 {
@@ -149,17 +129,21 @@ void hp_put_page_timeline(struct json_writer *w, const struct hypar_sim *sim,
     for (int i = 0; i < s.n_links; i++)
         links += hypar_sim_link(sim, i).busy_s > 0;
     hp_json_begin_object(w, "timeline", false);
-    hp_json_put_number(w, "tick_s", d.tick_s);
-    hp_json_put_number(w, "end_s", d.end_s);
-    hp_json_put_int(w, "minibatches", hypar_sim_pipeline(sim).minibatches);
-    hp_json_put_number(w, "merged_s", (double)d.window * d.tick_s);
-    hp_json_put_int(w, "devices", s.n_devices);
-    hp_json_put_int(w, "links", links);
+    PUT(w, NUMBER("tick_s", d.tick_s), NUMBER("end_s", d.end_s),
+        INT("minibatches", hypar_sim_pipeline(sim).minibatches),
+        NUMBER("merged_s", (double)d.window * d.tick_s), INT("devices", s.n_devices),
+        INT("links", links));
     hp_json_begin_array(w, "rows", false);
     for (int i = 0; i < d.n_rows; i++)
         put_row(w, &d, i);
     hp_json_end_array(w);
-    put_classes(w, &d.classes);
+    hp_json_begin_array(w, "classes", false); /* of links, by number */
+    for (int i = 0; i < d.classes.n; i++) {
+        const struct link_class *c = &d.classes.class[i];
+        PUT_OBJECT(w, NULL, true, TEXT("name", c->name),
+                   POSITIVE("bytes_per_s", c->bytes_per_s), INT("links", c->n_links));
+    }
+    hp_json_end_array(w);
     put_path(w, &d);
     put_names(w, &d);
     hp_json_end_object(w);

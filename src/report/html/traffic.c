@@ -1,19 +1,10 @@
 /* Writes the traffic of a step for the page: from device to device, and over each link of the
  * machine. */
 #include "report/html/page.h"
+#include "report/put.h"
 #include "report/simulate/bars.h"
 
 enum { MOST_NODES = 400, MOST_LINKS = 2400 };
-
-/* The options of the simulation. */
-static struct hypar_lower_options lowered(const struct hypar_sim *sim)
-{
-    struct hypar_sim_summary s = hypar_sim_summary(sim);
-    return (struct hypar_lower_options){ .bucket_bytes = s.how.bucket_bytes,
-                                         .local_bn = s.how.local_bn,
-                                         .minibatches = hypar_sim_pipeline(sim).minibatches,
-                                         .forward = s.forward };
-}
 
 /* Write the matrix row by row. A row covers several devices if needed, so that there are at
  * most SHOWN_DEVICES rows. */
@@ -21,8 +12,12 @@ static void put_matrix(struct json_writer *w, const struct hypar_sim *sim)
 {
     struct arena arena = { 0 };
     struct hypar_program *program;
-    struct hypar_lower_options how = lowered(sim);
-    int n = hypar_sim_summary(sim).n_devices;
+    struct hypar_sim_summary s = hypar_sim_summary(sim);
+    struct hypar_lower_options how = { .bucket_bytes = s.how.bucket_bytes,
+                                       .local_bn = s.how.local_bn,
+                                       .minibatches = hypar_sim_pipeline(sim).minibatches,
+                                       .forward = s.forward };
+    int n = s.n_devices;
     int together = (n + SHOWN_DEVICES - 1) / SHOWN_DEVICES,
         rows = (n + together - 1) / together;
     if (hypar_lower(&program, hypar_sim_plan(sim), &how, NULL) != HYPAR_OK)
@@ -62,9 +57,8 @@ void hp_put_page_traffic(struct json_writer *w, const struct hypar_sim *sim)
         n_switches = hypar_machine_switch_count(machine),
         n_links = hypar_machine_link_count(machine);
     hp_json_begin_object(w, "traffic", false);
-    hp_json_put_string(w, "topology", hypar_machine_topology(machine));
-    hp_json_put_int(w, "devices", n_devices);
-    hp_json_put_int(w, "switches", n_switches);
+    PUT(w, TEXT("topology", hypar_machine_topology(machine)), INT("devices", n_devices),
+        INT("switches", n_switches));
     put_matrix(w, sim);
     if (n_devices + n_switches <= MOST_NODES && n_links <= MOST_LINKS) {
         hp_json_begin_array(w, "links", false);

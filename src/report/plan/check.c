@@ -1,7 +1,5 @@
 /* Reports whether a plan fits in memory. */
-#include "base/files/json.h"
 #include "plan/plan.h"
-#include "report/columns.h"
 #include "report/put.h"
 
 #include <hypar/report.h>
@@ -16,16 +14,15 @@ static void check_json(FILE *to, const struct hypar_plan *plan,
     if (plan) {
         const struct hypar_graph *graph = hypar_plan_graph(plan);
         struct hypar_schedule schedule = hypar_plan_schedule(plan);
-        hp_json_put_int(&w, "batch", graph->batch);
-        hp_json_put_int(&w, "ops", graph->n_ops);
-        hp_json_put_int(&w, "parts", hp_plan_parts(plan));
-        hp_json_put_int(&w, "devices", hypar_machine_device_count(hypar_plan_machine(plan)));
-        hp_json_put_int(&w, "stages", hypar_plan_stage_count(plan));
-        hp_json_put_string(&w, "schedule", hypar_schedule_text(schedule.kind));
-        hp_json_put_int(&w, "micro_batches", schedule.micro_batches);
+        PUT(&w, INT("batch", graph->batch), INT("ops", graph->n_ops),
+            INT("parts", hp_plan_parts(plan)),
+            INT("devices", hypar_machine_device_count(hypar_plan_machine(plan))),
+            INT("stages", hypar_plan_stage_count(plan)),
+            TEXT("schedule", hypar_schedule_text(schedule.kind)),
+            INT("micro_batches", schedule.micro_batches));
         if (fullest) {
-            hp_json_put_number(&w, "peak_memory_bytes", fullest->peak);
-            hp_put_record(&w, "memory", hp_memory_columns, fullest);
+            PUT(&w, NUMBER("peak_memory_bytes", fullest->peak),
+                RECORD("memory", hp_memory_columns, fullest));
         } else {
             hp_json_put_null(&w, "peak_memory_bytes");
         }
@@ -50,19 +47,17 @@ static void check_text(FILE *to, const struct hypar_plan *plan,
     const struct hypar_graph *graph = hypar_plan_graph(plan);
     struct hypar_schedule schedule = hypar_plan_schedule(plan);
     int stages = hypar_plan_stage_count(plan);
-    char ops[64], parts[64], devices[64], count[64];
     const char *pipeline = "";
     if (stages > 0)
-        pipeline = hp_arena_printf(&arena, "; %s, schedule %s, micro-batches %lld",
-                                   hp_count(count, stages, "stage", "stages"),
-                                   hypar_schedule_text(schedule.kind),
-                                   (long long)schedule.micro_batches);
-    hp_put_line(to, "ok: %s, batch %lld: %s in %s on a machine of %s%s", graph->name,
-                (long long)graph->batch, hp_count(ops, graph->n_ops, "operator", "operators"),
-                hp_count(parts, hp_plan_parts(plan), "part", "parts"),
-                hp_count(devices, hypar_machine_device_count(hypar_plan_machine(plan)),
-                         "device", "devices"),
-                pipeline);
+        pipeline = hp_arena_printf(
+            &arena, "; %s, schedule %s, micro-batches %lld", hp_count(&arena, stages, "stage"),
+            hypar_schedule_text(schedule.kind), (long long)schedule.micro_batches);
+    hp_put_line(
+        to, "ok: %s, batch %lld: %s in %s on a machine of %s%s", graph->name,
+        (long long)graph->batch, hp_count(&arena, graph->n_ops, "operator"),
+        hp_count(&arena, hp_plan_parts(plan), "part"),
+        hp_count(&arena, hypar_machine_device_count(hypar_plan_machine(plan)), "device"),
+        pipeline);
     if (fullest)
         fprintf(to, "memory: %s of %s%s on the fullest device\n",
                 hp_bytes_text(&arena, fullest->peak), hp_bytes_text(&arena, fullest->limit),

@@ -3,15 +3,9 @@
 
 #include <string.h>
 
-#include "base/files/json.h"
 #include "plan/plan.h"
-#include "report/columns.h"
-#include "report/plan/layerwise.h"
-#include "report/plan/level_map.h"
-#include "report/plan/pipeline.h"
-#include "report/plan/predicted.h"
-#include "report/put.h"
-#include "report/structure/words.h"
+#include "report/plan/found.h"
+#include "report/plan/words.h"
 
 static const struct column planner_columns[] = {
     { "planner", "name", AS_TEXT, AT(struct hypar_planner_info, name) },
@@ -46,8 +40,8 @@ static void put_view(struct json_writer *w, const struct hypar_partition_view *v
     for (int h = 0; h < view->n_levels; h++)
         hp_json_put_number(w, NULL, view->level_elements[h]);
     hp_json_end_array(w);
-    hp_json_put_number(w, "total_elements", view->total_elements);
-    hp_json_put_number(w, "total_bytes", view->total_bytes);
+    PUT(w, NUMBER("total_elements", view->total_elements),
+        NUMBER("total_bytes", view->total_bytes));
     hp_json_end_object(w);
 }
 
@@ -55,15 +49,12 @@ static void put_view(struct json_writer *w, const struct hypar_partition_view *v
 static void put_proposals(struct json_writer *w, const struct hypar_search_info *info)
 {
     if (info->chains || info->proposals) {
-        hp_json_put_int(w, "proposals", info->proposals);
-        hp_json_put_int(w, "accepted", info->accepted);
+        PUT(w, INT("proposals", info->proposals), INT("accepted", info->accepted));
     }
     if (!info->chains)
         return;
-    hp_json_put_int(w, "chains", info->chains);
-    hp_json_put_number(w, "beta", info->beta);
-    hp_json_put_string(w, "start", info->start);
-    hp_json_put_number(w, "start_s", info->start_s);
+    PUT(w, INT("chains", info->chains), NUMBER("beta", info->beta), TEXT("start", info->start),
+        NUMBER("start_s", info->start_s));
 }
 
 /* The relative distance of the simulated step from the bound; -1: not known. */
@@ -75,26 +66,14 @@ static double gap_of(const struct hypar_found *found)
     return step_s > 0 && bound.step_s > 0 ? step_s / bound.step_s - 1 : -1;
 }
 
-static const struct column bound_columns[] = {
-    { NULL, "step_s", AS_SECONDS, AT(struct hypar_bound, step_s) },
-    { NULL, "by", AS_TEXT, AT(struct hypar_bound, by) },
-    { NULL, "work_s", AS_SECONDS, AT(struct hypar_bound, work_s) },
-    { NULL, "arithmetic_s", AS_SECONDS, AT(struct hypar_bound, arithmetic_s) },
-    { NULL, "traffic_s", AS_SECONDS, AT(struct hypar_bound, traffic_s) },
-    { NULL, "way_s", AS_SECONDS, AT(struct hypar_bound, way_s) },
-    { 0 },
-};
-
-void hp_put_bound(struct json_writer *w, const struct hypar_bound *bound)
+void hp_put_bound(struct json_writer *w, const struct hypar_bound *b)
 {
-    hp_put_record(w, "lower_bound", bound_columns, bound->step_s > 0 ? bound : NULL);
-}
-
-static void put_bound(struct json_writer *w, const struct hypar_found *found)
-{
-    struct hypar_bound bound = hypar_found_info(found).bound;
-    hp_put_bound(w, &bound);
-    hp_json_put_known(w, "gap", gap_of(found) >= 0, gap_of(found));
+    if (!(b->step_s > 0))
+        hp_json_put_null(w, "lower_bound");
+    else
+        PUT_OBJECT(w, "lower_bound", true, NUMBER("step_s", b->step_s), TEXT("by", b->by),
+                   NUMBER("work_s", b->work_s), NUMBER("arithmetic_s", b->arithmetic_s),
+                   NUMBER("traffic_s", b->traffic_s), NUMBER("way_s", b->way_s));
 }
 
 /* The search for the largest batch that fits. */
@@ -102,17 +81,12 @@ static void put_largest(struct json_writer *w, const struct hypar_largest *l)
 {
     if (!l->batch)
         return;
-    hp_json_begin_object(w, "largest_batch", false);
-    hp_json_put_int(w, "batch", l->batch);
-    hp_json_put_int(w, "micro_batches", l->micro_batches);
-    if (l->beyond)
-        hp_json_put_int(w, "beyond", l->beyond);
-    hp_json_put_known(w, "need_bytes", l->need_bytes > 0, l->need_bytes);
-    hp_json_put_known(w, "has_bytes", l->has_bytes > 0, l->has_bytes);
-    if (*l->why.text)
-        hp_json_put_string(w, "why", l->why.text);
-    hp_json_put_int(w, "tried", l->tried);
-    hp_json_end_object(w);
+    PUT_OBJECT(w, "largest_batch", false, INT("batch", l->batch),
+               INT("micro_batches", l->micro_batches),
+               ONLY_IF(l->beyond, INT("beyond", l->beyond)),
+               NUMBER("need_bytes", l->need_bytes > 0 ? l->need_bytes : NAN),
+               NUMBER("has_bytes", l->has_bytes > 0 ? l->has_bytes : NAN),
+               ONLY_IF(*l->why.text, TEXT("why", l->why.text)), INT("tried", l->tried));
 }
 
 static void found_json(FILE *to, const struct hypar_found *found)
@@ -125,28 +99,22 @@ static void found_json(FILE *to, const struct hypar_found *found)
     hp_plan_put_machine(&w, plan);
     hp_json_put_int(&w, "batch", plan->graph->batch);
     put_largest(&w, &info.largest);
-    hp_json_put_string(&w, "planner", info.planner);
-    if (info.made_for)
-        hp_json_put_string(&w, "made_for", info.made_for);
-    if (info.target)
-        hp_json_put_string(&w, "for", info.target);
+    PUT(&w, TEXT("planner", info.planner),
+        ONLY_IF(info.made_for, TEXT("made_for", info.made_for)),
+        ONLY_IF(info.target, TEXT("for", info.target)));
     const struct hypar_layerwise_view *layerwise = hypar_found_layerwise(found);
     hp_put_predicted(&w, found);
     hp_json_begin_object(&w, "search", false);
-    hp_json_put_number(&w, "seconds", info.seconds);
-    hp_json_put_number(&w, "processor_s", info.processor_s);
-    hp_json_put_known(&w, "evaluated", info.evaluated >= 0, (double)info.evaluated);
-    hp_json_put_known(&w, "lower_bound_s", info.lower_bound_s > 0, info.lower_bound_s);
-    hp_json_put_known(&w, "lower_bound_elements", info.lower_bound_elements > 0,
-                      info.lower_bound_elements);
-    put_bound(&w, found);
-    hp_json_put_bool(&w, "exact", info.exact);
-    if (info.interrupted)
-        hp_json_put_bool(&w, "interrupted", true);
-    if (info.restricted)
-        hp_json_put_string(&w, "restricted", info.restricted);
-    if (info.refused)
-        hp_json_put_string(&w, "refused", info.refused);
+    PUT(&w, NUMBER("seconds", info.seconds), NUMBER("processor_s", info.processor_s),
+        NUMBER("evaluated", info.evaluated >= 0 ? (double)info.evaluated : NAN),
+        NUMBER("lower_bound_s", info.lower_bound_s > 0 ? info.lower_bound_s : NAN),
+        NUMBER("lower_bound_elements",
+               info.lower_bound_elements > 0 ? info.lower_bound_elements : NAN));
+    hp_put_bound(&w, &info.bound);
+    PUT(&w, NUMBER("gap", gap_of(found) >= 0 ? gap_of(found) : NAN), FLAG("exact", info.exact),
+        ONLY_IF(info.interrupted, FLAG("interrupted", true)),
+        ONLY_IF(info.restricted, TEXT("restricted", info.restricted)),
+        ONLY_IF(info.refused, TEXT("refused", info.refused)));
     if (info.n_others)
         hp_put_others(&w, info.other, info.n_others);
     put_proposals(&w, &info);
@@ -180,32 +148,19 @@ static const struct {
     [STEP] = { "step", HYPAR_UNIT_SECONDS },
 };
 
-/* A figure of a plan; -1: not known. The steps of all plans are simulated, or all are closed
+/* The figures of a plan; -1: not known. The steps of all plans are simulated, or all are closed
  * forms. With simulated steps, state and memory are those of the fullest device. */
-static double figure(const struct hypar_found *found, enum figure which, bool simulated)
+static void figures_of(const struct hypar_found *found, bool simulated, double value[N_FIGURES])
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    switch (which) {
-    case ALL:
-        return hypar_found_partition(found)->total_bytes;
-    case EXACT:
-        return hp_exact_bytes(found);
-    case STATE:
-        return simulated ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
-                         : hypar_found_prediction(found).state_bytes;
-    case MEMORY:
-        return simulated ? s->fullest.peak : -1;
-    default:
-        return simulated ? s->step.step_s : hypar_found_prediction(found).step_s;
-    }
-}
-
-static bool all_simulated(const struct hypar_found *const *all, int n_all)
-{
-    for (int i = 0; i < n_all; i++)
-        if (!hypar_found_simulated(all[i]))
-            return false;
-    return true;
+    struct hypar_prediction p = hypar_found_prediction(found);
+    value[ALL] = hypar_found_partition(found)->total_bytes;
+    value[EXACT] = hp_exact_bytes(found);
+    value[STATE] = simulated
+                       ? s->fullest.parameters + s->fullest.gradients + s->fullest.optimizer
+                       : p.state_bytes;
+    value[MEMORY] = simulated ? s->fullest.peak : -1;
+    value[STEP] = simulated ? s->step.step_s : p.step_s;
 }
 
 /* Was the step simulated in part? Closed forms beside it would not be comparable. */
@@ -214,54 +169,58 @@ static bool is_of_part(const struct hypar_found *found)
     return hypar_found_info(found).part.step_s > 0;
 }
 
+enum { MOST_PLANS = 4 }; /* side by side */
+
 /* The bytes of each level, all groups together, for each planner; then the whole. */
 static void level_table(FILE *to, struct arena *arena, const struct hypar_found *const *all,
                         int n_all, bool simulated)
 {
     const struct hypar_partition_view *first = hypar_found_partition(all[0]);
-    char align[8] = "lr", b[32];
+    struct table_writer table = { .to = to, .texts = "level|>ways" };
+    const char *row[2 + MOST_PLANS];
+    double value[MOST_PLANS][N_FIGURES];
     for (int i = 0; i < n_all; i++)
-        align[2 + i] = 'r';
-    struct columns table = { .align = align };
-    hp_cell(&table, arena, "level");
-    hp_cell(&table, arena, "ways");
-    for (int i = 0; i < n_all; i++)
-        hp_cell(&table, arena, "%s", hypar_found_info(all[i]).planner);
+        table.texts =
+            hp_arena_printf(arena, "%s|>%s", table.texts, hypar_found_info(all[i]).planner);
+    hp_table_begin(&table, NULL);
     double groups = 1;
     for (int h = 0; h < first->n_levels; h++) {
-        hp_cell(&table, arena, "H%d", h + 1);
-        hp_cell(&table, arena, "%d", first->ways[h]);
+        row[0] = hp_arena_printf(arena, "H%d", h + 1);
+        row[1] = hp_arena_printf(arena, "%d", first->ways[h]);
         for (int i = 0; i < n_all; i++)
-            hp_quantity_cell(&table, arena,
-                             8 * groups * hypar_found_partition(all[i])->level_elements[h],
-                             HYPAR_UNIT_BYTES);
+            row[2 + i] = hp_bytes_text(
+                arena, 8 * groups * hypar_found_partition(all[i])->level_elements[h]);
+        hp_table_row(&table, row);
         groups *= first->ways[h];
     }
+    for (int i = 0; i < n_all; i++)
+        figures_of(all[i], simulated, value[i]);
     for (int f = 0; f < N_FIGURES; f++) {
         if ((f == MEMORY && !simulated) || (f == STEP && is_of_part(all[0])))
             continue;
-        hp_cell(&table, arena, "%s", figures[f].name);
-        hp_cell(&table, arena, "%s", "");
-        for (int i = 0; i < n_all; i++) {
-            double v = figure(all[i], (enum figure)f, simulated);
-            hp_cell(&table, arena, "%s",
-                    v < 0 ? "-" : hypar_format_quantity(b, v, figures[f].unit));
-        }
+        row[0] = figures[f].name;
+        row[1] = "";
+        for (int i = 0; i < n_all; i++)
+            row[2 + i] =
+                value[i][f] < 0 ? "-" : hp_figure_text(arena, value[i][f], figures[f].unit);
+        hp_table_row(&table, row);
     }
-    hp_columns_print(&table, to);
+    hp_table_end(&table);
 }
 
 /* The map and the table of a plan with HyPar's view, beside other plans. */
 static void partition_text(FILE *to, struct arena *arena, const struct hypar_found *found,
                            const struct hypar_found *const *others, int n_others)
 {
-    const struct hypar_found *all[4] = { found };
+    const struct hypar_found *all[MOST_PLANS] = { found };
     int n = 1;
-    for (int i = 0; i < n_others && n < 4; i++)
+    for (int i = 0; i < n_others && n < MOST_PLANS; i++)
         all[n++] = others[i];
-    bool simulated = all_simulated(all, n), owt = false;
-    for (int i = 0; i < n; i++)
+    bool simulated = true, owt = false;
+    for (int i = 0; i < n; i++) {
+        simulated &= hypar_found_simulated(all[i]) != NULL;
         owt |= strcmp(hypar_found_info(all[i]).planner, "owt") == 0;
+    }
     hp_draw_levels(to, arena, hypar_found_partition(found), hypar_found_plan(found)->graph);
     level_table(to, arena, all, n, simulated);
     fputc('\n', to);
@@ -278,7 +237,6 @@ static void partition_text(FILE *to, struct arena *arena, const struct hypar_fou
 /* "data 8 x tensor 8 x pipeline 16 (3 chunks), 192 micro-batches, 1f1b, by sequence" */
 static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout *layout)
 {
-    char count[64];
     const char *chunks =
         layout->chunks > 1 ? hp_arena_printf(arena, " (%d chunks)", layout->chunks) : "";
     const char *again =
@@ -291,7 +249,7 @@ static void layout_text(FILE *to, struct arena *arena, const struct hypar_layout
             : hp_arena_printf(arena, ", shard %s", hypar_shard_text(layout->shard));
     hp_put_line(to, "data %d x tensor %d x pipeline %d%s, %s, schedule %s%s%s%s", layout->data,
                 layout->tensor, layout->pipeline, chunks,
-                hp_count(count, layout->micro_batches, "micro-batch", "micro-batches"),
+                hp_count(arena, layout->micro_batches, "micro-batch"),
                 hypar_schedule_text(layout->schedule),
                 layout->sequence_parallel ? ", sequence parallel" : "", again, shard);
     fputc('\n', to);
@@ -313,10 +271,9 @@ static const char *verdict(struct arena *arena, const struct hypar_found *found)
 static void proposals_text(FILE *to, struct arena *arena, const struct hypar_search_info *info,
                            double step_s)
 {
-    char n[64], chains[64], seed[32] = "";
+    char seed[32] = "";
     if (!info->chains && info->proposals)
-        hp_put_line(to, "%s, %.0f %% accepted.",
-                    hp_count(n, info->proposals, "proposal", "proposals"),
+        hp_put_line(to, "%s, %.0f %% accepted.", hp_count(arena, info->proposals, "proposal"),
                     100 * (double)info->accepted / (double)info->proposals);
     if (!info->chains)
         return;
@@ -327,8 +284,8 @@ static void proposals_text(FILE *to, struct arena *arena, const struct hypar_sea
                 "accepted, beta %.0f; --proposals %lld%s repeats it.",
                 strcmp(info->start, "start") == 0 ? "the plan of --start" : info->start,
                 hp_time_text(arena, info->start_s), info->start_s / step_s,
-                hp_count(n, info->proposals, "proposal", "proposals"),
-                hp_count(chains, info->chains, "chain", "chains"),
+                hp_count(arena, info->proposals, "proposal"),
+                hp_count(arena, info->chains, "chain"),
                 info->proposals ? 100 * (double)info->accepted / (double)info->proposals : 0,
                 info->beta, (long long)info->proposals, seed);
 }
@@ -350,40 +307,36 @@ static void others_text(FILE *to, struct arena *arena, const struct hypar_search
 }
 
 /* "Lower bound 1.87 s (mostly arithmetic): no plan is faster; gap 23 %." */
-static void bound_text(FILE *to, const struct hypar_found *found)
+static void bound_text(FILE *to, struct arena *arena, const struct hypar_found *found)
 {
     struct hypar_bound bound = hypar_found_info(found).bound;
     double gap = gap_of(found);
-    char step[32];
     if (gap >= 0)
         hp_put_line(to, "Lower bound %s (%s): no plan is faster; gap %.*f %%.",
-                    hypar_format_quantity(step, bound.step_s, HYPAR_UNIT_SECONDS), bound.by,
-                    gap < 0.1, 100 * gap);
+                    hp_time_text(arena, bound.step_s), bound.by, gap < 0.1, 100 * gap);
 }
 
 /* " in 32 micro-batches" for a plan without stages; plans with stages report them with the
  * stages. */
 static const char *accumulated(struct arena *arena, const struct hypar_plan *plan)
 {
-    char count[64];
     int64_t n = plan->schedule.micro_batches;
     if (n <= 1 || hypar_plan_stage_count(plan) || hypar_plan_layout(plan))
         return "";
-    return hp_arena_printf(arena, " in %s", hp_count(count, n, "micro-batch", "micro-batches"));
+    return hp_arena_printf(arena, " in %s", hp_count(arena, n, "micro-batch"));
 }
 
 /* "; 1,664 needs 81.2 GB of 80 GB", "; 1,544 needs 27.3 MB more than 80 GB" */
 static const char *beyond_text(struct arena *arena, const struct hypar_largest *l)
 {
-    char batch[32], need[32], has[32], lacks[32];
     if (!l->beyond)
         return "; no batch may be larger";
-    hp_thousands(batch, l->beyond);
+    const char *batch = hp_thousands(arena, l->beyond);
     if (!(l->need_bytes > 0))
         return hp_arena_printf(arena, "; of %s: %s", batch, l->why.text);
-    hypar_format_quantity(need, l->need_bytes, HYPAR_UNIT_BYTES);
-    hypar_format_quantity(has, l->has_bytes, HYPAR_UNIT_BYTES);
-    hypar_format_quantity(lacks, l->need_bytes - l->has_bytes, HYPAR_UNIT_BYTES);
+    const char *need = hp_bytes_text(arena, l->need_bytes);
+    const char *has = hp_bytes_text(arena, l->has_bytes);
+    const char *lacks = hp_bytes_text(arena, l->need_bytes - l->has_bytes);
     if (strcmp(need, has) == 0)
         return hp_arena_printf(arena, "; %s needs %s more than %s", batch, lacks, has);
     return hp_arena_printf(arena, "; %s needs %s of %s", batch, need, has);
@@ -392,13 +345,11 @@ static const char *beyond_text(struct arena *arena, const struct hypar_largest *
 /* " (the largest that fits; 1,664 needs 81.2 GB of 80 GB)" */
 static const char *largest_text(struct arena *arena, const struct hypar_largest *l)
 {
-    char count[64];
     const char *in = "";
     if (!l->batch)
         return "";
     if (l->micro_batches > 1)
-        in = hp_arena_printf(arena, " in %s",
-                             hp_count(count, l->micro_batches, "micro-batch", "micro-batches"));
+        in = hp_arena_printf(arena, " in %s", hp_count(arena, l->micro_batches, "micro-batch"));
     return hp_arena_printf(arena, " (the largest that fits%s%s)", in, beyond_text(arena, l));
 }
 
@@ -433,14 +384,13 @@ static void found_text(FILE *to, const struct hypar_found *found,
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_search_info info = hypar_found_info(found);
     struct arena arena = { 0 };
-    char devices[64];
 
     const char *heading = hp_arena_printf(
         &arena, "%s, batch %lld%s%s, on %s%s%s: planner %s%s%s", hp_model_words(&arena, plan),
         (long long)plan->graph->batch,
         info.largest.batch ? largest_text(&arena, &info.largest) : accumulated(&arena, plan),
         hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
-        hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"),
+        hp_count(&arena, hypar_machine_device_count(plan->machine), "device"),
         info.target ? ", for " : "", info.target ? info.target : "", info.planner,
         info.made_for ? ", as for " : "", info.made_for ? info.made_for : "");
     if (info.largest.batch)
@@ -466,7 +416,7 @@ static void found_text(FILE *to, const struct hypar_found *found,
             hp_wrap(to, hp_idle_text(&arena, &structure), 0);
     }
     hp_predicted_text(to, &arena, found);
-    bound_text(to, found);
+    bound_text(to, &arena, found);
     proposals_text(to, &arena, &info, p.step_s);
     hp_put_line(to, "Searched in %s%s.", hp_time_text(&arena, info.seconds),
                 layerwise ? hp_layerwise_verdict(&arena, &info, p.step_s, layerwise)

@@ -1,9 +1,7 @@
 /* Reports OptCNN's view of a plan. */
-#include "report/plan/layerwise.h"
+#include "report/plan/found.h"
 
 #include <hypar/report.h>
-
-#include "report/columns.h"
 
 static const char *sync_text(enum hypar_sync sync)
 {
@@ -12,31 +10,21 @@ static const char *sync_text(enum hypar_sync sync)
 
 void hp_put_layerwise(struct json_writer *w, const struct hypar_layerwise_view *view)
 {
-    hp_json_begin_object(w, "optcnn", false);
-    hp_json_put_number(w, "t_c_s", view->compute_s);
-    hp_json_put_number(w, "t_x_s", view->transfer_s);
-    hp_json_put_number(w, "t_s_s", view->sync_s);
-    hp_json_put_number(w, "transfer_bytes", view->transfer_bytes);
-    hp_json_put_number(w, "sync_bytes", view->sync_bytes);
-    hp_json_put_string(w, "sync", sync_text(view->sync));
-    hp_json_put_string(w, "axes", view->axes);
-    hp_json_put_int(w, "layers", view->n_vars);
-    hp_json_put_int(w, "edges", view->n_edges);
-    hp_json_put_int(w, "configurations", view->n_states);
-    hp_json_put_int(w, "tables", view->n_tables);
-    hp_json_put_int(w, "node_eliminations", view->node_eliminations);
-    hp_json_put_int(w, "edge_eliminations", view->edge_eliminations);
-    hp_json_put_int(w, "general_eliminations", view->general_eliminations);
-    hp_json_put_int(w, "width", view->width);
-    hp_json_put_string(w, "method", view->method);
-    hp_json_put_bool(w, "thinned", view->thinned);
-    hp_json_end_object(w);
+    PUT_OBJECT(
+        w, "optcnn", false, NUMBER("t_c_s", view->compute_s), NUMBER("t_x_s", view->transfer_s),
+        NUMBER("t_s_s", view->sync_s), NUMBER("transfer_bytes", view->transfer_bytes),
+        NUMBER("sync_bytes", view->sync_bytes), TEXT("sync", sync_text(view->sync)),
+        TEXT("axes", view->axes), INT("layers", view->n_vars), INT("edges", view->n_edges),
+        INT("configurations", view->n_states), INT("tables", view->n_tables),
+        INT("node_eliminations", view->node_eliminations),
+        INT("edge_eliminations", view->edge_eliminations),
+        INT("general_eliminations", view->general_eliminations), INT("width", view->width),
+        TEXT("method", view->method), FLAG("thinned", view->thinned));
 }
 
 void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *plan,
                        const struct hypar_layerwise_view *view)
 {
-    char layers[64], states[64], edges[64], tables[64], general[64];
     hypar_report_plan(to, plan, NULL, HYPAR_TEXT);
     fputc('\n', to);
     hp_put_line(to,
@@ -45,14 +33,12 @@ void hp_layerwise_text(FILE *to, struct arena *arena, const struct hypar_plan *p
                 hp_time_text(arena, view->compute_s), hp_time_text(arena, view->transfer_s),
                 hp_time_text(arena, view->sync_s), sync_text(view->sync),
                 hp_bytes_text(arena, view->transfer_bytes),
-                hp_bytes_text(arena, view->sync_bytes),
-                hp_count(layers, view->n_vars, "layer", "layers"),
-                hp_count(states, view->n_states, "configuration", "configurations"), view->axes,
-                hp_count(edges, view->n_edges, "edge", "edges"),
-                hp_count(tables, view->n_tables, "table", "tables"), view->node_eliminations,
+                hp_bytes_text(arena, view->sync_bytes), hp_count(arena, view->n_vars, "layer"),
+                hp_count(arena, view->n_states, "configuration"), view->axes,
+                hp_count(arena, view->n_edges, "edge"),
+                hp_count(arena, view->n_tables, "table"), view->node_eliminations,
                 view->edge_eliminations,
-                hp_count(general, view->general_eliminations, "general elimination",
-                         "general eliminations"));
+                hp_count(arena, view->general_eliminations, "general elimination"));
 }
 
 const char *hp_layerwise_verdict(struct arena *arena, const struct hypar_search_info *info,

@@ -1,13 +1,11 @@
 /* Draws HyPar's picture of a plan. */
-#include "report/plan/level_map.h"
+#include "report/plan/found.h"
 
 #include <string.h>
 
 #include "base/utf8.h"
 #include "graph/graph.h"
-#include "report/columns.h"
-#include "report/structure/names.h"
-#include "report/structure/runs.h"
+#include "plan/structure/names.h"
 
 enum { LEVEL = 5, LEAST_NAME = 3 }; /* characters of a level's name; of a choice in words */
 
@@ -31,14 +29,6 @@ static void put_choice(FILE *to, char digit, int width, bool fill, bool colour)
         fputs("\033[0m", to);
 }
 
-/* "H1" */
-static void put_level(FILE *to, int level)
-{
-    char name[16];
-    snprintf(name, sizeof name, "H%d", level + 1);
-    fprintf(to, "%-*s", LEVEL, name);
-}
-
 enum { NAMED_LINES = 2 }; /* with more lines of layers, each layer is a letter */
 
 /* Draw layers first .. last - 1 as in HyPar's Figure 5, with names above if there is room. */
@@ -55,7 +45,7 @@ static void map_part(FILE *to, const struct hypar_partition_view *view,
                 g->ops[view->layer_op[first]].name, g->ops[view->layer_op[last - 1]].name);
     }
     for (int h = 0; h < view->n_levels; h++) {
-        put_level(to, h);
+        fprintf(to, "H%-*d", LEVEL - 1, h + 1);
         for (int i = first; i < last; i++) {
             if (width > 1 && i > first)
                 fputc(' ', to);
@@ -85,8 +75,7 @@ struct turned {
     const struct hypar_partition_view *view;
     const struct hypar_graph *graph;
     struct arena *arena;
-    struct columns table;
-    int lines;
+    struct table_writer table;
 };
 
 static bool same_choices(const struct hypar_partition_view *view, int a, int b)
@@ -121,7 +110,7 @@ static void add_lines(struct turned *t, int from, int to, const char *name, int 
     struct short_names names = { 0 };
     if (count > 1)
         names = hp_short_names(t->graph, op[from], op[to - 1] + 1);
-    for (int i = from; i < to; t->lines++) {
+    for (int i = from; i < to;) {
         int end = choices_end(t->view, i, to);
         const char *layers =
             end - i > 1
@@ -130,12 +119,16 @@ static void add_lines(struct turned *t, int from, int to, const char *name, int 
                       hp_ops_name(t->arena, t->graph, names, op[i], op[i] + 1),
                       hp_ops_name(t->arena, t->graph, names, op[end - 1], op[end - 1] + 1))
                 : hp_ops_name(t->arena, t->graph, names, op[i], op[i] + 1);
-        hp_cell(&t->table, t->arena, "%s", count == 1 ? layers : i == from ? name : "");
-        hp_cell(&t->table, t->arena, "%s",
-                count > 1 && i == from ? hp_arena_printf(t->arena, "%d x", count) : "");
-        hp_cell(&t->table, t->arena, "%s", count > 1 ? layers : "");
+        const char *row[MOST_COLUMNS] = {
+            count == 1  ? layers
+            : i == from ? name
+                        : "",
+            count > 1 && i == from ? hp_arena_printf(t->arena, "%d x", count) : "",
+            count > 1 ? layers : "",
+        };
         for (int h = 0; h < t->view->n_levels; h++)
-            hp_cell(&t->table, t->arena, "%s", looks[t->view->level[h][i] - '0'].word);
+            row[3 + h] = looks[t->view->level[h][i] - '0'].word;
+        hp_table_row(&t->table, row);
         i = end;
     }
 }
@@ -196,24 +189,19 @@ static void add_runs(struct turned *t)
 static bool draw_turned(FILE *to, struct arena *arena, const struct hypar_partition_view *view,
                         const struct hypar_graph *g, int most)
 {
-    enum { MOST_LEVELS = 24 };
-    char align[MOST_LEVELS + 4] = "wrw";
     struct turned t = { .view = view, .graph = g, .arena = arena };
-    if (view->n_levels > MOST_LEVELS)
+    t.table = (struct table_writer){ .to = to, .texts = "~layers|>|~" };
+    if (view->n_levels + 3 > MOST_COLUMNS)
         return false;
-    memset(align + 3, 'l', (size_t)view->n_levels);
-    t.table.align = align;
-    hp_cell(&t.table, arena, "layers");
-    hp_cell(&t.table, arena, "%s", "");
-    hp_cell(&t.table, arena, "%s", "");
     for (int h = 0; h < view->n_levels; h++)
-        hp_cell(&t.table, arena, "H%d", h + 1);
+        t.table.texts = hp_arena_printf(arena, "%s|H%d", t.table.texts, h + 1);
+    hp_table_begin(&t.table, NULL);
     add_runs(&t);
-    if (t.lines > most)
-        return false;
-    hp_columns_print(&t.table, to);
-    fputc('\n', to);
-    return true;
+    bool fits = t.table.n_rows <= most;
+    t.table.n_rows = fits ? t.table.n_rows : 0; /* an empty table prints nothing */
+    hp_table_end(&t.table);
+    fputs(fits ? "\n" : "", to);
+    return fits;
 }
 
 void hp_draw_levels(FILE *to, struct arena *arena, const struct hypar_partition_view *view,

@@ -6,12 +6,9 @@
 #include <limits.h>
 #include <string.h>
 
-#include "base/files/json.h"
-#include "report/columns.h"
-#include "report/csv.h"
+#include "plan/structure/names.h"
+#include "report/plan/words.h"
 #include "report/put.h"
-#include "report/structure/names.h"
-#include "report/structure/words.h"
 #include "report/svg/svg.h"
 
 const char *hp_sent_text(const struct hypar_plan *plan)
@@ -50,83 +47,64 @@ static char *op_devices(struct arena *arena, const struct hypar_plan *plan, int 
     return hp_devices_text(arena, plan->ops[op].device, plan->ops[op].n_devices);
 }
 
-/* The table under construction. */
-struct drawing {
-    const struct hypar_plan *plan;
-    struct arena *arena;
-    struct columns table;
-    bool staged;
+/* A row: an operator in CSV; in text also neighbours with the same split. */
+struct op_row {
+    const char *name, *label, *n_ops, *kind, *text_kind, *split, *text_split;
+    const char *devices, *text_devices, *sharded;
+    int stage, parts;
+    bool recomputed;
 };
 
-static void stage_cell(struct drawing *d, int stage)
-{
-    if (d->staged)
-        hp_cell(&d->table, d->arena, "%.*d", stage < 0 ? 0 : 1, stage < 0 ? 0 : stage);
-}
+enum { STAGED = 1 };
 
-/* Count the rows of operators from .. to - 1, where neighbours with the same split and devices
- * share a row; draw them if `draw`. Returns the number of rows; stops after `most`. */
-static int put_rows(struct drawing *d, int from, int to, int most, bool draw)
+#define ROW(member) AT(struct op_row, member)
+
+static const struct column op_columns[] = {
+    { "stage", "stage", AS_INT, ROW(stage), IF_KNOWN | BLANK, .when = STAGED },
+    { "operators", NULL, AS_TEXT, ROW(label) },
+    { NULL, "operator", AS_TEXT, ROW(name) },
+    { "", NULL, AS_TEXT, ROW(n_ops) },
+    { "kind", NULL, AS_TEXT, ROW(text_kind) },
+    { NULL, "kind", AS_WORD, ROW(kind) },
+    { "split", NULL, AS_TEXT, ROW(text_split) },
+    { NULL, "split", AS_WORD, ROW(split) },
+    { NULL, "parts", AS_INT, ROW(parts) },
+    { "devices", NULL, AS_TEXT, ROW(text_devices), WRAPS },
+    { NULL, "devices", AS_WORD, ROW(devices) },
+    { NULL, "recomputed", AS_BOOL, ROW(recomputed) },
+    { NULL, "sharded", AS_WORD, ROW(sharded) },
+    { 0 },
+};
+
+/* Write a row for each operator; neighbours with the same split and devices share a row. Table
+ * NULL: only count. Returns the number of rows; stops after `most`. */
+static int put_rows(struct table_writer *table, struct arena *arena,
+                    const struct hypar_plan *plan, int most)
 {
-    const struct hypar_plan *plan = d->plan;
     const struct hypar_graph *g = plan->graph;
-    struct arena *arena = d->arena;
     int rows = 0;
-    for (int op = from; op < to && rows <= most; rows++) {
-        char *split = split_text(arena, plan, op), *devices = op_devices(arena, plan, op);
+    for (int op = 0; op < g->n_ops && rows <= most; rows++) {
+        const char *split = split_text(arena, plan, op), *devices = op_devices(arena, plan, op);
         int stage = plan->ops[op].stage, last = op;
         bool same_kind = true;
-        while (last + 1 < to && plan->ops[last + 1].stage == stage &&
+        while (last + 1 < g->n_ops && plan->ops[last + 1].stage == stage &&
                strcmp(split_text(arena, plan, last + 1), split) == 0 &&
                strcmp(op_devices(arena, plan, last + 1), devices) == 0)
             same_kind &= g->ops[++last].kind == g->ops[op].kind;
-        if (draw) {
-            stage_cell(d, stage);
-            hp_cell(&d->table, arena, "%s%s%s", g->ops[op].name, last > op ? " .. " : "",
-                    last > op ? g->ops[last].name : "");
-            hp_cell(&d->table, arena, "%s",
-                    last > op ? hp_arena_printf(arena, "(%d)", last - op + 1) : "");
-            hp_cell(&d->table, arena, "%s", same_kind ? hp_op_kind(g, op) : "");
-            hp_cell(&d->table, arena, "%s", split);
-            hp_cell(&d->table, arena, "%s", devices);
-        }
+        int n = last - op + 1;
+        struct op_row row = {
+            .label = hp_ops_name(arena, g, (struct short_names){ 0 }, op, last + 1),
+            .n_ops = n > 1 ? hp_arena_printf(arena, "(%d)", n) : "",
+            .text_kind = same_kind ? hp_op_kind(g, op) : "",
+            .text_split = split,
+            .text_devices = devices,
+            .stage = stage,
+        };
+        if (table)
+            hp_table_row(table, &row);
         op = last + 1;
     }
     return rows;
-}
-
-/* A short plan: all its operators. */
-static void put_operators(FILE *to, struct drawing *d)
-{
-    static const char *const heading[] = {
-        "stage", "operators", "", "kind", "split", "devices"
-    };
-    d->table.align = d->staged ? "rllllw" : "llllw";
-    for (int i = d->staged ? 0 : 1; i < 6; i++)
-        hp_cell(&d->table, d->arena, "%s", heading[i]);
-    put_rows(d, 0, d->plan->graph->n_ops, INT_MAX, true);
-    hp_columns_print(&d->table, to);
-}
-
-/* The stages with their layers and devices; equal stages share a row. */
-static void put_stages(FILE *to, struct arena *arena, const struct plan_structure *s)
-{
-    static const char *const heading[] = { "stage",   "layers",   "each",
-                                           "devices", "replicas", "tensor" };
-    struct columns table = { .align = "wwlwrr" };
-    for (int i = 0; i < 6; i++)
-        hp_cell(&table, arena, "%s", heading[i]);
-    for (int g = 0; g < s->n_groups; g++) {
-        struct group_words w = hp_group_words(arena, s, g);
-        hp_cell(&table, arena, "%s", w.stages);
-        hp_cell(&table, arena, "%s", w.layers);
-        hp_cell(&table, arena, "%s", w.each);
-        hp_cell(&table, arena, "%s", w.devices);
-        hp_cell(&table, arena, "%s", w.replicas);
-        hp_cell(&table, arena, "%s", w.tensor);
-    }
-    hp_columns_print(&table, to);
-    fputc('\n', to);
 }
 
 enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
@@ -134,48 +112,48 @@ enum { MOST_OPERATORS = 24, MOST_ROWS = 24, MOST_TOLD = 40 };
 /* The layers with the splits of their operators; equal layers share a row. */
 static void put_structure(FILE *to, struct arena *arena, const struct plan_structure *s)
 {
-    struct columns table = { .align = "wrw" };
-    char more[64];
+    struct table_writer table = { .to = to, .texts = "~operators|>|~split" };
     int told = 0;
+    hp_group_rows(&(struct table_writer){ .to = to }, arena, s);
     if (s->n_groups)
-        put_stages(to, arena, s);
-    hp_cell(&table, arena, "operators");
-    hp_cell(&table, arena, "%s", "");
-    hp_cell(&table, arena, "split");
+        fputc('\n', to);
+    hp_table_begin(&table, NULL);
     for (int i = 0; i < s->n_rows; i++) {
         const struct plan_row *row = &s->row[i];
-        if (i < s->n_rows - 1 && (i >= MOST_ROWS - 1 || told >= MOST_TOLD)) {
-            hp_cell(&table, arena, "...");
-            hp_cell(&table, arena, "%s", "");
-            hp_cell(&table, arena, "%s of %s; the plan's file has all of them",
-                    hp_count(more, s->n_rows - i, "more row", "more rows"),
-                    hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 }, row->first,
-                                s->plan->graph->n_ops));
+        bool last = i < s->n_rows - 1 && (i >= MOST_ROWS - 1 || told >= MOST_TOLD);
+        const char *text = row->count > 1   ? hp_arena_printf(arena, "%d x", row->count)
+                           : row->n_ops > 1 ? hp_arena_printf(arena, "(%d)", row->n_ops)
+                                            : "";
+        if (last) {
+            text = hp_arena_printf(arena, "%s of %s; the plan's file has all of them",
+                                   hp_count(arena, s->n_rows - i, "more row"),
+                                   hp_ops_name(arena, s->plan->graph, (struct short_names){ 0 },
+                                               row->first, s->plan->graph->n_ops));
+            hp_table_row(&table, (const char *[]){ "...", "", text });
             break;
         }
-        hp_cell(&table, arena, "%s", hp_plan_row_name(arena, s, row));
-        hp_cell(&table, arena, "%s",
-                row->count > 1   ? hp_arena_printf(arena, "%d x", row->count)
-                : row->n_ops > 1 ? hp_arena_printf(arena, "(%d)", row->n_ops)
-                                 : "");
-        hp_cell(&table, arena, "%s", hp_plan_row_text(arena, s, row));
+        hp_table_row(&table, (const char *[]){ hp_plan_row_name(arena, s, row), text,
+                                               hp_plan_row_text(arena, s, row) });
         told += row->n_pieces;
     }
-    hp_columns_print(&table, to);
+    hp_table_end(&table);
 }
 
 static void plan_text(FILE *to, const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
     struct plan_structure s = hp_plan_structure(&arena, plan);
-    struct drawing d = { .plan = plan,
-                         .arena = &arena,
-                         .staged = hypar_plan_stage_count(plan) > 0 };
+    struct table_writer table = { .column = op_columns,
+                                  .to = to,
+                                  .shows = hypar_plan_stage_count(plan) > 0 ? STAGED : 0 };
     const char *idle = hp_idle_text(&arena, &s);
-    if (put_rows(&d, 0, plan->graph->n_ops, MOST_OPERATORS, false) > MOST_OPERATORS)
+    if (put_rows(NULL, &arena, plan, MOST_OPERATORS) > MOST_OPERATORS) {
         put_structure(to, &arena, &s);
-    else
-        put_operators(to, &d);
+    } else {
+        hp_table_begin(&table, NULL);
+        put_rows(&table, &arena, plan, INT_MAX);
+        hp_table_end(&table);
+    }
     if (*idle)
         hp_wrap(to, idle, 0);
     hp_arena_free(&arena);
@@ -185,9 +163,8 @@ static void plan_json(FILE *to, const struct hypar_plan *plan)
 {
     struct json_writer w = { .file = to };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", hypar_plan_model(plan));
-    hp_json_put_int(&w, "batch", plan->graph->batch);
-    hp_json_put_int(&w, "devices", hypar_machine_device_count(plan->machine));
+    PUT(&w, TEXT("model", hypar_plan_model(plan)), INT("batch", plan->graph->batch),
+        INT("devices", hypar_machine_device_count(plan->machine)));
     hp_plan_put_ops(&w, plan);
     hp_plan_put_stages(&w, plan);
     hp_plan_put_schedule(&w, plan);
@@ -203,31 +180,34 @@ static char *devices_in_order(struct arena *arena, const struct hypar_plan *plan
         int begin = i, first = plan->ops[op].device[i];
         while (i < n && plan->ops[op].device[i] == first + i - begin)
             i++;
-        text = hp_arena_printf(arena, i - begin > 1 ? "%s%s%d-%d" : "%s%s%d", text,
-                               *text ? " " : "", first, first + i - begin - 1);
+        text = hp_arena_printf(arena, "%s%s%s", text, *text ? " " : "",
+                               hp_numbers_text(arena, first, first + i - begin - 1));
     }
     return text;
 }
 
 static void plan_csv(FILE *to, const struct hypar_plan *plan)
 {
-    struct arena arena = { 0 };
-    struct csv_writer csv = { .file = to };
-    hp_csv_words(&csv, "operator kind stage split parts devices recomputed sharded");
-    hp_csv_end(&csv);
+    struct table_writer table = {
+        .column = op_columns,
+        .to = to,
+        .csv = "operator kind stage split parts devices recomputed sharded"
+    };
+    hp_table_begin(&table, NULL);
     for (int op = 0; op < plan->graph->n_ops; op++) {
-        int stage = plan->ops[op].stage;
-        hp_csv_text(&csv, plan->graph->ops[op].name);
-        hp_csv_plain(&csv, hp_op_kind(plan->graph, op));
-        hp_csv_known(&csv, stage >= 0, stage);
-        hp_csv_plain(&csv, hp_plan_split_text(&arena, plan, op));
-        hp_csv_number(&csv, plan->ops[op].n_parts);
-        hp_csv_plain(&csv, devices_in_order(&arena, plan, op));
-        hp_csv_number(&csv, plan->ops[op].recompute);
-        hp_csv_plain(&csv, hypar_shard_text(plan->ops[op].shard));
-        hp_csv_end(&csv);
+        struct arena arena = { 0 };
+        struct op_row row = { .name = plan->graph->ops[op].name,
+                              .kind = hp_op_kind(plan->graph, op),
+                              .stage = plan->ops[op].stage,
+                              .split = hp_plan_split_text(&arena, plan, op),
+                              .parts = plan->ops[op].n_parts,
+                              .devices = devices_in_order(&arena, plan, op),
+                              .recomputed = plan->ops[op].recompute,
+                              .sharded = hypar_shard_text(plan->ops[op].shard) };
+        hp_table_row(&table, &row);
         hp_arena_free(&arena);
     }
+    hp_table_end(&table);
 }
 
 void hypar_report_plan(FILE *to, const struct hypar_plan *plan,

@@ -1,12 +1,9 @@
 /* Reports the simulated step and the closed form of a plan. */
-#include "report/plan/predicted.h"
+#include "report/plan/found.h"
 
 #include "machine/machine.h"
 #include "plan/plan.h"
 #include "plan/schedules.h"
-#include "report/columns.h"
-#include "report/put.h"
-#include "report/simulate/energy.h"
 
 double hp_exact_bytes(const struct hypar_found *found)
 {
@@ -64,115 +61,80 @@ static const char *closed_form(const struct hypar_found *found)
                : "closed form: no overlap, levels one after another";
 }
 
-static void put_simulated(struct json_writer *w, const struct hypar_found *found,
-                          const struct hypar_simulated *s)
-{
-    bool counted = is_counted(found);
-    hp_json_put_string(w, "model", "simulated");
-    hp_json_put_number(w, "step_s", s->step.step_s);
-    hp_json_put_number(w, "compute_s", s->compute_s);
-    hp_json_put_number(w, "comm_s", s->comm_s);
-    hp_json_put_number(w, "samples_per_s", s->step.samples_per_s);
-    hp_json_put_known(w, "tokens_per_s", s->step.tokens_per_s > 0, s->step.tokens_per_s);
-    hp_json_put_known(w, "mfu", counted, s->step.mfu);
-    hp_json_put_number(w, "comm_bytes", s->step.comm_bytes);
-    if (!hypar_found_prediction(found).simulated)
-        hp_json_put_number(w, "comm_bytes_paper", hypar_found_prediction(found).comm_bytes);
-    hp_json_put_number(w, "link_bytes", s->step.link_bytes);
-    hp_json_put_known(w, "energy_j", counted, hypar_energy_total_j(&s->step.energy));
-    hp_put_record(w, "energy", hp_energy_columns, counted ? &s->step.energy : NULL);
-    hp_json_put_number(w, "peak_memory_bytes", s->step.peak_memory_bytes);
-    hp_json_put_number(w, "state_bytes", hypar_found_prediction(found).state_bytes);
-    hp_json_put_int(w, "fullest_device", s->step.fullest_device);
-    hp_put_record(w, "memory", hp_memory_columns, &s->fullest);
-    hp_json_put_bool(w, "fits", s->step.fits);
-    hp_put_profile(w, &s->step);
-}
-
-/* The rate of a closed form, in the unit of hp_rate_unit(). */
-static void put_rate(struct json_writer *w, const struct hypar_found *found)
-{
-    bool minibatches = hp_counts_minibatches(hypar_found_plan(found)->graph);
-    double rate = hypar_found_prediction(found).samples_per_s;
-    hp_json_put_known(w, "samples_per_s", !minibatches, rate);
-    if (minibatches)
-        hp_json_put_number(w, "minibatches_per_s", rate);
-}
-
-static void put_unsimulated(struct json_writer *w, const struct hypar_found *found)
-{
-    struct hypar_prediction p = hypar_found_prediction(found);
-    const char *why = hypar_found_info(found).not_simulated;
-    double exact = hp_exact_bytes(found);
-    bool counted = is_counted(found);
-    hp_json_put_string(w, "model", closed_form(found));
-    if (why)
-        hp_json_put_string(w, "not_simulated", why);
-    hp_json_put_number(w, "step_s", p.step_s);
-    hp_json_put_number(w, "compute_s", p.compute_s);
-    hp_json_put_number(w, "comm_s", p.comm_s);
-    put_rate(w, found);
-    hp_json_put_known(w, "mfu", counted, p.mfu);
-    hp_json_put_number(w, "comm_bytes", exact < 0 ? p.comm_bytes : exact);
-    hp_json_put_number(w, "comm_bytes_paper", p.comm_bytes);
-    hp_json_put_null(w, "link_bytes");
-    hp_json_put_known(w, "energy_j", counted, p.energy_j);
-    hp_json_put_null(w, "peak_memory_bytes");
-    hp_json_put_number(w, "state_bytes", p.state_bytes);
-}
-
-/* The step simulated in part. */
-static void put_part(struct json_writer *w, const struct hypar_found *found)
+/* The figures of a step that was simulated in part, or that has a closed form alone. */
+static struct hypar_sim_summary unsimulated_step(const struct hypar_found *found, bool in_part)
 {
     struct hypar_prediction p = hypar_found_prediction(found);
     struct hypar_part part = hypar_found_info(found).part;
-    double framework = hypar_found_plan(found)->framework_bytes;
-    hp_json_put_string(w, "model", "simulated in part, extrapolated");
-    hp_json_put_string(w, "not_simulated", hypar_found_info(found).not_simulated);
-    hp_json_put_int(w, "simulated_devices", part.devices);
-    hp_json_put_int(w, "devices", part.all_devices);
-    hp_json_put_number(w, "step_s", part.step_s);
-    hp_json_put_number(w, "error_s", part.error_s);
-    hp_json_put_number(w, "samples_per_s", p.samples_per_s);
-    hp_json_put_known(w, "mfu", is_counted(found), p.mfu);
-    hp_json_put_number(w, "comm_bytes", part.comm_bytes);
-    hp_json_put_number(w, "link_bytes", part.link_bytes);
-    hp_json_put_known(w, "energy_j", is_counted(found), hypar_energy_total_j(&part.energy));
-    hp_put_record(w, "energy", hp_energy_columns, is_counted(found) ? &part.energy : NULL);
-    hp_json_put_number(w, "peak_memory_bytes", part.need_bytes + framework);
-    hp_json_put_number(w, "limit_bytes", part.has_bytes + framework);
-    hp_json_put_number(w, "state_bytes", p.state_bytes);
-    hp_json_put_int(w, "fullest_device", part.fullest_device);
-    hp_json_put_bool(w, "fits", part.need_bytes <= part.has_bytes);
+    double exact = in_part ? part.comm_bytes : hp_exact_bytes(found);
+    return (struct hypar_sim_summary){
+        .step_s = in_part ? part.step_s : p.step_s,
+        .samples_per_s = p.samples_per_s,
+        .mfu = p.mfu,
+        .comm_bytes = exact < 0 && !in_part ? p.comm_bytes : exact,
+        .link_bytes = in_part ? part.link_bytes : NAN,
+        .energy = part.energy,
+        .peak_memory_bytes =
+            in_part ? part.need_bytes + hypar_found_plan(found)->framework_bytes : NAN,
+        .fullest_device = part.fullest_device,
+        .fits = part.need_bytes <= part.has_bytes,
+    };
+}
+
+static void put_closed_form(struct json_writer *w, const struct hypar_found *found)
+{
+    struct hypar_prediction p = hypar_found_prediction(found);
+    bool counted = is_counted(found);
+    bool minibatches = hp_counts_minibatches(hypar_found_plan(found)->graph);
+    PUT_OBJECT(w, "closed_form", false, TEXT("model", closed_form(found)),
+               NUMBER("step_s", p.step_s), NUMBER("compute_s", p.compute_s),
+               NUMBER("comm_s", p.comm_s), NUMBER("samples_per_s", minibatches ? NAN : p.samples_per_s),
+               ONLY_IF(minibatches, NUMBER("minibatches_per_s", p.samples_per_s)),
+               NUMBER("mfu", counted ? p.mfu : NAN), NUMBER("comm_bytes", p.comm_bytes),
+               NUMBER("energy_j", counted ? p.energy_j : NAN),
+               NUMBER("state_bytes", p.state_bytes));
 }
 
 void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
-    bool in_part = hypar_found_info(found).part.step_s > 0;
+    const char *why = hypar_found_info(found).not_simulated;
+    struct hypar_part part = hypar_found_info(found).part;
     struct hypar_prediction p = hypar_found_prediction(found);
-    bool counted = is_counted(found);
+    bool counted = is_counted(found), in_part = !s && part.step_s > 0, closed = !s && !in_part;
+    bool minibatches = closed && hp_counts_minibatches(hypar_found_plan(found)->graph);
+    struct hypar_sim_summary step = s ? s->step : unsimulated_step(found, in_part);
+    double energy_j = closed ? p.energy_j : hypar_energy_total_j(&step.energy);
+    double framework = hypar_found_plan(found)->framework_bytes;
     hp_json_begin_object(w, "predicted", false);
+    PUT(w,
+        TEXT("model", s         ? "simulated"
+                      : in_part ? "simulated in part, extrapolated"
+                                : closed_form(found)),
+        ONLY_IF(!s && why, TEXT("not_simulated", why)),
+        ONLY_IF(in_part, INT("simulated_devices", part.devices)),
+        ONLY_IF(in_part, INT("devices", part.all_devices)), NUMBER("step_s", step.step_s),
+        ONLY_IF(in_part, NUMBER("error_s", part.error_s)),
+        ONLY_IF(!in_part, NUMBER("compute_s", s ? s->compute_s : p.compute_s)),
+        ONLY_IF(!in_part, NUMBER("comm_s", s ? s->comm_s : p.comm_s)),
+        NUMBER("samples_per_s", minibatches ? NAN : step.samples_per_s),
+        ONLY_IF(minibatches, NUMBER("minibatches_per_s", step.samples_per_s)),
+        ONLY_IF(s, POSITIVE("tokens_per_s", step.tokens_per_s)),
+        NUMBER("mfu", counted ? step.mfu : NAN), NUMBER("comm_bytes", step.comm_bytes),
+        ONLY_IF(closed || (s && !p.simulated), NUMBER("comm_bytes_paper", p.comm_bytes)),
+        NUMBER("link_bytes", step.link_bytes), NUMBER("energy_j", counted ? energy_j : NAN),
+        ONLY_IF(!closed, RECORD("energy", hp_energy_columns, counted ? &step.energy : NULL)),
+        NUMBER("peak_memory_bytes", step.peak_memory_bytes),
+        ONLY_IF(in_part, NUMBER("limit_bytes", part.has_bytes + framework)),
+        NUMBER("state_bytes", p.state_bytes),
+        ONLY_IF(!closed, INT("fullest_device", step.fullest_device)),
+        ONLY_IF(s, RECORD("memory", hp_memory_columns, &s->fullest)),
+        ONLY_IF(!closed, FLAG("fits", step.fits)));
     if (s)
-        put_simulated(w, found, s);
-    else if (in_part)
-        put_part(w, found);
-    else
-        put_unsimulated(w, found);
+        hp_put_profile(w, &step);
     hp_json_end_object(w);
-    if (p.simulated || in_part)
-        return; /* no closed form */
-    hp_json_begin_object(w, "closed_form", false);
-    hp_json_put_string(w, "model", closed_form(found));
-    hp_json_put_number(w, "step_s", p.step_s);
-    hp_json_put_number(w, "compute_s", p.compute_s);
-    hp_json_put_number(w, "comm_s", p.comm_s);
-    put_rate(w, found);
-    hp_json_put_known(w, "mfu", counted, p.mfu);
-    hp_json_put_number(w, "comm_bytes", p.comm_bytes);
-    hp_json_put_known(w, "energy_j", counted, p.energy_j);
-    hp_json_put_number(w, "state_bytes", p.state_bytes);
-    hp_json_end_object(w);
+    if (!p.simulated && !(part.step_s > 0))
+        put_closed_form(w, found);
 }
 
 /* Text -------------------------------------------------------------------------------- */
@@ -193,14 +155,13 @@ static char *work_text(struct arena *arena, const struct hypar_found *found, dou
 static char *simulated_text(struct arena *arena, const struct hypar_found *found,
                             const struct hypar_simulated *s)
 {
-    char rate[32];
     struct memory_text memory = hp_memory_text(s->fullest.peak, s->fullest.limit);
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated (the busiest device computes %s of it), %s samples/s, "
         "%s%s sent, %s on links; %s of %s of memory%s on the fullest device.",
         hp_time_text(arena, s->step.step_s), hp_time_text(arena, s->compute_s),
-        hp_metric(rate, s->step.samples_per_s),
+        hp_metric(arena, s->step.samples_per_s),
         work_text(arena, found, s->step.mfu, hypar_energy_total_j(&s->step.energy)),
         hp_bytes_text(arena, s->step.comm_bytes), hp_bytes_text(arena, s->step.link_bytes),
         memory.need, memory.has, hp_limit_words(hypar_found_plan(found), s->fullest.limit));
@@ -210,15 +171,14 @@ static char *simulated_text(struct arena *arena, const struct hypar_found *found
 static const char *extent_text(struct arena *arena, const struct hypar_part *part,
                                int64_t micro_batches)
 {
-    char some[32], all[32];
     if (part->devices < part->all_devices)
         return hp_arena_printf(arena, "on %s of %s devices and extrapolated to all",
-                               hp_thousands(some, part->devices),
-                               hp_thousands(all, part->all_devices));
+                               hp_thousands(arena, part->devices),
+                               hp_thousands(arena, part->all_devices));
     if (part->micro_batches < micro_batches)
         return hp_arena_printf(arena, "with %s of %s micro-batches and extrapolated to all",
-                               hp_thousands(some, part->micro_batches),
-                               hp_thousands(all, micro_batches));
+                               hp_thousands(arena, part->micro_batches),
+                               hp_thousands(arena, micro_batches));
     return "on all devices";
 }
 
@@ -230,35 +190,16 @@ static char *part_text(struct arena *arena, const struct hypar_found *found)
     struct memory_text memory =
         hp_memory_text(part.need_bytes + framework, part.has_bytes + framework);
     int64_t micro_batches = hypar_plan_schedule(hypar_found_plan(found)).micro_batches;
-    char rate[32];
     return hp_arena_printf(
         arena,
         "Predicted step %s, simulated %s (by about %.1f %% off), %s "
         "samples/s, %s%s sent, %s on "
         "links; %s of %s of memory%s on the fullest device.",
         hp_time_text(arena, part.step_s), extent_text(arena, &part, micro_batches),
-        100 * part.error_s / part.step_s, hp_metric(rate, p.samples_per_s),
+        100 * part.error_s / part.step_s, hp_metric(arena, p.samples_per_s),
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, part.comm_bytes),
         hp_bytes_text(arena, part.link_bytes), memory.need, memory.has,
         hp_limit_words(hypar_found_plan(found), part.has_bytes + framework));
-}
-
-/* Does the closed form add up the exchange of levels to much more than the simulated exchange
- * alone? */
-static bool by_levels(const struct hypar_found *found)
-{
-    return hypar_found_partition(found) &&
-           hypar_found_prediction(found).comm_s > 1.25 * hypar_found_simulated(found)->comm_s;
-}
-
-static const char *levels_apart(struct arena *arena, const struct hypar_found *found)
-{
-    char comm[32];
-    hypar_format_quantity(comm, hypar_found_simulated(found)->comm_s, HYPAR_UNIT_SECONDS);
-    return hp_arena_printf(arena,
-                           "; it exchanges level after level, each over that level's links "
-                           "alone; simulated, the exchange takes %s",
-                           comm);
 }
 
 /* The work of devices that the closed form leaves out. Every closed form is of passes alone.
@@ -303,11 +244,17 @@ static const char *difference(struct arena *arena, const struct hypar_found *fou
             simulated_s > 1.25 * closed_s ? ", contention on links, and waiting" : "");
     if (simulated_s > 1.25 * closed_s)
         return longer(arena, found);
-    if (simulated_s < 0.8 * closed_s)
-        return pipedream(found) ? "; it leaves out that both directions of a link work at once"
-               : by_levels(found) ? levels_apart(arena, found)
-                                  : "; it leaves out that exchange and computing overlap";
-    return "";
+    if (simulated_s >= 0.8 * closed_s)
+        return "";
+    if (pipedream(found))
+        return "; it leaves out that both directions of a link work at once";
+    if (hypar_found_partition(found) &&
+        hypar_found_prediction(found).comm_s > 1.25 * hypar_found_simulated(found)->comm_s)
+        return hp_arena_printf(arena,
+                               "; it exchanges level after level, each over that level's links "
+                               "alone; simulated, the exchange takes %s",
+                               hp_time_text(arena, hypar_found_simulated(found)->comm_s));
+    return "; it leaves out that exchange and computing overlap";
 }
 
 /* PipeDream's recurrence in words: "40 ms in steady state, the slowest of stages and transfers
@@ -332,10 +279,9 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
     struct hypar_prediction p = hypar_found_prediction(found);
     const struct hypar_pipeline_view *view = pipedream(found);
     const struct hypar_graph *graph = hypar_found_plan(found)->graph;
-    char step[32], compute[32], comm[32], rate[32];
-    hypar_format_quantity(step, p.step_s, HYPAR_UNIT_SECONDS);
-    hypar_format_quantity(compute, p.compute_s, HYPAR_UNIT_SECONDS);
-    hypar_format_quantity(comm, p.comm_s, HYPAR_UNIT_SECONDS);
+    const char *step = hp_time_text(arena, p.step_s);
+    const char *compute = hp_time_text(arena, p.compute_s);
+    const char *comm = hp_time_text(arena, p.comm_s);
     if (s && view)
         return hp_arena_printf(arena, "In closed form one minibatch every %s%s.",
                                recurrence_text(arena, view, p.compute_s),
@@ -352,7 +298,7 @@ static char *closed_text(struct arena *arena, const struct hypar_found *found,
         arena,
         "Predicted step%s%s %s %s%s, %sweights, gradients and optimizer state %s on the "
         "fullest device.",
-        how, view ? "." : ",", hp_metric(rate, p.samples_per_s), hp_rate_unit(graph),
+        how, view ? "." : ",", hp_metric(arena, p.samples_per_s), hp_rate_unit(graph),
         hp_counts_minibatches(graph) ? " (samples/s with --batch N)" : "",
         work_text(arena, found, p.mfu, p.energy_j), hp_bytes_text(arena, p.state_bytes));
 }

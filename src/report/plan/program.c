@@ -7,111 +7,79 @@
 
 #include "report/put.h"
 
-struct by_kind {
-    int64_t count[COMM_KIND_COUNT];
-    double bytes[COMM_KIND_COUNT];
+/* The tables of text. Bytes are those of a step, or under pipedream of a minibatch. */
+enum { TASKS = 1, OPERATORS = 2, OF_STEP = 4, OF_MINIBATCH = 8 };
+
+/* The tasks of one kind, or an operator. */
+struct sent_row {
+    const char *tasks, *op, *kind;
+    int64_t count; /* -1: of an operator */
+    double bytes;
 };
 
-static void count_kinds(const struct hypar_program *p, struct by_kind *out)
+#define ROW(member) AT(struct sent_row, member)
+
+static const struct column sent_columns[] = {
+    { "tasks", "kind", AS_TEXT, ROW(tasks), LEFT_OUT, .when = TASKS },
+    { "operator", "name", AS_TEXT, ROW(op), LEFT_OUT, .when = OPERATORS },
+    { "", NULL, AS_TEXT, ROW(kind), .when = OPERATORS },
+    { "number", "count", AS_COUNT, ROW(count), LEFT_OUT | IF_KNOWN, .when = TASKS },
+    { "bytes sent", "bytes", AS_BYTES, ROW(bytes), BLANK, .when = OF_STEP },
+    { "sent for each minibatch", NULL, AS_BYTES, ROW(bytes), BLANK, .when = OF_MINIBATCH },
+    { 0 },
+};
+
+static void kind_rows(struct table_writer *table, const struct hypar_program *p)
 {
+    struct sent_row row[COMM_KIND_COUNT] = { 0 };
     for (int i = 0; i < p->n_tasks; i++) {
         if (p->task[i].kind != TASK_COMM)
             continue;
         double times = hp_task_times(p, i);
         enum comm_kind kind = hp_task_comm(p, i)->kind;
         if (p->task[i].bucket < 0 || p->task[i].bucket == i) /* a bucket is one message */
-            out->count[kind] += (int64_t)(times * p->iteration->n_batches + .5);
-        out->bytes[kind] += times * hp_task_bytes(p, i);
+            row[kind].count += (int64_t)(times * p->iteration->n_batches + .5);
+        row[kind].bytes += times * hp_task_bytes(p, i);
+        row[kind].tasks = hp_comm_text(kind);
     }
-}
-
-static const struct column total_columns[] = {
-    { NULL, "tasks", AS_COUNT, AT(struct hypar_program_totals, tasks) },
-    { NULL, "compute_tasks", AS_COUNT, AT(struct hypar_program_totals, compute) },
-    { NULL, "comm_tasks", AS_COUNT, AT(struct hypar_program_totals, comm) },
-    { NULL, "update_tasks", AS_COUNT, AT(struct hypar_program_totals, update) },
-    { NULL, "micro_batches", AS_INT, AT(struct hypar_program_totals, micro_batches) },
-    { NULL, "minibatches", AS_INT, AT(struct hypar_program_totals, minibatches),
-      IF_POSITIVE | LEFT_OUT },
-    { NULL, "comm_bytes", AS_BYTES, AT(struct hypar_program_totals, comm_bytes) },
-    { NULL, "forward_bytes", AS_BYTES, AT(struct hypar_program_totals, forward_bytes) },
-    { NULL, "backward_bytes", AS_BYTES, AT(struct hypar_program_totals, backward_bytes) },
-    { NULL, "gradient_bytes", AS_BYTES, AT(struct hypar_program_totals, gradient_bytes) },
-    { NULL, "loss_bytes", AS_BYTES, AT(struct hypar_program_totals, loss_bytes) },
-    { NULL, "parameter_bytes", AS_BYTES, AT(struct hypar_program_totals, parameter_bytes),
-      IF_POSITIVE | LEFT_OUT },
-    { 0 },
-};
-
-/* Bytes are those of a step, or under pipedream of a minibatch. */
-enum { OF_STEP = 1, OF_MINIBATCH = 2 };
-
-struct kind_row {
-    const char *kind;
-    int64_t count;
-    double bytes;
-};
-
-static const struct column kind_columns[] = {
-    { "tasks", "kind", AS_TEXT, AT(struct kind_row, kind) },
-    { "number", "count", AS_COUNT, AT(struct kind_row, count) },
-    { "bytes sent", "bytes", AS_BYTES, AT(struct kind_row, bytes), BLANK, .when = OF_STEP },
-    { "sent for each minibatch", NULL, AS_BYTES, AT(struct kind_row, bytes), BLANK,
-      .when = OF_MINIBATCH },
-    { 0 },
-};
-
-static void kind_rows(struct table_writer *table, const struct hypar_program *p)
-{
-    struct by_kind kinds = { 0 };
-    count_kinds(p, &kinds);
     for (int k = 0; k < COMM_KIND_COUNT; k++)
-        if (kinds.count[k])
-            hp_table_row(table, &(struct kind_row){ hp_comm_text((enum comm_kind)k),
-                                                    kinds.count[k], kinds.bytes[k] });
+        if (row[k].count)
+            hp_table_row(table, &row[k]);
 }
 
-struct op_row {
-    const char *name, *kind;
-    double bytes;
-};
-
-static const struct column op_columns[] = {
-    { "operator", "name", AS_TEXT, AT(struct op_row, name) },
-    { "", NULL, AS_TEXT, AT(struct op_row, kind) },
-    { "bytes sent", "bytes", AS_BYTES, AT(struct op_row, bytes), .when = OF_STEP },
-    { "sent for each minibatch", NULL, AS_BYTES, AT(struct op_row, bytes),
-      .when = OF_MINIBATCH },
-    { 0 },
-};
-
-static struct op_row op_row(const struct hypar_program *p, int op, double bytes)
+static void op_row(struct table_writer *table, const struct hypar_program *p, int op,
+                   double bytes)
 {
-    return (struct op_row){ p->plan->graph->ops[op].name, hp_op_kind(p->plan->graph, op),
-                            bytes };
+    hp_table_row(table, &(struct sent_row){ .op = p->plan->graph->ops[op].name,
+                                            .kind = hp_op_kind(p->plan->graph, op),
+                                            .count = -1,
+                                            .bytes = bytes });
 }
 
 static void program_json(FILE *to, const struct hypar_program *p)
 {
     struct json_writer w = { .file = to };
-    struct table_writer comms = { .column = kind_columns, .json = &w };
-    struct table_writer ops = { .column = op_columns, .json = &w };
+    struct table_writer comms = { .column = sent_columns, .json = &w }, ops = comms;
     struct hypar_program_totals t = hypar_program_totals(p);
     struct arena arena = { 0 };
     double *bytes = NEW(&arena, double, p->plan->graph->n_ops);
     hypar_program_op_bytes(p, bytes);
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "model", hypar_plan_model(p->plan));
-    hp_put_fields(&w, total_columns, &t);
+    PUT(&w, TEXT("model", hypar_plan_model(p->plan)), INT("tasks", t.tasks),
+        INT("compute_tasks", t.compute), INT("comm_tasks", t.comm),
+        INT("update_tasks", t.update), INT("micro_batches", t.micro_batches),
+        ONLY_IF(t.minibatches > 0, INT("minibatches", t.minibatches)),
+        NUMBER("comm_bytes", t.comm_bytes), NUMBER("forward_bytes", t.forward_bytes),
+        NUMBER("backward_bytes", t.backward_bytes), NUMBER("gradient_bytes", t.gradient_bytes),
+        NUMBER("loss_bytes", t.loss_bytes),
+        ONLY_IF(t.parameter_bytes > 0, NUMBER("parameter_bytes", t.parameter_bytes)));
     hp_table_begin(&comms, "comms");
     kind_rows(&comms, p);
     hp_table_end(&comms);
     hp_table_begin(&ops, "ops");
-    for (int op = 0; op < p->plan->graph->n_ops; op++) {
-        struct op_row row = op_row(p, op, bytes[op]);
+    for (int op = 0; op < p->plan->graph->n_ops; op++)
         if (bytes[op] > 0)
-            hp_table_row(&ops, &row);
-    }
+            op_row(&ops, p, op, bytes[op]);
     hp_table_end(&ops);
     hp_json_end_object(&w);
     hp_arena_free(&arena);
@@ -124,7 +92,9 @@ static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p
     enum { SHOWN = 10 };
     int n_ops = p->plan->graph->n_ops;
     double *bytes = NEW(arena, double, n_ops);
-    struct table_writer table = { .column = op_columns, .to = to, .shows = shows };
+    struct table_writer table = { .column = sent_columns,
+                                  .to = to,
+                                  .shows = shows | OPERATORS };
     hypar_program_op_bytes(p, bytes);
     hp_table_begin(&table, NULL);
     for (int i = 0; i < SHOWN; i++) {
@@ -133,8 +103,7 @@ static void busiest(FILE *to, struct arena *arena, const struct hypar_program *p
             most = bytes[op] > bytes[most] ? op : most;
         if (!(bytes[most] > 0))
             break;
-        struct op_row row = op_row(p, most, bytes[most]);
-        hp_table_row(&table, &row);
+        op_row(&table, p, most, bytes[most]);
         bytes[most] = 0;
     }
     hp_table_end(&table);
@@ -145,18 +114,16 @@ static void program_text(FILE *to, const struct hypar_program *p)
     struct arena arena = { 0 };
     struct hypar_program_totals t = hypar_program_totals(p);
     unsigned shows = t.minibatches ? OF_MINIBATCH : OF_STEP;
-    struct table_writer table = { .column = kind_columns, .to = to, .shows = shows };
-    char devices[64], micro[64], tasks[64];
-    fprintf(
-        to, "%s, batch %lld, on %s, %s: %s\n\n", hp_model_words(&arena, p->plan),
-        (long long)p->plan->graph->batch,
-        hp_count(devices, hypar_machine_device_count(p->plan->machine), "device", "devices"),
-        t.minibatches ? hp_count(micro, t.minibatches, "minibatch", "minibatches")
-                      : hp_count(micro, t.micro_batches, "micro-batch", "micro-batches"),
-        hp_count(tasks, t.tasks, "task", "tasks"));
+    struct table_writer table = { .column = sent_columns, .to = to, .shows = shows | TASKS };
+    fprintf(to, "%s, batch %lld, on %s, %s: %s\n\n", hp_model_words(&arena, p->plan),
+            (long long)p->plan->graph->batch,
+            hp_count(&arena, hypar_machine_device_count(p->plan->machine), "device"),
+            t.minibatches ? hp_count(&arena, t.minibatches, "minibatch")
+                          : hp_count(&arena, t.micro_batches, "micro-batch"),
+            hp_count(&arena, t.tasks, "task"));
     hp_table_begin(&table, NULL);
-    hp_table_row(&table, &(struct kind_row){ "computations", t.compute, NAN });
-    hp_table_row(&table, &(struct kind_row){ "updates", t.update, NAN });
+    hp_table_row(&table, &(struct sent_row){ "computations", NULL, NULL, t.compute, NAN });
+    hp_table_row(&table, &(struct sent_row){ "updates", NULL, NULL, t.update, NAN });
     kind_rows(&table, p);
     hp_table_end(&table);
     fputc('\n', to);

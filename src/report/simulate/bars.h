@@ -9,11 +9,27 @@
 #include <hypar/report.h>
 
 #include "base/table.h"
-#include "report/simulate/link_class.h"
-#include "report/train/measured_step.h"
+#include "measured/step.h"
 
 /* Limits of the rows of devices and of links. */
 enum { SHOWN_DEVICES = 64, SHOWN_LINKS = 64 };
+
+/* A machine has many links of few classes. Links of one class join the same kinds of nodes in
+ * the same direction, at the same bandwidth. A chart shows a class as one row. */
+struct link_class {
+    const char *name; /* "network cards out", "device -> switch" */
+    double bytes_per_s;
+    int n_links; /* directed links of this class that carry data */
+};
+
+enum { MOST_LINK_CLASSES = 32 };
+
+/* Classes of the links that carry data: network cards first, then in the order of links. */
+struct link_classes {
+    int n;
+    struct link_class class[MOST_LINK_CLASSES];
+    int *of_link; /* by directed link; -1: it carries no data */
+};
 
 /* A time at which a device or a link is occupied; in ticks. */
 struct bar {

@@ -1,33 +1,38 @@
-/* Reports which times of a step come from a profile, and which depend on opaque operators. */
+/* Reports the energy of a step by its consumers, which of its times come from a profile, and
+ * which depend on opaque operators. */
 #include <math.h>
 
 #include "report/put.h"
 
-static const struct column profile_columns[] = {
-    { NULL, "passes", AS_INT, AT(struct hypar_sim_measured, passes) },
-    { NULL, "measured_passes", AS_INT, AT(struct hypar_sim_measured, measured) },
-    { NULL, "measured_share", AS_PERCENT, AT(struct hypar_sim_measured, measured_share) },
-    { NULL, "interpolated_passes", AS_INT, AT(struct hypar_sim_measured, interpolated),
-      IF_POSITIVE | LEFT_OUT },
-    { NULL, "interpolated_share", AS_PERCENT, AT(struct hypar_sim_measured, interpolated_share),
-      IF_POSITIVE | LEFT_OUT },
-    { NULL, "calibrated", AS_BOOL, AT(struct hypar_sim_measured, calibrated) },
-    { 0 },
-};
+static double total_j(const void *energy)
+{
+    return hypar_energy_total_j(energy);
+}
 
-static const struct column opaque_columns[] = {
-    { NULL, "operators", AS_INT, AT(struct hypar_sim_summary, opaque) },
-    { NULL, "measured", AS_INT, AT(struct hypar_sim_summary, opaque_measured) },
-    { NULL, "share", AS_PERCENT, AT(struct hypar_sim_summary, opaque_share) },
+const struct column hp_energy_columns[] = {
+    { NULL, "arithmetic_j", AS_JOULES, AT(struct hypar_energy, arithmetic_j) },
+    { NULL, "sram_j", AS_JOULES, AT(struct hypar_energy, sram_j) },
+    { NULL, "dram_j", AS_JOULES, AT(struct hypar_energy, dram_j) },
+    { NULL, "link_j", AS_JOULES, AT(struct hypar_energy, link_j) },
+    { NULL, "idle_j", AS_JOULES, AT(struct hypar_energy, idle_j) },
+    { NULL, "total_j", AS_JOULES, .get = total_j },
     { 0 },
 };
 
 void hp_put_profile(struct json_writer *w, const struct hypar_sim_summary *s)
 {
-    if (s->measured.asked)
-        hp_put_record(w, "profile", profile_columns, &s->measured);
+    const struct hypar_sim_measured *m = &s->measured;
+    if (m->asked)
+        PUT_OBJECT(w, "profile", true, INT("passes", m->passes),
+                   INT("measured_passes", m->measured),
+                   NUMBER("measured_share", m->measured_share),
+                   ONLY_IF(m->interpolated > 0, INT("interpolated_passes", m->interpolated)),
+                   ONLY_IF(m->interpolated_share > 0,
+                           NUMBER("interpolated_share", m->interpolated_share)),
+                   FLAG("calibrated", m->calibrated));
     if (s->opaque)
-        hp_put_record(w, "opaque", opaque_columns, s);
+        PUT_OBJECT(w, "opaque", true, INT("operators", s->opaque),
+                   INT("measured", s->opaque_measured), NUMBER("share", s->opaque_share));
 }
 
 char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
@@ -60,9 +65,8 @@ char *hp_measured_text(struct arena *arena, const struct hypar_sim_measured *m)
 
 char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
 {
-    char kernels[64];
     const char *framework = hypar_framework_text(s->how.framework);
-    hp_count(kernels, llround(s->kernels), "kernel", "kernels");
+    const char *kernels = hp_count(arena, llround(s->kernels), "kernel");
     if (!(s->launch_s > 0))
         return hp_arena_printf(arena, "%s: %s", framework, kernels);
     return hp_arena_printf(arena, "%s: %s, launched in %s%s", framework, kernels,
@@ -72,12 +76,10 @@ char *hp_kernels_text(struct arena *arena, const struct hypar_sim_summary *s)
 
 char *hp_opaque_text(struct arena *arena, const struct hypar_sim_summary *s)
 {
-    char count[64];
     const char *how = s->opaque_measured == s->opaque ? "as measured"
                       : s->opaque_measured
                           ? "as measured, or as long as their tensors are read and written once"
                           : "as long as their tensors are read and written once";
     return hp_arena_printf(arena, "%s, %.1f %% of what is computed, %s",
-                           hp_count(count, s->opaque, "operator", "operators"),
-                           100 * s->opaque_share, how);
+                           hp_count(arena, s->opaque, "operator"), 100 * s->opaque_share, how);
 }

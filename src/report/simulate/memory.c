@@ -116,17 +116,6 @@ static int device_rows(struct table_writer *table, const struct hypar_memory *me
     return shown;
 }
 
-static void memory_json(FILE *to, const struct hypar_memory *memory, int n, int most)
-{
-    struct json_writer w = { .file = to };
-    hp_json_begin_object(&w, NULL, false);
-    hp_json_put_bool(&w, "fits", memory[most].peak <= memory[most].limit);
-    hp_json_put_int(&w, "fullest_device", most);
-    hp_json_put_number(&w, "peak_memory_bytes", memory[most].peak);
-    device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory, n);
-    hp_json_end_object(&w);
-}
-
 static void memory_table(FILE *to, struct arena *arena, const struct hypar_memory *memory,
                          int n)
 {
@@ -136,13 +125,12 @@ static void memory_table(FILE *to, struct arena *arena, const struct hypar_memor
     int left = device_rows(&table, memory, n);
     if (left == n)
         return;
-    char count[64];
     double least = memory[left].peak, most = least;
     for (int d = left; d < n; d++) {
         least = memory[d].peak < least ? memory[d].peak : least;
         most = memory[d].peak > most ? memory[d].peak : most;
     }
-    fprintf(to, "and %s: peak %s to %s\n", hp_count(count, n - left, "more", "more"),
+    fprintf(to, "and %s: peak %s to %s\n", hp_count(arena, n - left, "more|more"),
             hp_bytes_text(arena, least), hp_bytes_text(arena, most));
 }
 
@@ -167,12 +155,11 @@ static void memory_text(FILE *to, const struct hypar_plan *plan,
     struct arena arena = { 0 };
     const struct hypar_memory *m = &memory[most];
     struct memory_text text = hp_memory_text(m->peak, m->limit);
-    char devices[64];
     hp_put_line(
         to, "%s, batch %lld, %s, %s, on %s", hp_model_words(&arena, plan),
         (long long)plan->graph->batch,
         hp_precision_words(&arena, plan->precision, hypar_plan_gradient_precision(plan)),
-        hypar_optimizer_text(plan->optimizer), hp_count(devices, n, "device", "devices"));
+        hypar_optimizer_text(plan->optimizer), hp_count(&arena, n, "device"));
     fputc('\n', to);
     memory_table(to, &arena, memory, n);
     fputc('\n', to);
@@ -202,10 +189,17 @@ enum hypar_status hypar_report_memory(FILE *to, const struct hypar_plan *plan,
     if (status == HYPAR_OK) {
         struct hypar_memory fullest;
         int most = hypar_fullest_memory(memory, n, 0, &fullest);
-        if (format == HYPAR_JSON)
-            memory_json(to, memory, n, most);
-        else
+        if (format == HYPAR_JSON) {
+            struct json_writer w = { .file = to };
+            hp_json_begin_object(&w, NULL, false);
+            PUT(&w, FLAG("fits", fullest.peak <= fullest.limit), INT("fullest_device", most),
+                NUMBER("peak_memory_bytes", fullest.peak));
+            device_rows(&(struct table_writer){ .column = device_columns, .json = &w }, memory,
+                        n);
+            hp_json_end_object(&w);
+        } else {
             memory_text(to, plan, memory, n, most);
+        }
         status = hypar_check_fullest(plan, &fullest, most, err);
     }
     hp_arena_free(&arena);

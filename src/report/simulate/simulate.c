@@ -5,7 +5,6 @@
 
 #include "plan/schedules.h"
 #include "report/put.h"
-#include "report/simulate/energy.h"
 
 enum { MOST_ROWS = 16, MOST_LINKS = 5, MOST_TASKS = 40, BAR = 18 };
 
@@ -115,37 +114,6 @@ static const struct column task_columns[] = {
     { 0 },
 };
 
-static const struct column plan_columns[] = {
-    { NULL, "forward", AS_BOOL, AT(struct hypar_sim_summary, forward), IF_POSITIVE | LEFT_OUT },
-    { NULL, "samples_per_s", AS_METRIC, AT(struct hypar_sim_summary, samples_per_s) },
-    { NULL, "tokens_per_s", AS_METRIC, AT(struct hypar_sim_summary, tokens_per_s),
-      IF_POSITIVE },
-    { NULL, "mfu", AS_PERCENT, AT(struct hypar_sim_summary, mfu) },
-    { NULL, "peak_memory_bytes", AS_BYTES, AT(struct hypar_sim_summary, peak_memory_bytes) },
-    { NULL, "fullest_device", AS_INT, AT(struct hypar_sim_summary, fullest_device) },
-    { NULL, "fits", AS_BOOL, AT(struct hypar_sim_summary, fits) },
-    { 0 },
-};
-
-static const struct column total_columns[] = {
-    { NULL, "comm_bytes", AS_BYTES, AT(struct hypar_sim_summary, comm_bytes) },
-    { NULL, "link_bytes", AS_BYTES, AT(struct hypar_sim_summary, link_bytes) },
-    { NULL, "tasks", AS_COUNT, AT(struct hypar_sim_summary, tasks) },
-    { NULL, "compute_tasks", AS_COUNT, AT(struct hypar_sim_summary, compute) },
-    { NULL, "comm_tasks", AS_COUNT, AT(struct hypar_sim_summary, comm) },
-    { NULL, "update_tasks", AS_COUNT, AT(struct hypar_sim_summary, update) },
-    { 0 },
-};
-
-static const struct column pipeline_columns[] = {
-    { NULL, "minibatches", AS_INT, AT(struct hypar_sim_pipeline, minibatches) },
-    { NULL, "noam", AS_INT, AT(struct hypar_sim_pipeline, noam) },
-    { NULL, "startup_s", AS_SECONDS, AT(struct hypar_sim_pipeline, startup_s) },
-    { NULL, "window_s", AS_SECONDS, AT(struct hypar_sim_pipeline, window_s) },
-    { NULL, "steady", AS_BOOL, AT(struct hypar_sim_pipeline, steady) },
-    { 0 },
-};
-
 /* Rows --------------------------------------------------------------------------------- */
 
 static void stage_rows(struct table_writer *table, const struct hypar_sim *sim)
@@ -251,15 +219,17 @@ static void task_rows(struct table_writer *table, const struct hypar_sim *sim)
 static void put_plan(struct json_writer *w, const struct hypar_plan *plan,
                      const struct hypar_sim_summary *s)
 {
-    hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_int(w, "batch", plan->graph->batch);
-    hp_json_put_string(w, "precision", hypar_precision_text(plan->precision));
-    if (hypar_plan_gradient_precision(plan) != plan->precision)
-        hp_json_put_string(w, "gradient_precision",
-                           hypar_precision_text(hypar_plan_gradient_precision(plan)));
-    hp_json_put_string(w, "optimizer", hypar_optimizer_text(plan->optimizer));
+    PUT(w, TEXT("model", hypar_plan_model(plan)), INT("batch", plan->graph->batch),
+        TEXT("precision", hypar_precision_text(plan->precision)),
+        ONLY_IF(hypar_plan_gradient_precision(plan) != plan->precision,
+                TEXT("gradient_precision",
+                     hypar_precision_text(hypar_plan_gradient_precision(plan)))),
+        TEXT("optimizer", hypar_optimizer_text(plan->optimizer)));
     hp_put_simulation(w, &s->how);
-    hp_put_fields(w, plan_columns, s);
+    PUT(w, ONLY_IF(s->forward, FLAG("forward", true)),
+        NUMBER("samples_per_s", s->samples_per_s), POSITIVE("tokens_per_s", s->tokens_per_s),
+        NUMBER("mfu", s->mfu), NUMBER("peak_memory_bytes", s->peak_memory_bytes),
+        INT("fullest_device", s->fullest_device), FLAG("fits", s->fits));
 }
 
 /* Schedule pipedream: start-up, steady state, and each stage. */
@@ -270,8 +240,9 @@ static void put_pipeline(struct json_writer *w, const struct hypar_sim *sim)
     if (!p.minibatches)
         return;
     hp_json_begin_object(w, "pipeline", false);
-    hp_put_fields(w, pipeline_columns, &p);
-    hp_json_put_number(w, "minibatches_per_s", step_s > 0 ? 1 / step_s : 0);
+    PUT(w, INT("minibatches", p.minibatches), INT("noam", p.noam),
+        NUMBER("startup_s", p.startup_s), NUMBER("window_s", p.window_s),
+        FLAG("steady", p.steady), NUMBER("minibatches_per_s", step_s > 0 ? 1 / step_s : 0));
     stage_rows(&(struct table_writer){ .column = stage_columns, .json = w }, sim);
     hp_json_end_object(w);
 }
@@ -285,11 +256,12 @@ static void simulation_json(FILE *to, const struct hypar_sim *sim,
     hp_json_put_number(&w, "step_s", s.step_s);
     if (plan)
         put_plan(&w, plan, &s);
-    hp_put_fields(&w, total_columns, &s);
+    PUT(&w, NUMBER("comm_bytes", s.comm_bytes), NUMBER("link_bytes", s.link_bytes),
+        INT("tasks", s.tasks), INT("compute_tasks", s.compute), INT("comm_tasks", s.comm),
+        INT("update_tasks", s.update));
     if (s.kernels > 0) {
-        hp_json_put_string(&w, "framework", hypar_framework_text(s.how.framework));
-        hp_json_put_number(&w, "kernels", s.kernels);
-        hp_json_put_number(&w, "launch_s", s.launch_s);
+        PUT(&w, TEXT("framework", hypar_framework_text(s.how.framework)),
+            NUMBER("kernels", s.kernels), NUMBER("launch_s", s.launch_s));
     }
     hp_put_profile(&w, &s);
     put_pipeline(&w, sim);
@@ -346,9 +318,8 @@ static void planned(FILE *to, struct arena *arena, const struct hypar_simulation
 static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summary *s,
                      const struct hypar_plan *plan)
 {
-    char b[32], devices[64], tasks[64];
-    hp_count(devices, s->n_devices, "device", "devices");
-    hp_count(tasks, s->tasks, "task", "tasks");
+    const char *devices = hp_count(arena, s->n_devices, "device");
+    const char *tasks = hp_count(arena, s->tasks, "task");
     const char *step = hp_time_text(arena, s->step_s);
     if (!plan) {
         fprintf(to, "%s on %s: %s\n\n", tasks, devices, step);
@@ -360,9 +331,9 @@ static void headline(FILE *to, struct arena *arena, const struct hypar_sim_summa
                 devices, s->forward ? "forward pass" : "step", step);
     const char *tokens = "";
     if (s->tokens_per_s > 0)
-        tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(b, s->tokens_per_s));
+        tokens = hp_arena_printf(arena, ", %s tokens/s", hp_metric(arena, s->tokens_per_s));
     hp_put_line(to, "%s samples/s%s, %.1f %% of peak (model FLOPs), %s",
-                hp_metric(b, s->samples_per_s), tokens, 100 * s->mfu, tasks);
+                hp_metric(arena, s->samples_per_s), tokens, 100 * s->mfu, tasks);
     planned(to, arena, &s->how, &plan->simulation);
     fputc('\n', to);
 }
@@ -372,26 +343,25 @@ static void pipeline(FILE *to, struct arena *arena, const struct hypar_sim *sim,
                      const struct hypar_sim_summary *s)
 {
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
-    char rate[32], count[64];
     if (!p.minibatches)
         return;
     hp_put_line(to,
                 "A step is a minibatch %s: %s/s. %s in %s, of which start-up %s: each replica "
                 "of the first stage admits %d (NOAM) before it goes on to the next.",
                 p.steady ? "in steady state" : "on average, not yet steady",
-                hp_metric(rate, s->step_s > 0 ? 1 / s->step_s : 0),
-                hp_count(count, p.minibatches, "minibatch", "minibatches"),
-                hp_time_text(arena, p.window_s), hp_time_text(arena, p.startup_s), p.noam);
+                hp_metric(arena, s->step_s > 0 ? 1 / s->step_s : 0),
+                hp_count(arena, p.minibatches, "minibatch"), hp_time_text(arena, p.window_s),
+                hp_time_text(arena, p.startup_s), p.noam);
     fputc('\n', to);
     stage_rows(&(struct table_writer){ .column = stage_columns, .to = to }, sim);
     fputc('\n', to);
 }
 
 /* Devices first .. last - 1 in one line: "computing 1 ms to 3 ms, mean 2 ms". */
-static void other_devices(FILE *to, const struct hypar_sim *sim, int first, int last)
+static void other_devices(FILE *to, struct arena *arena, const struct hypar_sim *sim, int first,
+                          int last)
 {
     double least[2], most[2] = { 0, 0 }, sum[2] = { 0, 0 };
-    char count[32], b[3][32];
     for (int i = first; i < last; i++) {
         struct hypar_sim_device d = hypar_sim_device(sim, i);
         const double value[2] = { d.busy_s, d.waiting_s };
@@ -401,12 +371,11 @@ static void other_devices(FILE *to, const struct hypar_sim *sim, int first, int 
             sum[k] += value[k];
         }
     }
-    fprintf(to, "and %s more", hp_thousands(count, last - first));
+    fprintf(to, "and %s more", hp_thousands(arena, last - first));
     for (int k = 0; k < 2; k++)
         fprintf(to, "%s %s to %s, mean %s", k ? "; waiting" : ": computing",
-                hypar_format_quantity(b[0], least[k], HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(b[1], most[k], HYPAR_UNIT_SECONDS),
-                hypar_format_quantity(b[2], sum[k] / (last - first), HYPAR_UNIT_SECONDS));
+                hp_time_text(arena, least[k]), hp_time_text(arena, most[k]),
+                hp_time_text(arena, sum[k] / (last - first)));
     fputc('\n', to);
 }
 
@@ -421,7 +390,7 @@ static void devices(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     int shown = device_rows(&table, arena, sim);
     hp_table_end(&table);
     if (shown < s->n_devices)
-        other_devices(to, sim, shown, s->n_devices);
+        other_devices(to, arena, sim, shown, s->n_devices);
     for (int k = 0; k < 3; k++)
         fprintf(to, "%s%s%c%s %s", k ? "   " : "", colour ? looks[k].colour : "",
                 looks[k].letter, colour ? "\033[0m" : "", looks[k].text);
@@ -437,7 +406,6 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     struct table_writer table = { .column = link_columns, .to = to };
     int n = 0, used = 0;
     double busy = 0;
-    char b[32];
     for (int i = 0; i < s->n_links; i++) {
         struct hypar_sim_link link = hypar_sim_link(sim, i);
         if (!carries(&link))
@@ -460,7 +428,7 @@ static void links(FILE *to, struct arena *arena, const struct hypar_sim *sim,
     hp_table_end(&table);
     if (used > n && s->step_s > 0)
         hp_put_line(to, "and %s more; all are busy %.1f %% of the step on average",
-                    hp_thousands(b, used - n), 100 * busy / used / s->step_s);
+                    hp_thousands(arena, used - n), 100 * busy / used / s->step_s);
 }
 
 /* Bytes, energy and memory, a line each. */

@@ -6,13 +6,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/files/json.h"
 #include "base/sort.h"
+#include "measured/step.h"
 #include "plan/schedules.h"
 #include "report/put.h"
-#include "report/simulate/trace.h"
 #include "report/svg/svg.h"
-#include "report/train/measured_step.h"
 #include "sim/sim.h"
 
 /* Processes of the trace: the groups of rows. */
@@ -32,23 +30,6 @@ static const char *const process_name[] = {
     [MESSAGES] = "measured: messages",
 };
 
-static const char *const kind_name[] = {
-    [HYPAR_EVENT_FORWARD] = "forward",   [HYPAR_EVENT_BACKWARD] = "backward",
-    [HYPAR_EVENT_GRADIENT] = "gradient", [HYPAR_EVENT_UPDATE] = "update",
-    [HYPAR_EVENT_COMM] = "comm",         [HYPAR_EVENT_OTHER] = "other",
-};
-
-const char *hp_event_kind_text(enum hypar_event_kind kind)
-{
-    return kind_name[kind];
-}
-
-const char *hp_plan_hash_text(const struct hypar_plan *plan, char text[HP_PLAN_HASH_BYTES])
-{
-    snprintf(text, HP_PLAN_HASH_BYTES, "%016llx", (unsigned long long)hp_plan_hash(plan));
-    return text;
-}
-
 static int64_t picoseconds(double seconds)
 {
     return (int64_t)llround(seconds * 1e12);
@@ -59,40 +40,27 @@ static void begin_event(struct json_writer *w, const char *name, const char *pha
                         enum process process, int row)
 {
     hp_json_begin_object(w, NULL, true);
-    hp_json_put_string(w, "name", name);
-    hp_json_put_string(w, "ph", phase);
+    PUT(w, TEXT("name", name), TEXT("ph", phase));
     hp_json_put_millionths(w, "ts", ps);
-    hp_json_put_int(w, "pid", process);
-    hp_json_put_int(w, "tid", row);
+    PUT(w, INT("pid", process), INT("tid", row));
 }
 
-/* A bar's name is its kind and its micro-batch, because Perfetto gives bars of one name one
- * colour, whatever the numbers in it. The task's name is an argument of the bar. */
-struct bar_name {
-    char text[64];
-    const char *task;
-};
-
-static struct bar_name name_bar(enum hypar_event_kind kind, const char *task, bool again,
-                                int micro, bool tasks)
+/* The name of a bar: its kind and its micro-batch, written to text[64], because Perfetto gives
+ * bars of one name one colour, whatever the numbers in it; the task's name is then an argument
+ * of the bar. Or the task's name itself. */
+static const char *bar_name(char text[64], enum hypar_event_kind kind, const char *task,
+                            bool again, int micro, bool tasks)
 {
-    struct bar_name name = { .task = task };
     int n = (int)strcspn(task, " ");
     if (tasks || kind == HYPAR_EVENT_OTHER)
-        return name;
+        return task;
     if (kind == HYPAR_EVENT_COMM) /* for example all-reduce, send */
-        snprintf(name.text, sizeof name.text, "%.*s", n < 40 ? n : 40, task);
+        n = snprintf(text, 64, "%.*s", n < 40 ? n : 40, task);
     else
-        snprintf(name.text, sizeof name.text, "%s%s", kind_name[kind], again ? " again" : "");
-    n = (int)strlen(name.text);
+        n = snprintf(text, 64, "%s%s", hp_event_kind_text(kind), again ? " again" : "");
     if (micro >= 0)
-        snprintf(name.text + n, sizeof name.text - (size_t)n, " %d", micro);
-    return name;
-}
-
-static const char *shown_name(const struct bar_name *name)
-{
-    return *name->text ? name->text : name->task;
+        snprintf(text + n, 64 - (size_t)n, " %d", micro);
+    return text;
 }
 
 /* The key of what a bar belongs to: a share of a batch, or of a plan with delayed updates a
@@ -102,18 +70,12 @@ static const char *instance_key(const struct hypar_plan *plan)
     return plan && hp_is_delayed(plan) ? "minibatch" : "micro_batch";
 }
 
-/* What every bar ends with. `key`: instance_key(). */
-static void end_bar(struct json_writer *w, const struct bar_name *name, double bytes,
-                    const char *key, int micro, int stage)
+/* End a bar. `task`: its task's name (NULL: the bar has this name); `key`: instance_key(). */
+static void end_bar(struct json_writer *w, const char *task, double bytes, const char *key,
+                    int micro, int stage)
 {
-    if (*name->text)
-        hp_json_put_string(w, "name", name->task);
-    if (bytes > 0)
-        hp_json_put_number(w, "bytes", bytes);
-    if (micro >= 0)
-        hp_json_put_int(w, key, micro);
-    if (stage >= 0)
-        hp_json_put_int(w, "stage", stage);
+    PUT(w, ONLY_IF(task, TEXT("name", task)), ONLY_IF(bytes > 0, NUMBER("bytes", bytes)),
+        ONLY_IF(micro >= 0, INT(key, micro)), ONLY_IF(stage >= 0, INT("stage", stage)));
     hp_json_end_object(w);
     hp_json_end_object(w);
 }
@@ -183,14 +145,16 @@ static void put_bar(struct json_writer *w, const struct view *v,
                     const struct hypar_sim_event *e, const struct bar *bar)
 {
     int64_t start = picoseconds(bar->start_s), end = picoseconds(bar->end_s);
-    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, v->options.tasks);
-    begin_event(w, shown_name(&name), "X", start, bar->process, bar->row);
+    char text[64];
+    const char *name = bar_name(text, e->kind, e->name, e->again, e->micro, v->options.tasks);
+    begin_event(w, name, "X", start, bar->process, bar->row);
     hp_json_put_millionths(w, "dur", end - start);
-    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    hp_json_put_string(w, "cat", hp_event_kind_text(e->kind));
     hp_json_begin_object(w, "args", true);
     hp_json_put_int(w, "task", e->id);
     hp_json_put_millionths(w, "ready_us", picoseconds(e->ready_s));
-    end_bar(w, &name, e->bytes, instance_key(hypar_sim_plan(v->sim)), e->micro, e->stage);
+    end_bar(w, name == text ? e->name : NULL, e->bytes, instance_key(hypar_sim_plan(v->sim)),
+            e->micro, e->stage);
 }
 
 /* One end of an arrow, on a bar: "s" at its start, "f" at its end. */
@@ -198,8 +162,7 @@ static void put_end(struct json_writer *w, const char *phase, int64_t number,
                     const struct bar *bar)
 {
     begin_event(w, "waits for", phase, picoseconds(bar->start_s), bar->process, bar->row);
-    hp_json_put_string(w, "cat", "arrow");
-    hp_json_put_int(w, "id", number);
+    PUT(w, TEXT("cat", "arrow"), INT("id", number));
     if (*phase == 'f')
         hp_json_put_string(w, "bp", "e"); /* the enclosing bar, not the next one */
     hp_json_end_object(w);
@@ -272,14 +235,12 @@ static int64_t cut(struct view *v)
     return left_out;
 }
 
-static void put_counter(struct json_writer *w, int device, double time_s, double bytes)
+/* Write an event without a duration, with one argument. */
+static void put_event(struct json_writer *w, const char *name, const char *phase, int64_t ps,
+                      enum process process, int row, struct member argument)
 {
-    char name[32];
-    snprintf(name, sizeof name, "device %d", device);
-    begin_event(w, name, "C", picoseconds(time_s), MEMORY, device);
-    hp_json_begin_object(w, "args", true);
-    hp_json_put_number(w, "bytes", bytes);
-    hp_json_end_object(w);
+    begin_event(w, name, phase, ps, process, row);
+    PUT_OBJECT(w, "args", true, argument);
     hp_json_end_object(w);
 }
 
@@ -288,6 +249,7 @@ static void put_counter(struct json_writer *w, int device, double time_s, double
 static void put_counters(struct json_writer *w, struct view *v)
 {
     struct hypar_sim_memory_point point, next;
+    char name[32];
     bool more = hypar_sim_memory_point(v->sim, 0, &next);
     for (int64_t i = 1; more; i++) {
         point = next;
@@ -298,31 +260,24 @@ static void put_counters(struct json_writer *w, struct view *v)
         if (!shows_device(v, point.device) || point.time_s >= v->until_s ||
             (point.time_s < v->options.from_s && !last_before))
             continue;
-        put_counter(w, point.device, last_before ? v->options.from_s : point.time_s,
-                    point.bytes);
+        snprintf(name, sizeof name, "device %d", point.device);
+        put_event(w, name, "C", picoseconds(last_before ? v->options.from_s : point.time_s),
+                  MEMORY, point.device, NUMBER("bytes", point.bytes));
         v->memory[point.device] = true;
     }
 }
 
-static void put_label(struct json_writer *w, const char *what, enum process process, int row,
-                      const char *name)
+static void name_processes(struct json_writer *w, enum process first, enum process last)
 {
-    begin_event(w, what, "M", 0, process, row);
-    hp_json_begin_object(w, "args", true);
-    hp_json_put_string(w, "name", name);
-    hp_json_end_object(w);
-    hp_json_end_object(w);
+    for (enum process p = first; p <= last; p++)
+        put_event(w, "process_name", "M", 0, p, 0, TEXT("name", process_name[p]));
 }
 
 /* Write a row's name and its position in its process: by number. */
 static void put_row(struct json_writer *w, enum process process, int row, const char *name)
 {
-    put_label(w, "thread_name", process, row, name);
-    begin_event(w, "thread_sort_index", "M", 0, process, row);
-    hp_json_begin_object(w, "args", true);
-    hp_json_put_int(w, "sort_index", row);
-    hp_json_end_object(w);
-    hp_json_end_object(w);
+    put_event(w, "thread_name", "M", 0, process, row, TEXT("name", name));
+    put_event(w, "thread_sort_index", "M", 0, process, row, INT("sort_index", row));
 }
 
 static void put_rows(struct json_writer *w, const struct view *v, struct arena *arena,
@@ -360,41 +315,12 @@ static struct hypar_trace_shown put_simulated(struct json_writer *w,
         v.options = *options;
     v.until_s = v.options.to_s > 0 ? v.options.to_s : INFINITY;
     int64_t left_out = cut(&v);
-    for (int p = DEVICES; p <= MEMORY; p++)
-        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    name_processes(w, DEVICES, MEMORY);
     put_bars(w, &v);
     put_counters(w, &v);
     put_rows(w, &v, &arena, s.n_links);
     hp_arena_free(&arena);
     return (struct hypar_trace_shown){ v.bars, left_out, left_out ? v.until_s : 0 };
-}
-
-static void begin_trace(struct json_writer *w)
-{
-    hp_json_begin_object(w, NULL, false);
-    hp_json_put_string(w, "displayTimeUnit", "ms");
-}
-
-static void begin_events(struct json_writer *w)
-{
-    hp_json_begin_array(w, "traceEvents", false);
-}
-
-static void end_trace(struct json_writer *w)
-{
-    hp_json_end_array(w);
-    hp_json_end_object(w);
-}
-
-struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *sim,
-                                            const struct hypar_trace_options *options)
-{
-    struct json_writer w = { .file = to };
-    begin_trace(&w);
-    begin_events(&w);
-    struct hypar_trace_shown shown = put_simulated(&w, sim, options);
-    end_trace(&w);
-    return shown;
 }
 
 /* Measured events -------------------------------------------------------------------------- */
@@ -421,19 +347,15 @@ static void put_measured(struct json_writer *w, const struct trace_source *from,
                          const struct hypar_trace_event *e, enum process process, int row)
 {
     int64_t start = nanoseconds(e->start_s), end = nanoseconds(e->end_s);
-    struct bar_name name = name_bar(e->kind, e->name, e->again, e->micro, from->tasks);
-    begin_event(w, shown_name(&name), "X", 1000 * start, process, row);
-    hp_json_put_number(w, "dur", (double)(end - start) / 1e3);
-    hp_json_put_string(w, "cat", kind_name[e->kind]);
+    char text[64];
+    const char *name = bar_name(text, e->kind, e->name, e->again, e->micro, from->tasks);
+    begin_event(w, name, "X", 1000 * start, process, row);
+    PUT(w, NUMBER("dur", (double)(end - start) / 1e3),
+        TEXT("cat", hp_event_kind_text(e->kind)));
     hp_json_begin_object(w, "args", true);
-    hp_json_put_int(w, "task", e->id);
-    hp_json_put_int(w, "rank", e->rank);
-    hp_json_put_int(w, "step", e->step);
-    if (e->with >= 0)
-        hp_json_put_int(w, "with", e->with);
-    if (e->again)
-        hp_json_put_bool(w, "again", true);
-    end_bar(w, &name, e->bytes, from->instance, e->micro, e->stage);
+    PUT(w, INT("task", e->id), INT("rank", e->rank), INT("step", e->step),
+        ONLY_IF(e->with >= 0, INT("with", e->with)), ONLY_IF(e->again, FLAG("again", true)));
+    end_bar(w, name == text ? e->name : NULL, e->bytes, from->instance, e->micro, e->stage);
 }
 
 static bool event_of_trace(const void *what, int64_t i, struct hypar_trace_event *event)
@@ -491,20 +413,6 @@ static int put_messages(struct json_writer *w, const struct trace_source *from, 
     return rows;
 }
 
-/* Write which plan and run the trace belongs to, for its readers. */
-static void put_about(struct json_writer *w, const struct trace_source *from,
-                      const struct hypar_plan *plan)
-{
-    char hash[HP_PLAN_HASH_BYTES];
-    hp_json_begin_object(w, "otherData", true);
-    hp_json_put_string(w, "model", hypar_plan_model(plan));
-    hp_json_put_string(w, "plan", hp_plan_hash_text(plan, hash));
-    hp_json_put_int(w, "ranks", from->n_ranks);
-    hp_json_put_int(w, "minibatches", from->minibatches);
-    hp_json_put_bool(w, "in_process", from->in_process);
-    hp_json_end_object(w);
-}
-
 static void put_ranks(struct json_writer *w, const struct trace_source *from)
 {
     struct arena arena = { 0 };
@@ -512,8 +420,7 @@ static void put_ranks(struct json_writer *w, const struct trace_source *from)
     struct posted *posted = NULL;
     int capacity = 0, n = 0, rows = 0;
     int64_t i = 0;
-    for (int p = RANKS; p <= MESSAGES; p++)
-        put_label(w, "process_name", (enum process)p, 0, process_name[p]);
+    name_processes(w, RANKS, MESSAGES);
     for (int rank = 0; rank < from->n_ranks; rank++) {
         char name[32];
         snprintf(name, sizeof name, "rank %d", rank);
@@ -531,23 +438,39 @@ static void put_ranks(struct json_writer *w, const struct trace_source *from)
     hp_arena_free(&arena);
 }
 
-static struct hypar_trace_shown put_both(FILE *to, struct trace_source *from,
-                                         const struct hypar_plan *plan,
-                                         const struct hypar_sim *sim,
-                                         const struct hypar_trace_options *options)
+/* Write a trace: the simulated step (NULL: none) and measured events (NULL: none). A trace with
+ * measured events names its plan and its run for readers. */
+static struct hypar_trace_shown put_trace(FILE *to, struct trace_source *from,
+                                          const struct hypar_plan *plan,
+                                          const struct hypar_sim *sim,
+                                          const struct hypar_trace_options *options)
 {
     struct json_writer w = { .file = to };
     struct hypar_trace_shown shown = { 0 };
-    from->tasks = options && options->tasks;
-    from->instance = instance_key(plan);
-    begin_trace(&w);
-    put_about(&w, from, plan);
-    begin_events(&w);
+    char hash[HP_PLAN_HASH_BYTES];
+    hp_json_begin_object(&w, NULL, false);
+    hp_json_put_string(&w, "displayTimeUnit", "ms");
+    if (from)
+        PUT_OBJECT(&w, "otherData", true, TEXT("model", hypar_plan_model(plan)),
+                   TEXT("plan", hp_plan_hash_text(plan, hash)), INT("ranks", from->n_ranks),
+                   INT("minibatches", from->minibatches), FLAG("in_process", from->in_process));
+    hp_json_begin_array(&w, "traceEvents", false);
     if (sim)
         shown = put_simulated(&w, sim, options);
-    put_ranks(&w, from);
-    end_trace(&w);
+    if (from) {
+        from->tasks = options && options->tasks;
+        from->instance = instance_key(plan);
+        put_ranks(&w, from);
+    }
+    hp_json_end_array(&w);
+    hp_json_end_object(&w);
     return shown;
+}
+
+struct hypar_trace_shown hypar_report_trace(FILE *to, const struct hypar_sim *sim,
+                                            const struct hypar_trace_options *options)
+{
+    return put_trace(to, NULL, NULL, sim, options);
 }
 
 struct hypar_trace_shown hypar_report_train_trace(FILE *to,
@@ -561,7 +484,7 @@ struct hypar_trace_shown hypar_report_train_trace(FILE *to,
                                  .n_ranks = result->ranks,
                                  .minibatches = result->minibatches ? result->minibatches : 1,
                                  .in_process = result->in_process };
-    return put_both(to, &from, plan, sim, options);
+    return put_trace(to, &from, plan, sim, options);
 }
 
 struct hypar_trace_shown hypar_report_measured_trace(FILE *to,
@@ -574,7 +497,7 @@ struct hypar_trace_shown hypar_report_measured_trace(FILE *to,
                                  .n_ranks = step->n_ranks,
                                  .minibatches = step->minibatches,
                                  .in_process = step->in_turn };
-    return put_both(to, &from, hypar_sim_plan(sim), sim, options);
+    return put_trace(to, &from, hypar_sim_plan(sim), sim, options);
 }
 
 /* Times only ------------------------------------------------------------------------------ */
@@ -597,20 +520,16 @@ static void timeline_json(FILE *to, const struct hypar_sim *sim)
     struct json_writer w = { .file = to };
     struct hypar_sim_event e;
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "format", "hypar-timeline/1");
-    hp_json_put_int(&w, "devices", hypar_sim_summary(sim).n_devices);
+    PUT(&w, TEXT("format", "hypar-timeline/1"),
+        INT("devices", hypar_sim_summary(sim).n_devices));
     hp_json_begin_array(&w, "tasks", false);
     for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++) {
         hp_json_begin_object(&w, NULL, true);
         hp_json_put_int(&w, "id", e.id);
         put_on(&w, &e);
-        hp_json_put_string(&w, "name", e.name);
-        hp_json_put_string(&w, "kind", kind_name[e.kind]);
-        if (e.bytes > 0)
-            hp_json_put_number(&w, "bytes", e.bytes);
-        hp_json_put_number(&w, "ready", e.ready_s);
-        hp_json_put_number(&w, "start", e.start_s);
-        hp_json_put_number(&w, "end", e.end_s);
+        PUT(&w, TEXT("name", e.name), TEXT("kind", hp_event_kind_text(e.kind)),
+            ONLY_IF(e.bytes > 0, NUMBER("bytes", e.bytes)), NUMBER("ready", e.ready_s),
+            NUMBER("start", e.start_s), NUMBER("end", e.end_s));
         hp_json_end_object(&w);
     }
     hp_json_end_array(&w);

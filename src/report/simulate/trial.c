@@ -3,50 +3,33 @@
 
 #include <string.h>
 
-#include "base/files/json.h"
 #include "report/table.h"
-
-static const struct column delta_columns[] = {
-    { NULL, "changes", AS_LONG, AT(struct hypar_delta_check, changes) },
-    { NULL, "mismatches", AS_LONG, AT(struct hypar_delta_check, mismatches) },
-    { NULL, "full_us", AS_NUMBER, AT(struct hypar_delta_check, full_us) },
-    { NULL, "delta_us", AS_NUMBER, AT(struct hypar_delta_check, delta_us) },
-    { NULL, "tasks", AS_LONG, AT(struct hypar_delta_check, tasks) },
-    { 0 },
-};
-
-static void delta_json(FILE *to, const struct hypar_delta_check *c)
-{
-    struct json_writer w = { .file = to };
-    hp_json_begin_object(&w, NULL, false);
-    hp_put_fields(&w, delta_columns, c);
-    if (c->mismatches)
-        hp_json_put_string(&w, "first_mismatch", c->first_mismatch);
-    hp_json_end_object(&w);
-}
 
 static void delta_text(FILE *to, const struct hypar_delta_check *c)
 {
-    char changes[64], mismatches[64], tasks[64], full[32], delta[32];
+    struct arena arena = { 0 };
     fprintf(to, "%s of one operator, in full and by delta: %s\n",
-            hp_count(changes, c->changes, "change", "changes"),
-            c->mismatches ? hp_count(mismatches, c->mismatches, "mismatch", "mismatches")
-                          : "no mismatch");
+            hp_count(&arena, c->changes, "change"),
+            c->mismatches ? hp_count(&arena, c->mismatches, "mismatch") : "no mismatch");
     if (c->mismatches)
         fprintf(to, "The first: %s\n", c->first_mismatch);
     fprintf(to, "One change takes %s in full (lower and simulate), %s by delta",
-            hypar_format_quantity(full, c->full_us * 1e-6, HYPAR_UNIT_SECONDS),
-            hypar_format_quantity(delta, c->delta_us * 1e-6, HYPAR_UNIT_SECONDS));
+            hp_time_text(&arena, c->full_us * 1e-6), hp_time_text(&arena, c->delta_us * 1e-6));
     if (c->delta_us > 0)
         fprintf(to, ": %.3g times as fast", c->full_us / c->delta_us);
-    fprintf(to, "; %s\n", hp_count(tasks, c->tasks, "task", "tasks"));
+    fprintf(to, "; %s\n", hp_count(&arena, c->tasks, "task"));
+    hp_arena_free(&arena);
 }
 
 void hypar_report_delta_check(FILE *to, const struct hypar_delta_check *check,
                               enum hypar_format format)
 {
     if (format == HYPAR_JSON)
-        delta_json(to, check);
+        PUT_OBJECT(&(struct json_writer){ .file = to }, NULL, false,
+                   INT("changes", check->changes), INT("mismatches", check->mismatches),
+                   NUMBER("full_us", check->full_us), NUMBER("delta_us", check->delta_us),
+                   INT("tasks", check->tasks),
+                   ONLY_IF(check->mismatches, TEXT("first_mismatch", check->first_mismatch)));
     else
         delta_text(to, check);
 }
@@ -77,8 +60,7 @@ void hypar_report_calibration(FILE *to, const struct hypar_plan *plan, double me
     if (format == HYPAR_JSON) {
         struct json_writer w = { .file = to };
         hp_json_begin_object(&w, NULL, false);
-        hp_json_put_number(&w, "measured_s", measured_s);
-        hp_json_put_number(&w, "efficiency", efficiency);
+        PUT(&w, NUMBER("measured_s", measured_s), NUMBER("efficiency", efficiency));
         hp_json_begin_array(&w, "devices", true);
         for (int i = 0; (kind = next_kind(machine, &i));)
             hp_json_put_string(&w, NULL, kind);

@@ -51,14 +51,13 @@ static double figure_of(const struct hypar_exploration *e, enum hypar_objective 
                                      : cost->energy_j / batch;
 }
 
+/* The label and the unit of this figure. */
 static void label_figure(struct svg_plot *plot, enum hypar_objective objective)
 {
     static const char *const labels[] = { "samples/s", "bytes exchanged in a step",
                                           "joules of a sample" };
-    static const enum hypar_unit units[] = { HYPAR_UNIT_COUNT, HYPAR_UNIT_BYTES,
-                                             HYPAR_UNIT_JOULES };
     plot->y_label = labels[objective];
-    plot->y_unit = units[objective];
+    plot->y_unit = hp_objective_unit(objective);
 }
 
 /* A map ------------------------------------------------------------------------------- */
@@ -85,19 +84,21 @@ static double map_y(const struct map *m, int64_t point)
 
 static void map_cells(const struct map *m)
 {
+    struct arena arena = { 0 };
     char colour[8];
     for (int64_t i = 0; i < m->site.n_points; i++) {
+        struct arena_mark mark = hp_arena_mark(&arena);
         double v = height_of(m->e, &m->site, hypar_exploration_point(m->e, 0, i));
         double part = m->high > m->low ? (v - m->low) / (m->high - m->low) : 1;
-        hp_svg_begin_rect(m->to, map_x(m, i), map_y(m, i), m->cell - 0.6, m->cell - 0.6);
-        fprintf(m->to, " fill=\"%s\"><title>", hp_svg_ramp(colour, part));
         hypar_exploration_value(m->e, 0, 0, i / m->down.n_values, m->text[0]);
         hypar_exploration_value(m->e, 0, 1, i % m->down.n_values, m->text[1]);
-        hp_svg_escape(m->to, m->across.name);
-        fprintf(m->to, " %s, ", m->text[0]);
-        hp_svg_escape(m->to, m->down.name);
-        fprintf(m->to, " %s: %.3f</title></rect>\n", m->text[1], v);
+        hp_svg_box(m->to, map_x(m, i), map_y(m, i), m->cell - 0.6, m->cell - 0.6,
+                   hp_svg_ramp(colour, part),
+                   hp_arena_printf(&arena, "%s %s, %s %s: %.3f", m->across.name, m->text[0],
+                                   m->down.name, m->text[1], v));
+        hp_arena_release(&arena, mark);
     }
+    hp_arena_free(&arena);
 }
 
 static void map_axes(const struct map *m)
@@ -121,11 +122,9 @@ static void map_scale(const struct map *m, double x)
 {
     enum { STEPS = 40, HEIGHT = 160 };
     char colour[8], text[32];
-    for (int i = 0; i < STEPS; i++) {
-        hp_svg_begin_rect(m->to, x, m->top + HEIGHT * (1 - (i + 1.0) / STEPS), 14,
-                          HEIGHT * 1.0 / STEPS + 0.5);
-        fprintf(m->to, " fill=\"%s\"/>\n", hp_svg_ramp(colour, (i + 0.5) / STEPS));
-    }
+    for (int i = 0; i < STEPS; i++)
+        hp_svg_box(m->to, x, m->top + HEIGHT * (1 - (i + 1.0) / STEPS), 14,
+                   HEIGHT * 1.0 / STEPS + 0.5, hp_svg_ramp(colour, (i + 0.5) / STEPS), NULL);
     for (int i = 0; i <= 4; i++) {
         snprintf(text, sizeof text, "%.3g", m->low + (m->high - m->low) * i / 4);
         hp_svg_text(m->to, x + 20, m->top + HEIGHT * (1 - i / 4.0) + 4, SVG_START, 11, text);
@@ -145,22 +144,14 @@ static int64_t find_point(const struct map *m, const char *levels)
     return i < m->site.n_points ? i : -1;
 }
 
-static void put_ring(FILE *to, double x, double y, double radius, const char *colour,
-                     double width)
-{
-    hp_svg_begin_circle(to, x, y, radius);
-    hp_svg_attribute(to, "stroke-width", width);
-    fprintf(to, " fill=\"none\" stroke=\"%s\"/>\n", colour);
-}
-
 /* Draw the ring of choice `c` on a cell, with a white edge that separates it from the cell's
  * colour. */
 static void map_mark(const struct map *m, int64_t point, int c)
 {
     double x = map_x(m, point) + m->cell / 2, y = map_y(m, point) + m->cell / 2,
            radius = m->cell * (0.62 - 0.14 * (c % 4));
-    put_ring(m->to, x, y, radius, "#fff", 3.4);
-    put_ring(m->to, x, y, radius, hp_svg_colour(c + 1), 2);
+    hp_svg_ring(m->to, x, y, radius, "#fff", 3.4);
+    hp_svg_ring(m->to, x, y, radius, hp_svg_colour(c + 1), 2);
 }
 
 /* Draw rings around the named choices, each a little smaller than the last. */
@@ -176,7 +167,7 @@ static void map_marks(const struct map *m, double x)
                                            at < 0 ? " (outside)" : "");
         if (at >= 0)
             map_mark(m, at, c);
-        put_ring(m->to, x + 7, y - 4, 5, hp_svg_colour(c + 1), 2);
+        hp_svg_ring(m->to, x + 7, y - 4, 5, hp_svg_colour(c + 1), 2);
         hp_svg_text(m->to, x + 20, y, SVG_START, 12, text);
         y += 20;
         hp_arena_free(&arena);
@@ -249,25 +240,14 @@ static void draw_map(FILE *to, const struct hypar_exploration *e)
 
 /* A curve ----------------------------------------------------------------------------- */
 
-static struct svg_series one_point(struct arena *arena, const char *name, double x, double y)
-{
-    struct svg_series series = { .name = name, .n = 1 };
-    series.x = NEW(arena, double, 1);
-    series.y = NEW(arena, double, 1);
-    series.x[0] = x;
-    series.y[0] = y;
-    return series;
-}
-
 /* For time the speed relative to data parallel, else the figure itself. */
 static double curve_height(const struct hypar_exploration *e,
                            const struct hypar_explore_site *site, double merit)
 {
     enum hypar_objective objective = hypar_exploration_info(e).options->objective;
-    double batch = (double)hypar_exploration_info(e).graph->batch;
     return objective == HYPAR_TIME   ? site->dp.step_s / merit
            : objective == HYPAR_COMM ? merit
-                                     : merit / batch;
+                                     : merit / (double)hypar_exploration_info(e).graph->batch;
 }
 
 /* All choices, the best first. */
@@ -299,11 +279,11 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
                              .subtitle = hp_arena_printf(&arena, "%lld choices on %s",
                                                          (long long)site.n_points, site.word),
                              .x_label = "choices that are better",
-                             .n_series = site.n_choices + 1 };
+                             .n_series = 1 };
     label_figure(&plot, objective);
     if (objective == HYPAR_TIME)
         plot.y_label = height_text(e);
-    plot.series = NEW(&arena, struct svg_series, plot.n_series);
+    plot.series = NEW(&arena, struct svg_series, site.n_choices + 1);
     plot.series[0] = every_choice(&arena, e, &site);
     for (int c = 0; c < site.n_choices; c++) {
         const struct hypar_explore_choice *choice = hypar_exploration_choice(e, 0, c);
@@ -311,25 +291,17 @@ static void draw_curve(FILE *to, const struct hypar_exploration *e)
         char text[32];
         snprintf(text, sizeof text, "%.3f", y);
         if (objective != HYPAR_TIME)
-            hypar_format_quantity(text, y, plot.y_unit);
-        plot.series[c + 1] =
-            one_point(&arena, hp_arena_printf(&arena, "%s: %s", choice->name, text),
-                      fmin((double)choice->better, (double)site.n_points - 1), y);
+            hp_figure_text(&arena, y, plot.y_unit);
+        hp_svg_add(hp_svg_series(&arena, &plot,
+                                 hp_arena_printf(&arena, "%s: %s", choice->name, text),
+                                 site.n_choices),
+                   fmin((double)choice->better, (double)site.n_points - 1), y);
     }
     hp_svg_plot(to, &plot);
     hp_arena_free(&arena);
 }
 
 /* Machines ---------------------------------------------------------------------------- */
-
-static struct axes axes_of(const struct hypar_exploration *e)
-{
-    struct axes axes = { .shape = true };
-    struct hypar_exploration_info info = hypar_exploration_info(e);
-    axes.axis = info.axis;
-    axes.n = info.n_axes;
-    return axes;
-}
 
 /* Is the speed relative to one device comparable? It is not if the user named several machines,
  * or if they differ in more than links and sizes: their single devices differ in speed. */
@@ -347,15 +319,6 @@ static enum hypar_objective drawn(const struct hypar_exploration *e, const struc
 {
     enum hypar_objective objective = hypar_exploration_info(e).options->objective;
     return objective == HYPAR_TIME && hp_axes_of_energy(axes) ? HYPAR_ENERGY : objective;
-}
-
-static void label_y(const struct hypar_exploration *e, const struct axes *axes,
-                    struct svg_plot *plot)
-{
-    enum hypar_objective objective = drawn(e, axes);
-    label_figure(plot, objective);
-    if (objective == HYPAR_TIME && is_over_one_device(e, axes))
-        plot->y_label = "performance over one device";
 }
 
 static double height_over(const struct hypar_exploration *e, const struct axes *axes,
@@ -399,7 +362,7 @@ static void collect(struct arena *arena, const struct hypar_exploration *e,
 static void draw_machines(FILE *to, const struct hypar_exploration *e)
 {
     struct arena arena = { 0 };
-    struct axes axes = axes_of(e);
+    struct axes axes = hp_exploration_axes(e);
     int x = hp_axes_x(&axes), n = hypar_exploration_info(e).n_sites;
     struct svg_plot plot = { .title = title_of(&arena, e),
                              .subtitle =
@@ -410,7 +373,9 @@ static void draw_machines(FILE *to, const struct hypar_exploration *e)
                              .x_label = x < 0 ? "" : axes.axis[x].name };
     if (x >= 0)
         plot.x_unit = axes.axis[x].unit;
-    label_y(e, &axes, &plot);
+    label_figure(&plot, drawn(e, &axes));
+    if (drawn(e, &axes) == HYPAR_TIME && is_over_one_device(e, &axes))
+        plot.y_label = "performance over one device";
     collect(&arena, e, &axes, x, &plot);
     if (x >= 0)
         hp_svg_swept_x(&plot, axes.axis[x].shapes ? 2 : 10);

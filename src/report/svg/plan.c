@@ -5,10 +5,9 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "report/columns.h"
+#include "plan/structure/names.h"
+#include "report/plan/words.h"
 #include "report/put.h"
-#include "report/structure/names.h"
-#include "report/structure/words.h"
 #include "report/svg/svg.h"
 
 enum {
@@ -315,18 +314,15 @@ static void put_all(struct picture *p)
 static char *subtitle(struct arena *arena, const struct hypar_plan *plan,
                       const struct hypar_sim_summary *step)
 {
-    char a[64];
     const struct hypar_schedule *schedule = &plan->schedule;
-    char *text =
-        hp_arena_strdup(arena, hp_count(a, plan->graph->n_ops, "operator", "operators"));
+    char *text = hp_arena_strdup(arena, hp_count(arena, plan->graph->n_ops, "operator"));
     if (plan->n_stages)
         text = hp_arena_printf(arena, "%s, %s, schedule %s", text,
-                               hp_count(a, plan->n_stages, "stage", "stages"),
+                               hp_count(arena, plan->n_stages, "stage"),
                                hypar_schedule_text(schedule->kind));
     if (schedule->micro_batches > 1)
-        text = hp_arena_printf(
-            arena, "%s, %s", text,
-            hp_count(a, schedule->micro_batches, "micro-batch", "micro-batches"));
+        text = hp_arena_printf(arena, "%s, %s", text,
+                               hp_count(arena, schedule->micro_batches, "micro-batch"));
     if (!step)
         return text;
     return hp_arena_printf(arena, "%s; a step of %s, %.3g %% of peak, %s on the fullest device",
@@ -339,12 +335,11 @@ void hp_plan_svg(FILE *to, const struct hypar_plan *plan, const struct hypar_sim
     struct arena arena = { 0 };
     struct plan_structure s = hp_plan_structure(&arena, plan);
     struct picture measured = { .arena = &arena, .s = &s }, p = measured;
-    char devices[64];
     const char *title = hp_arena_printf(
         &arena, "%s, batch %lld%s, on %s", hp_model_words(&arena, plan),
         (long long)plan->graph->batch,
         hp_settings_text(&arena, plan->precision, hp_plan_gradients(plan), plan->optimizer),
-        hp_count(devices, hypar_machine_device_count(plan->machine), "device", "devices"));
+        hp_count(&arena, hypar_machine_device_count(plan->machine), "device"));
     put_all(&measured);
     p.to = to;
     hp_svg_begin(to, WIDTH, (int)measured.y, title, subtitle(&arena, plan, step));

@@ -5,27 +5,18 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/files/text.h"
 #include "base/number.h"
-#include "report/columns.h"
 
 static const char *const anchors[] = { "start", "middle", "end" };
 
 void hp_svg_escape(FILE *to, const char *text)
 {
     for (; *text; text++)
-        switch (*text) {
-        case '<':
-            fputs("&lt;", to);
-            break;
-        case '>':
-            fputs("&gt;", to);
-            break;
-        case '&':
-            fputs("&amp;", to);
-            break;
-        default:
+        if (*text == '<' || *text == '>' || *text == '&')
+            fputs(*text == '<' ? "&lt;" : *text == '>' ? "&gt;" : "&amp;", to);
+        else
             fputc(*text, to);
-        }
 }
 
 /* The part of `text` for a line of `most` characters: broken after a blank or a comma. */
@@ -109,12 +100,39 @@ void hp_svg_begin_rect(FILE *to, double x, double y, double width, double height
     hp_svg_attribute(to, "height", height);
 }
 
+/* End a shape that has its position: "fill" and a title (NULL: none). */
+static void end_shape(FILE *to, const char *shape, const char *fill, const char *title)
+{
+    fprintf(to, " fill=\"%s\"", fill);
+    if (!title) {
+        fputs("/>\n", to);
+        return;
+    }
+    fputs("><title>", to);
+    hp_svg_escape(to, title);
+    fprintf(to, "</title></%s>\n", shape);
+}
+
+void hp_svg_box(FILE *to, double x, double y, double width, double height, const char *fill,
+                const char *title)
+{
+    hp_svg_begin_rect(to, x, y, width, height);
+    end_shape(to, "rect", fill, title);
+}
+
 void hp_svg_begin_circle(FILE *to, double x, double y, double radius)
 {
     fputs("<circle", to);
     hp_svg_attribute(to, "cx", x);
     hp_svg_attribute(to, "cy", y);
     hp_svg_attribute(to, "r", radius);
+}
+
+void hp_svg_ring(FILE *to, double x, double y, double radius, const char *colour, double width)
+{
+    hp_svg_begin_circle(to, x, y, radius);
+    hp_svg_attribute(to, "stroke-width", width);
+    fprintf(to, " fill=\"none\" stroke=\"%s\"/>\n", colour);
 }
 
 void hp_svg_text(FILE *to, double x, double y, enum svg_anchor anchor, int size,
@@ -243,21 +261,18 @@ double hp_svg_tick_step(double range)
     return power * (part < 1.5 ? 1 : part < 3.5 ? 2 : part < 7.5 ? 5 : 10);
 }
 
-static char *tick_text(char text[32], const struct axis *axis, double value)
+static char *tick_text(struct arena *arena, const struct axis *axis, double value)
 {
     if (axis->unit != HYPAR_UNIT_COUNT)
-        return hypar_format_quantity(text, value, axis->unit);
-    if (value >= 1e4)
-        return hp_metric(text, value);
-    snprintf(text, 32, "%.4g", value);
-    return text;
+        return hp_figure_text(arena, value, axis->unit);
+    return value >= 1e4 ? hp_metric(arena, value) : hp_arena_printf(arena, "%.4g", value);
 }
 
 static void tick(FILE *to, const struct axis *axis, int vertical, double value)
 {
-    char text[32];
+    struct arena arena = { 0 };
     double at = place(axis, value);
-    tick_text(text, axis, value);
+    const char *text = tick_text(&arena, axis, value);
     if (vertical) {
         hp_svg_line(to, LEFT, at, RIGHT, at, "#e4e4e4", 1);
         hp_svg_text(to, LEFT - 8, at + 4, SVG_END, 12, text);
@@ -265,6 +280,7 @@ static void tick(FILE *to, const struct axis *axis, int vertical, double value)
         hp_svg_line(to, at, TOP, at, BOTTOM, "#f0f0f0", 1);
         hp_svg_text(to, at, BOTTOM + 18, SVG_MIDDLE, 12, text);
     }
+    hp_arena_free(&arena);
 }
 
 static void draw_ticks(FILE *to, const struct axis *axis, int vertical)
@@ -302,11 +318,11 @@ static double next_x(const struct svg_plot *plot, double x)
  * have a short line. */
 static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struct axis *axis)
 {
+    struct arena arena = { 0 };
     double end = -INFINITY;
     double first = axis->log ? next_x(plot, -INFINITY) : axis->low; /* 0 */
     for (double x = first; isfinite(x); x = next_x(plot, x)) {
-        char text[32];
-        double half = CHARACTER * (double)strlen(tick_text(text, axis, x)) / 2,
+        double half = CHARACTER * (double)strlen(tick_text(&arena, axis, x)) / 2,
                at = place(axis, x);
         if (at - half < end + BETWEEN) {
             hp_svg_line(to, at, BOTTOM, at, BOTTOM + 4, "#888", 1);
@@ -315,6 +331,7 @@ static void draw_chosen_ticks(FILE *to, const struct svg_plot *plot, const struc
         tick(to, axis, 0, x);
         end = at + half;
     }
+    hp_arena_free(&arena);
 }
 
 /* The colour of a line. The brightest colour of a ramp is not used: it is hard to see on
@@ -346,6 +363,7 @@ static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct
                       const struct axis *y)
 {
     const struct svg_series *series = &plot->series[s];
+    struct arena arena = { 0 };
     char buffer[8];
     double width = 0.8 * (place(x, 1) - place(x, 0)) / plot->n_series;
     for (int i = 0; i < series->n; i++) {
@@ -353,18 +371,18 @@ static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct
                top = place(y, series->y[i]);
         hp_svg_begin_rect(to, left, top, width * 0.94, BOTTOM - top);
         hp_svg_attribute(to, "fill-opacity", strength(plot, s));
-        fprintf(to, " fill=\"%s\"><title>", line_colour(plot, s, buffer));
-        hp_svg_escape(to, series->name);
-        fputs(" on ", to);
-        hp_svg_escape(to, plot->category[(int)series->x[i]]);
-        fprintf(to, ": %.4g</title></rect>\n", series->y[i]);
+        end_shape(to, "rect", line_colour(plot, s, buffer),
+                  hp_arena_printf(&arena, "%s on %s: %.4g", series->name,
+                                  plot->category[(int)series->x[i]], series->y[i]));
     }
+    hp_arena_free(&arena);
 }
 
 static void draw_series(FILE *to, const struct svg_plot *plot, int s, const struct axis *x,
                         const struct axis *y)
 {
     const struct svg_series *series = &plot->series[s];
+    struct arena arena = { 0 };
     char buffer[8];
     const char *colour = line_colour(plot, s, buffer);
     if (plot->n_categories) {
@@ -387,10 +405,11 @@ static void draw_series(FILE *to, const struct svg_plot *plot, int s, const stru
     for (int i = 0; i < series->n && series->n <= 64; i++) {
         hp_svg_begin_circle(to, place(x, series->x[i]), place(y, series->y[i]),
                             series->n > 1 || plot->shaded ? 3.2 : fmax(3, 8.5 - 1.5 * s));
-        fprintf(to, " fill=\"%s\"><title>", colour);
-        hp_svg_escape(to, series->name);
-        fprintf(to, ": %.4g at %.4g</title></circle>\n", series->y[i], series->x[i]);
+        end_shape(to, "circle", colour,
+                  hp_arena_printf(&arena, "%s: %.4g at %.4g", series->name, series->y[i],
+                                  series->x[i]));
     }
+    hp_arena_free(&arena);
 }
 
 /* The width that the title and the longest line of the legend need. */
@@ -531,10 +550,8 @@ void hp_svg_plot(FILE *to, const struct svg_plot *plot)
     hp_svg_line(to, LEFT, TOP, LEFT, BOTTOM, "#888", 1);
     for (int s = 0; s < plot->n_series; s++)
         draw_series(to, plot, s, &x, &y);
-    if (plot->mark_x > 0 && !plot->n_categories) {
-        hp_svg_begin_circle(to, place(&x, plot->mark_x), place(&y, plot->mark_y), 8);
-        fputs(" fill=\"none\" stroke=\"#d55e00\" stroke-width=\"2.5\"/>\n", to);
-    }
+    if (plot->mark_x > 0 && !plot->n_categories)
+        hp_svg_ring(to, place(&x, plot->mark_x), place(&y, plot->mark_y), 8, "#d55e00", 2.5);
     draw_legend(to, plot);
     hp_svg_text(to, (LEFT + RIGHT) / 2.0, BOTTOM + 44, SVG_MIDDLE, 13, plot->x_label);
     hp_svg_turned_text(to, 22, (TOP + BOTTOM) / 2.0, -90, SVG_MIDDLE, 13, plot->y_label);

@@ -30,6 +30,12 @@ void hp_svg_attribute(FILE *to, const char *name, double value);
 void hp_svg_begin_rect(FILE *to, double x, double y, double width, double height);
 void hp_svg_begin_circle(FILE *to, double x, double y, double radius);
 
+/* A filled box; a viewer shows `title` under the pointer (NULL: nothing). A circle without
+ * filling. */
+void hp_svg_box(FILE *to, double x, double y, double width, double height, const char *fill,
+                const char *title);
+void hp_svg_ring(FILE *to, double x, double y, double radius, const char *colour, double width);
+
 /* Text around x, y, turned by `degrees`. */
 void hp_svg_turned_text(FILE *to, double x, double y, int degrees, enum svg_anchor anchor,
                         int size, const char *text);

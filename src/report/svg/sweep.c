@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/files/text.h"
 #include "graph/graph.h"
-#include "report/columns.h"
-#include "report/explore/sweep.h"
+#include "report/explore/axes.h"
 #include "report/svg/svg.h"
 
 /* The axes of the chart. */
@@ -46,14 +46,13 @@ static struct along along(const struct hypar_sweep *s)
 static const char *line_name(struct arena *arena, const struct along *a,
                              const struct hypar_sweep_point *p)
 {
-    char count[32];
     struct axes_place place = hp_sweep_place(p);
     const char *name = a->planners ? p->asked : NULL;
     if (a->x < 0 && !a->over_batches)
         return p->asked;
     if (a->several && !a->over_batches)
         name = hp_arena_printf(arena, "%s%sbatch %s", name ? name : "", name ? ", " : "",
-                               hp_thousands(count, p->batch));
+                               hp_thousands(arena, p->batch));
     name = hp_axes_line(&a->axes, a->x, &place, name, arena);
     return *name ? name : p->asked;
 }
@@ -91,27 +90,22 @@ static void collect(struct arena *arena, const struct hypar_sweep *s, const stru
     }
 }
 
-static const enum hypar_unit units[] = { HYPAR_UNIT_COUNT, HYPAR_UNIT_BYTES,
-                                         HYPAR_UNIT_JOULES };
-
 /* "3.2k samples/s each"; "1.5 J a sample". */
 static const char *height_text(struct arena *arena, const struct along *a,
                                const struct hypar_sweep_point *p)
 {
-    char text[32];
     return a->objective == HYPAR_TIME
-               ? hp_arena_printf(arena, "%s samples/s%s", hp_metric(text, height_of(a, p)),
+               ? hp_arena_printf(arena, "%s samples/s%s", hp_metric(arena, height_of(a, p)),
                                  a->in_all ? "" : " each")
                : hp_arena_printf(
                      arena, "%s a sample",
-                     hypar_format_quantity(text, height_of(a, p), units[a->objective]));
+                     hp_figure_text(arena, height_of(a, p), hp_objective_unit(a->objective)));
 }
 
 /* The best point in words, since the chart has little room. */
 static const char *best_text(struct arena *arena, const struct hypar_sweep *s,
                              const struct along *a)
 {
-    char batch[32], devices[64];
     struct along by = *a; /* the sweep's objective may differ from the one drawn */
     by.objective = hypar_sweep_info(s).options->search.objective;
     for (int i = 0; i < hypar_sweep_info(s).n_points; i++) {
@@ -119,10 +113,10 @@ static const char *best_text(struct arena *arena, const struct hypar_sweep *s,
         struct axes_place place = hp_sweep_place(p);
         const char *where = hp_axes_text(&a->axes, &place, arena);
         if (p->best)
-            return hp_arena_printf(
-                arena, "best: batch %s on %s%s%s, %s (%s)", hp_thousands(batch, p->batch),
-                hp_count(devices, p->devices, "device", "devices"), *where ? ", " : "", where,
-                height_text(arena, &by, p), p->planner);
+            return hp_arena_printf(arena, "best: batch %s on %s%s%s, %s (%s)",
+                                   hp_thousands(arena, p->batch),
+                                   hp_count(arena, p->devices, "device"), *where ? ", " : "",
+                                   where, height_text(arena, &by, p), p->planner);
     }
     return "no plan fits";
 }
@@ -142,7 +136,7 @@ void hp_sweep_svg(FILE *to, const struct hypar_sweep *s)
                    : a.x < 0      ? ""
                                   : a.axes.axis[a.x].name,
         .y_label = heights[a.objective],
-        .y_unit = units[a.objective],
+        .y_unit = hp_objective_unit(a.objective),
         .shaded = a.several && !a.over_batches && !a.planners,
     };
     if (a.x >= 0)

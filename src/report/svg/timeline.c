@@ -4,10 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/columns.h"
 #include "report/put.h"
 #include "report/simulate/bars.h"
-#include "report/simulate/trace.h"
 #include "report/svg/svg.h"
 
 enum {
@@ -61,14 +59,11 @@ static void put_bar(FILE *to, struct bars *b, const struct bar *bar, double bott
         if (!(share > 0))
             continue;
         bottom -= BAR * share;
-        hp_svg_begin_rect(to, x, bottom, width, BAR * share);
-        fprintf(to, " fill=\"%s\"><title>", fill[kind]);
+        const char *name = hp_shown(&arena, b->name[bar->name].text);
         if (bar->tasks > 1)
-            fprintf(to, "%s %.0f %%: ", hp_event_kind_text(kind), 100 * share);
-        hp_svg_escape(to, hp_shown(&arena, b->name[bar->name].text));
-        if (bar->tasks > 1)
-            fprintf(to, " and %d more", bar->tasks - 1);
-        fputs("</title></rect>\n", to);
+            name = hp_arena_printf(&arena, "%s %.0f %%: %s and %d more",
+                                   hp_event_kind_text(kind), 100 * share, name, bar->tasks - 1);
+        hp_svg_box(to, x, bottom, width, BAR * share, fill[kind], name);
     }
     hp_arena_free(&arena);
 }
@@ -127,8 +122,7 @@ static void put_legend(FILE *to)
                                            [HYPAR_EVENT_COMM] = "exchange on a link" };
     double x = LEFT, y = TOP - 36;
     for (int kind = 0; kind < HYPAR_EVENT_OTHER; kind++) {
-        hp_svg_begin_rect(to, x, y, 12, 12);
-        fprintf(to, " fill=\"%s\"/>\n", fill[kind]);
+        hp_svg_box(to, x, y, 12, 12, fill[kind], NULL);
         hp_svg_text(to, x + 18, y + 10, SVG_START, 11, meaning[kind]);
         x += 50 + 6.5 * (double)strlen(meaning[kind]);
     }
@@ -141,12 +135,11 @@ static void put_legend(FILE *to)
 static char *shown_text(struct arena *arena, const struct hypar_sim *sim)
 {
     struct hypar_sim_pipeline p = hypar_sim_pipeline(sim);
-    char n[64];
     if (!p.minibatches)
         return hp_arena_printf(arena, "a step of %s",
                                hp_time_text(arena, hypar_sim_summary(sim).step_s));
     return hp_arena_printf(arena, "a window of %s, %s",
-                           hp_count(n, p.minibatches, "minibatch", "minibatches"),
+                           hp_count(arena, p.minibatches, "minibatch"),
                            hp_time_text(arena, p.window_s));
 }
 
@@ -156,14 +149,12 @@ void hp_timeline_svg(FILE *to, const struct hypar_sim *sim)
     struct arena arena = { 0 };
     const struct hypar_plan *plan = hypar_sim_plan(sim);
     struct hypar_sim_summary s = hypar_sim_summary(sim);
-    char devices[64];
     hp_make_bars(&b, sim, NULL, MOST_BARS);
     hp_svg_begin(
         to, WIDTH, TOP + ROW * b.n_rows + 16,
         hp_arena_printf(&arena, "%s on %s: %s",
                         plan ? hp_shown(&arena, hypar_plan_model(plan)) : "a program",
-                        hp_count(devices, s.n_devices, "device", "devices"),
-                        shown_text(&arena, sim)),
+                        hp_count(&arena, s.n_devices, "device"), shown_text(&arena, sim)),
         b.window ? "one bar stands for bars that lie close together; the height of a colour is "
                    "its share of the bar's time"
                  : "");

@@ -84,15 +84,6 @@ static const struct column row_columns[] = {
 
 /* Constants ----------------------------------------------------------------------------- */
 
-/* A figure as text: "12.5 GB/s"; a length or a share has no unit. */
-static char *figure_text(struct arena *arena, double value, enum hypar_unit unit)
-{
-    char text[32];
-    return unit == HYPAR_UNIT_COUNT
-               ? hp_arena_printf(arena, "%.3g", value)
-               : hp_arena_strdup(arena, hypar_format_quantity(text, value, unit));
-}
-
 /* Write the constants; text has only the fitted ones. Returns the number of fitted
  * constants. */
 static int constant_rows(struct table_writer *table, struct arena *arena,
@@ -107,8 +98,8 @@ static int constant_rows(struct table_writer *table, struct arena *arena,
         if (!table->json && !c->fitted)
             continue;
         row.error = c->fitted && (table->json || c->after > 0) ? c->error : NAN;
-        row.before = figure_text(arena, c->before, c->unit);
-        row.after = figure_text(arena, c->after, c->unit);
+        row.before = hp_figure_text(arena, c->before, c->unit);
+        row.after = hp_figure_text(arena, c->after, c->unit);
         hp_table_row(table, &row);
     }
     hp_table_end(table);
@@ -149,14 +140,11 @@ static void put_groups(struct json_writer *w, const struct hypar_fit *fit)
     struct hypar_fit_group group;
     hp_json_begin_array(w, "errors", false);
     for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
-        hp_json_begin_object(w, NULL, false);
-        hp_json_put_string(w, "kind", group.kind);
-        hp_json_put_int(w, "rows", group.rows);
-        hp_put_record(w, "before", error_columns, &group.before);
-        hp_put_record(w, "after", error_columns, &group.after);
-        if (group.has_held_out)
-            hp_put_record(w, "held_out", error_columns, &group.held_out);
-        hp_json_end_object(w);
+        PUT_OBJECT(
+            w, NULL, false, TEXT("kind", group.kind), INT("rows", group.rows),
+            RECORD("before", error_columns, &group.before),
+            RECORD("after", error_columns, &group.after),
+            ONLY_IF(group.has_held_out, RECORD("held_out", error_columns, &group.held_out)));
     }
     hp_json_end_array(w);
 }
@@ -209,9 +197,9 @@ static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
     struct table_writer rows = { .column = row_columns, .json = &w };
     struct measured_row row = { 0 };
     hp_json_begin_object(&w, NULL, false);
-    hp_json_put_string(&w, "device", hypar_fit_info(fit).device);
-    hp_json_put_string(&w, "source", hypar_fit_info(fit).source);
-    hp_json_put_int(&w, "rows_left_out", hypar_fit_info(fit).left_out);
+    PUT(&w, TEXT("device", hypar_fit_info(fit).device),
+        TEXT("source", hypar_fit_info(fit).source),
+        INT("rows_left_out", hypar_fit_info(fit).left_out));
     hp_json_begin_array(&w, "doubts", false);
     for (int i = 0; hypar_fit_doubt(fit, i); i++)
         hp_json_put_string(&w, NULL, hypar_fit_doubt(fit, i));
@@ -225,20 +213,11 @@ static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
     hp_json_end_object(&w);
 }
 
-static int count_outliers(const struct hypar_fit *fit)
-{
-    struct hypar_fit_row row;
-    int n = 0;
-    for (int i = 0; hypar_fit_row(fit, i, &row); i++)
-        n += row.outlier;
-    return n;
-}
-
 void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format format)
 {
     struct arena arena = { 0 };
-    char count[64];
-    int outliers = count_outliers(fit);
+    struct hypar_fit_row row;
+    int outliers = 0;
     if (format == HYPAR_JSON) {
         fit_json(to, &arena, fit);
         hp_arena_free(&arena);
@@ -254,11 +233,13 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
     print_errors(to, fit);
     fputc('\n', to);
     print_far(to, &arena, fit);
+    for (int i = 0; hypar_fit_row(fit, i, &row); i++)
+        outliers += row.outlier;
     if (outliers)
         fprintf(to, "%s too far off to be fitted\n",
-                hp_count(count, outliers, "row was", "rows were"));
+                hp_count(&arena, outliers, "row was|rows were"));
     if (hypar_fit_info(fit).left_out)
         fprintf(to, "%s nothing here: left out\n",
-                hp_count(count, hypar_fit_info(fit).left_out, "row costs", "rows cost"));
+                hp_count(&arena, hypar_fit_info(fit).left_out, "row costs|rows cost"));
     hp_arena_free(&arena);
 }

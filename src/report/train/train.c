@@ -1,13 +1,9 @@
 /* Reports a training run: its steps, and the measured and predicted figures. */
 #include <hypar/report.h>
 
-#include <math.h>
-
-#include "base/files/json.h"
 #include "plan/plan.h"
-#include "report/columns.h"
 #include "report/put.h"
-#include "report/train/measured_step.h"
+#include "report/train/truth.h"
 
 static bool is_round(int64_t step)
 {
@@ -51,20 +47,19 @@ static void print_head(FILE *to, const struct hypar_train_step *step)
 /* Print steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
 static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
 {
-    char rate[32], left[32], steps[48];
+    struct arena arena = { 0 };
     bool first = step->since == step->first;
     if (first)
         print_head(to, step);
     if (!first && !any_round(step->since - 1, step->step) && step->step != step->steps)
         return;
-    snprintf(steps, sizeof steps, "%lld", (long long)step->step);
+    const char *steps = hp_arena_printf(&arena, "%lld", (long long)step->step);
     if (step->since < step->step)
-        snprintf(steps, sizeof steps, "%lld-%lld", (long long)step->since,
-                 (long long)step->step);
+        steps = hp_arena_printf(&arena, "%lld-%s", (long long)step->since, steps);
     fprintf(to, "%5s/%-6lld  %12.6g  %14s  %10s\n", steps, (long long)step->steps, step->loss,
-            hp_metric(rate, (double)batch / step->seconds),
-            hypar_format_quantity(left, step->seconds * (double)(step->steps - step->step),
-                                  HYPAR_UNIT_SECONDS));
+            hp_metric(&arena, (double)batch / step->seconds),
+            hp_time_text(&arena, step->seconds * (double)(step->steps - step->step)));
+    hp_arena_free(&arena);
 }
 
 void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int64_t batch,
@@ -74,8 +69,8 @@ void hypar_report_train_step(FILE *to, const struct hypar_train_step *step, int6
         print_step(to, step, batch);
         return;
     }
-    fprintf(to, "{\"step\": %lld, \"loss\": %.17g, \"seconds\": %.9g}\n", (long long)step->step,
-            step->loss, step->seconds);
+    PUT_OBJECT(&(struct json_writer){ .file = to }, NULL, true, INT("step", step->step),
+               NUMBER("loss", step->loss), NUMBER("seconds", step->seconds));
 }
 
 /* "loss 0.123, 97.31 % right", "loss 3.2, perplexity 24.5", or only the loss. */
@@ -89,46 +84,31 @@ static const char *test_text(struct arena *arena, const struct hypar_train_test 
     return hp_arena_printf(arena, "loss %.6g", t->loss);
 }
 
-/* The members of a test, without braces. */
-static const char *test_members(struct arena *arena, const struct hypar_train_test *t)
+/* Write the members of a test. `after`: the key of its step; NULL: not written. */
+static void put_test(struct json_writer *w, const char *key, const char *after,
+                     const struct hypar_train_test *t)
 {
-    const char *loss = hp_arena_printf(
-        arena, isfinite(t->loss) ? "\"samples\": %lld, \"loss\": %.17g" : "\"samples\": %lld",
-        (long long)t->samples, t->loss);
-    const char *accuracy =
-        t->accuracy >= 0 ? hp_arena_printf(arena, ", \"accuracy\": %.17g", t->accuracy) : "";
-    const char *perplexity =
-        t->tokens && isfinite(exp(t->loss))
-            ? hp_arena_printf(arena, ", \"perplexity\": %.17g", exp(t->loss))
-            : "";
-    return hp_arena_printf(arena, "%s%s%s", loss, accuracy, perplexity);
+    double perplexity = t->tokens ? exp(t->loss) : NAN;
+    hp_json_begin_object(w, key, true);
+    PUT(w, ONLY_IF(after, INT(after, t->step)), INT("samples", t->samples),
+        ONLY_IF(isfinite(t->loss), NUMBER("loss", t->loss)),
+        ONLY_IF(t->accuracy >= 0, NUMBER("accuracy", t->accuracy)),
+        ONLY_IF(isfinite(perplexity), NUMBER("perplexity", perplexity)),
+        ONLY_IF(!key, NUMBER("seconds", t->seconds)));
+    hp_json_end_object(w);
 }
 
 void hypar_report_train_test(FILE *to, const struct hypar_train_test *test,
                              enum hypar_format format)
 {
     struct arena arena = { 0 };
-    char samples[64];
     if (format == HYPAR_JSON)
-        fprintf(to, "{\"test_after\": %lld, %s, \"seconds\": %.9g}\n", (long long)test->step,
-                test_members(&arena, test), test->seconds);
+        put_test(&(struct json_writer){ .file = to }, NULL, "test_after", test);
     else
         fprintf(to, "%5lld/%-6lld  test on %s: %s (%s)\n", (long long)test->step,
-                (long long)test->steps, hp_count(samples, test->samples, "sample", "samples"),
+                (long long)test->steps, hp_count(&arena, test->samples, "sample"),
                 test_text(&arena, test), hp_time_text(&arena, test->seconds));
     hp_arena_free(&arena);
-}
-
-static void row(struct columns *table, struct arena *arena, const char *name, double predicted,
-                double measured, enum hypar_unit unit)
-{
-    hp_cell(table, arena, "%s", name);
-    if (predicted > 0)
-        hp_quantity_cell(table, arena, predicted, unit);
-    else
-        hp_cell(table, arena, "-");
-    hp_quantity_cell(table, arena, measured, unit);
-    hp_ratio_cell(table, arena, predicted, measured);
 }
 
 /* "step 1" or "steps 1 to 3": the steps of the loss reported after step `last`. */
@@ -158,19 +138,18 @@ static void headline(FILE *to, const struct hypar_train_result *r,
                      const struct hypar_plan *plan)
 {
     struct arena arena = { 0 };
-    char ranks[64], rate[32];
     int64_t batch = plan->graph->batch;
-    hp_count(ranks, r->ranks, "rank", "ranks");
+    const char *ranks = hp_count(&arena, r->ranks, "rank");
     hp_put_line(to, "%s, batch %lld, %s, on %s: a step takes %s, %s",
                 hp_model_words(&arena, plan), (long long)batch,
                 hypar_precision_text(plan->precision), ranks, hp_time_text(&arena, r->step_s),
                 step_time_text(&arena, r));
     fprintf(to, "%s samples/s, loss %.6g in %s, %.6g in %s\n",
-            hp_metric(rate, (double)batch / r->step_s), r->first_loss,
+            hp_metric(&arena, (double)batch / r->step_s), r->first_loss,
             loss_steps(&arena, r, r->first_step + r->loss_steps), r->last_loss,
             loss_steps(&arena, r, r->steps));
     if (r->test.samples)
-        fprintf(to, "test on %s: %s%s\n", hp_count(ranks, r->test.samples, "sample", "samples"),
+        fprintf(to, "test on %s: %s%s\n", hp_count(&arena, r->test.samples, "sample"),
                 test_text(&arena, &r->test),
                 r->best_test.step == r->test.step
                     ? ""
@@ -181,29 +160,42 @@ static void headline(FILE *to, const struct hypar_train_result *r,
     hp_arena_free(&arena);
 }
 
+/* Add a row of bytes; predicted 0: none. */
+static void byte_row(struct table_writer *table, struct arena *arena, const char *label,
+                     double predicted, double measured)
+{
+    hp_table_row(table, &(struct truth_line){
+                            .label = label,
+                            .predicted = predicted > 0 ? hp_bytes_text(arena, predicted) : NULL,
+                            .measured = hp_bytes_text(arena, measured),
+                            .ratio = predicted > 0 ? measured / predicted : NAN });
+}
+
 static void print_table(FILE *to, const struct hypar_train_result *r,
                         const struct hypar_sim_summary *s, const struct truth *truth,
                         double memory, bool detail)
 {
     struct arena arena = { 0 };
-    struct columns table = { .align = "lrrr" };
-    hp_cell(&table, &arena, " ");
-    hp_cell(&table, &arena, "predicted");
-    hp_cell(&table, &arena, "measured");
-    hp_cell(&table, &arena, "ratio");
-    row(&table, &arena, "step, mean", s ? s->step_s : 0, r->mean_step_s, HYPAR_UNIT_SECONDS);
+    struct table_writer table = { .column = hp_truth_columns, .to = to, .shows = TRUTH_OF_RUN };
+    double predicted_s = s ? s->step_s : 0;
+    hp_table_begin(&table, NULL);
+    hp_table_row(&table,
+                 &(struct truth_line){
+                     .label = "step, mean",
+                     .predicted = predicted_s > 0 ? hp_time_text(&arena, predicted_s) : NULL,
+                     .measured = hp_time_text(&arena, r->mean_step_s),
+                     .ratio = predicted_s > 0 ? r->mean_step_s / predicted_s : NAN });
     if (truth)
         hp_phase_rows(&table, &arena, truth);
-    row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step,
-        HYPAR_UNIT_BYTES);
-    row(&table, &arena, "memory of the fullest rank", memory, r->peak_bytes, HYPAR_UNIT_BYTES);
+    byte_row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step);
+    byte_row(&table, &arena, "memory of the fullest rank", memory, r->peak_bytes);
     if (detail) {
-        row(&table, &arena, "  the array it lies in", 0, r->memory_bytes, HYPAR_UNIT_BYTES);
-        row(&table, &arena, "  for kernels and messages", 0,
-            r->workspace_bytes + r->staging_bytes, HYPAR_UNIT_BYTES);
+        byte_row(&table, &arena, "  the array it lies in", 0, r->memory_bytes);
+        byte_row(&table, &arena, "  for kernels and messages", 0,
+                 r->workspace_bytes + r->staging_bytes);
     }
-    row(&table, &arena, "  the process, resident", 0, r->process_bytes, HYPAR_UNIT_BYTES);
-    hp_columns_print(&table, to);
+    byte_row(&table, &arena, "  the process, resident", 0, r->process_bytes);
+    hp_table_end(&table);
     hp_arena_free(&arena);
 }
 
@@ -216,48 +208,40 @@ static double fullest(const struct hypar_sim *sim, const struct hypar_plan *plan
     return fmax(0, most - plan->framework_bytes);
 }
 
-/* "test": the last and the best test. */
-static const char *tests_text(struct arena *arena, const struct hypar_train_result *r)
-{
-    if (!r->test.samples)
-        return "";
-    return hp_arena_printf(arena, "\"test\": {%s}, \"best_test\": {\"after\": %lld, %s}, ",
-                           test_members(arena, &r->test), (long long)r->best_test.step,
-                           test_members(arena, &r->best_test));
-}
-
 static void write_json(FILE *to, const struct hypar_train_result *r,
                        const struct hypar_plan *plan, const struct hypar_sim *sim,
-                       const struct truth *truth, const struct hypar_sim_summary *s)
+                       struct truth *truth, const struct hypar_sim_summary *s)
 {
-    double memory = fullest(sim, plan);
-    struct arena arena = { 0 };
-    fprintf(to,
-            "{\"ranks\": %d, \"steps\": %lld, \"first_step\": %lld, \"stopped\": %s, "
-            "\"first_loss\": %.17g, \"last_loss\": %.17g, \"step_s\": %.9g, "
-            "\"mean_step_s\": %.9g, "
-            "%s\"comm_bytes_per_step\": %.17g, \"peak_memory_bytes\": %.17g, "
-            "\"memory\": {\"array\": %.17g, \"staging\": %.17g, \"workspace\": %.17g, "
-            "\"process\": %.17g}, \"predicted\": "
-            "{\"step_s\": %.9g, \"comm_bytes\": %.17g, \"peak_memory_bytes\": %.17g}",
-            r->ranks, (long long)r->steps, (long long)r->first_step,
-            r->stopped ? "true" : "false", r->first_loss, r->last_loss, r->step_s,
-            r->mean_step_s, tests_text(&arena, r), r->comm_bytes_per_step, r->peak_bytes,
-            r->memory_bytes, r->staging_bytes, r->workspace_bytes, r->process_bytes,
-            s ? s->step_s : 0, r->program_bytes, memory);
+    struct json_writer w = { .file = to };
+    hp_json_begin_object(&w, NULL, true);
+    PUT(&w, INT("ranks", r->ranks), INT("steps", r->steps), INT("first_step", r->first_step),
+        FLAG("stopped", r->stopped), NUMBER("first_loss", r->first_loss),
+        NUMBER("last_loss", r->last_loss), NUMBER("step_s", r->step_s),
+        NUMBER("mean_step_s", r->mean_step_s));
+    if (r->test.samples) {
+        put_test(&w, "test", NULL, &r->test);
+        put_test(&w, "best_test", "after", &r->best_test);
+    }
+    PUT(&w, NUMBER("comm_bytes_per_step", r->comm_bytes_per_step),
+        NUMBER("peak_memory_bytes", r->peak_bytes));
+    PUT_OBJECT(&w, "memory", true, NUMBER("array", r->memory_bytes),
+               NUMBER("staging", r->staging_bytes), NUMBER("workspace", r->workspace_bytes),
+               NUMBER("process", r->process_bytes));
+    PUT_OBJECT(&w, "predicted", true, NUMBER("step_s", s ? s->step_s : 0),
+               NUMBER("comm_bytes", r->program_bytes),
+               NUMBER("peak_memory_bytes", fullest(sim, plan)));
     if (truth)
-        hp_put_truth(&(struct json_writer){ .file = to, .depth = 1, .flat = { false, true } },
-                     truth);
-    fputs("}\n", to);
-    hp_arena_free(&arena);
+        hp_put_truth(&w, truth);
+    hp_json_end_object(&w);
 }
 
 /* Explain the rows below the step. */
 static void explain(FILE *to, const struct truth *truth)
 {
-    char steps[64];
+    struct arena arena = { 0 };
     fprintf(to, "\nphases, operators and exchanges: mean of ranks, and of %s\n",
-            hp_count(steps, truth->n_steps, "step", "steps"));
+            hp_count(&arena, truth->n_steps, "step"));
+    hp_arena_free(&arena);
     if (truth->in_turn)
         hp_put_line(to, "ranks took turns in this process: a step is all of them, and nothing "
                         "is told of waiting");
