@@ -14,8 +14,9 @@
  *         hp_table_row(&table, &row);
  *     hp_table_end(&table);
  *
- * CTest documents/keys looks for each key of these rows in docs/formats-results.md. CTest
- * documents/headings looks for each heading in docs/terms.md, which has the explanations. */
+ * CTest documents/keys looks for each key of these rows and of PUT() in docs/formats-*.md.
+ * CTest documents/headings looks for each heading in docs/terms.md, which has the explanations.
+ */
 #ifndef REPORT_TABLE_H
 #define REPORT_TABLE_H
 
@@ -89,9 +90,9 @@ enum { MOST_COLUMNS = 32 }; /* of text */
 
 struct table_writer {
     const struct column *column;
-    /* Of a table of texts, which has no columns: its headings, separated by '|'. A heading
-     * behind '>' is aligned to the right, behind '~' wrapped. A row is an array of const char
-     * *. */
+    /* A table of texts has headings, separated by '|', instead of columns. A '>' before a
+     * heading aligns the column to the right, a '~' lets it wrap. A row is an array of texts.
+     */
     const char *texts;
     FILE *to;                 /* for text and CSV */
     struct json_writer *json; /* NULL: text or CSV */

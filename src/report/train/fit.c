@@ -45,20 +45,25 @@ static const struct column error_columns[] = {
 
 /* Errors of a group of rows; text has those of held-out rows in a separate row. */
 struct error_row {
-    const char *kind;
-    double rows, before, before_worst;
-    struct hypar_fit_errors after;
+    struct hypar_fit_group of;
+    const struct hypar_fit_errors *held_out; /* NULL: none */
 };
 
+#define ERRORS(member) AT(struct error_row, of.member)
+
 static const struct column group_columns[] = {
-    { "error of", NULL, AS_TEXT, AT(struct error_row, kind) },
-    { "rows", NULL, AS_NUMBER, AT(struct error_row, rows), BLANK },
-    { "before", NULL, AS_PERCENT, AT(struct error_row, before), BLANK },
-    { "worst", NULL, AS_FACTOR, AT(struct error_row, before_worst), BLANK },
-    { "after", NULL, AS_PERCENT, AT(struct error_row, after.median) },
-    { "mean", NULL, AS_PERCENT, AT(struct error_row, after.mean) },
-    { "95 %", NULL, AS_PERCENT, AT(struct error_row, after.most) },
-    { "worst", NULL, AS_FACTOR, AT(struct error_row, after.worst) },
+    { "error of", "kind", AS_TEXT, ERRORS(kind) },
+    { "rows", "rows", AS_INT, ERRORS(rows), IF_KNOWN | BLANK },
+    { "before", NULL, AS_PERCENT, ERRORS(before.median), BLANK },
+    { "worst", NULL, AS_FACTOR, ERRORS(before.worst), BLANK },
+    { "after", NULL, AS_PERCENT, ERRORS(after.median) },
+    { "mean", NULL, AS_PERCENT, ERRORS(after.mean) },
+    { "95 %", NULL, AS_PERCENT, ERRORS(after.most) },
+    { "worst", NULL, AS_FACTOR, ERRORS(after.worst) },
+    { NULL, "before", AS_RECORD, ERRORS(before), INSIDE, .of = error_columns },
+    { NULL, "after", AS_RECORD, ERRORS(after), INSIDE, .of = error_columns },
+    { NULL, "held_out", AS_RECORD, AT(struct error_row, held_out), LEFT_OUT,
+      .of = error_columns },
     { 0 },
 };
 
@@ -120,33 +125,22 @@ static void print_undecided(FILE *to, struct arena *arena, const struct hypar_fi
         hp_wrap(to, text, 0);
 }
 
-static void print_errors(FILE *to, const struct hypar_fit *fit)
+static void error_rows(struct table_writer *table, const struct hypar_fit *fit)
 {
-    struct hypar_fit_group group;
-    struct table_writer table = { .column = group_columns, .to = to };
-    hp_table_begin(&table, NULL);
-    for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
-        hp_table_row(&table, &(struct error_row){ group.kind, group.rows, group.before.median,
-                                                  group.before.worst, group.after });
-        if (group.has_held_out)
-            hp_table_row(&table,
-                         &(struct error_row){ "  held out", NAN, NAN, NAN, group.held_out });
+    struct error_row row = { 0 };
+    table->column = group_columns;
+    hp_table_begin(table, "errors");
+    for (int i = 0; hypar_fit_group(fit, i, &row.of); i++) {
+        row.held_out = row.of.has_held_out ? &row.of.held_out : NULL;
+        hp_table_row(table, &row);
+        if (row.held_out && !table->json)
+            hp_table_row(table,
+                         &(struct error_row){ .of = { .kind = "  held out",
+                                                      .rows = -1,
+                                                      .before = { .median = NAN, .worst = NAN },
+                                                      .after = *row.held_out } });
     }
-    hp_table_end(&table);
-}
-
-static void put_groups(struct json_writer *w, const struct hypar_fit *fit)
-{
-    struct hypar_fit_group group;
-    hp_json_begin_array(w, "errors", false);
-    for (int i = 0; hypar_fit_group(fit, i, &group); i++) {
-        PUT_OBJECT(
-            w, NULL, false, TEXT("kind", group.kind), INT("rows", group.rows),
-            RECORD("before", error_columns, &group.before),
-            RECORD("after", error_columns, &group.after),
-            ONLY_IF(group.has_held_out, RECORD("held_out", error_columns, &group.held_out)));
-    }
-    hp_json_end_array(w);
+    hp_table_end(table);
 }
 
 static int worst_first(const void *a, const void *b)
@@ -205,7 +199,7 @@ static void fit_json(FILE *to, struct arena *arena, const struct hypar_fit *fit)
         hp_json_put_string(&w, NULL, hypar_fit_doubt(fit, i));
     hp_json_end_array(&w);
     constant_rows(&constants, arena, fit);
-    put_groups(&w, fit);
+    error_rows(&(struct table_writer){ .json = &w }, fit);
     hp_table_begin(&rows, "rows");
     for (int i = 0; hypar_fit_row(fit, i, &row.of); i++)
         hp_table_row(&rows, &row);
@@ -230,7 +224,7 @@ void hypar_report_fit(FILE *to, const struct hypar_fit *fit, enum hypar_format f
         fputs("these rows decide no figure\n", to);
     print_undecided(to, &arena, fit);
     fputc('\n', to);
-    print_errors(to, fit);
+    error_rows(&(struct table_writer){ .to = to }, fit);
     fputc('\n', to);
     print_far(to, &arena, fit);
     for (int i = 0; hypar_fit_row(fit, i, &row); i++)
