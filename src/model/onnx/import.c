@@ -197,8 +197,8 @@ static bool *find_indices(struct importing *im)
         hp_table_put(&from, &im->arena, file->input[i].name, strlen(file->input[i].name), i);
     for (int n = 0; n < file->n_nodes; n++) {
         const struct onnx_node *node = &file->node[n];
-        bool gather = hp_onnx_lists("Gather GatherElements ScatterElements ", node->op);
-        bool view = hp_onnx_lists("Identity Cast Reshape Unsqueeze Squeeze Flatten Transpose ",
+        bool gather = hp_onnx_lists("Gather GatherElements ScatterElements", node->op);
+        bool view = hp_onnx_lists("Identity Cast Reshape Unsqueeze Squeeze Flatten Transpose",
                                   node->op);
         const char *name = gather && node->n_inputs > 1 ? node->input[1]
                            : view && node->n_inputs > 0 ? node->input[0]
@@ -264,7 +264,7 @@ static bool *find_unweighted(struct importing *im)
 {
     static const char element_wise[] =
         "Add Sub Mul Div Where Pow Equal Greater Less GreaterOrEqual LessOrEqual Expand Slice "
-        "CastLike RotaryEmbedding Attention Cast ";
+        "CastLike RotaryEmbedding Attention Cast";
     const struct onnx_file *file = im->file;
     struct table at = { 0 };
     bool *alone = NEW(&im->arena, bool, file->n_initializers);

@@ -32,8 +32,7 @@ bool hp_onnx_follows_from_integers(struct importing *im)
 static int type_of(struct importing *im)
 {
     const struct onnx_info *info = hp_onnx_told(im, im->node->output[0]);
-    if (hp_onnx_lists("Equal Not And Or Less LessOrEqual Greater GreaterOrEqual ",
-                      im->node->op))
+    if (im->row->flags & IS_TRUTH)
         return ONNX_BOOL;
     if (strcmp(im->node->op, "Cast") == 0)
         return (int)hp_onnx_int(im->node, "to", ONNX_FLOAT);

@@ -138,7 +138,7 @@ enum hypar_status hp_onnx_rotary(struct importing *im)
                                 : 0;
     if (!(theta > 0) || width != 2 * half || hp_onnx_int(im->node, "interleaved", 0) ||
         hp_onnx_int(im->node, "rotary_embedding_dim", 0))
-        return hp_onnx_opaque_like(im);
+        return hp_onnx_opaque_node(im);
     TRY(hp_onnx_tensor(im, x, &t));
     TRY(heads_last(im, "x", &t));
     TRY(hp_onnx_emit(im, OP_ROPE, NULL, 1, &t,
