@@ -64,17 +64,16 @@ static enum hypar_status read_edges(struct reading *r)
     r->edge = NEW(&r->arena, struct profile_edge, r->n_edges);
     r->bytes = NEW(&r->arena, double, r->n_edges);
     struct table known = { 0 };
-    for (int e = 0; e < r->n_edges; e++) {
-        struct json at = hp_json_element(&r->edges, e);
+    for (struct json at = { 0 }; hp_json_each(&r->edges, &at);) {
+        int e = at.index;
         struct profile_edge *edge = &r->edge[e];
-        TRY(hp_json_object(&at, r->err));
+        TRY(HP_JSON_READ(&at, r->err, CHOICE_BYTES("communicationCost", &r->bytes[e]),
+                         JSON_OTHERS));
         TRY(read_end(r, &at, "sourceId", &edge->from));
         TRY(read_end(r, &at, "destId", &edge->to));
         if (hp_table_put(&known, &r->arena, edge, sizeof *edge, e) != e)
             return hp_json_fail(&at, r->err, "from %s to %s there is an edge already",
                                 r->id[edge->from], r->id[edge->to]);
-        struct json cost = hp_json_member(&at, "communicationCost");
-        TRY(hp_choice_bytes(&cost, &r->bytes[e], r->err));
     }
     return HYPAR_OK;
 }
@@ -154,7 +153,7 @@ static enum hypar_status read_sync(struct reading *r, const struct json *choice,
         const struct profile_edge *edge = &r->edge[edges[i]];
         int other = edge->to == n ? edge->from : edge->to;
         member = hp_json_member(&list, r->id[other]);
-        TRY(hp_choice_bytes(&member, &out[i], r->err));
+        TRY(hp_json_number(&member, 0, HP_MAX_CHOICE_BYTES, &out[i], r->err));
     }
     for (void *iter = NULL; hp_json_next(&list, &iter, &member);)
         n_members++;
@@ -167,26 +166,14 @@ static enum hypar_status read_sync(struct reading *r, const struct json *choice,
 static enum hypar_status read_choice(struct reading *r, const struct json *at, int n,
                                      struct op_choice *out)
 {
-    const char *id;
-    struct json id_at = hp_json_member(at, "id");
-    TRY(hp_json_object(at, r->err));
-    TRY(hp_json_string(&id_at, &id, r->err));
-    out->recompute = strcmp(id, "activation recomp") == 0;
-    if (!out->recompute && strcmp(id, "vanilla") != 0)
-        return hp_json_fail(&id_at, r->err,
-                            "expected \"vanilla\" or \"activation recomp\", not \"%.40s\"", id);
-    struct json member = hp_json_member(at, "timePerSample");
-    TRY(hp_choice_seconds(&member, &out->seconds, r->err));
-    struct {
-        const char *key;
-        double *out;
-    } bytes[] = { { "parameterSize", &out->parameter_bytes },
-                  { "memoryUsageA", &out->stash_bytes },
-                  { "memoryUsageB", &out->fixed_bytes } };
-    for (int i = 0; i < 3; i++) {
-        member = hp_json_member(at, bytes[i].key);
-        TRY(hp_choice_bytes(&member, bytes[i].out, r->err));
-    }
+    static const char *const ways[] = { "vanilla", "activation recomp" };
+    int way;
+    TRY(HP_JSON_READ(at, r->err, JSON_CHOICE("id", &way, ways, 2),
+                     CHOICE_SECONDS("timePerSample", &out->seconds),
+                     CHOICE_BYTES("parameterSize", &out->parameter_bytes),
+                     CHOICE_BYTES("memoryUsageA", &out->stash_bytes),
+                     CHOICE_BYTES("memoryUsageB", &out->fixed_bytes), JSON_OTHERS));
+    out->recompute = way == 1;
     int n_into = r->into_start[n + 1] - r->into_start[n];
     int n_out = r->out_start[n + 1] - r->out_start[n];
     double *in = NEW(&r->arena, double, n_into), *uses = NEW(&r->arena, double, n_out);
@@ -208,8 +195,7 @@ static enum hypar_status read_degree(struct reading *r, const struct json *list,
                             HP_MAX_DEGREE);
     TRY(hp_json_array(list, HP_MAX_CHOICES, r->err));
     struct op_choice *choice = (struct op_choice *)out->choice;
-    for (int i = 0; i < hp_json_length(list); i++) {
-        struct json at = hp_json_element(list, i);
+    for (struct json at = { 0 }; hp_json_each(list, &at);) {
         struct op_choice one = { .degree = (int)degree };
         TRY(read_choice(r, &at, n, &one));
         choice = GROW(&r->arena, struct op_choice, choice, out->n, capacity);
