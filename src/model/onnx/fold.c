@@ -148,8 +148,6 @@ struct folding {
     bool upper;            /* triangle */
 };
 
-typedef enum hypar_status element_rule(const struct folding *f, double *out);
-
 static struct folding start(struct importing *im)
 {
     struct folding f = { .im = im };
@@ -160,8 +158,10 @@ static struct folding start(struct importing *im)
     return f;
 }
 
-static enum hypar_status compute(struct folding *f, int type, element_rule *rule,
-                                 struct value *out)
+/* The value whose elements a rule computes. */
+static enum hypar_status
+compute(struct folding *f, int type,
+        enum hypar_status (*rule)(const struct folding *f, double *out), struct value *out)
 {
     int64_t n = f->uniform ? 1 : hp_onnx_elements(&f->shape);
     TRY(hp_onnx_fold_room(f->im, n, &f->data));
@@ -174,8 +174,9 @@ static enum hypar_status compute(struct folding *f, int type, element_rule *rule
     return HYPAR_OK;
 }
 
-/* Output 0 by a rule for its elements. */
-static enum hypar_status define(struct folding *f, int type, element_rule *rule)
+/* The same as output 0. */
+static enum hypar_status define(struct folding *f, int type,
+                                enum hypar_status (*rule)(const struct folding *f, double *out))
 {
     struct value y;
     TRY(compute(f, type, rule, &y));
