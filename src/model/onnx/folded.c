@@ -51,15 +51,15 @@ static bool could_be_tied(const struct importing *im, const struct onnx_tensor *
 }
 
 /* The tables that rows are looked up in; returns how many. */
-static int find_tables(struct importing *im, const struct table *names, int *table)
+static int find_tables(struct importing *im, int *table)
 {
     const struct onnx_file *file = im->file;
     bool *seen = NEW(&im->arena, bool, file->n_initializers);
     int n = 0;
     for (int i = 0; i < file->n_nodes; i++) {
         const struct onnx_node *node = &file->node[i];
-        bool gather = strcmp(node->op, "Gather") == 0 && node->n_inputs > 0 && *node->input[0];
-        int at = gather ? hp_table_get(names, node->input[0], strlen(node->input[0])) : -1;
+        bool gather = strcmp(node->op, "Gather") == 0 && node->n_inputs > 0;
+        int at = gather ? hp_onnx_initializer(im, node->input[0]) : -1;
         if (at < 0 || seen[at] || hp_onnx_is_made_up(file->initializer[at].name))
             continue;
         seen[at] = true;
@@ -74,17 +74,11 @@ void hp_onnx_find_tied(struct importing *im)
 {
     enum { TABLES = 8 }; /* each is compared with every matrix of its size */
     struct onnx_file *file = im->file;
-    struct table names = { 0 };
     int *table = NEW(&im->arena, int, file->n_initializers);
-    for (int i = 0; i < file->n_initializers; i++) {
-        const char *name = file->initializer[i].name;
-        hp_table_put(&names, &im->arena, name, strlen(name), i);
-        im->copy_of[i] = -1;
-    }
-    int n_tables = file->signature ? 0 : find_tables(im, &names, table);
+    int n_tables = file->signature ? 0 : find_tables(im, table);
     for (int i = 0; i < file->n_initializers; i++) {
         const struct onnx_tensor *t = &file->initializer[i], *all = file->initializer;
-        int j = t->label == t->name ? -1 : hp_table_get(&names, t->label, strlen(t->label));
+        int j = t->label == t->name ? -1 : hp_onnx_initializer(im, t->label);
         if (j >= 0 && could_be_tied(im, t, &all[j]) && is_transposed(im, t, &all[j], true))
             im->copy_of[i] = j;
         for (int k = 0; k < n_tables && k < TABLES && hp_onnx_is_made_up(t->name); k++)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/word.h"
 #include "model/onnx/onnx.h"
 
 enum { OPEN_BATCH = 32 }; /* samples where neither file nor user tells */
@@ -24,69 +25,43 @@ static bool listed(const char *list, const char *name, int64_t *out)
     return false;
 }
 
-/* The names that a list may have: of inputs, or of the symbols among their dimensions; NULL
- * where there are no more. The same symbol may come again. */
-struct names {
-    const struct onnx_file *file;
-    bool inputs;
-    int input, dim; /* the next */
-};
-
-static const char *next_name(struct names *n)
+/* The names that a list may have: of inputs, or of the symbols among their dimensions. */
+static const char **known_names(struct importing *im, bool inputs, int *n)
 {
-    while (n->input < n->file->n_inputs) {
-        const struct onnx_info *info = &n->file->input[n->input];
-        const char *name = n->inputs               ? info->name
-                           : n->dim < info->n_dims ? info->dim[n->dim].symbol
-                                                   : "";
-        if (n->inputs || ++n->dim >= info->n_dims) {
-            n->input++;
-            n->dim = 0;
+    const struct onnx_file *file = im->file;
+    const char **names =
+        NEW(&im->arena, const char *, (int64_t)file->n_inputs *(inputs ? 1 : MAX_DIMS));
+    struct table seen = { 0 };
+    *n = 0;
+    for (int i = 0; i < file->n_inputs; i++)
+        for (int d = 0; d < (inputs ? 1 : file->input[i].n_dims); d++) {
+            const char *name = inputs ? file->input[i].name : file->input[i].dim[d].symbol;
+            if (*name && hp_table_put(&seen, &im->arena, name, strlen(name), *n) == *n)
+                names[(*n)++] = name;
         }
-        if (*name)
-            return name;
-    }
-    return NULL;
-}
-
-static enum hypar_status refuse_name(struct names names, const char *name, int length,
-                                     struct hypar_error *err)
-{
-    enum { SHOWN = 8 };
-    char known[256] = "";
-    const char *other, *last = "";
-    for (int n = 0; n <= SHOWN && (other = next_name(&names));) {
-        size_t at = strlen(known);
-        if (strcmp(other, last) == 0)
-            continue;
-        snprintf(known + at, sizeof known - at, "%s%.40s", n ? ", " : "; it has ",
-                 n < SHOWN ? other : "...");
-        last = other;
-        n++;
-    }
-    return hp_fail(err, HYPAR_INVALID, "the model has no %s '%.*s'%s",
-                   names.inputs ? "input" : "symbolic dimension", length, name, known);
+    return names;
 }
 
 /* Is it a list, and is each name in it one of these? */
-static enum hypar_status check_list(const struct onnx_file *file, const char *list, bool inputs,
-                                    struct hypar_error *err)
+static enum hypar_status check_list(struct importing *im, const char *list, bool inputs)
 {
+    int n;
+    const char **known = known_names(im, inputs, &n);
     for (const char *p = list; p && *p;) {
-        int length = (int)strcspn(p, ",");
-        const char *sign = memchr(p, '=', (size_t)length), *known;
-        char *end = NULL;
+        int length = (int)strcspn(p, ","), k = 0;
+        const char *sign = memchr(p, '=', (size_t)length);
+        char *end = NULL, names[256];
         if (sign)
             strtoll(sign + 1, &end, 10);
         if (!sign || end == sign + 1 || end != p + length)
-            return hp_fail(err, HYPAR_INVALID, "'%.*s' is not NAME=NUMBER", length, p);
+            return hp_fail(im->err, HYPAR_INVALID, "'%.*s' is not NAME=NUMBER", length, p);
         int name = (int)(sign - p);
-        struct names names = { .file = file, .inputs = inputs };
-        while ((known = next_name(&names)) &&
-               (strncmp(known, p, (size_t)name) != 0 || known[name]))
-            ;
-        if (!known)
-            return refuse_name((struct names){ .file = file, .inputs = inputs }, p, name, err);
+        while (k < n && (strncmp(known[k], p, (size_t)name) != 0 || known[k][name]))
+            k++;
+        if (k == n)
+            return hp_fail(im->err, HYPAR_INVALID, "the model has no %s '%.*s'%s%s",
+                           inputs ? "input" : "symbolic dimension", name, p,
+                           n ? "; it has " : "", hp_word_list(names, sizeof names, known, n));
         p += length + (p[length] == ',');
     }
     return HYPAR_OK;
@@ -266,18 +241,13 @@ static bool *find_unweighted(struct importing *im)
         "Add Sub Mul Div Where Pow Equal Greater Less GreaterOrEqual LessOrEqual Expand Slice "
         "CastLike RotaryEmbedding Attention Cast";
     const struct onnx_file *file = im->file;
-    struct table at = { 0 };
     bool *alone = NEW(&im->arena, bool, file->n_initializers);
-    for (int i = 0; i < file->n_initializers; i++) {
-        const char *name = file->initializer[i].name;
-        hp_table_put(&at, &im->arena, name, strlen(name), i);
+    for (int i = 0; i < file->n_initializers; i++)
         alone[i] = true;
-    }
     for (int n = 0; n < file->n_nodes; n++) {
         bool plain = hp_onnx_lists(element_wise, file->node[n].op);
         for (int k = 0; k < file->node[n].n_inputs && !plain; k++) {
-            const char *name = file->node[n].input[k];
-            int i = *name ? hp_table_get(&at, name, strlen(name)) : -1;
+            int i = hp_onnx_initializer(im, file->node[n].input[k]);
             if (i >= 0)
                 alone[i] = false;
         }
@@ -348,12 +318,15 @@ static enum hypar_status read_initializers(struct importing *im)
     im->trained = NEW(&im->arena, bool, n);
     im->copy_of = NEW(&im->arena, int, n);
     im->folded_as = NEW(&im->arena, enum folded_as, n);
-    const bool *alone = find_unweighted(im);
     for (int i = 0; i < n; i++) {
-        im->param[i] = -1;
+        const char *name = im->file->initializer[i].name;
+        hp_table_put(&im->initializers, &im->arena, name, strlen(name), i);
+        im->param[i] = im->copy_of[i] = -1;
+    }
+    const bool *alone = find_unweighted(im);
+    for (int i = 0; i < n; i++)
         TRY(hp_in(im->err, read_initializer(im, i, alone[i]), "initializer '%.80s'",
                   im->file->initializer[i].name));
-    }
     hp_onnx_find_tied(im);
     return HYPAR_OK;
 }
@@ -436,8 +409,8 @@ static enum hypar_status network(struct importing *im, struct hypar_graph **out,
                                  const struct hypar_import_options *options, struct arena *keep,
                                  struct named_source **sources, int *n_sources)
 {
-    TRY(check_list(im->file, options->batch_dims, true, im->err));
-    TRY(check_list(im->file, options->dims, false, im->err));
+    TRY(check_list(im, options->batch_dims, true));
+    TRY(check_list(im, options->dims, false));
     TRY(read_initializers(im));
     struct batch batch = find_batch(im, options);
     im->symbol = batch.symbol;

@@ -444,21 +444,17 @@ static enum hypar_status norm_rows(struct importing *im, enum op_kind kind, int 
     return hp_onnx_define_tensor(im, 0, y);
 }
 
-enum hypar_status hp_onnx_layer_norm(struct importing *im)
+/* LayerNormalization, RMSNormalization. */
+enum hypar_status hp_onnx_norm(struct importing *im)
 {
+    bool centred = im->row->kind == OP_LAYER_NORM;
     int t[3];
-    if (is_wanted(im, 1) || is_wanted(im, 2))
+    if (centred && (is_wanted(im, 1) || is_wanted(im, 2)))
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "mean and deviation as outputs");
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
-    TRY(scale_and_shift(im, t));
-    return norm_rows(im, OP_LAYER_NORM, 3, t);
-}
-
-enum hypar_status hp_onnx_rms_norm(struct importing *im)
-{
-    int t[2];
-    TRY(hp_onnx_tensors(im, 2, t));
-    return norm_rows(im, OP_RMS_NORM, 2, t);
+    TRY(hp_onnx_tensors(im, centred ? 1 : 2, t));
+    if (centred)
+        TRY(scale_and_shift(im, t));
+    return norm_rows(im, im->row->kind, centred ? 3 : 2, t);
 }
 
 /* A group norm with as many groups as channels. */

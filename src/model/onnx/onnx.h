@@ -114,6 +114,7 @@ struct importing {
     struct name_set op_names;
     struct value *value;
     int n_values, value_capacity;
+    struct table initializers;
     int *param;    /* by initializer: its tensor, -1 */
     bool *divided; /* by initializer: parts of it are parameters of their own */
     bool *trained; /* by initializer: it is a parameter, not a constant */
@@ -146,6 +147,7 @@ struct importing {
 /* Input `i` of the node at hand, NULL where it is absent. */
 struct value *hp_onnx_input(struct importing *im, int i);
 struct value *hp_onnx_find(struct importing *im, const char *name);
+int hp_onnx_initializer(const struct importing *im, const char *name); /* -1: it is none */
 
 /* What the file says about a tensor, or NULL. */
 const struct onnx_info *hp_onnx_told(const struct importing *im, const char *name);
@@ -163,6 +165,11 @@ enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out
 
 /* The tensors of inputs 0 to n - 1, which must be there. */
 enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out);
+
+/* Append the ranges of [start, start + count) of the elements that `from` lists to n ranges;
+ * those that follow one another are joined. Returns how many there are. */
+int hp_onnx_take_range(const struct value *from, struct weight_range part,
+                       struct weight_range *range, int n);
 
 /* A parameter of its own from parts of a weight: elements [start, start + count) of it. Where
  * that is all of an initializer, it has its name. */
@@ -389,7 +396,7 @@ enum hypar_status hp_onnx_node(struct importing *im);
     X(hp_onnx_sum) X(hp_onnx_clip) X(hp_onnx_pow) X(hp_onnx_where) X(hp_onnx_reduce) \
     X(hp_onnx_softmax) X(hp_onnx_dropout) X(hp_onnx_gelu) X(hp_onnx_prelu) X(hp_onnx_selu) \
     X(hp_onnx_conv) X(hp_onnx_conv_transpose) X(hp_onnx_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) \
-    X(hp_onnx_einsum) X(hp_onnx_batch_norm) X(hp_onnx_layer_norm) X(hp_onnx_rms_norm) \
+    X(hp_onnx_einsum) X(hp_onnx_batch_norm) X(hp_onnx_norm) \
     X(hp_onnx_instance_norm) X(hp_onnx_lstm) X(hp_onnx_gru) X(hp_onnx_attention) \
     X(hp_onnx_rotary) X(hp_onnx_resize) X(hp_onnx_cumsum) X(hp_onnx_random) \
     X(hp_onnx_multinomial) X(hp_onnx_is_nan) X(hp_onnx_opaque_node) X(hp_onnx_control) \

@@ -70,20 +70,12 @@ static struct value slice_weight(struct importing *im, const struct value *x,
 {
     struct value y = *x;
     struct weight_range *range = NEW(&im->arena, struct weight_range, x->n_ranges);
-    int64_t row = hp_onnx_elements(&x->shape) / x->shape.dim[0], at = 0;
-    int64_t from = w->start[0] * row, to = from + w->shape.dim[0] * row;
+    int64_t row = hp_onnx_elements(&x->shape) / x->shape.dim[0];
+    struct weight_range part = { 0, w->start[0] * row, w->shape.dim[0] * row };
     y.range = range;
-    y.n_ranges = 0;
+    y.n_ranges = hp_onnx_take_range(x, part, range, 0);
     y.shape = w->shape;
     y.tensor = -1;
-    for (int i = 0; i < x->n_ranges; i++) {
-        const struct weight_range *r = &x->range[i];
-        int64_t lo = clip(from - at, 0, r->count), hi = clip(to - at, 0, r->count);
-        if (lo < hi)
-            range[y.n_ranges++] =
-                (struct weight_range){ r->initializer, r->start + lo, hi - lo };
-        at += r->count;
-    }
     return y;
 }
 

@@ -13,6 +13,11 @@ struct value *hp_onnx_find(struct importing *im, const char *name)
     return i < 0 ? NULL : &im->value[i];
 }
 
+int hp_onnx_initializer(const struct importing *im, const char *name)
+{
+    return *name ? hp_table_get(&im->initializers, name, strlen(name)) : -1;
+}
+
 struct value *hp_onnx_input(struct importing *im, int i)
 {
     return i < im->node->n_inputs ? hp_onnx_find(im, im->node->input[i]) : NULL;
@@ -334,9 +339,8 @@ enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out)
     return HYPAR_OK;
 }
 
-/* Take [start, start + count) of the elements that `from` lists; what runs on is joined. */
-static int take_range(const struct value *from, struct weight_range part,
-                      struct weight_range *range, int n)
+int hp_onnx_take_range(const struct value *from, struct weight_range part,
+                       struct weight_range *range, int n)
 {
     int64_t at = 0; /* in the weight */
     for (int i = 0; i < from->n_ranges; i++) {
@@ -365,7 +369,7 @@ enum hypar_status hp_onnx_part_param(struct importing *im, const struct value *w
         NEW(&im->arena, struct weight_range, n_parts * weight->n_ranges);
     int n = 0;
     for (int p = 0; p < n_parts; p++)
-        n = take_range(weight, parts[p], range, n);
+        n = hp_onnx_take_range(weight, parts[p], range, n);
     if (n < 1)
         return hp_fail(im->err, HYPAR_INVALID, "a weight without elements");
     const struct onnx_tensor *first = &im->file->initializer[range[0].initializer];
