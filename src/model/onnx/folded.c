@@ -151,16 +151,13 @@ static enum hypar_status make_copy(struct importing *im, int i)
     struct value *v = hp_onnx_find(im, t->name);
     struct weight_range *range = NEW(&im->arena, struct weight_range, 1);
     struct hypar_shape shape = t->shape;
-    const char *name = hp_onnx_unique(im, t->label);
     double dims[MAX_DIMS];
+    int param, wide;
     *range = (struct weight_range){ i, 0, t->elements / shape.dim[0] };
     shape.dim[0] = 1;
-    int param = hp_build_param(im->b, name, &shape), wide;
-    if (param < 0)
-        return hp_fail(im->err, HYPAR_INVALID, "initializer '%.80s' is no tensor", t->name);
-    hp_onnx_keep_source(
-        im, param, name,
-        (struct weight_source){ .n_ranges = 1, .range = range, .whole = shape });
+    TRY(hp_onnx_make(im, t->label, MADE_PARAM, -1,
+                     (struct weight_source){ .n_ranges = 1, .range = range, .whole = shape },
+                     &param));
     for (int d = 0; d < shape.n_dims; d++)
         dims[d] = (double)(d ? shape.dim[d] : im->batch);
     const char *op = hp_onnx_unique(im, hp_arena_printf(&im->arena, "%s.copies", t->label));

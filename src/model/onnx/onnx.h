@@ -207,9 +207,11 @@ bool hp_onnx_from_data(struct importing *im, int tensor);
 const struct hypar_shape *hp_onnx_shape(const struct importing *im, int tensor);
 void hp_onnx_note(struct importing *im, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* Note where the values of a constant input, or of a parameter, come from. */
-void hp_onnx_keep_source(struct importing *im, int tensor, const char *name,
-                         struct weight_source source);
+/* Make a parameter or an input, of numbers or of integers to look up with, named by the label
+ * or like it. Its values come from `source`, where that has any; it has the shape `whole`. */
+enum made_as { MADE_PARAM, MADE_NUMBERS, MADE_INDEX };
+enum hypar_status hp_onnx_make(struct importing *im, const char *label, enum made_as as,
+                               int samples, struct weight_source source, int *out);
 
 /* [start, stop) of dimension `axis` of a value, without that dimension if it is not kept. */
 enum hypar_status hp_onnx_part(struct importing *im, struct value *x, int axis, int64_t start,
