@@ -399,9 +399,12 @@ static void note_statistics(struct importing *im)
     if (!mean || !variance || !is_stored(mean) || !is_stored(variance))
         return;
     const char *op = g->ops[g->n_ops - 1].name;
-    hp_table_put(&im->norm_names, &im->arena, op, strlen(op), im->n_norms);
-    im->norm = GROW(&im->arena, struct norm_source, im->norm, im->n_norms, &im->norm_capacity);
-    im->norm[im->n_norms++] = (struct norm_source){ source_of(mean), source_of(variance) };
+    hp_table_put(&im->norm_names, &im->arena, op, strlen(op), im->n_statistics);
+    for (int i = 0; i < 2; i++) {
+        im->statistics = GROW(&im->arena, struct weight_source, im->statistics,
+                              im->n_statistics, &im->statistics_capacity);
+        im->statistics[im->n_statistics++] = source_of(i ? variance : mean);
+    }
 }
 
 enum hypar_status hp_onnx_batch_norm(struct importing *im)

@@ -113,10 +113,11 @@ bool hp_onnx_is_causal_mask(const struct value *mask)
 
 void hp_onnx_note_causal(struct importing *im, int scores)
 {
-    im->causal =
-        GROW(&im->arena, struct causal_mask, im->causal, im->n_causal, &im->causal_capacity);
-    im->causal[im->n_causal++] =
-        (struct causal_mask){ hp_build_graph(im->b)->n_ops - 1, scores };
+    while (im->n_causal < hp_build_graph(im->b)->n_ops) {
+        im->causal = GROW(&im->arena, int, im->causal, im->n_causal, &im->causal_capacity);
+        im->causal[im->n_causal++] = 0;
+    }
+    im->causal[im->n_causal - 1] = 1 + scores;
 }
 
 enum hypar_status hp_onnx_binary(struct importing *im)

@@ -36,9 +36,12 @@ struct named_source {
     struct weight_source source;
 };
 
-/* Mean and variance that a batch norm has in the file. */
-struct norm_source {
-    struct weight_source mean, variance;
+/* Where the values of a network's parameters and constant inputs come from, in an arena of the
+ * caller's. */
+struct kept_sources {
+    struct arena *arena;
+    struct named_source *source;
+    int n, capacity;
 };
 
 enum value_kind {
@@ -81,12 +84,6 @@ struct value {
     struct value *item;
 };
 
-/* An operator of the first graph that masks scores so that a query sees no later key, and which
- * of its operands they are. */
-struct causal_mask {
-    int op, scores;
-};
-
 /* Names that are taken, each with how often it was asked for. */
 struct name_set {
     struct table names;
@@ -107,6 +104,8 @@ struct importing {
     struct arena arena;
     struct hypar_error *err;
     struct onnx_file *file;
+    const struct hypar_import_options *options;
+    struct kept_sources *kept; /* NULL: they are not kept */
     int64_t batch;
     const char *symbol; /* that the file has in its place; NULL: none */
     struct graph_builder *b;
@@ -129,16 +128,18 @@ struct importing {
     int64_t folded;               /* elements computed so far */
     struct named_source *source;  /* by tensor of the first graph; name NULL: none */
     int n_sources, source_capacity;
-    struct causal_mask *causal;
+    int *causal; /* by operator of the first graph: 1 + the operand, scores, that it masks so
+                    that a query sees no later key; 0: none */
     int n_causal, causal_capacity;
     bool *from_data; /* by tensor of the first graph */
     int n_from_data, from_data_capacity;
-    struct norm_source *norm;
-    int n_norms, norm_capacity;
-    struct table norm_names; /* of their operators in the first graph */
-    int n_frozen;            /* batch norms of an export for inference */
-    int n_paths;             /* factors drawn for whole samples */
-    const char **notes;      /* for the user */
+    struct weight_source *statistics; /* mean and variance of batch norms in the file, */
+    int n_statistics, statistics_capacity;
+    struct table
+        norm_names;     /* by their operators in the first graph: the mean; then variance */
+    int n_frozen;       /* batch norms of an export for inference */
+    int n_paths;        /* factors drawn for whole samples */
+    const char **notes; /* for the user */
     int n_notes, note_capacity;
 };
 
@@ -421,18 +422,16 @@ ONNX_SHAPE_RULES(X)
 enum hypar_status hp_fold_gather(struct importing *im, int axis);
 enum hypar_status hp_fold_tile(struct importing *im, const struct hypar_shape *shape);
 
-/* The network: the first graph `g`, rewritten, ending in a loss on the first of `outputs`.
- * Sources of its parameters go to *sources. */
+/* The network: the first graph `g`, rewritten, ending in a loss on the first of `outputs`. */
 enum hypar_status hp_onnx_rewrite(struct importing *im, const struct hypar_graph *g,
                                   const int *outputs, int n_outputs, const char *name,
-                                  struct hypar_graph **out, struct arena *keep,
-                                  struct named_source **sources, int *n_sources);
+                                  struct hypar_graph **out);
 
-/* The network of an open file. What is kept of the sources comes from `keep`. */
+/* The network of an open file; where its values come from goes to *kept, unless that is NULL.
+ */
 enum hypar_status hp_onnx_network(struct hypar_graph **out, struct onnx_file *file,
                                   const struct hypar_import_options *options,
-                                  struct arena *keep, struct named_source **sources,
-                                  int *n_sources, struct hypar_error *err);
+                                  struct kept_sources *kept, struct hypar_error *err);
 
 /* As the reader of ONNX, from a stream, which is closed; `path` stands before messages. */
 enum hypar_status hp_onnx_read_stream(struct hypar_graph **out, FILE *stream, const char *path,

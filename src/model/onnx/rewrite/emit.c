@@ -17,9 +17,6 @@ struct emitting {
     struct graph_builder *b;
     struct lazy *lazy; /* by tensor of the new operators */
     struct name_set names;
-    struct arena *keep;
-    struct named_source *sources;
-    int n_sources, source_capacity;
     struct hypar_error *err;
 };
 
@@ -58,19 +55,22 @@ static void set_shuffled(struct emitting *e, int t, int tensor, const struct shu
 static void keep_source(struct emitting *e, const char *name,
                         const struct weight_source *source)
 {
-    e->sources =
-        GROW(e->keep, struct named_source, e->sources, e->n_sources, &e->source_capacity);
-    struct weight_range *range = NEW(e->keep, struct weight_range, source->n_ranges);
-    struct named_source *kept = &e->sources[e->n_sources++];
-    *kept = (struct named_source){ hp_arena_strdup(e->keep, name), *source };
-    kept->source.range = range;
+    struct kept_sources *kept = e->rw->im->kept;
+    if (!kept)
+        return;
+    struct arena *arena = kept->arena;
+    kept->source = GROW(arena, struct named_source, kept->source, kept->n, &kept->capacity);
+    struct weight_range *range = NEW(arena, struct weight_range, source->n_ranges);
+    struct named_source *copy = &kept->source[kept->n++];
+    *copy = (struct named_source){ hp_arena_strdup(arena, name), *source };
+    copy->source.range = range;
     if (source->n_ranges)
         memcpy(range, source->range, (size_t)source->n_ranges * sizeof *range);
     int64_t n = source->uniform ? 1 : hp_onnx_elements(&source->whole);
     if (source->constant) {
-        double *data = NEW(e->keep, double, n);
+        double *data = NEW(arena, double, n);
         memcpy(data, source->constant, (size_t)n * sizeof *data);
-        kept->source.constant = data;
+        copy->source.constant = data;
     }
 }
 
@@ -166,8 +166,8 @@ static void keep_statistics(struct emitting *e, const struct new_op *s, const ch
     int i = hp_table_get(&im->norm_names, s->name, strlen(s->name));
     if (i < 0)
         return; /* the file has none */
-    keep_source(e, hp_arena_printf(e->rw->arena, "%s.mean", name), &im->norm[i].mean);
-    keep_source(e, hp_arena_printf(e->rw->arena, "%s.variance", name), &im->norm[i].variance);
+    keep_source(e, hp_arena_printf(e->rw->arena, "%s.mean", name), &im->statistics[i]);
+    keep_source(e, hp_arena_printf(e->rw->arena, "%s.variance", name), &im->statistics[i + 1]);
 }
 
 static enum hypar_status build(struct emitting *e, const struct new_op *s, const int *inputs,
@@ -471,11 +471,9 @@ static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_
 }
 
 enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
-                                  const char *name, struct hypar_graph **out,
-                                  struct arena *keep, struct named_source **sources,
-                                  int *n_sources)
+                                  const char *name, struct hypar_graph **out)
 {
-    struct emitting e = { .rw = rw, .keep = keep, .err = rw->im->err };
+    struct emitting e = { .rw = rw, .err = rw->im->err };
     e.b = hp_build(name, rw->im->batch);
     e.lazy = NEW(rw->arena, struct lazy, rw->n_tensors);
     for (int t = 0; t < rw->n_tensors; t++)
@@ -491,7 +489,5 @@ enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int 
     hypar_graph_free(built);
     TRY(status);
     hp_onnx_add_notes(rw, *out);
-    *sources = e.sources;
-    *n_sources = e.n_sources;
     return HYPAR_OK;
 }
