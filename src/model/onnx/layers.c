@@ -311,14 +311,6 @@ enum hypar_status hp_onnx_einsum(struct importing *im)
     return hp_onnx_define_tensor(im, 0, y);
 }
 
-static enum hypar_status scaled(struct importing *im, const char *suffix, double factor, int *t)
-{
-    int in = *t;
-    return factor == 1 ? HYPAR_OK
-                       : hp_onnx_emit(im, OP_AFFINE, suffix, 1, &in,
-                                      ATTRS({ ATTR_ALPHA, 1, &factor }), t);
-}
-
 /* alpha A B + beta C, A and B perhaps transposed. */
 enum hypar_status hp_onnx_gemm(struct importing *im)
 {
@@ -348,9 +340,9 @@ enum hypar_status hp_onnx_gemm(struct importing *im)
         plain = false;
     }
     if (!plain)
-        TRY(scaled(im, "alpha", alpha, &y));
+        TRY(hp_onnx_emit_affine(im, "alpha", alpha, 0, &y));
     if (c && !plain) {
-        TRY(scaled(im, "beta", beta, &t[2]));
+        TRY(hp_onnx_emit_affine(im, "beta", beta, 0, &t[2]));
         int in[2] = { y, t[2] };
         TRY(hp_onnx_emit(im, OP_ADD, "sum", 2, in, NULL, &y));
     }

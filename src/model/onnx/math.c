@@ -28,36 +28,25 @@ enum hypar_status hp_onnx_apply_row(struct importing *im)
     return hp_onnx_apply(im, im->row->kind, &attrs);
 }
 
-/* alpha x + beta */
-static enum hypar_status affine(struct importing *im, const char *suffix, double alpha,
-                                double beta, int *t)
-{
-    int in = *t;
-    if (alpha == 1 && beta == 0)
-        return HYPAR_OK;
-    return hp_onnx_emit(im, OP_AFFINE, suffix, 1, &in,
-                        ATTRS({ ATTR_ALPHA, 1, &alpha }, { ATTR_BETA, 1, &beta }), t);
-}
-
 /* x op c, or c op x, for a number c. */
 static enum hypar_status with_number(struct importing *im, int t, double c, bool first)
 {
     const double most = 1e30;
     switch (im->row->kind) {
     case OP_ADD:
-        TRY(affine(im, NULL, 1, c, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, 1, c, &t));
         break;
     case OP_SUB:
-        TRY(affine(im, NULL, first ? -1 : 1, first ? c : -c, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, first ? -1 : 1, first ? c : -c, &t));
         break;
     case OP_MUL:
-        TRY(affine(im, NULL, c, 0, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, c, 0, &t));
         break;
     case OP_DIV:
         if (first)
             TRY(hp_onnx_emit(im, OP_POW, "inverse", 1, &t, ATTRS({ ATTR_EXPONENT, 1, V(-1) }),
                              &t));
-        TRY(affine(im, NULL, first ? c : 1 / c, 0, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, first ? c : 1 / c, 0, &t));
         break;
     default: {
         bool least = im->row->kind == OP_MAXIMUM;
@@ -162,7 +151,7 @@ enum hypar_status hp_onnx_sum(struct importing *im)
         TRY(hp_onnx_emit(im, im->row->kind, i < n - 1 ? "part" : NULL, 2, t, NULL, t));
     }
     if (strcmp(im->node->op, "Mean") == 0)
-        TRY(affine(im, "mean", 1.0 / n, 0, t));
+        TRY(hp_onnx_emit_affine(im, "mean", 1.0 / n, 0, t));
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
@@ -202,7 +191,8 @@ enum hypar_status hp_onnx_selu(struct importing *im)
     int t;
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
     TRY(hp_onnx_emit(im, OP_ELU, "elu", 1, &t, ATTRS({ ATTR_ALPHA, 1, &alpha }), &t));
-    TRY(affine(im, NULL, hp_onnx_float(im->node, "gamma", 1.05070102214813232421875), 0, &t));
+    TRY(hp_onnx_emit_affine(
+        im, NULL, hp_onnx_float(im->node, "gamma", 1.05070102214813232421875), 0, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 

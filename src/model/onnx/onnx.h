@@ -193,6 +193,10 @@ enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffi
 enum hypar_status hp_onnx_emit_expand(struct importing *im, const char *suffix, int x,
                                       const struct hypar_shape *shape, int *out);
 
+/* alpha x + beta in place of tensor *t, where that is not x. */
+enum hypar_status hp_onnx_emit_affine(struct importing *im, const char *suffix, double alpha,
+                                      double beta, int *t);
+
 /* [start, stop) of dimension `axis`, each `step`-th. */
 enum hypar_status hp_onnx_emit_slice(struct importing *im, const char *suffix, int x, int axis,
                                      const int64_t range[3], int *out);

@@ -199,8 +199,7 @@ static enum hypar_status dropped(struct importing *im, struct value *x, double c
         im->n_paths += whole_samples;
     }
     if (fabs(factor - 1) > 1e-6)
-        TRY(hp_onnx_emit(im, OP_AFFINE, "scale", 1, &t,
-                         ATTRS({ ATTR_ALPHA, 1, &factor }, { ATTR_BETA, 1, V(0) }), &t));
+        TRY(hp_onnx_emit_affine(im, "scale", factor, 0, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 

@@ -54,8 +54,7 @@ static enum hypar_status mask_bias(struct importing *im, struct value *mask, int
         wide.dim[4 - rank + d] = mask->shape.dim[d];
     TRY(hp_onnx_tensor(im, mask, out));
     if (mask->type == ONNX_BOOL) /* 0 is masked, 1 is seen */
-        TRY(hp_onnx_emit(im, OP_AFFINE, "mask", 1, out,
-                         ATTRS({ ATTR_ALPHA, 1, &huge }, { ATTR_BETA, 1, V(-huge) }), out));
+        TRY(hp_onnx_emit_affine(im, "mask", huge, -huge, out));
     return rank == 4 ? HYPAR_OK : hp_onnx_emit_reshape(im, "mask", *out, &wide, out);
 }
 

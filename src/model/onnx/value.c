@@ -201,6 +201,16 @@ enum hypar_status hp_onnx_apply(struct importing *im, enum op_kind kind,
     return hp_onnx_define_tensor(im, 0, t);
 }
 
+enum hypar_status hp_onnx_emit_affine(struct importing *im, const char *suffix, double alpha,
+                                      double beta, int *t)
+{
+    int in = *t;
+    if (alpha == 1 && beta == 0)
+        return HYPAR_OK;
+    return hp_onnx_emit(im, OP_AFFINE, suffix, 1, &in,
+                        ATTRS({ ATTR_ALPHA, 1, &alpha }, { ATTR_BETA, 1, &beta }), t);
+}
+
 /* Tensors ------------------------------------------------------------------------------- */
 
 /* Note where the values of an input or of a parameter come from. */
