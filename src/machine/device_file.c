@@ -15,14 +15,10 @@ bool hp_device_is_file(const char *name)
 
 static enum hypar_status read_keys(const struct json *at, struct hypar_error *err)
 {
-    const char *keys[OPTION_COUNT + 4] = { "format", "name", "source" }, *text;
+    const char *keys[OPTION_COUNT + 4] = { "format", "name", "source" };
     for (int o = 0; o < OPTION_COUNT; o++)
         keys[3 + o] = hp_machine_options[o].key;
-    TRY(hp_json_object(at, err));
-    struct json format = hp_json_member(at, "format");
-    TRY(hp_json_string(&format, &text, err));
-    if (strcmp(text, FORMAT) != 0)
-        return hp_json_fail(&format, err, "'%.40s', expected '%s'", text, FORMAT);
+    TRY(hp_json_format(at, FORMAT, err));
     return hp_json_only(at, keys, err);
 }
 

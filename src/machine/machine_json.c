@@ -112,18 +112,24 @@ enum hypar_status hp_part_read_option(struct part *part, const struct json *obje
     return HYPAR_OK;
 }
 
-/* The keys of the options of the device, or of its links, between `before` and NULL. */
-static void list_keys(const char **keys, const struct part *part, bool of_device,
-                      const char *const *before)
+enum figures { OF_DEVICE = 1, OF_LINKS = 2 };
+
+/* No other keys than these and those of the part's figures of these scopes. */
+static enum hypar_status check_keys(const struct part *part, const struct json *at,
+                                    unsigned scopes, const char *const *others,
+                                    struct hypar_error *err)
 {
+    const char *keys[OPTION_COUNT + 6];
     int n = 0;
-    for (; before[n]; n++)
-        keys[n] = before[n];
-    for (int o = 0; o < OPTION_COUNT; o++)
-        if (hp_option_applies(part, (enum option)o) &&
-            (hp_machine_options[o].scope == SCOPE_DEVICE) == of_device)
+    for (; others[n]; n++)
+        keys[n] = others[n];
+    for (int o = 0; o < OPTION_COUNT; o++) {
+        bool device = hp_machine_options[o].scope == SCOPE_DEVICE;
+        if (hp_option_applies(part, (enum option)o) && scopes & (device ? OF_DEVICE : OF_LINKS))
             keys[n++] = hp_machine_options[o].key;
+    }
     keys[n] = NULL;
+    return hp_json_only(at, keys, err);
 }
 
 /* A device unknown to the table: peaks and memory must be given, the rest is assumed. */
@@ -185,9 +191,8 @@ enum hypar_status hp_part_read_device(struct part *part, const struct json *at,
         return hp_part_choose_type(part, at, name, false, err);
     }
     TRY(hp_json_object(at, err));
-    const char *keys[OPTION_COUNT + 4];
-    list_keys(keys, part, true, (const char *const[]){ "name", "count", "source", NULL });
-    TRY(hp_json_only(at, keys, err));
+    TRY(check_keys(part, at, OF_DEVICE,
+                   (const char *const[]){ "name", "count", "source", NULL }, err));
     struct json name_member = hp_json_member(at, "name"),
                 source_member = hp_json_member(at, "source");
     TRY(hp_json_name(&name_member, &name, err));
@@ -210,27 +215,10 @@ static enum hypar_status read_shape(struct part *part, const struct json *object
     int64_t dim[MACHINE_MAX_DIMS];
     TRY(hp_json_array(&shape, MACHINE_MAX_DIMS, err));
     int n = hp_json_length(&shape);
-    for (int d = 0; d < n; d++) {
-        struct json element = hp_json_element(&shape, d);
-        TRY(hp_json_int(&element, 1, MACHINE_MAX_DEVICES, &dim[d], err));
-    }
+    for (struct json element = { 0 }; hp_json_each(&shape, &element);)
+        TRY(hp_json_int(&element, 1, MACHINE_MAX_DEVICES, &dim[element.index], err));
     struct hypar_error why;
     return blame(&shape, hp_part_set_shape(part, dim, n, &why), &why, err);
-}
-
-/* Allow the keys of every figure that applies, and "peak" where factors are given. */
-static enum hypar_status check_node_keys(const struct part *part, const struct json *at,
-                                         const char *const *before, struct hypar_error *err)
-{
-    const char *keys[OPTION_COUNT + 5];
-    int n = 0;
-    for (; before[n]; n++)
-        keys[n] = before[n];
-    for (int o = 0; o < OPTION_COUNT; o++)
-        if (hp_option_applies(part, (enum option)o))
-            keys[n++] = hp_machine_options[o].key;
-    keys[n] = NULL;
-    return hp_json_only(at, keys, err);
 }
 
 static enum hypar_status read_factors(const struct part *part, struct node_figures *figures,
@@ -239,7 +227,7 @@ static enum hypar_status read_factors(const struct part *part, struct node_figur
     double factor;
     struct hypar_error why;
     TRY(hp_json_object(at, err));
-    TRY(check_node_keys(part, at, (const char *const[]){ "peak", NULL }, err));
+    TRY(check_keys(part, at, OF_DEVICE | OF_LINKS, (const char *const[]){ "peak", NULL }, err));
     struct json peak = hp_json_member(at, "peak");
     if (peak.value)
         TRY(hp_json_number(&peak, 1e-9, 1e9, &factor, err));
@@ -265,14 +253,14 @@ static enum hypar_status read_node(struct part *part, const struct json *at,
     double value;
     struct hypar_error why;
     struct node_figures *figures;
+    struct json times;
     TRY(hp_json_object(at, err));
-    TRY(check_node_keys(part, at, (const char *const[]){ "node", "count", "times", NULL },
-                        err));
-    struct json node = hp_json_member(at, "node"), n = hp_json_member(at, "count"),
-                times = hp_json_member(at, "times");
-    TRY(hp_json_int(&node, 0, part->dim[0] - 1, &first, err));
-    if (n.value)
-        TRY(hp_json_int(&n, 1, part->dim[0] - first, &count, err));
+    TRY(check_keys(part, at, OF_DEVICE | OF_LINKS,
+                   (const char *const[]){ "node", "count", "times", NULL }, err));
+    TRY(HP_JSON_READ(at, err, JSON_INT("node", &first, 0, part->dim[0] - 1),
+                     JSON_ANY("times", &times), JSON_OTHERS));
+    TRY(HP_JSON_READ(at, err, JSON_INT("?count", &count, 1, part->dim[0] - first),
+                     JSON_OTHERS));
     TRY(blame(at, hp_part_node_figures(part, first, first + count - 1, &figures, &why), &why,
               err));
     for (int o = 0; o < OPTION_COUNT; o++) {
@@ -294,10 +282,8 @@ static enum hypar_status read_nodes(struct part *part, const struct json *object
     if (!list.value)
         return HYPAR_OK;
     TRY(hp_json_array(&list, MACHINE_MAX_NODE_FIGURES, err));
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json element = hp_json_element(&list, i);
+    for (struct json element = { 0 }; hp_json_each(&list, &element);)
         TRY(read_node(part, &element, err));
-    }
     return HYPAR_OK;
 }
 
@@ -314,11 +300,10 @@ static enum hypar_status read_part(struct part *part, const struct json *object,
 
     hp_part_begin(part, topology, arena);
     bool nodes = topology->scope == SCOPE_CLUSTER;
-    const char *keys[OPTION_COUNT + 6];
-    list_keys(keys, part, false,
-              (const char *const[]){ "format", "topology", "shape", "device",
-                                     nodes ? "nodes" : NULL, NULL });
-    TRY(hp_json_only(object, keys, err));
+    TRY(check_keys(part, object, OF_LINKS,
+                   (const char *const[]){ "format", "topology", "shape", "device",
+                                          nodes ? "nodes" : NULL, NULL },
+                   err));
     TRY(read_shape(part, object, err));
     struct json device = hp_json_member(object, "device");
     if (device.value)
@@ -352,10 +337,8 @@ static enum hypar_status read_parts(struct hypar_machine **out, const struct jso
     if (n == 0)
         return hp_json_fail(&list, err, "is empty, expected at least one part");
     parts = NEW(arena, struct part, n);
-    for (int p = 0; p < n; p++) {
-        struct json element = hp_json_element(&list, p);
-        TRY(read_part(&parts[p], &element, arena, err));
-    }
+    for (struct json element = { 0 }; hp_json_each(&list, &element);)
+        TRY(read_part(&parts[element.index], &element, arena, err));
     return blame(&list, hp_machine_from_parts(out, parts, n, &why), &why, err);
 }
 
@@ -369,11 +352,7 @@ enum hypar_status hp_machine_read_json(struct hypar_machine **out, const struct 
         TRY(hp_json_string(at, &text, err));
         return blame(at, hp_machine_read_word(out, text, &why), &why, err);
     }
-    TRY(hp_json_object(at, err));
-    struct json format = hp_json_member(at, "format");
-    TRY(hp_json_string(&format, &text, err));
-    if (strcmp(text, FORMAT) != 0)
-        return hp_json_fail(&format, err, "'%.40s', expected '%s'", text, FORMAT);
+    TRY(hp_json_format(at, FORMAT, err));
     if (hp_json_member(at, "devices").value)
         return hp_network_read(out, at, err);
 

@@ -32,7 +32,6 @@ static enum hypar_status read_run(struct arena *arena, const struct json *at, in
                                   struct device_run *run, struct usual *usual, int64_t *count,
                                   struct hypar_error *err)
 {
-    struct json member = hp_json_member(at, "count");
     struct part part;
     struct hypar_error why;
     *count = 1;
@@ -42,8 +41,9 @@ static enum hypar_status read_run(struct arena *arena, const struct json *at, in
     part.value[OPTION_BANDWIDTH] = 1; /* links have their own */
     if (hp_part_finish(&part, &why) != HYPAR_OK)
         return hp_json_fail(at, err, "%s", why.text);
-    if (member.value)
-        TRY(hp_json_int(&member, 1, MACHINE_MAX_NODES - first, count, err));
+    if (hp_json_is_object(at))
+        TRY(HP_JSON_READ(at, err, JSON_INT("?count", count, 1, MACHINE_MAX_NODES - first),
+                         JSON_OTHERS));
     *run = (struct device_run){ first, hp_part_device(&part),
                                 hp_part_own_source(&part)
                                     ? hp_arena_strdup(arena, part.type.source)
@@ -78,8 +78,8 @@ static enum hypar_status read_runs(struct arena *arena, const struct json *list,
     l->runs = NEW(arena, struct device_run, n);
     l->usual = NEW(arena, struct usual, n);
     l->element = NEW(arena, int, MACHINE_MAX_NODES);
-    for (int i = 0; i < n; i++) {
-        struct json element = hp_json_element(list, i);
+    for (struct json element = { 0 }; hp_json_each(list, &element);) {
+        int i = element.index;
         struct device_run *run = &l->runs[l->n_runs];
         int64_t count;
         if (l->n_devices == MACHINE_MAX_NODES)
@@ -131,29 +131,23 @@ static enum hypar_status read_link(struct hypar_machine *machine, struct listed_
                                    const struct json *at, const struct listed *l,
                                    struct hypar_error *err)
 {
-    static const char *const keys[] = { "from",        "to",
-                                        "bytes_per_s", "link_efficiency",
-                                        "latency_s",   "energy_j_per_bit",
-                                        "class",       NULL };
-    int64_t from, to;
-    TRY(hp_json_object(at, err));
-    TRY(hp_json_only(at, keys, err));
-    struct json member = hp_json_member(at, "from");
-    TRY(hp_json_int(&member, 0, l->n_nodes - 1, &from, err));
-    member = hp_json_member(at, "to");
-    TRY(hp_json_int(&member, 0, l->n_nodes - 1, &to, err));
+    struct json class;
+    int from, to;
+    TRY(HP_JSON_READ(at, err, JSON_WHOLE("from", &from, 0, l->n_nodes - 1),
+                     JSON_WHOLE("to", &to, 0, l->n_nodes - 1), JSON_KEY("bytes_per_s"),
+                     JSON_KEY("link_efficiency"), JSON_KEY("latency_s"),
+                     JSON_KEY("energy_j_per_bit"), JSON_ANY("class", &class)));
     if (from == to)
-        return hp_json_fail(at, err, "joins node %lld to itself", (long long)from);
-    const double *usual = usual_figures(l, (int)from, (int)to);
-    link->link.from = (int)from;
-    link->link.to = (int)to;
+        return hp_json_fail(at, err, "joins node %d to itself", from);
+    const double *usual = usual_figures(l, from, to);
+    link->link.from = from;
+    link->link.to = to;
     for (int f = 0; f < N_LINK_FIGURES; f++) {
         double *value = hp_link_figure(link, hp_link_figures[f]);
         *value = isnan(l->all[f]) ? usual[f] : l->all[f];
         TRY(read_figure(at, f, value, err));
     }
-    member = hp_json_member(at, "class");
-    return member.value ? read_class(machine, &member, &link->class, err) : HYPAR_OK;
+    return class.value ? read_class(machine, &class, &link->class, err) : HYPAR_OK;
 }
 
 static enum hypar_status read_all(struct arena *arena, const struct json *at, struct listed *l,
@@ -188,10 +182,8 @@ static enum hypar_status read_network(struct hypar_machine **out, const struct j
 
     int n_links = hp_json_length(&list);
     *out = hp_network_new(l.runs, l.n_runs, l.n_devices, (int)n_switches, n_links, &links);
-    for (int i = 0; i < n_links; i++) {
-        struct json element = hp_json_element(&list, i);
-        TRY(read_link(*out, &links[i], &element, &l, err));
-    }
+    for (struct json element = { 0 }; hp_json_each(&list, &element);)
+        TRY(read_link(*out, &links[element.index], &element, &l, err));
     struct hypar_error why;
     if (hp_network_finish(*out, &why) != HYPAR_OK)
         return hp_json_fail(&list, err, "%s", why.text);

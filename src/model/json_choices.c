@@ -1,24 +1,6 @@
 /* Reads and writes the choices of an operator in hypar-graph/1 (docs/formats-graph.md). */
 #include "model/json_choices.h"
 
-#include <math.h>
-
-static const double max_seconds = 1e12, max_bytes = 0x1p49;
-
-enum hypar_status hp_choice_seconds(const struct json *at, double *out, struct hypar_error *err)
-{
-    TRY(hp_json_number(at, 0, max_seconds, out, err));
-    *out = fabs(*out); /* -0 is 0 */
-    return HYPAR_OK;
-}
-
-enum hypar_status hp_choice_bytes(const struct json *at, double *out, struct hypar_error *err)
-{
-    TRY(hp_json_number(at, 0, max_bytes, out, err));
-    *out = fabs(*out);
-    return HYPAR_OK;
-}
-
 /* A list of `n` numbers, or one that stands for all; NULL where it is missing. */
 static enum hypar_status read_list(struct arena *arena, const struct json *at, int n,
                                    const double **out, struct hypar_error *err)
@@ -29,19 +11,15 @@ static enum hypar_status read_list(struct arena *arena, const struct json *at, i
     double *list = NEW(arena, double, n);
     *out = list;
     if (hp_json_is_number(at)) {
-        double all;
-        TRY(hp_choice_bytes(at, &all, err));
         for (int i = 0; i < n; i++)
-            list[i] = all;
+            TRY(hp_json_number(at, 0, HP_MAX_CHOICE_BYTES, &list[i], err));
         return HYPAR_OK;
     }
     TRY(hp_json_array(at, HP_MAX_TENSORS, err));
     if (hp_json_length(at) != n)
         return hp_json_fail(at, err, "%d numbers, expected %d", hp_json_length(at), n);
-    for (int i = 0; i < n; i++) {
-        struct json number = hp_json_element(at, i);
-        TRY(hp_choice_bytes(&number, &list[i], err));
-    }
+    for (struct json number = { 0 }; hp_json_each(at, &number);)
+        TRY(hp_json_number(&number, 0, HP_MAX_CHOICE_BYTES, &list[number.index], err));
     return HYPAR_OK;
 }
 
@@ -50,8 +28,7 @@ static enum hypar_status read_list(struct arena *arena, const struct json *at, i
 static int count_uses(const struct json *list)
 {
     int n = 1;
-    for (int i = 0; i < hp_json_length(list); i++) {
-        struct json at = hp_json_element(list, i);
+    for (struct json at = { 0 }; hp_json_each(list, &at);) {
         struct json uses =
             hp_json_is_object(&at) ? hp_json_member(&at, "out_sync_bytes") : (struct json){ 0 };
         if (hp_json_is_array(&uses) && hp_json_length(&uses) != 1)
@@ -63,34 +40,16 @@ static int count_uses(const struct json *list)
 static enum hypar_status read_choice(struct arena *arena, const struct json *at, int n_inputs,
                                      int n_uses, struct op_choice *out, struct hypar_error *err)
 {
-    static const char *const keys[] = { "degree",          "recompute",      "seconds",
-                                        "parameter_bytes", "stash_bytes",    "fixed_bytes",
-                                        "in_sync_bytes",   "out_sync_bytes", NULL };
-    int64_t degree;
-    TRY(hp_json_object(at, err));
-    TRY(hp_json_only(at, keys, err));
-    struct json member = hp_json_member(at, "degree");
-    TRY(hp_json_int(&member, 1, HP_MAX_DEGREE, &degree, err));
-    out->degree = (int)degree;
-    member = hp_json_member(at, "recompute");
-    if (member.value)
-        TRY(hp_json_bool(&member, &out->recompute, err));
-    member = hp_json_member(at, "seconds");
-    TRY(hp_choice_seconds(&member, &out->seconds, err));
-    struct {
-        const char *key;
-        double *out;
-    } bytes[] = { { "parameter_bytes", &out->parameter_bytes },
-                  { "stash_bytes", &out->stash_bytes },
-                  { "fixed_bytes", &out->fixed_bytes } };
-    for (int i = 0; i < 3; i++) {
-        member = hp_json_member(at, bytes[i].key);
-        TRY(hp_choice_bytes(&member, bytes[i].out, err));
-    }
-    member = hp_json_member(at, "in_sync_bytes");
-    TRY(read_list(arena, &member, n_inputs, &out->in_sync_bytes, err));
-    member = hp_json_member(at, "out_sync_bytes");
-    return read_list(arena, &member, n_uses, &out->out_sync_bytes, err);
+    struct json in_sync, out_sync;
+    TRY(HP_JSON_READ(
+        at, err, JSON_WHOLE("degree", &out->degree, 1, HP_MAX_DEGREE),
+        JSON_BOOL("?recompute", &out->recompute), CHOICE_SECONDS("seconds", &out->seconds),
+        CHOICE_BYTES("parameter_bytes", &out->parameter_bytes),
+        CHOICE_BYTES("stash_bytes", &out->stash_bytes),
+        CHOICE_BYTES("fixed_bytes", &out->fixed_bytes), JSON_ANY("in_sync_bytes", &in_sync),
+        JSON_ANY("out_sync_bytes", &out_sync)));
+    TRY(read_list(arena, &in_sync, n_inputs, &out->in_sync_bytes, err));
+    return read_list(arena, &out_sync, n_uses, &out->out_sync_bytes, err);
 }
 
 enum hypar_status hp_choices_read(struct arena *arena, const struct json *op, int n_inputs,
@@ -108,10 +67,8 @@ enum hypar_status hp_choices_read(struct arena *arena, const struct json *op, in
                                     .choice = choice,
                                     .n_inputs = n_inputs,
                                     .n_uses = count_uses(&list) };
-    for (int i = 0; i < choices->n; i++) {
-        struct json at = hp_json_element(&list, i);
-        TRY(read_choice(arena, &at, n_inputs, choices->n_uses, &choice[i], err));
-    }
+    for (struct json at = { 0 }; hp_json_each(&list, &at);)
+        TRY(read_choice(arena, &at, n_inputs, choices->n_uses, &choice[at.index], err));
     TRY(read_list(arena, &sent, n_inputs, &choices->input_bytes, err));
     *out = choices;
     return HYPAR_OK;

@@ -15,9 +15,9 @@ enum hypar_status hp_choices_read(struct arena *arena, const struct json *op, in
 void hp_choices_write(struct json_writer *w, const struct op_choices *choices);
 
 /* Numbers of a choice: at least 0, at most what the forms of profiles allow. */
-enum hypar_status hp_choice_seconds(const struct json *at, double *out,
-                                    struct hypar_error *err);
-enum hypar_status hp_choice_bytes(const struct json *at, double *out, struct hypar_error *err);
+#define HP_MAX_CHOICE_BYTES      0x1p49
+#define CHOICE_BYTES(key, out)   JSON_NUMBER(key, out, 0, HP_MAX_CHOICE_BYTES)
+#define CHOICE_SECONDS(key, out) JSON_NUMBER(key, out, 0, 1e12)
 
 enum { HP_MAX_CHOICES = 1 << 12, HP_MAX_DEGREE = 1 << 20 };
 

@@ -12,7 +12,6 @@
 #include "model/model.h"
 #include "model/piper/piper.h"
 
-static const char format[] = "hypar-graph/1";
 static const int64_t max_dim = (int64_t)1 << 50;
 
 /* A name of the file: declared in "inputs" or "params", or written by an operator. */
@@ -76,10 +75,9 @@ static enum hypar_status read_shape(struct reading *r, const struct json *at,
     TRY(hp_json_array(at, HYPAR_MAX_DIMS, r->err));
     shape->n_dims = hp_json_length(at);
     double elements = 1;
-    for (int d = 0; d < shape->n_dims; d++) {
-        struct json dim = hp_json_element(at, d);
-        TRY(hp_json_int(&dim, 1, max_dim, &shape->dim[d], r->err));
-        elements *= (double)shape->dim[d];
+    for (struct json dim = { 0 }; hp_json_each(at, &dim);) {
+        TRY(hp_json_int(&dim, 1, max_dim, &shape->dim[dim.index], r->err));
+        elements *= (double)shape->dim[dim.index];
     }
     if (elements >= (double)max_dim)
         return hp_json_fail(at, r->err, "%g elements, expected less than 2^50", elements);
@@ -109,24 +107,20 @@ static enum hypar_status read_samples(struct reading *r, const struct json *inpu
 
 static enum hypar_status read_declaration(struct reading *r, const struct json *at, bool param)
 {
-    static const char *const input_keys[] = { "name", "shape", "index", "sample_dim", NULL };
-    static const char *const param_keys[] = { "name", "shape", "trained", NULL };
     struct entry e = { .tensor = -1, .param = param, .place = at->index, .sample_dim = -1 };
-
-    TRY(hp_json_object(at, r->err));
-    TRY(hp_json_only(at, param ? param_keys : input_keys, r->err));
-    struct json name = hp_json_member(at, "name"), shape = hp_json_member(at, "shape");
-    struct json index = hp_json_member(at, "index"), trained = hp_json_member(at, "trained");
-    bool is_trained = true;
-    TRY(hp_json_name(&name, &e.name, r->err));
+    struct json shape;
+    bool trained = true;
+    if (param)
+        TRY(HP_JSON_READ(at, r->err, JSON_NAME("name", &e.name), JSON_ANY("shape", &shape),
+                         JSON_BOOL("?trained", &trained)));
+    else
+        TRY(HP_JSON_READ(at, r->err, JSON_NAME("name", &e.name), JSON_ANY("shape", &shape),
+                         JSON_BOOL("?index", &e.index), JSON_KEY("sample_dim")));
     TRY(read_shape(r, &shape, &e.shape));
-    if (index.value)
-        TRY(hp_json_bool(&index, &e.index, r->err));
-    if (trained.value)
-        TRY(hp_json_bool(&trained, &is_trained, r->err));
-    e.untrained = !is_trained;
+    e.untrained = !trained;
     if (!param)
         TRY(read_samples(r, at, &e));
+    struct json name = hp_json_member(at, "name");
     if (!add_entry(r, e))
         return hp_json_fail(&name, r->err, "'%.60s' is defined already", e.name);
     return HYPAR_OK;
@@ -139,10 +133,8 @@ static enum hypar_status read_declarations(struct reading *r, const struct json 
     if (param && !list.value) /* a graph may do without parameters */
         return HYPAR_OK;
     TRY(hp_json_array(&list, HP_MAX_TENSORS, r->err));
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json at = hp_json_element(&list, i);
+    for (struct json at = { 0 }; hp_json_each(&list, &at);)
         TRY(read_declaration(r, &at, param));
-    }
     return HYPAR_OK;
 }
 
@@ -244,21 +236,20 @@ static enum hypar_status read_choices(struct reading *r, const struct json *op,
 
 static enum hypar_status read_op(struct reading *r, const struct json *at)
 {
-    static const char *const keys[] = { "name",        "kind",    "inputs", "attrs",
-                                        "input_bytes", "choices", NULL };
     const char *name;
+    struct json kind;
     int inputs[MAX_OPERANDS], outputs[MAX_OPERANDS];
     struct op_request request = { .inputs = inputs };
     struct attrs attrs;
 
-    TRY(hp_json_object(at, r->err));
-    TRY(hp_json_only(at, keys, r->err));
-    struct json name_at = hp_json_member(at, "name"), kind_at = hp_json_member(at, "kind");
-    TRY(hp_json_name(&name_at, &name, r->err));
+    TRY(HP_JSON_READ(at, r->err, JSON_NAME("name", &name), JSON_ANY("kind", &kind),
+                     JSON_KEY("inputs"), JSON_KEY("attrs"), JSON_KEY("input_bytes"),
+                     JSON_KEY("choices")));
+    struct json name_at = hp_json_member(at, "name");
     if (strcmp(name, "*") == 0)
         return hp_json_fail(&name_at, r->err,
                             "'*' stands for the rest in a plan, expected another name");
-    TRY(hp_op_read_kind(&kind_at, &request.kind, r->err));
+    TRY(hp_op_read_kind(&kind, &request.kind, r->err));
     request.name = name;
     TRY(read_op_inputs(r, at, name, inputs, &request.n_inputs));
     TRY(read_attrs(r, at, &hp_op[request.kind], &attrs));
@@ -275,10 +266,8 @@ static enum hypar_status read_ops(struct reading *r, const struct json *root)
 {
     struct json list = hp_json_member(root, "ops");
     TRY(hp_json_array(&list, HP_MAX_OPS, r->err));
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json at = hp_json_element(&list, i);
+    for (struct json at = { 0 }; hp_json_each(&list, &at);)
         TRY(read_op(r, &at));
-    }
     return HYPAR_OK;
 }
 
@@ -290,8 +279,7 @@ static enum hypar_status read_outputs(struct reading *r, const struct json *root
     if (!list.value)
         return HYPAR_OK;
     TRY(hp_json_array(&list, HP_MAX_TENSORS, r->err));
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json at = hp_json_element(&list, i);
+    for (struct json at = { 0 }; hp_json_each(&list, &at);) {
         const char *name;
         TRY(hp_json_string(&at, &name, r->err));
         struct entry *e = find_entry(r, name);
@@ -331,20 +319,11 @@ static enum hypar_status read_body(struct reading *r, const struct json *root)
 static enum hypar_status read_head(const struct json *root, const char **name, int64_t *batch,
                                    struct hypar_error *err)
 {
-    static const char *const keys[] = { "format",  "name",     "batch", "weights",
-                                        "inputs",  "params",   "ops",   "outputs",
-                                        "modules", "own_loss", NULL };
-    const char *given;
-    TRY(hp_json_object(root, err));
-    struct json at = hp_json_member(root, "format");
-    TRY(hp_json_string(&at, &given, err));
-    if (strcmp(given, format) != 0)
-        return hp_json_fail(&at, err, "expected \"%s\", not \"%.40s\"", format, given);
-    TRY(hp_json_only(root, keys, err));
-    struct json name_at = hp_json_member(root, "name");
-    TRY(hp_json_name(&name_at, name, err));
-    struct json batch_at = hp_json_member(root, "batch");
-    return hp_json_int(&batch_at, 1, HP_MAX_BATCH, batch, err);
+    TRY(hp_json_format(root, "hypar-graph/1", err));
+    return HP_JSON_READ(root, err, JSON_KEY("format"), JSON_NAME("name", name),
+                        JSON_INT("batch", batch, 1, HP_MAX_BATCH), JSON_KEY("weights"),
+                        JSON_KEY("inputs"), JSON_KEY("params"), JSON_KEY("ops"),
+                        JSON_KEY("outputs"), JSON_KEY("modules"), JSON_KEY("own_loss"));
 }
 
 /* The file of values, which lies beside the model's. */
@@ -371,13 +350,12 @@ static enum hypar_status read_modules(struct hypar_graph *graph, const struct js
         return HYPAR_OK;
     TRY(hp_json_array(&list, HP_MAX_OPS, err));
     graph->modules = NEW(&graph->arena, const char *, hp_json_length(&list));
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json at = hp_json_element(&list, i);
+    for (struct json at = { 0 }; hp_json_each(&list, &at);) {
         const char *path;
         TRY(hp_json_name(&at, &path, err));
         path = hp_arena_strdup(&graph->arena, path);
         graph->modules[graph->n_modules++] = path;
-        hp_table_put(&graph->module_at, &graph->arena, path, strlen(path), i);
+        hp_table_put(&graph->module_at, &graph->arena, path, strlen(path), at.index);
     }
     return HYPAR_OK;
 }

@@ -8,8 +8,7 @@
 struct weights {
     struct arena arena;
     struct onnx_file *file;
-    struct named_source *source;
-    int n_sources;
+    struct kept_sources kept;
     struct table names;
 };
 
@@ -24,15 +23,17 @@ static enum hypar_status find_sources(struct weights **out, struct onnx_file *fi
     w->arena = arena;
     w->file = file;
     file->follow_links = options->follow_links;
-    enum hypar_status status =
-        hp_onnx_network(&graph, file, options, &w->arena, &w->source, &w->n_sources, err);
+    w->kept.arena = &w->arena;
+    enum hypar_status status = hp_onnx_network(&graph, file, options, &w->kept, err);
     hypar_graph_free(graph);
     if (status != HYPAR_OK) {
         hp_weights_close(w);
         return status;
     }
-    for (int i = 0; i < w->n_sources; i++)
-        hp_table_put(&w->names, &w->arena, w->source[i].name, strlen(w->source[i].name), i);
+    for (int i = 0; i < w->kept.n; i++) {
+        const char *name = w->kept.source[i].name;
+        hp_table_put(&w->names, &w->arena, name, strlen(name), i);
+    }
     *out = w;
     return HYPAR_OK;
 }
@@ -70,7 +71,7 @@ void hp_weights_close(struct weights *weights)
 static const struct weight_source *find(const struct weights *weights, const char *name)
 {
     int i = hp_table_get(&weights->names, name, strlen(name));
-    return i < 0 ? NULL : &weights->source[i].source;
+    return i < 0 ? NULL : &weights->kept.source[i].source;
 }
 
 /* A tensor without any values passes the import: its shape is enough to plan with. */

@@ -16,23 +16,6 @@ struct source {
     struct hypar_machine *machine;
 };
 
-enum hypar_status hp_read_choice(const struct json *at, const char *const *names, int count,
-                                 int *out, struct hypar_error *err)
-{
-    const char *word;
-    TRY(hp_json_string(at, &word, err));
-    for (int i = 0; i < count; i++)
-        if (strcmp(names[i], word) == 0) {
-            *out = i;
-            return HYPAR_OK;
-        }
-    char known[80];
-    size_t n = 0;
-    for (int i = 0; i < count && n < sizeof known; i++)
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", names[i]);
-    return hp_json_fail(at, err, "expected one of %s, not \"%.40s\"", known, word);
-}
-
 /* What a file says of a path is meant from where the file lies. */
 static const char *resolve(struct arena *scratch, const char *folder, const char *path)
 {
@@ -142,15 +125,13 @@ static enum hypar_status read_machine(struct hypar_machine **out, const struct j
     return hp_in(err, status, "%s: machine", root->key);
 }
 
-/* The parameters' precision, or fp32 beside shorter ones. */
-static enum hypar_status read_gradients(struct plan_settings *settings, const struct json *root,
-                                        struct hypar_error *err)
+/* Gradients have the parameters' precision, or fp32 beside shorter ones; -1: not said. */
+static enum hypar_status set_gradients(struct plan_settings *settings, const struct json *root,
+                                       int gradients, struct hypar_error *err)
 {
-    int gradients;
     struct json at = hp_json_member(root, "gradient_precision");
-    if (!at.value)
+    if (gradients < 0)
         return HYPAR_OK;
-    TRY(hp_read_choice(&at, hp_precision_names, HYPAR_PRECISION_COUNT, &gradients, err));
     settings->fp32_gradients = gradients == HYPAR_FP32;
     if ((int)hp_gradient_precision(settings->precision, settings->fp32_gradients) != gradients)
         return hp_json_fail(&at, err, "gradients of %s parameters cannot be %s",
@@ -159,93 +140,31 @@ static enum hypar_status read_gradients(struct plan_settings *settings, const st
     return HYPAR_OK;
 }
 
-/* What devices hold beside parameters and activations, and what they may hold in all. */
-static enum hypar_status read_memory(struct plan_settings *settings, const struct json *root,
-                                     struct hypar_error *err)
-{
-    struct json at = hp_json_member(root, "dropout_masks");
-    int masks = HYPAR_MASKS_DRAWN;
-    if (at.value)
-        TRY(hp_read_choice(&at, hp_masks_names, HYPAR_MASKS_COUNT, &masks, err));
-    settings->masks = (enum hypar_masks)masks;
-    at = hp_json_member(root, "framework_memory_bytes");
-    if (at.value)
-        TRY(hp_json_number(&at, 0, 1e15, &settings->framework_bytes, err));
-    at = hp_json_member(root, "memory_limit_bytes");
-    if (at.value)
-        TRY(hp_json_number(&at, 1, 1e15, &settings->memory_limit_bytes, err));
-    return HYPAR_OK;
-}
-
 static enum hypar_status read_settings(struct plan_settings *settings, const struct json *root,
                                        struct hypar_error *err)
 {
-    int precision = HYPAR_FP32, optimizer = HYPAR_SGD, recompute = HYPAR_RECOMPUTE_NONE;
-    struct json at = hp_json_member(root, "precision");
-    if (at.value)
-        TRY(hp_read_choice(&at, hp_precision_names, HYPAR_PRECISION_COUNT, &precision, err));
-    at = hp_json_member(root, "optimizer");
-    if (at.value)
-        TRY(hp_read_choice(&at, hp_optimizer_names, HYPAR_OPTIMIZER_COUNT, &optimizer, err));
-    at = hp_json_member(root, "seed");
-    if (at.value)
-        TRY(hp_json_int(&at, 0, HYPAR_MAX_SEED, &settings->seed, err));
-    at = hp_json_member(root, "recompute");
-    if (at.value)
-        TRY(hp_read_choice(&at, hp_recompute_names, HYPAR_RECOMPUTE_COUNT, &recompute, err));
-    at = hp_json_member(root, "clip");
-    if (at.value)
-        TRY(hp_json_number(&at, 0, DBL_MAX, &settings->clip, err));
+    int gradients = -1;
+    TRY(hp_json_format(root, "hypar-plan/1", err));
+    TRY(HP_JSON_READ(
+        root, err, JSON_KEY("format"), JSON_KEY("model"), JSON_KEY("graph_hash"),
+        JSON_KEY("batch"), JSON_KEY("freeze"), JSON_KEY("machine"),
+        JSON_CHOICE("?precision", &settings->precision, hp_precision_names,
+                    HYPAR_PRECISION_COUNT),
+        JSON_CHOICE("?gradient_precision", &gradients, hp_precision_names,
+                    HYPAR_PRECISION_COUNT),
+        JSON_CHOICE("?optimizer", &settings->optimizer, hp_optimizer_names,
+                    HYPAR_OPTIMIZER_COUNT),
+        JSON_CHOICE("?dropout_masks", &settings->masks, hp_masks_names, HYPAR_MASKS_COUNT),
+        JSON_NUMBER("?framework_memory_bytes", &settings->framework_bytes, 0, 1e15),
+        JSON_NUMBER("?memory_limit_bytes", &settings->memory_limit_bytes, 1, 1e15),
+        JSON_INT("?seed", &settings->seed, 0, HYPAR_MAX_SEED),
+        JSON_NUMBER("?clip", &settings->clip, 0, DBL_MAX), JSON_KEY("gather_ahead"),
+        JSON_CHOICE("?recompute", &settings->recompute, hp_recompute_names,
+                    HYPAR_RECOMPUTE_COUNT),
+        JSON_KEY("ops"), JSON_KEY("stages"), JSON_KEY("schedule"), JSON_KEY("simulation"),
+        JSON_KEY("search"), JSON_KEY("layout")));
     TRY(hp_read_simulation(root, &settings->simulation, err));
-    settings->precision = (enum hypar_precision)precision;
-    settings->optimizer = (enum hypar_optimizer)optimizer;
-    settings->recompute = (enum hypar_recompute)recompute;
-    TRY(read_gradients(settings, root, err));
-    return read_memory(settings, root, err);
-}
-
-static enum hypar_status check_format(const struct json *root, struct hypar_error *err)
-{
-    static const char *const members[] = { "format",
-                                           "model",
-                                           "graph_hash",
-                                           "batch",
-                                           "freeze",
-                                           "machine",
-                                           "precision",
-                                           "gradient_precision",
-                                           "optimizer",
-                                           "dropout_masks",
-                                           "framework_memory_bytes",
-                                           "memory_limit_bytes",
-                                           "seed",
-                                           "clip",
-                                           "gather_ahead",
-                                           "recompute",
-                                           "ops",
-                                           "stages",
-                                           "schedule",
-                                           "simulation",
-                                           "search",
-                                           "layout",
-                                           NULL };
-    static const char *const formats[] = { "hypar-plan/1" };
-    int format;
-    TRY(hp_json_object(root, err));
-    struct json at = hp_json_member(root, "format");
-    TRY(hp_read_choice(&at, formats, 1, &format, err));
-    return hp_json_only(root, members, err);
-}
-
-static enum hypar_status read_gather_ahead(struct hypar_plan *plan, const struct json *root,
-                                           struct hypar_error *err)
-{
-    struct json at = hp_json_member(root, "gather_ahead");
-    int64_t ahead = plan->gather_ahead;
-    if (at.value)
-        TRY(hp_json_int(&at, 0, HP_MAX_GATHER_AHEAD, &ahead, err));
-    plan->gather_ahead = (int)ahead;
-    return HYPAR_OK;
+    return set_gradients(settings, root, gradients, err);
 }
 
 static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
@@ -253,7 +172,9 @@ static enum hypar_status fill(struct hypar_plan *plan, const struct json *root,
 {
     TRY(hp_read_layout(plan, root, err));
     TRY(hp_read_schedule(plan, root, scratch, err));
-    TRY(read_gather_ahead(plan, root, err));
+    TRY(HP_JSON_READ(root, err,
+                     JSON_WHOLE("?gather_ahead", &plan->gather_ahead, 0, HP_MAX_GATHER_AHEAD),
+                     JSON_OTHERS));
     TRY(hp_read_stages(plan, root, scratch, err));
     TRY(hp_read_ops(plan, root, scratch, err));
     TRY(hypar_plan_check(plan, err));
@@ -264,12 +185,10 @@ static enum hypar_status read_plan(struct hypar_plan **out, const struct json *r
                                    const struct source *source, struct arena *scratch,
                                    struct hypar_error *err)
 {
-    struct plan_settings settings = { 0 };
+    struct plan_settings settings = { 0 }; /* every choice counts from the default */
     struct hypar_graph *graph = source->graph;
     struct hypar_machine *machine = source->machine;
-    enum hypar_status status = check_format(root, err);
-    if (status == HYPAR_OK)
-        status = read_settings(&settings, root, err);
+    enum hypar_status status = read_settings(&settings, root, err);
     if (status == HYPAR_OK) /* first: "no", of the graph, is an answer and may be written */
         status = read_machine(&machine, root, source, scratch, &settings.machine_word, err);
     if (status == HYPAR_OK)

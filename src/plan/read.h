@@ -10,10 +10,6 @@
 #include "base/names.h"
 #include "plan/plan.h"
 
-/* One of `count` words. */
-enum hypar_status hp_read_choice(const struct json *at, const char *const *names, int count,
-                                 int *out, struct hypar_error *err);
-
 /* The name of a schedule. */
 enum hypar_status hp_read_schedule_kind(const struct json *at, enum hypar_schedule_kind *out,
                                         struct hypar_error *err);

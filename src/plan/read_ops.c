@@ -84,10 +84,8 @@ static enum hypar_status read_sizes(const struct nest *nest, const struct json *
             return hp_fail(err, HYPAR_INFEASIBLE, "axis '%s': %d sizes, expected its degree %d",
                            member.key, n, degree);
         int64_t *sizes = NEW(scratch, int64_t, n);
-        for (int i = 0; i < n; i++) {
-            struct json element = hp_json_element(&member, i);
-            TRY(hp_json_int(&element, 0, INT64_MAX, &sizes[i], err));
-        }
+        for (struct json element = { 0 }; hp_json_each(&member, &element);)
+            TRY(hp_json_int(&element, 0, INT64_MAX, &sizes[element.index], err));
         split->sizes[axis] = sizes;
     }
     return HYPAR_OK;
@@ -114,41 +112,24 @@ static enum hypar_status place(struct hypar_plan *plan, int op, const struct spl
     return HYPAR_OK;
 }
 
-static enum hypar_status read_flags(struct op_plan *op, const struct json *at,
-                                    struct hypar_error *err)
-{
-    struct json member = hp_json_member(at, "recompute");
-    if (member.value)
-        TRY(hp_json_bool(&member, &op->recompute, err));
-    member = hp_json_member(at, "resend");
-    if (member.value)
-        TRY(hp_json_bool(&member, &op->resend, err));
-    return HYPAR_OK;
-}
-
-/* With `lenient` operators without parameters are passed over. "shard_state": true is what
- * "shard": "optimizer" was called. */
-static enum hypar_status read_shard(struct hypar_plan *plan, int op, const struct json *at,
+/* How the operator's state is kept. With `lenient` operators without parameters are passed
+ * over. "shard_state": true is what "shard": "optimizer" was called. */
+static enum hypar_status read_state(struct hypar_plan *plan, int op, const struct json *at,
                                     bool lenient, struct hypar_error *err)
 {
     struct op_plan *mine = &plan->ops[op];
-    int shard = HYPAR_SHARD_NONE;
-    int64_t over = 0;
+    int shard = -1, over = 0;
     bool state = false;
-    struct json member = hp_json_member(at, "shard_state");
-    if (member.value)
-        TRY(hp_json_bool(&member, &state, err));
-    shard = state ? HYPAR_SHARD_OPTIMIZER : HYPAR_SHARD_NONE;
-    member = hp_json_member(at, "shard");
-    if (member.value)
-        TRY(hp_read_choice(&member, hp_shard_names, HYPAR_SHARD_COUNT, &shard, err));
-    member = hp_json_member(at, "shard_over");
-    if (member.value)
-        TRY(hp_json_int(&member, 1, HP_MAX_PARTS, &over, err));
+    TRY(HP_JSON_READ(at, err, JSON_BOOL("?recompute", &mine->recompute),
+                     JSON_BOOL("?resend", &mine->resend), JSON_BOOL("?shard_state", &state),
+                     JSON_CHOICE("?shard", &shard, hp_shard_names, HYPAR_SHARD_COUNT),
+                     JSON_WHOLE("?shard_over", &over, 1, HP_MAX_PARTS), JSON_OTHERS));
     if (lenient && !hp_op_has_params(plan->graph, op))
         return HYPAR_OK;
-    mine->shard = (enum hypar_shard)shard;
-    mine->shard_over = (int)over;
+    mine->shard = shard >= 0 ? (enum hypar_shard)shard
+                  : state    ? HYPAR_SHARD_OPTIMIZER
+                             : HYPAR_SHARD_NONE;
+    mine->shard_over = over;
     return HYPAR_OK;
 }
 
@@ -183,8 +164,7 @@ static enum hypar_status read_op(struct hypar_plan *plan, int op, const struct j
         TRY(hp_read_devices(scratch, &member, &devices, &n, err));
     if (plan->has_layout) /* the row stands in place of it, in all */
         plan->ops[op].recompute = plan->ops[op].resend = false;
-    TRY(read_flags(&plan->ops[op], at, err));
-    TRY(read_shard(plan, op, at, lenient, err));
+    TRY(read_state(plan, op, at, lenient, err));
     return place(plan, op, &split, devices, n, err);
 }
 
@@ -261,10 +241,8 @@ enum hypar_status hp_read_ops(struct hypar_plan *plan, const struct json *root,
     if (!ops.value && plan->has_layout)
         return HYPAR_OK;
     TRY(hp_json_array(&ops, (int64_t)n_ops + 1, err));
-    for (int i = 0; i < hp_json_length(&ops); i++) {
-        struct json at = hp_json_element(&ops, i);
+    for (struct json at = { 0 }; hp_json_each(&ops, &at);)
         TRY(read_listed(plan, &at, seen, &rest, scratch, err));
-    }
     TRY(check_rest(plan->graph, &rest, err));
     for (int op = 0; op < n_ops; op++) {
         if (!seen[op] && !rest.value && !plan->has_layout)

@@ -109,99 +109,39 @@ void hp_plan_put_search(struct json_writer *w, const struct hypar_plan *plan)
 
 /* Reading -------------------------------------------------------------------------------- */
 
-/* A text that may be absent, which leaves *out as it is. */
-static enum hypar_status read_text(const struct json *object, const char *key, const char **out,
-                                   struct hypar_error *err)
-{
-    struct json at = hp_json_member(object, key);
-    return at.value ? hp_json_string(&at, out, err) : HYPAR_OK;
-}
-
-/* A number that may be absent: 0. */
-static enum hypar_status read_number(const struct json *object, const char *key, double *out,
-                                     struct hypar_error *err)
-{
-    struct json at = hp_json_member(object, key);
-    return at.value ? hp_json_number(&at, 0, DBL_MAX, out, err) : HYPAR_OK;
-}
-
-static enum hypar_status read_figures(const struct json *object, struct hypar_other *out,
-                                      struct hypar_error *err)
-{
-    struct json planner = hp_json_member(object, "planner");
-    TRY(hp_json_name(&planner, &out->planner, err));
-    TRY(read_number(object, "step_s", &out->step_s, err));
-    TRY(read_number(object, "compute_s", &out->compute_s, err));
-    TRY(read_number(object, "comm_bytes", &out->comm_bytes, err));
-    return read_number(object, "energy_j", &out->energy_j, err);
-}
-
-static enum hypar_status read_others(const struct json *object, struct hypar_other *out, int *n,
-                                     struct hypar_error *err)
-{
-    static const char *const members[] = { "planner",  "step_s", "compute_s", "comm_bytes",
-                                           "energy_j", "how",    NULL };
-    struct json list = hp_json_member(object, "others");
-    if (list.value)
-        TRY(hp_json_array(&list, MOST_OTHERS, err));
-    *n = hp_json_length(&list);
-    for (int i = 0; i < *n; i++) {
-        struct json at = hp_json_element(&list, i);
-        out[i] = (struct hypar_other){ .how = "" };
-        TRY(hp_json_object(&at, err));
-        TRY(hp_json_only(&at, members, err));
-        TRY(read_figures(&at, &out[i], err));
-        TRY(read_text(&at, "how", &out[i].how, err));
-    }
-    return HYPAR_OK;
-}
-
-static enum hypar_status read_left_out(const struct json *object, struct hypar_left_out *out,
-                                       int *n, struct hypar_error *err)
-{
-    static const char *const members[] = { "planner", "why", NULL };
-    struct json list = hp_json_member(object, "left_out");
-    if (list.value)
-        TRY(hp_json_array(&list, MOST_OTHERS, err));
-    *n = hp_json_length(&list);
-    for (int i = 0; i < *n; i++) {
-        struct json at = hp_json_element(&list, i);
-        TRY(hp_json_object(&at, err));
-        TRY(hp_json_only(&at, members, err));
-        struct json planner = hp_json_member(&at, "planner"), why = hp_json_member(&at, "why");
-        TRY(hp_json_name(&planner, &out[i].planner, err));
-        TRY(hp_json_string(&why, &out[i].why, err));
-    }
-    return HYPAR_OK;
-}
+/* The figures of a plan that was found. */
+#define FIGURES(f)                                                                         \
+    JSON_NAME("planner", &(f)->planner), JSON_NUMBER("?step_s", &(f)->step_s, 0, DBL_MAX), \
+        JSON_NUMBER("?compute_s", &(f)->compute_s, 0, DBL_MAX),                            \
+        JSON_NUMBER("?comm_bytes", &(f)->comm_bytes, 0, DBL_MAX),                          \
+        JSON_NUMBER("?energy_j", &(f)->energy_j, 0, DBL_MAX)
 
 enum hypar_status hp_read_search(struct hypar_plan *plan, const struct json *root,
                                  struct hypar_error *err)
 {
-    static const char *const members[] = {
-        "planner",  "step_s", "compute_s",     "comm_bytes", "energy_j", "asked",     "options",
-        "made_for", "exact",  "lower_bound_s", "others",     "left_out", "plan_hash", NULL
-    };
-    struct json at = hp_json_member(root, "search"), hash;
+    struct json at = hp_json_member(root, "search"), hash, others, left;
     struct hypar_other other[MOST_OTHERS];
     struct hypar_left_out left_out[MOST_OTHERS];
     struct hypar_plan_search s = { .options = "", .other = other, .left_out = left_out };
     if (!at.value)
         return HYPAR_OK;
-    TRY(hp_json_object(&at, err));
-    TRY(hp_json_only(&at, members, err));
-    TRY(read_figures(&at, &s.self, err));
-    s.asked = s.self.planner;
-    TRY(read_text(&at, "asked", &s.asked, err));
-    TRY(read_text(&at, "options", &s.options, err));
-    TRY(read_text(&at, "made_for", &s.made_for, err));
-    TRY(read_text(&at, "exact", &s.exact, err));
-    hash = hp_json_member(&at, "plan_hash");
+    TRY(HP_JSON_READ(&at, err, FIGURES(&s.self), JSON_STRING("?asked", &s.asked),
+                     JSON_STRING("?options", &s.options), JSON_STRING("?made_for", &s.made_for),
+                     JSON_STRING("?exact", &s.exact),
+                     JSON_NUMBER("?lower_bound_s", &s.lower_bound_s, 0, DBL_MAX),
+                     JSON_LIST("?others", &others, MOST_OTHERS),
+                     JSON_LIST("?left_out", &left, MOST_OTHERS), JSON_ANY("plan_hash", &hash)));
+    s.asked = s.asked ? s.asked : s.self.planner;
     if (hash.value) /* else it is no plan's */
         TRY(hp_read_hash(&hash, &s.plan_hash, err));
-    TRY(read_number(&at, "lower_bound_s", &s.lower_bound_s, err));
-    TRY(read_others(&at, other, &s.n_others, err));
-    TRY(read_left_out(&at, left_out, &s.n_left_out, err));
+    for (struct json o = { 0 }; hp_json_each(&others, &o); s.n_others++) {
+        struct hypar_other *to = &other[s.n_others];
+        *to = (struct hypar_other){ .how = "" };
+        TRY(HP_JSON_READ(&o, err, FIGURES(to), JSON_STRING("?how", &to->how)));
+    }
+    for (struct json o = { 0 }; hp_json_each(&left, &o); s.n_left_out++)
+        TRY(HP_JSON_READ(&o, err, JSON_NAME("planner", &left_out[s.n_left_out].planner),
+                         JSON_STRING("why", &left_out[s.n_left_out].why)));
     hp_plan_set_search(plan, &s);
     return HYPAR_OK;
 }

@@ -43,7 +43,6 @@ static enum hypar_status check_name(const struct json *at, const char *name,
 
 static enum hypar_status read_devices(struct reading *r, const struct json *root)
 {
-    static const char *const keys[] = { "efficiency", NULL };
     struct json list = hp_json_member(root, "devices"), member;
     if (!list.value)
         return HYPAR_OK;
@@ -51,10 +50,8 @@ static enum hypar_status read_devices(struct reading *r, const struct json *root
     for (void *iter = NULL; hp_json_next(&list, &iter, &member);) {
         double efficiency;
         TRY(check_name(&member, member.key, r->err));
-        TRY(hp_json_object(&member, r->err));
-        TRY(hp_json_only(&member, keys, r->err));
+        TRY(HP_JSON_READ(&member, r->err, JSON_NUMBER("efficiency", &efficiency, 0, 1)));
         struct json at = hp_json_member(&member, "efficiency");
-        TRY(hp_json_number(&at, 0, 1, &efficiency, r->err));
         if (!(efficiency > 0))
             return hp_json_fail(&at, r->err, "expected a number above 0, at most 1");
         hypar_profile_set_efficiency(r->profile, member.key, efficiency);
@@ -221,8 +218,7 @@ static enum hypar_status read_with(struct reading *r, const struct json *at, str
     if (!list.value)
         return HYPAR_OK;
     TRY(hp_json_array(&list, MAX_PASSES, r->err));
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json pass_at = hp_json_element(&list, i);
+    for (struct json pass_at = { 0 }; hp_json_each(&list, &pass_at);) {
         TRY(hp_json_int(&pass_at, before + 1, row_passes(&hp_op[m->kind]) - 1, &before,
                         r->err));
         m->with |= (uint32_t)1 << before;
@@ -258,20 +254,17 @@ static enum hypar_status read_key(struct reading *r, const struct json *at, stru
 
 static enum hypar_status read_pass(struct reading *r, const struct json *at)
 {
-    static const char *const keys[] = { "device",   "precision", "kind", "attrs",
-                                        "operands", "pass",      "with", "extents",
-                                        "seconds",  "spread",    NULL };
     struct measured m = { 0 };
-    TRY(hp_json_object(at, r->err));
-    TRY(hp_json_only(at, keys, r->err));
+    TRY(HP_JSON_READ(at, r->err, JSON_KEY("device"), JSON_KEY("precision"), JSON_KEY("kind"),
+                     JSON_KEY("attrs"), JSON_KEY("operands"), JSON_KEY("pass"),
+                     JSON_KEY("with"), JSON_KEY("extents"), JSON_KEY("seconds"),
+                     JSON_KEY("spread")));
     TRY(read_key(r, at, &m));
+    TRY(HP_JSON_READ(at, r->err, JSON_NUMBER("seconds", &m.seconds, 0, DBL_MAX),
+                     JSON_NUMBER("?spread", &m.spread, 0, DBL_MAX), JSON_OTHERS));
     struct json seconds = hp_json_member(at, "seconds");
-    TRY(hp_json_number(&seconds, 0, DBL_MAX, &m.seconds, r->err));
     if (!(m.seconds > 0))
         return hp_json_fail(&seconds, r->err, "expected a number above 0");
-    struct json spread = hp_json_member(at, "spread");
-    if (spread.value)
-        TRY(hp_json_number(&spread, 0, DBL_MAX, &m.spread, r->err));
     if (hp_measured_find(r->profile, &m))
         return hp_json_fail(at, r->err, "this pass is there already, expected each once");
     hp_measured_insert(r->profile, &m);
@@ -285,8 +278,7 @@ static enum hypar_status read_passes(struct reading *r, const struct json *root)
         return HYPAR_OK;
     TRY(hp_json_array(&list, HP_MAX_MEASURED, r->err));
     struct arena_mark mark = hp_arena_mark(&r->scratch);
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json at = hp_json_element(&list, i);
+    for (struct json at = { 0 }; hp_json_each(&list, &at);) {
         TRY(read_pass(r, &at));
         hp_arena_release(&r->scratch, mark);
     }
@@ -314,21 +306,15 @@ static enum hypar_status read_point(struct reading *r, const struct json *at, do
 
 static enum hypar_status read_curve(struct reading *r, const struct json *at)
 {
-    static const char *const keys[] = { "device", "of", "points", NULL };
     enum { MOST_POINTS = 100000 };
     const char *device, *of;
-    TRY(hp_json_object(at, r->err));
-    TRY(hp_json_only(at, keys, r->err));
-    struct json device_at = hp_json_member(at, "device"), of_at = hp_json_member(at, "of");
-    struct json list = hp_json_member(at, "points");
-    TRY(hp_json_name(&device_at, &device, r->err));
-    TRY(hp_json_name(&of_at, &of, r->err));
-    TRY(hp_json_array(&list, MOST_POINTS, r->err));
+    struct json list;
+    TRY(HP_JSON_READ(at, r->err, JSON_NAME("device", &device), JSON_NAME("of", &of),
+                     JSON_LIST("points", &list, MOST_POINTS)));
     if (hp_profile_find_curve(r->profile, device, of))
         return hp_json_fail(at, r->err, "this curve is there already, expected each once");
     struct curve_point point = { .size = 0 };
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json point_at = hp_json_element(&list, i);
+    for (struct json point_at = { 0 }; hp_json_each(&list, &point_at);) {
         TRY(read_point(r, &point_at, point.size, &point));
         hp_profile_add_point(r->profile, device, of, point.size, point.seconds);
     }
@@ -342,38 +328,23 @@ static enum hypar_status read_curves(struct reading *r, const struct json *root)
     if (!list.value)
         return HYPAR_OK;
     TRY(hp_json_array(&list, MOST_CURVES, r->err));
-    for (int i = 0; i < hp_json_length(&list); i++) {
-        struct json at = hp_json_element(&list, i);
+    for (struct json at = { 0 }; hp_json_each(&list, &at);)
         TRY(read_curve(r, &at));
-    }
     return HYPAR_OK;
 }
 
 static enum hypar_status read_machine(struct reading *r, const struct json *root)
 {
-    static const char *const keys[] = { "processor", "cores",   "ranks",
-                                        "threads",   "kernels", NULL };
     enum { MOST = 1 << 20 };
     struct hypar_profile_machine machine;
-    int64_t cores, ranks, threads;
     struct json at = hp_json_member(root, "machine");
     if (!at.value)
         return HYPAR_OK;
-    TRY(hp_json_object(&at, r->err));
-    TRY(hp_json_only(&at, keys, r->err));
-    struct json processor = hp_json_member(&at, keys[0]),
-                kernels = hp_json_member(&at, keys[4]);
-    struct json cores_at = hp_json_member(&at, keys[1]),
-                ranks_at = hp_json_member(&at, keys[2]);
-    struct json threads_at = hp_json_member(&at, keys[3]);
-    TRY(hp_json_name(&processor, &machine.processor, r->err));
-    TRY(hp_json_name(&kernels, &machine.kernels, r->err));
-    TRY(hp_json_int(&cores_at, 1, MOST, &cores, r->err));
-    TRY(hp_json_int(&ranks_at, 1, MOST, &ranks, r->err));
-    TRY(hp_json_int(&threads_at, 1, MOST, &threads, r->err));
-    machine.cores = (int)cores;
-    machine.ranks = (int)ranks;
-    machine.threads = (int)threads;
+    TRY(HP_JSON_READ(&at, r->err, JSON_NAME("processor", &machine.processor),
+                     JSON_WHOLE("cores", &machine.cores, 1, MOST),
+                     JSON_WHOLE("ranks", &machine.ranks, 1, MOST),
+                     JSON_WHOLE("threads", &machine.threads, 1, MOST),
+                     JSON_NAME("kernels", &machine.kernels)));
     hypar_profile_set_machine(r->profile, &machine);
     return HYPAR_OK;
 }
@@ -382,20 +353,13 @@ static enum hypar_status read_machine(struct reading *r, const struct json *root
 
 static enum hypar_status read_whole(struct reading *r, const struct json *root)
 {
-    static const char *const keys[] = { "format", "made_by", "machine", "devices",
-                                        "passes", "curves",  NULL };
-    const char *given;
-    TRY(hp_json_object(root, r->err));
-    struct json at = hp_json_member(root, "format");
-    TRY(hp_json_string(&at, &given, r->err));
-    if (strcmp(given, format) != 0)
-        return hp_json_fail(&at, r->err, "expected \"%s\", not \"%.40s\"", format, given);
-    TRY(hp_json_only(root, keys, r->err));
-    struct json made_by = hp_json_member(root, "made_by");
-    if (made_by.value) {
-        TRY(hp_json_name(&made_by, &given, r->err));
-        hypar_profile_set_made_by(r->profile, given);
-    }
+    const char *made_by = NULL;
+    TRY(hp_json_format(root, format, r->err));
+    TRY(HP_JSON_READ(root, r->err, JSON_KEY("format"), JSON_NAME("?made_by", &made_by),
+                     JSON_KEY("machine"), JSON_KEY("devices"), JSON_KEY("passes"),
+                     JSON_KEY("curves")));
+    if (made_by)
+        hypar_profile_set_made_by(r->profile, made_by);
     TRY(read_machine(r, root));
     TRY(read_devices(r, root));
     TRY(read_curves(r, root));

@@ -273,6 +273,63 @@ static void failures_name_the_place(void **state)
     hp_json_free(document);
 }
 
+/* Rows name the members of an object: one row of each type, and each complaint once. */
+static void an_object_is_read_by_rows(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *says; /* NULL: nothing */
+    } cases[] = {
+        { "{\"n\": 2, \"i\": 3, \"w\": 4, \"c\": \"two\", \"t\": true, \"name\": \"a\", "
+          "\"list\": [7, 8], \"any\": {}, \"key\": 0}",
+          NULL },
+        { "{\"i\": 3, \"n\": 0}", NULL },
+        { "[]", "t: expected an object, not an array" },
+        { "{\"i\": 3, \"other\": 1}",
+          "t: unknown member 'other', expected one of n, i, w, c, t, "
+          "name, list, any, key" },
+        { "{}", "t: i: missing, expected an integer in 0..9" },
+        { "{\"i\": 10}", "t: i: expected an integer in 0..9, not 10" },
+        { "{\"i\": 1, \"n\": -1}", "t: n: expected a number in 0..5, not -1" },
+        { "{\"i\": 1, \"c\": \"x\"}", "t: c: expected one of one, two, not \"x\"" },
+        { "{\"i\": 1, \"name\": \"\"}", "t: name: empty, expected a name" },
+        { "{\"i\": 1, \"list\": [1, 2, 3]}", "t: list: has 3 elements, expected at most 2" },
+    };
+    static const char *const words[] = { "one", "two" };
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        struct json_document *document;
+        struct hypar_error err = { "" };
+        double number = -1;
+        int64_t integer = -1, sum = 0, value;
+        int whole = -1, choice = -1;
+        bool truth = false;
+        const char *name = "";
+        struct json list = { 0 }, any = { 0 };
+        assert_int_equal(
+            hp_json_read_text(&document, cases[k].text, strlen(cases[k].text), "t", &err),
+            HYPAR_OK);
+        struct json root = hp_json_root(document);
+        enum hypar_status status = HP_JSON_READ(
+            &root, &err, JSON_NUMBER("?n", &number, 0, 5), JSON_INT("i", &integer, 0, 9),
+            JSON_WHOLE("?w", &whole, 0, 9), JSON_CHOICE("?c", &choice, words, 2),
+            JSON_BOOL("?t", &truth), JSON_NAME("?name", &name), JSON_LIST("?list", &list, 2),
+            JSON_ANY("any", &any), JSON_KEY("key"));
+        assert_string_equal(err.text, cases[k].says ? cases[k].says : "");
+        assert_int_equal(status, cases[k].says ? HYPAR_INVALID : HYPAR_OK);
+        for (struct json at = { 0 }; status == HYPAR_OK && hp_json_each(&list, &at);) {
+            assert_int_equal(hp_json_int(&at, 0, 9, &value, &err), HYPAR_OK);
+            sum += value;
+        }
+        if (k == 0)
+            assert_true(number == 2 && integer == 3 && whole == 4 && choice == 1 && truth &&
+                        strcmp(name, "a") == 0 && sum == 15 && hp_json_is_object(&any));
+        if (k == 1)
+            assert_true(number == 0 && integer == 3 && whole == -1 && choice == -1 && !truth &&
+                        !*name && !sum && !any.value);
+        hp_json_free(document);
+    }
+}
+
 static void members_come_in_file_order(void **state)
 {
     (void)state;
@@ -446,6 +503,7 @@ int main(void)
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(typed_reads),
         cmocka_unit_test(failures_name_the_place),
+        cmocka_unit_test(an_object_is_read_by_rows),
         cmocka_unit_test(members_come_in_file_order),
         cmocka_unit_test(messages_stay_bounded),
         cmocka_unit_test(writer_for_pages),

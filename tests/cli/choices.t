@@ -86,5 +86,5 @@ $ hypar plan tests/data/piper/mask.json --on full:4,bandwidth=25GB/s -p hybrid -
 >       layer.12
 >     1 layer.13 ..  (3)     0        3      1         1 28.5 ms  510 MB 2.82 GB
 $ sed 's/"vanilla"/"plain"/' tests/data/piper/mask.json > $TMP/bad.json; hypar import $TMP/bad.json
-> hypar: $TMP/bad.json: nodes[1].TMPCs.1[0].id: expected "vanilla" or "activation recomp", not "plain"
+> hypar: $TMP/bad.json: nodes[1].TMPCs.1[0].id: expected one of vanilla, activation recomp, not "plain"
 ? 3

@@ -147,7 +147,7 @@ static void bad_files_are_told(void **state)
     } cases[] = {
         { "[]", "expected an object" },
         { "{\"name\": \"x\"}", "format: missing" },
-        { "{\"format\": \"hypar-machine/1\"}", "expected 'hypar-device/1'" },
+        { "{\"format\": \"hypar-machine/1\"}", "expected \"hypar-device/1\"" },
         { "{\"format\": \"hypar-device/1\"}", "name: missing" },
         { "{\"format\": \"hypar-device/1\", \"name\": \"x\", \"speed\": 1}", "speed" },
         { "{\"format\": \"hypar-device/1\", \"name\": \"h200\", \"efficiency\": 2}",

@@ -431,7 +431,7 @@ static void bad_json_says_where(void **state)
         { "\"ring:0\"", "m.json: size 0, expected 1..1048576" },
         { "{}", "m.json: format: missing, expected a string" },
         { "{\"format\":\"hypar-plan/1\"}",
-          "m.json: format: 'hypar-plan/1', expected 'hypar-machine/1'" },
+          "m.json: format: expected \"hypar-machine/1\", not \"hypar-plan/1\"" },
         { HEAD "\"shape\":[4]}", "m.json: topology: missing, expected a string" },
         { HEAD "\"topology\":\"tours\",\"shape\":[4]}",
           "m.json: topology: unknown topology 'tours'" },

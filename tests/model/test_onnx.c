@@ -387,14 +387,20 @@ static void test_every_operator_is_tested(void **state)
     (void)state;
     for (int r = 0; hp_onnx_row_at(r); r++) {
         const struct onnx_row *row = hp_onnx_row_at(r);
-        bool found = row->translate == hp_onnx_control; /* refused: test_onnx_bad.c */
-        for (size_t i = 0; i < sizeof op_texts / sizeof op_texts[0]; i++)
-            found |= strcmp(op_texts[i].op, row->op) == 0;
-        if (!found)
-            fail_msg(
-                "operator '%s' has no case: add one to op_texts in tests/model/test_onnx.c",
-                row->op);
-        assert_ptr_equal(hp_onnx_row(row->op), row);
+        bool refused = row->translate == hp_onnx_control; /* test_onnx_bad.c */
+        char op[40];
+        int length;
+        for (const char *p = row->ops; sscanf(p, "%39s%n", op, &length) == 1; p += length) {
+            bool found = refused || (!row->translate && !row->fold); /* of an unknown one the
+                                                                        shape alone is known */
+            for (size_t i = 0; i < sizeof op_texts / sizeof op_texts[0]; i++)
+                found |= strcmp(op_texts[i].op, op) == 0;
+            if (!found)
+                fail_msg("operator '%s' has no case: add one to op_texts in "
+                         "tests/model/test_onnx.c",
+                         op);
+            assert_ptr_equal(hp_onnx_row(op), row);
+        }
     }
 }
 

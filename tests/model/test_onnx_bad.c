@@ -95,7 +95,7 @@ static const struct bad {
     { X2 "node Constant c -> s value@int64:2=5,5; node Expand e x s -> y; out y float*", "does not fit the shape asked for", { .batch = 3 } },
     { X2 "node Constant c -> s value@int64:1=1099511627776; node ConstantOfShape e s -> z; node Expand f z z -> v; node Relu r x -> y; out y float*", "values, expected at most", { 0 } },
     { X2 "node Constant c -> i value@int64:=6; node Gather g x i -> y axis=1; out y float*", "index 6 of a dimension of 6", { 0 } },
-    { X2 "node Gather g x -> y; out y float*", "the indices are missing", { 0 } },
+    { X2 "node Gather g x -> y; out y float*", "the list of indices is missing", { 0 } },
     { "in x float 5 batch 3; init w float 1 16 3; init r float 1 16 5; node LSTM l x w r -> y hidden_size=4; out y float*", "the shapes of its weights do not fit together", { 0 } },
     { X2 "node Relu r -> y; out y float*", "its first input is missing", { 0 } },
     { X2 "node Add a x _ -> y; out y float*", "an input is missing", { 0 } },

@@ -99,14 +99,17 @@ static void test_any_input(void **state)
         "axes=1, split=2,2 transA=1 transB=1 alpha:0.5 beta:0.5 keepdims=0";
     enum { N = sizeof inputs / sizeof inputs[0] };
     int n_read = 0, n = 0;
-    for (int r = 0; hp_onnx_row_at(r); r++)
+    for (int r = 0; hp_onnx_row_at(r); r++) {
+        char op[40];
+        sscanf(hp_onnx_row_at(r)->ops, "%39s", op); /* the first stands for all of a row */
         for (int i = 0; i < N * N; i++) {
             const char *two[3] = { inputs[i % N], inputs[i / N], "_" };
             const char *three[3] = { inputs[i % N], inputs[i / N], inputs[(i + r) % N] };
-            check_any(hp_onnx_row_at(r)->op, two, "", &n_read);
-            check_any(hp_onnx_row_at(r)->op, three, attrs, &n_read);
+            check_any(op, two, "", &n_read);
+            check_any(op, three, attrs, &n_read);
             n += 2;
         }
+    }
     printf("%d of %d are read\n", n_read, n);
     assert_true(n_read > 1000);
 }

@@ -83,8 +83,8 @@ static void test_words(void **state)
     int t[TENSORS];
     struct arena arena = { 0 };
     struct hypar_graph *g = small_graph(t);
-    struct rewriting rw = { .g = g, .arena = &arena };
-    rw.causal = NEW(&arena, int, g->n_ops);
+    struct importing im = { 0 };
+    struct rewriting rw = { .im = &im, .g = g, .arena = &arena };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct match m;
         const struct pattern *p = hp_pattern(&rw, cases[i].pattern);
@@ -107,10 +107,11 @@ static void test_captures(void **state)
     int t[TENSORS];
     struct arena arena = { 0 };
     struct hypar_graph *g = small_graph(t);
-    struct rewriting rw = { .g = g, .arena = &arena };
+    struct importing im = { .n_causal = g->n_ops };
+    struct rewriting rw = { .im = &im, .g = g, .arena = &arena };
     struct match m;
-    rw.causal = NEW(&arena, int, g->n_ops);
-    rw.causal[g->tensors[t[PRODUCT]].producer] = 2; /* of its second operand */
+    im.causal = NEW(&arena, int, g->n_ops);
+    im.causal[g->tensors[t[PRODUCT]].producer] = 2; /* of its second operand */
     assert_true(hp_match(&rw, hp_pattern(&rw, "affine{alpha=s}(x)"), t[HALF], NULL, &m));
     assert_true(m.number['s' - 'a'] == 0.5);
     assert_true(hp_match(&rw, hp_pattern(&rw, "relu(causal(x))"), t[RELU], NULL, &m));

@@ -129,7 +129,7 @@ static void profiles_that_make_no_sense_are_refused(void **state)
     refuses(HEAD NODE("0", WAY("vanilla", "", "")) "," SECOND EDGES EDGE("0", "1") "]}",
             "TMPCs.1[0].syncTimeBw.1: missing");
     refuses(HEAD NODE("0", WAY("other", "", "\"1\": 0")) "," SECOND EDGES EDGE("0", "1") "]}",
-            "expected \"vanilla\" or \"activation recomp\", not \"other\"");
+            "expected one of vanilla, activation recomp, not \"other\"");
     refuses(HEAD NODE("0", WAY("vanilla", "", "") "," WAY("vanilla", "", "")) EDGES "]}",
             "degree 1 without recomputation is there twice");
     refuses(HEAD NODE("0", "") EDGES "]}", "no choices, expected at least one");

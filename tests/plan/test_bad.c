@@ -40,7 +40,7 @@ static const struct {
     { "[]", HYPAR_INVALID, "plan: expected an object, not an array" },
     { "{}", HYPAR_INVALID, "plan: format: missing, expected a string" },
     { "{'format':'hypar-plan/2'}", HYPAR_INVALID,
-      "plan: format: expected one of hypar-plan/1, not \"hypar-plan/2\"" },
+      "plan: format: expected \"hypar-plan/1\", not \"hypar-plan/2\"" },
     { HEAD OPS ",'stage':[]}", HYPAR_INVALID,
       "plan: unknown member 'stage', did you mean stages?" },
     { "{'format':'hypar-plan/1','machine':'full:4'," OPS "}", HYPAR_INVALID,

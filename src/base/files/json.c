@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "base/word.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <jansson.h>
 #include <math.h>
@@ -493,7 +494,7 @@ enum hypar_status hp_json_number(const struct json *at, double lo, double hi, do
     if (hp_json_is_number(at)) {
         double value = json_number_value(at->value);
         if (value >= lo && value <= hi && isfinite(value)) {
-            *out = value;
+            *out = value == 0 ? 0 : value; /* -0 is 0 */
             return HYPAR_OK;
         }
     }
@@ -531,6 +532,92 @@ enum hypar_status hp_json_array(const struct json *at, int64_t max_length,
     if (length > max_length)
         return hp_json_fail(at, err, "has %d elements, expected at most %lld", length,
                             (long long)max_length);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_json_choice(const struct json *at, const char *const *words, int count,
+                                 int *out, struct hypar_error *err)
+{
+    const char *word = "";
+    char known[80];
+    TRY(hp_json_string(at, &word, err));
+    for (int i = 0; i < count; i++)
+        if (strcmp(words[i], word) == 0) {
+            *out = i;
+            return HYPAR_OK;
+        }
+    return hp_json_fail(at, err, "expected one of %s, not \"%.40s\"",
+                        hp_word_list(known, sizeof known, words, count), word);
+}
+
+bool hp_json_each(const struct json *list, struct json *at)
+{
+    int next = at->parent == list ? at->index + 1 : 0;
+    if (next >= hp_json_length(list))
+        return false;
+    *at = hp_json_element(list, next);
+    return true;
+}
+
+enum hypar_status hp_json_format(const struct json *at, const char *format,
+                                 struct hypar_error *err)
+{
+    const char *given = "";
+    TRY(hp_json_object(at, err));
+    struct json member = hp_json_member(at, "format");
+    TRY(hp_json_string(&member, &given, err));
+    if (strcmp(given, format) != 0)
+        return hp_json_fail(&member, err, "expected \"%s\", not \"%.40s\"", format, given);
+    return HYPAR_OK;
+}
+
+static enum hypar_status read_field(const struct json *at, const struct json_field *f,
+                                    struct hypar_error *err)
+{
+    int64_t value;
+    if (f->number)
+        return hp_json_number(at, f->least, f->most, f->number, err);
+    if (f->integer)
+        return hp_json_int(at, f->from, f->to, f->integer, err);
+    if (f->choice)
+        return hp_json_choice(at, f->words, (int)f->to, f->choice, err);
+    if (f->truth)
+        return hp_json_bool(at, f->truth, err);
+    if (f->name)
+        return hp_json_name(at, f->name, err);
+    if (f->string)
+        return hp_json_string(at, f->string, err);
+    if (f->whole) {
+        TRY(hp_json_int(at, f->from, f->to, &value, err));
+        *f->whole = (int)value;
+    }
+    return f->list ? hp_json_array(at, f->to, err) : HYPAR_OK;
+}
+
+enum hypar_status hp_json_fields(const struct json *object, const struct json_field *fields,
+                                 struct hypar_error *err)
+{
+    enum { MOST_FIELDS = 32 };
+    const char *keys[MOST_FIELDS + 1];
+    int n = 0;
+    for (; fields[n].key && *fields[n].key != '*'; n++) {
+        assert(n < MOST_FIELDS);
+        keys[n] = fields[n].key + (*fields[n].key == '?');
+    }
+    keys[n] = NULL;
+    TRY(hp_json_object(object, err));
+    if (!fields[n].key)
+        TRY(hp_json_only(object, keys, err));
+    for (int i = 0; i < n; i++) {
+        const struct json_field *f = &fields[i];
+        struct json at = hp_json_member(object, keys[i]);
+        if (f->list)
+            *f->list = at;
+        if (f->any)
+            *f->any = at;
+        if (at.value || *f->key != '?')
+            TRY(read_field(&at, f, err));
+    }
     return HYPAR_OK;
 }
 

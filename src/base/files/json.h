@@ -73,6 +73,53 @@ enum hypar_status hp_json_object(const struct json *at, struct hypar_error *err)
 enum hypar_status hp_json_array(const struct json *at, int64_t max_length,
                                 struct hypar_error *err);
 
+/* One of `count` words: its place among them. */
+enum hypar_status hp_json_choice(const struct json *at, const char *const *words, int count,
+                                 int *out, struct hypar_error *err);
+
+/* Walk a list: start with *at zero; false at the end. */
+bool hp_json_each(const struct json *list, struct json *at);
+
+/* Is it an object whose member "format" is this word? */
+enum hypar_status hp_json_format(const struct json *at, const char *format,
+                                 struct hypar_error *err);
+
+/* A member of an object, and where its value goes: made by the macros below. The pointer that
+ * is not NULL tells the type. */
+struct json_field {
+    const char *key; /* "?key": may be absent, which leaves the value as it is */
+    double *number, least, most;
+    int64_t *integer;
+    int *whole, *choice;
+    int64_t from, to;
+    const char *const *words;
+    bool *truth;
+    const char **name, **string;
+    struct json *list, *any;
+};
+
+/* clang-format off */
+#define JSON_NUMBER(k, out, lo, hi) { .key = k, .number = out, .least = lo, .most = hi }
+#define JSON_INT(k, out, lo, hi)    { .key = k, .integer = out, .from = lo, .to = hi }
+#define JSON_WHOLE(k, out, lo, hi)  { .key = k, .whole = out, .from = lo, .to = hi } /* an int */
+/* An int or an enum that counts from 0. */
+#define JSON_CHOICE(k, out, names, n) { .key = k, .choice = (int *)(out), .words = names, .to = n }
+#define JSON_BOOL(k, out)           { .key = k, .truth = out }
+#define JSON_NAME(k, out)           { .key = k, .name = out }
+#define JSON_STRING(k, out)         { .key = k, .string = out }
+#define JSON_LIST(k, out, longest)  { .key = k, .list = out, .to = longest }
+#define JSON_ANY(k, out)            { .key = k, .any = out } /* may be absent; read by the caller */
+#define JSON_KEY(k)                 { .key = k }             /* read elsewhere */
+#define JSON_OTHERS                 { .key = "*" } /* the last: other members are passed over */
+/* clang-format on */
+
+/* Read an object that has these members and no others, in this order. The list of fields ends
+ * in one without a key, which the macro adds. */
+enum hypar_status hp_json_fields(const struct json *object, const struct json_field *fields,
+                                 struct hypar_error *err);
+#define HP_JSON_READ(object, err, ...) \
+    hp_json_fields(object, (const struct json_field[]){ __VA_ARGS__, { .key = NULL } }, err)
+
 /* Does the value at `at` equal `expected`? HYPAR_INVALID at the first place that differs; `why`
  * ends the message. The order of members is ignored. */
 enum hypar_status hp_json_same(const struct json *at, const struct json *expected,

@@ -126,167 +126,401 @@ enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int
     return HYPAR_OK;
 }
 
+enum hypar_status hp_onnx_axis_attr(struct importing *im, int64_t otherwise, int *out)
+{
+    return hp_onnx_axis(im, hp_onnx_int(im->node, "axis", otherwise),
+                        hp_onnx_input(im, 0)->shape.n_dims, out);
+}
+
 /* Element by element -------------------------------------------------------------------- */
 
-typedef double (*unary)(double);
-typedef double (*binary)(double, double);
-
-/* clang-format off */
-#define OF_ONE(name, expression) static double name(double x) { return expression; }
-OF_ONE(negative, -x)
-OF_ONE(negation, x == 0)
-OF_ONE(reciprocal, 1 / x)
-OF_ONE(relu, x > 0 ? x : 0)
-OF_ONE(sigmoid, 1 / (1 + exp(-x)))
-
-#define OF_TWO(name, expression) static double name(double x, double y) { return expression; }
-OF_TWO(sum, x + y)
-OF_TWO(difference, x - y)
-OF_TWO(product, x * y)
-OF_TWO(quotient, x / y)
-OF_TWO(whole_quotient, y == 0 ? (double)NAN : trunc(x / y))
-OF_TWO(modulo, y == 0 ? (double)NAN : x - y * floor(x / y)) /* with the sign of the second */
-OF_TWO(least, x < y ? x : y)
-OF_TWO(most, x > y ? x : y)
-OF_TWO(both, x != 0 && y != 0)
-OF_TWO(either, x != 0 || y != 0)
-OF_TWO(equal, x == y)
-OF_TWO(greater, x > y)
-OF_TWO(greater_or_equal, x >= y)
-OF_TWO(less, x < y)
-OF_TWO(less_or_equal, x <= y)
-/* clang-format on */
-
-/* Operators whose row says that they are folded here. */
-static const struct arithmetic {
-    const char *op;
-    unary of_one;
-    binary of_two;
-    bool truth; /* the result is true or false */
-} arithmetic[] = {
-#define ONE(op, function, truth)  \
-    {                             \
-        op, function, NULL, truth \
-    }
-#define TWO(op, function, truth)  \
-    {                             \
-        op, NULL, function, truth \
-    }
-    /* clang-format off */
-    ONE("Sqrt", sqrt, false), ONE("Exp", exp, false), ONE("Log", log, false), ONE("Floor", floor, false),
-    ONE("Ceil", ceil, false), ONE("Abs", fabs, false), ONE("Erf", erf, false), ONE("Sin", sin, false),
-    ONE("Cos", cos, false), ONE("Tanh", tanh, false), ONE("Round", rint, false), ONE("Neg", negative, false),
-    ONE("Not", negation, true), ONE("Relu", relu, false), ONE("Reciprocal", reciprocal, false),
-    ONE("Sigmoid", sigmoid, false),
-    TWO("Add", sum, false), TWO("Sub", difference, false), TWO("Mul", product, false),
-    TWO("Div", quotient, false), TWO("Pow", pow, false), TWO("Mod", modulo, false),
-    TWO("Min", least, false), TWO("Max", most, false), TWO("And", both, true), TWO("Or", either, true),
-    TWO("Equal", equal, true), TWO("Greater", greater, true), TWO("GreaterOrEqual", greater_or_equal, true),
-    TWO("Less", less, true), TWO("LessOrEqual", less_or_equal, true),
-    /* clang-format on */
+/* The node at hand and the element of its result that is computed next. */
+struct folding {
+    struct importing *im;
+    const struct value *v[3]; /* its first inputs */
+    struct hypar_shape shape; /* of the result */
+    bool uniform;             /* all elements are like the first */
+    double *data;             /* the result so far */
+    int64_t i, index[MAX_DIMS];
+    int axis;
+    const int64_t *stride; /* along_strides: of x, by dimension of the result */
+    int64_t offset;        /* along_strides: the first element; triangle: the diagonal */
+    bool upper;            /* triangle */
 };
 
-static const struct arithmetic *find_arithmetic(const char *op)
+static struct folding start(struct importing *im)
 {
-    const struct arithmetic *row = arithmetic;
-    while (strcmp(row->op, op) != 0)
-        row++;
-    return row;
+    struct folding f = { .im = im };
+    for (int i = 0; i < 3; i++)
+        f.v[i] = hp_onnx_input(im, i);
+    if (f.v[0])
+        f.shape = f.v[0]->shape;
+    return f;
 }
 
-enum hypar_status hp_fold_unary(struct importing *im)
+/* The value whose elements a rule computes. */
+static enum hypar_status
+compute(struct folding *f, int type,
+        enum hypar_status (*rule)(const struct folding *f, double *out), struct value *out)
 {
-    const struct value *x = hp_onnx_input(im, 0);
-    int64_t n = x->uniform ? 1 : hp_onnx_elements(&x->shape);
-    const struct arithmetic *row = find_arithmetic(im->row->op);
-    double *data;
-    TRY(hp_onnx_fold_room(im, n, &data));
-    for (int64_t i = 0; i < n; i++) {
-        data[i] = row->of_one(hp_onnx_element(x, i));
-        if (isnan(data[i]) && !isnan(hp_onnx_element(x, i)))
-            return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
+    int64_t n = f->uniform ? 1 : hp_onnx_elements(&f->shape);
+    TRY(hp_onnx_fold_room(f->im, n, &f->data));
+    for (f->i = 0; f->i < n; f->i++) {
+        TRY(rule(f, &f->data[f->i]));
+        for (int d = f->shape.n_dims - 1; d >= 0 && ++f->index[d] >= f->shape.dim[d]; d--)
+            f->index[d] = 0;
     }
-    int type = row->truth ? ONNX_BOOL : x->type;
-    return hp_onnx_define(im, 0, hp_onnx_constant(type, &x->shape, data, x->uniform));
+    *out = hp_onnx_constant(type, &f->shape, f->data, f->uniform);
+    return HYPAR_OK;
 }
 
-/* The elements of `v`, seen in `shape`, one after another. */
-struct walk {
-    const struct value *v;
-    const struct hypar_shape *shape;
-    int64_t index[MAX_DIMS], stride[MAX_DIMS], at;
-};
-
-static struct walk walk_start(const struct value *v, const struct hypar_shape *shape)
+/* The same as output 0. */
+static enum hypar_status define(struct folding *f, int type,
+                                enum hypar_status (*rule)(const struct folding *f, double *out))
 {
-    struct walk w = { .v = v, .shape = shape };
-    int64_t stride = 1;
-    for (int d = v->shape.n_dims - 1; d >= 0; d--) {
-        w.stride[d + shape->n_dims - v->shape.n_dims] = v->shape.dim[d] == 1 ? 0 : stride;
-        stride *= v->shape.dim[d];
-    }
-    return w;
+    struct value y;
+    TRY(compute(f, type, rule, &y));
+    return hp_onnx_define(f->im, 0, y);
 }
 
-static double walk_next(struct walk *w)
+/* The place in `v`, which is broadcast to the result, of the element at hand, by all dimensions
+ * but the last `but`. */
+static int64_t place_in(const struct folding *f, const struct value *v, int but)
 {
-    double value = hp_onnx_element(w->v, w->at);
-    for (int d = w->shape->n_dims - 1; d >= 0; d--) {
-        w->at += w->stride[d];
-        if (++w->index[d] < w->shape->dim[d])
-            break;
-        w->at -= w->stride[d] * w->shape->dim[d];
-        w->index[d] = 0;
-    }
-    return value;
+    int64_t at = 0;
+    int before = f->shape.n_dims - v->shape.n_dims;
+    for (int d = 0; d < v->shape.n_dims - but; d++)
+        at = at * v->shape.dim[d] + (v->shape.dim[d] == 1 ? 0 : f->index[before + d]);
+    return at;
 }
 
-enum hypar_status hp_fold_binary(struct importing *im)
+static double element_of(const struct folding *f, int input)
 {
-    const struct value *x = hp_onnx_input(im, 0), *y = hp_onnx_input(im, 1);
-    struct hypar_shape shape;
-    double *data;
-    if (im->node->n_inputs == 1) /* the largest of one is itself */
-        return hp_onnx_define(im, 0, *x);
-    if (im->node->n_inputs != 2 || !y)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d inputs", im->node->n_inputs);
-    const struct arithmetic *row = find_arithmetic(im->row->op);
-    binary of_two = row->of_two;
-    if (of_two == modulo && hp_onnx_int(im->node, "fmod", 0))
-        of_two = fmod; /* with the sign of the first */
-    if (of_two == quotient && hp_onnx_family(x->type) == ONNX_INTEGERS)
+    return hp_onnx_element(f->v[input], place_in(f, f->v[input], 0));
+}
+
+/* Integers are divided without a rest. */
+static double whole_quotient(double x, double y)
+{
+    return y == 0 ? (double)NAN : trunc(x / y);
+}
+
+static enum hypar_status arithmetic(const struct folding *f, double *out)
+{
+    const struct onnx_row *row = f->im->row;
+    double x = element_of(f, 0), y = row->of_two ? element_of(f, 1) : 0;
+    double (*of_two)(double, double) = row->of_two;
+    if (row->kind == OP_DIV && hp_onnx_family(f->v[0]->type) == ONNX_INTEGERS)
         of_two = whole_quotient;
-    TRY(hp_onnx_broadcast_inputs(im, &shape));
-    bool uniform = x->uniform && y->uniform;
-    int64_t n = uniform ? 1 : hp_onnx_elements(&shape);
-    TRY(hp_onnx_fold_room(im, n, &data));
-    struct walk a = walk_start(x, &shape), b = walk_start(y, &shape);
-    for (int64_t i = 0; i < n; i++) {
-        double left = uniform ? x->data[0] : walk_next(&a);
-        data[i] = of_two(left, uniform ? y->data[0] : walk_next(&b));
+    if (hp_onnx_int(f->im->node, "fmod", 0)) /* Mod with the sign of the first */
+        of_two = fmod;
+    *out = row->of_one ? row->of_one(x) : of_two(x, y);
+    if (row->of_one && isnan(*out) && !isnan(x))
+        return hp_fail(f->im->err, HYPAR_UNSUPPORTED, "not known of constants");
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_fold_arithmetic(struct importing *im)
+{
+    struct folding f = start(im);
+    f.uniform = f.v[0]->uniform && (!im->row->of_two || (f.v[1] && f.v[1]->uniform));
+    if (im->row->of_two) {
+        if (im->node->n_inputs == 1) /* the largest of one is itself */
+            return hp_onnx_define(im, 0, *f.v[0]);
+        if (im->node->n_inputs != 2)
+            return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d inputs", im->node->n_inputs);
+        TRY(hp_onnx_broadcast_inputs(im, &f.shape));
     }
-    int type = row->truth ? ONNX_BOOL : x->type;
-    return hp_onnx_define(im, 0, hp_onnx_constant(type, &shape, data, uniform));
+    return define(&f, im->row->flags & IS_TRUTH ? ONNX_BOOL : f.v[0]->type, arithmetic);
+}
+
+static enum hypar_status chosen_by_first(const struct folding *f, double *out)
+{
+    *out = element_of(f, element_of(f, 0) != 0 ? 1 : 2);
+    return HYPAR_OK;
 }
 
 enum hypar_status hp_fold_where(struct importing *im)
 {
-    const struct value *which = hp_onnx_input(im, 0), *x = hp_onnx_input(im, 1),
-                       *y = hp_onnx_input(im, 2);
-    struct hypar_shape shape;
-    double *data;
-    if (!x || !y)
-        return hp_onnx_missing(im, "an input");
-    TRY(hp_onnx_broadcast_inputs(im, &shape));
-    int64_t n = hp_onnx_elements(&shape);
-    TRY(hp_onnx_fold_room(im, n, &data));
-    struct walk w = walk_start(which, &shape), a = walk_start(x, &shape),
-                b = walk_start(y, &shape);
-    for (int64_t i = 0; i < n; i++) {
-        double if_true = walk_next(&a), if_false = walk_next(&b);
-        data[i] = walk_next(&w) != 0 ? if_true : if_false;
+    struct folding f = start(im);
+    TRY(hp_onnx_broadcast_inputs(im, &f.shape));
+    return define(&f, f.v[1]->type, chosen_by_first);
+}
+
+/* Trilu: a triangle of the last two dimensions is kept. */
+static enum hypar_status triangle(const struct folding *f, double *out)
+{
+    int64_t right = f->index[f->shape.n_dims - 1] - f->index[f->shape.n_dims - 2];
+    bool kept = f->upper ? right >= f->offset : right <= f->offset;
+    *out = kept ? hp_onnx_element(f->v[0], f->i) : 0;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_fold_triangle(struct importing *im)
+{
+    struct folding f = start(im);
+    int count;
+    f.upper = hp_onnx_int(im->node, "upper", 1) != 0;
+    if (f.shape.n_dims < 2)
+        return hp_fail(im->err, HYPAR_INVALID, "%d dimensions, expected at least 2",
+                       f.shape.n_dims);
+    if (f.v[1])
+        TRY(hp_onnx_integers(im, f.v[1], 1, &f.offset, &count));
+    return define(&f, f.v[0]->type, triangle);
+}
+
+static enum hypar_status sum_so_far(const struct folding *f, double *out)
+{
+    double before = f->index[f->axis] ? f->data[f->i - f->stride[f->axis]] : 0;
+    *out = hp_onnx_element(f->v[0], f->i) + before;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_fold_cumsum(struct importing *im)
+{
+    struct folding f = start(im);
+    int64_t stride[MAX_DIMS];
+    if (!f.v[1] || !hp_onnx_elements(&f.v[1]->shape) || hp_onnx_int(im->node, "exclusive", 0) ||
+        hp_onnx_int(im->node, "reverse", 0))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
+    TRY(hp_onnx_axis(im, hp_onnx_integer(hp_onnx_element(f.v[1], 0)), f.shape.n_dims, &f.axis));
+    hp_onnx_strides(&f.shape, stride);
+    f.stride = stride;
+    return define(&f, f.v[0]->type, sum_so_far);
+}
+
+/* A row of the first matrix times a column of the second. */
+static enum hypar_status inner_product(const struct folding *f, double *out)
+{
+    const struct value *x = f->v[0], *y = f->v[1];
+    int64_t c = x->shape.dim[x->shape.n_dims - 1], k = f->shape.dim[f->shape.n_dims - 1];
+    int64_t row = place_in(f, x, 1) * c, column = f->index[f->shape.n_dims - 1];
+    *out = 0;
+    for (int64_t j = 0; j < c; j++)
+        *out += hp_onnx_element(x, row + j) *
+                hp_onnx_element(y, (place_in(f, y, 2) * c + j) * k + column);
+    return HYPAR_OK;
+}
+
+/* The product of constants, small ones: tables of angles are. */
+enum hypar_status hp_fold_matmul(struct importing *im)
+{
+    struct folding f = start(im);
+    const struct value *x = f.v[0], *y = f.v[1];
+    if (x->shape.n_dims < 2 || y->shape.n_dims < 2)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a product with a vector");
+    struct hypar_shape left = x->shape, right = y->shape;
+    int64_t m = left.dim[left.n_dims - 2], c = left.dim[left.n_dims - 1],
+            k = right.dim[right.n_dims - 1];
+    bool fits = c == right.dim[right.n_dims - 2];
+    left.n_dims -= 2;
+    right.n_dims -= 2;
+    if (!fits || !hp_onnx_broadcast(&left, &right, &f.shape))
+        return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
+    f.shape.dim[f.shape.n_dims++] = m;
+    f.shape.dim[f.shape.n_dims++] = k;
+    TRY(hp_onnx_check_dims(im, &f.shape));
+    if ((double)hp_onnx_elements(&f.shape) * (double)c > ONNX_MAX_FOLDED)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a large product of constants");
+    return define(&f, x->type, inner_product);
+}
+
+/* Elements of the first input in other places --------------------------------------------- */
+
+static enum hypar_status along_strides(const struct folding *f, double *out)
+{
+    int64_t at = f->offset;
+    for (int d = 0; d < f->shape.n_dims; d++)
+        at += f->index[d] * f->stride[d];
+    *out = f->v[0]->data[at];
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_strided(struct importing *im, const struct value *x,
+                                  const struct hypar_shape *shape, const int64_t *stride,
+                                  int64_t offset, struct value *out)
+{
+    struct folding f = {
+        .im = im, .v = { x }, .shape = *shape, .stride = stride, .offset = offset
+    };
+    if (!x->uniform && hp_onnx_elements(shape))
+        return compute(&f, x->type, along_strides, out);
+    *out = hp_onnx_constant(x->type, shape, x->data, true);
+    out->uniform = x->uniform;
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_onnx_define_strided(struct importing *im, const struct value *x,
+                                         const struct hypar_shape *shape, const int64_t *stride,
+                                         int64_t offset)
+{
+    struct value y;
+    TRY(hp_onnx_strided(im, x, shape, stride, offset, &y));
+    return hp_onnx_define(im, 0, y);
+}
+
+void hp_onnx_strides(const struct hypar_shape *shape, int64_t *stride)
+{
+    int64_t n = 1;
+    for (int d = shape->n_dims - 1; d >= 0; d--) {
+        stride[d] = n;
+        n *= shape->dim[d];
     }
-    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, false));
+}
+
+static enum hypar_status repeated(const struct folding *f, double *out)
+{
+    const struct hypar_shape *x = &f->v[0]->shape;
+    int64_t at = 0;
+    for (int d = 0; d < x->n_dims; d++)
+        at = at * x->dim[d] + f->index[d] % x->dim[d];
+    *out = hp_onnx_element(f->v[0], at);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_fold_tile(struct importing *im, const struct hypar_shape *shape)
+{
+    struct folding f = start(im);
+    f.shape = *shape;
+    return define(&f, f.v[0]->type, repeated);
+}
+
+enum hypar_status hp_onnx_index(struct importing *im, double index, int64_t size, int64_t *out)
+{
+    int64_t at = hp_onnx_integer(index);
+    *out = at < 0 ? at + size : at;
+    if (*out < 0 || *out >= size)
+        return hp_fail(im->err, HYPAR_INVALID, "index %lld of a dimension of %lld",
+                       (long long)at, (long long)size);
+    return HYPAR_OK;
+}
+
+/* Gather: the dimensions of the indices stand in place of one dimension of x. */
+static enum hypar_status gathered(const struct folding *f, double *out)
+{
+    const struct hypar_shape *x = &f->v[0]->shape, *ids = &f->v[1]->shape;
+    int64_t at = 0, id = 0, chosen;
+    for (int d = 0; d < ids->n_dims; d++)
+        id = id * ids->dim[d] + f->index[f->axis + d];
+    TRY(hp_onnx_index(f->im, hp_onnx_element(f->v[1], id), x->dim[f->axis], &chosen));
+    for (int d = 0; d < x->n_dims; d++)
+        at = at * x->dim[d] + (d < f->axis    ? f->index[d]
+                               : d == f->axis ? chosen
+                                              : f->index[d - 1 + ids->n_dims]);
+    *out = hp_onnx_element(f->v[0], at);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_fold_gather(struct importing *im, int axis)
+{
+    struct folding f = start(im);
+    f.axis = axis;
+    TRY(hp_onnx_gathered_shape(im, &f.v[0]->shape, &f.v[1]->shape, axis, &f.shape));
+    return define(&f, f.v[0]->type, gathered);
+}
+
+/* GatherElements: one index for each element of the result. */
+static enum hypar_status gathered_one(const struct folding *f, double *out)
+{
+    const struct hypar_shape *x = &f->v[0]->shape;
+    int64_t at = 0, chosen;
+    TRY(hp_onnx_index(f->im, hp_onnx_element(f->v[1], f->i), x->dim[f->axis], &chosen));
+    for (int d = 0; d < x->n_dims; d++)
+        at = at * x->dim[d] + (d == f->axis ? chosen : f->index[d]);
+    *out = hp_onnx_element(f->v[0], at);
+    return HYPAR_OK;
+}
+
+enum hypar_status hp_fold_gather_elements(struct importing *im)
+{
+    struct folding f = start(im);
+    struct hypar_shape x = f.shape;
+    f.shape = f.v[1]->shape;
+    bool fits = f.shape.n_dims == x.n_dims;
+    if (fits)
+        TRY(hp_onnx_axis_attr(im, 0, &f.axis));
+    for (int d = 0; d < x.n_dims && fits; d++)
+        fits = d == f.axis || f.shape.dim[d] <= x.dim[d];
+    if (!fits)
+        return hp_fail(im->err, HYPAR_INVALID, "indices that do not fit");
+    return define(&f, f.v[0]->type, gathered_one);
+}
+
+/* Where in x the slice begins that the i-th index tuple, along the last dimension of `indices`,
+ * chooses. */
+static enum hypar_status find_slice(struct importing *im, const struct value *x,
+                                    const struct value *indices, int64_t i, int64_t *at)
+{
+    int64_t stride[MAX_DIMS], depth = indices->shape.dim[indices->shape.n_dims - 1], chosen;
+    hp_onnx_strides(&x->shape, stride);
+    *at = 0;
+    for (int d = 0; d < depth; d++) {
+        TRY(hp_onnx_index(im, hp_onnx_element(indices, i * depth + d), x->shape.dim[d],
+                          &chosen));
+        *at += chosen * stride[d];
+    }
+    return HYPAR_OK;
+}
+
+/* The length of index tuples along the last dimension of the indices; 0: they are none of x. */
+static int64_t tuple_length(const struct folding *f)
+{
+    int last = f->v[1] ? f->v[1]->shape.n_dims - 1 : -1;
+    int64_t depth = last >= 0 ? f->v[1]->shape.dim[last] : 0;
+    return depth > f->v[0]->shape.n_dims ? 0 : depth;
+}
+
+static enum hypar_status gathered_slice(const struct folding *f, double *out)
+{
+    int64_t inner = f->offset, at;
+    TRY(find_slice(f->im, f->v[0], f->v[1], f->i / inner, &at));
+    *out = hp_onnx_element(f->v[0], at + f->i % inner);
+    return HYPAR_OK;
+}
+
+/* Slices of x by the index tuples that lie along the last dimension. */
+enum hypar_status hp_fold_gather_nd(struct importing *im)
+{
+    struct folding f = start(im);
+    struct hypar_shape x = f.shape;
+    int64_t depth = tuple_length(&f);
+    if (depth < 1 || hp_onnx_int(im->node, "batch_dims", 0) ||
+        f.v[1]->shape.n_dims - 1 + x.n_dims - depth > MAX_DIMS)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "indices in this form");
+    f.shape = f.v[1]->shape;
+    f.shape.n_dims--;
+    f.offset = 1;
+    for (int d = (int)depth; d < x.n_dims; d++) {
+        f.shape.dim[f.shape.n_dims++] = x.dim[d];
+        f.offset *= x.dim[d];
+    }
+    TRY(hp_onnx_check_dims(im, &f.shape));
+    return define(&f, f.v[0]->type, gathered_slice);
+}
+
+/* A constant with slices replaced, by index tuples as those of GatherND. */
+enum hypar_status hp_fold_scatter_nd(struct importing *im)
+{
+    struct folding f = start(im);
+    const struct value *x = f.v[0], *updates = f.v[2];
+    int64_t stride[MAX_DIMS], depth = tuple_length(&f), n = hp_onnx_elements(&x->shape);
+    if (!updates || depth < 1 ||
+        strcmp(hp_onnx_string(im->node, "reduction", "none"), "none") != 0)
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "indices in this form");
+    TRY(hp_onnx_fold_room(im, n, &f.data));
+    for (int64_t i = 0; i < n; i++)
+        f.data[i] = hp_onnx_element(x, i);
+    hp_onnx_strides(&x->shape, stride);
+    int64_t inner = stride[depth - 1], tuples = hp_onnx_elements(&f.v[1]->shape) / depth;
+    if (n < 1 || (double)tuples * (double)inner != (double)hp_onnx_elements(&updates->shape))
+        return hp_fail(im->err, HYPAR_INVALID, "updates that do not fit");
+    for (int64_t i = 0; i < tuples; i++) {
+        int64_t at;
+        TRY(find_slice(im, x, f.v[1], i, &at));
+        for (int64_t k = 0; k < inner; k++)
+            f.data[at + k] = hp_onnx_element(updates, i * inner + k);
+    }
+    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &x->shape, f.data, false));
 }
 
 /* Others -------------------------------------------------------------------------------- */
@@ -321,23 +555,14 @@ enum hypar_status hp_fold_reduce(struct importing *im)
     int64_t axes[MAX_DIMS], n = hp_onnx_elements(&x->shape);
     int count;
     double *data;
-    bool product = strcmp(im->row->op, "ReduceProd") == 0,
-         most = strcmp(im->row->op, "ReduceMax") == 0,
-         least = strcmp(im->row->op, "ReduceMin") == 0,
-         mean = strcmp(im->row->op, "ReduceMean") == 0;
     TRY(hp_onnx_list(im, "axes", 1, MAX_DIMS, axes, &count));
     if ((count >= 0 && count != x->shape.n_dims) || n < 1 || n > ONNX_MAX_FOLDED)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "over some dimensions of a constant");
     TRY(hp_onnx_fold_room(im, 1, &data));
     data[0] = hp_onnx_element(x, 0);
-    for (int64_t i = 1; i < n; i++) {
-        double value = hp_onnx_element(x, i);
-        data[0] = product ? data[0] * value
-                  : most  ? fmax(data[0], value)
-                  : least ? fmin(data[0], value)
-                          : data[0] + value;
-    }
-    if (mean)
+    for (int64_t i = 1; i < n; i++)
+        data[0] = im->row->of_two(data[0], hp_onnx_element(x, i));
+    if (im->row->kind == OP_REDUCE_MEAN)
         data[0] /= (double)n;
     struct hypar_shape shape = { 0 };
     if (hp_onnx_int(im->node, "keepdims", 1))
@@ -345,88 +570,4 @@ enum hypar_status hp_fold_reduce(struct importing *im)
     for (int d = 0; d < shape.n_dims; d++)
         shape.dim[d] = 1;
     return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, true));
-}
-
-/* Trilu: a triangle of the last two dimensions is kept. */
-enum hypar_status hp_fold_triangle(struct importing *im)
-{
-    const struct value *x = hp_onnx_input(im, 0), *k = hp_onnx_input(im, 1);
-    int64_t n = hp_onnx_elements(&x->shape), shift = 0;
-    bool upper = hp_onnx_int(im->node, "upper", 1) != 0;
-    double *data;
-    int rank = x->shape.n_dims, count;
-    if (rank < 2)
-        return hp_fail(im->err, HYPAR_INVALID, "%d dimensions, expected at least 2", rank);
-    if (k)
-        TRY(hp_onnx_integers(im, k, 1, &shift, &count));
-    TRY(hp_onnx_fold_room(im, n, &data));
-    for (int64_t i = 0; i < n; i++) {
-        int64_t column = i % x->shape.dim[rank - 1];
-        int64_t line = i / x->shape.dim[rank - 1] % x->shape.dim[rank - 2];
-        bool kept = upper ? column - line >= shift : column - line <= shift;
-        data[i] = kept ? hp_onnx_element(x, i) : 0;
-    }
-    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &x->shape, data, false));
-}
-
-/* The product of constants, small ones: tables of angles are. */
-enum hypar_status hp_fold_matmul(struct importing *im)
-{
-    const struct value *x = hp_onnx_input(im, 0), *y = hp_onnx_input(im, 1);
-    if (!y || x->shape.n_dims < 2 || y->shape.n_dims < 2)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a product with a vector");
-    struct hypar_shape left = x->shape, right = y->shape, outer, shape;
-    int64_t m = left.dim[left.n_dims - 2], c = left.dim[left.n_dims - 1],
-            k = right.dim[right.n_dims - 1];
-    double *data;
-    bool fits = c == right.dim[right.n_dims - 2];
-    left.n_dims -= 2;
-    right.n_dims -= 2;
-    if (!fits || !hp_onnx_broadcast(&left, &right, &outer))
-        return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
-    shape = outer;
-    shape.dim[shape.n_dims++] = m;
-    shape.dim[shape.n_dims++] = k;
-    TRY(hp_onnx_check_dims(im, &shape));
-    int64_t n = hp_onnx_elements(&outer);
-    if ((double)n * (double)m * (double)k * (double)c > ONNX_MAX_FOLDED)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "a large product of constants");
-    TRY(hp_onnx_fold_room(im, n * m * k, &data));
-    /* matrices as elements: where each begins */
-    struct value one = { .uniform = true, .data = data };
-    struct value a = one, b = one;
-    a.shape = left;
-    b.shape = right;
-    struct walk wa = walk_start(&a, &outer), wb = walk_start(&b, &outer);
-    for (int64_t i = 0; i < n; i++) {
-        for (int64_t e = 0; e < m * k; e++) {
-            double sum = 0;
-            for (int64_t j = 0; j < c; j++)
-                sum += hp_onnx_element(x, wa.at * m * c + e / k * c + j) *
-                       hp_onnx_element(y, wb.at * c * k + j * k + e % k);
-            data[i * m * k + e] = sum;
-        }
-        walk_next(&wa);
-        walk_next(&wb);
-    }
-    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, false));
-}
-
-enum hypar_status hp_fold_cumsum(struct importing *im)
-{
-    const struct value *x = hp_onnx_input(im, 0), *along = hp_onnx_input(im, 1);
-    int64_t stride[MAX_DIMS], n = hp_onnx_elements(&x->shape);
-    double *data;
-    int axis = 0;
-    if (!along || !hp_onnx_elements(&along->shape) || hp_onnx_int(im->node, "exclusive", 0) ||
-        hp_onnx_int(im->node, "reverse", 0))
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known of constants");
-    TRY(hp_onnx_axis(im, hp_onnx_integer(hp_onnx_element(along, 0)), x->shape.n_dims, &axis));
-    TRY(hp_onnx_fold_room(im, n, &data));
-    hp_onnx_strides(&x->shape, stride);
-    for (int64_t i = 0; i < n; i++) {
-        bool first = i / stride[axis] % x->shape.dim[axis] == 0;
-        data[i] = hp_onnx_element(x, i) + (first ? 0 : data[i - stride[axis]]);
-    }
-    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &x->shape, data, false));
 }

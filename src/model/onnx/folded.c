@@ -51,15 +51,15 @@ static bool could_be_tied(const struct importing *im, const struct onnx_tensor *
 }
 
 /* The tables that rows are looked up in; returns how many. */
-static int find_tables(struct importing *im, const struct table *names, int *table)
+static int find_tables(struct importing *im, int *table)
 {
     const struct onnx_file *file = im->file;
     bool *seen = NEW(&im->arena, bool, file->n_initializers);
     int n = 0;
     for (int i = 0; i < file->n_nodes; i++) {
         const struct onnx_node *node = &file->node[i];
-        bool gather = strcmp(node->op, "Gather") == 0 && node->n_inputs > 0 && *node->input[0];
-        int at = gather ? hp_table_get(names, node->input[0], strlen(node->input[0])) : -1;
+        bool gather = strcmp(node->op, "Gather") == 0 && node->n_inputs > 0;
+        int at = gather ? hp_onnx_initializer(im, node->input[0]) : -1;
         if (at < 0 || seen[at] || hp_onnx_is_made_up(file->initializer[at].name))
             continue;
         seen[at] = true;
@@ -74,17 +74,11 @@ void hp_onnx_find_tied(struct importing *im)
 {
     enum { TABLES = 8 }; /* each is compared with every matrix of its size */
     struct onnx_file *file = im->file;
-    struct table names = { 0 };
     int *table = NEW(&im->arena, int, file->n_initializers);
-    for (int i = 0; i < file->n_initializers; i++) {
-        const char *name = file->initializer[i].name;
-        hp_table_put(&names, &im->arena, name, strlen(name), i);
-        im->copy_of[i] = -1;
-    }
-    int n_tables = file->signature ? 0 : find_tables(im, &names, table);
+    int n_tables = file->signature ? 0 : find_tables(im, table);
     for (int i = 0; i < file->n_initializers; i++) {
         const struct onnx_tensor *t = &file->initializer[i], *all = file->initializer;
-        int j = t->label == t->name ? -1 : hp_table_get(&names, t->label, strlen(t->label));
+        int j = t->label == t->name ? -1 : hp_onnx_initializer(im, t->label);
         if (j >= 0 && could_be_tied(im, t, &all[j]) && is_transposed(im, t, &all[j], true))
             im->copy_of[i] = j;
         for (int k = 0; k < n_tables && k < TABLES && hp_onnx_is_made_up(t->name); k++)
@@ -157,16 +151,13 @@ static enum hypar_status make_copy(struct importing *im, int i)
     struct value *v = hp_onnx_find(im, t->name);
     struct weight_range *range = NEW(&im->arena, struct weight_range, 1);
     struct hypar_shape shape = t->shape;
-    const char *name = hp_onnx_unique(im, t->label);
     double dims[MAX_DIMS];
+    int param, wide;
     *range = (struct weight_range){ i, 0, t->elements / shape.dim[0] };
     shape.dim[0] = 1;
-    int param = hp_build_param(im->b, name, &shape), wide;
-    if (param < 0)
-        return hp_fail(im->err, HYPAR_INVALID, "initializer '%.80s' is no tensor", t->name);
-    hp_onnx_keep_source(
-        im, param, name,
-        (struct weight_source){ .n_ranges = 1, .range = range, .whole = shape });
+    TRY(hp_onnx_make(im, t->label, MADE_PARAM, -1,
+                     (struct weight_source){ .n_ranges = 1, .range = range, .whole = shape },
+                     &param));
     for (int d = 0; d < shape.n_dims; d++)
         dims[d] = (double)(d ? shape.dim[d] : im->batch);
     const char *op = hp_onnx_unique(im, hp_arena_printf(&im->arena, "%s.copies", t->label));

@@ -22,40 +22,6 @@ enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypa
     return HYPAR_OK;
 }
 
-/* Index `i`, which may count from the end of `size`. */
-static enum hypar_status index_at(struct importing *im, const struct value *indices, int64_t i,
-                                  int64_t size, int64_t *out)
-{
-    int64_t at = hp_onnx_integer(hp_onnx_element(indices, i));
-    *out = at < 0 ? at + size : at;
-    if (*out < 0 || *out >= size)
-        return hp_fail(im->err, HYPAR_INVALID, "index %lld of a dimension of %lld",
-                       (long long)at, (long long)size);
-    return HYPAR_OK;
-}
-
-static enum hypar_status gather_constant(struct importing *im, const struct value *x,
-                                         const struct value *indices, int axis)
-{
-    struct hypar_shape shape;
-    double *data;
-    int64_t outer = 1, inner = 1, size = x->shape.dim[axis], to = 0, from;
-    TRY(hp_onnx_gathered_shape(im, &x->shape, &indices->shape, axis, &shape));
-    for (int d = 0; d < x->shape.n_dims; d++)
-        *(d < axis ? &outer : &inner) *= d == axis ? 1 : x->shape.dim[d];
-    int64_t count = hp_onnx_elements(&indices->shape);
-    TRY(hp_onnx_fold_room(im, hp_onnx_elements(&shape), &data));
-    if (!hp_onnx_elements(&shape))
-        count = 0;
-    for (int64_t o = 0; o < outer && count; o++)
-        for (int64_t i = 0; i < count; i++) {
-            TRY(index_at(im, indices, i, size, &from));
-            for (int64_t k = 0; k < inner; k++)
-                data[to++] = hp_onnx_element(x, (o * size + from) * inner + k);
-        }
-    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, &shape, data, false));
-}
-
 /* Constant indices: what they choose of a dimension. */
 enum choice { FOLLOWING, REPEATED, OTHER };
 
@@ -66,9 +32,9 @@ static enum hypar_status look_at_indices(struct importing *im, const struct valu
     *choice = FOLLOWING;
     if (count < 1)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "no indices");
-    TRY(index_at(im, indices, 0, size, first));
+    TRY(hp_onnx_index(im, hp_onnx_element(indices, 0), size, first));
     for (int64_t i = 1; i < count; i++) {
-        TRY(index_at(im, indices, i, size, &next));
+        TRY(hp_onnx_index(im, hp_onnx_element(indices, i), size, &next));
         if (next != *first + i)
             *choice = indices->uniform ? REPEATED : OTHER;
     }
@@ -188,9 +154,7 @@ enum hypar_status hp_onnx_gather(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), *indices = hp_onnx_input(im, 1);
     int axis;
-    if (!indices)
-        return hp_fail(im->err, HYPAR_INVALID, "the indices are missing");
-    TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", 0), x->shape.n_dims, &axis));
+    TRY(hp_onnx_axis_attr(im, 0, &axis));
     bool table = x->shape.n_dims == 2 && axis == 0 && x->kind != VALUE_INDEX;
     bool ids = indices->kind == VALUE_INDEX || (indices->kind == VALUE_WEIGHT &&
                                                 hp_onnx_family(indices->type) == ONNX_INTEGERS);
@@ -204,7 +168,7 @@ enum hypar_status hp_onnx_gather(struct importing *im)
         return hp_fail(im->err, HYPAR_UNSUPPORTED,
                        "expected rows of a table of 2 dimensions, or constant indices");
     if (x->kind == VALUE_CONSTANT)
-        return gather_constant(im, x, indices, axis);
+        return hp_fold_gather(im, axis);
     return gather_known(im, x, indices, axis);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "base/word.h"
 #include "model/onnx/onnx.h"
 
 enum { OPEN_BATCH = 32 }; /* samples where neither file nor user tells */
@@ -24,69 +25,43 @@ static bool listed(const char *list, const char *name, int64_t *out)
     return false;
 }
 
-/* The names that a list may have: of inputs, or of the symbols among their dimensions; NULL
- * where there are no more. The same symbol may come again. */
-struct names {
-    const struct onnx_file *file;
-    bool inputs;
-    int input, dim; /* the next */
-};
-
-static const char *next_name(struct names *n)
+/* The names that a list may have: of inputs, or of the symbols among their dimensions. */
+static const char **known_names(struct importing *im, bool inputs, int *n)
 {
-    while (n->input < n->file->n_inputs) {
-        const struct onnx_info *info = &n->file->input[n->input];
-        const char *name = n->inputs               ? info->name
-                           : n->dim < info->n_dims ? info->dim[n->dim].symbol
-                                                   : "";
-        if (n->inputs || ++n->dim >= info->n_dims) {
-            n->input++;
-            n->dim = 0;
+    const struct onnx_file *file = im->file;
+    const char **names =
+        NEW(&im->arena, const char *, (int64_t)file->n_inputs *(inputs ? 1 : MAX_DIMS));
+    struct table seen = { 0 };
+    *n = 0;
+    for (int i = 0; i < file->n_inputs; i++)
+        for (int d = 0; d < (inputs ? 1 : file->input[i].n_dims); d++) {
+            const char *name = inputs ? file->input[i].name : file->input[i].dim[d].symbol;
+            if (*name && hp_table_put(&seen, &im->arena, name, strlen(name), *n) == *n)
+                names[(*n)++] = name;
         }
-        if (*name)
-            return name;
-    }
-    return NULL;
-}
-
-static enum hypar_status refuse_name(struct names names, const char *name, int length,
-                                     struct hypar_error *err)
-{
-    enum { SHOWN = 8 };
-    char known[256] = "";
-    const char *other, *last = "";
-    for (int n = 0; n <= SHOWN && (other = next_name(&names));) {
-        size_t at = strlen(known);
-        if (strcmp(other, last) == 0)
-            continue;
-        snprintf(known + at, sizeof known - at, "%s%.40s", n ? ", " : "; it has ",
-                 n < SHOWN ? other : "...");
-        last = other;
-        n++;
-    }
-    return hp_fail(err, HYPAR_INVALID, "the model has no %s '%.*s'%s",
-                   names.inputs ? "input" : "symbolic dimension", length, name, known);
+    return names;
 }
 
 /* Is it a list, and is each name in it one of these? */
-static enum hypar_status check_list(const struct onnx_file *file, const char *list, bool inputs,
-                                    struct hypar_error *err)
+static enum hypar_status check_list(struct importing *im, const char *list, bool inputs)
 {
+    int n;
+    const char **known = known_names(im, inputs, &n);
     for (const char *p = list; p && *p;) {
-        int length = (int)strcspn(p, ",");
-        const char *sign = memchr(p, '=', (size_t)length), *known;
-        char *end = NULL;
+        int length = (int)strcspn(p, ","), k = 0;
+        const char *sign = memchr(p, '=', (size_t)length);
+        char *end = NULL, names[256];
         if (sign)
             strtoll(sign + 1, &end, 10);
         if (!sign || end == sign + 1 || end != p + length)
-            return hp_fail(err, HYPAR_INVALID, "'%.*s' is not NAME=NUMBER", length, p);
+            return hp_fail(im->err, HYPAR_INVALID, "'%.*s' is not NAME=NUMBER", length, p);
         int name = (int)(sign - p);
-        struct names names = { .file = file, .inputs = inputs };
-        while ((known = next_name(&names)) &&
-               (strncmp(known, p, (size_t)name) != 0 || known[name]))
-            ;
-        if (!known)
-            return refuse_name((struct names){ .file = file, .inputs = inputs }, p, name, err);
+        while (k < n && (strncmp(known[k], p, (size_t)name) != 0 || known[k][name]))
+            k++;
+        if (k == n)
+            return hp_fail(im->err, HYPAR_INVALID, "the model has no %s '%.*s'%s%s",
+                           inputs ? "input" : "symbolic dimension", name, p,
+                           n ? "; it has " : "", hp_word_list(names, sizeof names, known, n));
         p += length + (p[length] == ',');
     }
     return HYPAR_OK;
@@ -94,11 +69,6 @@ static enum hypar_status check_list(const struct onnx_file *file, const char *li
 
 /* Inputs
  * --------------------------------------------------------------------------------------- */
-
-struct batch {
-    const char *symbol; /* of the file, NULL: it is a number */
-    int64_t told;       /* by the file, 0: a symbol */
-};
 
 static bool names_batch(const char *symbol)
 {
@@ -118,37 +88,40 @@ static bool is_initializer(struct importing *im, const char *name)
     return hp_onnx_find(im, name) != NULL;
 }
 
-/* What the samples are called, or how many the file has: a symbol with "batch" in it, else the
- * first input's first dimension, or the one that the user names. */
-static struct batch find_batch(struct importing *im, const struct hypar_import_options *options)
+/* What the file calls the samples (im->symbol), or how many it has (file->batch): a symbol with
+ * "batch" in it, else the first input's first dimension, or the one that the user names. */
+static void find_batch(struct importing *im)
 {
-    const struct onnx_file *file = im->file;
-    for (int i = 0; i < file->n_inputs && !options->batch_dims; i++)
+    struct onnx_file *file = im->file;
+    const char *dims = im->options->batch_dims;
+    file->batch = 0;
+    for (int i = 0; i < file->n_inputs && !dims; i++)
         for (int d = 0; d < file->input[i].n_dims; d++)
-            if (names_batch(file->input[i].dim[d].symbol))
-                return (struct batch){ file->input[i].dim[d].symbol, 0 };
+            if (names_batch(file->input[i].dim[d].symbol)) {
+                im->symbol = file->input[i].dim[d].symbol;
+                return;
+            }
     for (int i = 0; i < file->n_inputs; i++) {
         const struct onnx_info *info = &file->input[i];
         int64_t dim = 0;
-        listed(options->batch_dims, info->name, &dim);
+        listed(dims, info->name, &dim);
         if (is_initializer(im, info->name) || dim < 0 || dim >= info->n_dims)
             continue;
         if (info->dim[dim].size > 0)
-            return (struct batch){ NULL, info->dim[dim].size };
-        return (struct batch){ info->dim[dim].symbol, 0 };
+            file->batch = info->dim[dim].size;
+        else
+            im->symbol = info->dim[dim].symbol;
+        return;
     }
-    return (struct batch){ NULL, 0 };
 }
 
 /* The dimension of an input that holds the samples, -1: none. */
-static enum hypar_status find_samples(struct importing *im,
-                                      const struct hypar_import_options *options,
-                                      const struct batch *batch, const struct onnx_info *info,
+static enum hypar_status find_samples(struct importing *im, const struct onnx_info *info,
                                       int *out)
 {
-    int64_t dim;
+    int64_t dim, batch = im->file->batch;
     *out = -1;
-    if (listed(options->batch_dims, info->name, &dim)) {
+    if (listed(im->options->batch_dims, info->name, &dim)) {
         if (dim < -1 || dim >= info->n_dims)
             return hp_fail(im->err, HYPAR_INVALID,
                            "input '%.80s' has %d dimensions, the samples cannot be in %lld",
@@ -156,27 +129,25 @@ static enum hypar_status find_samples(struct importing *im,
         *out = (int)dim;
         return HYPAR_OK;
     }
-    for (int d = 0; d < info->n_dims && batch->symbol && *out < 0; d++)
-        if (*batch->symbol && strcmp(info->dim[d].symbol, batch->symbol) == 0)
+    for (int d = 0; d < info->n_dims && im->symbol && *out < 0; d++)
+        if (*im->symbol && strcmp(info->dim[d].symbol, im->symbol) == 0)
             *out = d;
     bool first = info->n_dims > 0 && *out < 0;
-    if (first && batch->symbol ? info->dim[0].size < 1 && !*batch->symbol
-                               : first && batch->told && info->dim[0].size == batch->told)
+    if (first && im->symbol ? info->dim[0].size < 1 && !*im->symbol
+                            : first && batch && info->dim[0].size == batch)
         *out = 0;
     return HYPAR_OK;
 }
 
-static enum hypar_status input_shape(struct importing *im,
-                                     const struct hypar_import_options *options,
-                                     const struct onnx_info *info, int samples,
-                                     struct hypar_shape *shape)
+static enum hypar_status input_shape(struct importing *im, const struct onnx_info *info,
+                                     int samples, struct hypar_shape *shape)
 {
     *shape = (struct hypar_shape){ .n_dims = info->n_dims };
     for (int d = 0; d < info->n_dims; d++) {
         const struct onnx_dim *dim = &info->dim[d];
         shape->dim[d] = d == samples ? im->batch : dim->size;
         if (shape->dim[d] < 1 && *dim->symbol)
-            listed(options->dims, dim->symbol, &shape->dim[d]);
+            listed(im->options->dims, dim->symbol, &shape->dim[d]);
         if (shape->dim[d] < 1)
             return hp_fail(im->err, HYPAR_INVALID,
                            "input '%.80s': dimension %d ('%.40s') has no size, expected one "
@@ -197,8 +168,8 @@ static bool *find_indices(struct importing *im)
         hp_table_put(&from, &im->arena, file->input[i].name, strlen(file->input[i].name), i);
     for (int n = 0; n < file->n_nodes; n++) {
         const struct onnx_node *node = &file->node[n];
-        bool gather = hp_onnx_lists("Gather GatherElements ScatterElements ", node->op);
-        bool view = hp_onnx_lists("Identity Cast Reshape Unsqueeze Squeeze Flatten Transpose ",
+        bool gather = hp_onnx_lists("Gather GatherElements ScatterElements", node->op);
+        bool view = hp_onnx_lists("Identity Cast Reshape Unsqueeze Squeeze Flatten Transpose",
                                   node->op);
         const char *name = gather && node->n_inputs > 1 ? node->input[1]
                            : view && node->n_inputs > 0 ? node->input[0]
@@ -212,9 +183,7 @@ static bool *find_indices(struct importing *im)
     return index;
 }
 
-static enum hypar_status read_input(struct importing *im,
-                                    const struct hypar_import_options *options,
-                                    const struct batch *batch, const struct onnx_info *info,
+static enum hypar_status read_input(struct importing *im, const struct onnx_info *info,
                                     bool index)
 {
     struct hypar_shape shape;
@@ -226,8 +195,8 @@ static enum hypar_status read_input(struct importing *im,
                        hp_onnx_type_name(info->type));
     if (!info->shaped)
         return hp_fail(im->err, HYPAR_INVALID, "input '%.80s' has no shape", info->name);
-    TRY(find_samples(im, options, batch, info, &samples));
-    TRY(input_shape(im, options, info, samples, &shape));
+    TRY(find_samples(im, info, &samples));
+    TRY(input_shape(im, info, samples, &shape));
     index = index && family == ONNX_INTEGERS;
     int t = hp_build_input(im->b, hp_onnx_unique(im, info->name), &shape, index, samples);
     if (t < 0)
@@ -240,16 +209,14 @@ static enum hypar_status read_input(struct importing *im,
                                          .tensor = t });
 }
 
-static enum hypar_status read_inputs(struct importing *im,
-                                     const struct hypar_import_options *options,
-                                     const struct batch *batch)
+static enum hypar_status read_inputs(struct importing *im)
 {
     const bool *index = find_indices(im);
     int n = 0;
     for (int i = 0; i < im->file->n_inputs; i++) {
         if (is_initializer(im, im->file->input[i].name))
             continue; /* before version 4 of the format each was an input too */
-        TRY(read_input(im, options, batch, &im->file->input[i], index[i]));
+        TRY(read_input(im, &im->file->input[i], index[i]));
         n++;
     }
     return n ? HYPAR_OK : hp_fail(im->err, HYPAR_INVALID, "a model without inputs");
@@ -264,20 +231,15 @@ static bool *find_unweighted(struct importing *im)
 {
     static const char element_wise[] =
         "Add Sub Mul Div Where Pow Equal Greater Less GreaterOrEqual LessOrEqual Expand Slice "
-        "CastLike RotaryEmbedding Attention Cast ";
+        "CastLike RotaryEmbedding Attention Cast";
     const struct onnx_file *file = im->file;
-    struct table at = { 0 };
     bool *alone = NEW(&im->arena, bool, file->n_initializers);
-    for (int i = 0; i < file->n_initializers; i++) {
-        const char *name = file->initializer[i].name;
-        hp_table_put(&at, &im->arena, name, strlen(name), i);
+    for (int i = 0; i < file->n_initializers; i++)
         alone[i] = true;
-    }
     for (int n = 0; n < file->n_nodes; n++) {
         bool plain = hp_onnx_lists(element_wise, file->node[n].op);
         for (int k = 0; k < file->node[n].n_inputs && !plain; k++) {
-            const char *name = file->node[n].input[k];
-            int i = *name ? hp_table_get(&at, name, strlen(name)) : -1;
+            int i = hp_onnx_initializer(im, file->node[n].input[k]);
             if (i >= 0)
                 alone[i] = false;
         }
@@ -348,12 +310,15 @@ static enum hypar_status read_initializers(struct importing *im)
     im->trained = NEW(&im->arena, bool, n);
     im->copy_of = NEW(&im->arena, int, n);
     im->folded_as = NEW(&im->arena, enum folded_as, n);
-    const bool *alone = find_unweighted(im);
     for (int i = 0; i < n; i++) {
-        im->param[i] = -1;
+        const char *name = im->file->initializer[i].name;
+        hp_table_put(&im->initializers, &im->arena, name, strlen(name), i);
+        im->param[i] = im->copy_of[i] = -1;
+    }
+    const bool *alone = find_unweighted(im);
+    for (int i = 0; i < n; i++)
         TRY(hp_in(im->err, read_initializer(im, i, alone[i]), "initializer '%.80s'",
                   im->file->initializer[i].name));
-    }
     hp_onnx_find_tied(im);
     return HYPAR_OK;
 }
@@ -386,11 +351,9 @@ static enum hypar_status find_outputs(struct importing *im, int *outputs, int *n
     return *n ? HYPAR_OK : hp_fail(im->err, HYPAR_INVALID, "a model without outputs");
 }
 
-static enum hypar_status read_nodes(struct importing *im,
-                                    const struct hypar_import_options *options,
-                                    const struct batch *batch, int *outputs, int *n_outputs)
+static enum hypar_status read_nodes(struct importing *im, int *outputs, int *n_outputs)
 {
-    TRY(read_inputs(im, options, batch));
+    TRY(read_inputs(im));
     for (int i = 0; i < im->file->n_nodes; i++) {
         im->node = &im->file->node[i];
         TRY(hp_onnx_node(im));
@@ -409,10 +372,7 @@ static const char *name_of(struct importing *im)
     return hp_clean_text(hp_arena_strndup(&im->arena, name, n), '_');
 }
 
-static enum hypar_status build(struct importing *im, struct hypar_graph **out,
-                               const struct hypar_import_options *options,
-                               const struct batch *batch, struct arena *keep,
-                               struct named_source **sources, int *n_sources)
+static enum hypar_status build(struct importing *im, struct hypar_graph **out)
 {
     struct hypar_graph *first;
     int n_outputs, *outputs = NEW(&im->arena, int, im->file->n_outputs + 1);
@@ -420,46 +380,41 @@ static enum hypar_status build(struct importing *im, struct hypar_graph **out,
     im->b = hp_build("nodes", im->batch);
     enum hypar_status status = hp_onnx_make_copies(im);
     if (status == HYPAR_OK)
-        status = read_nodes(im, options, batch, outputs, &n_outputs);
+        status = read_nodes(im, outputs, &n_outputs);
     if (status != HYPAR_OK) {
         hp_build_abandon(im->b);
         return status;
     }
     TRY(hp_build_finish(im->b, &first, im->err));
-    status = hp_onnx_rewrite(im, first, outputs, n_outputs, name_of(im), out, keep, sources,
-                             n_sources);
+    status = hp_onnx_rewrite(im, first, outputs, n_outputs, name_of(im), out);
     hypar_graph_free(first);
     return status;
 }
 
-static enum hypar_status network(struct importing *im, struct hypar_graph **out,
-                                 const struct hypar_import_options *options, struct arena *keep,
-                                 struct named_source **sources, int *n_sources)
+static enum hypar_status network(struct importing *im, struct hypar_graph **out)
 {
-    TRY(check_list(im->file, options->batch_dims, true, im->err));
-    TRY(check_list(im->file, options->dims, false, im->err));
+    int64_t asked = im->options->batch, *told = &im->file->batch;
+    TRY(check_list(im, im->options->batch_dims, true));
+    TRY(check_list(im, im->options->dims, false));
     TRY(read_initializers(im));
-    struct batch batch = find_batch(im, options);
-    im->symbol = batch.symbol;
-    im->file->batch = batch.told;
-    im->batch = options->batch ? options->batch : batch.told ? batch.told : OPEN_BATCH;
-    im->told = !batch.told || im->batch == batch.told;
-    TRY(hp_onnx_look_at_folded(im, batch.told));
-    if (!batch.told && !options->batch)
+    find_batch(im);
+    im->batch = asked ? asked : *told ? *told : OPEN_BATCH;
+    im->told = !*told || im->batch == *told;
+    TRY(hp_onnx_look_at_folded(im, *told));
+    if (!*told && !asked)
         hp_onnx_note(im, "the file leaves the batch open: %d samples, --batch changes it",
                      OPEN_BATCH);
-    return build(im, out, options, &batch, keep, sources, n_sources);
+    return build(im, out);
 }
 
 enum hypar_status hp_onnx_network(struct hypar_graph **out, struct onnx_file *file,
                                   const struct hypar_import_options *options,
-                                  struct arena *keep, struct named_source **sources,
-                                  int *n_sources, struct hypar_error *err)
+                                  struct kept_sources *kept, struct hypar_error *err)
 {
     struct hypar_error why; /* also of what is tried in vain, which is no failure */
-    struct importing im = { .file = file, .err = &why };
+    struct importing im = { .file = file, .options = options, .kept = kept, .err = &why };
     *out = NULL;
-    enum hypar_status status = network(&im, out, options, keep, sources, n_sources);
+    enum hypar_status status = network(&im, out);
     hp_arena_free(&im.arena);
     if (status != HYPAR_OK && err)
         *err = why;
@@ -511,23 +466,18 @@ static enum hypar_status read_file(struct hypar_graph **out, struct onnx_file *f
                                    const struct hypar_import_options *options,
                                    struct hypar_error *err)
 {
-    struct arena keep = { 0 };
-    struct named_source *sources;
     struct hypar_graph *told = NULL;
     struct hypar_import_options as_told = *options;
-    int n;
     as_told.batch = 0;
-    enum hypar_status status = hp_onnx_network(out, file, options, &keep, &sources, &n, err);
+    enum hypar_status status = hp_onnx_network(out, file, options, NULL, err);
     bool other = file->batch && options->batch && file->batch != options->batch;
-    if (other &&
-        hp_onnx_network(&told, file, &as_told, &keep, &sources, &n, NULL) == HYPAR_OK) {
+    if (other && hp_onnx_network(&told, file, &as_told, NULL, NULL) == HYPAR_OK) {
         if (status == HYPAR_OK)
             status = check_outputs(told, *out, file->path, err);
         if (status != HYPAR_OK)
             status = refuse_batch(file, err);
     }
     hypar_graph_free(told);
-    hp_arena_free(&keep);
     if (status != HYPAR_OK) {
         hypar_graph_free(*out);
         *out = NULL;

@@ -32,8 +32,7 @@ bool hp_onnx_follows_from_integers(struct importing *im)
 static int type_of(struct importing *im)
 {
     const struct onnx_info *info = hp_onnx_told(im, im->node->output[0]);
-    if (hp_onnx_lists("Equal Not And Or Less LessOrEqual Greater GreaterOrEqual ",
-                      im->node->op))
+    if (im->row->flags & IS_TRUTH)
         return ONNX_BOOL;
     if (strcmp(im->node->op, "Cast") == 0)
         return (int)hp_onnx_int(im->node, "to", ONNX_FLOAT);
@@ -64,11 +63,10 @@ enum hypar_status hp_onnx_computed_input(struct importing *im, struct value *v, 
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "integers in another order");
     if (v->tensor < 0) {
         int samples = v->shape.dim[0] == im->batch && v->shape.n_dims > 1 ? 0 : -1;
-        const char *name = hp_onnx_unique(im, v->label);
-        v->tensor = hp_build_input(im->b, name, &v->shape, index, samples);
-        if (v->tensor < 0)
-            return hp_fail(im->err, HYPAR_INVALID, "'%.80s' is no tensor", name);
-        hp_onnx_note(im, "'%.80s' %s: it is an input itself", name,
+        TRY(hp_onnx_make(im, v->label, index ? MADE_INDEX : MADE_NUMBERS, samples,
+                         (struct weight_source){ .whole = v->shape }, &v->tensor));
+        hp_onnx_note(im, "'%.80s' %s: it is an input itself",
+                     hp_build_graph(im->b)->tensors[v->tensor].name,
                      v->drawn                    ? "is drawn at random"
                      : v->kind == VALUE_CONSTANT ? "follows from constants, how is not known"
                                                  : "follows from integers that are inputs");
@@ -82,13 +80,10 @@ enum hypar_status hp_onnx_computed_input(struct importing *im, struct value *v, 
 enum hypar_status hp_onnx_constant_index(struct importing *im, const struct value *v,
                                          const struct hypar_shape *shape, int *out)
 {
-    const char *name = hp_onnx_unique(
-        im, v->label ? v->label : hp_arena_printf(&im->arena, "%s.ids", im->node->name));
-    *out = hp_build_input(im->b, name, shape, true, -1);
-    if (*out < 0)
-        return hp_fail(im->err, HYPAR_INVALID, "indices that are no tensor");
-    hp_onnx_keep_source(
-        im, *out, name,
-        (struct weight_source){ .whole = *shape, .constant = v->data, .uniform = v->uniform });
-    return HYPAR_OK;
+    const char *label =
+        v->label ? v->label : hp_arena_printf(&im->arena, "%s.ids", im->node->name);
+    return hp_onnx_make(
+        im, label, MADE_INDEX, -1,
+        (struct weight_source){ .whole = *shape, .constant = v->data, .uniform = v->uniform },
+        out);
 }

@@ -95,24 +95,24 @@ enum hypar_status hp_onnx_conv(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), *weight = hp_onnx_input(im, 1);
     struct taps w;
-    if (!weight)
-        return hp_fail(im->err, HYPAR_INVALID, "the weight is missing");
     TRY(read_taps(im, &x->shape, &weight->shape, &w));
     return emit_conv(im, &w, weight->shape.n_dims ? (double)weight->shape.dim[0] : 1, NULL);
 }
 
 enum hypar_status hp_onnx_conv_transpose(struct importing *im)
 {
-    struct hypar_shape y;
+    const struct hypar_shape *x = &hp_onnx_input(im, 0)->shape,
+                             *weight = &hp_onnx_input(im, 1)->shape;
     struct taps w;
     double more[3] = { 0 };
-    TRY(hp_onnx_transposed_shape(im, &y));
-    if (y.n_dims > 5)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "an input of %d dimensions, expected 3 to 5",
-                       y.n_dims);
-    TRY(read_taps(im, &hp_onnx_input(im, 0)->shape, &hp_onnx_input(im, 1)->shape, &w));
+    if (weight->n_dims != x->n_dims || x->n_dims < 3 ||
+        strncmp(hp_onnx_string(im->node, "auto_pad", "NOTSET"), "SAME", 4) == 0 ||
+        hp_onnx_attr(im->node, "output_shape"))
+        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
+    TRY(read_taps(im, x, weight, &w));
     TRY(read_list(im, "output_padding", w.spatial, more));
-    return emit_conv(im, &w, (double)y.dim[1], more);
+    return emit_conv(im, &w, (double)weight->dim[1] * (double)hp_onnx_int(im->node, "group", 1),
+                     more);
 }
 
 static bool is_wanted(const struct importing *im, int output)
@@ -140,22 +140,6 @@ enum hypar_status hp_onnx_pool(struct importing *im)
     if (mean)
         attr[4] = (struct attr){ ATTR_COUNT_PAD, 1, &count_pad };
     return hp_onnx_apply(im, im->row->kind, &(struct attrs){ 5, attr });
-}
-
-enum hypar_status hp_onnx_global_pool(struct importing *im)
-{
-    return hp_onnx_apply(im, im->row->kind, ATTRS({ ATTR_KEEP, 1, V(1) }));
-}
-
-enum hypar_status hp_onnx_lrn(struct importing *im)
-{
-    double size = (double)hp_onnx_int(im->node, "size", 1),
-           alpha = hp_onnx_float(im->node, "alpha", 1e-4),
-           beta = hp_onnx_float(im->node, "beta", 0.75),
-           bias = hp_onnx_float(im->node, "bias", 1);
-    return hp_onnx_apply(im, OP_LRN,
-                         ATTRS({ ATTR_SIZE, 1, &size }, { ATTR_ALPHA, 1, &alpha },
-                               { ATTR_BETA, 1, &beta }, { ATTR_BIAS, 1, &bias }));
 }
 
 /* Products ------------------------------------------------------------------------------- */
@@ -327,14 +311,6 @@ enum hypar_status hp_onnx_einsum(struct importing *im)
     return hp_onnx_define_tensor(im, 0, y);
 }
 
-static enum hypar_status scaled(struct importing *im, const char *suffix, double factor, int *t)
-{
-    int in = *t;
-    return factor == 1 ? HYPAR_OK
-                       : hp_onnx_emit(im, OP_AFFINE, suffix, 1, &in,
-                                      ATTRS({ ATTR_ALPHA, 1, &factor }), t);
-}
-
 /* alpha A B + beta C, A and B perhaps transposed. */
 enum hypar_status hp_onnx_gemm(struct importing *im)
 {
@@ -345,8 +321,6 @@ enum hypar_status hp_onnx_gemm(struct importing *im)
     bool transposed = hp_onnx_int(im->node, "transB", 0) != 0;
     int t[3] = { -1, -1, -1 }, y;
     for (int i = 0; i < (c ? 3 : 2); i++) {
-        if (!hp_onnx_input(im, i))
-            return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
         TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[i]));
         if (i < 2 && hp_onnx_shape(im, t[i])->n_dims != 2)
             return hp_fail(im->err, HYPAR_INVALID, "input %d has %d dimensions, expected 2", i,
@@ -366,9 +340,9 @@ enum hypar_status hp_onnx_gemm(struct importing *im)
         plain = false;
     }
     if (!plain)
-        TRY(scaled(im, "alpha", alpha, &y));
+        TRY(hp_onnx_emit_affine(im, "alpha", alpha, 0, &y));
     if (c && !plain) {
-        TRY(scaled(im, "beta", beta, &t[2]));
+        TRY(hp_onnx_emit_affine(im, "beta", beta, 0, &t[2]));
         int in[2] = { y, t[2] };
         TRY(hp_onnx_emit(im, OP_ADD, "sum", 2, in, NULL, &y));
     }
@@ -417,9 +391,12 @@ static void note_statistics(struct importing *im)
     if (!mean || !variance || !is_stored(mean) || !is_stored(variance))
         return;
     const char *op = g->ops[g->n_ops - 1].name;
-    hp_table_put(&im->norm_names, &im->arena, op, strlen(op), im->n_norms);
-    im->norm = GROW(&im->arena, struct norm_source, im->norm, im->n_norms, &im->norm_capacity);
-    im->norm[im->n_norms++] = (struct norm_source){ source_of(mean), source_of(variance) };
+    hp_table_put(&im->norm_names, &im->arena, op, strlen(op), im->n_statistics);
+    for (int i = 0; i < 2; i++) {
+        im->statistics = GROW(&im->arena, struct weight_source, im->statistics,
+                              im->n_statistics, &im->statistics_capacity);
+        im->statistics[im->n_statistics++] = source_of(i ? variance : mean);
+    }
 }
 
 enum hypar_status hp_onnx_batch_norm(struct importing *im)
@@ -448,7 +425,7 @@ static enum hypar_status norm_rows(struct importing *im, enum op_kind kind, int 
     struct hypar_shape rows = { 2, { 1, 1 } }, row = { 1, { 1 } };
     double eps = hp_onnx_float(im->node, "epsilon", 1e-5);
     int y, axis, rank = shape.n_dims;
-    TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", -1), rank, &axis));
+    TRY(hp_onnx_axis_attr(im, -1, &axis));
     bool flat = axis != rank - 1 || rank < 2 || rank > 4;
     for (int d = 0; d < rank; d++)
         rows.dim[d >= axis] *= shape.dim[d];
@@ -462,23 +439,17 @@ static enum hypar_status norm_rows(struct importing *im, enum op_kind kind, int 
     return hp_onnx_define_tensor(im, 0, y);
 }
 
-enum hypar_status hp_onnx_layer_norm(struct importing *im)
+/* LayerNormalization, RMSNormalization. */
+enum hypar_status hp_onnx_norm(struct importing *im)
 {
+    bool centred = im->row->kind == OP_LAYER_NORM;
     int t[3];
-    if (is_wanted(im, 1) || is_wanted(im, 2))
+    if (centred && (is_wanted(im, 1) || is_wanted(im, 2)))
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "mean and deviation as outputs");
-    TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
-    TRY(scale_and_shift(im, t));
-    return norm_rows(im, OP_LAYER_NORM, 3, t);
-}
-
-enum hypar_status hp_onnx_rms_norm(struct importing *im)
-{
-    int t[2];
-    if (!hp_onnx_input(im, 1))
-        return hp_onnx_missing(im, "the scale");
-    TRY(hp_onnx_tensors(im, 2, t));
-    return norm_rows(im, OP_RMS_NORM, 2, t);
+    TRY(hp_onnx_tensors(im, centred ? 1 : 2, t));
+    if (centred)
+        TRY(scale_and_shift(im, t));
+    return norm_rows(im, im->row->kind, centred ? 3 : 2, t);
 }
 
 /* A group norm with as many groups as channels. */

@@ -189,5 +189,5 @@ enum hypar_status hp_onnx_lstm(struct importing *im)
 enum hypar_status hp_onnx_gru(struct importing *im)
 {
     return hp_onnx_int(im->node, "linear_before_reset", 0) ? hp_onnx_lstm(im)
-                                                           : hp_onnx_opaque_sequence(im);
+                                                           : hp_onnx_opaque_node(im);
 }

@@ -6,34 +6,26 @@
 #include "base/number.h"
 #include "model/onnx/onnx.h"
 
-/* An element-wise operator of one input, with the attributes that its row lists. */
-enum hypar_status hp_onnx_unary(struct importing *im)
+/* One operator of one input with the attributes that the row lists. */
+enum hypar_status hp_onnx_apply_row(struct importing *im)
 {
     struct attr attr[4];
     double value[4];
     struct attrs attrs = { 0, attr };
     for (const char *p = im->row->attrs ? im->row->attrs : ""; *p; p += strspn(p, " ")) {
         char name[16] = "";
-        size_t n = strcspn(p, "=");
+        size_t n = strcspn(p, "=:");
+        bool given = p[n] == '=', minus = p[n + 1] == '-';
         memcpy(name, p, n);
-        p += n + 1;
+        p += n + 1 + minus;
         p += hp_number_read(p, &value[attrs.n]);
-        value[attrs.n] = hp_onnx_float(im->node, name, value[attrs.n]);
+        value[attrs.n] = minus ? -value[attrs.n] : value[attrs.n];
+        if (given)
+            value[attrs.n] = hp_onnx_number(im->node, name, value[attrs.n]);
         attr[attrs.n] = (struct attr){ hp_attr_find(name), 1, &value[attrs.n] };
         attrs.n++;
     }
     return hp_onnx_apply(im, im->row->kind, &attrs);
-}
-
-/* alpha x + beta */
-static enum hypar_status affine(struct importing *im, const char *suffix, double alpha,
-                                double beta, int *t)
-{
-    int in = *t;
-    if (alpha == 1 && beta == 0)
-        return HYPAR_OK;
-    return hp_onnx_emit(im, OP_AFFINE, suffix, 1, &in,
-                        ATTRS({ ATTR_ALPHA, 1, &alpha }, { ATTR_BETA, 1, &beta }), t);
 }
 
 /* x op c, or c op x, for a number c. */
@@ -42,19 +34,19 @@ static enum hypar_status with_number(struct importing *im, int t, double c, bool
     const double most = 1e30;
     switch (im->row->kind) {
     case OP_ADD:
-        TRY(affine(im, NULL, 1, c, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, 1, c, &t));
         break;
     case OP_SUB:
-        TRY(affine(im, NULL, first ? -1 : 1, first ? c : -c, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, first ? -1 : 1, first ? c : -c, &t));
         break;
     case OP_MUL:
-        TRY(affine(im, NULL, c, 0, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, c, 0, &t));
         break;
     case OP_DIV:
         if (first)
             TRY(hp_onnx_emit(im, OP_POW, "inverse", 1, &t, ATTRS({ ATTR_EXPONENT, 1, V(-1) }),
                              &t));
-        TRY(affine(im, NULL, first ? c : 1 / c, 0, &t));
+        TRY(hp_onnx_emit_affine(im, NULL, first ? c : 1 / c, 0, &t));
         break;
     default: {
         bool least = im->row->kind == OP_MAXIMUM;
@@ -110,10 +102,11 @@ bool hp_onnx_is_causal_mask(const struct value *mask)
 
 void hp_onnx_note_causal(struct importing *im, int scores)
 {
-    im->causal =
-        GROW(&im->arena, struct causal_mask, im->causal, im->n_causal, &im->causal_capacity);
-    im->causal[im->n_causal++] =
-        (struct causal_mask){ hp_build_graph(im->b)->n_ops - 1, scores };
+    while (im->n_causal < hp_build_graph(im->b)->n_ops) {
+        im->causal = GROW(&im->arena, int, im->causal, im->n_causal, &im->causal_capacity);
+        im->causal[im->n_causal++] = 0;
+    }
+    im->causal[im->n_causal - 1] = 1 + scores;
 }
 
 enum hypar_status hp_onnx_binary(struct importing *im)
@@ -121,8 +114,6 @@ enum hypar_status hp_onnx_binary(struct importing *im)
     struct value *v[2] = { hp_onnx_input(im, 0), hp_onnx_input(im, 1) };
     struct hypar_shape shape;
     int t[2], scores = -1;
-    if (!v[0] || !v[1])
-        return hp_onnx_missing(im, "an input");
     if (!hp_onnx_broadcast(&v[0]->shape, &v[1]->shape, &shape))
         return hp_fail(im->err, HYPAR_INVALID, "the shapes of its inputs do not fit together");
     for (int c = 0; c < 2; c++) { /* the constant one */
@@ -149,17 +140,18 @@ enum hypar_status hp_onnx_binary(struct importing *im)
 enum hypar_status hp_onnx_sum(struct importing *im)
 {
     int t[2], n = im->node->n_inputs;
-    if (n == 2 && strcmp(im->row->op, "Mean") != 0)
+    for (int i = 0; i < n; i++)
+        if (!hp_onnx_input(im, i))
+            return hp_onnx_missing(im, "an input");
+    if (n == 2 && strcmp(im->node->op, "Mean") != 0)
         return hp_onnx_binary(im);
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t[0]));
     for (int i = 1; i < n; i++) {
-        if (!hp_onnx_input(im, i))
-            return hp_fail(im->err, HYPAR_INVALID, "an input is missing");
         TRY(hp_onnx_tensor(im, hp_onnx_input(im, i), &t[1]));
         TRY(hp_onnx_emit(im, im->row->kind, i < n - 1 ? "part" : NULL, 2, t, NULL, t));
     }
-    if (strcmp(im->row->op, "Mean") == 0)
-        TRY(affine(im, "mean", 1.0 / n, 0, t));
+    if (strcmp(im->node->op, "Mean") == 0)
+        TRY(hp_onnx_emit_affine(im, "mean", 1.0 / n, 0, t));
     return hp_onnx_define_tensor(im, 0, t[0]);
 }
 
@@ -187,16 +179,9 @@ enum hypar_status hp_onnx_clip(struct importing *im)
 enum hypar_status hp_onnx_pow(struct importing *im)
 {
     const struct value *y = hp_onnx_input(im, 1);
-    if (!y)
-        return hp_onnx_missing(im, "the exponent");
     if (y->kind != VALUE_CONSTANT || !y->uniform)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "an exponent that is not one number");
     return hp_onnx_apply(im, OP_POW, ATTRS({ ATTR_EXPONENT, 1, V(hp_onnx_element(y, 0)) }));
-}
-
-enum hypar_status hp_onnx_reciprocal(struct importing *im)
-{
-    return hp_onnx_apply(im, OP_POW, ATTRS({ ATTR_EXPONENT, 1, V(-1) }));
 }
 
 /* scale elu(x, alpha) */
@@ -206,7 +191,8 @@ enum hypar_status hp_onnx_selu(struct importing *im)
     int t;
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &t));
     TRY(hp_onnx_emit(im, OP_ELU, "elu", 1, &t, ATTRS({ ATTR_ALPHA, 1, &alpha }), &t));
-    TRY(affine(im, NULL, hp_onnx_float(im->node, "gamma", 1.05070102214813232421875), 0, &t));
+    TRY(hp_onnx_emit_affine(
+        im, NULL, hp_onnx_float(im->node, "gamma", 1.05070102214813232421875), 0, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 
@@ -221,8 +207,6 @@ enum hypar_status hp_onnx_gelu(struct importing *im)
 enum hypar_status hp_onnx_prelu(struct importing *im)
 {
     int x, up, t[2];
-    if (!hp_onnx_input(im, 1))
-        return hp_onnx_missing(im, "the slope");
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 0), &x));
     TRY(hp_onnx_tensor(im, hp_onnx_input(im, 1), &t[1]));
     TRY(hp_onnx_emit(im, OP_RELU, "above", 1, &x, NULL, &up));
@@ -288,7 +272,7 @@ enum hypar_status hp_onnx_reduce(struct importing *im)
         spatial &= axis >= 2;
     }
     spatial &= n == rank - 2;
-    bool root = strcmp(im->row->op, "ReduceL2") == 0; /* of the sum of squares */
+    bool root = strcmp(im->node->op, "ReduceL2") == 0; /* of the sum of squares */
     TRY(hp_onnx_tensor(im, x, &t));
     if (root) {
         int both[2] = { t, t };
@@ -313,7 +297,7 @@ enum hypar_status hp_onnx_softmax(struct importing *im)
     struct value *x = hp_onnx_input(im, 0);
     bool since_13 = im->file->opset >= 13;
     int axis, t, rank = x->shape.n_dims, perm[MAX_DIMS];
-    TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", since_13 ? -1 : 1), rank, &axis));
+    TRY(hp_onnx_axis_attr(im, since_13 ? -1 : 1, &axis));
     TRY(hp_onnx_tensor(im, x, &t));
     struct hypar_shape shape = x->shape, flat = { 2, { 1, 1 } };
     bool last = axis == rank - 1, flatten = (!last && !since_13) || rank > 4;

@@ -36,9 +36,12 @@ struct named_source {
     struct weight_source source;
 };
 
-/* Mean and variance that a batch norm has in the file. */
-struct norm_source {
-    struct weight_source mean, variance;
+/* Where the values of a network's parameters and constant inputs come from, in an arena of the
+ * caller's. */
+struct kept_sources {
+    struct arena *arena;
+    struct named_source *source;
+    int n, capacity;
 };
 
 enum value_kind {
@@ -81,12 +84,6 @@ struct value {
     struct value *item;
 };
 
-/* An operator of the first graph that masks scores so that a query sees no later key, and which
- * of its operands they are. */
-struct causal_mask {
-    int op, scores;
-};
-
 /* Names that are taken, each with how often it was asked for. */
 struct name_set {
     struct table names;
@@ -107,6 +104,8 @@ struct importing {
     struct arena arena;
     struct hypar_error *err;
     struct onnx_file *file;
+    const struct hypar_import_options *options;
+    struct kept_sources *kept; /* NULL: they are not kept */
     int64_t batch;
     const char *symbol; /* that the file has in its place; NULL: none */
     struct graph_builder *b;
@@ -114,6 +113,7 @@ struct importing {
     struct name_set op_names;
     struct value *value;
     int n_values, value_capacity;
+    struct table initializers;
     int *param;    /* by initializer: its tensor, -1 */
     bool *divided; /* by initializer: parts of it are parameters of their own */
     bool *trained; /* by initializer: it is a parameter, not a constant */
@@ -128,16 +128,18 @@ struct importing {
     int64_t folded;               /* elements computed so far */
     struct named_source *source;  /* by tensor of the first graph; name NULL: none */
     int n_sources, source_capacity;
-    struct causal_mask *causal;
+    int *causal; /* by operator of the first graph: 1 + the operand, scores, that it masks so
+                    that a query sees no later key; 0: none */
     int n_causal, causal_capacity;
     bool *from_data; /* by tensor of the first graph */
     int n_from_data, from_data_capacity;
-    struct norm_source *norm;
-    int n_norms, norm_capacity;
-    struct table norm_names; /* of their operators in the first graph */
-    int n_frozen;            /* batch norms of an export for inference */
-    int n_paths;             /* factors drawn for whole samples */
-    const char **notes;      /* for the user */
+    struct weight_source *statistics; /* mean and variance of batch norms in the file, */
+    int n_statistics, statistics_capacity;
+    struct table
+        norm_names;     /* by their operators in the first graph: the mean; then variance */
+    int n_frozen;       /* batch norms of an export for inference */
+    int n_paths;        /* factors drawn for whole samples */
+    const char **notes; /* for the user */
     int n_notes, note_capacity;
 };
 
@@ -146,6 +148,7 @@ struct importing {
 /* Input `i` of the node at hand, NULL where it is absent. */
 struct value *hp_onnx_input(struct importing *im, int i);
 struct value *hp_onnx_find(struct importing *im, const char *name);
+int hp_onnx_initializer(const struct importing *im, const char *name); /* -1: it is none */
 
 /* What the file says about a tensor, or NULL. */
 const struct onnx_info *hp_onnx_told(const struct importing *im, const char *name);
@@ -163,6 +166,11 @@ enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out
 
 /* The tensors of inputs 0 to n - 1, which must be there. */
 enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out);
+
+/* Append the ranges of [start, start + count) of the elements that `from` lists to n ranges;
+ * those that follow one another are joined. Returns how many there are. */
+int hp_onnx_take_range(const struct value *from, struct weight_range part,
+                       struct weight_range *range, int n);
 
 /* A parameter of its own from parts of a weight: elements [start, start + count) of it. Where
  * that is all of an initializer, it has its name. */
@@ -185,6 +193,10 @@ enum hypar_status hp_onnx_emit_transpose(struct importing *im, const char *suffi
 enum hypar_status hp_onnx_emit_expand(struct importing *im, const char *suffix, int x,
                                       const struct hypar_shape *shape, int *out);
 
+/* alpha x + beta in place of tensor *t, where that is not x. */
+enum hypar_status hp_onnx_emit_affine(struct importing *im, const char *suffix, double alpha,
+                                      double beta, int *t);
+
 /* [start, stop) of dimension `axis`, each `step`-th. */
 enum hypar_status hp_onnx_emit_slice(struct importing *im, const char *suffix, int x, int axis,
                                      const int64_t range[3], int *out);
@@ -200,9 +212,11 @@ bool hp_onnx_from_data(struct importing *im, int tensor);
 const struct hypar_shape *hp_onnx_shape(const struct importing *im, int tensor);
 void hp_onnx_note(struct importing *im, const char *fmt, ...) HYPAR_PRINTF(2, 3);
 
-/* Note where the values of a constant input, or of a parameter, come from. */
-void hp_onnx_keep_source(struct importing *im, int tensor, const char *name,
-                         struct weight_source source);
+/* Make a parameter or an input, of numbers or of integers to look up with, named by the label
+ * or like it. Its values come from `source`, where that has any; it has the shape `whole`. */
+enum made_as { MADE_PARAM, MADE_NUMBERS, MADE_INDEX };
+enum hypar_status hp_onnx_make(struct importing *im, const char *label, enum made_as as,
+                               int samples, struct weight_source source, int *out);
 
 /* [start, stop) of dimension `axis` of a value, without that dimension if it is not kept. */
 enum hypar_status hp_onnx_part(struct importing *im, struct value *x, int axis, int64_t start,
@@ -309,36 +323,60 @@ bool hp_onnx_broadcast(const struct hypar_shape *a, const struct hypar_shape *b,
  * is absent. */
 enum hypar_status hp_onnx_broadcast_inputs(struct importing *im, struct hypar_shape *out);
 
-/* A dimension that may count from the last; HYPAR_INVALID outside 0..rank-1. */
+/* An index that may count from the end of `size`; HYPAR_INVALID outside. */
+enum hypar_status hp_onnx_index(struct importing *im, double index, int64_t size, int64_t *out);
+
+/* A dimension that may count from the last; HYPAR_INVALID outside 0..rank-1. Also that of the
+ * first input which the attribute "axis" names. */
 enum hypar_status hp_onnx_axis(struct importing *im, int64_t axis, int rank, int *out);
+enum hypar_status hp_onnx_axis_attr(struct importing *im, int64_t otherwise, int *out);
 
 /* Nodes: nodes.c has the table, the other files the functions ------------------ */
 
-/* An ONNX operator. To add one: a row in nodes.c. */
+enum { MAX_NEEDS = 2 };
+
+/* What an ONNX operator does with values that are no numbers of the network. */
+enum row_flag {
+    PASSES_INTEGERS = 1, /* integers of an input pass unchanged, or in another shape */
+    PASSES_DRAWN = 2,    /* numbers that are drawn, too */
+    READS_NOTHING = 4,   /* it may have no inputs */
+    IS_TRUTH = 8,        /* its results are true or false */
+};
+
+/* An ONNX operator, or several that are translated alike. To add one: a row in nodes.c. */
 struct onnx_row {
-    const char *op;
+    const char *ops;   /* names, with spaces between them */
     enum op_kind kind; /* of operators that are one of ours */
-    const char *attrs; /* "alpha=0.01 beta=0.5": what it has, and ONNX's defaults */
 
     /* Translate the node at hand. HYPAR_UNSUPPORTED: it has a form that is not known, and
-     * becomes an opaque operator. */
+     * becomes an opaque operator. NULL: only constants are known. */
     enum hypar_status (*translate)(struct importing *im);
-    /* Likewise where all inputs are constant; NULL: as the others. */
+    /* The attributes of our operator: "alpha=0.01 keep:1" is ONNX's alpha, 0.01 by default, and
+     * 1 for keep. */
+    const char *attrs;
+    const char *needs[MAX_NEEDS]; /* inputs behind the first that must be there */
+    /* The shape of output `i` of an opaque node, from the inputs: infer.c; NULL: unknown. */
+    enum hypar_status (*shape)(struct importing *im, int i, struct hypar_shape *out);
+    /* Compute the node at hand, all of whose inputs are constants: by a function of its own, or
+     * element by element. All NULL: translate it. */
     enum hypar_status (*fold)(struct importing *im);
+    double (*of_one)(double);
+    double (*of_two)(double, double);
+    unsigned flags;
 };
 
 const struct onnx_row *hp_onnx_row(const char *op); /* NULL: unknown */
 const struct onnx_row *hp_onnx_row_at(int i);       /* NULL past the last */
 
-/* The node at hand as an opaque operator, its output's shape from the file; `why` is told where
- * that has none. */
+/* The node at hand as an opaque operator. The shape of its output follows from the inputs, or
+ * the file tells it; `why` begins the error where neither does. */
 enum hypar_status hp_onnx_opaque(struct importing *im, const char *why);
 
 /* What the file itself says about output `i`; false: nothing that is of use. */
 bool hp_onnx_told_shape(const struct importing *im, int i, struct hypar_shape *out);
 
-/* What follows for output `i` from the inputs: infer.c has the rules; false: none of them. */
-bool hp_onnx_inferred_shape(struct importing *im, int i, struct hypar_shape *out);
+/* What follows for output `i` from the inputs, by the row's rule. */
+enum hypar_status hp_onnx_inferred_shape(struct importing *im, int i, struct hypar_shape *out);
 
 /* The shape of what indices choose along a dimension. */
 enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypar_shape *x,
@@ -349,49 +387,55 @@ enum hypar_status hp_onnx_gathered_shape(struct importing *im, const struct hypa
 enum hypar_status hp_onnx_sliced_shape(struct importing *im, const struct hypar_shape *shape,
                                        struct hypar_shape *out);
 
-/* What a transposed convolution writes; HYPAR_UNSUPPORTED in forms that are not known. */
-enum hypar_status hp_onnx_transposed_shape(struct importing *im, struct hypar_shape *out);
-
 /* Translate the node at hand. */
 enum hypar_status hp_onnx_node(struct importing *im);
 
 /* clang-format off */
 #define ONNX_TRANSLATORS(X) \
-    X(hp_fold_unary) X(hp_fold_binary) X(hp_fold_where) X(hp_fold_range) \
-    X(hp_fold_reduce) X(hp_fold_triangle) X(hp_onnx_shape_of) X(hp_onnx_size_of) \
-    X(hp_onnx_constant_node) X(hp_onnx_constant_of_shape) X(hp_onnx_identity) X(hp_onnx_alias) \
-    X(hp_onnx_cast) X(hp_onnx_reshape) X(hp_onnx_flatten) X(hp_onnx_squeeze) \
-    X(hp_onnx_unsqueeze) X(hp_onnx_transpose) X(hp_onnx_slice) X(hp_onnx_concat) \
-    X(hp_onnx_expand) X(hp_onnx_gather) X(hp_onnx_split) X(hp_onnx_pad) X(hp_onnx_unary) \
-    X(hp_onnx_binary) X(hp_onnx_sum) X(hp_onnx_clip) X(hp_onnx_pow) X(hp_onnx_reciprocal) \
-    X(hp_onnx_where) X(hp_onnx_reduce) X(hp_onnx_softmax) X(hp_onnx_dropout) \
-    X(hp_onnx_gelu) X(hp_onnx_prelu) X(hp_onnx_selu) X(hp_onnx_conv) X(hp_onnx_pool) \
-    X(hp_onnx_global_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) X(hp_onnx_batch_norm) \
-    X(hp_onnx_layer_norm) X(hp_onnx_instance_norm) X(hp_onnx_lrn) X(hp_onnx_lstm) \
-    X(hp_onnx_gru) X(hp_onnx_conv_transpose) X(hp_onnx_resize) X(hp_onnx_cumsum) \
-    X(hp_onnx_opaque_like) X(hp_onnx_opaque_sequence) X(hp_onnx_opaque_broadcast) \
-    X(hp_onnx_control) X(hp_onnx_is_nan) X(hp_fold_gather_elements) X(hp_fold_gather_nd) \
-    X(hp_onnx_gather_elements) X(hp_onnx_scatter_elements) X(hp_onnx_split_to_sequence) \
-    X(hp_onnx_sequence_at) X(hp_onnx_cast_like) X(hp_fold_matmul) X(hp_fold_cumsum) \
-    X(hp_onnx_tile) X(hp_onnx_einsum) X(hp_fold_scatter_nd) X(hp_onnx_gather_nd) X(hp_onnx_rms_norm) X(hp_onnx_attention) X(hp_onnx_rotary) \
-    X(hp_onnx_random) X(hp_onnx_multinomial)
+    X(hp_fold_where) X(hp_fold_range) X(hp_fold_reduce) X(hp_fold_triangle) X(hp_fold_matmul) \
+    X(hp_fold_cumsum) X(hp_fold_gather_elements) X(hp_fold_gather_nd) X(hp_fold_scatter_nd) \
+    X(hp_onnx_shape_of) X(hp_onnx_size_of) X(hp_onnx_constant_node) X(hp_onnx_constant_of_shape) \
+    X(hp_onnx_alias) X(hp_onnx_cast) X(hp_onnx_cast_like) X(hp_onnx_reshape) X(hp_onnx_flatten) \
+    X(hp_onnx_squeeze) X(hp_onnx_unsqueeze) X(hp_onnx_transpose) X(hp_onnx_slice) \
+    X(hp_onnx_concat) X(hp_onnx_expand) X(hp_onnx_tile) X(hp_onnx_split) X(hp_onnx_pad) \
+    X(hp_onnx_gather) X(hp_onnx_gather_nd) X(hp_onnx_gather_elements) X(hp_onnx_scatter_elements) \
+    X(hp_onnx_split_to_sequence) X(hp_onnx_sequence_at) X(hp_onnx_apply_row) X(hp_onnx_binary) \
+    X(hp_onnx_sum) X(hp_onnx_clip) X(hp_onnx_pow) X(hp_onnx_where) X(hp_onnx_reduce) \
+    X(hp_onnx_softmax) X(hp_onnx_dropout) X(hp_onnx_gelu) X(hp_onnx_prelu) X(hp_onnx_selu) \
+    X(hp_onnx_conv) X(hp_onnx_conv_transpose) X(hp_onnx_pool) X(hp_onnx_gemm) X(hp_onnx_matmul) \
+    X(hp_onnx_einsum) X(hp_onnx_batch_norm) X(hp_onnx_norm) \
+    X(hp_onnx_instance_norm) X(hp_onnx_lstm) X(hp_onnx_gru) X(hp_onnx_attention) \
+    X(hp_onnx_rotary) X(hp_onnx_resize) X(hp_onnx_cumsum) X(hp_onnx_random) \
+    X(hp_onnx_multinomial) X(hp_onnx_is_nan) X(hp_onnx_opaque_node) X(hp_onnx_control) \
+    X(hp_fold_arithmetic)
+#define ONNX_SHAPE_RULES(X) \
+    X(hp_shape_like_first) X(hp_shape_broadcast) X(hp_shape_reduced) X(hp_shape_place_of) \
+    X(hp_shape_largest) X(hp_shape_gathered) X(hp_shape_like_second) X(hp_shape_sliced) \
+    X(hp_shape_padded) X(hp_shape_with_vector) X(hp_shape_pooled) X(hp_shape_summed) \
+    X(hp_shape_recurrent) X(hp_shape_blocks) X(hp_shape_sampled)
 /* clang-format on */
 #define X(name) enum hypar_status name(struct importing *im);
 ONNX_TRANSLATORS(X)
 #undef X
+#define X(name) \
+    enum hypar_status name(struct importing *im, int output, struct hypar_shape *out);
+ONNX_SHAPE_RULES(X)
+#undef X
 
-/* The network: the first graph `g`, rewritten, ending in a loss on the first of `outputs`.
- * Sources of its parameters go to *sources. */
+/* Gather and Tile of constants. */
+enum hypar_status hp_fold_gather(struct importing *im, int axis);
+enum hypar_status hp_fold_tile(struct importing *im, const struct hypar_shape *shape);
+
+/* The network: the first graph `g`, rewritten, ending in a loss on the first of `outputs`. */
 enum hypar_status hp_onnx_rewrite(struct importing *im, const struct hypar_graph *g,
                                   const int *outputs, int n_outputs, const char *name,
-                                  struct hypar_graph **out, struct arena *keep,
-                                  struct named_source **sources, int *n_sources);
+                                  struct hypar_graph **out);
 
-/* The network of an open file. What is kept of the sources comes from `keep`. */
+/* The network of an open file; where its values come from goes to *kept, unless that is NULL.
+ */
 enum hypar_status hp_onnx_network(struct hypar_graph **out, struct onnx_file *file,
                                   const struct hypar_import_options *options,
-                                  struct arena *keep, struct named_source **sources,
-                                  int *n_sources, struct hypar_error *err);
+                                  struct kept_sources *kept, struct hypar_error *err);
 
 /* As the reader of ONNX, from a stream, which is closed; `path` stands before messages. */
 enum hypar_status hp_onnx_read_stream(struct hypar_graph **out, FILE *stream, const char *path,

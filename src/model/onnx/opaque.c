@@ -91,7 +91,8 @@ enum hypar_status hp_onnx_opaque(struct importing *im, const char *why)
     for (int i = 0; i < im->node->n_outputs; i++) {
         if (!*im->node->output[i])
             continue;
-        if (!hp_onnx_told_shape(im, i, &shape) && !hp_onnx_inferred_shape(im, i, &shape))
+        if (hp_onnx_inferred_shape(im, i, &shape) != HYPAR_OK &&
+            !hp_onnx_told_shape(im, i, &shape))
             return hp_fail(im->err, HYPAR_UNSUPPORTED,
                            "%s, and the file does not tell the shape of '%.80s': "
                            "onnx.shape_inference.infer_shapes() may add it",
@@ -101,69 +102,15 @@ enum hypar_status hp_onnx_opaque(struct importing *im, const char *why)
     return HYPAR_OK;
 }
 
-enum hypar_status hp_onnx_opaque_like(struct importing *im)
-{
-    struct hypar_shape shape = hp_onnx_input(im, 0)->shape;
-    if (im->node->n_outputs != 1 || !shape.n_dims)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
-    return opaque_output(im, 0, &shape);
-}
-
-enum hypar_status hp_onnx_opaque_broadcast(struct importing *im)
+enum hypar_status hp_onnx_opaque_node(struct importing *im)
 {
     struct hypar_shape shape;
-    TRY(hp_onnx_broadcast_inputs(im, &shape));
-    if (im->node->n_outputs != 1 || !shape.n_dims)
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
-    return opaque_output(im, 0, &shape);
-}
-
-/* GRU, RNN: every state [t, directions, n, k], and the last ones [directions, n, k]. */
-enum hypar_status hp_onnx_opaque_sequence(struct importing *im)
-{
-    const struct value *x = hp_onnx_input(im, 0), *w = hp_onnx_input(im, 1),
-                       *r = hp_onnx_input(im, 2);
-    if (!w || !r || x->shape.n_dims != 3 || r->shape.n_dims != 3 ||
-        hp_onnx_int(im->node, "layout", 0))
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
-    int64_t directions = r->shape.dim[0], hidden = r->shape.dim[2];
-    struct hypar_shape y = { 4, { x->shape.dim[0], directions, x->shape.dim[1], hidden } };
-    struct hypar_shape last = { 3, { directions, x->shape.dim[1], hidden } };
-    for (int i = 0; i < im->node->n_outputs && i < 2; i++)
-        if (*im->node->output[i])
-            TRY(opaque_output(im, i, i ? &last : &y));
+    for (int i = 0; i < im->node->n_outputs; i++)
+        if (*im->node->output[i]) {
+            TRY(hp_onnx_inferred_shape(im, i, &shape));
+            TRY(opaque_output(im, i, &shape));
+        }
     return HYPAR_OK;
-}
-
-/* A list of one number per spatial dimension. */
-static double listed(const struct importing *im, const char *name, int i, double otherwise)
-{
-    const struct onnx_attr *a = hp_onnx_attr(im->node, name);
-    return a && i < a->n_ints ? (double)a->ints[i] : otherwise;
-}
-
-/* A convolution backwards: stride (in - 1) + output_padding + dilation (kernel - 1) + 1 - pads.
- */
-enum hypar_status hp_onnx_transposed_shape(struct importing *im, struct hypar_shape *out)
-{
-    const struct value *x = hp_onnx_input(im, 0), *w = hp_onnx_input(im, 1);
-    int rank = x->shape.n_dims, spatial = rank - 2;
-    if (!w || w->shape.n_dims != rank || rank < 3 ||
-        strncmp(hp_onnx_string(im->node, "auto_pad", "NOTSET"), "SAME", 4) == 0 ||
-        hp_onnx_attr(im->node, "output_shape"))
-        return hp_fail(im->err, HYPAR_UNSUPPORTED, "not known in this form");
-    struct hypar_shape y = x->shape;
-    y.dim[1] =
-        hp_onnx_integer((double)w->shape.dim[1] * (double)hp_onnx_int(im->node, "group", 1));
-    for (int i = 0; i < spatial; i++) {
-        double size = listed(im, "strides", i, 1) * (double)(x->shape.dim[2 + i] - 1) +
-                      listed(im, "output_padding", i, 0) +
-                      listed(im, "dilations", i, 1) * (double)(w->shape.dim[2 + i] - 1) + 1 -
-                      listed(im, "pads", i, 0) - listed(im, "pads", spatial + i, 0);
-        y.dim[2 + i] = hp_onnx_integer(size);
-    }
-    *out = y;
-    return hp_onnx_check_dims(im, &y);
 }
 
 /* Is it a dimension of `to` elements, exactly, that comes of `from` by the factor given? */
@@ -227,7 +174,7 @@ static enum hypar_status resized(struct importing *im, const struct hypar_shape 
 /* Sizes, or factors; of Upsample the latter, as an attribute before opset 9. */
 enum hypar_status hp_onnx_resize(struct importing *im)
 {
-    bool upsample = strcmp(im->row->op, "Upsample") == 0;
+    bool upsample = strcmp(im->node->op, "Upsample") == 0;
     const struct value *x = hp_onnx_input(im, 0),
                        *sizes = upsample ? NULL : hp_onnx_input(im, 3),
                        *scales = hp_onnx_input(im, upsample || im->file->opset < 11 ? 1 : 2);
@@ -255,7 +202,7 @@ enum hypar_status hp_onnx_cumsum(struct importing *im)
     int axis;
     if (!along || along->kind != VALUE_CONSTANT || hp_onnx_elements(&along->shape) != 1 ||
         hp_onnx_int(im->node, "exclusive", 0))
-        return hp_onnx_opaque_like(im);
+        return hp_onnx_opaque_node(im);
     TRY(hp_onnx_axis(im, hp_onnx_integer(hp_onnx_element(along, 0)), x->shape.n_dims, &axis));
     return hp_onnx_apply(im, OP_CUMSUM,
                          ATTRS({ ATTR_AXIS, 1, V(axis) }, { ATTR_REVERSE, 1, &reverse }));

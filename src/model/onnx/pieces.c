@@ -70,20 +70,12 @@ static struct value slice_weight(struct importing *im, const struct value *x,
 {
     struct value y = *x;
     struct weight_range *range = NEW(&im->arena, struct weight_range, x->n_ranges);
-    int64_t row = hp_onnx_elements(&x->shape) / x->shape.dim[0], at = 0;
-    int64_t from = w->start[0] * row, to = from + w->shape.dim[0] * row;
+    int64_t row = hp_onnx_elements(&x->shape) / x->shape.dim[0];
+    struct weight_range part = { 0, w->start[0] * row, w->shape.dim[0] * row };
     y.range = range;
-    y.n_ranges = 0;
+    y.n_ranges = hp_onnx_take_range(x, part, range, 0);
     y.shape = w->shape;
     y.tensor = -1;
-    for (int i = 0; i < x->n_ranges; i++) {
-        const struct weight_range *r = &x->range[i];
-        int64_t lo = clip(from - at, 0, r->count), hi = clip(to - at, 0, r->count);
-        if (lo < hi)
-            range[y.n_ranges++] =
-                (struct weight_range){ r->initializer, r->start + lo, hi - lo };
-        at += r->count;
-    }
     return y;
 }
 
@@ -229,7 +221,7 @@ enum hypar_status hp_onnx_concat(struct importing *im)
     struct hypar_shape shape = x->shape;
     bool constant = true, weights = true;
     int axis;
-    TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", 0), shape.n_dims, &axis));
+    TRY(hp_onnx_axis_attr(im, 0, &axis));
     shape.dim[axis] = 0;
     for (int i = 0; i < im->node->n_inputs; i++) {
         const struct value *v = hp_onnx_input(im, i);
@@ -261,8 +253,6 @@ enum hypar_status hp_onnx_expand(struct importing *im)
     struct hypar_shape to = { 0 }, shape;
     int64_t stride[MAX_DIMS], moved[MAX_DIMS] = { 0 };
     int t;
-    if (!hp_onnx_input(im, 1))
-        return hp_onnx_missing(im, "the shape");
     TRY(hp_onnx_dims(im, hp_onnx_input(im, 1), &to));
     TRY(hp_onnx_check_dims(im, &to));
     if (!hp_onnx_broadcast(&x->shape, &to, &shape))
@@ -278,24 +268,6 @@ enum hypar_status hp_onnx_expand(struct importing *im)
         shape.n_dims != x->shape.n_dims)
         TRY(hp_onnx_emit_expand(im, NULL, t, &shape, &t));
     return hp_onnx_define_tensor(im, 0, t);
-}
-
-static enum hypar_status tile_constant(struct importing *im, const struct value *x,
-                                       const struct hypar_shape *shape)
-{
-    int64_t stride[MAX_DIMS], index[MAX_DIMS] = { 0 }, n = hp_onnx_elements(shape);
-    double *data;
-    TRY(hp_onnx_fold_room(im, n, &data));
-    hp_onnx_strides(&x->shape, stride);
-    for (int64_t i = 0; i < n; i++) {
-        int64_t at = 0;
-        for (int d = 0; d < shape->n_dims; d++)
-            at += stride[d] * (index[d] % x->shape.dim[d]);
-        data[i] = hp_onnx_element(x, at);
-        for (int d = shape->n_dims - 1; d >= 0 && ++index[d] == shape->dim[d]; d--)
-            index[d] = 0;
-    }
-    return hp_onnx_define(im, 0, hp_onnx_constant(x->type, shape, data, false));
 }
 
 /* Copies side by side: a broadcast where there is one element, else joined. */
@@ -319,7 +291,7 @@ enum hypar_status hp_onnx_tile(struct importing *im)
     }
     TRY(hp_onnx_check_dims(im, &shape));
     if (x->kind == VALUE_CONSTANT)
-        return tile_constant(im, x, &shape);
+        return hp_fold_tile(im, &shape);
     TRY(hp_onnx_tensor(im, x, &t));
     if (broadcast)
         TRY(hp_onnx_emit_expand(im, NULL, t, &wide, &t));
@@ -342,7 +314,7 @@ enum hypar_status hp_onnx_split(struct importing *im)
     int64_t sizes[MAX_OPERANDS];
     double values[MAX_OPERANDS];
     int axis, n, t, outputs[MAX_OPERANDS], parts = im->node->n_outputs;
-    TRY(hp_onnx_axis(im, hp_onnx_int(im->node, "axis", 0), x->shape.n_dims, &axis));
+    TRY(hp_onnx_axis_attr(im, 0, &axis));
     if (parts < 1 || parts > ATTR_MAX_VALUES)
         return hp_fail(im->err, HYPAR_UNSUPPORTED, "%d outputs", parts);
     TRY(hp_onnx_list(im, "split", 1, ATTR_MAX_VALUES, sizes, &n));

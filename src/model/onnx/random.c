@@ -58,16 +58,16 @@ enum hypar_status hp_onnx_random(struct importing *im)
     struct drawn drawn = { .kind = DRAWN_OTHERWISE };
     struct hypar_shape shape;
     TRY(drawn_shape(im, &shape));
-    if (strncmp(im->row->op, "RandomUniform", 13) == 0) {
+    if (strncmp(im->node->op, "RandomUniform", 13) == 0) {
         drawn.low = hp_onnx_float(im->node, "low", 0);
         drawn.high = hp_onnx_float(im->node, "high", 1);
         if (drawn.low < drawn.high)
             drawn.kind = DRAWN_EVENLY;
-    } else if (strcmp(im->row->op, "Bernoulli") == 0) {
+    } else if (strcmp(im->node->op, "Bernoulli") == 0) {
         if (!x)
             return hp_onnx_missing(im, "its first input");
         if (x->kind != VALUE_CONSTANT && x->kind != VALUE_WEIGHT)
-            return hp_onnx_opaque_like(im); /* the probabilities are computed */
+            return hp_onnx_opaque_node(im); /* the probabilities are computed */
         if (x->kind == VALUE_CONSTANT && x->uniform)
             return hp_onnx_define_mask(im, 0, &shape, fmin(fmax(x->data[0], 0), 1));
     }
@@ -110,24 +110,18 @@ static bool is_number(const struct value *v, const struct value *beside)
            hp_same_shape(&shape, &beside->shape);
 }
 
-/* a op b for numbers; not a number: none of these operators. */
+/* a op b for numbers; not a number: an operator that is not followed. */
 static double computed(const struct importing *im, double a, double b)
 {
-    return is_op(im, "Add")              ? a + b
-           : is_op(im, "Sub")            ? a - b
-           : is_op(im, "Mul")            ? a * b
-           : is_op(im, "Div")            ? a / b
-           : is_op(im, "Less")           ? a < b
-           : is_op(im, "LessOrEqual")    ? a <= b
-           : is_op(im, "Greater")        ? a > b
-           : is_op(im, "GreaterOrEqual") ? a >= b
-                                         : (double)NAN;
+    static const char followed[] = "Add Sub Mul Div Less LessOrEqual Greater GreaterOrEqual";
+    return im->row && hp_onnx_lists(followed, im->node->op) ? im->row->of_two(a, b)
+                                                            : (double)NAN;
 }
 
 /* Even numbers beside `c` become one of two. */
 static bool is_comparison(const struct importing *im)
 {
-    return hp_onnx_lists("Less LessOrEqual Greater GreaterOrEqual ", im->node->op);
+    return hp_onnx_lists("Less LessOrEqual Greater GreaterOrEqual", im->node->op);
 }
 
 /* What follows from drawn numbers and the number `c`, which comes first if `first`; false: that
@@ -160,19 +154,15 @@ static bool with_number(const struct importing *im, const struct drawn *d, doubl
 /* Floor, Not. */
 static bool of_one(const struct importing *im, const struct drawn *d, struct drawn *out)
 {
+    bool floors = is_op(im, "Floor"), known = floors || is_op(im, "Not");
     *out = *d;
-    if (is_op(im, "Not") && d->kind == DRAWN_EITHER) {
-        out->on = d->on == 0;
-        out->off = d->off == 0;
+    if (known && im->row && d->kind == DRAWN_EITHER) {
+        out->on = im->row->of_one(d->on);
+        out->off = im->row->of_one(d->off);
         return true;
     }
-    if (!is_op(im, "Floor") || d->kind == DRAWN_OTHERWISE)
+    if (!floors || d->kind != DRAWN_EVENLY)
         return false;
-    if (d->kind == DRAWN_EITHER) {
-        out->on = floor(d->on);
-        out->off = floor(d->off);
-        return true;
-    }
     double least = floor(d->low);
     *out = (struct drawn){ .kind = DRAWN_EITHER,
                            .chance = fmax((d->high - least - 1) / (d->high - d->low), 0),
@@ -209,8 +199,7 @@ static enum hypar_status dropped(struct importing *im, struct value *x, double c
         im->n_paths += whole_samples;
     }
     if (fabs(factor - 1) > 1e-6)
-        TRY(hp_onnx_emit(im, OP_AFFINE, "scale", 1, &t,
-                         ATTRS({ ATTR_ALPHA, 1, &factor }, { ATTR_BETA, 1, V(0) }), &t));
+        TRY(hp_onnx_emit_affine(im, "scale", factor, 0, &t));
     return hp_onnx_define_tensor(im, 0, t);
 }
 

@@ -107,52 +107,6 @@ enum hypar_status hp_onnx_constant_of_shape(struct importing *im)
     return hp_onnx_define(im, 0, hp_onnx_constant(type, &shape, data, true));
 }
 
-/* The elements of a constant along strides: slice, transpose, expand. */
-enum hypar_status hp_onnx_strided(struct importing *im, const struct value *x,
-                                  const struct hypar_shape *shape, const int64_t *stride,
-                                  int64_t offset, struct value *out)
-{
-    double *data = NULL;
-    int64_t n = hp_onnx_elements(shape), index[MAX_DIMS] = { 0 }, at = offset;
-    if (x->uniform || !n) {
-        struct value v = hp_onnx_constant(x->type, shape, x->data, true);
-        v.uniform = x->uniform;
-        *out = v;
-        return HYPAR_OK;
-    }
-    TRY(hp_onnx_fold_room(im, n, &data));
-    for (int64_t i = 0; i < n; i++) {
-        data[i] = x->data[at];
-        for (int d = shape->n_dims - 1; d >= 0; d--) {
-            at += stride[d];
-            if (++index[d] < shape->dim[d])
-                break;
-            at -= stride[d] * shape->dim[d];
-            index[d] = 0;
-        }
-    }
-    *out = hp_onnx_constant(x->type, shape, data, false);
-    return HYPAR_OK;
-}
-
-enum hypar_status hp_onnx_define_strided(struct importing *im, const struct value *x,
-                                         const struct hypar_shape *shape, const int64_t *stride,
-                                         int64_t offset)
-{
-    struct value y;
-    TRY(hp_onnx_strided(im, x, shape, stride, offset, &y));
-    return hp_onnx_define(im, 0, y);
-}
-
-void hp_onnx_strides(const struct hypar_shape *shape, int64_t *stride)
-{
-    int64_t n = 1;
-    for (int d = shape->n_dims - 1; d >= 0; d--) {
-        stride[d] = n;
-        n *= shape->dim[d];
-    }
-}
-
 /* Reshapes ------------------------------------------------------------------------------ */
 
 /* The same elements of `x` in another shape are output 0. */
@@ -194,8 +148,6 @@ enum hypar_status hp_onnx_reshape(struct importing *im)
     struct hypar_shape shape = { 0 };
     bool zeros = hp_onnx_int(im->node, "allowzero", 0) != 0;
     int open = -1;
-    if (!hp_onnx_input(im, 1))
-        return hp_onnx_missing(im, "the shape");
     TRY(hp_onnx_dims(im, hp_onnx_input(im, 1), &shape));
     for (int d = 0; d < shape.n_dims; d++) {
         if (shape.dim[d] == 0 && !zeros && d < x->shape.n_dims)
@@ -278,18 +230,13 @@ enum hypar_status hp_onnx_unsqueeze(struct importing *im)
     return reshaped(im, x, &shape);
 }
 
-enum hypar_status hp_onnx_identity(struct importing *im)
-{
-    return hp_onnx_define(im, 0, *hp_onnx_input(im, 0));
-}
-
 /* An initializer under another name: exporters for inference write one where several had the
  * same values. Each is a parameter of its own, which starts with them. */
 enum hypar_status hp_onnx_alias(struct importing *im)
 {
     struct value *x = hp_onnx_input(im, 0), v;
     if (x->kind != VALUE_WEIGHT || im->node->n_outputs < 1)
-        return hp_onnx_identity(im);
+        return hp_onnx_define(im, 0, *x);
     int t;
     v = *x;
     struct weight_range all = { 0, 0, hp_onnx_elements(&x->shape) };
@@ -327,8 +274,6 @@ enum hypar_status hp_onnx_cast_like(struct importing *im)
 {
     struct value v = *hp_onnx_input(im, 0);
     const struct value *like = hp_onnx_input(im, 1);
-    if (!like)
-        return hp_onnx_missing(im, "a type");
     if (v.kind == VALUE_CONSTANT)
         v.type = like->type;
     return hp_onnx_define(im, 0, v);

@@ -54,8 +54,7 @@ static enum hypar_status mask_bias(struct importing *im, struct value *mask, int
         wide.dim[4 - rank + d] = mask->shape.dim[d];
     TRY(hp_onnx_tensor(im, mask, out));
     if (mask->type == ONNX_BOOL) /* 0 is masked, 1 is seen */
-        TRY(hp_onnx_emit(im, OP_AFFINE, "mask", 1, out,
-                         ATTRS({ ATTR_ALPHA, 1, &huge }, { ATTR_BETA, 1, V(-huge) }), out));
+        TRY(hp_onnx_emit_affine(im, "mask", huge, -huge, out));
     return rank == 4 ? HYPAR_OK : hp_onnx_emit_reshape(im, "mask", *out, &wide, out);
 }
 
@@ -138,7 +137,7 @@ enum hypar_status hp_onnx_rotary(struct importing *im)
                                 : 0;
     if (!(theta > 0) || width != 2 * half || hp_onnx_int(im->node, "interleaved", 0) ||
         hp_onnx_int(im->node, "rotary_embedding_dim", 0))
-        return hp_onnx_opaque_like(im);
+        return hp_onnx_opaque_node(im);
     TRY(hp_onnx_tensor(im, x, &t));
     TRY(heads_last(im, "x", &t));
     TRY(hp_onnx_emit(im, OP_ROPE, NULL, 1, &t,

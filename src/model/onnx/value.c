@@ -13,6 +13,11 @@ struct value *hp_onnx_find(struct importing *im, const char *name)
     return i < 0 ? NULL : &im->value[i];
 }
 
+int hp_onnx_initializer(const struct importing *im, const char *name)
+{
+    return *name ? hp_table_get(&im->initializers, name, strlen(name)) : -1;
+}
+
 struct value *hp_onnx_input(struct importing *im, int i)
 {
     return i < im->node->n_inputs ? hp_onnx_find(im, im->node->input[i]) : NULL;
@@ -196,10 +201,21 @@ enum hypar_status hp_onnx_apply(struct importing *im, enum op_kind kind,
     return hp_onnx_define_tensor(im, 0, t);
 }
 
+enum hypar_status hp_onnx_emit_affine(struct importing *im, const char *suffix, double alpha,
+                                      double beta, int *t)
+{
+    int in = *t;
+    if (alpha == 1 && beta == 0)
+        return HYPAR_OK;
+    return hp_onnx_emit(im, OP_AFFINE, suffix, 1, &in,
+                        ATTRS({ ATTR_ALPHA, 1, &alpha }, { ATTR_BETA, 1, &beta }), t);
+}
+
 /* Tensors ------------------------------------------------------------------------------- */
 
-void hp_onnx_keep_source(struct importing *im, int tensor, const char *name,
-                         struct weight_source source)
+/* Note where the values of an input or of a parameter come from. */
+static void keep_source(struct importing *im, int tensor, const char *name,
+                        struct weight_source source)
 {
     while (im->n_sources <= tensor) {
         im->source = GROW(&im->arena, struct named_source, im->source, im->n_sources,
@@ -209,32 +225,43 @@ void hp_onnx_keep_source(struct importing *im, int tensor, const char *name,
     im->source[tensor] = (struct named_source){ name, source };
 }
 
+enum hypar_status hp_onnx_make(struct importing *im, const char *label, enum made_as as,
+                               int samples, struct weight_source source, int *out)
+{
+    const char *name = hp_onnx_unique(im, label);
+    *out = as == MADE_PARAM
+               ? hp_build_param(im->b, name, &source.whole)
+               : hp_build_input(im->b, name, &source.whole, as == MADE_INDEX, samples);
+    if (*out < 0) /* the builder has kept the reason, for the next operator */
+        return hp_fail(im->err, HYPAR_INVALID, "'%.80s' is no tensor", name);
+    if (source.n_ranges || source.constant)
+        keep_source(im, *out, name, source);
+    return HYPAR_OK;
+}
+
 /* The parameter of a whole initializer; all that read it share it. */
 static enum hypar_status whole_param(struct importing *im, int initializer, int *out)
 {
     const struct onnx_tensor *t = &im->file->initializer[initializer];
-    if (im->param[initializer] < 0 && im->copy_of[initializer] >= 0) {
+    int *param = &im->param[initializer];
+    if (*param < 0 && im->copy_of[initializer] >= 0) {
         static const int turned[2] = { 1, 0 };
         int other;
         TRY(whole_param(im, im->copy_of[initializer], &other));
-        TRY(hp_onnx_emit_transpose(im, "tied", other, 2, turned, &im->param[initializer]));
-    } else if (im->param[initializer] < 0) {
-        const char *name = hp_onnx_unique(im, t->label);
-        im->param[initializer] =
-            im->trained[initializer]
-                ? hp_build_param(im->b, name, &t->shape)
-                : hp_build_input(im->b, name, &t->shape,
-                                 hp_onnx_family(t->type) == ONNX_INTEGERS, -1);
+        TRY(hp_onnx_emit_transpose(im, "tied", other, 2, turned, param));
+    } else if (*param < 0) {
+        bool integers = hp_onnx_family(t->type) == ONNX_INTEGERS;
         struct weight_range *range = NEW(&im->arena, struct weight_range, 1);
         *range = (struct weight_range){ initializer, 0, t->elements };
-        if (im->param[initializer] >= 0)
-            hp_onnx_keep_source(
-                im, im->param[initializer], name,
-                (struct weight_source){ .n_ranges = 1, .range = range, .whole = t->shape });
+        TRY(hp_onnx_make(
+            im, t->label,
+            im->trained[initializer] ? MADE_PARAM
+            : integers               ? MADE_INDEX
+                                     : MADE_NUMBERS,
+            -1, (struct weight_source){ .n_ranges = 1, .range = range, .whole = t->shape },
+            param));
     }
-    *out = im->param[initializer];
-    if (*out < 0) /* the builder has kept the reason, for the next operator */
-        return hp_fail(im->err, HYPAR_INVALID, "initializer '%.80s' is no tensor", t->name);
+    *out = *param;
     if (im->divided[initializer])
         hp_onnx_note(im,
                      "parameter '%.80s' is used whole and in parts, which are trained apart",
@@ -295,17 +322,13 @@ static const double *finite(struct importing *im, const struct value *v)
 /* Constants that are no single number are inputs which never change. */
 static enum hypar_status constant_tensor(struct importing *im, const struct value *v, int *out)
 {
-    const char *name =
+    const char *label =
         v->label ? v->label : hp_arena_printf(&im->arena, "%s.constant", im->node->name);
-    name = hp_onnx_unique(im, name);
-    *out = hp_build_input(im->b, name, &v->shape, false, -1);
-    if (*out < 0)
-        return hp_fail(im->err, HYPAR_INVALID, "a constant that is no tensor");
-    hp_onnx_keep_source(im, *out, name,
+    return hp_onnx_make(im, label, MADE_NUMBERS, -1,
                         (struct weight_source){ .whole = v->shape,
                                                 .constant = finite(im, v),
-                                                .uniform = v->uniform });
-    return HYPAR_OK;
+                                                .uniform = v->uniform },
+                        out);
 }
 
 enum hypar_status hp_onnx_tensor(struct importing *im, struct value *v, int *out)
@@ -334,9 +357,8 @@ enum hypar_status hp_onnx_tensors(struct importing *im, int n, int *out)
     return HYPAR_OK;
 }
 
-/* Take [start, start + count) of the elements that `from` lists; what runs on is joined. */
-static int take_range(const struct value *from, struct weight_range part,
-                      struct weight_range *range, int n)
+int hp_onnx_take_range(const struct value *from, struct weight_range part,
+                       struct weight_range *range, int n)
 {
     int64_t at = 0; /* in the weight */
     for (int i = 0; i < from->n_ranges; i++) {
@@ -365,20 +387,15 @@ enum hypar_status hp_onnx_part_param(struct importing *im, const struct value *w
         NEW(&im->arena, struct weight_range, n_parts * weight->n_ranges);
     int n = 0;
     for (int p = 0; p < n_parts; p++)
-        n = take_range(weight, parts[p], range, n);
+        n = hp_onnx_take_range(weight, parts[p], range, n);
     if (n < 1)
         return hp_fail(im->err, HYPAR_INVALID, "a weight without elements");
     const struct onnx_tensor *first = &im->file->initializer[range[0].initializer];
     if (n == 1 && range[0].count == first->elements && im->param[range[0].initializer] < 0)
         name = first->label;
-    name = hp_onnx_unique(im, name);
-    *out = hp_build_param(im->b, name, shape);
-    if (*out < 0)
-        return hp_fail(im->err, HYPAR_INVALID, "weight '%.80s' is no tensor", name);
-    hp_onnx_keep_source(
-        im, *out, name,
-        (struct weight_source){ .n_ranges = n, .range = range, .whole = *shape });
-    return HYPAR_OK;
+    return hp_onnx_make(
+        im, name, MADE_PARAM, -1,
+        (struct weight_source){ .n_ranges = n, .range = range, .whole = *shape }, out);
 }
 
 void hp_onnx_divide(struct importing *im, const struct value *weight)

@@ -83,16 +83,16 @@ static void find_fates(struct making *m)
     }
 }
 
-/* So many bytes of each sample, in numbers of four; at least one. */
-static int64_t per_sample(const struct making *m, double bytes)
+/* So many bytes of `samples` in numbers of four for each sample; at least one. */
+static int64_t per_sample(double bytes, int64_t samples)
 {
-    double n = ceil(bytes / 4 / (double)m->batch);
+    double n = ceil(bytes / 4 / (double)samples);
     return n < 1 ? 1 : (int64_t)n;
 }
 
 static int add_input(struct making *m, const char *name, double bytes)
 {
-    struct hypar_shape shape = { 2, { m->batch, per_sample(m, bytes) } };
+    struct hypar_shape shape = { 2, { m->batch, per_sample(bytes, m->batch) } };
     return hp_build_input(m->builder, name, &shape, false, 0);
 }
 
@@ -126,16 +126,22 @@ static enum hypar_status add_operator(struct making *m, int n, struct hypar_erro
     const struct profile_node *node = &m->profile->node[n];
     int inputs[MAX_OPERANDS], output[1];
     struct op_request request = { .kind = OP_OPAQUE, .name = node->name, .inputs = inputs };
+    double bytes = node->activation_bytes;
     TRY(gather(m, n, inputs, &request.n_inputs, err));
-    request.attrs =
-        ATTRS({ ATTR_SHAPE, 2, V(0, (double)per_sample(m, node->activation_bytes)) },
-              { ATTR_FORWARD_S, 1, V(node->forward_ms / 1000) },
-              { ATTR_BACKWARD_S, 1, V(node->backward_ms / 1000) },
-              { ATTR_OUTPUT_BYTES, 1, V(node->activation_bytes) },
-              { ATTR_PARAMETER_BYTES, 1, V(node->parameter_bytes) });
+    request.attrs = node->choices
+                        ? ATTRS({ ATTR_SHAPE, 2, V(0, (double)per_sample(bytes, 1)) },
+                                { ATTR_OUTPUT_BYTES, 1, V(bytes * (double)m->batch) })
+                        : ATTRS({ ATTR_SHAPE, 2, V(0, (double)per_sample(bytes, m->batch)) },
+                                { ATTR_FORWARD_S, 1, V(node->forward_ms / 1000) },
+                                { ATTR_BACKWARD_S, 1, V(node->backward_ms / 1000) },
+                                { ATTR_OUTPUT_BYTES, 1, V(bytes) },
+                                { ATTR_PARAMETER_BYTES, 1, V(node->parameter_bytes) });
     TRY(hp_build_op(m->builder, &request, output, err));
     m->tensor[n] = output[0];
-    return HYPAR_OK;
+    if (!node->choices)
+        return HYPAR_OK;
+    return hp_in(err, hp_build_choices(m->builder, node->choices, err), "node '%s'",
+                 node->name);
 }
 
 static enum hypar_status add_all(struct making *m, struct hypar_error *err)

@@ -15,10 +15,10 @@ static const char separator[] = " -- ";
 
 enum { SEPARATOR = sizeof separator - 1, MAX_EDGES = 1 << 22, MAX_STAGE = 1 << 16 };
 
-/* A piece of the text. */
-struct span {
-    const char *at;
-    size_t n;
+/* An edge as the file has it, kept until all nodes are known. */
+struct listed_edge {
+    const char *end[2];
+    int line;
 };
 
 struct reading {
@@ -28,112 +28,86 @@ struct reading {
     const char *file;
     int line;
     struct table names; /* name -> node */
-    int node_capacity, edge_capacity, line_capacity;
-    struct span *ends; /* of edge e: ends[2 * e], ends[2 * e + 1] */
-    int n_ends, *edge_line;
+    struct listed_edge *edge;
+    int n_edges, node_capacity, edge_capacity;
     struct hypar_error *err;
 };
 
 #define FAIL(r, status, ...) \
     hp_in((r)->err, hp_fail((r)->err, status, __VA_ARGS__), "%s:%d", (r)->file, (r)->line)
 
-/* What a message shows of a piece: its beginning. */
-#define SHOWN(span) ((span).n < 60 ? (int)(span).n : 60), (span).at
+/* Pieces of a line, which is cut up in place ------------------------------------------------
+ */
 
-/* Pieces ------------------------------------------------------------------------------- */
-
-static struct span find(struct span in, const char *what, size_t n)
+static bool is_blank(char c)
 {
-    for (size_t i = 0; i + n <= in.n; i++)
-        if (memcmp(in.at + i, what, n) == 0)
-            return (struct span){ in.at + i, n };
-    return (struct span){ NULL, 0 };
+    return c == ' ' || c == '\t' || c == '\r';
 }
 
-static bool begins(struct span in, const char *with)
+static char *trim(char *text)
 {
-    size_t n = strlen(with);
-    return in.n >= n && memcmp(in.at, with, n) == 0;
+    size_t n;
+    text += strspn(text, " \t");
+    for (n = strlen(text); n > 0 && is_blank(text[n - 1]); n--)
+        ;
+    text[n] = '\0';
+    return text;
 }
 
-static struct span trim(struct span s)
+static char *last_separator(char *text)
 {
-    while (s.n && (*s.at == ' ' || *s.at == '\t'))
-        s.at++, s.n--;
-    while (s.n && (s.at[s.n - 1] == ' ' || s.at[s.n - 1] == '\t' || s.at[s.n - 1] == '\r'))
-        s.n--;
-    return s;
+    char *last = NULL;
+    for (char *p = text; (p = strstr(p, separator)); p++)
+        last = p;
+    return last;
 }
 
-/* What stands in `s` before the first separator; *rest is what follows it. */
-static bool cut(struct span s, struct span *first, struct span *rest)
+/* The text behind a separator, at which the text before it ends now. */
+static char *cut(char *at, size_t n)
 {
-    struct span at = find(s, separator, SEPARATOR);
-    if (!at.at)
-        return false;
-    *first = trim((struct span){ s.at, (size_t)(at.at - s.at) });
-    const char *next = at.at + SEPARATOR;
-    *rest = (struct span){ next, s.n - (size_t)(next - s.at) };
-    return true;
-}
-
-/* The same at the last separator; nothing is trimmed, an empty first is one. */
-static bool cut_last(struct span s, struct span *first, struct span *rest)
-{
-    for (size_t i = s.n; i >= SEPARATOR; i--)
-        if (memcmp(s.at + i - SEPARATOR, separator, SEPARATOR) == 0) {
-            *rest = (struct span){ s.at + i, s.n - i };
-            *first = (struct span){ s.at, i - SEPARATOR };
-            return true;
-        }
-    return false;
+    *at = '\0';
+    return at + n;
 }
 
 /* Numbers ------------------------------------------------------------------------------ */
 
-static enum hypar_status read_number(struct reading *r, const char *what, struct span text,
+static enum hypar_status read_number(struct reading *r, const char *what, char *text,
                                      double most, double *out)
 {
-    char copy[64];
-    size_t taken = 0;
     text = trim(text);
-    bool minus = text.n && *text.at == '-';
-    if (text.n > minus && text.n < sizeof copy) {
-        memcpy(copy, text.at + minus, text.n - minus);
-        copy[text.n - minus] = '\0';
-        taken = hp_number_read(copy, out);
-    }
-    if (taken == 0 || taken != text.n - minus)
-        return FAIL(r, HYPAR_SYNTAX, "%s is '%.*s', expected a number", what, SHOWN(text));
+    bool minus = *text == '-';
+    size_t n = strlen(text), taken = 0;
+    if (n < 64)
+        taken = hp_number_read(text + minus, out);
+    if (taken == 0 || taken != n - minus)
+        return FAIL(r, HYPAR_SYNTAX, "%s is '%.60s', expected a number", what, text);
     if ((minus && *out != 0) || *out > most)
-        return FAIL(r, HYPAR_INVALID, "%s is %.*s, expected 0 to %g", what, SHOWN(text), most);
+        return FAIL(r, HYPAR_INVALID, "%s is %.60s, expected 0 to %g", what, text, most);
     return HYPAR_OK;
 }
 
 /* A number, or the sum of a list "[a; b; c]". */
-static enum hypar_status read_sum(struct reading *r, const char *what, struct span text,
-                                  double most, double *out)
+static enum hypar_status read_sum(struct reading *r, const char *what, char *text, double most,
+                                  double *out)
 {
+    double value;
     text = trim(text);
-    if (!text.n || *text.at != '[')
+    size_t n = strlen(text);
+    if (*text != '[')
         return read_number(r, what, text, most, out);
-    if (text.n < 2 || text.at[text.n - 1] != ']')
-        return FAIL(r, HYPAR_SYNTAX, "%s is '%.*s', expected a list to end in ']'", what,
-                    SHOWN(text));
-    struct span rest = { text.at + 1, text.n - 2 };
-    double sum = 0, value;
-    for (;;) {
-        struct span end = find(rest, ";", 1);
-        size_t n = end.at ? (size_t)(end.at - rest.at) : rest.n;
-        TRY(read_number(r, what, (struct span){ rest.at, n }, most, &value));
-        sum += value;
-        if (!end.at)
-            break;
-        rest = (struct span){ end.at + 1, rest.n - n - 1 };
+    if (n < 2 || text[n - 1] != ']')
+        return FAIL(r, HYPAR_SYNTAX, "%s is '%.60s', expected a list to end in ']'", what,
+                    text);
+    text[n - 1] = '\0';
+    *out = 0;
+    for (char *p = text + 1, *next; p; p = next) {
+        next = strchr(p, ';');
+        next = next ? cut(next, 1) : NULL;
+        TRY(read_number(r, what, p, most, &value));
+        *out += value;
     }
-    if (sum > most)
-        return FAIL(r, HYPAR_INVALID, "%s is %g in all, expected 0 to %g", what, sum, most);
-    *out = sum;
+    if (*out > most)
+        return FAIL(r, HYPAR_INVALID, "%s is %g in all, expected 0 to %g", what, *out, most);
     return HYPAR_OK;
 }
 
@@ -144,40 +118,33 @@ enum { FORWARD, BACKWARD, ACTIVATION, PARAMETER, N_FIELDS };
 static const char *const fields[N_FIELDS] = { "forward_compute_time", "backward_compute_time",
                                               "activation_size", "parameter_size" };
 
-static enum hypar_status read_field(struct reading *r, struct span text, double *value,
-                                    bool *given)
+static enum hypar_status read_field(struct reading *r, char *text, double *value, bool *given)
 {
-    struct span equals = find(text, "=", 1);
-    struct span name =
-        trim((struct span){ text.at, equals.at ? (size_t)(equals.at - text.at) : text.n });
+    char *equals = strchr(text, '='), known[128];
+    size_t n = equals ? (size_t)(equals - text) : 0;
+    while (n > 0 && is_blank(text[n - 1]))
+        n--;
     int f = 0;
-    while (f < N_FIELDS &&
-           (strlen(fields[f]) != name.n || memcmp(fields[f], name.at, name.n) != 0))
+    while (f < N_FIELDS && (strlen(fields[f]) != n || memcmp(fields[f], text, n) != 0))
         f++;
-    if (f == N_FIELDS || !equals.at) {
-        char known[128];
-        return FAIL(r, HYPAR_SYNTAX, "'%.*s', expected name=value for each of %s", SHOWN(text),
+    if (f == N_FIELDS)
+        return FAIL(r, HYPAR_SYNTAX, "'%.60s', expected name=value for each of %s", text,
                     hp_word_list(known, sizeof known, fields, N_FIELDS));
-    }
     if (given[f])
         return FAIL(r, HYPAR_SYNTAX, "%s is given twice", fields[f]);
     given[f] = true;
-    struct span rest = { equals.at + 1, text.n - (size_t)(equals.at + 1 - text.at) };
     bool time = f == FORWARD || f == BACKWARD;
-    return read_sum(r, fields[f], rest, time ? max_ms : max_bytes, &value[f]);
+    return read_sum(r, fields[f], equals + 1, time ? max_ms : max_bytes, &value[f]);
 }
 
 /* "name=value, name=value, ...", all four. */
-static enum hypar_status read_fields(struct reading *r, struct span text, double *value)
+static enum hypar_status read_fields(struct reading *r, char *text, double *value)
 {
     bool given[N_FIELDS] = { false };
-    for (;;) {
-        struct span comma = find(text, ",", 1);
-        size_t n = comma.at ? (size_t)(comma.at - text.at) : text.n;
-        TRY(read_field(r, trim((struct span){ text.at, n }), value, given));
-        if (!comma.at)
-            break;
-        text = (struct span){ comma.at + 1, text.n - n - 1 };
+    for (char *p = text, *next; p; p = next) {
+        next = strchr(p, ',');
+        next = next ? cut(next, 1) : NULL;
+        TRY(read_field(r, trim(p), value, given));
     }
     for (int f = 0; f < N_FIELDS; f++)
         if (!given[f])
@@ -185,13 +152,10 @@ static enum hypar_status read_fields(struct reading *r, struct span text, double
     return HYPAR_OK;
 }
 
-static enum hypar_status read_stage(struct reading *r, struct span text, int *stage)
+static enum hypar_status read_stage(struct reading *r, char *text, int *stage)
 {
-    struct span equals = find(text, "=", 1);
     double value;
-    TRY(read_number(r, "stage_id",
-                    (struct span){ equals.at + 1, text.n - (size_t)(equals.at + 1 - text.at) },
-                    MAX_STAGE, &value));
+    TRY(read_number(r, "stage_id", text, MAX_STAGE, &value));
     if (value != floor(value))
         return FAIL(r, HYPAR_INVALID, "stage_id is %g, expected a whole number", value);
     *stage = (int)value;
@@ -199,92 +163,85 @@ static enum hypar_status read_stage(struct reading *r, struct span text, int *st
 }
 
 /* Enter the node under its name, which must be new and fit to name an operator. */
-static enum hypar_status add_node(struct reading *r, struct span name, struct profile_node node)
+static enum hypar_status add_node(struct reading *r, struct profile_node node)
 {
     struct text_profile *p = r->profile;
     if (p->n_nodes == HP_MAX_OPS)
         return FAIL(r, HYPAR_INVALID, "more than %d nodes", HP_MAX_OPS);
-    if (!name.n || (name.n == 1 && *name.at == '*'))
-        return FAIL(r, HYPAR_SYNTAX, "'%.*s' is no name of a node", SHOWN(name));
-    char *copy = hp_arena_strndup(r->arena, name.at, name.n);
-    if (hp_has_control(copy))
+    if (!*node.name || strcmp(node.name, "*") == 0)
+        return FAIL(r, HYPAR_SYNTAX, "'%.60s' is no name of a node", node.name);
+    if (hp_has_control(node.name))
         return FAIL(r, HYPAR_SYNTAX,
                     "node '%.60s', expected a name in UTF-8 without control characters",
-                    hp_clean_text(copy, '_'));
-    node.name = copy;
-    if (hp_table_put(&r->names, &r->scratch, node.name, name.n, p->n_nodes) != p->n_nodes)
-        return FAIL(r, HYPAR_INVALID, "node '%.*s' is defined already", SHOWN(name));
+                    hp_clean_text(hp_arena_strdup(r->arena, node.name), '_'));
+    if (hp_table_put(&r->names, &r->scratch, node.name, strlen(node.name), p->n_nodes) !=
+        p->n_nodes)
+        return FAIL(r, HYPAR_INVALID, "node '%.60s' is defined already", node.name);
     p->node = GROW(r->arena, struct profile_node, p->node, p->n_nodes, &r->node_capacity);
     p->node[p->n_nodes++] = node;
     return HYPAR_OK;
 }
 
-static enum hypar_status read_node(struct reading *r, struct span line)
+static enum hypar_status read_node(struct reading *r, char *line)
 {
     struct profile_node node = { .stage = -1 };
-    struct span name, rest, description, last;
     double value[N_FIELDS];
-    if (!cut(line, &name, &rest) || !cut_last(rest, &description, &last))
+    char *first = strstr(line, separator),
+         *last = first ? last_separator(first + SEPARATOR) : NULL;
+    if (!last)
         return FAIL(r, HYPAR_SYNTAX,
-                    "'%.*s', expected NODE -- DESCRIPTION -- TIMES AND SIZES, or after a tab "
+                    "'%.60s', expected NODE -- DESCRIPTION -- TIMES AND SIZES, or after a tab "
                     "NODE -- NODE",
-                    SHOWN(line));
-    last = trim(last);
-    if (begins(last, "stage_id=")) {
-        TRY(read_stage(r, last, &node.stage));
-        if (!cut_last(description, &description, &last))
+                    line);
+    char *description = cut(first, SEPARATOR), *times = trim(cut(last, SEPARATOR));
+    if (strncmp(times, "stage_id=", 9) == 0) {
+        TRY(read_stage(r, times + 9, &node.stage));
+        last = last_separator(description);
+        if (!last)
             return FAIL(r, HYPAR_SYNTAX, "times and sizes are missing before stage_id");
+        times = trim(cut(last, SEPARATOR));
     }
-    TRY(read_fields(r, last, value));
-    description = trim(description);
-    node.description = hp_arena_strndup(r->arena, description.at, description.n);
+    TRY(read_fields(r, times, value));
+    node.name = trim(line);
+    node.description = trim(description);
     node.forward_ms = value[FORWARD];
     node.backward_ms = value[BACKWARD];
     node.activation_bytes = value[ACTIVATION];
     node.parameter_bytes = value[PARAMETER];
-    return add_node(r, name, node);
+    return add_node(r, node);
 }
 
 /* Edges -------------------------------------------------------------------------------- */
 
-/* Kept until all nodes are known. */
-static enum hypar_status read_edge(struct reading *r, struct span line)
+static enum hypar_status read_edge(struct reading *r, char *line)
 {
-    struct span from, to;
-    if (!cut(line, &from, &to))
-        return FAIL(r, HYPAR_SYNTAX, "'%.*s', expected NODE -- NODE", SHOWN(trim(line)));
-    if (r->n_ends == MAX_EDGES)
+    char *at = strstr(line, separator);
+    if (!at)
+        return FAIL(r, HYPAR_SYNTAX, "'%.60s', expected NODE -- NODE", trim(line));
+    if (r->n_edges == MAX_EDGES)
         return FAIL(r, HYPAR_INVALID, "more than %d edges", MAX_EDGES);
-    struct span pair[2] = { trim(from), trim(to) };
-    r->edge_line = GROW(&r->scratch, int, r->edge_line, r->n_ends, &r->line_capacity);
-    r->edge_line[r->n_ends] = r->line;
-    if (r->n_ends == r->edge_capacity) {
-        int pairs = r->edge_capacity;
-        r->ends = hp_arena_grow(&r->scratch, r->ends, (size_t)r->n_ends, &pairs, sizeof pair,
-                                alignof(struct span));
-        r->edge_capacity = pairs;
-    }
-    memcpy(r->ends + 2 * (size_t)r->n_ends, pair, sizeof pair);
-    r->n_ends++;
+    char *to = trim(cut(at, SEPARATOR));
+    r->edge = GROW(&r->scratch, struct listed_edge, r->edge, r->n_edges, &r->edge_capacity);
+    r->edge[r->n_edges++] = (struct listed_edge){ { trim(line), to }, r->line };
     return HYPAR_OK;
 }
 
 static enum hypar_status resolve_edge(struct reading *r, struct table *known, int e)
 {
-    struct text_profile *p = r->profile;
-    struct profile_edge *edge = &p->edge[e];
-    const struct span *end = r->ends + 2 * (size_t)e;
-    r->line = r->edge_line[e];
-    edge->from = hp_table_get(&r->names, end[0].at, end[0].n);
-    edge->to = hp_table_get(&r->names, end[1].at, end[1].n);
-    for (int i = 0; i < 2; i++)
-        if ((i ? edge->to : edge->from) < 0)
-            return FAIL(r, HYPAR_INVALID, "edge: there is no node '%.*s'", SHOWN(end[i]));
+    struct profile_edge *edge = &r->profile->edge[e];
+    const char *const *end = r->edge[e].end;
+    int node[2];
+    r->line = r->edge[e].line;
+    for (int i = 0; i < 2; i++) {
+        node[i] = hp_table_get(&r->names, end[i], strlen(end[i]));
+        if (node[i] < 0)
+            return FAIL(r, HYPAR_INVALID, "edge: there is no node '%.60s'", end[i]);
+    }
+    *edge = (struct profile_edge){ node[0], node[1] };
     if (edge->from == edge->to)
-        return FAIL(r, HYPAR_INVALID, "edge from '%.*s' to itself", SHOWN(end[0]));
+        return FAIL(r, HYPAR_INVALID, "edge from '%.60s' to itself", end[0]);
     if (hp_table_put(known, &r->scratch, edge, sizeof *edge, e) != e)
-        return FAIL(r, HYPAR_INVALID, "edge '%.*s -- %.*s' is there already", SHOWN(end[0]),
-                    SHOWN(end[1]));
+        return FAIL(r, HYPAR_INVALID, "edge '%.60s -- %.60s' is there already", end[0], end[1]);
     return HYPAR_OK;
 }
 
@@ -292,7 +249,7 @@ static enum hypar_status resolve_edges(struct reading *r)
 {
     struct text_profile *p = r->profile;
     struct table known = { 0 };
-    p->n_edges = r->n_ends;
+    p->n_edges = r->n_edges;
     p->edge = NEW(r->arena, struct profile_edge, p->n_edges);
     for (int e = 0; e < p->n_edges; e++)
         TRY(resolve_edge(r, &known, e));
@@ -326,12 +283,12 @@ static enum hypar_status check_cycles(struct reading *r)
 /* The whole ---------------------------------------------------------------------------- */
 
 /* Names are shown, and written to files that must be UTF-8. */
-static enum hypar_status check_text(struct reading *r, struct span line)
+static enum hypar_status check_text(struct reading *r, const char *line)
 {
     struct arena_mark mark = hp_arena_mark(&r->scratch);
-    char *text = hp_arena_strndup(&r->scratch, line.at, line.n);
+    char *text = hp_arena_strdup(&r->scratch, line);
     for (char *p = text; *p; p++)
-        *p = *p == '\t' || *p == '\r' ? ' ' : *p;
+        *p = is_blank(*p) ? ' ' : *p;
     bool bad = hp_has_control(text);
     if (bad)
         FAIL(r, HYPAR_SYNTAX, "'%.60s', expected text in UTF-8", text);
@@ -339,17 +296,22 @@ static enum hypar_status check_text(struct reading *r, struct span line)
     return bad ? HYPAR_SYNTAX : HYPAR_OK;
 }
 
-static enum hypar_status read_line(struct reading *r, struct span line)
+/* text[0..n), which the profile keeps a copy of. */
+static enum hypar_status read_line(struct reading *r, const char *text, size_t n)
 {
-    if (!trim(line).n)
+    bool blank = true;
+    for (size_t i = 0; i < n; i++)
+        blank &= is_blank(text[i]);
+    if (blank)
         return HYPAR_OK;
-    for (size_t i = 0; i < line.n; i++) {
-        unsigned char c = (unsigned char)line.at[i];
-        if ((c < ' ' && c != '\t' && !(c == '\r' && i + 1 == line.n)) || c == 0x7f)
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)text[i];
+        if ((c < ' ' && c != '\t' && !(c == '\r' && i + 1 == n)) || c == 0x7f)
             return FAIL(r, HYPAR_SYNTAX, "control character %d, expected text", c);
     }
+    char *line = hp_arena_strndup(r->arena, text, n);
     TRY(check_text(r, line));
-    return *line.at == '\t' ? read_edge(r, line) : read_node(r, line);
+    return *line == '\t' ? read_edge(r, line) : read_node(r, line);
 }
 
 static enum hypar_status read_lines(struct reading *r, const char *text, size_t length)
@@ -358,7 +320,7 @@ static enum hypar_status read_lines(struct reading *r, const char *text, size_t 
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         stop = stop ? stop : end;
         r->line++;
-        TRY(read_line(r, (struct span){ at, (size_t)(stop - at) }));
+        TRY(read_line(r, at, (size_t)(stop - at)));
         at = stop + 1;
     }
     TRY(resolve_edges(r));

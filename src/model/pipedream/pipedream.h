@@ -19,6 +19,8 @@ struct profile_node {
     double forward_ms, backward_ms;
     double activation_bytes, parameter_bytes;
     int stage; /* -1: not said */
+    /* Piper's: ways in which it was measured, in place of times; sizes are of one sample. */
+    const struct op_choices *choices;
 };
 
 struct profile_edge {

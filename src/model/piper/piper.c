@@ -16,7 +16,6 @@ enum { MAX_EDGES = 1 << 22 };
 struct reading {
     struct arena arena;
     struct hypar_error *err;
-    const char *file;
     struct json nodes, edges;
     int n_nodes, n_edges;
     struct table ids; /* as text -> node */
@@ -25,9 +24,6 @@ struct reading {
     double *bytes;          /* of each edge */
     int *into_start, *into; /* edges into each node, in the order of the file */
     int *out_start, *out;   /* edges out of each node */
-    struct graph_builder *builder;
-    int64_t batch;
-    int data, *tensor; /* the input of nodes that read nothing; outputs of nodes */
 };
 
 bool hp_is_piper(const struct json *root)
@@ -64,17 +60,16 @@ static enum hypar_status read_edges(struct reading *r)
     r->edge = NEW(&r->arena, struct profile_edge, r->n_edges);
     r->bytes = NEW(&r->arena, double, r->n_edges);
     struct table known = { 0 };
-    for (int e = 0; e < r->n_edges; e++) {
-        struct json at = hp_json_element(&r->edges, e);
+    for (struct json at = { 0 }; hp_json_each(&r->edges, &at);) {
+        int e = at.index;
         struct profile_edge *edge = &r->edge[e];
-        TRY(hp_json_object(&at, r->err));
+        TRY(HP_JSON_READ(&at, r->err, CHOICE_BYTES("communicationCost", &r->bytes[e]),
+                         JSON_OTHERS));
         TRY(read_end(r, &at, "sourceId", &edge->from));
         TRY(read_end(r, &at, "destId", &edge->to));
         if (hp_table_put(&known, &r->arena, edge, sizeof *edge, e) != e)
             return hp_json_fail(&at, r->err, "from %s to %s there is an edge already",
                                 r->id[edge->from], r->id[edge->to]);
-        struct json cost = hp_json_member(&at, "communicationCost");
-        TRY(hp_choice_bytes(&cost, &r->bytes[e], r->err));
     }
     return HYPAR_OK;
 }
@@ -154,7 +149,7 @@ static enum hypar_status read_sync(struct reading *r, const struct json *choice,
         const struct profile_edge *edge = &r->edge[edges[i]];
         int other = edge->to == n ? edge->from : edge->to;
         member = hp_json_member(&list, r->id[other]);
-        TRY(hp_choice_bytes(&member, &out[i], r->err));
+        TRY(hp_json_number(&member, 0, HP_MAX_CHOICE_BYTES, &out[i], r->err));
     }
     for (void *iter = NULL; hp_json_next(&list, &iter, &member);)
         n_members++;
@@ -167,26 +162,14 @@ static enum hypar_status read_sync(struct reading *r, const struct json *choice,
 static enum hypar_status read_choice(struct reading *r, const struct json *at, int n,
                                      struct op_choice *out)
 {
-    const char *id;
-    struct json id_at = hp_json_member(at, "id");
-    TRY(hp_json_object(at, r->err));
-    TRY(hp_json_string(&id_at, &id, r->err));
-    out->recompute = strcmp(id, "activation recomp") == 0;
-    if (!out->recompute && strcmp(id, "vanilla") != 0)
-        return hp_json_fail(&id_at, r->err,
-                            "expected \"vanilla\" or \"activation recomp\", not \"%.40s\"", id);
-    struct json member = hp_json_member(at, "timePerSample");
-    TRY(hp_choice_seconds(&member, &out->seconds, r->err));
-    struct {
-        const char *key;
-        double *out;
-    } bytes[] = { { "parameterSize", &out->parameter_bytes },
-                  { "memoryUsageA", &out->stash_bytes },
-                  { "memoryUsageB", &out->fixed_bytes } };
-    for (int i = 0; i < 3; i++) {
-        member = hp_json_member(at, bytes[i].key);
-        TRY(hp_choice_bytes(&member, bytes[i].out, r->err));
-    }
+    static const char *const ways[] = { "vanilla", "activation recomp" };
+    int way;
+    TRY(HP_JSON_READ(at, r->err, JSON_CHOICE("id", &way, ways, 2),
+                     CHOICE_SECONDS("timePerSample", &out->seconds),
+                     CHOICE_BYTES("parameterSize", &out->parameter_bytes),
+                     CHOICE_BYTES("memoryUsageA", &out->stash_bytes),
+                     CHOICE_BYTES("memoryUsageB", &out->fixed_bytes), JSON_OTHERS));
+    out->recompute = way == 1;
     int n_into = r->into_start[n + 1] - r->into_start[n];
     int n_out = r->out_start[n + 1] - r->out_start[n];
     double *in = NEW(&r->arena, double, n_into), *uses = NEW(&r->arena, double, n_out);
@@ -208,8 +191,7 @@ static enum hypar_status read_degree(struct reading *r, const struct json *list,
                             HP_MAX_DEGREE);
     TRY(hp_json_array(list, HP_MAX_CHOICES, r->err));
     struct op_choice *choice = (struct op_choice *)out->choice;
-    for (int i = 0; i < hp_json_length(list); i++) {
-        struct json at = hp_json_element(list, i);
+    for (struct json at = { 0 }; hp_json_each(list, &at);) {
         struct op_choice one = { .degree = (int)degree };
         TRY(read_choice(r, &at, n, &one));
         choice = GROW(&r->arena, struct op_choice, choice, out->n, capacity);
@@ -238,94 +220,41 @@ static enum hypar_status read_choices(struct reading *r, int n, struct op_choice
 
 /* The graph ------------------------------------------------------------------------------ */
 
-/* So many bytes in numbers of four; at least one. */
-static int64_t elements(double bytes)
+/* A node writes as much as the largest that is sent to a reader. */
+static enum hypar_status read_node(struct reading *r, int n, struct profile_node *node)
 {
-    return bytes > 4 ? (int64_t)ceil(bytes / 4) : 1;
-}
-
-static int add_data(struct reading *r)
-{
-    struct hypar_shape shape = { 2, { r->batch, 1 } };
-    if (r->data < 0)
-        r->data = hp_build_input(r->builder, "data", &shape, false, 0);
-    return r->data;
-}
-
-/* What node n writes, as large as the largest that is sent to a reader. */
-static double output_bytes(const struct reading *r, int n)
-{
-    double most = 0;
+    struct op_choices *choices = NEW(&r->arena, struct op_choices, 1);
+    TRY(read_choices(r, n, choices));
+    *node = (struct profile_node){ .name = r->name[n], .description = "", .choices = choices };
     for (int i = r->out_start[n]; i < r->out_start[n + 1]; i++)
-        most = fmax(most, r->bytes[r->out[i]]);
-    return most;
-}
-
-static enum hypar_status add_operator(struct reading *r, int n)
-{
-    struct op_choices choices = { 0 };
-    int inputs[MAX_OPERANDS], output[1];
-    int n_into = r->into_start[n + 1] - r->into_start[n];
-    if (n_into > MAX_OPERANDS - 3)
-        return hp_fail(r->err, HYPAR_UNSUPPORTED,
-                       "%s: node '%s' reads %d others, expected at most %d", r->file,
-                       r->name[n], n_into, MAX_OPERANDS - 3);
-    TRY(read_choices(r, n, &choices));
-    struct op_request request = {
-        .kind = OP_OPAQUE, .name = r->name[n], .inputs = inputs, .n_inputs = n_into
-    };
-    for (int i = 0; i < n_into; i++)
-        inputs[i] = r->tensor[r->edge[r->into[r->into_start[n] + i]].from];
-    if (n_into == 0)
-        inputs[request.n_inputs++] = add_data(r);
-    double parameters = choices.n ? choices.choice[0].parameter_bytes : 0;
-    if (parameters > 0) {
-        struct hypar_shape shape = { 1, { elements(parameters) } };
-        inputs[request.n_inputs++] =
-            hp_build_param(r->builder, hp_arena_printf(&r->arena, "%s.w", r->name[n]), &shape);
-    }
-    double bytes = output_bytes(r, n);
-    request.attrs = ATTRS({ ATTR_SHAPE, 2, V(0, (double)elements(bytes)) },
-                          { ATTR_OUTPUT_BYTES, 1, V(bytes * (double)r->batch) });
-    TRY(hp_in(r->err, hp_build_op(r->builder, &request, output, r->err), "%s: nodes[%d]",
-              r->file, n));
-    TRY(hp_in(r->err, hp_build_choices(r->builder, &choices, r->err), "%s: nodes[%d]", r->file,
-              n));
-    r->tensor[n] = output[0];
+        node->activation_bytes = fmax(node->activation_bytes, r->bytes[r->out[i]]);
+    if (choices->n)
+        node->parameter_bytes = choices->choice[0].parameter_bytes;
     return HYPAR_OK;
 }
 
 /* An order that follows the edges. */
-static enum hypar_status order_nodes(struct reading *r, int *order)
+static enum hypar_status order_nodes(struct reading *r, const struct text_profile *p,
+                                     int *order)
 {
-    struct text_profile p = { .n_nodes = r->n_nodes, .n_edges = r->n_edges, .edge = r->edge };
-    int n = hp_text_profile_order(&p, order);
-    return n == r->n_nodes ? HYPAR_OK
+    int n = hp_text_profile_order(p, order);
+    return n == p->n_nodes ? HYPAR_OK
                            : hp_json_fail(&r->edges, r->err,
-                                          "%d nodes lie on or behind a cycle", r->n_nodes - n);
+                                          "%d nodes lie on or behind a cycle", p->n_nodes - n);
 }
 
-static enum hypar_status read_all(struct reading *r)
+static enum hypar_status read_all(struct reading *r, struct text_profile *p)
 {
     TRY(read_nodes(r));
     TRY(read_edges(r));
-    find_edges_into(r);
-    r->tensor = NEW(&r->arena, int, r->n_nodes);
-    r->data = -1;
+    *p = (struct text_profile){ .n_nodes = r->n_nodes, .n_edges = r->n_edges, .edge = r->edge };
+    p->node = NEW(&r->arena, struct profile_node, r->n_nodes);
     int *order = NEW(&r->arena, int, r->n_nodes);
-    TRY(order_nodes(r, order));
+    find_edges_into(r);
+    TRY(order_nodes(r, p, order));
     find_edges_out(r, order);
     for (int i = 0; i < r->n_nodes; i++)
-        TRY(add_operator(r, order[i]));
-    return HYPAR_OK;
-}
-
-static enum hypar_status read_batch(struct reading *r, const struct json *root, int64_t batch)
-{
-    struct json at = hp_json_member(root, "mbsInBatch");
-    TRY(hp_json_int(&at, 1, HP_MAX_BATCH, &r->batch, r->err));
-    if (batch)
-        r->batch = batch;
+        TRY(read_node(r, order[i], &p->node[order[i]]));
     return HYPAR_OK;
 }
 
@@ -333,21 +262,19 @@ enum hypar_status hp_piper_graph(struct hypar_graph **out, const struct json *ro
                                  int64_t batch, struct hypar_error *err)
 {
     struct reading r = { .err = err,
-                         .file = root->key,
                          .nodes = hp_json_member(root, "nodes"),
                          .edges = hp_json_member(root, "edges") };
-    struct hypar_graph *built = NULL;
+    struct text_profile profile;
+    int64_t measured;
     *out = NULL;
-    TRY(read_batch(&r, root, batch));
-    r.builder = hp_build(hp_model_name(&r.arena, root->key), r.batch);
-    enum hypar_status status = read_all(&r);
+    TRY(HP_JSON_READ(root, err, JSON_INT("mbsInBatch", &measured, 1, HP_MAX_BATCH),
+                     JSON_OTHERS));
+    enum hypar_status status = read_all(&r, &profile);
     if (status == HYPAR_OK)
-        status = hp_in(err, hp_build_finish(r.builder, &built, err), "%s", r.file);
-    else
-        hp_build_abandon(r.builder);
-    if (status == HYPAR_OK) /* parameters have been made where they are, inputs where needed */
-        status = hp_graph_renumber(built, out, err);
-    hypar_graph_free(built);
+        status = hp_in(err,
+                       hp_text_profile_graph(out, &profile, hp_model_name(&r.arena, root->key),
+                                             batch ? batch : measured, err),
+                       "%s", root->key);
     hp_arena_free(&r.arena);
     return status;
 }

@@ -66,11 +66,17 @@ const char *hp_onnx_string(const struct onnx_node *node, const char *name,
     return attr ? attr->s : otherwise;
 }
 
+double hp_onnx_number(const struct onnx_node *node, const char *name, double otherwise)
+{
+    const struct onnx_attr *attr = hp_onnx_attr(node, name);
+    return !attr ? otherwise : attr->f != 0 ? attr->f : (double)attr->i;
+}
+
 bool hp_onnx_lists(const char *ops, const char *op)
 {
     size_t n = strlen(op);
     for (const char *p = ops; n && (p = strstr(p, op)); p += n)
-        if ((p == ops || p[-1] == ' ') && p[n] == ' ')
+        if ((p == ops || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
             return true;
     return false;
 }

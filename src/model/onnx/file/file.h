@@ -180,10 +180,12 @@ enum hypar_status hp_onnx_read_data(const struct onnx_file *file,
 const struct onnx_attr *hp_onnx_attr(const struct onnx_node *node, const char *name);
 int64_t hp_onnx_int(const struct onnx_node *node, const char *name, int64_t otherwise);
 double hp_onnx_float(const struct onnx_node *node, const char *name, double otherwise);
+double hp_onnx_number(const struct onnx_node *node, const char *name,
+                      double otherwise); /* an integer or a float */
 const char *hp_onnx_string(const struct onnx_node *node, const char *name,
                            const char *otherwise);
 
-/* Is `op` one of `ops`, a text with a space behind each name? */
+/* Is `op` one of `ops`, names with spaces between them? */
 bool hp_onnx_lists(const char *ops, const char *op);
 
 #endif /* MODEL_ONNX_FILE_FILE_H */

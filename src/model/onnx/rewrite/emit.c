@@ -7,8 +7,7 @@
 #include "model/onnx/rewrite/rewrite.h"
 
 struct lazy {
-    int base;   /* tensor of the network; -1: not made, it is */
-    int source; /* this input or parameter, a tensor of the new operators */
+    int base; /* tensor of the network; -1: an input or a parameter that is not made yet */
     struct shuffle shuffle;
     int done; /* the tensor that has the elements in their places, -1 */
 };
@@ -17,11 +16,7 @@ struct emitting {
     struct rewriting *rw;
     struct graph_builder *b;
     struct lazy *lazy; /* by tensor of the new operators */
-    int *source;       /* by tensor of the first graph: its tensor of the network, -1 */
     struct name_set names;
-    struct arena *keep;
-    struct named_source *sources;
-    int n_sources, source_capacity;
     struct hypar_error *err;
 };
 
@@ -35,9 +30,23 @@ static const struct hypar_shape *shape_of(const struct emitting *e, int tensor)
     return &hp_build_graph(e->b)->tensors[tensor].shape;
 }
 
+/* Has the base all elements in their places? */
+static bool is_plain(const struct emitting *e, const struct lazy *lazy)
+{
+    return hp_shuffle_is_plain(&lazy->shuffle, shape_of(e, lazy->base));
+}
+
 static void set_plain(struct emitting *e, int t, int tensor)
 {
-    e->lazy[t] = (struct lazy){ tensor, -1, hp_shuffle_start(shape_of(e, tensor)), tensor };
+    e->lazy[t] = (struct lazy){ tensor, hp_shuffle_start(shape_of(e, tensor)), tensor };
+}
+
+/* Tensor `t` of the new operators is this shuffle of `tensor`. */
+static void set_shuffled(struct emitting *e, int t, int tensor, const struct shuffle *shuffle)
+{
+    e->lazy[t] = (struct lazy){ tensor, *shuffle, -1 };
+    if (is_plain(e, &e->lazy[t]))
+        e->lazy[t].done = tensor;
 }
 
 /* Inputs and parameters ----------------------------------------------------------------------
@@ -46,19 +55,22 @@ static void set_plain(struct emitting *e, int t, int tensor)
 static void keep_source(struct emitting *e, const char *name,
                         const struct weight_source *source)
 {
-    e->sources =
-        GROW(e->keep, struct named_source, e->sources, e->n_sources, &e->source_capacity);
-    struct weight_range *range = NEW(e->keep, struct weight_range, source->n_ranges);
-    struct named_source *kept = &e->sources[e->n_sources++];
-    *kept = (struct named_source){ hp_arena_strdup(e->keep, name), *source };
-    kept->source.range = range;
+    struct kept_sources *kept = e->rw->im->kept;
+    if (!kept)
+        return;
+    struct arena *arena = kept->arena;
+    kept->source = GROW(arena, struct named_source, kept->source, kept->n, &kept->capacity);
+    struct weight_range *range = NEW(arena, struct weight_range, source->n_ranges);
+    struct named_source *copy = &kept->source[kept->n++];
+    *copy = (struct named_source){ hp_arena_strdup(arena, name), *source };
+    copy->source.range = range;
     if (source->n_ranges)
         memcpy(range, source->range, (size_t)source->n_ranges * sizeof *range);
     int64_t n = source->uniform ? 1 : hp_onnx_elements(&source->whole);
     if (source->constant) {
-        double *data = NEW(e->keep, double, n);
+        double *data = NEW(arena, double, n);
         memcpy(data, source->constant, (size_t)n * sizeof *data);
-        kept->source.constant = data;
+        copy->source.constant = data;
     }
 }
 
@@ -69,65 +81,43 @@ static enum hypar_status made(struct emitting *e, int tensor, const char *name)
     return hp_fail(e->err, HYPAR_INVALID, "'%.80s' is no tensor", name);
 }
 
+/* Makes an input or a parameter where it is first read. */
 static enum hypar_status make_source(struct emitting *e, int t)
 {
+    const struct importing *im = e->rw->im;
+    if (t < 0 || e->lazy[t].base >= 0)
+        return HYPAR_OK;
     const struct new_tensor *st = &e->rw->tensor[t];
     const struct tensor *from = &e->rw->g->tensors[st->from];
-    const struct named_source *known =
-        st->from < e->rw->im->n_sources && e->rw->im->source[st->from].name
-            ? &e->rw->im->source[st->from]
-            : NULL;
     struct hypar_shape shape = from->shape;
     const char *name = from->name;
-    int *whole = &e->source[st->from], tensor = *whole;
     if (st->stop) {
         shape.dim[st->dim] = st->stop - st->start;
         name = hp_arena_printf(e->rw->arena, "%s[%lld:%lld]", name, (long long)st->start,
                                (long long)st->stop);
-        tensor = -1;
     }
-    if (tensor < 0) {
-        name = unique(e, name);
-        tensor = from->kind == TENSOR_PARAM
+    name = unique(e, name);
+    int tensor = from->kind == TENSOR_PARAM
                      ? hp_build_param(e->b, name, &shape)
                      : hp_build_input(e->b, name, &shape, from->index, from->sample_dim);
-        TRY(made(e, tensor, name));
-        if (known) {
-            struct weight_source source = known->source;
-            if (st->stop) {
-                source.dim = st->dim;
-                source.from = st->start;
-                source.to = st->stop;
-            }
-            keep_source(e, name, &source);
+    TRY(made(e, tensor, name));
+    if (st->from < im->n_sources && im->source[st->from].name) {
+        struct weight_source source = im->source[st->from].source;
+        if (st->stop) {
+            source.dim = st->dim;
+            source.from = st->start;
+            source.to = st->stop;
         }
-        if (!st->stop)
-            *whole = tensor;
+        keep_source(e, name, &source);
     }
     set_plain(e, t, tensor);
-    return HYPAR_OK;
-}
-
-/* Inputs and parameters are made where they are first read. */
-static enum hypar_status reach(struct emitting *e, int t)
-{
-    struct lazy *lazy = &e->lazy[t];
-    if (lazy->base >= 0)
-        return HYPAR_OK;
-    struct shuffle shuffle = lazy->shuffle;
-    int source = lazy->source;
-    if (e->lazy[source].base < 0)
-        TRY(make_source(e, source));
-    lazy->base = e->lazy[source].base;
-    lazy->shuffle = shuffle;
-    lazy->done = hp_shuffle_is_plain(&shuffle, shape_of(e, lazy->base)) ? lazy->base : -1;
     return HYPAR_OK;
 }
 
 /* The tensor with the elements in their places. */
 static enum hypar_status settle(struct emitting *e, int t, int *out)
 {
-    TRY(reach(e, t));
+    TRY(make_source(e, t));
     struct lazy *lazy = &e->lazy[t];
     if (lazy->done < 0) {
         const char *name = hp_build_graph(e->b)->tensors[lazy->base].name;
@@ -137,30 +127,6 @@ static enum hypar_status settle(struct emitting *e, int t, int *out)
     }
     *out = lazy->done;
     return HYPAR_OK;
-}
-
-/* A tensor as it is, also if its base is not made yet. */
-struct look {
-    struct lazy lazy;
-    struct hypar_shape base;
-    bool plain;
-};
-
-static struct hypar_shape source_shape(const struct rewriting *rw, int source)
-{
-    const struct new_tensor *st = &rw->tensor[source];
-    struct hypar_shape shape = rw->g->tensors[st->from].shape;
-    if (st->stop)
-        shape.dim[st->dim] = st->stop - st->start;
-    return shape;
-}
-
-static struct look look_at(const struct emitting *e, int t)
-{
-    struct look l = { .lazy = e->lazy[t] };
-    l.base = l.lazy.base >= 0 ? *shape_of(e, l.lazy.base) : source_shape(e->rw, l.lazy.source);
-    l.plain = hp_shuffle_is_plain(&l.lazy.shuffle, &l.base);
-    return l;
 }
 
 /* Inputs `first` and on of a new operator. */
@@ -178,17 +144,12 @@ static enum hypar_status settle_inputs(struct emitting *e, const struct new_op *
 /* Kinds of new operators --------------------------------------------------------------------
  */
 
-/* Element-wise with one operand. */
-static bool is_unary(enum op_kind kind)
+/* Element-wise with one operand, or with two. */
+static bool is_element_wise(enum op_kind kind)
 {
     return hp_op[kind].axes[0] == '*' && !hp_op[kind].bind &&
-           strcmp(hp_op[kind].operands, "x[*] -> y[*]") == 0;
-}
-
-static bool is_binary(enum op_kind kind)
-{
-    return hp_op[kind].axes[0] == '*' && !hp_op[kind].bind &&
-           strcmp(hp_op[kind].operands, "x[*] y[*] -> z[*]") == 0;
+           (strcmp(hp_op[kind].operands, "x[*] -> y[*]") == 0 ||
+            strcmp(hp_op[kind].operands, "x[*] y[*] -> z[*]") == 0);
 }
 
 /* Along the last dimension of x[n,t?,u?,c]. */
@@ -205,8 +166,8 @@ static void keep_statistics(struct emitting *e, const struct new_op *s, const ch
     int i = hp_table_get(&im->norm_names, s->name, strlen(s->name));
     if (i < 0)
         return; /* the file has none */
-    keep_source(e, hp_arena_printf(e->rw->arena, "%s.mean", name), &im->norm[i].mean);
-    keep_source(e, hp_arena_printf(e->rw->arena, "%s.variance", name), &im->norm[i].variance);
+    keep_source(e, hp_arena_printf(e->rw->arena, "%s.mean", name), &im->statistics[i]);
+    keep_source(e, hp_arena_printf(e->rw->arena, "%s.variance", name), &im->statistics[i + 1]);
 }
 
 static enum hypar_status build(struct emitting *e, const struct new_op *s, const int *inputs,
@@ -254,78 +215,65 @@ static enum hypar_status emit_view(struct emitting *e, const struct new_op *s)
 {
     struct lazy lazy = e->lazy[s->input[0]];
     if (!add_view(&lazy.shuffle, s)) {
-        int tensor;
-        TRY(settle(e, s->input[0], &tensor));
-        lazy = (struct lazy){ tensor, -1, hp_shuffle_start(shape_of(e, tensor)), -1 };
+        TRY(settle(e, s->input[0], &lazy.base));
+        lazy.shuffle = hp_shuffle_start(shape_of(e, lazy.base));
         if (!add_view(&lazy.shuffle, s))
             return hp_fail(e->err, HYPAR_INVALID, "'%.80s' does not fit its shape", s->name);
     }
-    e->lazy[s->output] = lazy;
-    lazy.done = lazy.base >= 0 && look_at(e, s->output).plain ? lazy.base : -1;
-    e->lazy[s->output].done = lazy.done;
+    set_shuffled(e, s->output, lazy.base, &lazy.shuffle);
     return HYPAR_OK;
 }
 
-/* The shuffle moves behind the operator, which works on the base; `changed` is the base's shape
- * afterwards. */
+/* The shuffle moves behind the operator, which works on the base; `before` is the shape that
+ * the base has, `tensor` the operator's result. */
 static enum hypar_status move_behind(struct emitting *e, int out, const struct lazy *in,
                                      const struct hypar_shape *before, int tensor)
 {
-    struct lazy lazy = *in;
-    if (!hp_shuffle_rebase(&lazy.shuffle, before, shape_of(e, tensor)))
+    struct shuffle shuffle = in->shuffle;
+    if (!hp_shuffle_rebase(&shuffle, before, shape_of(e, tensor)))
         return hp_fail(e->err, HYPAR_INVALID, "a shape that cannot be followed");
-    lazy.base = tensor;
-    lazy.done = hp_shuffle_is_plain(&lazy.shuffle, shape_of(e, tensor)) ? tensor : -1;
-    e->lazy[out] = lazy;
-    return HYPAR_OK;
-}
-
-static enum hypar_status emit_unary(struct emitting *e, const struct new_op *s)
-{
-    int tensor;
-    TRY(reach(e, s->input[0]));
-    struct lazy lazy = e->lazy[s->input[0]];
-    TRY(build(e, s, &lazy.base, s->attrs, &tensor));
-    lazy.done = lazy.done >= 0 ? tensor : -1;
-    lazy.base = tensor;
-    e->lazy[s->output] = lazy;
+    set_shuffled(e, out, tensor, &shuffle);
     return HYPAR_OK;
 }
 
 /* Is the last dimension in its place, so that rows of the base are rows of the result? */
-static bool keeps_rows(const struct look *l)
+static bool keeps_rows(const struct emitting *e, const struct lazy *lazy)
 {
-    int last = l->lazy.shuffle.n_dims - 1;
-    return last >= 1 && l->base.n_dims >= 2 && l->base.n_dims <= 4 &&
-           hp_shuffle_whole_dim(&l->lazy.shuffle, &l->base, last) == l->base.n_dims - 1 &&
-           l->base.dim[l->base.n_dims - 1] > 1;
+    const struct hypar_shape *base = shape_of(e, lazy->base);
+    int last = lazy->shuffle.n_dims - 1;
+    return last >= 1 && base->n_dims >= 2 && base->n_dims <= 4 &&
+           hp_shuffle_whole_dim(&lazy->shuffle, base, last) == base->n_dims - 1 &&
+           base->dim[base->n_dims - 1] > 1;
 }
 
-/* Both operands shuffled alike, or one a row that all rows of the other have added. */
-static enum hypar_status emit_binary(struct emitting *e, const struct new_op *s)
+/* The operand whose shuffle can be moved behind an element-wise operator: the other has the
+ * same shuffle, or is a row that is added to all rows; -1: none. */
+static int main_operand(const struct emitting *e, const struct new_op *s)
 {
-    int tensor, inputs[2], main = -1;
-    struct look look[2] = { look_at(e, s->input[0]), look_at(e, s->input[1]) };
-    if (hp_same_shape(&look[0].base, &look[1].base) &&
-        hp_shuffle_same(&look[0].lazy.shuffle, &look[1].lazy.shuffle))
-        main = 0;
-    for (int i = 0; i < 2 && main < 0; i++) {
-        const struct look *wide = &look[i], *row = &look[1 - i];
-        if (row->plain && row->base.n_dims == 1 && !wide->plain && keeps_rows(wide) &&
-            row->base.dim[0] == wide->base.dim[wide->base.n_dims - 1])
-            main = i;
-    }
-    if (main < 0)
-        return emit_settled(e, s);
+    const struct lazy *x = &e->lazy[s->input[0]],
+                      *y = s->n_inputs > 1 ? &e->lazy[s->input[1]] : x;
+    if (hp_same_shape(shape_of(e, x->base), shape_of(e, y->base)) &&
+        hp_shuffle_same(&x->shuffle, &y->shuffle))
+        return 0;
     for (int i = 0; i < 2; i++) {
-        TRY(reach(e, s->input[i]));
-        inputs[i] = e->lazy[s->input[i]].base;
+        const struct lazy *wide = i ? y : x, *row = i ? x : y;
+        const struct hypar_shape *w = shape_of(e, wide->base), *r = shape_of(e, row->base);
+        if (is_plain(e, row) && r->n_dims == 1 && !is_plain(e, wide) && keeps_rows(e, wide) &&
+            r->dim[0] == w->dim[w->n_dims - 1])
+            return i;
     }
-    struct lazy lazy = e->lazy[s->input[main]];
+    return -1;
+}
+
+static enum hypar_status emit_element_wise(struct emitting *e, const struct new_op *s)
+{
+    int tensor, inputs[2], operand = main_operand(e, s);
+    if (operand < 0)
+        return emit_settled(e, s);
+    for (int i = 0; i < s->n_inputs; i++)
+        inputs[i] = e->lazy[s->input[i]].base;
     TRY(build(e, s, inputs, s->attrs, &tensor));
-    lazy.done = lazy.done >= 0 ? tensor : -1;
-    lazy.base = tensor;
-    e->lazy[s->output] = lazy;
+    set_shuffled(e, s->output, tensor, &e->lazy[s->input[operand]].shuffle);
     return HYPAR_OK;
 }
 
@@ -333,7 +281,6 @@ static enum hypar_status emit_binary(struct emitting *e, const struct new_op *s)
 static enum hypar_status linear_weight(struct emitting *e, int t, int *w, double *transposed)
 {
     static const int turned[2] = { 1, 0 };
-    TRY(reach(e, t));
     struct lazy *lazy = &e->lazy[t];
     struct shuffle back = lazy->shuffle;
     if (back.n_dims == 2 && lazy->done < 0) {
@@ -363,10 +310,8 @@ static enum hypar_status emit_row_wise(struct emitting *e, const struct new_op *
     int inputs[MAX_OPERANDS] = { 0 }, tensor, first = 1;
     double transposed = hp_attr(s->attrs, ATTR_TRANSPOSED, 0, 0);
     const struct attrs *attrs = s->attrs;
-    TRY(reach(e, s->input[0]));
     struct lazy lazy = e->lazy[s->input[0]];
-    struct look look = look_at(e, s->input[0]);
-    if (lazy.done >= 0 || !keeps_rows(&look) || only_units(e, &lazy)) {
+    if (lazy.done >= 0 || !keeps_rows(e, &lazy) || only_units(e, &lazy)) {
         TRY(settle(e, s->input[0], &lazy.base));
         lazy.shuffle = hp_shuffle_start(shape_of(e, lazy.base));
     }
@@ -389,7 +334,6 @@ static enum hypar_status emit_row_wise(struct emitting *e, const struct new_op *
 /* A slice along a dimension that the base has too. */
 static enum hypar_status emit_slice(struct emitting *e, const struct new_op *s)
 {
-    TRY(reach(e, s->input[0]));
     struct lazy lazy = e->lazy[s->input[0]];
     struct hypar_shape before = *shape_of(e, lazy.base), after = before;
     int axis = (int)hp_attr_int(s->attrs, ATTR_AXIS, 0, 0), tensor;
@@ -420,14 +364,13 @@ static enum hypar_status emit_slice(struct emitting *e, const struct new_op *s)
 static bool joined_shuffle(const struct emitting *e, const struct new_op *s,
                            struct shuffle *out)
 {
-    const struct look first = look_at(e, s->input[0]);
-    const struct hypar_shape *base = &first.base;
+    struct shuffle was = e->lazy[s->input[0]].shuffle;
+    const struct hypar_shape *base = shape_of(e, e->lazy[s->input[0]].base);
     int axis = (int)hp_attr_int(s->attrs, ATTR_AXIS, 0, 0), last = base->n_dims - 1;
-    struct shuffle was = first.lazy.shuffle;
     for (int i = 0; i < s->n_inputs; i++) {
-        const struct look x = look_at(e, s->input[i]);
-        if (x.plain || !hp_shuffle_same(&x.lazy.shuffle, &first.lazy.shuffle) ||
-            !hp_same_shape(&x.base, base))
+        const struct lazy *x = &e->lazy[s->input[i]];
+        if (is_plain(e, x) || !hp_shuffle_same(&x->shuffle, &was) ||
+            !hp_same_shape(shape_of(e, x->base), base))
             return false;
     }
     if (!hp_shuffle_refine(&was, base) || was.first[axis] != was.first[axis + 1] || last < 1 ||
@@ -467,12 +410,12 @@ static enum hypar_status emit_concat(struct emitting *e, const struct new_op *s)
 
 static enum hypar_status emit_op(struct emitting *e, const struct new_op *s)
 {
+    for (int i = 0; i < s->n_inputs; i++)
+        TRY(make_source(e, s->input[i]));
     if (hp_moves_only(s->kind))
         return emit_view(e, s);
-    if (is_unary(s->kind))
-        return emit_unary(e, s);
-    if (is_binary(s->kind))
-        return emit_binary(e, s);
+    if (is_element_wise(s->kind))
+        return emit_element_wise(e, s);
     if (is_row_wise(s->kind))
         return emit_row_wise(e, s);
     if (s->kind == OP_CONCAT)
@@ -523,28 +466,18 @@ static enum hypar_status emit_all(struct emitting *e, const int *outputs, int n_
     for (int t = 0; t < rw->g->n_tensors; t++) /* inputs that nobody reads */
         if (rw->g->tensors[t].kind == TENSOR_INPUT &&
             !(t < rw->im->n_sources && rw->im->source[t].name))
-            TRY(reach(e, rw->map[t]));
+            TRY(make_source(e, rw->map[t]));
     return HYPAR_OK;
 }
 
 enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
-                                  const char *name, struct hypar_graph **out,
-                                  struct arena *keep, struct named_source **sources,
-                                  int *n_sources)
+                                  const char *name, struct hypar_graph **out)
 {
-    struct emitting e = { .rw = rw, .keep = keep, .err = rw->im->err };
+    struct emitting e = { .rw = rw, .err = rw->im->err };
     e.b = hp_build(name, rw->im->batch);
     e.lazy = NEW(rw->arena, struct lazy, rw->n_tensors);
-    for (int t = 0; t < rw->n_tensors; t++) {
-        e.lazy[t] = (struct lazy){ .base = -1, .source = t, .done = -1 };
-        if (rw->tensor[t].from >= 0) {
-            struct hypar_shape shape = source_shape(rw, t);
-            e.lazy[t].shuffle = hp_shuffle_start(&shape);
-        }
-    }
-    e.source = NEW(rw->arena, int, rw->g->n_tensors);
-    for (int t = 0; t < rw->g->n_tensors; t++)
-        e.source[t] = -1;
+    for (int t = 0; t < rw->n_tensors; t++)
+        e.lazy[t] = (struct lazy){ .base = -1, .done = -1 };
     enum hypar_status status = emit_all(&e, outputs, n_outputs);
     if (status != HYPAR_OK) {
         hp_build_abandon(e.b);
@@ -556,7 +489,5 @@ enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int 
     hypar_graph_free(built);
     TRY(status);
     hp_onnx_add_notes(rw, *out);
-    *sources = e.sources;
-    *n_sources = e.n_sources;
     return HYPAR_OK;
 }

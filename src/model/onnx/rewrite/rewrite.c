@@ -117,7 +117,8 @@ int hp_made_by(const struct rewriting *rw, int t, enum op_kind kind)
 int hp_causal_scores(const struct rewriting *rw, int t)
 {
     int op = rw->g->tensors[t].producer;
-    return op >= 0 && rw->causal[op] ? rw->g->ops[op].tensor[rw->causal[op] - 1] : -1;
+    bool masks = op >= 0 && op < rw->im->n_causal && rw->im->causal[op];
+    return masks ? rw->g->ops[op].tensor[rw->im->causal[op] - 1] : -1;
 }
 
 int hp_output(const struct rewriting *rw, int op)
@@ -182,17 +183,13 @@ static void mark_live(struct rewriting *rw, const int *outputs, int n_outputs)
 
 enum hypar_status hp_onnx_rewrite(struct importing *im, const struct hypar_graph *g,
                                   const int *outputs, int n_outputs, const char *name,
-                                  struct hypar_graph **out, struct arena *keep,
-                                  struct named_source **sources, int *n_sources)
+                                  struct hypar_graph **out)
 {
     struct rewriting rw = { .im = im, .g = g, .arena = &im->arena };
-    rw.causal = NEW(rw.arena, int, g->n_ops);
-    for (int i = 0; i < im->n_causal; i++)
-        rw.causal[im->causal[i].op] = 1 + im->causal[i].scores;
     map_sources(&rw);
     for (int op = 0; op < g->n_ops; op++)
         if (!hp_apply_rules(&rw, op))
             copy_op(&rw, op);
     mark_live(&rw, outputs, n_outputs);
-    return hp_emit_new_ops(&rw, outputs, n_outputs, name, out, keep, sources, n_sources);
+    return hp_emit_new_ops(&rw, outputs, n_outputs, name, out);
 }

@@ -46,7 +46,6 @@ struct rewriting {
     const struct pattern **pattern; /* their trees */
     int n_patterns, pattern_capacity;
     const struct pattern **rules; /* by row of the table of rules; NULL: not parsed yet */
-    int *causal; /* by operator of the first graph: 1 + the operand that it masks */
 };
 
 /* Append a new operator; returns its first output. `attrs` and `inputs` are kept. */
@@ -96,8 +95,6 @@ void hp_onnx_add_notes(struct rewriting *rw, struct hypar_graph *graph);
 
 /* Build the new operators that are live. */
 enum hypar_status hp_emit_new_ops(struct rewriting *rw, const int *outputs, int n_outputs,
-                                  const char *name, struct hypar_graph **out,
-                                  struct arena *keep, struct named_source **sources,
-                                  int *n_sources);
+                                  const char *name, struct hypar_graph **out);
 
 #endif /* MODEL_ONNX_REWRITE_REWRITE_H */
