@@ -351,10 +351,10 @@ static const char *best_text(struct arena *arena, const struct shape *shape,
         return hp_arena_printf(arena, "Most %s (*): %s of %s.", shape->unit,
                                hp_metric(arena, most->samples_per_s),
                                place_text(arena, best, shape));
-    return hp_arena_printf(arena, "Most %s for a device (*): %s of %s; in all: %s of %s.",
-                           shape->unit, hp_metric(arena, hp_for_a_device(best)),
-                           place_text(arena, best, shape), hp_metric(arena, most->samples_per_s),
-                           place_text(arena, most, shape));
+    return hp_arena_printf(
+        arena, "Most %s for a device (*): %s of %s; in all: %s of %s.", shape->unit,
+        hp_metric(arena, hp_for_a_device(best)), place_text(arena, best, shape),
+        hp_metric(arena, most->samples_per_s), place_text(arena, most, shape));
 }
 
 static bool same_point(const struct hypar_sweep_point *a, const struct hypar_sweep_point *b)

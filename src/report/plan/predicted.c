@@ -86,13 +86,13 @@ static void put_closed_form(struct json_writer *w, const struct hypar_found *fou
     struct hypar_prediction p = hypar_found_prediction(found);
     bool counted = is_counted(found);
     bool minibatches = hp_counts_minibatches(hypar_found_plan(found)->graph);
-    PUT_OBJECT(w, "closed_form", false, TEXT("model", closed_form(found)),
-               NUMBER("step_s", p.step_s), NUMBER("compute_s", p.compute_s),
-               NUMBER("comm_s", p.comm_s), NUMBER("samples_per_s", minibatches ? NAN : p.samples_per_s),
-               ONLY_IF(minibatches, NUMBER("minibatches_per_s", p.samples_per_s)),
-               NUMBER("mfu", counted ? p.mfu : NAN), NUMBER("comm_bytes", p.comm_bytes),
-               NUMBER("energy_j", counted ? p.energy_j : NAN),
-               NUMBER("state_bytes", p.state_bytes));
+    PUT_OBJECT(
+        w, "closed_form", false, TEXT("model", closed_form(found)), NUMBER("step_s", p.step_s),
+        NUMBER("compute_s", p.compute_s), NUMBER("comm_s", p.comm_s),
+        NUMBER("samples_per_s", minibatches ? NAN : p.samples_per_s),
+        ONLY_IF(minibatches, NUMBER("minibatches_per_s", p.samples_per_s)),
+        NUMBER("mfu", counted ? p.mfu : NAN), NUMBER("comm_bytes", p.comm_bytes),
+        NUMBER("energy_j", counted ? p.energy_j : NAN), NUMBER("state_bytes", p.state_bytes));
 }
 
 void hp_put_predicted(struct json_writer *w, const struct hypar_found *found)
