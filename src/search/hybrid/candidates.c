@@ -109,10 +109,10 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
     s->h.is_short = false;
     add_cut(s, shape, INFINITY);
     if (s->h.is_short && !s->h.small && shape->room == 1) {
-        s->tight =
-            GROW(s->h.arena, struct tight_shape, s->tight, s->n_tight, &s->tight_capacity);
-        s->tight[s->n_tight] =
-            (struct tight_shape){ *shape, hp_shape_bound(&s->h, shape), s->n_tight };
+        s->tight = GROW(s->h.arena, struct candidate, s->tight, s->n_tight, &s->tight_capacity);
+        s->tight[s->n_tight] = (struct candidate){ .shape = *shape,
+                                                   .step_s = hp_shape_bound(&s->h, shape),
+                                                   .number = s->n_tight };
         s->n_tight++;
     }
 }
@@ -280,7 +280,7 @@ static void refine(struct candidates *s)
         struct pipeline_shape shape = s->candidate[i].shape;
         int64_t m = shape.step.micro_batches;
         shape.size = 1;
-        if (s->candidate[i].stage[0].choice.size > 1)
+        if (s->candidate[i].stage[0].estimate.size > 1)
             hp_try_shape(s, &shape);
         shape.size = 0;
         bool may_help = !hypar_machine_is_uniform(s->problem->machine) ||
@@ -301,10 +301,10 @@ static void refine(struct candidates *s)
     }
 }
 
-static void sort(struct candidates *s)
+static void sort(struct candidate *list, int n)
 {
-    if (s->n > 0)
-        hp_sort(s->candidate, s->n, sizeof *s->candidate, by_step);
+    if (n > 0)
+        hp_sort(list, n, sizeof *list, by_step);
 }
 
 void hp_find_candidates(struct candidates *s, bool all)
@@ -312,36 +312,26 @@ void hp_find_candidates(struct candidates *s, bool all)
     s->n = s->n_tight = 0;
     s->all = all;
     try_all(s);
-    sort(s);
+    sort(s->candidate, s->n);
     refine(s);
-    sort(s);
+    sort(s->candidate, s->n);
     s->least_s = s->n ? s->candidate[0].step_s : INFINITY;
-}
-
-static int by_bound(const void *a, const void *b)
-{
-    const struct tight_shape *x = a, *y = b;
-    if (x->bound_s != y->bound_s)
-        return x->bound_s < y->bound_s ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
 }
 
 void hp_find_larger(struct candidates *s, double below_s)
 {
     enum { MOST_CUT = 32 };
     const double more = 1.15;
-    int n = s->n_tight;
     s->n = 0;
-    if (n > 0)
-        hp_sort(s->tight, n, sizeof *s->tight, by_bound);
-    for (int i = 0; i < n && i < MOST_CUT && s->tight[i].bound_s < below_s &&
+    sort(s->tight, s->n_tight);
+    for (int i = 0; i < s->n_tight && i < MOST_CUT && s->tight[i].step_s < below_s &&
                     !hp_stopped(s->problem->options->stop);
          i++) {
         struct pipeline_shape larger = s->tight[i].shape;
         larger.room *= more;
         add_cut(s, &larger, below_s);
     }
-    sort(s);
+    sort(s->candidate, s->n);
 }
 
 enum hypar_status hp_candidates_begin(struct candidates *out, struct arena *arena,

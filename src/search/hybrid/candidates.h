@@ -8,13 +8,6 @@
 
 enum { MOST_NUMBERS = 64 };
 
-/* A shape that would be faster if there were more memory. */
-struct tight_shape {
-    struct pipeline_shape shape;
-    double bound_s;
-    int number; /* in the order in which they were found */
-};
-
 struct candidates {
     struct hybrid h;
     const struct problem *problem;
@@ -27,8 +20,10 @@ struct candidates {
     double least_s; /* of those found, the shortest step in closed form */
     int n, capacity, n_found;
     struct candidate *candidate;
+    /* Shapes that would be faster if there were more memory, without stages; their step is a
+     * lower bound. */
     int n_tight, tight_capacity;
-    struct tight_shape *tight;
+    struct candidate *tight;
 };
 
 enum hypar_status hp_candidates_begin(struct candidates *out, struct arena *arena,

@@ -37,7 +37,7 @@ static uint64_t alike(const struct candidate *c)
                       shape->groups,
                       (int64_t)shape->schedule,
                       shape->chunks,
-                      c->stage[0].choice.size,
+                      c->stage[0].estimate.size,
                       shape->step.micro_batches,
                       shape->step.shard == HYPAR_SHARD_PARAMETERS };
     return hp_hash(HP_HASH_START, key, sizeof key);
@@ -52,8 +52,8 @@ static struct estimate estimate_of(struct hybrid_search *h, const struct candida
     return (struct estimate){
         .candidate = kept,
         .step_s = kept->step_s,
-        .tasks = hp_reduced_tasks(h->found.problem, kept->n_stages, kept->stage[0].choice.size,
-                                  shape->step.micro_batches),
+        .tasks = hp_reduced_tasks(h->found.problem, kept->n_stages,
+                                  kept->stage[0].estimate.size, shape->step.micro_batches),
         .alike = alike(kept),
         .family = 2u * (shape->groups > 1) + (shape->step.shard == HYPAR_SHARD_PARAMETERS),
         .evaluated = hp_table_get(&h->too_large, key, sizeof key) >= 0,
@@ -81,10 +81,8 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
 static void drop_too_large(struct hybrid_search *h, const struct candidate *c)
 {
     struct evaluation *e = &h->evaluation;
-    int *key = NEW(h->found.h.arena, int, 2);
-    key[0] = c->shape.n_devices;
-    key[1] = c->shape.groups;
-    hp_table_put(&h->too_large, h->found.h.arena, key, 2 * sizeof *key, 0);
+    int key[] = { c->shape.n_devices, c->shape.groups };
+    hp_table_number(&h->too_large, h->found.h.arena, key, sizeof key);
     for (int i = 0; i < e->n; i++) {
         const struct candidate *other = e->estimate[i].candidate;
         if (other->shape.n_devices == key[0] && other->shape.groups == key[1])
@@ -152,7 +150,7 @@ static void evaluate_replicas(struct hybrid_search *h)
     for (int i = 0; i < e->n && n_replicated < MOST_REPLICATED && hp_is_quick(e); i++) {
         const struct candidate *c = e->estimate[i].candidate;
         if (e->estimate[i].evaluated || c->shape.n_devices != n || c->shape.groups > 1 ||
-            hp_stage_exchanges(&c->stage[0].choice) ||
+            hp_stage_exchanges(&c->stage[0].estimate) ||
             hp_stopped(h->found.problem->options->stop))
             continue;
         hp_evaluate_candidate(e, &e->estimate[i]);
@@ -167,7 +165,7 @@ static void predict(const struct hybrid_search *h, struct hypar_found *found)
     const struct candidate *c = h->evaluation.best.estimate.candidate;
     double compute_s = 0;
     for (int i = 0; i < c->n_stages; i++)
-        compute_s = fmax(compute_s, c->stage[i].choice.compute_s);
+        compute_s = fmax(compute_s, c->stage[i].estimate.compute_s);
     compute_s *= (double)c->shape.step.micro_batches * c->shape.chunks;
     found->info.chooses = true;
     found->info.exact = s->h.small && !s->h.exhausted && s->all_numbers &&

@@ -1,7 +1,6 @@
 /* Computes the costs of sums over copies and of messages between stages as lines (a fixed time
  * and a time per byte), once for each set of devices. */
 #include <math.h>
-#include <string.h>
 
 #include "cost/collective.h"
 #include "search/hybrid/stage.h"
@@ -86,38 +85,25 @@ static struct line hop_of(struct hybrid *h, int from, int to, int n)
     return line;
 }
 
-/* The line of a key, or a new line; *is_new: the caller has to compute it. */
-static struct line *known_line(struct hybrid *h, struct line_table *table, const int key[3],
-                               bool *is_new)
-{
-    int known = hp_table_get(&table->keys, key, 3 * sizeof *key);
-    *is_new = known < 0;
-    if (known >= 0)
-        return &table->line[known];
-    int *kept = NEW(h->arena, int, 3);
-    memcpy(kept, key, 3 * sizeof *key);
-    hp_table_put(&table->keys, h->arena, kept, 3 * sizeof *key, table->n);
-    table->line = GROW(h->arena, struct line, table->line, table->n, &table->capacity);
-    table->line[table->n] = (struct line){ 0 };
-    return &table->line[table->n++];
-}
-
 struct line hp_sum_line(struct hybrid *h, int first, int n, int parts)
 {
-    bool is_new;
-    struct line *line = known_line(h, &h->sums, (int[]){ first, n, parts }, &is_new);
-    if (is_new && n / parts > 1)
-        *line = sum_of(h, first, n, parts);
-    return *line;
+    void **known = hp_memo(&h->lines, h->arena, (int[]){ 0, first, n, parts }, 4 * sizeof(int));
+    if (!*known) {
+        struct line *line = *known = NEW(h->arena, struct line, 1);
+        if (n / parts > 1)
+            *line = sum_of(h, first, n, parts);
+    }
+    return *(const struct line *)*known;
 }
 
 struct line hp_hop_line(struct hybrid *h, int from, int to, int n)
 {
-    bool is_new;
-    struct line *line = known_line(h, &h->hops, (int[]){ from, to, n }, &is_new);
-    if (is_new)
+    void **known = hp_memo(&h->lines, h->arena, (int[]){ 1, from, to, n }, 4 * sizeof(int));
+    if (!*known) {
+        struct line *line = *known = NEW(h->arena, struct line, 1);
         *line = hop_of(h, from, to, n);
-    return *line;
+    }
+    return *(const struct line *)*known;
 }
 
 double hp_border_seconds(const struct line *hop, double bytes, bool exchanges)
