@@ -6,14 +6,12 @@
 #include "search/hybrid/pipeline.h"
 #include "search/micro_batch.h"
 
-enum { MOST_NUMBERS = 64 };
-
 struct candidates {
     struct hybrid h;
     const struct problem *problem;
-    int n_numbers;
-    int64_t number[MOST_NUMBERS]; /* of micro-batches */
-    bool all_numbers;             /* ... that divide the batch */
+    int n_numbers, number_capacity;
+    int64_t *number;  /* of micro-batches */
+    bool all_numbers; /* ... that divide the batch */
     struct batch_limit limit;
     bool all; /* also shapes that cannot be about as good as the best so far */
     double best_s;

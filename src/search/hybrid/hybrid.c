@@ -164,8 +164,6 @@ static enum hypar_status fail(const struct problem *problem, struct evaluation *
 
 static void search(struct hybrid_search *h)
 {
-    /* What may not fit by its closed form has to be faster than the best by more than that. */
-    const double faster = 0.99;
     const volatile sig_atomic_t *stop = h->found.problem->options->stop;
     struct evaluation *e = &h->evaluation;
     hp_find_candidates(&h->found, false);
@@ -177,7 +175,7 @@ static void search(struct hybrid_search *h)
     }
     if (hp_stopped(stop))
         return;
-    hp_find_larger(&h->found, hp_evaluation_fits(e) ? faster * e->best.step_s : INFINITY);
+    hp_find_larger(&h->found, hp_evaluation_fits(e) ? e->best.step_s : INFINITY);
     evaluate(h, 0.25);
 }
 

@@ -58,14 +58,12 @@ static int add_messages(const struct hybrid *h, int from, int to, int n,
 
 static struct line hop_of(struct hybrid *h, int from, int to, int n)
 {
-    enum { MOST_SENDERS = 1024 };
     int all = hypar_machine_device_count(h->problem->machine);
     int other = from == to + n ? to - n : to + n;
     struct arena scratch = { 0 };
-    struct message *message = NEW(&scratch, struct message, 2 * MOST_SENDERS);
+    struct message *message = NEW(&scratch, struct message, 2 * n);
     struct line line = { 0 };
     struct comm_way way;
-    n = n < MOST_SENDERS ? n : MOST_SENDERS;
     int count = add_messages(h, from, to, n, message);
     if (count) {
         hp_messages_way(&scratch, h->problem->machine, message, 1, &way);

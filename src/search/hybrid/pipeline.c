@@ -12,8 +12,6 @@
 #include "plan/schedules.h"
 #include "search/evaluate/fit.h"
 
-enum { MOST_BLOCKS = 32 };
-
 static struct pipeline_size size_of(const struct pipeline_shape *s)
 {
     return (struct pipeline_size){ s->groups, s->chunks, s->step.micro_batches };
@@ -75,7 +73,7 @@ struct cutting {
     int n_units, n_stages, longest; /* units of a stage, at most */
     int n_quanta;                   /* of all devices */
     /* How many quanta a group may have, and of which size its submeshes are (0: any). */
-    int n_blocks, block[MOST_BLOCKS], size[MOST_BLOCKS];
+    int n_blocks, block[FEW_DEVICES * FEW_DEVICES], size[FEW_DEVICES * FEW_DEVICES];
     bool alike; /* all stages are on devices of one kind */
     struct stage_time {
         bool known, exchanges;
@@ -271,7 +269,7 @@ static void keep_cut(const struct cutting *c, struct candidate *out)
 static void add_block(struct cutting *c, int block)
 {
     int n = block * c->shape->n_devices, any = c->shape->size || !c->h->small;
-    for (int size = any ? n : 1; size <= n && c->n_blocks < MOST_BLOCKS; size++) {
+    for (int size = any ? n : 1; size <= n; size++) {
         if (n % size != 0)
             continue;
         c->block[c->n_blocks] = block;

@@ -301,14 +301,14 @@ static bool may_have_size(const struct hybrid *h, const struct stage *stage, dou
     if (stage->size && size != stage->size)
         return false;
     if (fixed) /* fixed operators use all devices of the stage */
-        return replicas == 1 && fixed <= size && size <= FEW_DEVICES;
+        return replicas == 1 && fixed <= size && size <= SOME_DEVICES;
     if (stage->n_devices % size || replicas > samples || (most && size > most))
         return false;
     if (size == hypar_machine_device_count(h->problem->machine) && size <= LARGEST_SUBMESH &&
         samples >= size)
         return true;
     return size <= LARGE_SUBMESH ||
-           (stage->n_devices <= FEW_DEVICES && stage->n_devices / LARGE_SUBMESH > samples);
+           (stage->n_devices <= SOME_DEVICES && stage->n_devices / LARGE_SUBMESH > samples);
 }
 
 /* The first device of the stage's submesh that has its slowest device. */
@@ -486,11 +486,11 @@ static double part_on_path(struct hybrid *h, const double *op_s)
 /* Are there so few operators and states that all plans can be enumerated? */
 static bool is_small(struct hybrid *h)
 {
-    enum { MOST_CHOICES = 1 << 14, MOST_DEVICES = 8 };
+    enum { MOST_CHOICES = 1 << 14 };
     const struct submesh_model *m = &h->model;
     int n = hypar_machine_device_count(h->problem->machine);
     double choices = 1;
-    if (h->units.n > FEW_UNITS || n > MOST_DEVICES || h->units.apart)
+    if (h->units.n > FEW_UNITS || n > FEW_DEVICES || h->units.apart)
         return false;
     const struct submesh *all =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, n, h->problem->graph->batch });

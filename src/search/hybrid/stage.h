@@ -18,9 +18,11 @@ struct units {
     bool apart;  /* operators of one variable may be in different stages */
 };
 
-/* With at most FEW_UNITS units, the search tries every cut. With at most FEW_DEVICES devices,
- * some may stay idle and submeshes may be large. */
-enum { FEW_UNITS = 12, FEW_DEVICES = 64 };
+/* With at most FEW_UNITS units or operators, the search tries every cut. With at most
+ * FEW_DEVICES devices, any of them may stay idle, stages differ by single devices, and all
+ * states of small graphs are enumerated. With at most SOME_DEVICES, half of them may stay idle
+ * and submeshes may be large. */
+enum { FEW_UNITS = 12, FEW_DEVICES = 8, SOME_DEVICES = 64 };
 
 /* Find the places where the graph may be cut. A cut may separate the operators of a variable
  * only if most of the graph could not be cut otherwise. `op_s`: the approximate time of each

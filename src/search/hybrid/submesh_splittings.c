@@ -86,7 +86,6 @@ static bool is_roomy(const struct hybrid *h, const struct splitting *s)
 
 static void fill(struct hybrid *h, struct submesh_splittings *list)
 {
-    enum { MOST_SPLITTINGS = 8 };
     const struct submesh_shape *shape = &list->submesh->shape;
     const struct hypar_search_options *o = h->problem->options;
     int n = hypar_machine_device_count(h->problem->machine);
@@ -95,7 +94,7 @@ static void fill(struct hybrid *h, struct submesh_splittings *list)
         hp_precision_bytes(hp_gradient_precision(o->precision, o->fp32_gradients));
     double m =
         fmax(1, (double)h->problem->graph->batch * shape->size / n / (double)shape->samples);
-    list->splitting = NEW(h->arena, struct splitting, MOST_SPLITTINGS);
+    list->splitting = NEW(h->arena, struct splitting, 6); /* of each line below, one */
     solve_at(h, list, 0, sync_s, false);
     if (shape->size == 1)
         return;
