@@ -113,7 +113,7 @@ static void try_planners(struct hunt *h, const struct nearby *there, int rows, b
     for (int i = 0; hp_planner_at(i); i++)
         if (hp_planner_at(i) != h->self->random_search &&
             hp_may_try(h->self, hp_planner_at(i), h->given) &&
-            (all || hp_planner_at(i)->weighs_links))
+            (all || hp_planner_at(i)->asks_links))
             try_planner(h, hp_planner_at(i), there, rows);
 }
 

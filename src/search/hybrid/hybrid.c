@@ -211,7 +211,7 @@ const struct planner hp_planner_hybrid = {
     .plan = plan_hybrid,
     .checks_memory = true,
     .shards = true,
-    .weighs_links = true,
+    .asks_links = true,
     .takes = TAKES_STAGES | TAKES_MICRO_BATCHES | TAKES_SCHEDULE | TAKES_SEQUENCE_PARALLEL |
              TAKES_MAX_TENSOR | TAKES_MAX_PIPELINE | TAKES_FIX,
 };
