@@ -79,7 +79,7 @@ int hp_table_number(struct table *table, struct arena *arena, const void *key, s
     int known = hp_table_get(table, key, length);
     if (known >= 0)
         return known;
-    void *kept = memcpy(NEW(arena, char, length), key, length);
+    void *kept = memcpy(NEW(arena, char, length + 1), key, length);
     return hp_table_put(table, arena, kept, length, table->used);
 }
 

@@ -79,10 +79,9 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
 /* Was this plan evaluated before? */
 static bool is_known(struct hunt *h, const struct hypar_plan *plan)
 {
-    uint64_t *hash = NEW(&h->scratch, uint64_t, 1);
+    uint64_t hash = hp_plan_hash(plan);
     int n = h->seen.used;
-    *hash = hp_plan_hash(plan);
-    return hp_table_put(&h->seen, &h->scratch, hash, sizeof *hash, n) < n;
+    return hp_table_number(&h->seen, &h->scratch, &hash, sizeof hash) < n;
 }
 
 static void try_planner(struct hunt *h, const struct planner *planner,
