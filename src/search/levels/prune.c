@@ -7,9 +7,8 @@
  * The maximum is taken level by level, over the types that the level still has. This can only
  * make the maximum larger, so the test is safe.
  *
- * This is the dead-end elimination of solver/prune.c, but without tables: there are too many
- * pairs of columns to store their costs. A cost that is a sum over levels does not need a
- * table. */
+ * This is dead-end elimination (Goldstein 1994) without tables: there are too many pairs of
+ * columns to store their costs, and a cost that is a sum over levels does not need a table. */
 #include <math.h>
 #include <string.h>
 
