@@ -65,10 +65,14 @@ static void measure(const char *name, struct bench *b,
         spent_s += run_s;
         best_s = run_s < best_s ? run_s : best_s;
     }
+    static const char *const methods[] = { [ELIMINATION_EXACT] = "",
+                                           [ELIMINATION_PRUNED] = "pruned",
+                                           [ELIMINATION_CONDITIONED] = "conditioned",
+                                           [ELIMINATION_APPROXIMATE] = "approximate" };
     printf("%-34s %12.1f us  width %3d  largest %9.3g  cost %.6g", name, 1e6 * best_s,
            result.width, result.largest_entries, result.cost);
-    if (!result.eliminated)
-        printf("  bound %.6g", result.lower_bound);
+    if (result.method != ELIMINATION_EXACT)
+        printf("  bound %.6g, %s", result.lower_bound, methods[result.method]);
     printf("\n");
     hp_arena_free(&b->arena);
 }

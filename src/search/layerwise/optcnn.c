@@ -185,6 +185,20 @@ static void predict(const struct search *s, const struct optcnn_cost *cost,
     out->state_bytes = hp_plan_fullest(found->plan, p->limit_bytes).need;
 }
 
+static const char *method_text(enum elimination_method method)
+{
+    switch (method) {
+    case ELIMINATION_EXACT:
+        return "elimination";
+    case ELIMINATION_PRUNED:
+        return "elimination without needless states";
+    case ELIMINATION_CONDITIONED:
+        return "elimination for each setting of a few layers";
+    default:
+        return "bound and local search";
+    }
+}
+
 static void show(const struct search *s, const struct optcnn_cost *cost,
                  struct hypar_found *found)
 {
@@ -203,7 +217,7 @@ static void show(const struct search *s, const struct optcnn_cost *cost,
         .edge_eliminations = r->n_edge_eliminations,
         .general_eliminations = r->n_general_eliminations,
         .width = r->width,
-        .method = r->eliminated ? "elimination" : "bound and local search",
+        .method = method_text(r->method),
         .thinned = s->space.choice.thinning > 0,
         .axes = hp_arena_strdup(&found->arena, s->space.choice.dimensions),
         .sync = s->model.sync,

@@ -24,6 +24,11 @@ static enum hypar_status check(const struct elimination_problem *problem,
                            "elimination: variable %d has %d states, expected "
                            "1 to %d",
                            v, n, MOST_STATES);
+        if (options->initial && (options->initial[v] < 0 || options->initial[v] >= n))
+            return hp_fail(err, HYPAR_INVALID,
+                           "elimination: variable %d starts in state %d, "
+                           "expected 0 to %d",
+                           v, options->initial[v], n - 1);
     }
     for (int e = 0; e < problem->n_edges; e++) {
         int u = problem->edges[e].u, v = problem->edges[e].v;
@@ -53,11 +58,20 @@ double hp_elimination_cost(const struct elimination_problem *problem, const int 
     return sum;
 }
 
-/* Compute the cost of the assignment found, and set bound and flags. On entry, `lower_bound`
- * and `exact` are those of the method. */
-static void settle(const struct elimination_problem *problem, struct elimination_result *out)
+/* Compute the cost of the assignment found, replace it by a cheaper `initial`, and set bound
+ * and flags. On entry, `lower_bound` and `exact` are those of the method. */
+static void settle(const struct elimination_problem *problem, const int *initial,
+                   struct elimination_result *out)
 {
     out->cost = hp_elimination_cost(problem, out->assignment);
+    if (initial) {
+        double cost = hp_elimination_cost(problem, initial);
+        if (cost < out->cost) {
+            out->cost = cost;
+            for (int v = 0; v < problem->n_vars; v++)
+                out->assignment[v] = initial[v];
+        }
+    }
     /* The bound adds the same terms in another order, so equality holds up to rounding. */
     double slack = isfinite(out->cost) ? 1e-12 * fabs(out->cost) : 0;
     if (out->exact || out->lower_bound >= out->cost - slack) {
@@ -90,13 +104,14 @@ enum hypar_status hp_eliminate(struct arena *scratch, const struct elimination_p
                                         .total_entries = order.total_entries };
     if (order.fits) {
         bool split;
-        out->eliminated = out->exact = true;
+        out->method = ELIMINATION_EXACT;
+        out->exact = true;
         hp_elimination_tables(scratch, problem, order.sequence, INFINITY, out->assignment,
                               &split);
     } else {
         hp_elimination_fallback(scratch, problem, &chosen, &order, out);
     }
-    settle(problem, out);
+    settle(problem, chosen.initial, out);
     hp_arena_release(scratch, mark);
     return hp_check_stop(problem->stop, err);
 }

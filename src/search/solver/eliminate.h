@@ -4,8 +4,8 @@
  * HyPar's dynamic programming over layers, AccPar's multi-path search and OptCNN's node and
  * edge eliminations (Eq. 2 and 3) are this problem: a planner fills the tables and reads the
  * states. Variable elimination solves any graph exactly while its tables fit the limit. Beyond
- * the limit, the result says so: `exact` says whether the cost is the minimum nevertheless, and
- * `lower_bound` bounds the distance from the minimum. */
+ * the limit, the result says so: `method` names the method used, `exact` says whether the cost
+ * is the minimum nevertheless, and `lower_bound` bounds the distance from the minimum. */
 #ifndef SEARCH_SOLVER_ELIMINATE_H
 #define SEARCH_SOLVER_ELIMINATE_H
 
@@ -37,6 +37,17 @@ struct elimination_options {
     int64_t max_table_entries; /* limit of all tables together, 8 bytes an entry; 0: 2^26 */
     int64_t max_work;          /* additions that the fallback may spend, roughly; 0: 2^31 */
     uint64_t seed;             /* seed of the fallback's local search */
+    const int *initial;        /* a state per variable, or NULL; the result costs no more than
+                                * this assignment */
+};
+
+enum elimination_method {
+    ELIMINATION_EXACT,       /* plain variable elimination */
+    ELIMINATION_PRUNED,      /* plain elimination after pruning unnecessary states; also
+                              * exact */
+    ELIMINATION_CONDITIONED, /* one elimination for each setting of a few variables; also
+                              * exact */
+    ELIMINATION_APPROXIMATE, /* mini-bucket bound and local search; exact if the two meet */
 };
 
 struct elimination_result {
@@ -44,9 +55,9 @@ struct elimination_result {
     double cost;     /* the sum, recomputed from the assignment; INFINITY: no finite assignment
                       * was found */
     double lower_bound;
-    bool exact;      /* cost is the minimum (up to rounding) and equals lower_bound */
-    bool feasible;   /* cost is finite. Exact but not feasible: no finite assignment exists */
-    bool eliminated; /* by plain elimination; else by a bound and a local search */
+    bool exact;    /* cost is the minimum (up to rounding) and equals lower_bound */
+    bool feasible; /* cost is finite. Exact but not feasible: no finite assignment exists */
+    enum elimination_method method;
 
     /* Figures of the plain elimination, whether it was executed or not. If it does not fit the
      * limit, the figures include the first table beyond the limit and end there. */
@@ -60,7 +71,9 @@ struct elimination_result {
     double total_entries;       /* entries of all tables over two variables or more: these take
                                  * memory */
 
-    int n_sweeps; /* of the local search */
+    int n_pruned_states; /* states that the fallback removed */
+    int n_conditioned;   /* variables whose states were enumerated */
+    int n_sweeps;        /* sweeps of the local search */
 };
 
 /* Solve `problem`; `options` may be NULL. Returns its scratch memory to the arena. Fails with
@@ -72,7 +85,7 @@ struct elimination_result {
  * chooses: the smallest table, the lowest index, or the fewest new edges; the solver uses the
  * rule that gives the least work. States are then chosen in reverse order, the lowest state
  * among equals. So a chain is decided from its last variable back, as in a forward dynamic
- * programme. */
+ * programme. An initial assignment wins only if it is strictly cheaper. */
 enum hypar_status hp_eliminate(struct arena *scratch, const struct elimination_problem *problem,
                                const struct elimination_options *options,
                                struct elimination_result *out, struct hypar_error *err);

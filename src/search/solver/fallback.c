@@ -1,6 +1,8 @@
-/* Solves a problem whose tables exceed the limit. Mini-buckets give a lower bound and a first
- * assignment. A local search improves it: each of its sweeps solves part of the graph exactly
- * while the other variables keep their states. */
+/* Solves a problem whose tables exceed the limit. Two exact methods come first: the elimination
+ * without dominated states, then one elimination for each setting of a few fixed variables. If
+ * both are too expensive, mini-buckets give a lower bound and a local search improves an
+ * assignment: each of its sweeps solves part of the graph exactly while the other variables
+ * keep their states. */
 #include <math.h>
 #include <string.h>
 
@@ -22,6 +24,7 @@ struct restriction {
     struct elimination_problem problem; /* over the free variables; its costs are `cost` */
     double **cost;
     const int *var; /* for each free variable, its number in the whole problem */
+    int *fixed, n_fixed;
     int n_borders;
     struct border { /* an edge between a free and a fixed variable */
         int var, fixed;
@@ -69,6 +72,10 @@ static struct restriction restrict_to(struct arena *arena,
     }
     r.problem.n_states = n_states;
     r.problem.cost = (const double *const *)r.cost;
+    r.fixed = NEW(arena, int, whole->n_vars);
+    for (int v = 0; v < whole->n_vars; v++)
+        if (index[v] < 0)
+            r.fixed[r.n_fixed++] = v;
     restrict_edges(arena, whole, index, &r);
     return r;
 }
@@ -97,6 +104,92 @@ static double solve_restricted(struct arena *arena, const struct elimination_pro
         assignment[r->var[i]] = state[i];
     hp_arena_release(arena, mark);
     return value;
+}
+
+/* The work of an exact solution by a cut: the number of settings of the fixed variables times
+ * the work of each elimination. */
+static double conditioned_work(struct arena *arena, const struct elimination_problem *problem,
+                               const struct elimination_order *cut)
+{
+    struct arena_mark mark = hp_arena_mark(arena);
+    bool *is_free = NEW(arena, bool, problem->n_vars);
+    for (int i = 0; i < cut->n; i++)
+        is_free[cut->sequence[i]] = true;
+    double settings = 1, states = 0;
+    for (int v = 0; v < problem->n_vars; v++) {
+        settings *= is_free[v] ? 1 : problem->n_states[v];
+        states += problem->n_states[v];
+    }
+    hp_arena_release(arena, mark);
+    return settings * (cut->work + states + 16.0 * (problem->n_vars + problem->n_edges));
+}
+
+/* Advance to the next setting of the fixed variables, the last running fastest. Returns false
+ * after the last setting. */
+static bool next_setting(const struct elimination_problem *problem, const struct restriction *r,
+                         int *assignment)
+{
+    for (int i = r->n_fixed - 1; i >= 0; i--) {
+        int v = r->fixed[i];
+        if (++assignment[v] < problem->n_states[v])
+            return true;
+        assignment[v] = 0;
+    }
+    return false;
+}
+
+/* Solve exactly: enumerate the settings of the variables that the cheapest of several cuts
+ * leaves out. Returns false if the work exceeds the limit. */
+static bool condition(struct arena *arena, const struct elimination_problem *problem,
+                      const struct elimination_options *options, struct elimination_result *out)
+{
+    struct elimination_order best = { 0 };
+    double least = INFINITY, entries = (double)options->max_table_entries;
+    for (; entries >= 1; entries /= 8) {
+        struct elimination_order cut;
+        hp_elimination_cut(arena, problem, entries, INFINITY, NULL, &cut);
+        double work = conditioned_work(arena, problem, &cut);
+        if (work < least) {
+            least = work;
+            best = cut;
+        }
+    }
+    if (least > (double)options->max_work)
+        return false;
+
+    struct restriction r = restrict_to(arena, problem, &best);
+    int *trial = NEW(arena, int, problem->n_vars);
+    double cost = INFINITY;
+    memset(out->assignment, 0, (size_t)problem->n_vars * sizeof(int));
+    do {
+        solve_restricted(arena, problem, &r, INFINITY, trial);
+        double trial_cost = hp_elimination_cost(problem, trial);
+        if (trial_cost < cost) {
+            cost = trial_cost;
+            memcpy(out->assignment, trial, (size_t)problem->n_vars * sizeof(int));
+        }
+    } while (!hp_stopped(problem->stop) && next_setting(problem, &r, trial));
+    out->method = ELIMINATION_CONDITIONED;
+    out->n_conditioned = r.n_fixed;
+    out->exact = true;
+    return true;
+}
+
+/* Solve exactly by one elimination or by enumeration. Returns false if neither is
+ * affordable. */
+static bool solve_exactly(struct arena *arena, const struct elimination_problem *problem,
+                          const struct elimination_options *options,
+                          struct elimination_result *out)
+{
+    struct elimination_order order;
+    hp_elimination_order(arena, problem, (double)options->max_table_entries, &order);
+    if (!order.fits)
+        return condition(arena, problem, options, out);
+    bool split;
+    hp_elimination_tables(arena, problem, order.sequence, INFINITY, out->assignment, &split);
+    out->method = ELIMINATION_PRUNED;
+    out->exact = true;
+    return true;
 }
 
 struct search {
@@ -211,27 +304,108 @@ static double bucket_entries(const struct elimination_problem *problem,
            n_tables;
 }
 
+/* Remove the states that no better assignment can have, by the bounds of `shifted`, and solve
+ * exactly if the rest is small enough. */
+static void close_gap(struct arena *arena, const struct elimination_problem *problem,
+                      const struct elimination_problem *shifted, double ceiling,
+                      const struct elimination_options *options, struct elimination_result *out)
+{
+    double max_entries = (double)options->max_table_entries;
+    struct elimination_pruning pruning;
+    if (!hp_elimination_prune_above(arena, problem, shifted, ceiling, max_entries, &pruning))
+        return;
+    struct elimination_result reduced = { .assignment = NEW(arena, int, problem->n_vars) };
+    if (!solve_exactly(arena, &pruning.problem, options, &reduced))
+        return;
+    for (int v = 0; v < problem->n_vars; v++)
+        reduced.assignment[v] = pruning.state[v][reduced.assignment[v]];
+    if (hp_elimination_cost(problem, reduced.assignment) <
+        hp_elimination_cost(problem, out->assignment))
+        memcpy(out->assignment, reduced.assignment, (size_t)problem->n_vars * sizeof(int));
+    out->method = reduced.method;
+    out->n_conditioned = reduced.n_conditioned;
+    out->n_pruned_states += pruning.n_pruned;
+    out->exact = true;
+}
+
+/* Find a lower bound and an assignment when no exact method is affordable. */
+static void approximate(struct arena *arena, const struct elimination_problem *problem,
+                        const struct elimination_options *options,
+                        const struct elimination_order *order, const int *initial,
+                        struct elimination_result *out)
+{
+    int n = problem->n_vars;
+    double max_entries = (double)options->max_table_entries,
+           max_work = (double)options->max_work;
+    struct elimination_problem shifted = *problem;
+    double rounding = 0;
+    bool split, is_shifted = hp_elimination_shift(arena, problem, max_entries, max_work / 8,
+                                                  &shifted, &rounding);
+    out->method = ELIMINATION_APPROXIMATE;
+    out->lower_bound =
+        hp_elimination_tables(arena, &shifted, order->sequence,
+                              bucket_entries(problem, options), out->assignment, &split) -
+        rounding;
+
+    struct search s = { .arena = arena,
+                        .problem = problem,
+                        .max_entries = max_entries,
+                        .max_work = max_work / 1024,
+                        .work_left = max_work / 2,
+                        .random = { options->seed } };
+    s.priority = NEW(arena, uint64_t, n);
+    s.current = NEW(arena, int, n);
+    s.trial = NEW(arena, int, n);
+    if (initial && soft_cost(&s, initial, false) < soft_cost(&s, out->assignment, false))
+        memcpy(out->assignment, initial, (size_t)n * sizeof(int));
+    improve(&s, out);
+    if (s.infeasible)
+        out->lower_bound = INFINITY;
+
+    double cost = hp_elimination_cost(problem, out->assignment);
+    if (is_shifted && cost < INFINITY && out->lower_bound < cost)
+        close_gap(arena, problem, &shifted, cost + rounding, options, out);
+}
+
+/* The initial assignment in states of the pruned problem. Each removed state is replaced in the
+ * order of removal, by a state that is no worse. */
+static const int *reduce_initial(struct arena *arena, const struct elimination_pruning *pruning,
+                                 const int *initial)
+{
+    if (!initial)
+        return NULL;
+    int n = pruning->problem.n_vars, *reduced = NEW(arena, int, n);
+    memcpy(reduced, initial, (size_t)n * sizeof(int));
+    for (int i = 0; i < pruning->n_pruned; i++) {
+        const struct elimination_replacement *one = &pruning->replaced[i];
+        if (reduced[one->var] == one->state)
+            reduced[one->var] = one->by;
+    }
+    for (int v = 0; v < n; v++) {
+        int state = 0;
+        while (pruning->state[v][state] != reduced[v])
+            state++;
+        reduced[v] = state;
+    }
+    return reduced;
+}
+
 void hp_elimination_fallback(struct arena *arena, const struct elimination_problem *problem,
                              const struct elimination_options *options,
                              const struct elimination_order *order,
                              struct elimination_result *out)
 {
-    double max_work = (double)options->max_work;
-    bool split;
-    struct search s = { .arena = arena,
-                        .problem = problem,
-                        .max_entries = (double)options->max_table_entries,
-                        .max_work = max_work / 1024,
-                        .work_left = max_work / 2,
-                        .random = { options->seed },
-                        .priority = NEW(arena, uint64_t, problem->n_vars),
-                        .current = NEW(arena, int, problem->n_vars),
-                        .trial = NEW(arena, int, problem->n_vars) };
-    out->lower_bound =
-        hp_elimination_tables(arena, problem, order->sequence, bucket_entries(problem, options),
-                              out->assignment, &split);
-    out->exact = !split;
-    improve(&s, out);
-    if (s.infeasible)
-        out->lower_bound = INFINITY;
+    struct elimination_pruning pruning;
+    if (!hp_elimination_prune(arena, problem, (double)options->max_table_entries,
+                              (double)options->max_work / 8, &pruning)) {
+        if (!condition(arena, problem, options, out))
+            approximate(arena, problem, options, order, options->initial, out);
+        return;
+    }
+    out->n_pruned_states = pruning.n_pruned;
+    if (!solve_exactly(arena, &pruning.problem, options, out))
+        approximate(arena, &pruning.problem, options, order,
+                    reduce_initial(arena, &pruning, options->initial), out);
+    for (int v = 0; v < problem->n_vars; v++)
+        out->assignment[v] = pruning.state[v][out->assignment[v]];
 }

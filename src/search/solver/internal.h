@@ -4,6 +4,8 @@
  *   order      finds the order of elimination and the sizes of the tables; makes no table
  *   tables     eliminates in this order, exactly or by mini-buckets
  *   combine    the inner loops of tables.c (combine.h)
+ *   prune      removes states that cannot improve the minimum
+ *   shift      moves costs between edges and variables for a better lower bound
  *   fallback   solves problems whose tables exceed the limit */
 #ifndef SEARCH_SOLVER_INTERNAL_H
 #define SEARCH_SOLVER_INTERNAL_H
@@ -40,6 +42,37 @@ void hp_elimination_cut(struct arena *arena, const struct elimination_problem *p
 double hp_elimination_tables(struct arena *arena, const struct elimination_problem *problem,
                              const int *sequence, double max_entries, int *assignment,
                              bool *split);
+
+/* A problem without some of its states. */
+struct elimination_pruning {
+    struct elimination_problem problem;
+    int **state; /* state[v][reduced state] = state of the whole problem */
+    int n_pruned;
+    struct elimination_replacement { /* for each removed state, in order, the state that
+                                      * replaces it: never worse */
+        int var, state, by;
+    } * replaced; /* NULL: no replacement is known */
+};
+
+/* Remove each state of a variable that another of its states dominates for any states of the
+ * neighbours (dead-end elimination). Spends at most about `max_work`. Returns false, and makes
+ * nothing, if no state was removed or if the copies would exceed `max_entries`. */
+bool hp_elimination_prune(struct arena *arena, const struct elimination_problem *problem,
+                          double max_entries, double max_work, struct elimination_pruning *out);
+
+/* Remove each state that no assignment of cost `ceiling` or less can have. The lower bounds are
+ * those of `shifted`, which hp_elimination_shift() made from the problem. Returns as
+ * hp_elimination_prune(). */
+bool hp_elimination_prune_above(struct arena *arena, const struct elimination_problem *problem,
+                                const struct elimination_problem *shifted, double ceiling,
+                                double max_entries, struct elimination_pruning *out);
+
+/* Make *out a copy of the problem with better lower bounds, in which every assignment costs the
+ * same up to *rounding. Returns false, and makes nothing, if the copy would exceed
+ * `max_entries`. */
+bool hp_elimination_shift(struct arena *arena, const struct elimination_problem *problem,
+                          double max_entries, double max_work, struct elimination_problem *out,
+                          double *rounding);
 
 /* Solve a problem whose tables exceed the limit. Fills `out` except the figures of the plain
  * elimination. All options are set; `order` is the order of the plain elimination. */
