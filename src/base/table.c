@@ -73,3 +73,22 @@ int hp_table_put(struct table *table, struct arena *arena, const void *key, size
     }
     return slot->value;
 }
+
+int hp_table_number(struct table *table, struct arena *arena, const void *key, size_t length)
+{
+    int known = hp_table_get(table, key, length);
+    if (known >= 0)
+        return known;
+    void *kept = memcpy(NEW(arena, char, length + 1), key, length);
+    return hp_table_put(table, arena, kept, length, table->used);
+}
+
+void **hp_memo(struct memo *memo, struct arena *arena, const void *key, size_t length)
+{
+    int n = memo->keys.used, number = hp_table_number(&memo->keys, arena, key, length);
+    if (number == n) {
+        memo->result = GROW(arena, void *, memo->result, n, &memo->capacity);
+        memo->result[n] = NULL;
+    }
+    return &memo->result[number];
+}

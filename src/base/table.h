@@ -32,4 +32,19 @@ int hp_table_get(const struct table *table, const void *key, size_t length);
 int hp_table_put(struct table *table, struct arena *arena, const void *key, size_t length,
                  int value);
 
+/* The number of a key; keys are numbered in the order in which they come. A new key is copied,
+ * and its number is the number of keys before. */
+int hp_table_number(struct table *table, struct arena *arena, const void *key, size_t length);
+
+/* Results that are computed once for each key. Zero-initialised is empty. */
+struct memo {
+    struct table keys;
+    int capacity;
+    void **result; /* by number of the key */
+};
+
+/* Where the result of a key is kept; NULL there: it is not computed yet. The next call may move
+ * the place, but not what it points to. */
+void **hp_memo(struct memo *memo, struct arena *arena, const void *key, size_t length);
+
 #endif /* BASE_TABLE_H */

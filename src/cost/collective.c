@@ -211,8 +211,8 @@ static void write_links(struct arena *arena, const struct traffic *t, const int 
     }
 }
 
-static void weigh_round(struct traffic *t, const struct comm_rounds *rounds,
-                        const struct comm_round *round, struct comm_way *way)
+static void estimate_round(struct traffic *t, const struct comm_rounds *rounds,
+                           const struct comm_round *round, struct comm_way *way)
 {
     double latency_s = 0, held = 0;
     t->round++;
@@ -243,8 +243,8 @@ struct candidates {
 
 /* Cost one algorithm, and add it to the candidates unless it takes too long to cost and there
  * is another. Returns whether it was added. */
-static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
-                  const struct comm_group *group, int block, struct candidates *out)
+static bool estimate(struct traffic *t, const struct comm_algorithm *algorithm,
+                     const struct comm_group *group, int block, struct candidates *out)
 {
     bool only = out->n == 0;
     struct candidate c = { .way = { .algorithm = algorithm->name, .block = block } };
@@ -253,7 +253,7 @@ static bool weigh(struct traffic *t, const struct comm_algorithm *algorithm,
     hp_comm_rounds(&arena, t->machine, algorithm, group, block, &rounds);
     for (int r = 0; r < rounds.n_rounds && (only || t->crossed <= MAX_CROSSED); r++)
         if (rounds.round[r].repeat > 0)
-            weigh_round(t, &rounds, &rounds.round[r], &c.way);
+            estimate_round(t, &rounds, &rounds.round[r], &c.way);
     c.pieces_per_whole = rounds.pieces_per_whole;
     hp_arena_free(&arena);
     c.totals = take_totals(t);
@@ -279,14 +279,14 @@ static int block_sizes(const struct hypar_machine *machine, int *block)
 
 /* Cost the row once for each way to divide the group into blocks; levels that divide it alike
  * count once. */
-static void weigh_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
-                         const struct comm_group *group, struct candidates *out)
+static void estimate_blocks(struct traffic *t, const struct comm_algorithm *algorithm,
+                            const struct comm_group *group, struct candidates *out)
 {
     int block[HYPAR_MAX_LEVELS], first = out->n;
     int n_blocks = block_sizes(t->machine, block);
     for (int b = 0; b < n_blocks; b++) {
         if (!hp_comm_algorithm_fits(t->machine, algorithm, group, block[b]) ||
-            !weigh(t, algorithm, group, block[b], out) || out->n < first + 2)
+            !estimate(t, algorithm, group, block[b], out) || out->n < first + 2)
             continue;
         const struct comm_way *now = &out->at[out->n - 1].way, *last = &out->at[out->n - 2].way;
         out->n -= now->fixed_s == last->fixed_s && now->s_per_byte == last->s_per_byte;
@@ -295,8 +295,8 @@ static void weigh_blocks(struct traffic *t, const struct comm_algorithm *algorit
 
 /* Cost the rows of the group's kind: the one of this name, or all that need not be asked
  * for. */
-static void weigh_rows(struct traffic *t, const struct comm_group *group, const char *name,
-                       struct candidates *out)
+static void estimate_rows(struct traffic *t, const struct comm_group *group, const char *name,
+                          struct candidates *out)
 {
     const struct comm_algorithm *row;
     for (int i = 0; (row = hp_comm_algorithm(i)); i++) {
@@ -305,9 +305,9 @@ static void weigh_rows(struct traffic *t, const struct comm_group *group, const 
         if (row->kind != group->kind || group->n_devices < row->min_devices || !wanted)
             continue;
         if (row->needs == IN_BLOCKS || row->needs == ASKED_FOR_IN_BLOCKS)
-            weigh_blocks(t, row, group, out);
+            estimate_blocks(t, row, group, out);
         else if (hp_comm_algorithm_fits(t->machine, row, group, 0))
-            weigh(t, row, group, 0, out);
+            estimate(t, row, group, 0, out);
     }
 }
 
@@ -326,9 +326,9 @@ const struct comm_model *hp_comm_model_named(struct arena *arena,
     struct candidates candidates = { 0 };
     struct traffic traffic;
     begin_traffic(&traffic, machine, group->device, group->n_devices);
-    weigh_rows(&traffic, group, name, &candidates);
+    estimate_rows(&traffic, group, name, &candidates);
     if (candidates.n == 0)
-        weigh_rows(&traffic, group, NULL, &candidates);
+        estimate_rows(&traffic, group, NULL, &candidates);
     int n = candidates.n;
     struct comm_model *model = NEW(arena, struct comm_model, 1);
     struct comm_way *way = NEW(arena, struct comm_way, n);

@@ -76,8 +76,8 @@ static const char *refused_text(struct arena *arena, const struct hypar_refusals
 }
 
 /* Remember this plan if it is the nearest to fitting so far. */
-static void look_nearer(struct tried *t, const struct hypar_found *found,
-                        const struct fullest *full, bool by_state)
+static void note_nearest(struct tried *t, const struct hypar_found *found,
+                         const struct fullest *full, bool by_state)
 {
     if (t->nearest && full->part >= t->lacks.part)
         return;
@@ -112,7 +112,7 @@ static bool fits(const struct tried *t, int i)
 }
 
 /* Simulate plan `i`, as a whole or in part. */
-static void judge(struct tried *t, int i)
+static void simulate(struct tried *t, int i)
 {
     t->verdict[i] = hp_verdict(t->problem, t->found[i]);
     if (fits(t, i))
@@ -143,7 +143,7 @@ static int add(struct tried *t, struct hypar_found *found)
 }
 
 /* Run a planner. Small plans are evaluated at once, so that a stopped search has the best of
- * them; large plans when all are known (judge_all()). */
+ * them; large plans when all are known (simulate_all()). */
 static void try_planner(struct tried *t, const struct planner *planner)
 {
     struct hypar_error why;
@@ -157,7 +157,7 @@ static void try_planner(struct tried *t, const struct planner *planner)
     if (hp_check_state(planner, t->problem, found, &why) != HYPAR_OK) {
         struct fullest full = hp_plan_fullest(found->plan, t->problem->options->memory_bytes);
         refuse(t, planner->info.name, why.text);
-        look_nearer(t, found, &full, true);
+        note_nearest(t, found, &full, true);
         hypar_found_free(found);
         return;
     }
@@ -165,7 +165,7 @@ static void try_planner(struct tried *t, const struct planner *planner)
     int i = add(t, found);
     bool in_time = hp_is_judged(found) || !hp_stopped(t->problem->options->stop);
     if (in_time && !hp_is_large(found->plan))
-        judge(t, i);
+        simulate(t, i);
 }
 
 /* Sort the refusals in the order of the table, too. */
@@ -240,7 +240,7 @@ static enum hypar_status check_bound(struct tried *t, int i, const struct op_nee
     struct memory_text text = hp_memory_text(least.need, least.has);
     if (least.part <= FAR)
         return HYPAR_OK;
-    look_nearer(t, t->found[i], &least, false);
+    note_nearest(t, t->found[i], &least, false);
     return hp_fail(why, HYPAR_INFEASIBLE, "device %d needs %s of memory at least, has %s",
                    least.device, text.need, text.has);
 }
@@ -269,7 +269,7 @@ static enum hypar_status check_worth(const struct tried *t, int i, double parts,
 
 /* The next plan to evaluate: plans that are simulated as a whole first, then in the order of
  * their closed forms; -1: none left. */
-static int next_to_judge(const struct tried *t)
+static int next_to_simulate(const struct tried *t)
 {
     int next = -1;
     for (int i = 0; i < t->n; i++) {
@@ -284,7 +284,7 @@ static int next_to_judge(const struct tried *t)
 }
 
 /* Does any plan have a verdict? */
-static bool is_any_judged(const struct tried *t)
+static bool is_any_simulated(const struct tried *t)
 {
     for (int i = 0; i < t->n; i++)
         if (t->verdict[i].by != BY_NOTHING)
@@ -294,17 +294,17 @@ static bool is_any_judged(const struct tried *t)
 
 /* Evaluate all plans that are worth it, and remove the others; then all plans have a
  * verdict. */
-static void judge_all(struct tried *t)
+static void simulate_all(struct tried *t)
 {
     struct arena scratch = { 0 };
     const struct op_needs *needs = NULL;
     double parts = 0;
     struct hypar_error why;
-    for (int i; (i = next_to_judge(t)) >= 0;) {
+    for (int i; (i = next_to_simulate(t)) >= 0;) {
         bool large = hp_is_large(t->found[i]->plan);
         if (large && !needs)
             needs = hp_op_needs(t->problem, &scratch);
-        if (is_any_judged(t) && hp_stopped(t->problem->options->stop)) {
+        if (is_any_simulated(t) && hp_stopped(t->problem->options->stop)) {
             drop(t, i, "interrupted before its plan was simulated");
         } else if (large && (check_bound(t, i, needs, &why) != HYPAR_OK ||
                              check_worth(t, i, parts, &why) != HYPAR_OK)) {
@@ -313,7 +313,7 @@ static void judge_all(struct tried *t)
             parts += large && !hp_in_part(t->found[i])
                          ? (double)hp_plan_parts(t->found[i]->plan)
                          : 0;
-            judge(t, i);
+            simulate(t, i);
         }
     }
     t->simulated = true;
@@ -340,7 +340,7 @@ static double merit(const struct tried *t, int i)
 
 /* The best plan that fits; if none fits, the one with the least need; the first among
  * equals. */
-static int choose(const struct tried *t)
+static int best_of(const struct tried *t)
 {
     int best = -1;
     for (int i = 0; i < t->n; i++)
@@ -353,7 +353,7 @@ static int choose(const struct tried *t)
 }
 
 /* Try plans for similar machines: one that is faster here becomes the best. */
-static void look_nearby(struct tried *t, int *best)
+static void try_nearby(struct tried *t, int *best)
 {
     if (*best < 0 || !fits(t, *best) || !t->simulated || is_enough(t))
         return;
@@ -477,7 +477,7 @@ static int show_or_drop(struct tried *t, int best)
 {
     if (best < 0 || fits(t, best) || t->verdict[best].by == BY_SIMULATION)
         return best;
-    look_nearer(t, t->found[best], &t->verdict[best].memory, false);
+    note_nearest(t, t->found[best], &t->verdict[best].memory, false);
     return -1;
 }
 
@@ -559,9 +559,9 @@ enum hypar_status hp_run_auto(const struct planner *self, const struct problem *
     try_planners(&t, true);
     sort_refusals(&t.refusals);
     refuse_own(&t);
-    judge_all(&t);
-    int best = choose(&t);
-    look_nearby(&t, &best);
+    simulate_all(&t);
+    int best = best_of(&t);
+    try_nearby(&t, &best);
     bool random = hp_may_try(self, t.random_search, t.given);
     int best_of_others = best;
     if (random && hp_tells_quickly(problem))

@@ -165,7 +165,7 @@ static enum hypar_status find_least(struct enumeration *w, struct hypar_error *e
     return HYPAR_OK;
 }
 
-static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
+static enum hypar_status simulate(struct enumeration *w, struct hypar_error *err)
 {
     struct fullest full;
     ticks length = hp_delta_step(w->delta);
@@ -186,7 +186,7 @@ static enum hypar_status weigh(struct enumeration *w, struct hypar_error *err)
 static enum hypar_status descend(struct enumeration *w, int depth, struct hypar_error *err)
 {
     if (depth == w->n_choices)
-        return weigh(w, err);
+        return simulate(w, err);
     struct choice *c = &w->choice[depth];
     for (int k = 0; k < c->n_ops; k++)
         w->bound.known[c->op[k]] = true;

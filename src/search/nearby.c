@@ -79,10 +79,9 @@ struct verdict hp_carry_found(const struct problem *problem, const struct nearby
 /* Was this plan evaluated before? */
 static bool is_known(struct hunt *h, const struct hypar_plan *plan)
 {
-    uint64_t *hash = NEW(&h->scratch, uint64_t, 1);
+    uint64_t hash = hp_plan_hash(plan);
     int n = h->seen.used;
-    *hash = hp_plan_hash(plan);
-    return hp_table_put(&h->seen, &h->scratch, hash, sizeof *hash, n) < n;
+    return hp_table_number(&h->seen, &h->scratch, &hash, sizeof hash) < n;
 }
 
 static void try_planner(struct hunt *h, const struct planner *planner,
@@ -113,7 +112,7 @@ static void try_planners(struct hunt *h, const struct nearby *there, int rows, b
     for (int i = 0; hp_planner_at(i); i++)
         if (hp_planner_at(i) != h->self->random_search &&
             hp_may_try(h->self, hp_planner_at(i), h->given) &&
-            (all || hp_planner_at(i)->weighs_links))
+            (all || hp_planner_at(i)->asks_links))
             try_planner(h, hp_planner_at(i), there, rows);
 }
 

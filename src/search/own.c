@@ -132,7 +132,7 @@ enum hypar_status hypar_planner_register(const struct hypar_planner *row,
                   .proposes = takes & (TAKES_PROPOSALS | TAKES_BUDGET) },
         .plan = plan_own,
         .not_in_auto = !row->in_auto,
-        .weighs_links = row->in_auto,
+        .asks_links = row->in_auto,
         .takes = takes,
         .own = row,
     };

@@ -1,6 +1,7 @@
 /* The table of planners, and the search with one of them. */
 #include "search/planner.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -102,7 +103,7 @@ enum hypar_status hp_try_divided(const struct planner *planner, const struct pro
     enum hypar_status status = HYPAR_OK;
     mine.options = &with;
     if (later) /* the plan has to fit after sharding, not before */
-        with.memory_bytes = HP_UNLIMITED_BYTES;
+        with.memory_bytes = INFINITY;
     TRY(hp_try_planner(planner, &mine, out, err));
     if (later)
         status = hypar_plan_shard_all((*out)->plan, with.shard, with.shard_over, err);
@@ -183,19 +184,24 @@ bool hp_divided_later(const struct planner *planner, const struct hypar_search_o
            (!planner->shards || options->shard_over);
 }
 
-/* Shard the parameters of the plan found; the plan has to fit after that. */
-static enum hypar_status shard_found(const struct planner *planner,
-                                     const struct problem *problem, struct hypar_found *found,
-                                     double memory_bytes, struct hypar_error *err)
+/* Run one planner. Its plan has to fit after its parameters are sharded. */
+static enum hypar_status run_divided(const struct planner *planner,
+                                     const struct problem *problem, struct hypar_found **out,
+                                     struct hypar_error *err)
 {
     const struct hypar_search_options *options = problem->options;
+    TRY(hp_try_divided(planner, problem, out, err));
+    enum hypar_status status = HYPAR_OK;
     if (!hp_divided_later(planner, options))
-        return HYPAR_OK;
-    TRY(hypar_plan_shard_all(found->plan, options->shard, options->shard_over, err));
-    TRY(hp_in(err, hp_check_runs(problem, found->plan, err), "%s", planner->info.name));
-    if (!options->unlimited)
-        TRY(hypar_plan_fits(found->plan, memory_bytes, NULL, err));
-    return HYPAR_OK;
+        status =
+            hp_in(err, hp_check_state(planner, problem, *out, err), "%s", planner->info.name);
+    else if (!options->unlimited)
+        status = hypar_plan_fits((*out)->plan, options->memory_bytes, NULL, err);
+    if (status != HYPAR_OK) {
+        hypar_found_free(*out);
+        *out = NULL;
+    }
+    return status;
 }
 
 /* Simulate the plan found, if the options ask for it and it was not simulated yet, or was
@@ -337,8 +343,8 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     struct hypar_search_options with = *options;
     struct hypar_sim_options simulation = simulation_for(target, options->simulation);
     with.simulation = options->simulation || target ? &simulation : NULL;
-    if (options->unlimited || hp_divided_later(planner, options))
-        with.memory_bytes = HP_UNLIMITED_BYTES;
+    if (options->unlimited)
+        with.memory_bytes = INFINITY;
     struct problem problem = hp_problem(&arena, graph, machine, &with);
     problem.settings.memory_limit_bytes = options->memory_bytes; /* as given */
     if (target)
@@ -348,7 +354,7 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     with.start = start; /* the start plan with the settings of the search */
     enum hypar_status status = planner->random_search
                                    ? hp_run_auto(planner, &problem, out, err)
-                                   : hp_run_planner(planner, &problem, out, err);
+                                   : run_divided(planner, &problem, out, err);
     if (status == HYPAR_OK && !hp_is_delayed((*out)->plan))
         (*out)->info.bound = hp_step_bound(&problem);
     if (status == HYPAR_OK) {
@@ -357,8 +363,6 @@ enum hypar_status hypar_search(struct hypar_found **out, const struct hypar_grap
     }
     if (status == HYPAR_OK)
         status = clip_gradients(&problem, *out, err);
-    if (status == HYPAR_OK)
-        status = shard_found(planner, &problem, *out, options->memory_bytes, err);
     if (status == HYPAR_OK) {
         bool changed = options->clip > 0 || hp_divided_later(planner, options);
         with.memory_bytes = options->memory_bytes;

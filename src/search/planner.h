@@ -14,14 +14,13 @@
 #include "search/levels/partition.h"
 #include "search/options.h"
 
-static const double HP_UNLIMITED_BYTES = 1e300;
-
 struct target; /* a framework that runs plans (emit/target.h) */
 
 struct problem {
     const struct hypar_graph *graph;
     const struct hypar_machine *machine;
-    const struct hypar_search_options *options; /* its memory_bytes: the limit for planners */
+    const struct hypar_search_options *options; /* its memory_bytes: the limit for planners;
+                                                 * INFINITY: none */
     const struct target *target; /* the plan must run on this framework; NULL: any plan */
     axis_set *axes;              /* by nest: axes that may be split; NULL: all */
     const bool *borders; /* by operator: whether a stage may begin there; NULL: anywhere */
@@ -95,7 +94,7 @@ struct planner {
      * planners that take it. */
     unsigned takes;
     bool seeds;                      /* a random search starts from its plan */
-    bool weighs_links;               /* its choice depends on the links' bandwidth */
+    bool asks_links;                 /* its choice depends on the links' bandwidth */
     bool shards;                     /* it shards parameters itself, as the options ask */
     const struct hypar_planner *own; /* the registered row; NULL: a row of the table */
 };

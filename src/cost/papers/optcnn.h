@@ -38,9 +38,7 @@ struct optcnn_model {
     enum hypar_sync sync;
     const struct hypar_profile *profile; /* may be NULL */
 
-    struct table syncs; /* placement of replicas -> index of the costs of summing over them */
-    int n_syncs, sync_capacity;
-    struct sync_costs *sync_costs;
+    struct memo syncs;   /* of struct sync_costs, by placement of replicas */
     struct table groups; /* devices -> index of their all-reduce */
     int n_groups, group_capacity;
     const struct comm_model **group;

@@ -177,25 +177,20 @@ static const struct sync_costs *costs_of(struct optcnn_model *m, const struct ne
     for (int a = 0; a < nest->n_axes; a++)
         if (p->axis_id[a] != 0)
             key[n++] = replicas >> a & 1 ? -p->axis_id[a] : p->axis_id[a];
-    int known = hp_table_get(&m->syncs, key, (size_t)n * sizeof *key);
-    if (known >= 0)
-        return &m->sync_costs[known];
+    void **known = hp_memo(&m->syncs, m->arena, key, (size_t)n * sizeof *key);
+    if (*known)
+        return *known;
     struct arena scratch = { 0 };
-    struct sync_costs costs = { .n = 1 };
+    struct sync_costs *costs = NEW(m->arena, struct sync_costs, 1);
+    costs->n = 1;
     if (m->sync == HYPAR_SYNC_ALL_REDUCE) {
-        costs.n = all_reduce_costs(m, nest, p, replicas, &scratch, &costs.cost);
+        costs->n = all_reduce_costs(m, nest, p, replicas, &scratch, &costs->cost);
     } else {
-        costs.cost = NEW(m->arena, struct sync_cost, 1);
-        server_cost(m->topology, nest, p, replicas, &scratch, costs.cost);
+        costs->cost = NEW(m->arena, struct sync_cost, 1);
+        server_cost(m->topology, nest, p, replicas, &scratch, costs->cost);
     }
     hp_arena_free(&scratch);
-    int *kept = NEW(m->arena, int, n + 1);
-    memcpy(kept, key, (size_t)n * sizeof *key);
-    m->sync_costs =
-        GROW(m->arena, struct sync_costs, m->sync_costs, m->n_syncs, &m->sync_capacity);
-    m->sync_costs[m->n_syncs] = costs;
-    hp_table_put(&m->syncs, m->arena, kept, (size_t)n * sizeof *kept, m->n_syncs);
-    return &m->sync_costs[m->n_syncs++];
+    return *known = costs;
 }
 
 double hp_sync_s(struct optcnn_model *m, const struct nest *nest, const struct placement *p,

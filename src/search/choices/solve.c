@@ -133,7 +133,7 @@ static struct row *row_of(struct solver *s, int r)
 
 /* Set s->stage to a stage and shape; reuses the operators of the previous call if they are the
  * same. */
-static bool look_at(struct solver *s, int after, int last, const struct shape *shape)
+static bool set_stage(struct solver *s, int after, int last, const struct shape *shape)
 {
     if (s->after != after || s->at != last) {
         hp_choice_stage_at(&s->stage, s->states, after, last);
@@ -171,7 +171,7 @@ static struct option *make_options(struct solver *s, int after, int last)
             if (shape->t != t)
                 continue;
             option[i].fast_s = INFINITY;
-            if (!look_at(s, after, last, shape))
+            if (!set_stage(s, after, last, shape))
                 continue;
             int most = most_in_flight(s, shape);
             option[i] =
@@ -195,7 +195,7 @@ static int in_flight_within(struct solver *s, int after, int last, const struct 
         return o->least;
     int fits = o->low > o->fast ? o->low : o->fast, above = o->high + 1;
     if (above - fits > 1)
-        look_at(s, after, last, shape);
+        set_stage(s, after, last, shape);
     while (above - fits > 1) {
         int middle = fits + (above - fits) / 2;
         s->evaluated++;
@@ -213,8 +213,8 @@ static int in_flight_within(struct solver *s, int after, int last, const struct 
 /* For one T ------------------------------------------------------------------------------ */
 
 /* Update need(r - 1, s) with one shape of the stage up to state `last`. */
-static void take(const struct solver *s, int *to, const int *from, const struct shape *shape,
-                 int in_flight)
+static void accept_shape(const struct solver *s, int *to, const int *from,
+                         const struct shape *shape, int in_flight)
 {
     int d = shape->replicas, devices = shape->degree * d;
     int end = (int64_t)in_flight * d < s->most ? in_flight * d : s->most;
@@ -226,8 +226,8 @@ static void take(const struct solver *s, int *to, const int *from, const struct 
 
 /* Update need() with all shapes of stage j \ k. Of several degrees with the same replicas, a
  * larger one is useful only if it allows more samples in flight. */
-static void take_stage(struct solver *s, int *to, const int *from, struct row *row, int i,
-                       int r, int devices, double limit_s)
+static void accept_stage(struct solver *s, int *to, const int *from, struct row *row, int i,
+                         int r, int devices, double limit_s)
 {
     int replicas = 0, most = 0;
     if (!row->option[i])
@@ -245,7 +245,7 @@ static void take_stage(struct solver *s, int *to, const int *from, struct row *r
             continue;
         int in_flight = in_flight_within(s, r - 1, row->last[i], shape, option, limit_s);
         if (in_flight > most) {
-            take(s, to, from, shape, in_flight);
+            accept_shape(s, to, from, shape, in_flight);
             most = in_flight;
         }
     }
@@ -271,7 +271,7 @@ static void fill_row(struct solver *s, int from, int to, int r, double limit_s)
             break; /* later states have more work */
         devices = devices < most ? devices : most;
         if (devices >= 1 && work <= limit_s * devices)
-            take_stage(s, at(s, to, r), at(s, from, around), row, i, r, devices, limit_s);
+            accept_stage(s, at(s, to, r), at(s, from, around), row, i, r, devices, limit_s);
     }
 }
 
@@ -283,8 +283,8 @@ static void find_least_need(struct solver *s, int layer, int r)
         s->least_need[r] = need[i] < s->least_need[r] ? need[i] : s->least_need[r];
 }
 
-/* Fill need() for stages that take at most `limit_s`. Returns the layer of a pipeline that the
- * devices suffice for; -1: none. */
+/* Fill need() for stages that accept_shape at most `limit_s`. Returns the layer of a pipeline
+ * that the devices suffice for; -1: none. */
 static int fill(struct solver *s, double limit_s)
 {
     int top = s->n_rows - 1;
@@ -337,7 +337,7 @@ static bool find_stage(struct solver *s, int layer, int r, int replicas, double 
                 continue;
             if (in_flight > in_flight_within(s, r - 1, row->last[i], shape, option, limit_s))
                 continue;
-            look_at(s, r - 1, row->last[i], shape);
+            set_stage(s, r - 1, row->last[i], shape);
             *out = (struct chosen_stage){ .after = r - 1,
                                           .last = row->last[i],
                                           .degree = shape->degree,
@@ -373,7 +373,7 @@ static void trace(struct solver *s, int layer, double limit_s, struct chosen *ou
     }
 }
 
-/* Is there a pipeline whose stages take at most `limit_s`? If so, *out has it. */
+/* Is there a pipeline whose stages accept_shape at most `limit_s`? If so, *out has it. */
 static bool probe(struct solver *s, double limit_s, struct chosen *out)
 {
     int layer = fill(s, limit_s);

@@ -83,7 +83,7 @@ static void describe(const struct hypar_plan *plan, struct hypar_sweep_point *p)
 
 /* A planner with energy in closed form also has bytes. If the operations are not known, neither
  * is their energy. */
-static void weigh_totals(const struct hypar_found *found, struct hypar_sweep_point *p)
+static void fill_totals(const struct hypar_found *found, struct hypar_sweep_point *p)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     const struct hypar_part *part = &found->info.part;
@@ -104,8 +104,8 @@ static void weigh_totals(const struct hypar_found *found, struct hypar_sweep_poi
 /* Fill a point with the result of a search: the simulated step, or the closed form if a
  * simulation takes too long. If it is not known whether a plan fits, it does not count as a
  * plan. */
-static void weigh(const struct hypar_found *found, double limit_bytes,
-                  struct hypar_sweep_point *p)
+static void fill_point(const struct hypar_found *found, double limit_bytes,
+                       struct hypar_sweep_point *p)
 {
     const struct hypar_simulated *s = hypar_found_simulated(found);
     struct hypar_prediction closed = hypar_found_prediction(found);
@@ -121,7 +121,7 @@ static void weigh(const struct hypar_found *found, double limit_bytes,
     p->step_s = s ? s->step.step_s : closed.step_s;
     p->samples_per_s = s ? s->step.samples_per_s : closed.samples_per_s;
     p->mfu = s ? s->step.mfu : closed.mfu;
-    weigh_totals(found, p);
+    fill_totals(found, p);
     p->memory_bytes = fullest.peak;
     p->limit_bytes = fullest.limit;
     p->planner = found->info.planner;
@@ -164,7 +164,7 @@ static enum hypar_status search_plan(const struct hypar_sweep *s,
     if (status == HYPAR_USAGE)
         return hp_fail(err, status, "%s", p->why.text);
     if (status == HYPAR_OK) {
-        weigh(found, how.memory_bytes, p);
+        fill_point(found, how.memory_bytes, p);
         hypar_found_free(found);
     } else {
         p->verdict = HYPAR_SWEPT_NO_PLAN;

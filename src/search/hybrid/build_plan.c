@@ -11,14 +11,15 @@ static void add_stages(const struct hybrid *h, const struct candidate *c,
     for (int op = 0; op < plan->graph->n_ops; op++)
         ops[op] = op;
     for (int s = 0; s < c->n_stages; s++) {
-        int first = h->units.first[c->stage[s].lo], end = h->units.first[c->stage[s].hi];
-        int n = c->stage[s].place.n_devices;
+        const struct stage *stage = &c->stage[s].stage;
+        int first = h->units.first[stage->lo], end = h->units.first[stage->hi];
+        int n = stage->n_devices;
         hp_plan_add_stage(plan, &(struct hypar_stage){
                                     .n_ops = end - first,
                                     .op = ops + first,
                                     .n_devices = n,
                                     .device = plan->all_devices + c->stage[s].first,
-                                    .replicas = n / c->stage[s].choice.size,
+                                    .replicas = n / c->stage[s].estimate.size,
                                     .share = HYPAR_SHARE_BATCH,
                                 });
     }
@@ -28,21 +29,18 @@ static void add_stages(const struct hybrid *h, const struct candidate *c,
 static void place_stage(const struct hybrid *h, const struct candidate *c, int s,
                         struct hypar_plan *plan, int *device)
 {
-    const struct pipeline_stage *stage = &c->stage[s];
-    const struct splitting *splitting = stage->choice.splitting;
-    const struct submesh *submesh = stage->choice.submesh;
-    int again_until = h->units.first[stage->lo + stage->choice.recomputed];
+    const struct stage *stage = &c->stage[s].stage;
+    const struct stage_estimate *e = &c->stage[s].estimate;
+    int again_until = h->units.first[stage->lo + e->recomputed];
     for (int op = h->units.first[stage->lo]; op < h->units.first[stage->hi]; op++) {
         int v = h->model.var_of[op];
         const struct submesh_state *state =
-            &submesh->states[h->model.var[v].class].state[splitting->state[v]];
+            &hp_states(&h->model, e->submesh, v)->state[e->splitting->state[v]];
         struct split split;
-        hp_submesh_split(plan->graph->ops[op].nest, state,
-                         stage->place.n_devices / stage->choice.size, stage->first, &split,
-                         device);
+        hp_submesh_split(plan->graph->ops[op].nest, state, stage->n_devices / e->size,
+                         c->stage[s].first, &split, device);
         hp_plan_set(plan, op, &split, device);
-        plan->ops[op].recompute =
-            op < again_until && h->model.again[stage->choice.recompute][op];
+        plan->ops[op].recompute = op < again_until && h->model.again[e->recompute][op];
     }
 }
 
@@ -53,12 +51,11 @@ static void mark_resent(const struct hybrid *h, const struct candidate *c,
     for (int t = 0; t < h->model.n_terms; t++) {
         const struct submesh_term *term = &h->model.term[t];
         int s = 0, unit = h->units.of_op[term->last];
-        while (c->stage[s].hi <= unit)
+        while (c->stage[s].stage.hi <= unit)
             s++;
-        const struct splitting *splitting = c->stage[s].choice.splitting;
-        const struct submesh *submesh = c->stage[s].choice.submesh;
-        if (splitting->resend && h->units.of_op[term->first] >= c->stage[s].lo &&
-            hp_term_resends(&h->model, submesh, splitting->state, term))
+        const struct stage_estimate *e = &c->stage[s].estimate;
+        if (e->splitting->resend && h->units.of_op[term->first] >= c->stage[s].stage.lo &&
+            hp_term_resends(&h->model, e->submesh, e->splitting->state, term))
             plan->ops[hp_term_writer(&h->model, term)].resend = true;
     }
 }
@@ -72,9 +69,9 @@ static void set_shards(const struct hybrid *h, const struct candidate *c,
     enum hypar_shard most = c->shape.step.shard;
     for (int op = 0; op < g->n_ops && most; op++) {
         int stage = plan->ops[op].stage < 0 ? 0 : plan->ops[op].stage;
-        const struct stage_choice *choice = &c->stage[stage].choice;
+        const struct stage_estimate *e = &c->stage[stage].estimate;
         const struct op_cost *cost =
-            hp_op_cost(&h->model, choice->submesh, choice->splitting->state, op);
+            hp_op_cost(&h->model, e->submesh, op, e->splitting->state[h->model.var_of[op]]);
         plan->ops[op].shard = hp_op_has_params(g, op) ? most : HYPAR_SHARD_NONE;
         if (plan->ops[op].n_parts / cost->param_parts <= 1)
             plan->ops[op].shard = HYPAR_SHARD_NONE;

@@ -10,13 +10,10 @@
 #include "search/options.h"
 #include "search/runs.h"
 
-enum {
-    FEW_DIVISORS = 8, /* of a batch: all are tried */
-    MOST_QUANTA = 8,  /* of the devices of unequal stages */
-    ANY_NUMBER = 8,   /* of so few devices any number of groups may stay idle */
-};
+enum { FEW_DIVISORS = 8 }; /* of a batch: all are tried */
 
-/* Shapes are not looked into where a candidate is known that is so much faster. */
+/* Closed forms are taken to be off by no more. Shapes are not cut where a candidate is known
+ * that is so much faster. */
 static const double FAR_OFF = 1.15;
 
 /* Numbers of micro-batches ----------------------------------------------------------------- */
@@ -29,6 +26,12 @@ static bool has_few_divisors(int64_t batch)
     return n <= FEW_DIVISORS;
 }
 
+static void add_number(struct candidates *s, int64_t number)
+{
+    s->number = GROW(s->h.arena, int64_t, s->number, s->n_numbers, &s->number_capacity);
+    s->number[s->n_numbers++] = number;
+}
+
 /* Those that divide the batch; of many, each about twice the one before. */
 static void list_numbers(struct candidates *s)
 {
@@ -38,14 +41,16 @@ static void list_numbers(struct candidates *s)
     int64_t batch = s->problem->graph->batch;
     s->limit = hp_batch_limit(s->problem);
     if (o->micro_batches) {
-        s->number[s->n_numbers++] = o->micro_batches;
+        add_number(s, o->micro_batches);
         return;
     }
     double last = 0;
     int64_t most = hp_most_micro_batches(&s->limit, 1);
     for (int64_t m = 0; (m = hp_next_divisor(batch, m)) && m <= most;)
-        if ((double)m >= last * factor && s->n_numbers < MOST_NUMBERS)
-            last = (double)(s->number[s->n_numbers++] = m);
+        if ((double)m >= last * factor) {
+            add_number(s, m);
+            last = (double)m;
+        }
 }
 
 /* Candidates ------------------------------------------------------------------------------- */
@@ -109,10 +114,10 @@ void hp_try_shape(struct candidates *s, const struct pipeline_shape *shape)
     s->h.is_short = false;
     add_cut(s, shape, INFINITY);
     if (s->h.is_short && !s->h.small && shape->room == 1) {
-        s->tight =
-            GROW(s->h.arena, struct tight_shape, s->tight, s->n_tight, &s->tight_capacity);
-        s->tight[s->n_tight] =
-            (struct tight_shape){ *shape, hp_shape_bound(&s->h, shape), s->n_tight };
+        s->tight = GROW(s->h.arena, struct candidate, s->tight, s->n_tight, &s->tight_capacity);
+        s->tight[s->n_tight] = (struct candidate){ .shape = *shape,
+                                                   .step_s = hp_shape_bound(&s->h, shape),
+                                                   .number = s->n_tight };
         s->n_tight++;
     }
 }
@@ -195,9 +200,9 @@ static bool may_have_stages(const struct candidates *s, int n)
 static void try_each(struct candidates *s, int each)
 {
     int n = hypar_machine_device_count(s->problem->machine), most = n / each;
-    for (int groups = most; groups >= 1; groups = n <= ANY_NUMBER ? groups - 1 : groups / 2) {
+    for (int groups = most; groups >= 1; groups = n <= FEW_DEVICES ? groups - 1 : groups / 2) {
         bool all = groups == most;
-        bool few = n <= ANY_NUMBER || (n <= FEW_DEVICES && groups * each * 4 >= n);
+        bool few = n <= FEW_DEVICES || (n <= SOME_DEVICES && groups * each * 4 >= n);
         struct pipeline_shape shape = { .n_devices = each, .groups = groups, .room = 1 };
         if (!(all || few) || !may_have_stages(s, groups))
             continue;
@@ -212,7 +217,7 @@ static void try_each(struct candidates *s, int each)
 static int quantum_of(const struct candidates *s)
 {
     int n = hypar_machine_device_count(s->problem->machine), quantum = 1;
-    while (n % quantum != 0 || n / quantum > MOST_QUANTA)
+    while (n % quantum != 0 || n / quantum > FEW_DEVICES)
         quantum++;
     return quantum;
 }
@@ -243,7 +248,7 @@ static void try_all(struct candidates *s)
     for (int groups = 2; groups <= n && groups <= s->h.units.n; groups++)
         if (is_asked(s, groups))
             try_some(s, groups);
-    for (int groups = 2; groups <= MOST_QUANTA; groups++)
+    for (int groups = 2; groups <= FEW_DEVICES; groups++)
         if (s->h.small ? may_have_stages(s, groups) : is_asked(s, groups))
             try_numbers(s, (struct pipeline_shape){ .n_devices = quantum_of(s),
                                                     .groups = groups,
@@ -265,7 +270,7 @@ static void try_unequal(struct candidates *s, struct pipeline_shape shape)
     shape.n_devices = quantum_of(s);
     shape.unequal = true;
     shape.size = 0;
-    for (shape.groups = 2; shape.groups <= MOST_QUANTA; shape.groups++)
+    for (shape.groups = 2; shape.groups <= FEW_DEVICES; shape.groups++)
         if (may_have_stages(s, shape.groups))
             try_directions(s, shape);
 }
@@ -280,7 +285,7 @@ static void refine(struct candidates *s)
         struct pipeline_shape shape = s->candidate[i].shape;
         int64_t m = shape.step.micro_batches;
         shape.size = 1;
-        if (s->candidate[i].stage[0].choice.size > 1)
+        if (s->candidate[i].stage[0].estimate.size > 1)
             hp_try_shape(s, &shape);
         shape.size = 0;
         bool may_help = !hypar_machine_is_uniform(s->problem->machine) ||
@@ -301,10 +306,10 @@ static void refine(struct candidates *s)
     }
 }
 
-static void sort(struct candidates *s)
+static void sort(struct candidate *list, int n)
 {
-    if (s->n > 0)
-        hp_sort(s->candidate, s->n, sizeof *s->candidate, by_step);
+    if (n > 0)
+        hp_sort(list, n, sizeof *list, by_step);
 }
 
 void hp_find_candidates(struct candidates *s, bool all)
@@ -312,36 +317,25 @@ void hp_find_candidates(struct candidates *s, bool all)
     s->n = s->n_tight = 0;
     s->all = all;
     try_all(s);
-    sort(s);
+    sort(s->candidate, s->n);
     refine(s);
-    sort(s);
+    sort(s->candidate, s->n);
     s->least_s = s->n ? s->candidate[0].step_s : INFINITY;
-}
-
-static int by_bound(const void *a, const void *b)
-{
-    const struct tight_shape *x = a, *y = b;
-    if (x->bound_s != y->bound_s)
-        return x->bound_s < y->bound_s ? -1 : 1;
-    return x->number < y->number ? -1 : x->number > y->number;
 }
 
 void hp_find_larger(struct candidates *s, double below_s)
 {
     enum { MOST_CUT = 32 };
-    const double more = 1.15;
-    int n = s->n_tight;
     s->n = 0;
-    if (n > 0)
-        hp_sort(s->tight, n, sizeof *s->tight, by_bound);
-    for (int i = 0; i < n && i < MOST_CUT && s->tight[i].bound_s < below_s &&
+    sort(s->tight, s->n_tight);
+    for (int i = 0; i < s->n_tight && i < MOST_CUT && s->tight[i].step_s < below_s &&
                     !hp_stopped(s->problem->options->stop);
          i++) {
         struct pipeline_shape larger = s->tight[i].shape;
-        larger.room *= more;
+        larger.room *= FAR_OFF;
         add_cut(s, &larger, below_s);
     }
-    sort(s);
+    sort(s->candidate, s->n);
 }
 
 enum hypar_status hp_candidates_begin(struct candidates *out, struct arena *arena,

@@ -6,29 +6,22 @@
 #include "search/hybrid/pipeline.h"
 #include "search/micro_batch.h"
 
-enum { MOST_NUMBERS = 64 };
-
-/* A shape that would be faster if there were more memory. */
-struct tight_shape {
-    struct pipeline_shape shape;
-    double bound_s;
-    int number; /* in the order in which they were found */
-};
-
 struct candidates {
     struct hybrid h;
     const struct problem *problem;
-    int n_numbers;
-    int64_t number[MOST_NUMBERS]; /* of micro-batches */
-    bool all_numbers;             /* ... that divide the batch */
+    int n_numbers, number_capacity;
+    int64_t *number;  /* of micro-batches */
+    bool all_numbers; /* ... that divide the batch */
     struct batch_limit limit;
     bool all; /* also shapes that cannot be about as good as the best so far */
     double best_s;
     double least_s; /* of those found, the shortest step in closed form */
     int n, capacity, n_found;
     struct candidate *candidate;
+    /* Shapes that would be faster if there were more memory, without stages; their step is a
+     * lower bound. */
     int n_tight, tight_capacity;
-    struct tight_shape *tight;
+    struct candidate *tight;
 };
 
 enum hypar_status hp_candidates_begin(struct candidates *out, struct arena *arena,

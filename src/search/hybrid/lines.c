@@ -1,7 +1,6 @@
 /* Computes the costs of sums over copies and of messages between stages as lines (a fixed time
  * and a time per byte), once for each set of devices. */
 #include <math.h>
-#include <string.h>
 
 #include "cost/collective.h"
 #include "search/hybrid/stage.h"
@@ -9,7 +8,7 @@
 /* The time per byte that the busiest link is occupied by all groups of a sum together.
  * Consecutive sums overlap, so only the last takes longer. */
 static double held_s_per_byte(struct hybrid *h, int first, int n, int parts,
-                              struct arena *scratch, double *own_link)
+                              struct arena *scratch)
 {
     enum { MOST_GROUPS = 16 };
     int n_links = 2 * hypar_machine_link_count(h->problem->machine), count = n / parts;
@@ -28,10 +27,6 @@ static double held_s_per_byte(struct hybrid *h, int first, int n, int parts,
         if (hypar_machine_is_uniform(h->problem->machine) && parts > MOST_GROUPS)
             break;
     }
-    int route[1];
-    *own_link = hypar_machine_route(h->problem->machine, first, first + parts, route, 1) > 0
-                    ? held[route[0]]
-                    : 0;
     return most;
 }
 
@@ -44,7 +39,7 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
     struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
     struct line line = { .comm = hp_comm_model(h->arena, h->problem->machine, &group) };
     line.fixed_s = hp_comm_best_way(line.comm, 16e6)->fixed_s;
-    line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch, &line.own_link_s_per_byte);
+    line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch);
     hp_arena_free(&scratch);
     return line;
 }
@@ -63,14 +58,12 @@ static int add_messages(const struct hybrid *h, int from, int to, int n,
 
 static struct line hop_of(struct hybrid *h, int from, int to, int n)
 {
-    enum { MOST_SENDERS = 1024 };
     int all = hypar_machine_device_count(h->problem->machine);
     int other = from == to + n ? to - n : to + n;
     struct arena scratch = { 0 };
-    struct message *message = NEW(&scratch, struct message, 2 * MOST_SENDERS);
+    struct message *message = NEW(&scratch, struct message, 2 * n);
     struct line line = { 0 };
     struct comm_way way;
-    n = n < MOST_SENDERS ? n : MOST_SENDERS;
     int count = add_messages(h, from, to, n, message);
     if (count) {
         hp_messages_way(&scratch, h->problem->machine, message, 1, &way);
@@ -86,38 +79,25 @@ static struct line hop_of(struct hybrid *h, int from, int to, int n)
     return line;
 }
 
-/* The line of a key, or a new line; *is_new: the caller has to compute it. */
-static struct line *known_line(struct hybrid *h, struct line_table *table, const int key[3],
-                               bool *is_new)
-{
-    int known = hp_table_get(&table->keys, key, 3 * sizeof *key);
-    *is_new = known < 0;
-    if (known >= 0)
-        return &table->line[known];
-    int *kept = NEW(h->arena, int, 3);
-    memcpy(kept, key, 3 * sizeof *key);
-    hp_table_put(&table->keys, h->arena, kept, 3 * sizeof *key, table->n);
-    table->line = GROW(h->arena, struct line, table->line, table->n, &table->capacity);
-    table->line[table->n] = (struct line){ 0 };
-    return &table->line[table->n++];
-}
-
 struct line hp_sum_line(struct hybrid *h, int first, int n, int parts)
 {
-    bool is_new;
-    struct line *line = known_line(h, &h->sums, (int[]){ first, n, parts }, &is_new);
-    if (is_new && n / parts > 1)
-        *line = sum_of(h, first, n, parts);
-    return *line;
+    void **known = hp_memo(&h->lines, h->arena, (int[]){ 0, first, n, parts }, 4 * sizeof(int));
+    if (!*known) {
+        struct line *line = *known = NEW(h->arena, struct line, 1);
+        if (n / parts > 1)
+            *line = sum_of(h, first, n, parts);
+    }
+    return *(const struct line *)*known;
 }
 
 struct line hp_hop_line(struct hybrid *h, int from, int to, int n)
 {
-    bool is_new;
-    struct line *line = known_line(h, &h->hops, (int[]){ from, to, n }, &is_new);
-    if (is_new)
+    void **known = hp_memo(&h->lines, h->arena, (int[]){ 1, from, to, n }, 4 * sizeof(int));
+    if (!*known) {
+        struct line *line = *known = NEW(h->arena, struct line, 1);
         *line = hop_of(h, from, to, n);
-    return *line;
+    }
+    return *(const struct line *)*known;
 }
 
 double hp_border_seconds(const struct line *hop, double bytes, bool exchanges)

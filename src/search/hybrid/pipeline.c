@@ -12,8 +12,6 @@
 #include "plan/schedules.h"
 #include "search/evaluate/fit.h"
 
-enum { MOST_BLOCKS = 32 };
-
 static struct pipeline_size size_of(const struct pipeline_shape *s)
 {
     return (struct pipeline_size){ s->groups, s->chunks, s->step.micro_batches };
@@ -47,9 +45,9 @@ double hp_shape_bound(struct hybrid *h, const struct pipeline_shape *shape)
     const struct submesh_splittings *list = hp_submesh_splittings(h, &one);
     if (list->n == 0)
         return 0;
-    const struct unit_sums *sums = &list->splitting[0].sums;
-    int n = h->units.n, each = shape->n_devices, all = each * shape->groups;
-    double all_s = sums->compute_s[n];
+    const double *sum = list->splitting[0].unit[h->units.n].sum;
+    int each = shape->n_devices, all = each * shape->groups;
+    double all_s = sum[COMPUTE_S];
     if (shape->unequal) {
         all = hypar_machine_device_count(h->problem->machine);
         each = all - (shape->groups - 1) * each;
@@ -57,7 +55,7 @@ double hp_shape_bound(struct hybrid *h, const struct pipeline_shape *shape)
     struct stages_time times = { .sum_s = all_s / each,
                                  .most_s = all_s / (all * shape->chunks),
                                  .load_s = all_s / all,
-                                 .gradient_part = sums->gradient_s[n] / all_s };
+                                 .gradient_part = sum[GRADIENT_S] / all_s };
     return step_seconds(shape, &times);
 }
 
@@ -75,17 +73,18 @@ struct cutting {
     int n_units, n_stages, longest; /* units of a stage, at most */
     int n_quanta;                   /* of all devices */
     /* How many quanta a group may have, and of which size its submeshes are (0: any). */
-    int n_blocks, block[MOST_BLOCKS], size[MOST_BLOCKS];
+    int n_blocks, block[FEW_DEVICES * FEW_DEVICES], size[FEW_DEVICES * FEW_DEVICES];
     bool alike; /* all stages are on devices of one kind */
     struct stage_time {
         bool known, exchanges;
         double time_s, border_bytes, gradient_s;
     } * time;      /* [k][at][block][how it begins and ends, or lo][units] */
     double *sum_s; /* [k][at][lo]: least of the stages from unit lo on */
-    struct next {  /* where the first of them ends, and how many quanta it has */
-        int hi, block;
-    } * next;
-    struct line *hop;        /* [at][block]: into a stage there; fixed_s < 0: not known yet */
+    struct cut {   /* where the first of them begins and ends, and its devices */
+        int at, lo, hi, block;
+    } * first;
+    struct cut *cut;         /* [stage]: the cut with the least sum */
+    struct line *hop;        /* [at][block]: into a stage there */
     double *load_s, *link_s; /* scratch: [group]: of devices, of links */
 };
 
@@ -101,20 +100,24 @@ static int first_device(const struct cutting *c, int at, int block)
     return c->shape->reversed ? n - (at + block) * quantum : at * quantum;
 }
 
-static struct stage_place place_of(const struct cutting *c, int k, int at, int b)
+static struct stage stage_at(const struct cutting *c, int k, const struct cut *cut)
 {
     const struct pipeline_shape *s = c->shape;
-    struct stage_place place = { .first = first_device(c, at, c->block[b]),
-                                 .n_devices = s->n_devices * c->block[b],
-                                 .in_flight = in_flight(s, k) };
-    place.room = hp_room(c->h->problem, place.first);
-    for (int d = 1; d < place.n_devices && !c->alike; d++)
-        place.room = fmin(place.room, hp_room(c->h->problem, place.first + d));
-    place.room *= s->room / s->chunks;
-    place.size = c->size[b];
+    int block = c->block[cut->block];
+    struct stage stage = { .step = s->step,
+                           .lo = cut->lo,
+                           .hi = cut->hi,
+                           .first = first_device(c, cut->at, block),
+                           .n_devices = s->n_devices * block,
+                           .size = c->size[cut->block],
+                           .in_flight = in_flight(s, k) };
+    stage.room = hp_room(c->h->problem, stage.first);
+    for (int d = 1; d < stage.n_devices && !c->alike; d++)
+        stage.room = fmin(stage.room, hp_room(c->h->problem, stage.first + d));
+    stage.room *= s->room / s->chunks;
     if (c->alike) /* one group stands for all */
-        place.first = 0;
-    return place;
+        stage.first = 0;
+    return stage;
 }
 
 /* The times of stages from unit `lo` on, by their number of units. Units between the first and
@@ -130,38 +133,23 @@ static struct stage_time *times_from(struct cutting *c, int k, int at, int b, in
     return &c->time[i * (size_t)(c->longest + 1)];
 }
 
-static void find_time(struct cutting *c, int k, int at, int b, int lo, int hi,
-                      struct stage_time *out)
+static void find_time(struct cutting *c, int k, const struct cut *cut, struct stage_time *out)
 {
-    struct stage_place place = place_of(c, k, at, b);
-    struct stage_choice choice;
-    bool fits = hp_choose_stage(c->h, &c->shape->step, &place, lo, hi, &choice);
-    *out =
-        (struct stage_time){ true, hp_stage_exchanges(&choice), fits ? choice.time_s : INFINITY,
-                             choice.border_bytes, choice.gradient_s };
-}
-
-static const struct stage_time *stage_time(struct cutting *c, int k, int at, int b, int lo,
-                                           int hi)
-{
-    struct stage_time *t = times_from(c, k, at, b, lo, hi == c->n_units) + (hi - lo);
-    if (!t->known)
-        find_time(c, k, at, b, lo, hi, t);
-    return t;
+    struct stage stage = stage_at(c, k, cut);
+    struct stage_estimate e;
+    bool fits = hp_estimate_stage(c->h, &stage, &e);
+    *out = (struct stage_time){ true, hp_stage_exchanges(&e), fits ? e.time_s : INFINITY,
+                                e.border_bytes, e.gradient_s };
 }
 
 /* How what comes into a stage comes from the one before it: its devices get it from as many
  * that lie before them (of the first group of a turn: from the last group). */
-static const struct line *hop_into(struct cutting *c, int at, int b)
+static struct line hop_into(struct cutting *c, int at, int b)
 {
-    struct line *hop = &c->hop[at * c->n_blocks + b];
-    if (hop->fixed_s < 0) {
-        int n = c->block[b] * c->shape->n_devices, to = first_device(c, at, c->block[b]);
-        int from = at == 0 ? first_device(c, c->shape->groups - 1, c->block[b])
-                           : to + (c->shape->reversed ? n : -n);
-        *hop = hp_hop_line(c->h, from < 0 ? 0 : from, to, n);
-    }
-    return hop;
+    int n = c->block[b] * c->shape->n_devices, to = first_device(c, at, c->block[b]);
+    int from = at == 0 ? first_device(c, c->shape->groups - 1, c->block[b])
+                       : to + (c->shape->reversed ? n : -n);
+    return hp_hop_line(c->h, from < 0 ? 0 : from, to, n);
 }
 
 static double border_seconds(const struct line *hop, const struct stage_time *t)
@@ -197,7 +185,7 @@ static void find_first(struct cutting *c, int k, int at, int lo, double bound)
             continue;
         if (!c->shape->unequal && k > 1)
             then = equal_place(c, k - 1);
-        const struct line *hop = hop_into(c, at, b);
+        const struct line *hop = &c->hop[at * c->n_blocks + b];
         struct stage_time *inner = times_from(c, k, at, b, lo, false);
         struct stage_time *last = times_from(c, k, at, b, lo, true);
         const double *rest = k == 1 ? &none : &c->sum_s[cell(c, k - 1, then, 0)];
@@ -206,44 +194,39 @@ static void find_first(struct cutting *c, int k, int at, int lo, double bound)
             if (!(after_s < *best))
                 continue;
             struct stage_time *t = (hi == n ? last : inner) + (hi - lo);
+            struct cut cut = { at, lo, hi, b };
             if (!t->known)
-                find_time(c, k, at, b, lo, hi, t);
+                find_time(c, k, &cut, t);
             if (t->time_s > bound)
                 break; /* with more units it takes longer */
             double border_s = border_seconds(hop, t);
             if (link_seconds(c, hop, t) > bound || t->time_s + after_s + 2 * border_s >= *best)
                 continue;
             *best = t->time_s + 2 * border_s + after_s;
-            c->next[cell(c, k, at, lo)] = (struct next){ hi, b };
+            c->first[cell(c, k, at, lo)] = cut;
         }
     }
 }
 
-/* The least sum of times with none above `bound`; false: there is no such cut. */
+/* The least sum of times with none above `bound`, in c->cut; false: there is no such cut. */
 static bool cut_below(struct cutting *c, double bound)
 {
-    int n = c->n_units, p = c->n_stages;
+    int n = c->n_units, p = c->n_stages, lo = 0, place = 0;
     for (int k = 1; k <= p; k++) {
         int from = c->shape->unequal ? p - k : equal_place(c, k);
         int to = !c->shape->unequal ? from : k == p ? 0 : c->n_quanta - k;
         for (int at = from; at <= to; at++)
-            for (int lo = p - k; lo <= (k == p ? 0 : n - k); lo++)
-                find_first(c, k, at, lo, bound);
+            for (int unit = p - k; unit <= (k == p ? 0 : n - k); unit++)
+                find_first(c, k, at, unit, bound);
     }
-    return c->sum_s[cell(c, p, 0, 0)] < INFINITY;
-}
-
-/* One stage of a cut after the other. */
-struct cut_walk {
-    int k, at, lo;
-};
-
-static void go_on(const struct cutting *c, struct cut_walk *w)
-{
-    struct next next = c->next[cell(c, w->k, w->at, w->lo)];
-    w->lo = next.hi;
-    w->k--;
-    w->at = c->shape->unequal ? w->at + c->block[next.block] : equal_place(c, w->k);
+    if (!(c->sum_s[cell(c, p, 0, 0)] < INFINITY))
+        return false;
+    for (int k = p; k > 0; k--) {
+        struct cut cut = c->cut[p - k] = c->first[cell(c, k, place, lo)];
+        lo = cut.hi;
+        place = c->shape->unequal ? place + c->block[cut.block] : equal_place(c, k - 1);
+    }
+    return true;
 }
 
 static struct stages_time times_of(struct cutting *c)
@@ -252,11 +235,13 @@ static struct stages_time times_of(struct cutting *c)
     double gradients_s = 0, times_s = 0;
     for (int g = 0; g < c->shape->groups; g++)
         c->load_s[g] = c->link_s[g] = 0;
-    for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
-        struct next next = c->next[cell(c, w.k, w.at, w.lo)];
-        const struct stage_time *t = stage_time(c, w.k, w.at, next.block, w.lo, next.hi);
-        double link_s = link_seconds(c, hop_into(c, w.at, next.block), t);
-        int group = (c->n_stages - w.k) % c->shape->groups;
+    for (int s = 0; s < c->n_stages; s++) {
+        const struct cut *cut = &c->cut[s];
+        const struct stage_time *t = times_from(c, c->n_stages - s, cut->at, cut->block,
+                                                cut->lo, cut->hi == c->n_units) +
+                                     (cut->hi - cut->lo);
+        double link_s = link_seconds(c, &c->hop[cut->at * c->n_blocks + cut->block], t);
+        int group = s % c->shape->groups;
         all.most_s = fmax(all.most_s, fmax(t->time_s, link_s));
         c->load_s[group] += t->time_s;
         c->link_s[group] += link_s;
@@ -269,16 +254,14 @@ static struct stages_time times_of(struct cutting *c)
     return all;
 }
 
-static void keep_cut(struct cutting *c, struct candidate *out)
+static void keep_cut(const struct cutting *c, struct candidate *out)
 {
-    int s = 0;
-    for (struct cut_walk w = { .k = c->n_stages }; w.k > 0; go_on(c, &w)) {
-        struct next next = c->next[cell(c, w.k, w.at, w.lo)];
-        out->stage[s++] =
-            (struct pipeline_stage){ .lo = w.lo,
-                                     .hi = next.hi,
-                                     .first = first_device(c, w.at, c->block[next.block]),
-                                     .place = place_of(c, w.k, w.at, next.block) };
+    for (int s = 0; s < c->n_stages; s++) {
+        const struct cut *cut = &c->cut[s];
+        out->stage[s] = (struct pipeline_stage){
+            .stage = stage_at(c, c->n_stages - s, cut),
+            .first = first_device(c, cut->at, c->block[cut->block]),
+        };
     }
 }
 
@@ -286,7 +269,7 @@ static void keep_cut(struct cutting *c, struct candidate *out)
 static void add_block(struct cutting *c, int block)
 {
     int n = block * c->shape->n_devices, any = c->shape->size || !c->h->small;
-    for (int size = any ? n : 1; size <= n && c->n_blocks < MOST_BLOCKS; size++) {
+    for (int size = any ? n : 1; size <= n; size++) {
         if (n % size != 0)
             continue;
         c->block[c->n_blocks] = block;
@@ -314,12 +297,15 @@ static void begin_cutting(struct cutting *c, struct arena *scratch)
                   (c->alike || !c->shape->unequal ? (size_t)(c->n_stages + 1) : places) *
                       (size_t)c->n_blocks * (size_t)kinds * (size_t)(c->longest + 1));
     c->sum_s = NEW(scratch, double, places *(size_t)(n + 1));
-    c->next = NEW(scratch, struct next, places * (size_t)(n + 1));
+    c->first = NEW(scratch, struct cut, places * (size_t)(n + 1));
+    c->cut = NEW(scratch, struct cut, c->n_stages);
     c->load_s = NEW(scratch, double, c->shape->groups);
     c->link_s = NEW(scratch, double, c->shape->groups);
     c->hop = NEW(scratch, struct line, c->n_quanta * c->n_blocks);
-    for (int i = 0; i < c->n_quanta * c->n_blocks; i++)
-        c->hop[i].fixed_s = -1;
+    for (int at = 0; at < c->n_quanta; at++)
+        for (int b = 0; b < c->n_blocks; b++)
+            if (at + c->block[b] <= c->n_quanta)
+                c->hop[at * c->n_blocks + b] = hop_into(c, at, b);
 }
 
 bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
@@ -348,7 +334,6 @@ bool hp_cut_pipeline(struct hybrid *h, const struct pipeline_shape *shape,
     }
     hp_arena_free(&scratch);
     for (int s = 0; s < c.n_stages && out->step_s < INFINITY; s++)
-        hp_choose_stage(h, &shape->step, &out->stage[s].place, out->stage[s].lo,
-                        out->stage[s].hi, &out->stage[s].choice);
+        hp_estimate_stage(h, &out->stage[s].stage, &out->stage[s].estimate);
     return out->step_s < INFINITY;
 }

@@ -19,16 +19,15 @@ struct pipeline_shape {
 };
 
 struct pipeline_stage {
-    int lo, hi; /* units */
-    int first;  /* its first device; that of `place` stands for all that are alike */
-    struct stage_place place;
-    struct stage_choice choice;
+    struct stage stage;
+    int first; /* its first device; that of `stage` stands for all that are alike */
+    struct stage_estimate estimate;
 };
 
 /* A plan before it is written down. */
 struct candidate {
     struct pipeline_shape shape;
-    double step_s; /* in closed form */
+    double step_s; /* in closed form; without stages: at least */
     int number;    /* in the order in which they were found */
     int n_stages;
     struct pipeline_stage *stage;

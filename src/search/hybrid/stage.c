@@ -9,21 +9,19 @@
 #include "search/evaluate/fit.h"
 #include "sim/task_costs.h"
 
-enum { GATHERS_AWAITED = 3 };
-
-/* The stage under evaluation. */
-struct weighing {
-    struct hybrid *h; /* lines that are worked out are kept there */
-    const struct step_shape *step;
-    const struct stage_place *place;
+/* A stage under a splitting. */
+struct split_stage {
+    struct hybrid *h;
+    const struct stage *stage;
     const struct submesh *submesh;
     const struct splitting *s;
-    int lo, hi, size;
 };
 
-static double between(const double *sums, int lo, int hi)
+/* A sum over the units of the stage. */
+static double sum_of(const struct split_stage *w, int what)
 {
-    return sums[hi] - sums[lo];
+    const struct unit_cost *unit = w->s->unit;
+    return unit[w->stage->hi].sum[what] - unit[w->stage->lo].sum[what];
 }
 
 double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, int holders)
@@ -35,65 +33,58 @@ double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, in
            b.state / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1);
 }
 
-/* Bytes of parameter state that a device keeps from step to step. */
-static double state_bytes(const struct weighing *w)
+/* Bytes of parameters on a device: the state that it keeps from step to step, and divided
+ * parameters that are gathered at one time. */
+static double parameter_bytes(const struct split_stage *w)
 {
-    double sum = 0;
+    const struct stage *g = w->stage;
+    double sum = 0, most = 0;
     for (int i = 0; i < w->s->n_partitions; i++)
-        sum += between(w->s->sums.params[i], w->lo, w->hi) *
-               hp_element_state_bytes(w->h, w->step->shard,
-                                      w->place->n_devices / w->s->partition[i]);
-    return sum;
-}
-
-/* Bytes of divided parameters that are gathered at one time. */
-static double gathered_bytes(const struct weighing *w)
-{
-    const double *gathered = w->step->far_ahead ? w->s->gathered_far : w->s->gathered;
-    double most = 0;
-    for (int u = w->lo; u < w->hi && w->step->shard >= HYPAR_SHARD_PARAMETERS; u++)
-        most = fmax(most, gathered[u]);
-    return most;
+        sum += sum_of(w, PARAMS + i) *
+               hp_element_state_bytes(w->h, g->step.shard, g->n_devices / w->s->partition[i]);
+    for (int u = g->lo; u < g->hi && g->step.shard >= HYPAR_SHARD_PARAMETERS; u++)
+        most = fmax(most, w->s->unit[u].gathered[g->step.far_ahead]);
+    return sum + most;
 }
 
 /* Bytes of activations of all micro-batches in flight. The micro-batch being computed holds
  * activations of the units up to the current one only. */
-static double activation_bytes(const struct weighing *w, enum hypar_recompute word,
+static double activation_bytes(const struct split_stage *w, enum hypar_recompute word,
                                int recomputed, double *each)
 {
-    const struct unit_sums *sums = &w->s->sums;
+    const struct stage *g = w->stage;
     double kept = 0, most = 0;
-    for (int u = w->lo; u < w->hi; u++) {
-        most = fmax(most, kept + w->s->peak[u]);
-        kept += between(sums->kept[u < w->lo + recomputed ? word : 0], u, u + 1);
+    for (int u = g->lo; u < g->hi; u++) {
+        const struct unit_cost *unit = &w->s->unit[u];
+        int what = KEPT_BYTES + (u < g->lo + recomputed ? (int)word : 0);
+        most = fmax(most, kept + unit->peak);
+        kept += unit[1].sum[what] - unit->sum[what];
     }
-    double errors = w->step->apart ? between(sums->errors, w->lo, w->hi) / 2 : 0; /* roughly */
+    double errors = g->step.apart ? sum_of(w, ERROR_BYTES) / 2 : 0; /* roughly */
     *each = kept + errors;
-    return (w->place->in_flight - 1) * *each + errors + most;
+    return (g->in_flight - 1) * *each + errors + most;
 }
 
 /* The end of a step. */
 struct tail {
-    double sum_s, own_link_s; /* to sum all gradients; part of it on the links of one device */
-    double last_s;            /* least time after the last gradient */
+    double sum_s;  /* to sum all gradients */
+    double last_s; /* least time after the last gradient */
     double update_s;
     /* Time to gather parameters: of all operators, one after another; of the first operator; of
      * the last operator. */
     double gathers_s, first_gather_s, last_gather_s;
 };
 
-struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
-                                    const struct stage_place *place, int parts)
+struct element_cost hp_element_cost(struct hybrid *h, const struct stage *stage, int parts)
 {
     const struct hypar_search_options *o = h->problem->options;
     double gradient =
         hp_precision_bytes(hp_gradient_precision(o->precision, o->fp32_gradients));
-    struct line line = hp_sum_line(h, place->first, place->n_devices, parts);
-    int holders = place->n_devices / parts;
+    struct line line = hp_sum_line(h, stage->first, stage->n_devices, parts);
+    int holders = stage->n_devices / parts;
     return (struct element_cost){
         .sum_s = gradient * line.s_per_byte,
-        .own_link_s = gradient * line.own_link_s_per_byte,
-        .update_s = h->update_s / (shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1),
+        .update_s = h->update_s / (stage->step.shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1),
         .last_s = line.fixed_s,
     };
 }
@@ -120,36 +111,35 @@ bool hp_gathers_are_late(struct hybrid *h, int n, int64_t micro_batches)
 
 /* Add the times of gathering. The share of each partition is taken to be the same for all
  * operators. */
-static void add_gathers(const struct weighing *w, struct tail *t)
+static void add_gathers(const struct split_stage *w, struct tail *t)
 {
-    double weighted = between(w->s->sums.weighted, w->lo, w->hi), all = 0;
+    const struct stage *g = w->stage;
+    double weighted = sum_of(w, WEIGHTED), all = 0;
     for (int i = 0; i < w->s->n_partitions; i++)
-        all += between(w->s->sums.params[i], w->lo, w->hi);
+        all += sum_of(w, PARAMS + i);
     for (int i = 0; i < w->s->n_partitions; i++) {
-        double elements = between(w->s->sums.params[i], w->lo, w->hi);
-        const double of_op[] = { all / weighted, w->s->first_elements[w->lo],
-                                 w->s->last_elements[w->hi - 1] };
+        double elements = sum_of(w, PARAMS + i);
+        const double of_op[] = { all / weighted, w->s->unit[g->lo].first_elements,
+                                 w->s->unit[g->hi - 1].last_elements };
         double *sum[] = { &t->gathers_s, &t->first_gather_s, &t->last_gather_s };
         for (int k = 0; k < 3 && elements > 0; k++)
-            *sum[k] += (k == 0 ? weighted : 1) * elements / all *
-                       gather_seconds(w->h, w->place->first, w->place->n_devices,
-                                      w->s->partition[i], of_op[k]);
+            *sum[k] +=
+                (k == 0 ? weighted : 1) * elements / all *
+                gather_seconds(w->h, g->first, g->n_devices, w->s->partition[i], of_op[k]);
     }
 }
 
-static struct tail tail_of(const struct weighing *w)
+static struct tail tail_of(const struct split_stage *w)
 {
     struct tail t = { 0 };
     for (int i = 0; i < w->s->n_partitions; i++) {
-        double elements = between(w->s->sums.params[i], w->lo, w->hi);
-        struct element_cost cost =
-            hp_element_cost(w->h, w->step->shard, w->place, w->s->partition[i]);
+        double elements = sum_of(w, PARAMS + i);
+        struct element_cost cost = hp_element_cost(w->h, w->stage, w->s->partition[i]);
         t.sum_s += elements * cost.sum_s;
-        t.own_link_s += elements * cost.own_link_s;
         t.last_s = fmax(t.last_s, elements > 0 ? cost.last_s : 0);
         t.update_s += elements * cost.update_s;
     }
-    if (w->step->shard >= HYPAR_SHARD_PARAMETERS)
+    if (w->stage->step.shard >= HYPAR_SHARD_PARAMETERS)
         add_gathers(w, &t);
     return t;
 }
@@ -157,59 +147,46 @@ static struct tail tail_of(const struct weighing *w)
 /* The time that gathering adds to one half of a micro-batch. The first operator waits for its
  * own parameters. The gather of a later operator starts when the operator hp_gather_ahead()
  * before it is done, so this many gathers are in progress at once. */
-static double wait_for_gathers(const struct weighing *w, const struct tail *t, double first_s,
-                               double links_s, double half_s)
+static double wait_for_gathers(const struct split_stage *w, const struct tail *t,
+                               double first_s, double links_s, double half_s)
 {
-    double in_turn_s = (t->gathers_s + half_s) / (hp_gather_ahead(w->step) + 1);
+    double in_turn_s = (t->gathers_s + half_s) / (hp_gather_ahead(&w->stage->step) + 1);
     return fmax(first_s, fmax(links_s, in_turn_s) - half_s);
-}
-
-/* The time that exchanges wait for gathers on the same links. An exchange waits in proportion
- * to the time that the links are busy with gathers, and for more than the gather in progress:
- * GATHERS_AWAITED is the number that simulated steps show. */
-static double waiting_seconds(const struct weighing *w, const struct tail *tail, double own_s)
-{
-    const struct unit_sums *sums = &w->s->sums;
-    double gathered = between(sums->weighted, w->lo, w->hi), busy_s = 1.5 * tail->own_link_s;
-    if (!(gathered > 0) || !(own_s > 0))
-        return 0;
-    return GATHERS_AWAITED * between(sums->exchanges, w->lo, w->hi) * fmin(1, busy_s / own_s) *
-           tail->own_link_s / 2 / gathered;
 }
 
 /* Add the end of the step. Sums of gradients overlap with the last backward half. Gathers of
  * divided parameters overlap with computation but not with other exchanges, because they share
  * links. A reduce-scatter or an all-gather takes half the time of the sum. */
-static void add_tail(const struct weighing *w, struct stage_choice *c)
+static void add_tail(const struct split_stage *w, struct stage_estimate *c)
 {
-    double backward_s = between(w->s->sums.backward_s, w->lo, w->hi);
+    double backward_s = sum_of(w, BACKWARD_S);
     double forward_s = c->compute_s - backward_s;
     struct tail t = tail_of(w);
-    switch (w->step->shard) {
+    switch (w->stage->step.shard) {
     case HYPAR_SHARD_NONE:
     case HYPAR_SHARD_OPTIMIZER:
-        c->tail_s =
-            fmax(t.sum_s / (w->hi - w->lo + 1), t.sum_s - backward_s) + t.last_s + t.update_s;
+        c->tail_s = fmax(t.sum_s / (w->stage->hi - w->stage->lo + 1), t.sum_s - backward_s) +
+                    t.last_s + t.update_s;
         break;
     case HYPAR_SHARD_GRADIENTS:
         c->own_s += fmax(0, t.sum_s / 2 - backward_s);
         c->tail_s = t.update_s + t.last_s + t.sum_s / 2;
         break;
     default:
-        c->own_s += waiting_seconds(w, &t, c->own_s) +
-                    wait_for_gathers(w, &t, t.first_gather_s, t.sum_s / 2, forward_s) +
+        c->own_s += wait_for_gathers(w, &t, t.first_gather_s, t.sum_s / 2, forward_s) +
                     wait_for_gathers(w, &t, t.last_gather_s, t.sum_s, backward_s);
         c->tail_s = t.update_s + fmax(t.last_s, t.first_gather_s);
     }
-    c->time_s = c->own_s + c->tail_s / (double)w->step->micro_batches;
+    c->time_s = c->own_s + c->tail_s / (double)w->stage->step.micro_batches;
 }
 
 /* The least number of units to recompute so that the activations fit in `room`; -1: recomputing
  * all is not enough. */
-static int units_to_recompute(const struct weighing *w, enum hypar_recompute word, double room)
+static int units_to_recompute(const struct split_stage *w, enum hypar_recompute word,
+                              double room)
 {
-    int few = -1, enough = w->hi - w->lo; /* bisection: recomputing more units never needs more
-                                           * memory */
+    int few = -1, enough = w->stage->hi - w->stage->lo; /* bisection: recomputing more units
+                                                         * never needs more memory */
     double each;
     if (activation_bytes(w, word, enough, &each) > room)
         return -1;
@@ -221,275 +198,239 @@ static int units_to_recompute(const struct weighing *w, enum hypar_recompute wor
 }
 
 /* The time to sum statistics of a batch over replicas, one after another. */
-static double replica_seconds(const struct weighing *w)
+static double replica_seconds(const struct split_stage *w)
 {
-    const struct unit_sums *sums = &w->s->sums;
-    double n = between(sums->replica_sums, w->lo, w->hi);
-    if (!(n > 0) || w->size == w->place->n_devices)
+    const struct stage *g = w->stage;
+    int size = w->submesh->shape.size;
+    double n = sum_of(w, REPLICA_SUMS);
+    if (!(n > 0) || size == g->n_devices)
         return 0;
-    double bytes = between(sums->replica_bytes, w->lo, w->hi) / n;
-    const struct comm_way *way = hp_comm_best_way(
-        hp_sum_line(w->h, w->place->first, w->place->n_devices, w->size).comm, bytes);
+    double bytes = sum_of(w, REPLICA_BYTES) / n;
+    const struct comm_way *way =
+        hp_comm_best_way(hp_sum_line(w->h, g->first, g->n_devices, size).comm, bytes);
     return w->h->model.on_path * n * (way->fixed_s + bytes * way->s_per_byte);
 }
 
-static void weigh(struct weighing *w, enum hypar_recompute word, struct stage_choice *best)
+/* Keep the faster of two. */
+static void accept(struct stage_estimate *best, const struct stage_estimate *e)
+{
+    if (e->size && (best->size == 0 || e->time_s < best->time_s))
+        *best = *e;
+}
+
+/* Estimate the stage with one setting of recomputation, and accept it if it fits. */
+static void estimate_word(const struct split_stage *w, enum hypar_recompute word,
+                          struct stage_estimate *best)
 {
     const struct hypar_search_options *o = w->h->problem->options;
-    const struct unit_sums *sums = &w->s->sums;
-    double fixed = state_bytes(w) + gathered_bytes(w);
-    int n = w->hi - w->lo,
-        recomputed = word == HYPAR_RECOMPUTE_NONE ? 0
-                     : o->recompute_given         ? n
-                                          : units_to_recompute(w, word, w->place->room - fixed);
+    const struct stage *g = w->stage;
+    double fixed = parameter_bytes(w);
+    int recomputed = word == HYPAR_RECOMPUTE_NONE ? 0
+                     : o->recompute_given         ? g->hi - g->lo
+                                          : units_to_recompute(w, word, g->room - fixed);
     /* recomputed or resent tensors would have to stay until the parameter gradients are
      * computed */
-    if (recomputed < 0 || (w->step->apart && (recomputed > 0 || w->s->resend)))
+    if (recomputed < 0 || (g->step.apart && (recomputed > 0 || w->s->resend)))
         return;
-    struct stage_choice c = { .size = w->size,
-                              .submesh = w->submesh,
-                              .splitting = w->s,
-                              .recompute = word,
-                              .recomputed = recomputed };
-    c.memory_bytes = fixed + activation_bytes(w, word, recomputed, &c.each_bytes);
-    if (c.memory_bytes > w->place->room)
+    struct stage_estimate e = { .size = w->submesh->shape.size,
+                                .submesh = w->submesh,
+                                .splitting = w->s,
+                                .recompute = word,
+                                .recomputed = recomputed };
+    e.memory_bytes = fixed + activation_bytes(w, word, recomputed, &e.each_bytes);
+    if (e.memory_bytes > g->room)
         return;
-    c.own_s = between(sums->time_s, w->lo, w->hi) +
-              between(sums->again_s[word], w->lo, w->lo + recomputed) + replica_seconds(w);
-    for (int u = w->lo + 1; u < w->hi; u++)
-        c.own_s += w->s->entering_s[u];
-    c.gradient_s = between(sums->gradient_s, w->lo, w->hi);
-    c.compute_s = between(sums->compute_s, w->lo, w->hi);
-    add_tail(w, &c);
-    c.border_bytes = w->lo ? w->s->border[w->lo] : 0;
-    if (best->size == 0 || c.time_s < best->time_s)
-        *best = c;
+    const struct unit_cost *unit = w->s->unit;
+    e.own_s = sum_of(w, TIME_S) + unit[g->lo + recomputed].sum[AGAIN_S + word] -
+              unit[g->lo].sum[AGAIN_S + word] + replica_seconds(w);
+    for (int u = g->lo + 1; u < g->hi; u++)
+        e.own_s += unit[u].entering_s;
+    e.gradient_s = sum_of(w, GRADIENT_S);
+    e.compute_s = sum_of(w, COMPUTE_S);
+    add_tail(w, &e);
+    e.border_bytes = g->lo ? unit[g->lo].border : 0;
+    accept(best, &e);
 }
 
-/* Limit of devices for a submesh of the whole machine: a larger one takes too long. */
-enum { LARGEST_SUBMESH = 256 };
-
-/* The largest number of parts of a fixed operator in units lo .. hi - 1; 0: no operator is
- * fixed. */
-static int most_fixed_parts(const struct hybrid *h, int lo, int hi)
-{
-    int most = 0;
-    for (int i = 0; i < h->model.fixes.n; i++) {
-        const struct fix *fix = &h->model.fixes.fix[i];
-        if (h->units.of_op[fix->op] >= lo && h->units.of_op[fix->op] < hi &&
-            fix->n_parts > most)
-            most = fix->n_parts;
-    }
-    return most;
-}
-
-static bool may_have_size(const struct hybrid *h, const struct stage_place *place,
-                          double samples, int size, int fixed)
-{
-    int most = h->problem->options->max_tensor, replicas = place->n_devices / size;
-    if (place->size && size != place->size)
-        return false;
-    if (fixed) /* fixed operators use all devices of the stage */
-        return replicas == 1 && fixed <= size && size <= FEW_DEVICES;
-    if (place->n_devices % size || replicas > samples || (most && size > most))
-        return false;
-    if (size == hypar_machine_device_count(h->problem->machine) && size <= LARGEST_SUBMESH &&
-        samples >= size)
-        return true;
-    return size <= LARGE_SUBMESH ||
-           (place->n_devices <= FEW_DEVICES && place->n_devices / LARGE_SUBMESH > samples);
-}
-
-/* The first device of the stage's submesh that has its slowest device. */
-static int slowest_submesh(const struct hybrid *h, const struct stage_place *place, int size)
-{
-    const struct hypar_machine *machine = h->problem->machine;
-    int slowest = place->first;
-    if (hypar_machine_is_uniform(machine))
-        return place->first;
-    for (int d = place->first; d < place->first + place->n_devices; d++)
-        if (hp_dense_op_per_s(hypar_machine_device(machine, d),
-                              h->problem->options->precision) <
-            hp_dense_op_per_s(hypar_machine_device(machine, slowest),
-                              h->problem->options->precision))
-            slowest = d;
-    return place->first + (slowest - place->first) / size * size;
-}
-
-/* A permanent copy of a splitting's states. */
-static const struct splitting *keep_splitting(struct hybrid *h, const struct splitting *s)
-{
-    struct splitting *kept = NEW(h->arena, struct splitting, 1);
-    kept->resend = s->resend;
-    kept->state = NEW(h->arena, int, h->model.n_vars);
-    memcpy(kept->state, s->state, (size_t)h->model.n_vars * sizeof *kept->state);
-    return kept;
-}
-
-static struct stage_choice weigh_words(struct weighing *w)
+static void estimate(const struct split_stage *w, struct stage_estimate *best)
 {
     const struct hypar_search_options *o = w->h->problem->options;
-    struct stage_choice best = { 0 };
     for (int word = 0; word < RECOMPUTE_WORDS; word++)
         if (!o->recompute_given || o->recompute == (enum hypar_recompute)word)
-            weigh(w, (enum hypar_recompute)word, &best);
-    return best;
+            estimate_word(w, (enum hypar_recompute)word, best);
+    w->h->evaluated++;
 }
 
-static void take_faster(struct stage_choice *best, const struct stage_choice *c)
+struct stage_estimate hp_estimate_states(struct hybrid *h, const struct stage *stage,
+                                         const struct submesh *submesh, int *state,
+                                         struct arena *arena)
 {
-    if (c->size && (best->size == 0 || c->time_s < best->time_s))
-        *best = *c;
-}
-
-struct stage_choice hp_weigh_states(struct hybrid *h, const struct step_shape *step,
-                                    const struct stage_place *place, int lo, int hi,
-                                    const struct submesh *submesh, int *state,
-                                    struct arena *arena)
-{
-    struct stage_choice best = { 0 };
+    struct stage_estimate best = { 0 };
     for (int resend = 0; resend < 2; resend++) {
         struct splitting *s = NEW(arena, struct splitting, 1);
         s->state = state;
         s->resend = resend;
-        hp_sum_up_splitting(&h->model, submesh, &h->units, lo, hi, arena, s);
-        struct weighing w = { h, step, place, submesh, s, lo, hi, submesh->shape.size };
-        struct stage_choice c = weigh_words(&w);
-        take_faster(&best, &c);
-        h->evaluated++;
+        hp_sum_up_splitting(&h->model, submesh, &h->units, stage->lo, stage->hi, arena, s);
+        estimate(&(struct split_stage){ h, stage, submesh, s }, &best);
         if (best.size && best.recomputed == 0) /* resending saves nothing */
             break;
     }
     return best;
 }
 
-/* Find the fastest of the submesh's splittings. */
-static void choose_splitting(struct hybrid *h, const struct step_shape *step,
-                             const struct stage_place *place, int lo, int hi,
-                             const struct submesh_splittings *list, struct stage_choice *best)
+/* Limit of devices for a submesh of the whole machine: a larger one takes too long. */
+enum { LARGEST_SUBMESH = 256 };
+
+/* The largest number of parts of a fixed operator of the stage; 0: no operator is fixed. */
+static int most_fixed_parts(const struct hybrid *h, const struct stage *stage)
 {
-    for (int i = 0; i < list->n; i++) {
-        struct weighing w = { h,
-                              step,
-                              place,
-                              list->submesh,
-                              &list->splitting[i],
-                              lo,
-                              hi,
-                              list->submesh->shape.size };
-        struct stage_choice c = weigh_words(&w);
-        take_faster(best, &c);
-        h->evaluated++;
+    int most = 0;
+    for (int i = 0; i < h->model.fixes.n; i++) {
+        const struct fix *fix = &h->model.fixes.fix[i];
+        int unit = h->units.of_op[fix->op];
+        if (unit >= stage->lo && unit < stage->hi && fix->n_parts > most)
+            most = fix->n_parts;
     }
+    return most;
 }
 
-/* Find the fastest of all combinations of states. */
-static void choose_states(struct hybrid *h, const struct step_shape *step,
-                          const struct stage_place *place, int lo, int hi,
-                          const struct submesh_splittings *list, struct stage_choice *best)
+static bool may_have_size(const struct hybrid *h, const struct stage *stage, double samples,
+                          int size, int fixed)
+{
+    int most = h->problem->options->max_tensor, replicas = stage->n_devices / size;
+    if (stage->size && size != stage->size)
+        return false;
+    if (fixed) /* fixed operators use all devices of the stage */
+        return replicas == 1 && fixed <= size && size <= SOME_DEVICES;
+    if (stage->n_devices % size || replicas > samples || (most && size > most))
+        return false;
+    if (size == hypar_machine_device_count(h->problem->machine) && size <= LARGEST_SUBMESH &&
+        samples >= size)
+        return true;
+    return size <= LARGE_SUBMESH ||
+           (stage->n_devices <= SOME_DEVICES && stage->n_devices / LARGE_SUBMESH > samples);
+}
+
+/* The first device of the stage's submesh that has its slowest device. */
+static int slowest_submesh(const struct hybrid *h, const struct stage *stage, int size)
+{
+    const struct hypar_machine *machine = h->problem->machine;
+    enum hypar_precision precision = h->problem->options->precision;
+    int slowest = stage->first;
+    if (hypar_machine_is_uniform(machine))
+        return stage->first;
+    for (int d = stage->first; d < stage->first + stage->n_devices; d++)
+        if (hp_dense_op_per_s(hypar_machine_device(machine, d), precision) <
+            hp_dense_op_per_s(hypar_machine_device(machine, slowest), precision))
+            slowest = d;
+    return stage->first + (slowest - stage->first) / size * size;
+}
+
+/* Find the fastest of all combinations of states; keep a copy of its states. */
+static void estimate_all_states(struct hybrid *h, const struct stage *stage,
+                                const struct submesh_splittings *list,
+                                struct stage_estimate *best)
 {
     struct arena scratch = { 0 };
     const struct splitting *before = best->splitting;
-    struct stage_choice c = hp_weigh_states(h, step, place, lo, hi, list->submesh,
-                                            list->splitting[0].state, &scratch);
-    take_faster(best, &c);
-    hp_choose_states(h, step, place, lo, hi, list, &scratch, best);
-    if (best->splitting != before)
-        best->splitting = keep_splitting(h, best->splitting);
+    struct stage_estimate first =
+        hp_estimate_states(h, stage, list->submesh, list->splitting[0].state, &scratch);
+    accept(best, &first);
+    hp_enumerate_states(h, stage, list, &scratch, best);
+    if (best->splitting != before) {
+        struct splitting *kept = NEW(h->arena, struct splitting, 1);
+        kept->resend = best->splitting->resend;
+        kept->state = NEW(h->arena, int, h->model.n_vars);
+        memcpy(kept->state, best->splitting->state,
+               (size_t)h->model.n_vars * sizeof *kept->state);
+        best->splitting = kept;
+    }
     hp_arena_free(&scratch);
 }
 
-/* Find the fastest way to run the stage that fits in place->room. */
-static bool choose(struct hybrid *h, const struct step_shape *step,
-                   const struct stage_place *place, int lo, int hi, struct stage_choice *out)
+/* The fastest way to run the stage that fits in its room: of all submeshes, the splittings or,
+ * if there are few, all states. */
+static struct stage_estimate estimate_submeshes(struct hybrid *h, const struct stage *stage)
 {
-    double samples = (double)h->problem->graph->batch / (double)step->micro_batches;
-    int fixed = most_fixed_parts(h, lo, hi);
+    double samples = (double)h->problem->graph->batch / (double)stage->step.micro_batches;
+    int fixed = most_fixed_parts(h, stage);
     int covered = 0; /* a submesh whose splittings include those of smaller submeshes */
-    *out = (struct stage_choice){ 0 };
-    for (int size = place->n_devices; size >= 1; size--) {
-        int replicas = place->n_devices / size;
-        if ((covered && covered % size == 0) || !may_have_size(h, place, samples, size, fixed))
+    struct stage_estimate best = { 0 };
+    for (int size = stage->n_devices; size >= 1; size--) {
+        int replicas = stage->n_devices / size;
+        if ((covered && covered % size == 0) || !may_have_size(h, stage, samples, size, fixed))
             continue;
-        struct submesh_shape shape = { slowest_submesh(h, place, size), size,
+        struct submesh_shape shape = { slowest_submesh(h, stage, size), size,
                                        (int64_t)ceil(samples / replicas) };
         const struct submesh_splittings *list = hp_submesh_splittings(h, &shape);
         if (list->roomy && !h->small && size <= LARGE_SUBMESH)
             covered = size;
-        if (list->n > 0)
-            (h->small && !h->exhausted ? choose_states : choose_splitting)(h, step, place, lo,
-                                                                           hi, list, out);
+        if (list->n > 0 && h->small && !h->exhausted)
+            estimate_all_states(h, stage, list, &best);
+        else
+            for (int i = 0; i < list->n; i++)
+                estimate(&(struct split_stage){ h, stage, list->submesh, &list->splitting[i] },
+                         &best);
     }
-    return out->size > 0;
+    return best;
 }
 
-/* Choose a way for the stage and add it to the known choices. */
-static const struct known_choice *choose_anew(struct hybrid *h, const struct step_shape *step,
-                                              const struct stage_place *place, int lo, int hi,
-                                              int next)
+/* The estimate of a stage with this number of micro-batches in flight and this much memory. */
+struct known_estimate {
+    double in_flight, room;
+    struct stage_estimate estimate;
+    struct known_estimate *next; /* of the same stage */
+};
+
+static struct known_estimate *estimate_anew(struct hybrid *h, const struct stage *stage,
+                                            struct known_estimate *next)
 {
-    struct known_choice new = { .in_flight = place->in_flight,
-                                .room = place->room,
-                                .next = next };
-    choose(h, step, place, lo, hi, &new.choice);
-    h->choice =
-        GROW(h->arena, struct known_choice, h->choice, h->n_choices, &h->choice_capacity);
-    h->choice[h->n_choices] = new;
-    return &h->choice[h->n_choices++];
+    struct known_estimate *new = NEW(h->arena, struct known_estimate, 1);
+    *new = (struct known_estimate){ stage->in_flight, stage->room, estimate_submeshes(h, stage),
+                                    next };
+    return new;
 }
 
-/* The first known choice of a stage: the fastest way without a memory limit, which suits most
- * stages. Choices for less memory follow it in a list. */
-static int first_known(struct hybrid *h, const struct step_shape *step,
-                       const struct stage_place *place, int lo, int hi)
+/* The first known estimate of a stage: the fastest way without a memory limit, which suits most
+ * stages. Estimates for less memory follow it in a list. */
+static struct known_estimate *first_known(struct hybrid *h, const struct stage *stage)
 {
-    int64_t key[] = { place->first,
-                      place->n_devices,
-                      place->size,
-                      step->micro_batches,
-                      step->shard,
-                      step->far_ahead,
-                      step->apart,
-                      lo,
-                      hi };
-    int known = hp_table_get(&h->choice_keys, key, sizeof key);
-    if (known < 0) {
-        int64_t *kept = NEW(h->arena, int64_t, sizeof key / sizeof *key);
-        struct stage_place unbound = *place;
-        memcpy(kept, key, sizeof key);
+    const struct step_shape *step = &stage->step;
+    int64_t key[] = { stage->first,        stage->n_devices, stage->size,
+                      step->micro_batches, step->shard,      step->far_ahead,
+                      step->apart,         stage->lo,        stage->hi };
+    void **known = hp_memo(&h->estimates, h->arena, key, sizeof key);
+    if (!*known) {
+        struct stage unbound = *stage;
         unbound.room = INFINITY;
         unbound.in_flight = 1;
-        choose_anew(h, step, &unbound, lo, hi, -1);
-        known = hp_table_put(&h->choice_keys, h->arena, kept, sizeof key, h->n_choices - 1);
+        *known = estimate_anew(h, &unbound, NULL);
     }
-    return known;
+    return *known;
 }
 
-/* Choose a way for the stage. The devices must hold each parameter at least once. A known
- * choice for more memory is also the fastest for less memory if it fits. If nothing fits in
- * more memory, nothing fits in less. */
-bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
-                     const struct stage_place *place, int lo, int hi, struct stage_choice *out)
+/* The devices must hold each parameter at least once. A known way for more memory is also the
+ * fastest for less memory if it fits. If nothing fits in more memory, nothing fits in less. */
+bool hp_estimate_stage(struct hybrid *h, const struct stage *stage, struct stage_estimate *out)
 {
-    if (between(h->state_bytes, lo, hi) > place->n_devices * place->room) {
-        *out = (struct stage_choice){ 0 };
+    if (h->state_bytes[stage->hi] - h->state_bytes[stage->lo] >
+        stage->n_devices * stage->room) {
+        *out = (struct stage_estimate){ 0 };
         h->is_short = true;
         return false;
     }
-    int first = first_known(h, step, place, lo, hi);
-    for (int i = first; i >= 0; i = h->choice[i].next) {
-        const struct known_choice *known = &h->choice[i];
-        if (known->in_flight > place->in_flight || known->room < place->room)
+    struct known_estimate *first = first_known(h, stage);
+    for (const struct known_estimate *known = first; known; known = known->next) {
+        if (known->in_flight > stage->in_flight || known->room < stage->room)
             continue;
-        *out = known->choice;
-        out->memory_bytes += (place->in_flight - known->in_flight) * out->each_bytes;
-        if (out->size == 0 || out->memory_bytes <= place->room)
+        *out = known->estimate;
+        out->memory_bytes += (stage->in_flight - known->in_flight) * out->each_bytes;
+        if (out->size == 0 || out->memory_bytes <= stage->room)
             return out->size > 0;
         h->is_short = true;
     }
-    const struct known_choice *new = choose_anew(h, step, place, lo, hi, h->choice[first].next);
-    h->choice[first].next = h->n_choices - 1;
-    *out = new->choice;
+    first->next = estimate_anew(h, stage, first->next);
+    *out = first->next->estimate;
     return out->size > 0;
 }
 
@@ -502,9 +443,8 @@ static double *op_seconds(struct hybrid *h)
     const struct submesh *one =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, 1, g->batch });
     double *op_s = NEW(h->arena, double, g->n_ops);
-    const int *state = NEW(h->arena, int, h->model.n_vars); /* each has one state */
     for (int op = 0; op < g->n_ops && one; op++) {
-        const struct op_cost *c = hp_op_cost(&h->model, one, state, op);
+        const struct op_cost *c = hp_op_cost(&h->model, one, op, 0); /* its one state */
         op_s[op] = c->forward_s + c->backward_s;
         h->forward_s += c->forward_s;
         h->weighted += c->param_elements > 0;
@@ -546,16 +486,16 @@ static double part_on_path(struct hybrid *h, const double *op_s)
 /* Are there so few operators and states that all plans can be enumerated? */
 static bool is_small(struct hybrid *h)
 {
-    enum { MOST_CHOICES = 1 << 14, MOST_DEVICES = 8 };
+    enum { MOST_CHOICES = 1 << 14 };
     const struct submesh_model *m = &h->model;
     int n = hypar_machine_device_count(h->problem->machine);
     double choices = 1;
-    if (h->units.n > FEW_UNITS || n > MOST_DEVICES || h->units.apart)
+    if (h->units.n > FEW_UNITS || n > FEW_DEVICES || h->units.apart)
         return false;
     const struct submesh *all =
         hp_submesh(&h->model, &(struct submesh_shape){ 0, n, h->problem->graph->batch });
     for (int v = 0; v < m->n_vars && all; v++)
-        choices *= all->states[m->var[v].class].n;
+        choices *= hp_states(m, all, v)->n;
     return choices <= MOST_CHOICES;
 }
 
@@ -578,8 +518,8 @@ void hp_hybrid_end(struct hybrid *h)
     hp_submesh_model_end(&h->model);
 }
 
-bool hp_stage_exchanges(const struct stage_choice *choice)
+bool hp_stage_exchanges(const struct stage_estimate *e)
 {
     const double little = 1.02;
-    return choice->own_s > little * choice->compute_s;
+    return e->own_s > little * e->compute_s;
 }

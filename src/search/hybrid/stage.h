@@ -1,12 +1,13 @@
-/* search/hybrid/stage.h - the cost of a stage in closed form. Internal to planner hybrid.
+/* search/hybrid/stage.h - the estimate of a stage in closed form. Internal to planner hybrid.
  *
  * A graph is cut into stages at a few places only; a unit is the operators between two of these
  * places (a layer of a transformer, for example). Each submesh has a few splittings: a
- * splitting is a state for every operator, chosen at one price of memory. A splitting has
+ * splitting is a state for every operator, solved at one price of memory. A splitting has
  * prefix sums of its units' costs, so the cost of a stage of any units is a look-up. */
 #ifndef SEARCH_HYBRID_STAGE_H
 #define SEARCH_HYBRID_STAGE_H
 
+#include "base/table.h"
 #include "search/hybrid/submesh.h"
 
 struct units {
@@ -17,9 +18,11 @@ struct units {
     bool apart;  /* operators of one variable may be in different stages */
 };
 
-/* With at most FEW_UNITS units, the search tries every cut. With at most FEW_DEVICES devices,
- * some may stay idle and submeshes may be large. */
-enum { FEW_UNITS = 12, FEW_DEVICES = 64 };
+/* With at most FEW_UNITS units or operators, the search tries every cut. With at most
+ * FEW_DEVICES devices, any of them may stay idle, stages differ by single devices, and all
+ * states of small graphs are enumerated. With at most SOME_DEVICES, half of them may stay idle
+ * and submeshes may be large. */
+enum { FEW_UNITS = 12, FEW_DEVICES = 8, SOME_DEVICES = 64 };
 
 /* Find the places where the graph may be cut. A cut may separate the operators of a variable
  * only if most of the graph could not be cut otherwise. `op_s`: the approximate time of each
@@ -32,38 +35,40 @@ enum { MOST_PARTITIONS = 16, RECOMPUTE_WORDS = 3 };
  * sooner than parameters arrive from many devices. */
 enum { GATHER_AHEAD = 4, GATHER_FAR_AHEAD = 16 };
 
-/* [unit]: sums over all units before it. */
-struct unit_sums {
-    /* Of a micro-batch: all passes; backward passes; the backward passes that only write
-     * gradients of parameters. */
-    double *time_s, *backward_s, *gradient_s;
-    double *compute_s;            /* part of time_s without exchanges */
-    double *exchanges, *weighted; /* number of exchanges, and of operators with parameters */
-    double *replica_sums, *replica_bytes; /* sums over samples in which replicas take part:
-                                           * their number, and bytes */
-    double *errors; /* bytes of the output gradients that parameter gradients are computed
-                     * from */
-    double *again_s[RECOMPUTE_WORDS]; /* extra time if operators are recomputed */
-    double *kept[RECOMPUTE_WORDS];    /* bytes of activations kept for a micro-batch */
-    /* Parameter elements that a device holds, by the number of parts of the parameters:
-     * partition[i] is this number. */
-    double *params[MOST_PARTITIONS];
+/* What is added up over units, for a micro-batch. */
+enum unit_sum {
+    TIME_S,    /* of all passes and exchanges inside units */
+    COMPUTE_S, /* part of TIME_S without exchanges */
+    BACKWARD_S,
+    GRADIENT_S,    /* backward passes that only write gradients of parameters */
+    WEIGHTED,      /* number of operators with parameters */
+    REPLICA_SUMS,  /* sums over samples in which replicas take part: their number ... */
+    REPLICA_BYTES, /* ... and bytes */
+    ERROR_BYTES,   /* of the output gradients that parameter gradients are computed from */
+    AGAIN_S,       /* [recomputation]: extra time if operators are recomputed */
+    KEPT_BYTES = AGAIN_S + RECOMPUTE_WORDS, /* [recomputation]: activations kept */
+    PARAMS = KEPT_BYTES + RECOMPUTE_WORDS,  /* [partition]: parameter elements of a device */
+    N_SUMS = PARAMS + MOST_PARTITIONS,
+};
+
+struct unit_cost {
+    double sum[N_SUMS]; /* over all units before this one */
+    double entering_s;  /* time of its exchanges with earlier units of its stage */
+    double border;      /* bytes that a device sends to it if a stage begins there */
+    /* Bytes while one of its operators is computed, including activations that earlier
+     * operators of the unit keep. */
+    double peak;
+    double gathered[2]; /* bytes of divided parameters at one time; [1]: gathered far ahead */
+    /* Parameter elements of its first operator with parameters, and of its last. */
+    double first_elements, last_elements;
 };
 
 struct splitting {
     int *state;  /* [variable] */
     bool resend; /* tensors gathered forward are gathered again for backward passes, not kept */
-    struct unit_sums sums;
-    double *entering_s; /* [unit]: time of its exchanges with earlier units of its stage */
-    double *border;     /* [unit]: bytes that a device sends to it if a stage begins there */
-    /* [unit]: bytes while one of its operators is computed, including activations that earlier
-     * operators of the unit keep; bytes of divided parameters gathered at one time, if gathered
-     * ahead and if gathered far ahead. */
-    double *peak, *gathered, *gathered_far;
-    /* [unit]: parameter elements of its first operator with parameters, and of its last. */
-    double *first_elements, *last_elements;
+    struct unit_cost *unit; /* [unit], and one more for the sums over all */
     int n_partitions;
-    int partition[MOST_PARTITIONS];
+    int partition[MOST_PARTITIONS]; /* the number of parts of the parameters */
 };
 
 /* Fill all fields but the states: for units lo .. hi - 1 as one stage or, if these are all
@@ -81,10 +86,6 @@ double hp_least_kept(const struct submesh_model *model, const struct submesh *su
 double hp_touched_bytes(const struct submesh_model *model, const struct submesh *submesh,
                         int op, int state);
 
-/* The cost of an operator in its chosen state. */
-const struct op_cost *hp_op_cost(const struct submesh_model *model,
-                                 const struct submesh *submesh, const int *state, int op);
-
 /* Under a splitting that resends: is the tensor of this term gathered again for backward
  * passes? */
 bool hp_term_resends(const struct submesh_model *model, const struct submesh *submesh,
@@ -101,18 +102,10 @@ struct submesh_splittings {
 /* A cost that is linear in bytes: fixed_s + bytes * s_per_byte. */
 struct line {
     double fixed_s, s_per_byte;
-    double own_link_s_per_byte;    /* of a sum: time that a device's own link is busy */
     const struct comm_model *comm; /* of a sum: for any size */
     /* Of a hop: if as many bytes arrive from the other side at the same time; for one message
      * alone. */
     double both_s_per_byte, alone_s_per_byte;
-};
-
-/* Lines computed so far. */
-struct line_table {
-    struct table keys;
-    int n, capacity;
-    struct line *line;
 };
 
 /* Properties that all stages of a plan share. */
@@ -129,15 +122,18 @@ static inline int hp_gather_ahead(const struct step_shape *step)
     return step->far_ahead ? GATHER_FAR_AHEAD : GATHER_AHEAD;
 }
 
-/* The devices of a stage, and its limits. */
-struct stage_place {
+/* Units lo .. hi - 1 as a stage, before its operators are split: its devices and limits. */
+struct stage {
+    struct step_shape step;
+    int lo, hi;
     int first, n_devices;
+    int size;         /* of submeshes; 0: any */
     double in_flight; /* micro-batches */
     double room;      /* bytes */
-    int size;         /* of submeshes; 0: any */
 };
 
-struct stage_choice {
+/* One way to run a stage, and its estimate. */
+struct stage_estimate {
     int size; /* of its submeshes: the devices that an operator's parts use; 0: nothing fits */
     const struct submesh *submesh;
     const struct splitting *splitting;
@@ -152,13 +148,6 @@ struct stage_choice {
                                    * direction */
 };
 
-/* The choice for a stage with this number of micro-batches in flight and this much memory. */
-struct known_choice {
-    double in_flight, room;
-    struct stage_choice choice;
-    int next; /* next choice of the same stage; -1: none */
-};
-
 struct hybrid {
     const struct problem *problem;
     struct arena *arena;
@@ -168,17 +157,13 @@ struct hybrid {
     double forward_s, weighted, elements; /* forward time of all operators with the whole batch
                                            * on one device; number of operators with parameters;
                                            * their parameter elements */
-    double *state_bytes; /* [unit]: state of parameters whose first reader is in a unit before
-                          * it */
-    struct table submesh_keys;
-    int n_submeshes, submesh_capacity;
-    struct submesh_splittings *submesh;
-    struct line_table sums, hops;
-    struct table choice_keys; /* from a stage to its first known choice */
-    int n_choices, choice_capacity;
-    struct known_choice *choice;
+    double *state_bytes;   /* [unit]: state of parameters whose first reader is in a unit before
+                            * it */
+    struct memo submeshes; /* of struct submesh_splittings */
+    struct memo lines;     /* of struct line */
+    struct memo estimates; /* of struct known_estimate (stage.c), by stage */
     int64_t evaluated;
-    bool is_short;  /* a faster choice was rejected because it does not fit */
+    bool is_short;  /* a faster way was rejected because it does not fit */
     bool small;     /* all states of all stages are enumerated ... */
     bool exhausted; /* ... but there were too many, because memory is short */
 };
@@ -203,15 +188,14 @@ struct line hp_hop_line(struct hybrid *h, int from, int to, int n);
 double hp_border_seconds(const struct line *hop, double bytes, bool exchanges);
 
 /* Do devices of the stage wait for each other within a micro-batch? */
-bool hp_stage_exchanges(const struct stage_choice *choice);
+bool hp_stage_exchanges(const struct stage_estimate *estimate);
 
 /* The cost of one parameter element at the end of a step, if the parameter has `parts` parts:
  * to sum its gradient over the copies, to update it, and the time after the last sum. */
 struct element_cost {
-    double sum_s, own_link_s, update_s, last_s; /* own_link_s: on the links of one device */
+    double sum_s, update_s, last_s;
 };
-struct element_cost hp_element_cost(struct hybrid *h, enum hypar_shard shard,
-                                    const struct stage_place *place, int parts);
+struct element_cost hp_element_cost(struct hybrid *h, const struct stage *stage, int parts);
 
 /* Bytes of state that a device holds per parameter element from step to step, if `holders`
  * devices hold the element. */
@@ -221,22 +205,19 @@ double hp_element_state_bytes(const struct hybrid *h, enum hypar_shard shard, in
  * GATHER_AHEAD? */
 bool hp_gathers_are_late(struct hybrid *h, int n, int64_t micro_batches);
 
-/* Estimate units lo .. hi - 1 as a stage with these states, in the fastest way that fits (size
- * 0: none fits). Its splitting is allocated from `arena`. */
-struct stage_choice hp_weigh_states(struct hybrid *h, const struct step_shape *step,
-                                    const struct stage_place *place, int lo, int hi,
-                                    const struct submesh *submesh, int *state,
-                                    struct arena *arena);
+/* Estimate a stage with these states, in the fastest way that fits (size 0: none fits). Its
+ * splitting is allocated from `arena`. */
+struct stage_estimate hp_estimate_states(struct hybrid *h, const struct stage *stage,
+                                         const struct submesh *submesh, int *state,
+                                         struct arena *arena);
 
-/* Try all states of a stage's operators and update *best with the fastest. Operators outside
- * the stage have the states of the list's first splitting. */
-void hp_choose_states(struct hybrid *h, const struct step_shape *step,
-                      const struct stage_place *place, int lo, int hi,
-                      const struct submesh_splittings *list, struct arena *arena,
-                      struct stage_choice *best);
+/* Enumerate all states of a stage's operators and update *best with the fastest. Operators
+ * outside the stage have the states of the list's first splitting. */
+void hp_enumerate_states(struct hybrid *h, const struct stage *stage,
+                         const struct submesh_splittings *list, struct arena *arena,
+                         struct stage_estimate *best);
 
-/* Find the fastest way to run units lo .. hi - 1 as a stage. Returns false if none fits. */
-bool hp_choose_stage(struct hybrid *h, const struct step_shape *step,
-                     const struct stage_place *place, int lo, int hi, struct stage_choice *out);
+/* Estimate the fastest way to run a stage. Returns false if none fits. */
+bool hp_estimate_stage(struct hybrid *h, const struct stage *stage, struct stage_estimate *out);
 
 #endif /* SEARCH_HYBRID_STAGE_H */

@@ -146,7 +146,29 @@ static double slowest_seconds(const struct submesh_model *m, int op, uint32_t pa
 static double box_elements(const struct op_parts *parts, int o)
 {
     struct box box = hp_region(parts->nest, o, parts->range);
-    return parts->empty[0] ? 0 : (double)hp_box_elements(&box);
+    return (double)hp_box_elements(&box);
+}
+
+double hp_part_bytes(const struct submesh_model *m, const struct op_parts *parts, int op, int o)
+{
+    const struct hypar_graph *g = m->problem->graph;
+    return box_elements(parts, o) * hp_element_bytes(m->problem->options->precision,
+                                                     g->tensors[g->ops[op].tensor[o]].index);
+}
+
+const struct op_parts *hp_op_parts(const struct submesh_model *m, const struct submesh *submesh,
+                                   int op, int state)
+{
+    int v = m->var_of[op];
+    return hp_states(m, submesh, v)->parts[state][hp_place_in_var(&m->var[v], op)];
+}
+
+const struct op_cost *hp_op_cost(const struct submesh_model *m, const struct submesh *submesh,
+                                 int op, int state)
+{
+    int v = m->var_of[op];
+    return &hp_states(m, submesh, v)
+                ->cost[state * m->var[v].n_ops + hp_place_in_var(&m->var[v], op)];
 }
 
 /* Backward passes that write only gradients of parameters. */
@@ -183,7 +205,7 @@ static struct op_cost cost_of(const struct submesh_model *m, int op,
         int pieces = 1;
         for (int a = 0; a < o->nest->n_axes; a++)
             pieces *= o->nest->operand[i].axes >> a & 1 ? hp_degree(parts->split, a) : 1;
-        cost.param_elements += box_elements(parts, i);
+        cost.param_elements += parts->empty[0] ? 0 : box_elements(parts, i);
         cost.param_parts = pieces > cost.param_parts ? pieces : cost.param_parts;
     }
     return cost;
@@ -191,21 +213,18 @@ static struct op_cost cost_of(const struct submesh_model *m, int op,
 
 static double kept_bytes(const struct submesh_model *m, int op, const struct op_parts *parts)
 {
-    const struct hypar_graph *g = m->problem->graph;
-    operand_set kept = hp_kept_operands(g, op);
+    operand_set kept = hp_kept_operands(m->problem->graph, op);
     double bytes = 0;
-    for (int i = 0; kept >> i; i++)
+    for (int i = 0; kept >> i && !parts->empty[0]; i++)
         if (kept >> i & 1)
-            bytes += box_elements(parts, i) *
-                     hp_element_bytes(m->problem->options->precision,
-                                      g->tensors[g->ops[op].tensor[i]].index);
+            bytes += hp_part_bytes(m, parts, op, i);
     return bytes;
 }
 
 static void fill_states(struct submesh_model *m, struct submesh *submesh, int class,
                         int *device)
 {
-    const struct submesh_var *var = &m->var[m->var_class[class].lead];
+    const struct submesh_var *var = &m->var[m->lead[class]];
     struct class_states *s = &submesh->states[class];
     s->n = list_states(m, var, &submesh->shape, NULL);
     s->state = NEW(m->arena, struct submesh_state, s->n);
@@ -231,26 +250,22 @@ static void fill_states(struct submesh_model *m, struct submesh *submesh, int cl
 
 /* Costs of exchanges --------------------------------------------------------------------- */
 
-/* Tables of terms ------------------------------------------------------------------------- */
-
-/* Set `parts` of a term's operators for these states of its two variables. */
-static void lay_out(const struct submesh_model *m, const struct submesh *submesh, int class,
-                    int from, int to, const struct op_parts **parts)
+/* Set m->parts of a term's operators for these states of its two variables. */
+static void set_parts(const struct submesh_model *m, const struct submesh *submesh, int class,
+                      int from, int to)
 {
-    const struct term_class *term = &m->term_class[class];
-    const struct submesh_var *writer = &m->var[term->writer_var],
-                             *reader = &m->var[term->reader_var];
-    for (int k = 0; k < writer->n_ops; k++)
-        parts[writer->op[k]] = submesh->states[term->writer].parts[from][k];
-    for (int k = 0; k < reader->n_ops; k++)
-        parts[reader->op[k]] = submesh->states[term->reader].parts[to][k];
+    int var[] = { m->term_class[class].writer, m->term_class[class].reader };
+    int state[] = { from, to };
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < m->var[var[i]].n_ops; k++)
+            m->parts[m->var[var[i]].op[k]] = hp_states(m, submesh, var[i])->parts[state[i]][k];
 }
 
 static double term_seconds(struct submesh_model *m, const struct submesh *submesh, int class,
                            int from, int to)
 {
     const struct pattern *pattern;
-    lay_out(m, submesh, class, from, to, m->parts);
+    set_parts(m, submesh, class, from, to);
     m->lowering->err = NULL;
     if (hp_pattern_of(m->lowering, m->term_class[class].exchange, m->parts, &pattern) !=
         HYPAR_OK)
@@ -359,18 +374,19 @@ static struct term_bounds begin_bounds(struct submesh_model *m, const struct sub
 {
     const struct term_class *term = &m->term_class[class];
     const struct exchange *x = term->exchange;
-    bool same = term->writer_var == term->reader_var;
-    int n_from = submesh->states[term->writer].n, n_to = submesh->states[term->reader].n;
+    bool same = term->writer == term->reader;
+    int n_from = hp_states(m, submesh, term->writer)->n;
+    int n_to = hp_states(m, submesh, term->reader)->n;
     struct term_bounds b = { x, NEW(scratch, struct part_boxes, n_from),
                              NEW(scratch, struct part_boxes *, n_to) };
     for (int i = 0; i < n_from; i++) {
-        lay_out(m, submesh, class, i, same ? i : 0, m->parts);
+        set_parts(m, submesh, class, i, same ? i : 0);
         const struct op_parts *from = m->parts[x->writer[0].op];
         b.written[i] =
             boxes_of(scratch, submesh, from, x->writer[0].operand, NULL, from->n_parts);
     }
     for (int j = 0; j < n_to; j++) {
-        lay_out(m, submesh, class, same ? j : 0, j, m->parts);
+        set_parts(m, submesh, class, same ? j : 0, j);
         b.read[j] = NEW(scratch, struct part_boxes, x->n_readers);
         for (int r = 0; r < x->n_readers; r++)
             b.read[j][r] =
@@ -435,15 +451,16 @@ static double least_seconds(const struct submesh_model *m, const struct submesh 
 static void fill_term(struct submesh_model *m, struct submesh *submesh, int class)
 {
     const struct term_class *term = &m->term_class[class];
-    int n_from = submesh->states[term->writer].n, n_to = submesh->states[term->reader].n;
-    bool same = term->writer_var == term->reader_var;
+    int n_from = hp_states(m, submesh, term->writer)->n;
+    int n_to = hp_states(m, submesh, term->reader)->n;
+    bool same = term->writer == term->reader;
     struct arena scratch = { 0 };
     struct term_bounds bounds = begin_bounds(m, submesh, class, &scratch);
     double *out = submesh->term_s[class] = NEW(m->arena, double, n_from *n_to);
     submesh->term_exact[class] = NEW(m->arena, bool, n_from *n_to);
     for (int i = 0; i < n_from; i++)
         for (int j = same ? i : 0; j < (same ? i + 1 : n_to); j++) {
-            lay_out(m, submesh, class, i, j, m->parts);
+            set_parts(m, submesh, class, i, j);
             out[i * n_to + j] = least_seconds(m, submesh, &bounds, class, i, j);
         }
     hp_arena_free(&scratch);
@@ -503,24 +520,10 @@ struct submesh *hp_submesh(struct submesh_model *m, const struct submesh_shape *
     return submesh;
 }
 
-/* The choice ----------------------------------------------------------------------------- */
-
-static double state_cost(const struct class_states *s, int n_ops, int state,
-                         const struct submesh_problem *p)
-{
-    double sum = 0;
-    for (int k = 0; k < n_ops; k++) {
-        const struct op_cost *c = &s->cost[state * n_ops + k];
-        sum += c->forward_s + c->backward_s + c->param_elements * p->sync_s[c->param_parts] +
-               p->price * (c->param_elements * p->state_bytes + c->kept_bytes * p->in_flight);
-    }
-    return sum;
-}
-
 double hp_submesh_term(struct submesh_model *m, const struct submesh *submesh, int class,
                        int from, int to)
 {
-    int at = from * submesh->states[m->term_class[class].reader].n + to;
+    int at = from * hp_states(m, submesh, m->term_class[class].reader)->n + to;
     if (!submesh->term_exact[class][at])
         submesh->term_s[class][at] = term_seconds(m, submesh, class, from, to);
     submesh->term_exact[class][at] = true;
@@ -528,128 +531,124 @@ double hp_submesh_term(struct submesh_model *m, const struct submesh *submesh, i
 }
 
 /* The solver's problem: variables that represent themselves, and the terms between them. */
-struct choosing {
+struct state_problem {
     struct submesh_model *m;
     const struct submesh *submesh;
-    const struct submesh_problem *p;
     struct arena scratch;
-    int n_vars, *var, *place; /* n_vars, var: the problem's variables; place: [variable]: its
-                               * index there, -1: none */
+    int n_vars, *place; /* [variable]: its number in the problem; -1: another represents it */
     int *n_states, *chosen;
     double **cost;
-    int n_edges;
-    const struct alike_term **term; /* [edge] */
-    double **pair;                  /* [edge]: the term's time, times its count */
+    double **pair; /* [edge]: the term's time, times the terms that it represents */
     struct elimination_edge *edge;
 };
 
-static bool is_inside(const struct choosing *c, int v)
+static double state_cost(const struct submesh_model *m, const struct class_states *s, int n_ops,
+                         int state, double price, const double *sync_s)
 {
-    const struct submesh_var *var = &c->m->var[v];
-    return var->op[0] >= c->p->lo && var->op[var->n_ops - 1] < c->p->hi;
+    const struct hypar_search_options *o = m->problem->options;
+    double sum = 0, bytes = hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer);
+    for (int k = 0; k < n_ops; k++) {
+        const struct op_cost *c = &s->cost[state * n_ops + k];
+        sum += c->forward_s + c->backward_s + c->param_elements * sync_s[c->param_parts] +
+               price * (c->param_elements * bytes + c->kept_bytes * USUAL_IN_FLIGHT);
+    }
+    return sum;
 }
 
-static void add_variables(struct choosing *c)
+static void add_variables(struct state_problem *p, double price, const double *sync_s)
 {
-    struct submesh_model *m = c->m;
-    c->var = NEW(&c->scratch, int, m->n_vars);
-    c->place = NEW(&c->scratch, int, m->n_vars);
-    c->n_states = NEW(&c->scratch, int, m->n_vars);
-    c->chosen = NEW(&c->scratch, int, m->n_vars + 1);
-    c->cost = NEW(&c->scratch, double *, m->n_vars);
+    struct submesh_model *m = p->m;
+    p->place = NEW(&p->scratch, int, m->n_vars);
+    p->n_states = NEW(&p->scratch, int, m->n_vars);
+    p->chosen = NEW(&p->scratch, int, m->n_vars + 1);
+    p->cost = NEW(&p->scratch, double *, m->n_vars);
     for (int v = 0; v < m->n_vars; v++) {
-        c->place[v] = -1;
-        if (m->stands_for[v] != v || !is_inside(c, v))
+        p->place[v] = -1;
+        if (m->stands_for[v] != v)
             continue;
-        const struct class_states *s = &c->submesh->states[m->var[v].class];
-        double *cost = c->cost[c->n_vars] = NEW(&c->scratch, double, s->n);
+        const struct class_states *s = hp_states(m, p->submesh, v);
+        double *cost = p->cost[p->n_vars] = NEW(&p->scratch, double, s->n);
         for (int i = 0; i < s->n; i++)
-            cost[i] = m->times[v] * state_cost(s, m->var[v].n_ops, i, c->p);
-        c->n_states[c->n_vars] = s->n;
-        c->var[c->n_vars] = v;
-        c->place[v] = c->n_vars++;
+            cost[i] = m->times[v] * state_cost(m, s, m->var[v].n_ops, i, price, sync_s);
+        p->n_states[p->n_vars] = s->n;
+        p->place[v] = p->n_vars++;
     }
 }
 
-static void add_edges(struct choosing *c)
+static void add_edges(struct state_problem *p)
 {
-    struct submesh_model *m = c->m;
-    c->term = NEW(&c->scratch, const struct alike_term *, m->n_alike);
-    c->pair = NEW(&c->scratch, double *, m->n_alike);
-    c->edge = NEW(&c->scratch, struct elimination_edge, m->n_alike);
+    struct submesh_model *m = p->m;
+    p->pair = NEW(&p->scratch, double *, m->n_alike);
+    p->edge = NEW(&p->scratch, struct elimination_edge, m->n_alike);
     for (int i = 0; i < m->n_alike; i++) {
-        const struct alike_term *t = &m->alike[i];
-        int u = c->place[t->writer], v = c->place[t->reader];
-        if (u < 0 || v < 0)
-            continue;
-        int n = c->n_states[u] * c->n_states[v];
-        double *pair = c->pair[c->n_edges] = NEW(&c->scratch, double, n);
+        const struct submesh_term *t = &m->alike[i];
+        int u = p->place[t->writer], v = p->place[t->reader];
+        int n = p->n_states[u] * p->n_states[v];
+        p->pair[i] = NEW(&p->scratch, double, n);
         for (int k = 0; k < n; k++)
-            pair[k] = t->count * c->submesh->term_s[t->class][k];
-        c->term[c->n_edges] = t;
-        c->edge[c->n_edges++] = (struct elimination_edge){ u, v, pair };
+            p->pair[i][k] = t->times * p->submesh->term_s[t->class][k];
+        p->edge[i] = (struct elimination_edge){ u, v, p->pair[i] };
     }
+}
+
+/* Compute the exact time of an edge in these states; true: a bound stood there. */
+static bool make_exact(struct state_problem *p, int i, int from, int to)
+{
+    const struct submesh_term *t = &p->m->alike[i];
+    double *pair = &p->pair[i][from * p->n_states[p->edge[i].v] + to], before = *pair;
+    *pair = t->times * hp_submesh_term(p->m, p->submesh, t->class, from, to);
+    return *pair != before;
 }
 
 /* Compute the exact times that a similar submesh needed, since this one probably needs them
  * too. */
-static void make_likely_exact(struct choosing *c)
+static void make_likely_exact(struct state_problem *p)
 {
-    const struct submesh *like = c->submesh->like;
-    for (int i = 0; i < c->n_edges && like; i++) {
-        const struct alike_term *t = c->term[i];
-        const struct term_class *class = &c->m->term_class[t->class];
-        int n_to = c->n_states[c->edge[i].v], n = c->n_states[c->edge[i].u] * n_to;
-        bool same = like->states[class->writer].n == c->submesh->states[class->writer].n &&
-                    like->states[class->reader].n == c->submesh->states[class->reader].n;
+    const struct submesh *like = p->submesh->like;
+    for (int i = 0; i < p->m->n_alike && like; i++) {
+        int class = p->m->alike[i].class;
+        const struct term_class *term = &p->m->term_class[class];
+        int n_to = p->n_states[p->edge[i].v], n = p->n_states[p->edge[i].u] * n_to;
+        bool same = hp_states(p->m, like, term->writer)->n == n / n_to &&
+                    hp_states(p->m, like, term->reader)->n == n_to;
         for (int k = 0; k < n && same; k++)
-            if (like->term_exact[t->class][k])
-                c->pair[i][k] =
-                    t->count * hp_submesh_term(c->m, c->submesh, t->class, k / n_to, k % n_to);
+            if (like->term_exact[class][k])
+                make_exact(p, i, k / n_to, k % n_to);
     }
 }
 
 /* Compute the exact times of the terms in the chosen states. Returns false if all were exact
  * already. Times that are not exact are lower bounds, so a solution whose times are all exact
  * is the minimum. */
-static bool make_exact(struct choosing *c)
+static bool make_chosen_exact(struct state_problem *p)
 {
     bool found = false;
-    for (int i = 0; i < c->n_edges; i++) {
-        const struct alike_term *t = c->term[i];
-        int from = c->chosen[c->edge[i].u], to = c->chosen[c->edge[i].v];
-        int at = from * c->n_states[c->edge[i].v] + to;
-        double exact = t->count * hp_submesh_term(c->m, c->submesh, t->class, from, to);
-        found |= exact != c->pair[i][at];
-        c->pair[i][at] = exact;
-    }
+    for (int i = 0; i < p->m->n_alike; i++)
+        found |= make_exact(p, i, p->chosen[p->edge[i].u], p->chosen[p->edge[i].v]);
     return found;
 }
 
 enum hypar_status hp_submesh_solve(struct submesh_model *m, const struct submesh *submesh,
-                                   const struct submesh_problem *p, int *state, double *least_s,
-                                   struct hypar_error *err)
+                                   double price, const double *sync_s, int *state)
 {
-    struct choosing c = { .m = m, .submesh = submesh, .p = p };
+    struct state_problem p = { .m = m, .submesh = submesh };
     struct elimination_result result;
     enum hypar_status status;
-    add_variables(&c);
-    add_edges(&c);
-    make_likely_exact(&c);
-    struct elimination_problem problem = { .n_vars = c.n_vars,
-                                           .n_states = c.n_states,
-                                           .cost = (const double *const *)c.cost,
-                                           .n_edges = c.n_edges,
-                                           .edges = c.edge,
+    add_variables(&p, price, sync_s);
+    add_edges(&p);
+    make_likely_exact(&p);
+    struct elimination_problem problem = { .n_vars = p.n_vars,
+                                           .n_states = p.n_states,
+                                           .cost = (const double *const *)p.cost,
+                                           .n_edges = m->n_alike,
+                                           .edges = p.edge,
                                            .stop = m->problem->options->stop };
     do {
-        result = (struct elimination_result){ .assignment = c.chosen };
-        status = hp_eliminate(&c.scratch, &problem, NULL, &result, err);
-    } while (status == HYPAR_OK && make_exact(&c));
+        result = (struct elimination_result){ .assignment = p.chosen };
+        status = hp_eliminate(&p.scratch, &problem, NULL, &result, NULL);
+    } while (status == HYPAR_OK && make_chosen_exact(&p));
     for (int v = 0; v < m->n_vars && status == HYPAR_OK; v++)
-        if (c.place[m->stands_for[v]] >= 0)
-            state[v] = c.chosen[c.place[m->stands_for[v]]];
-    *least_s = result.cost;
-    hp_arena_free(&c.scratch);
+        state[v] = p.chosen[p.place[m->stands_for[v]]];
+    hp_arena_free(&p.scratch);
     return status;
 }

@@ -29,16 +29,10 @@ struct submesh_var {
     int class;
 };
 
-/* Data that equal variables share. */
-struct var_class {
-    int n_ops, lead; /* operators of each variable; the first variable */
-};
-
 /* The part of one exchange between two variables. Equal parts share tables. */
 struct term_class {
-    struct exchange *exchange; /* of the first such pair of variables */
-    int writer, reader;        /* variable classes */
-    int writer_var, reader_var;
+    struct exchange *exchange;
+    int writer, reader; /* the first such pair of variables */
     int element_bytes;
     bool backward, resends; /* `resends`: backward passes read the tensor, and it can be sent
                              * again */
@@ -49,12 +43,7 @@ struct submesh_term {
     int class;
     int writer, reader; /* variables */
     int first, last;    /* the first and the last operator that takes part */
-};
-
-/* Repeated layers, except the first and the last, have the same states: the variables of one
- * layer represent those of all layers, with a count. The same holds for terms. */
-struct alike_term {
-    int class, writer, reader, count;
+    int times;          /* the number of terms that it represents */
 };
 
 /* The variables and terms of a graph, for any submesh. */
@@ -67,14 +56,17 @@ struct submesh_model {
     int n_vars, n_var_classes, n_terms, n_term_classes;
     int *var_of; /* [op] */
     struct submesh_var *var;
-    struct var_class *var_class;
+    int *lead; /* [variable class]: its first variable */
+    int term_capacity, term_class_capacity;
     struct submesh_term *term;
     struct term_class *term_class;
+    /* Repeated layers, except the first and the last, have the same states: the variables and
+     * terms of one layer represent those of all. */
     int *stands_for; /* [variable]: the variable that represents it; itself, if it is in no
                       * repeated layer */
     int *times;      /* [variable]: the number of variables it represents */
     int n_alike;
-    struct alike_term *alike;
+    struct submesh_term *alike; /* between variables that represent themselves */
     /* The time of the longest path through the graph, as a share of all operators' time. A sum
      * over samples is waited for by this share; the rest overlaps with other branches. */
     double on_path;
@@ -149,6 +141,23 @@ struct submesh *hp_submesh(struct submesh_model *model, const struct submesh_sha
 /* The index of `op` among a variable's operators. */
 int hp_place_in_var(const struct submesh_var *var, int op);
 
+/* The states of a variable. */
+static inline const struct class_states *hp_states(const struct submesh_model *model,
+                                                   const struct submesh *submesh, int var)
+{
+    return &submesh->states[model->var[var].class];
+}
+
+/* The parts and the cost of an operator in state `state` of its variable. */
+const struct op_parts *hp_op_parts(const struct submesh_model *model,
+                                   const struct submesh *submesh, int op, int state);
+const struct op_cost *hp_op_cost(const struct submesh_model *model,
+                                 const struct submesh *submesh, int op, int state);
+
+/* Bytes of operand `o` of `op` that its first part touches. */
+double hp_part_bytes(const struct submesh_model *model, const struct op_parts *parts, int op,
+                     int o);
+
 /* The operator of the writing variable that writes a term's tensor. */
 int hp_term_writer(const struct submesh_model *model, const struct submesh_term *term);
 
@@ -164,18 +173,14 @@ void hp_submesh_split(const struct nest *nest, const struct submesh_state *state
 double hp_submesh_term(struct submesh_model *model, const struct submesh *submesh, int class,
                        int from, int to);
 
-/* Choose the states of the variables with operators lo .. hi - 1 (no others) so that time plus
- * the price of memory is least. */
-struct submesh_problem {
-    int lo, hi;
-    double price;         /* seconds for each byte on a device */
-    const double *sync_s; /* [parts of a parameter]: time to sum a gradient element over its
-                           * copies */
-    double state_bytes;   /* of a parameter element: bytes kept from step to step */
-    double in_flight;     /* micro-batches whose activations are in memory */
-};
+/* Find the states of all variables so that time plus the price of memory is least. `price`:
+ * seconds for each byte on a device. `sync_s`, by the number of parts of a parameter: the time
+ * to sum a gradient element over its copies. HYPAR_INFEASIBLE soon after the search is
+ * stopped. */
 enum hypar_status hp_submesh_solve(struct submesh_model *model, const struct submesh *submesh,
-                                   const struct submesh_problem *problem, int *state,
-                                   double *least_s, struct hypar_error *err);
+                                   double price, const double *sync_s, int *state);
+
+/* Micro-batches whose activations are taken to be in memory before there is a schedule. */
+enum { USUAL_IN_FLIGHT = 4 };
 
 #endif /* SEARCH_HYBRID_SUBMESH_H */

@@ -1,7 +1,5 @@
 /* Finds the choices of a graph inside a submesh: variables, the exchanges between them, and
  * which of both are equal. */
-#include <string.h>
-
 #include "graph/repeated.h"
 #include "plan/threed/threed.h"
 #include "program/lowering.h"
@@ -71,17 +69,6 @@ static void make_variables(struct submesh_model *m)
     }
 }
 
-/* Find the number of a key, or add it with the next number. */
-static int number_of(struct submesh_model *m, struct table *keys, const int *key, int n)
-{
-    int known = hp_table_get(keys, key, (size_t)n * sizeof *key);
-    if (known >= 0)
-        return known;
-    int *kept = NEW(m->arena, int, n);
-    memcpy(kept, key, (size_t)n * sizeof *key);
-    return hp_table_put(keys, m->arena, kept, (size_t)n * sizeof *key, keys->used);
-}
-
 /* Does a backward pass of `op` read operand `o`? */
 static bool reads_backward(const struct hypar_graph *g, const struct op *op, int o)
 {
@@ -117,7 +104,7 @@ static void classify_variables(struct submesh_model *m)
 {
     const struct hypar_graph *g = m->problem->graph;
     struct table keys = { 0 };
-    m->var_class = NEW(m->arena, struct var_class, m->n_vars);
+    m->lead = NEW(m->arena, int, m->n_vars);
     for (int v = 0; v < m->n_vars; v++) {
         struct arena scratch = { 0 };
         int *key = NEW(&scratch, int, 8 * m->var[v].n_ops), n = 0;
@@ -133,20 +120,15 @@ static void classify_variables(struct submesh_model *m)
             key[n++] = hp_submesh_fix(m, op) ? op : -1;
             key[n++] = m->sequence_axis[op];
         }
-        int class = m->var[v].class = number_of(m, &keys, key, n);
+        int class = hp_table_number(&keys, m->arena, key, (size_t)n * sizeof *key);
         hp_arena_free(&scratch);
+        m->var[v].class = class;
         if (class == m->n_var_classes)
-            m->var_class[m->n_var_classes++] = (struct var_class){ m->var[v].n_ops, v };
+            m->lead[m->n_var_classes++] = v;
     }
 }
 
 /* Terms ---------------------------------------------------------------------------------- */
-
-struct listing {
-    struct submesh_model *model;
-    struct table keys;
-    int term_capacity, class_capacity;
-};
 
 int hp_place_in_var(const struct submesh_var *var, int op)
 {
@@ -159,7 +141,7 @@ int hp_place_in_var(const struct submesh_var *var, int op)
 int hp_term_writer(const struct submesh_model *m, const struct submesh_term *term)
 {
     const struct term_class *class = &m->term_class[term->class];
-    int place = hp_place_in_var(&m->var[class->writer_var], class->exchange->writer[0].op);
+    int place = hp_place_in_var(&m->var[class->writer], class->exchange->writer[0].op);
     return m->var[term->writer].op[place];
 }
 
@@ -203,9 +185,16 @@ static bool is_over_samples(const struct hypar_graph *g, const struct exchange *
            (hp_written_axes(nest, source->pass, source->operand, WRITE_PARTIAL) >> sample & 1);
 }
 
-static void add_term(struct listing *l, const struct exchange *x, int from, int to)
+/* Widen the range of operators that take part in a term. */
+static void take_part(struct submesh_term *term, int op)
 {
-    struct submesh_model *m = l->model;
+    term->first = op < term->first ? op : term->first;
+    term->last = op > term->last ? op : term->last;
+}
+
+static void add_term(struct submesh_model *m, struct table *keys, const struct exchange *x,
+                     int from, int to)
+{
     const struct hypar_graph *g = m->problem->graph;
     struct exchange *part = part_of(m, x, from, to);
     struct arena scratch = { 0 };
@@ -218,43 +207,37 @@ static void add_term(struct listing *l, const struct exchange *x, int from, int 
     key[n++] = x->backward;
     key[n++] = index;
     for (int i = 0; i < part->n_writers; i++) {
-        int op = part->writer[i].op;
-        key[n++] = hp_place_in_var(&m->var[from], op);
-        term.first = op < term.first ? op : term.first;
-        term.last = op > term.last ? op : term.last;
+        key[n++] = hp_place_in_var(&m->var[from], part->writer[i].op);
+        take_part(&term, part->writer[i].op);
     }
     for (int i = 0; i < part->n_readers; i++) {
-        int op = part->reader[i].op;
-        key[n++] = hp_place_in_var(&m->var[to], op);
-        term.first = op < term.first ? op : term.first;
-        term.last = op > term.last ? op : term.last;
+        key[n++] = hp_place_in_var(&m->var[to], part->reader[i].op);
+        take_part(&term, part->reader[i].op);
     }
-    term.class = number_of(m, &l->keys, key, n);
+    term.class = hp_table_number(keys, m->arena, key, (size_t)n * sizeof *key);
     hp_arena_free(&scratch);
     if (term.class == m->n_term_classes) {
         m->term_class = GROW(m->arena, struct term_class, m->term_class, m->n_term_classes,
-                             &l->class_capacity);
+                             &m->term_class_capacity);
         m->term_class[m->n_term_classes++] = (struct term_class){
             .exchange = part,
-            .writer = m->var[from].class,
-            .reader = m->var[to].class,
-            .writer_var = from,
-            .reader_var = to,
+            .writer = from,
+            .reader = to,
             .element_bytes = hp_element_bytes(m->problem->options->precision, index),
             .backward = x->backward,
             .resends = !x->backward && from != to && is_read_backward(g, part),
             .over_samples = is_over_samples(g, part),
         };
     }
-    m->term = GROW(m->arena, struct submesh_term, m->term, m->n_terms, &l->term_capacity);
+    m->term = GROW(m->arena, struct submesh_term, m->term, m->n_terms, &m->term_capacity);
     m->term[m->n_terms++] = term;
 }
 
 /* Add the terms of an exchange. An exchange between several variables becomes one term for each
  * pair of a writer and a reader; each term moves the data that the pair alone would move. */
-static void add_exchange(struct listing *l, const struct exchange *x)
+static void add_exchange(struct submesh_model *m, struct table *keys, const struct exchange *x)
 {
-    const int *var_of = l->model->var_of;
+    const int *var_of = m->var_of;
     for (int w = 0; w < x->n_writers; w++) {
         bool seen = false;
         for (int i = 0; i < w; i++)
@@ -264,18 +247,18 @@ static void add_exchange(struct listing *l, const struct exchange *x)
             for (int i = 0; i < r; i++)
                 known |= var_of[x->reader[i].op] == var_of[x->reader[r].op];
             if (!known)
-                add_term(l, x, var_of[x->writer[w].op], var_of[x->reader[r].op]);
+                add_term(m, keys, x, var_of[x->writer[w].op], var_of[x->reader[r].op]);
         }
     }
 }
 
 static void list_terms(struct submesh_model *m)
 {
-    struct listing l = { .model = m };
+    struct table keys = { 0 };
     const struct training_graph *k = &m->lowering->training;
     for (int i = 0; i < k->n_exchanges; i++)
         if (!k->exchange[i].private)
-            add_exchange(&l, &k->exchange[i]);
+            add_exchange(m, &keys, &k->exchange[i]);
 }
 
 /* Equal layers --------------------------------------------------------------------------- */
@@ -295,7 +278,7 @@ static void find_alike(struct submesh_model *m)
     struct table keys = { 0 };
     m->stands_for = NEW(m->arena, int, m->n_vars);
     m->times = NEW(m->arena, int, m->n_vars);
-    m->alike = NEW(m->arena, struct alike_term, m->n_terms);
+    m->alike = NEW(m->arena, struct submesh_term, m->n_terms);
     for (int v = 0; v < m->n_vars; v++) {
         int op = layers.count > 3 ? standing_for(&layers, m->var[v].op[0]) : m->var[v].op[0];
         int other = m->var_of[op];
@@ -307,10 +290,11 @@ static void find_alike(struct submesh_model *m)
     for (int t = 0; t < m->n_terms; t++) {
         const struct submesh_term *term = &m->term[t];
         int key[3] = { term->class, m->stands_for[term->writer], m->stands_for[term->reader] };
-        int at = number_of(m, &keys, key, 3);
+        int at = hp_table_number(&keys, m->arena, key, sizeof key);
         if (at == m->n_alike)
-            m->alike[m->n_alike++] = (struct alike_term){ key[0], key[1], key[2], 0 };
-        m->alike[at].count++;
+            m->alike[m->n_alike++] =
+                (struct submesh_term){ .class = key[0], .writer = key[1], .reader = key[2] };
+        m->alike[at].times++;
     }
 }
 

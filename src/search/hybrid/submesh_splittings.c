@@ -11,9 +11,9 @@
 /* The time of all units, without sums of gradients. */
 static double all_seconds(const struct hybrid *h, const struct splitting *s)
 {
-    double sum = s->sums.time_s[h->units.n];
+    double sum = s->unit[h->units.n].sum[TIME_S];
     for (int u = 0; u < h->units.n; u++)
-        sum += s->entering_s[u];
+        sum += s->unit[u].entering_s;
     return sum;
 }
 
@@ -50,7 +50,7 @@ static bool threed_states(struct hybrid *h, const struct submesh_splittings *lis
     struct hypar_layout layout = { .tensor = size, .sequence_parallel = sequence_parallel };
     bool found = hp_tensor_axes(&scratch, h->problem->graph, &layout, &axes, NULL) == HYPAR_OK;
     for (int v = 0; v < m->n_vars && found; v++) {
-        const struct class_states *s = &list->submesh->states[m->var[v].class];
+        const struct class_states *s = hp_states(m, list->submesh, v);
         int op = m->var[v].op[0], copies = h->problem->graph->ops[op].nest->n_axes - 1;
         int axis = axes.op[op].axis < 0 ? copies : axes.op[op].axis;
         state[v] = -1;
@@ -66,36 +66,26 @@ static bool threed_states(struct hybrid *h, const struct submesh_splittings *lis
 static void solve_at(struct hybrid *h, struct submesh_splittings *list, double price,
                      const double *sync_s, bool resend)
 {
-    const struct hypar_search_options *o = h->problem->options;
     struct splitting s = { .state = NEW(h->arena, int, h->model.n_vars), .resend = resend };
-    struct submesh_problem problem = {
-        .hi = h->problem->graph->n_ops,
-        .price = price,
-        .sync_s = sync_s,
-        .state_bytes = hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer),
-        .in_flight = 4,
-    };
-    double least_s;
-    if (hp_submesh_solve(&h->model, list->submesh, &problem, s.state, &least_s, NULL) ==
-        HYPAR_OK)
+    if (hp_submesh_solve(&h->model, list->submesh, price, sync_s, s.state) == HYPAR_OK)
         add_splitting(h, list, &s);
 }
 
-/* Do all units fit on one submesh, with four times their activations? Then memory has no
+/* Do all units fit on one submesh, with the usual micro-batches in flight? Then memory has no
  * price. */
 static bool is_roomy(const struct hybrid *h, const struct splitting *s)
 {
     const struct hypar_search_options *o = h->problem->options;
-    double held = 4 * s->sums.kept[0][h->units.n], elements = 0;
+    const double *sum = s->unit[h->units.n].sum;
+    double held = USUAL_IN_FLIGHT * sum[KEPT_BYTES], elements = 0;
     for (int i = 0; i < s->n_partitions; i++)
-        elements += s->sums.params[i][h->units.n];
+        elements += sum[PARAMS + i];
     held += elements * hp_bytes_per_param(o->precision, o->fp32_gradients, o->optimizer);
     return held <= hp_least_room(h->problem);
 }
 
 static void fill(struct hybrid *h, struct submesh_splittings *list)
 {
-    enum { MOST_SPLITTINGS = 8 };
     const struct submesh_shape *shape = &list->submesh->shape;
     const struct hypar_search_options *o = h->problem->options;
     int n = hypar_machine_device_count(h->problem->machine);
@@ -104,7 +94,7 @@ static void fill(struct hybrid *h, struct submesh_splittings *list)
         hp_precision_bytes(hp_gradient_precision(o->precision, o->fp32_gradients));
     double m =
         fmax(1, (double)h->problem->graph->batch * shape->size / n / (double)shape->samples);
-    list->splitting = NEW(h->arena, struct splitting, MOST_SPLITTINGS);
+    list->splitting = NEW(h->arena, struct splitting, 6); /* of each line below, one */
     solve_at(h, list, 0, sync_s, false);
     if (shape->size == 1)
         return;
@@ -131,17 +121,12 @@ const struct submesh_splittings *hp_submesh_splittings(struct hybrid *h,
                                                        const struct submesh_shape *shape)
 {
     const int64_t key[] = { shape->first, shape->size, shape->samples };
-    int known = hp_table_get(&h->submesh_keys, key, sizeof key);
-    if (known >= 0)
-        return &h->submesh[known];
-    int64_t *kept = NEW(h->arena, int64_t, 3);
-    memcpy(kept, key, sizeof key);
-    hp_table_put(&h->submesh_keys, h->arena, kept, sizeof key, h->n_submeshes);
-    h->submesh = GROW(h->arena, struct submesh_splittings, h->submesh, h->n_submeshes,
-                      &h->submesh_capacity);
-    struct submesh_splittings *list = &h->submesh[h->n_submeshes++];
-    *list = (struct submesh_splittings){ .submesh = hp_submesh(&h->model, shape) };
-    if (list->submesh)
-        fill(h, list);
-    return &h->submesh[h->n_submeshes - 1];
+    void **known = hp_memo(&h->submeshes, h->arena, key, sizeof key);
+    if (!*known) {
+        struct submesh_splittings *list = *known = NEW(h->arena, struct submesh_splittings, 1);
+        list->submesh = hp_submesh(&h->model, shape);
+        if (list->submesh)
+            fill(h, list);
+    }
+    return *known;
 }

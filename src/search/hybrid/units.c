@@ -2,10 +2,8 @@
 #include "graph/cut_points.h"
 #include "search/hybrid/stage.h"
 
-enum {
-    CUT_ANYWHERE = 12, /* a graph with at most this many operators may be cut anywhere */
-    MOST_UNITS = 64,   /* limit of unequal units: the time of cutting grows with their square */
-};
+/* Limit of unequal units: the time of cutting grows with their square. */
+enum { MOST_UNITS = 64 };
 
 /* By operator: whether a variable has operators before it and from it on. */
 static bool *find_inside(struct arena *arena, const struct submesh_model *m)
@@ -52,7 +50,7 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
     units->n = 0;
     for (int i = 0; i < old.n; i++) {
         int lo = old.first[i], hi = old.first[i + 1];
-        bool wide = WIDE * seconds_between(op_s, lo, hi) > all_s && hi - lo > CUT_ANYWHERE;
+        bool wide = WIDE * seconds_between(op_s, lo, hi) > all_s && hi - lo > FEW_UNITS;
         units->first[units->n++] = lo;
         for (int op = lo + 1; op < hi && wide; op++) {
             bool may = m->problem->borders ? m->problem->borders[op] : true;
@@ -92,10 +90,10 @@ struct units hp_units(const struct submesh_model *m, const double *op_s)
                              .inside = inside,
                              .borders = m->problem->borders,
                              .ends = true,
-                             .anywhere = g->n_ops <= CUT_ANYWHERE };
+                             .anywhere = g->n_ops <= FEW_UNITS };
     struct cut_points points = hp_cut_points(m->arena, g, &rule);
     struct units units = { .n = points.n, .first = points.first };
-    if (!points.layers && g->n_ops > CUT_ANYWHERE)
+    if (!points.layers && g->n_ops > FEW_UNITS)
         cut_wide(&units, m, op_s, inside);
     if (!points.layers)
         thin_out(&units, op_s, g->n_ops);

@@ -9,12 +9,9 @@ struct filler {
     struct optcnn_tables *out;
     struct arena *arena;
     int edge_capacity;
-    bool *synced; /* [tensor]: t_S of this parameter is already counted */
-    struct table op_costs, transfers, pair_tables;
-    int n_costs, cost_capacity, n_transfers, transfer_capacity, n_tables, table_capacity;
-    const double **op_cost; /* by state: seconds, then parameter elements per device */
-    struct transfer **transfer;
-    const double **pair_table;
+    bool *synced;         /* [tensor]: t_S of this parameter is already counted */
+    struct memo op_costs; /* of double, by state: seconds, then parameter elements per device */
+    struct memo transfers, pair_tables; /* of struct transfer, of double */
 };
 
 /* Edges of the graph --------------------------------------------------------------------- */
@@ -80,7 +77,7 @@ static operand_set new_parameters(struct filler *f, int op)
     return set;
 }
 
-static const double *fill_op(struct filler *f, int op, operand_set parameters)
+static double *fill_op(struct filler *f, int op, operand_set parameters)
 {
     const struct nest *nest = f->space->graph->ops[op].nest;
     const struct placement_list *list = &f->space->lists[f->space->list[op]];
@@ -103,22 +100,20 @@ static const double *op_costs(struct filler *f, int op)
         operand_set parameters, trained, present;
         uint32_t passes;
         int nest, list, unused;
-    } *key = NEW(f->arena, struct op_key, 1);
+    } key;
     const struct hypar_graph *g = f->space->graph;
-    *key = (struct op_key){ .parameters = new_parameters(f, op),
-                            .present = hp_present(&g->ops[op]),
-                            .passes = hp_backward_passes(g, &g->ops[op]),
-                            .nest = g->ops[op].nest->id,
-                            .list = f->space->list[op] };
+    key = (struct op_key){ .parameters = new_parameters(f, op),
+                           .present = hp_present(&g->ops[op]),
+                           .passes = hp_backward_passes(g, &g->ops[op]),
+                           .nest = g->ops[op].nest->id,
+                           .list = f->space->list[op] };
     for (int o = 0; o < g->ops[op].nest->n_inputs; o++)
-        if (key->parameters >> o & 1 && g->tensors[g->ops[op].tensor[o]].needs_grad)
-            key->trained |= (operand_set)1 << o;
-    int known = hp_table_put(&f->op_costs, f->arena, key, sizeof *key, f->n_costs);
-    if (known < f->n_costs)
-        return f->op_cost[known];
-    f->op_cost = GROW(f->arena, const double *, f->op_cost, f->n_costs, &f->cost_capacity);
-    f->op_cost[f->n_costs] = fill_op(f, op, key->parameters);
-    return f->op_cost[f->n_costs++];
+        if (key.parameters >> o & 1 && g->tensors[g->ops[op].tensor[o]].needs_grad)
+            key.trained |= (operand_set)1 << o;
+    void **known = hp_memo(&f->op_costs, f->arena, &key, sizeof key);
+    if (!*known)
+        *known = fill_op(f, op, key.parameters);
+    return *known;
 }
 
 static void add_op(struct filler *f, int op)
@@ -136,21 +131,13 @@ static void add_op(struct filler *f, int op)
 static struct transfer *transfer_of(struct filler *f, const struct optcnn_edge *e)
 {
     const struct op *op = f->space->graph->ops;
-    int *key = NEW(f->arena, int, 4);
-    key[0] = op[e->from].nest->id;
-    key[1] = e->from_operand;
-    key[2] = op[e->to].nest->id;
-    key[3] = e->to_operand;
-    int known = hp_table_put(&f->transfers, f->arena, key, 4 * sizeof *key, f->n_transfers);
-    if (known < f->n_transfers)
-        return f->transfer[known];
-    f->transfer =
-        GROW(f->arena, struct transfer *, f->transfer, f->n_transfers, &f->transfer_capacity);
-    f->transfer[f->n_transfers] =
-        hp_transfer(f->arena, f->space->topology,
-                    (struct transfer_end){ op[e->from].nest, e->from_operand },
-                    (struct transfer_end){ op[e->to].nest, e->to_operand });
-    return f->transfer[f->n_transfers++];
+    int key[] = { op[e->from].nest->id, e->from_operand, op[e->to].nest->id, e->to_operand };
+    void **known = hp_memo(&f->transfers, f->arena, key, sizeof key);
+    if (!*known)
+        *known = hp_transfer(f->arena, f->space->topology,
+                             (struct transfer_end){ op[e->from].nest, e->from_operand },
+                             (struct transfer_end){ op[e->to].nest, e->to_operand });
+    return *known;
 }
 
 /* Add the time to sum partial results, for every state or every pair of states. */
@@ -179,7 +166,7 @@ static void add_sums(struct filler *f, const struct optcnn_edge *e, bool diagona
 
 /* t_X of every state, or of every pair of states: forward, and backward if the tensor has a
  * gradient. */
-static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, bool diagonal)
+static double *fill_pairs(struct filler *f, const struct optcnn_edge *e, bool diagonal)
 {
     const struct optcnn_space *s = f->space;
     const struct tensor *tensor = &s->graph->tensors[e->tensor];
@@ -205,21 +192,20 @@ static const double *fill_pairs(struct filler *f, const struct optcnn_edge *e, b
 static const double *pair_table(struct filler *f, const struct optcnn_edge *e, bool diagonal)
 {
     const struct hypar_graph *g = f->space->graph;
-    enum { LENGTH = 10 };
-    int *key = NEW(f->arena, int, LENGTH);
-    memcpy(key,
-           (int[LENGTH]){ g->ops[e->from].nest->id, e->from_operand, g->ops[e->to].nest->id,
-                          e->to_operand, f->space->list[e->from], f->space->list[e->to],
-                          hp_optcnn_directions(g, e->tensor), g->tensors[e->tensor].index,
-                          g->use_start[e->tensor + 1] - g->use_start[e->tensor], diagonal },
-           LENGTH * sizeof *key);
-    int known = hp_table_put(&f->pair_tables, f->arena, key, LENGTH * sizeof *key, f->n_tables);
-    if (known < f->n_tables)
-        return f->pair_table[known];
-    f->pair_table =
-        GROW(f->arena, const double *, f->pair_table, f->n_tables, &f->table_capacity);
-    f->pair_table[f->n_tables] = fill_pairs(f, e, diagonal);
-    return f->pair_table[f->n_tables++];
+    int key[] = { g->ops[e->from].nest->id,
+                  e->from_operand,
+                  g->ops[e->to].nest->id,
+                  e->to_operand,
+                  f->space->list[e->from],
+                  f->space->list[e->to],
+                  hp_optcnn_directions(g, e->tensor),
+                  g->tensors[e->tensor].index,
+                  g->use_start[e->tensor + 1] - g->use_start[e->tensor],
+                  diagonal };
+    void **known = hp_memo(&f->pair_tables, f->arena, key, sizeof key);
+    if (!*known)
+        *known = fill_pairs(f, e, diagonal);
+    return *known;
 }
 
 static void add_transfer(struct filler *f, const struct optcnn_edge *e)

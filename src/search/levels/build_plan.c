@@ -9,10 +9,7 @@ struct plan_builder {
     const struct partition *partition;
     const double *const *share; /* share of each side of each level; NULL: equal sides */
     struct arena scratch, kept; /* scratch: for one operator; kept: for all operators */
-    struct table patterns;      /* from the axes that the levels divide to an index of
-                                 * placed[] */
-    const int **placed;
-    int n_placed, placed_capacity;
+    struct memo placed; /* of int, the device of every part, by the axes that levels divide */
     const int *node_after;
     int n_devices, ways[MAX_LEVELS];
     struct hypar_plan *plan;
@@ -109,17 +106,12 @@ static const int *devices_for(struct plan_builder *r, const int *axis, const str
     int key[MAX_LEVELS + 1], n = r->partition->n_levels;
     memcpy(key, axis, (size_t)n * sizeof *key);
     key[n] = nest->n_axes;
-    size_t bytes = (size_t)(n + 1) * sizeof *key;
-    int known = hp_table_get(&r->patterns, key, bytes);
-    if (known >= 0)
-        return r->placed[known];
-    int *kept = NEW(&r->kept, int, n + 1), *device = NEW(&r->kept, int, r->n_devices);
-    memcpy(kept, key, bytes);
-    place_parts(r, axis, nest, split, device);
-    r->placed = GROW(&r->kept, const int *, r->placed, r->n_placed, &r->placed_capacity);
-    r->placed[r->n_placed] = device;
-    hp_table_put(&r->patterns, &r->kept, kept, bytes, r->n_placed++);
-    return device;
+    void **known = hp_memo(&r->placed, &r->kept, key, (size_t)(n + 1) * sizeof *key);
+    if (!*known) {
+        *known = NEW(&r->kept, int, r->n_devices);
+        place_parts(r, axis, nest, split, *known);
+    }
+    return *known;
 }
 
 static void build_op(struct plan_builder *r, int op)

@@ -77,22 +77,6 @@ void hp_index_variables(struct joint *j)
     }
 }
 
-/* A join may take any type that the level allows. */
-static void list_join(struct joint *j, int v, const struct var_types *types,
-                      const struct partition *now)
-{
-    struct var_columns *var = &j->var[v];
-    int lead = j->node_of[j->node_start[v]];
-    for (int h = 0; h < j->p->n_levels; h++) {
-        const struct var_types *t = &types[(size_t)h * (size_t)j->l->n_vars + (size_t)v];
-        bool chosen = h >= j->first && h < j->first + j->count;
-        for (int i = 0; chosen && i < t->n; i++)
-            var->seen[h] |= 1u << t->type[i];
-        if (!chosen)
-            var->seen[h] = 1u << type_at(now, h, lead);
-    }
-}
-
 /* List the columns of variable v: types[level * n_vars + v] inside the window of chosen levels,
  * the current type outside. */
 static void list_variable(struct joint *j, int v, const struct var_types *types,
@@ -100,11 +84,6 @@ static void list_variable(struct joint *j, int v, const struct var_types *types,
 {
     struct var_columns *var = &j->var[v];
     int lead = j->node_of[j->node_start[v]];
-    var->join = !j->l->node[lead].weighted && j->node_start[v + 1] - j->node_start[v] == 1;
-    if (var->join) {
-        list_join(j, v, types, now);
-        return;
-    }
     var->n = 1;
     for (int h = j->p->n_levels - 1; h >= 0; h--) {
         bool chosen = h >= j->first && h < j->first + j->count;

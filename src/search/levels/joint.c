@@ -14,83 +14,43 @@ enum {
     WINDOW_SWEEPS = 8,
 };
 
-/* The solver's variables: one for each variable with columns, and one for each level of a
- * join. */
-struct solver_input {
-    struct elimination_problem problem;
-    int *first; /* the first solver variable of each variable */
-    int *n_states;
-    double **cost;
-    struct elimination_edge *edges;
-    int n_edges;
-};
-
-/* The i-th type that join `var` may have at level h. */
-static enum layer_type join_type(const struct var_columns *var, int h, int i)
+/* The type of a node at level h when its variable has column c. */
+static enum layer_type type_in(const struct joint *j, const struct layer_node *node, int h,
+                               int c)
 {
-    int t = 0;
-    while (!(var->seen[h] >> t & 1) || i-- > 0)
-        t++;
-    return (enum layer_type)t;
-}
-
-static int join_choices(const struct var_columns *var, int h)
-{
-    int n = 0;
-    for (int t = 0; t < TYPE_COUNT; t++)
-        n += (int)(var->seen[h] >> t & 1);
-    return n;
-}
-
-/* The node's type at level h when its variable is in state s: the type of column s, or for a
- * join its s-th type at this level. */
-static enum layer_type state_type(const struct joint *j, const struct layer_node *node, int h,
-                                  int s)
-{
-    const struct var_columns *var = &j->var[node->var];
-    return var->join ? join_type(var, h, s)
-                     : hp_own_type(node, (enum layer_type)hp_column(var, s)->type[h]);
-}
-
-/* The weight of the consumer's inputs at each level. A join's weights are the same for all its
- * types. */
-static void weights_of(const struct joint *j, const struct layer_node *v, int c, double *weight)
-{
-    const struct var_columns *to = &j->var[v->var];
-    static const unsigned char any[MAX_LEVELS] = { TYPE_I };
-    hp_input_weights(j, v, to->join ? any : hp_column(to, c)->type, weight);
+    return hp_own_type(node, (enum layer_type)hp_column(&j->var[node->var], c)->type[h]);
 }
 
 /* term[(h * TYPE_COUNT + t) * n_to + c]: the elements that the edge exchanges at level h if its
- * producer has type t and its consumer is in state c. */
-static double *edge_terms(const struct joint *j, const struct layer_edge *edge, int n_to,
-                          int first, int last)
+ * producer has type t and its consumer has column c. */
+static double *edge_terms(const struct joint *j, const struct layer_edge *edge, int n_to)
 {
     const struct layer_node *v = &j->l->node[edge->to];
-    double *term = NEW(j->arena, double, (size_t)last *TYPE_COUNT *(size_t)n_to);
+    int n_levels = j->p->n_levels;
+    double *term = NEW(j->arena, double, (size_t)n_levels *TYPE_COUNT *(size_t)n_to);
     double weight[MAX_LEVELS];
     for (int c = 0; c < n_to; c++) {
-        weights_of(j, v, c, weight);
-        for (int h = first; h < last; h++)
+        hp_input_weights(j, v, hp_column(&j->var[v->var], c)->type, weight);
+        for (int h = 0; h < n_levels; h++)
             for (int t = 0; t < TYPE_COUNT; t++)
                 term[((size_t)h * TYPE_COUNT + (size_t)t) * (size_t)n_to + (size_t)c] =
-                    edge->elements * weight[h] * j->share[h][t][state_type(j, v, h, c)];
+                    edge->elements * weight[h] * j->share[h][t][type_in(j, v, h, c)];
     }
     return term;
 }
 
-/* The pair table of an edge for levels first .. last - 1. */
+/* The pair table of an edge. */
 static const double *fill_pair(const struct joint *j, const struct layer_edge *edge, int n_from,
-                               int n_to, int first, int last)
+                               int n_to)
 {
     const struct layer_node *u = &j->l->node[edge->from];
     double *pair = NEW(j->arena, double, (size_t)n_from *(size_t)n_to);
     struct arena_mark mark = hp_arena_mark(j->arena);
-    const double *term = edge_terms(j, edge, n_to, first, last);
+    const double *term = edge_terms(j, edge, n_to);
     for (int s = 0; s < n_from; s++) {
         double *row = pair + (size_t)s * (size_t)n_to;
-        for (int h = first; h < last; h++) {
-            size_t t = (size_t)h * TYPE_COUNT + (size_t)state_type(j, u, h, s);
+        for (int h = 0; h < j->p->n_levels; h++) {
+            size_t t = (size_t)h * TYPE_COUNT + (size_t)type_in(j, u, h, s);
             for (int c = 0; c < n_to; c++)
                 row[c] += term[t * (size_t)n_to + (size_t)c];
         }
@@ -99,106 +59,33 @@ static const double *fill_pair(const struct joint *j, const struct layer_edge *e
     return pair;
 }
 
-static void add_variables(const struct joint *j, struct solver_input *q)
+/* Choose a column for each variable. */
+static enum hypar_status choose_columns(struct joint *j, struct elimination_result *result,
+                                        int64_t *evaluated, struct hypar_error *err)
 {
     const struct layered *l = j->l;
-    int most = l->n_vars * j->p->n_levels + 1, n = 0;
-    q->first = NEW(j->arena, int, l->n_vars);
-    q->n_states = NEW(j->arena, int, most);
-    q->cost = NEW(j->arena, double *, most);
+    int *n_states = NEW(j->arena, int, l->n_vars), n_edges = 0;
+    double **cost = NEW(j->arena, double *, l->n_vars);
+    struct elimination_edge *edges = NEW(j->arena, struct elimination_edge, l->n_edges);
     for (int v = 0; v < l->n_vars; v++) {
-        const struct var_columns *var = &j->var[v];
-        q->first[v] = n;
-        for (int h = 0; h < (var->join ? j->p->n_levels : 1); h++, n++) {
-            q->n_states[n] = var->join ? join_choices(var, h) : var->n;
-            q->cost[n] = NEW(j->arena, double, q->n_states[n]);
-            for (int c = 0; !var->join && c < var->n; c++)
-                q->cost[n][c] = hp_column(var, c)->cost;
-        }
+        n_states[v] = j->var[v].n;
+        cost[v] = NEW(j->arena, double, n_states[v]);
+        for (int c = 0; c < n_states[v]; c++)
+            cost[v][c] = hp_column(&j->var[v], c)->cost;
     }
-    q->problem.n_vars = n;
-}
-
-/* An edge between two layers has one table; an edge of a join has one table for each level. */
-static void add_edge(const struct joint *j, const struct layer_edge *edge,
-                     struct solver_input *q)
-{
-    int u = j->l->node[edge->from].var, v = j->l->node[edge->to].var;
-    bool by_level = j->var[u].join || j->var[v].join;
-    for (int h = 0; h < (by_level ? j->p->n_levels : 1); h++) {
-        int from = q->first[u] + (j->var[u].join ? h : 0);
-        int to = q->first[v] + (j->var[v].join ? h : 0);
-        const double *pair = fill_pair(j, edge, q->n_states[from], q->n_states[to],
-                                       by_level ? h : 0, by_level ? h + 1 : j->p->n_levels);
-        q->edges[q->n_edges++] = (struct elimination_edge){ from, to, pair };
+    for (int e = 0; e < l->n_edges && !hp_stopped(j->p->stop); e++) {
+        int u = l->node[l->edge[e].from].var, v = l->node[l->edge[e].to].var;
+        if (u == v)
+            continue; /* the column's cost has it */
+        edges[n_edges++] =
+            (struct elimination_edge){ u, v,
+                                       fill_pair(j, &l->edge[e], n_states[u], n_states[v]) };
+        *evaluated += (int64_t)n_states[u] * n_states[v];
     }
-}
-
-static enum hypar_status build_and_solve(struct joint *j, struct solver_input *q,
-                                         const struct elimination_options *options,
-                                         struct elimination_result *result, int64_t *evaluated,
-                                         struct hypar_error *err)
-{
-    const struct layered *l = j->l;
-    *q = (struct solver_input){ 0 };
-    add_variables(j, q);
-    q->edges =
-        NEW(j->arena, struct elimination_edge, (size_t)l->n_edges * (size_t)j->p->n_levels + 1);
-    for (int e = 0; e < l->n_edges && !hp_stopped(j->p->stop); e++)
-        if (l->node[l->edge[e].from].var != l->node[l->edge[e].to].var)
-            add_edge(j, &l->edge[e], q); /* an edge within one variable is part of the column's
-                                          * cost */
-    for (int e = 0; e < q->n_edges; e++)
-        *evaluated += (int64_t)q->n_states[q->edges[e].u] * q->n_states[q->edges[e].v];
-    q->problem = (struct elimination_problem){
-        q->problem.n_vars, q->n_states, (const double *const *)q->cost,
-        q->n_edges,        q->edges,    j->p->stop
-    };
-    result->assignment = NEW(j->arena, int, q->problem.n_vars);
-    return hp_eliminate(j->arena, &q->problem, options, result, err);
-}
-
-/* Replace a join's types per level by columns: all combinations of the types that its levels
- * still allow. */
-static void expand_join(struct joint *j, struct var_columns *var)
-{
-    var->join = false;
-    var->n = 1;
-    for (int h = j->p->n_levels - 1; h >= 0; h--) {
-        var->radix[h] = join_choices(var, h);
-        var->place[h] = var->n;
-        var->n *= var->radix[h];
-    }
-    var->column = NEW(j->arena, struct column, var->n);
-    var->alive = NEW(j->arena, int, var->n);
-    for (int c = 0; c < var->n; c++) {
-        var->alive[c] = c;
-        for (int h = 0; h < j->p->n_levels; h++)
-            var->column[c].type[h] =
-                (unsigned char)join_type(var, h, c / var->place[h] % var->radix[h]);
-    }
-}
-
-/* Joins by level make small tables if layers have few columns left (unrolled networks); joins
- * as columns make small tables if layers have many (residual networks). Joins by level come
- * first, with a small limit of work. */
-static enum hypar_status eliminate(struct joint *j, struct solver_input *q,
-                                   struct elimination_result *result, int64_t *evaluated,
-                                   struct hypar_error *err)
-{
-    struct elimination_options impatient = { .max_table_entries = 1 << 22, .max_work = 1 };
-    bool any = false;
-    for (int v = 0; v < j->l->n_vars; v++)
-        any |= j->var[v].join;
-    if (any) {
-        TRY(build_and_solve(j, q, &impatient, result, evaluated, err));
-        if (result->exact)
-            return HYPAR_OK;
-        for (int v = 0; v < j->l->n_vars; v++)
-            if (j->var[v].join)
-                expand_join(j, &j->var[v]);
-    }
-    return build_and_solve(j, q, NULL, result, evaluated, err);
+    struct elimination_problem problem = { l->n_vars, n_states, (const double *const *)cost,
+                                           n_edges,   edges,    j->p->stop };
+    *result = (struct elimination_result){ .assignment = NEW(j->arena, int, l->n_vars) };
+    return hp_eliminate(j->arena, &problem, NULL, result, err);
 }
 
 /* The objective: the exchange, plus the weights if they have a price. */
@@ -232,21 +119,15 @@ static enum hypar_status solve_window(struct arena *arena, const struct partitio
     TRY(hp_list_columns(&j, partition, err));
     hp_prune_columns(&j);
 
-    struct solver_input q = { 0 };
-    struct elimination_result result = { 0 };
-    TRY(eliminate(&j, &q, &result, &partition->evaluated, err));
+    struct elimination_result result;
+    TRY(choose_columns(&j, &result, &partition->evaluated, err));
 
     struct partition better = *partition;
     better.type = NEW(arena, enum layer_type, (size_t)p->n_levels * (size_t)l->n_nodes);
-    for (int n = 0; n < l->n_nodes; n++) {
-        const struct var_columns *var = &j.var[l->node[n].var];
-        const int *chosen = result.assignment + q.first[l->node[n].var];
+    for (int n = 0; n < l->n_nodes; n++)
         for (int h = 0; h < p->n_levels; h++)
             better.type[(size_t)h * (size_t)l->n_nodes + (size_t)n] =
-                var->join ? join_type(var, h, chosen[h])
-                          : hp_own_type(&l->node[n],
-                                        (enum layer_type)hp_column(var, chosen[0])->type[h]);
-    }
+                type_in(&j, &l->node[n], h, result.assignment[l->node[n].var]);
     hp_partition_evaluate(p, &better);
     if (priced(p, &better) < priced(p, partition)) {
         memcpy(partition->type, better.type,

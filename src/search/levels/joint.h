@@ -3,9 +3,7 @@
  *
  * A layer's state is a column: the layer's type at each level. The exchange within a layer
  * depends only on its own column, and the exchange between two layers on their two columns. So
- * the solver finds the minimum, which the level-by-level (greedy) partition can miss. A join
- * has no exchange of its own, and each of its types halves its inputs. So a join's levels are
- * independent of each other: it has no columns, only the types that each level still allows. */
+ * the solver finds the minimum, which the level-by-level (greedy) partition can miss. */
 #ifndef SEARCH_LEVELS_JOINT_H
 #define SEARCH_LEVELS_JOINT_H
 
@@ -19,7 +17,6 @@ struct column {
 };
 
 struct var_columns {
-    bool join;                 /* no columns: the types are those of `seen`, level by level */
     struct column *column;     /* all columns, numbered with the top level as the highest
                                 * digit */
     int radix[MAX_LEVELS];     /* number of types at each level */

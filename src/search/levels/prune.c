@@ -7,9 +7,8 @@
  * The maximum is taken level by level, over the types that the level still has. This can only
  * make the maximum larger, so the test is safe.
  *
- * This is the dead-end elimination of solver/prune.c, but without tables: there are too many
- * pairs of columns to store their costs. A cost that is a sum over levels does not need a
- * table. */
+ * This is dead-end elimination (Goldstein 1994) without tables: there are too many pairs of
+ * columns to store their costs, and a cost that is a sum over levels does not need a table. */
 #include <math.h>
 #include <string.h>
 
@@ -23,8 +22,6 @@ enum {
 static void note_seen(struct joint *j, int v)
 {
     struct var_columns *var = &j->var[v];
-    if (var->join)
-        return;
     memset(var->seen, 0, sizeof var->seen);
     for (int i = 0; i < var->n; i++)
         for (int h = 0; h < j->p->n_levels; h++)
@@ -184,32 +181,9 @@ static bool beaten_nearby(const struct joint *j, int v, const struct rivalry *ri
     return false;
 }
 
-/* Remove a join's type at a level if another type there is never worse. */
-static bool prune_join(struct joint *j, int v)
-{
-    struct var_columns *var = &j->var[v];
-    struct rivalry rivalry;
-    bool changed = false;
-    fill_rivalry(j, v, &rivalry);
-    for (int h = 0; h < j->p->n_levels; h++)
-        for (int r = 0; r < TYPE_COUNT; r++)
-            for (int s = 0; s < TYPE_COUNT; s++) {
-                unsigned both = 1u << r | 1u << s;
-                double most = rivalry.worst[h][r][s];
-                if (r == s || (var->seen[h] & both) != both ||
-                    !(most < 0 || (most <= 0 && r < s)))
-                    continue;
-                var->seen[h] &= ~(1u << s);
-                changed = true;
-            }
-    return changed;
-}
-
 static bool prune_variable(struct joint *j, int v)
 {
     struct var_columns *var = &j->var[v];
-    if (var->join)
-        return prune_join(j, v);
     if (var->n == 1)
         return false;
     struct rivalry rivalry;

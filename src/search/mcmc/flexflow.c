@@ -5,6 +5,7 @@
  * decides whether to continue, and a chain that is far behind continues from the best plan.
  * Without a time limit, these decisions depend only on counts, so the same seed gives the same
  * plan on any number of cores. */
+#include <math.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -156,7 +157,7 @@ static void start_from_planners(struct search *s, struct hypar_error *err)
         struct hypar_found *found;
         plain.memory_bytes = s->problem->options->memory_bytes;
         bool has = hp_run_planner(planner, &problem, &found, err) == HYPAR_OK;
-        plain.memory_bytes = HP_UNLIMITED_BYTES;
+        plain.memory_bytes = INFINITY;
         if (!has && hp_run_planner(planner, &problem, &found, err) != HYPAR_OK)
             continue;
         start_from(s, planner->info.name, found->plan, err);
