@@ -4,13 +4,13 @@
 #include "plan/schedules.h"
 #include "search/pipeline/flush.h"
 
-int64_t hp_flush_in_flight(const struct choosing *c, const struct candidate *k, int s)
+int64_t hp_flush_in_flight(const struct choosing *c, const struct flush_candidate *k, int s)
 {
     struct pipeline_size size = { k->cut->n_stages, 1, k->micro_batches };
     return (int64_t)hp_in_flight(c->schedule, &size, s);
 }
 
-double hp_flush_closed_bytes(const struct choosing *c, const struct candidate *k, int s)
+double hp_flush_closed_bytes(const struct choosing *c, const struct flush_candidate *k, int s)
 {
     const struct pipeline_states *cost = &c->states->cost;
     const struct pipeline_stage *p = &k->cut->stage[s];
@@ -43,22 +43,28 @@ void hp_flush_sum_up(const struct choosing *c, struct flush_cut *cut)
     }
 }
 
-/* The lower bound of what a stage needs; without the operators' needs the closed form. */
-static double stage_bytes(const struct choosing *c, const struct candidate *k, int s)
+static double stage_bytes(const struct choosing *c, const struct flush_candidate *k, int s,
+                          double in_flight)
 {
-    struct pipeline_size size = { k->cut->n_stages, 1, k->micro_batches };
-    struct batch_share share = { c->problem->graph->batch, k->micro_batches,
-                                 (int64_t)hp_least_in_flight(c->schedule, &size, s),
+    struct batch_share share = { c->problem->graph->batch, k->micro_batches, (int64_t)in_flight,
                                  k->cut->replicas };
     return k->cut->needs ? hp_least_need(&k->cut->needs[s], &share)
                          : hp_flush_closed_bytes(c, k, s);
 }
 
-struct fullest hp_flush_memory(const struct choosing *c, const struct candidate *k)
+void hp_flush_memory(const struct choosing *c, struct flush_candidate *k)
 {
-    struct fullest f = { .device = -1 };
-    for (int s = 0; s < k->cut->n_stages; s++)
-        hp_look_at_memory(&f, k->cut->device[s], stage_bytes(c, k, s),
-                          hp_room(c->problem, k->cut->device[s]));
-    return f;
+    struct pipeline_size size = { k->cut->n_stages, 1, k->micro_batches };
+    struct fullest least = { .device = -1 };
+    k->memory = least;
+    for (int s = 0; s < k->cut->n_stages; s++) {
+        int device = k->cut->device[s];
+        double room = hp_room(c->problem, device);
+        hp_look_at_memory(&k->memory, device,
+                          stage_bytes(c, k, s, hp_in_flight(c->schedule, &size, s)), room);
+        hp_look_at_memory(&least, device,
+                          stage_bytes(c, k, s, hp_least_in_flight(c->schedule, &size, s)),
+                          room);
+    }
+    k->least_part = least.part;
 }

@@ -46,7 +46,7 @@ static double sync_s(const struct choosing *c, double weight_bytes, int replicas
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
  * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
  * their gradients. */
-static void estimate(struct choosing *c, struct candidate *k)
+static void estimate(struct choosing *c, struct flush_candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
     const struct flush_cut *cut = k->cut;
@@ -103,22 +103,23 @@ static bool same_cut(const struct flush_cut *a, const struct flush_cut *b)
 
 /* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
  * for; none where a replica would have no sample. */
-static void add_micro_batches(struct choosing *c, struct depth *d)
+static void add_micro_batches(struct choosing *c, struct flush_cut *cut)
 {
     int64_t asked = c->problem->options->micro_batches;
-    int64_t each = c->problem->graph->batch / d->cut.replicas;
-    int64_t limit = asked ? each : hp_most_micro_batches(&c->limit, d->cut.replicas);
-    int64_t least = hp_least_micro_batches(c->problem, c->schedule, d->cut.n_stages);
+    int64_t each = c->problem->graph->batch / cut->replicas;
+    int64_t limit = asked ? each : hp_most_micro_batches(&c->limit, cut->replicas);
+    int64_t least = hp_least_micro_batches(c->problem, c->schedule, cut->n_stages);
     int capacity = 0;
     for (int64_t m = asked ? asked : 1; m && m <= each && m <= limit;
          m = asked ? 0 : hp_next_divisor(each, m)) {
         if (!asked && m < least && least <= each && least <= limit)
             continue; /* of larger numbers some may be run */
-        struct candidate k = { .cut = &d->cut, .micro_batches = m };
+        struct flush_candidate k = { .cut = cut, .micro_batches = m };
         estimate(c, &k);
-        k.memory = hp_flush_memory(c, &k);
-        d->candidate = GROW(c->arena, struct candidate, d->candidate, d->n, &capacity);
-        d->candidate[d->n++] = k;
+        hp_flush_memory(c, &k);
+        cut->candidate =
+            GROW(c->arena, struct flush_candidate, cut->candidate, cut->n, &capacity);
+        cut->candidate[cut->n++] = k;
     }
 }
 
@@ -152,18 +153,18 @@ static double slower_links(const struct choosing *c, const struct flush_cut *cut
     return bytes / bytes_per_s > all_s ? 0 : bytes_per_s / slower;
 }
 
-static void add_cut(struct choosing *c, const struct flush_cut *cut)
+static void add_cut(struct choosing *c, const struct flush_cut *from)
 {
-    for (int i = 0; i < c->n_depths; i++)
-        if (same_cut(&c->depth[i]->cut, cut))
+    for (int i = 0; i < c->n_cuts; i++)
+        if (same_cut(c->cut[i], from))
             return;
-    struct depth *d = NEW(c->arena, struct depth, 1);
-    d->cut = *cut;
-    hp_flush_sum_up(c, &d->cut);
-    add_micro_batches(c, d);
-    c->depth = GROW(c->arena, struct depth *, c->depth, c->n_depths, &c->depth_capacity);
-    c->depth[c->n_depths] = d;
-    c->n_depths += d->n > 0;
+    struct flush_cut *cut = NEW(c->arena, struct flush_cut, 1);
+    *cut = *from;
+    hp_flush_sum_up(c, cut);
+    add_micro_batches(c, cut);
+    c->cut = GROW(c->arena, struct flush_cut *, c->cut, c->n_cuts, &c->cut_capacity);
+    c->cut[c->n_cuts] = cut;
+    c->n_cuts += cut->n > 0;
 }
 
 /* The cuts into so many stages: at layers that the model repeats, else for all speeds of links.
@@ -192,40 +193,43 @@ static void add_depths(struct choosing *c)
 
 /* Few micro-batches are better kernels: the least number whose step is within 5 % of the best
  * that may fit. NULL: none may. */
-static const struct candidate *fewest(const struct depth *d)
+static struct flush_candidate *fewest(const struct flush_cut *cut)
 {
     const double tolerance = 1.05;
     double best_s = INFINITY;
-    for (int i = 0; i < d->n; i++)
-        if (d->candidate[i].memory.part <= 1)
-            best_s = fmin(best_s, d->candidate[i].step_s);
-    for (int i = 0; i < d->n; i++)
-        if (d->candidate[i].memory.part <= 1 && d->candidate[i].step_s <= tolerance * best_s)
-            return &d->candidate[i];
+    for (int i = 0; i < cut->n; i++)
+        if (hp_fits(&cut->candidate[i].memory))
+            best_s = fmin(best_s, cut->candidate[i].step_s);
+    for (int i = 0; i < cut->n; i++)
+        if (hp_fits(&cut->candidate[i].memory) &&
+            cut->candidate[i].step_s <= tolerance * best_s)
+            return &cut->candidate[i];
     return NULL;
 }
 
-static void add_candidate(const struct choosing *c, const struct candidate *k,
+static void add_candidate(const struct choosing *c, struct flush_candidate *k,
                           struct evaluation *e)
 {
     int64_t alike[] = { k->cut->n_stages, k->micro_batches };
     struct estimate estimate = { .candidate = k,
                                  .step_s = k->step_s,
-                                 .least_part = k->memory.part,
+                                 .least_part = k->least_part,
                                  .memory = k->memory,
                                  .tasks = hp_reduced_tasks(c->problem, k->cut->n_stages, 1,
                                                            k->micro_batches),
                                  .alike = hp_hash(HP_HASH_START, alike, sizeof alike) };
-    hp_add_candidate(e, &estimate);
+    if (!k->added)
+        hp_add_candidate(e, &estimate);
+    k->added = true;
 }
 
 /* May a candidate fit that is simulated? */
 static bool is_simulated(const struct choosing *c)
 {
-    for (int d = 0; d < c->n_depths && c->needs; d++)
-        for (int i = 0; i < c->depth[d]->n; i++)
-            if (c->depth[d]->candidate[i].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
-                c->depth[d]->candidate[i].memory.part <= 1)
+    for (int i = 0; i < c->n_cuts && c->needs; i++)
+        for (int k = 0; k < c->cut[i]->n; k++)
+            if (c->cut[i]->candidate[k].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
+                c->cut[i]->candidate[k].least_part <= 1)
                 return true;
     return false;
 }
@@ -235,14 +239,24 @@ static bool is_simulated(const struct choosing *c)
 static void add_candidates(const struct choosing *c, struct evaluation *e)
 {
     bool simulated = is_simulated(c);
-    for (int d = 0; d < c->n_depths; d++) {
-        const struct candidate *few = simulated ? NULL : fewest(c->depth[d]);
-        for (int i = 0; i < c->depth[d]->n; i++) {
-            const struct candidate *k = &c->depth[d]->candidate[i];
+    for (int i = 0; i < c->n_cuts; i++) {
+        const struct flush_candidate *few = simulated ? NULL : fewest(c->cut[i]);
+        for (int j = 0; j < c->cut[i]->n; j++) {
+            struct flush_candidate *k = &c->cut[i]->candidate[j];
             if (simulated ? k->micro_batches <= HP_SIMULATED_MICRO_BATCHES : !few || few == k)
                 add_candidate(c, k, e);
         }
     }
+}
+
+/* The estimate of memory may be too low: more micro-batches of the same cut need less. */
+static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
+{
+    const struct flush_candidate *k = now->estimate.candidate;
+    const struct flush_cut *cut = k->cut;
+    int64_t next = k - cut->candidate + 1;
+    if (!hp_fits(&now->memory) && !hp_evaluation_fits(e) && next < cut->n)
+        add_candidate(planner, &cut->candidate[next], e);
 }
 
 static enum hypar_status refuse(const struct choosing *c, struct evaluation *e,
@@ -260,8 +274,8 @@ static enum hypar_status refuse(const struct choosing *c, struct evaluation *e,
 
 /* The plan ----------------------------------------------------------------------------- */
 
-static struct planned_stage *write_stages(const struct choosing *c, const struct candidate *k,
-                                          struct arena *arena)
+static struct planned_stage *write_stages(const struct choosing *c,
+                                          const struct flush_candidate *k, struct arena *arena)
 {
     const struct flush_cut *cut = k->cut;
     struct planned_stage *stage = NEW(arena, struct planned_stage, cut->n_stages);
@@ -293,7 +307,7 @@ static void split_samples(const struct problem *problem, struct hypar_plan *plan
     }
 }
 
-static struct hypar_plan *make_plan(const struct choosing *c, const struct candidate *k,
+static struct hypar_plan *make_plan(const struct choosing *c, const struct flush_candidate *k,
                                     const struct planned_stage *stage)
 {
     struct hypar_plan *plan =
@@ -314,7 +328,7 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     return HYPAR_OK;
 }
 
-static void keep(struct choosing *c, const struct candidate *k, struct hypar_found *found)
+static void keep(struct choosing *c, const struct flush_candidate *k, struct hypar_found *found)
 {
     const struct pipeline_states *cost = &c->states->cost;
     struct hypar_pipeline_view *view = &found->pipeline;
@@ -379,7 +393,9 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
                           .machine = hp_pipeline_machine(problem),
                           .limit = hp_batch_limit(problem),
                           .schedule = self->schedule };
-    static const struct generator generator = { .build = build, .off = 3, .most = 160 };
+    static const struct generator generator = {
+        .build = build, .follow = follow, .off = 3, .most = 160
+    };
     struct evaluation evaluation;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
