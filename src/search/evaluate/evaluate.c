@@ -8,19 +8,17 @@
 #include "search/evaluate/judge.h"
 #include "search/evaluate/size.h"
 #include "search/evaluate/verdict.h"
+#include "search/runs.h"
 
-/* The budget, of a planner or of a round of it: some seconds of a large plan. */
+/* The budget of a planner: some seconds of a large plan. */
 enum {
-    MOST_PARTS = 1 << 19, /* of operators, together: what it takes to lower them */
-    MOST_TASKS = 3 << 21, /* about so many, together, that are simulated */
-    FEW_TASKS = 1 << 17,  /* ... in no time */
-    MOST_ALIKE = 3,       /* candidates that are alike, once an eighth of the tasks is spent */
+    BUDGET_PARTS = 1 << 19, /* of operators, together: what it takes to lower them */
+    BUDGET_TASKS = 3 << 21, /* about so many, together, that are simulated */
+    FEW_TASKS = 1 << 17,    /* ... in no time */
+    MOST_ALIKE = 3, /* candidates that are alike, once an eighth of the tasks is spent */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one task */
-    QUICK_PARTS = MOST_PARTS / 64,
+    QUICK_PARTS = BUDGET_PARTS / 64,
 };
-
-/* Beyond so many task instances a candidate is taken as its closed form has it. */
-static const double MOST_INSTANCES = 1e8;
 
 /* While few tasks were simulated, closed forms are trusted less: the allowed error is this
  * factor after FEW_TASKS tasks, and twice the factor after half as many tasks. */
@@ -34,7 +32,12 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
                          struct arena *arena, const struct generator *generator, void *planner)
 {
     *out = (struct evaluation){
-        .problem = problem, .arena = arena, .generator = generator, .planner = planner
+        .problem = problem,
+        .arena = arena,
+        .generator = generator,
+        .planner = planner,
+        .most_parts = BUDGET_PARTS,
+        .most_tasks = BUDGET_TASKS,
     };
     for (int i = 0; i < HP_FAMILIES; i++)
         out->least_off[i] = INFINITY;
@@ -43,8 +46,8 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
 void hp_evaluate_further(struct evaluation *e, double part)
 {
     e->n = e->n_evaluated = 0;
-    e->tasks = (1 - part) * MOST_TASKS;
-    e->parts = fmin(e->parts, (1 - part) * MOST_PARTS);
+    e->most_tasks = e->tasks + part * BUDGET_TASKS;
+    e->most_parts = e->parts + part * BUDGET_PARTS;
 }
 
 double hp_reduced_tasks(const struct problem *problem, int n_stages, int size,
@@ -148,7 +151,7 @@ static bool is_enough(const struct evaluation *e)
     if (!hp_evaluation_fits(e))
         return e->n_evaluated >= 4 * e->generator->most ||
                (stopped && (e->n_evaluated > 0 || !hp_is_quick(e)));
-    return stopped || e->unseen || e->parts >= MOST_PARTS ||
+    return stopped || e->unseen || e->parts >= e->most_parts ||
            (e->n_evaluated >= e->generator->most && !hp_has_simulated_little(e));
 }
 
@@ -157,8 +160,8 @@ static bool is_left_out(struct evaluation *e, const struct estimate *p)
 {
     if (!hp_evaluation_fits(e))
         return false;
-    bool many = e->tasks > MOST_TASKS / 8 && error_of(e, p->alike)->n >= MOST_ALIKE;
-    return many || e->tasks + p->tasks > MOST_TASKS;
+    bool many = e->tasks > BUDGET_TASKS / 8 && error_of(e, p->alike)->n >= MOST_ALIKE;
+    return many || e->tasks + p->tasks > e->most_tasks;
 }
 
 /* One candidate ---------------------------------------------------------------------------- */
@@ -177,7 +180,7 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
                               const struct hypar_plan *plan)
 {
     struct fullest need;
-    if (hp_plan_parts(plan) > MOST_PARTS)
+    if (hp_has_many_parts(plan))
         return hp_closed_need(e->problem, plan);
     if (hp_exact_need(e->problem, plan, NULL, &need, NULL) == HYPAR_OK)
         return need;
@@ -190,17 +193,10 @@ static double estimated_s(const struct evaluation *e, const struct estimate *est
                           const struct hypar_plan *plan)
 {
     struct step_estimate step;
-    if (hp_plan_parts(plan) > MOST_PARTS ||
-        plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES ||
+    if (hp_has_many_parts(plan) || plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES ||
         hp_estimate(plan, e->problem->options->simulation, NULL, &step, NULL) != HYPAR_OK)
         return estimate->step_s;
     return step.step_s;
-}
-
-static bool takes_long(const struct hypar_plan *plan)
-{
-    return hp_plan_instances(plan) > MOST_INSTANCES ||
-           plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
 }
 
 /* False: the search is to stop. */
@@ -215,7 +211,7 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
     if (!out->state_fits)
         return true;
     e->parts += (double)hp_plan_parts(plan);
-    if (takes_long(plan) ||
+    if (hp_is_estimated(plan) ||
         hp_simulate_reduced(e->problem, plan, stop, part, NULL) != HYPAR_OK) {
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
@@ -245,6 +241,21 @@ bool hp_is_better(const struct evaluated *a, const struct evaluated *b)
     return fits ? a->step_s < b->step_s : a->memory.part < b->memory.part;
 }
 
+enum hypar_status hp_candidate_plan(struct evaluation *e, const void *candidate,
+                                    struct hypar_plan **out, struct hypar_error *err)
+{
+    enum hypar_status status = e->generator->build(e->planner, candidate, out, err);
+    if (status == HYPAR_OK)
+        status = hypar_plan_check(*out, err);
+    if (status == HYPAR_OK)
+        status = hp_check_runs(e->problem, *out, err);
+    if (status != HYPAR_OK) {
+        hypar_plan_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 /* Build a candidate and keep its plan if that is the best. False: there is no such plan. */
 static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
                          struct evaluated *now)
@@ -252,8 +263,8 @@ static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
     struct hypar_plan *plan;
     struct hypar_error unused;
     *now = (struct evaluated){ .estimate = *estimate };
-    if (e->generator->build(e->planner, estimate->candidate, &plan,
-                            e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
+    if (hp_candidate_plan(e, estimate->candidate, &plan,
+                          e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
         return false;
     if (is_seen(e, plan) || !simulate(e, plan, now)) {
         hypar_plan_free(plan);
@@ -319,8 +330,8 @@ static struct fullest find_nearest(struct evaluation *e)
     while (!hp_stopped(e->problem->options->stop) && (next = next_nearest(e, &nearest))) {
         struct hypar_plan *plan;
         next->evaluated = true;
-        if (e->generator->build(e->planner, next->candidate, &plan,
-                                e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
+        if (hp_candidate_plan(e, next->candidate, &plan,
+                              e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
             continue;
         struct fullest need = need_of(e, next, plan);
         hypar_plan_free(plan);

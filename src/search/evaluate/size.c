@@ -12,6 +12,8 @@ enum {
     MOST_WHOLE_INSTANCES = 1 << 23,
     /* In part: likewise, however many micro-batches there are. */
     MOST_PARTS = 1 << 20,
+    /* In part, among many others: tasks in all micro-batches, about. */
+    MOST_COMPARED_INSTANCES = 100000000,
     /* Of large plans, together, unasked: a minute. */
     MOST_UNASKED_PARTS = 3 << 20,
     /* Many times over, by a search that simulates all it looks at: tasks of one micro-batch. */
@@ -40,10 +42,20 @@ static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_op
            hp_schedule_of(plan)->listed;
 }
 
+bool hp_is_estimated(const struct hypar_plan *plan)
+{
+    return hp_plan_instances(plan) > MOST_COMPARED_INSTANCES ||
+           plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
+}
+
+bool hp_has_many_parts(const struct hypar_plan *plan)
+{
+    return hp_plan_parts(plan) > MOST_PARTS;
+}
+
 bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_options *options)
 {
-    return hp_plan_parts(plan) > MOST_PARTS ||
-           (hp_is_large(plan) && has_no_part(plan, options));
+    return hp_has_many_parts(plan) || (hp_is_large(plan) && has_no_part(plan, options));
 }
 
 bool hp_are_many_parts(double parts)

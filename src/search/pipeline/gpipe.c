@@ -191,20 +191,16 @@ static void add_depths(struct choosing *c)
             add_cuts(c, n, n_devices / n);
 }
 
-/* Few micro-batches are better kernels: the least number whose step is within 5 % of the best
- * that may fit. NULL: none may. */
+/* The fewest micro-batches that may fit and are about as fast as the best. NULL: none may. */
 static struct flush_candidate *fewest(const struct flush_cut *cut)
 {
-    const double tolerance = 1.05;
-    double best_s = INFINITY;
+    struct arena scratch = { 0 };
+    double *step_s = NEW(&scratch, double, cut->n);
     for (int i = 0; i < cut->n; i++)
-        if (hp_fits(&cut->candidate[i].memory))
-            best_s = fmin(best_s, cut->candidate[i].step_s);
-    for (int i = 0; i < cut->n; i++)
-        if (hp_fits(&cut->candidate[i].memory) &&
-            cut->candidate[i].step_s <= tolerance * best_s)
-            return &cut->candidate[i];
-    return NULL;
+        step_s[i] = hp_fits(&cut->candidate[i].memory) ? cut->candidate[i].step_s : INFINITY;
+    int at = hp_fewest_micro_batches(step_s, cut->n);
+    hp_arena_free(&scratch);
+    return at < 0 ? NULL : &cut->candidate[at];
 }
 
 static void add_candidate(const struct choosing *c, struct flush_candidate *k,

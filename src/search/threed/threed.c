@@ -37,37 +37,31 @@ struct choice {
 /* Candidates --------------------------------------------------------------------------------
  */
 
-/* Closed forms of layouts with the same degrees, chunks, micro-batches and gathers of
- * parameters are off alike. */
-static uint64_t alike(const struct hypar_layout *l)
+/* A layout as numbers: first those by which errors of closed forms differ. */
+enum { ALIKE_WORDS = 7, KEY_WORDS = 9 };
+
+static void write_key(const struct hypar_layout *l, int64_t key[KEY_WORDS])
 {
-    int64_t key[] = { l->data,
-                      l->tensor,
-                      l->pipeline,
-                      l->chunks,
-                      l->micro_batches,
-                      (int)l->schedule,
-                      l->sequence_parallel,
-                      l->shard == HYPAR_SHARD_PARAMETERS };
-    return hp_hash(HP_HASH_START, key, sizeof key);
+    const int64_t words[KEY_WORDS] = { l->data,
+                                       l->tensor,
+                                       l->pipeline,
+                                       l->chunks,
+                                       l->micro_batches,
+                                       (int64_t)l->schedule,
+                                       l->sequence_parallel,
+                                       (int64_t)l->recompute,
+                                       (int64_t)l->shard };
+    memcpy(key, words, sizeof words);
 }
 
 static void add_layout(struct choice *c, const struct layout_estimate *estimate)
 {
     const struct hypar_layout *l = &estimate->layout;
-    int64_t words[] = { l->data,
-                        l->tensor,
-                        l->pipeline,
-                        l->chunks,
-                        l->micro_batches,
-                        (int64_t)l->schedule,
-                        l->sequence_parallel,
-                        (int64_t)l->recompute,
-                        (int64_t)l->shard };
-    int64_t *key = NEW(c->arena, int64_t, sizeof words / sizeof *words);
-    memcpy(key, words, sizeof words);
+    bool gathers = l->shard == HYPAR_SHARD_PARAMETERS;
+    int64_t *key = NEW(c->arena, int64_t, KEY_WORDS);
+    write_key(l, key);
     int n = c->layouts.used;
-    if (hp_table_put(&c->layouts, c->arena, key, sizeof words, n) < n)
+    if (hp_table_put(&c->layouts, c->arena, key, KEY_WORDS * sizeof *key, n) < n)
         return;
     struct layout_estimate *kept = NEW(c->arena, struct layout_estimate, 1);
     *kept = *estimate;
@@ -77,9 +71,9 @@ static void add_layout(struct choice *c, const struct layout_estimate *estimate)
                           .memory = { .device = -1 },
                           .tasks = hp_reduced_tasks(c->problem, l->pipeline * l->chunks,
                                                     l->tensor, l->micro_batches),
-                          .alike = alike(l),
-                          .family =
-                              2u * (l->pipeline > 1) + (l->shard == HYPAR_SHARD_PARAMETERS) };
+                          .alike =
+                              hp_hash(HP_HASH_START + gathers, key, ALIKE_WORDS * sizeof *key),
+                          .family = 2u * (l->pipeline > 1) + gathers };
     hp_look_at_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
     hp_add_candidate(&c->evaluation, &p);
 }
@@ -91,17 +85,7 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     const struct layout_estimate *estimate = candidate;
     const struct problem *problem = c->problem;
     *out = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    enum hypar_status status =
-        hp_plan_set_layout_at(*out, &estimate->layout, problem->borders, err);
-    if (status == HYPAR_OK)
-        status = hypar_plan_check(*out, err);
-    if (status == HYPAR_OK)
-        status = hp_check_runs(problem, *out, err);
-    if (status != HYPAR_OK) {
-        hypar_plan_free(*out);
-        *out = NULL;
-    }
-    return status;
+    return hp_plan_set_layout_at(*out, &estimate->layout, problem->borders, err);
 }
 
 /* Degrees ---------------------------------------------------------------------------------- */
@@ -120,31 +104,30 @@ static int64_t next_number(const struct choice *c, const struct hypar_layout *la
     return m <= hp_most_micro_batches(&c->limit, layout->data) ? m : 0;
 }
 
-/* Few micro-batches are better kernels: the least number whose step is within 5 % of the best,
- * of those that fit; if none does, the one that needs least. */
+/* The fewest micro-batches that fit and are about as fast as the best; if none fit, those that
+ * need least. */
 static bool choose_micro_batches(struct choice *c, struct layout_estimate *w)
 {
-    const double tolerance = 1.05, room = hp_least_room(c->problem);
-    struct layout_estimate least = { .memory_bytes = INFINITY };
-    double best_s = INFINITY;
-    for (int64_t m = 0; (m = next_number(c, &w->layout, m));) {
+    struct arena scratch = { 0 };
+    double *step_s = NULL, room = hp_least_room(c->problem);
+    struct layout_estimate *estimate = NULL;
+    int n = 0, capacity = 0, step_capacity = 0, best = 0;
+    for (int64_t m = 0; (m = next_number(c, &w->layout, m)); n++) {
         w->layout.micro_batches = m;
         if (!hp_estimate_layout(&c->model[w->layout.recompute], w))
-            return false;
+            break;
         c->evaluated++;
-        if (w->memory_bytes <= room)
-            best_s = fmin(best_s, w->step_s);
-        if (w->memory_bytes < least.memory_bytes)
-            least = *w;
+        estimate = GROW(&scratch, struct layout_estimate, estimate, n, &capacity);
+        step_s = GROW(&scratch, double, step_s, n, &step_capacity);
+        estimate[n] = *w;
+        step_s[n] = w->memory_bytes <= room ? w->step_s : INFINITY;
+        best = w->memory_bytes < estimate[best].memory_bytes ? n : best;
     }
-    for (int64_t m = 0; best_s < INFINITY && (m = next_number(c, &w->layout, m));) {
-        w->layout.micro_batches = m;
-        hp_estimate_layout(&c->model[w->layout.recompute], w);
-        if (w->memory_bytes <= room && w->step_s <= tolerance * best_s)
-            return true;
-    }
-    *w = least;
-    return least.memory_bytes < INFINITY;
+    int few = hp_fewest_micro_batches(step_s, n);
+    if (n > 0)
+        *w = estimate[few < 0 ? best : few];
+    hp_arena_free(&scratch);
+    return n > 0;
 }
 
 /* Of recomputation and sharding, all that are not asked for. */
@@ -406,7 +389,7 @@ static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
         asked.layout.data = hypar_machine_device_count(c->problem->machine) / others;
     if (asked.layout.schedule == HYPAR_SCHEDULE_NONE)
         asked.layout.schedule = hp_layout_schedule(&asked.layout);
-    enum hypar_status status = build(c, &asked, &plan, err);
+    enum hypar_status status = hp_candidate_plan(&c->evaluation, &asked, &plan, err);
     hypar_plan_free(plan);
     return status == HYPAR_OK
                ? hp_fail(err, HYPAR_INFEASIBLE, "no plan with these degrees and options")
@@ -442,7 +425,8 @@ static enum hypar_status plan_threed(const struct planner *self, const struct pr
     read_asked(&c, problem->options);
     add_all(&c);
     if (c.fixed && c.first) { /* what is asked for has its say, whether it fits or not */
-        TRY(hp_in(err, build(&c, c.first, &found->plan, err), "%s", self->info.name));
+        TRY(hp_in(err, hp_candidate_plan(&c.evaluation, c.first, &found->plan, err), "%s",
+                  self->info.name));
         predict(&c, c.first, found);
         return HYPAR_OK;
     }
