@@ -125,7 +125,7 @@ static void finds_the_best_that_fits(void **state)
                                          .memory = { .device = -1 },
                                          .tasks = hp_reduced_tasks(&s.problem, 1, 4, 1),
                                          .alike = (uint64_t)i };
-            hp_look_at_memory(&estimate.memory, 0, need * wrong(&random), limit);
+            hp_note_memory(&estimate.memory, 0, need * wrong(&random), limit);
             hp_add_candidate(&e, &estimate);
         }
         hp_evaluate_candidates(&e);

@@ -42,6 +42,14 @@ bool hp_is_inside(const struct lowering *s, const struct comm *comm)
     return true;
 }
 
+int *hp_first_stages(const struct lowering *s, struct arena *arena)
+{
+    int n = hypar_machine_device_count(s->plan->machine), *first = NEW(arena, int, n + 1);
+    for (int d = 0; d < n; d++)
+        first[d + 1] = first[d] + hp_slots_of(&s->schedule, d)->n_stages;
+    return first;
+}
+
 /* A phase of a stage, gone through item by item: parameters that are divided are gathered some
  * operators ahead. */
 struct phase_walk {
@@ -345,9 +353,7 @@ struct stage_costs hp_stage_costs(struct lowering *s, struct task_costs *costs,
     struct maker m = { .s = s, .costs = costs, .out = &out, .scratch = &scratch };
     int n = out.n_stages;
     m.known = NEW(&scratch, struct part_times *, s->cache->n_op_parts);
-    m.first = NEW(&scratch, int, costs->n_devices + 1);
-    for (int d = 0; d < costs->n_devices; d++)
-        m.first[d + 1] = m.first[d] + hp_slots_of(&s->schedule, d)->n_stages;
+    m.first = hp_first_stages(s, &scratch);
     out.stage = NEW(arena, struct stage_cost, out.n_bodies * n);
     for (int way = 0; way < 2; way++)
         out.hop[way] = NEW(arena, struct hop_cost, out.n_bodies * n * n);

@@ -19,7 +19,7 @@
 
 enum { MOST_CHUNKS = 8 };
 
-struct choice {
+struct threed_search {
     const struct problem *problem;
     struct arena *arena;
     struct evaluation evaluation;
@@ -54,7 +54,7 @@ static void write_key(const struct hypar_layout *l, int64_t key[KEY_WORDS])
     memcpy(key, words, sizeof words);
 }
 
-static void add_layout(struct choice *c, const struct layout_estimate *estimate)
+static void add_layout(struct threed_search *c, const struct layout_estimate *estimate)
 {
     const struct hypar_layout *l = &estimate->layout;
     bool gathers = l->shard == HYPAR_SHARD_PARAMETERS;
@@ -74,14 +74,14 @@ static void add_layout(struct choice *c, const struct layout_estimate *estimate)
                           .alike =
                               hp_hash(HP_HASH_START + gathers, key, ALIKE_WORDS * sizeof *key),
                           .family = 2u * (l->pipeline > 1) + gathers };
-    hp_look_at_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
+    hp_note_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
     hp_add_candidate(&c->evaluation, &p);
 }
 
 static enum hypar_status build(void *planner, const void *candidate, struct hypar_plan **out,
                                struct hypar_error *err)
 {
-    const struct choice *c = planner;
+    const struct threed_search *c = planner;
     const struct layout_estimate *estimate = candidate;
     const struct problem *problem = c->problem;
     *out = hp_plan_new(problem->graph, problem->machine, &problem->settings);
@@ -92,7 +92,8 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
 
 /* The next number of micro-batches above m: those that divide the samples of a replica, or the
  * one that is asked for; 0: there is none. */
-static int64_t next_number(const struct choice *c, const struct hypar_layout *layout, int64_t m)
+static int64_t next_number(const struct threed_search *c, const struct hypar_layout *layout,
+                           int64_t m)
 {
     bool in_turn = hp_schedule[layout->schedule].interleaves; /* as many at a time */
     int64_t each = c->problem->graph->batch / layout->data, asked = c->asked.micro_batches;
@@ -106,7 +107,7 @@ static int64_t next_number(const struct choice *c, const struct hypar_layout *la
 
 /* The fewest micro-batches that fit and are about as fast as the best; if none fit, those that
  * need least. */
-static bool choose_micro_batches(struct choice *c, struct layout_estimate *w)
+static bool find_micro_batches(struct threed_search *c, struct layout_estimate *w)
 {
     struct arena scratch = { 0 };
     double *step_s = NULL, room = hp_least_room(c->problem);
@@ -131,7 +132,7 @@ static bool choose_micro_batches(struct choice *c, struct layout_estimate *w)
 }
 
 /* Of recomputation and sharding, all that are not asked for. */
-static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
+static void add_degrees(struct threed_search *c, int data, int tensor, int pipeline)
 {
     struct hypar_layout l = c->asked;
     l.data = data;
@@ -151,7 +152,7 @@ static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
                 continue;
             w.layout.recompute = (enum hypar_recompute)again;
             w.layout.shard = (enum hypar_shard)shard;
-            if (choose_micro_batches(c, &w))
+            if (find_micro_batches(c, &w))
                 add_layout(c, &w);
         }
 }
@@ -162,7 +163,7 @@ static bool may_be(int degree, int asked, int most)
     return asked ? degree == asked : !most || degree <= most;
 }
 
-static bool is_as_asked(const struct choice *c, const struct hypar_layout *l)
+static bool is_as_asked(const struct threed_search *c, const struct hypar_layout *l)
 {
     const struct hypar_search_options *o = c->problem->options;
     const struct hypar_layout *a = &c->asked;
@@ -172,7 +173,7 @@ static bool is_as_asked(const struct choice *c, const struct hypar_layout *l)
 }
 
 /* Count the degrees that are as asked, or add them. */
-static void each_degrees(struct choice *c, bool add)
+static void each_degrees(struct threed_search *c, bool add)
 {
     int n = hypar_machine_device_count(c->problem->machine);
     for (int t = 1; t <= n; t++)
@@ -186,7 +187,7 @@ static void each_degrees(struct choice *c, bool add)
         }
 }
 
-static void add_all(struct choice *c)
+static void add_all(struct threed_search *c)
 {
     const struct hypar_layout *a = &c->asked;
     each_degrees(c, false);
@@ -197,7 +198,8 @@ static void add_all(struct choice *c)
 /* Changes --------------------------------------------------------------------------------- */
 
 /* The largest number of micro-batches up to m that samples and schedule allow; 0: none. */
-static int64_t number_up_to(const struct choice *c, const struct hypar_layout *l, int64_t m)
+static int64_t number_up_to(const struct threed_search *c, const struct hypar_layout *l,
+                            int64_t m)
 {
     int64_t last = 0;
     for (int64_t next = 0; (next = next_number(c, l, next)) && next <= m;)
@@ -224,7 +226,7 @@ static bool change_degrees(struct hypar_layout *l, int which)
 }
 
 /* What goes with the degrees. */
-static bool complete(const struct choice *c, struct hypar_layout *l)
+static bool complete(const struct threed_search *c, struct hypar_layout *l)
 {
     if (l->pipeline == 1 && !c->asked.chunks)
         l->chunks = 1;
@@ -251,7 +253,7 @@ enum {
 };
 
 /* Change number `which` of a layout; false: it is not possible, or not as asked. */
-static bool change(const struct choice *c, struct hypar_layout *l, int which)
+static bool change(const struct threed_search *c, struct hypar_layout *l, int which)
 {
     bool may_chunk = !c->schedule_asked && !c->asked.chunks && l->pipeline > 1;
     switch (which) {
@@ -292,7 +294,7 @@ static bool change(const struct choice *c, struct hypar_layout *l, int which)
  * not fit others may, that recompute, shard or divide more. */
 static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
 {
-    struct choice *c = planner;
+    struct threed_search *c = planner;
     const struct layout_estimate *from = now->estimate.candidate;
     bool worse = hp_is_better(&e->best, now);
     if (worse && !(hp_evaluation_fits(e) && now->state_fits && hp_is_near_best(e, now->step_s)))
@@ -307,7 +309,7 @@ static void follow(void *planner, struct evaluation *e, const struct evaluated *
     }
 }
 
-static void predict(const struct choice *c, const struct layout_estimate *w,
+static void predict(const struct threed_search *c, const struct layout_estimate *w,
                     struct hypar_found *found)
 {
     struct step_work work = hp_step_work(c->problem);
@@ -328,7 +330,7 @@ static void predict(const struct choice *c, const struct layout_estimate *w,
 }
 
 /* " --data 4 --tensor 3": the degrees and bounds that the user gave. */
-static const char *degrees_text(char *text, size_t size, const struct choice *c)
+static const char *degrees_text(char *text, size_t size, const struct threed_search *c)
 {
     const struct hypar_layout *a = &c->asked;
     const struct hypar_search_options *o = c->problem->options;
@@ -351,7 +353,7 @@ static const char *degrees_text(char *text, size_t size, const struct choice *c)
 
 /* No product of degrees is the number of devices. Either the degrees that were given do not
  * divide it, or the bounds on the others are too low. */
-static enum hypar_status refuse_degrees(const struct choice *c, struct hypar_error *err)
+static enum hypar_status refuse_degrees(const struct threed_search *c, struct hypar_error *err)
 {
     const struct hypar_layout *a = &c->asked;
     int devices = hypar_machine_device_count(c->problem->machine);
@@ -374,7 +376,7 @@ static enum hypar_status refuse_degrees(const struct choice *c, struct hypar_err
 
 /* Degrees that are all asked for are built as they are, or the reason is theirs; of others some
  * must make the number of devices. */
-static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
+static enum hypar_status refuse(struct threed_search *c, struct hypar_error *err)
 {
     const struct hypar_layout *a = &c->asked;
     if (c->first)
@@ -396,7 +398,7 @@ static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
                : status;
 }
 
-static void read_asked(struct choice *c, const struct hypar_search_options *o)
+static void read_asked(struct threed_search *c, const struct hypar_search_options *o)
 {
     c->asked = o->layout;
     if (!c->asked.micro_batches)
@@ -416,9 +418,9 @@ static enum hypar_status plan_threed(const struct planner *self, const struct pr
     static const struct generator generator = {
         .build = build, .follow = follow, .off = 1.5, .most = 160
     };
-    struct choice c = { .problem = problem,
-                        .arena = &found->arena,
-                        .limit = hp_batch_limit(problem) };
+    struct threed_search c = { .problem = problem,
+                               .arena = &found->arena,
+                               .limit = hp_batch_limit(problem) };
     hp_evaluation_begin(&c.evaluation, problem, c.arena, &generator, &c);
     for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++)
         c.model[again] = hp_layout_model(c.arena, problem, (enum hypar_recompute)again);
