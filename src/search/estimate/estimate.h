@@ -9,18 +9,32 @@
  *               the exchanges that its devices wait for. Exchanges of parameters pass beside.
  *   a pipeline  The slots of the schedule, one after the other on each group of devices; each
  *               waits for what its stage receives.
- *   the end     Gradients are summed beside the last backward half, then parameters updated. */
+ *   the end     Gradients are summed beside the last backward half, then parameters updated.
+ *   memory      What lasts, what each micro-batch in flight keeps at each slot, and the most
+ *               that the slot at hand has at once. */
 #ifndef SEARCH_ESTIMATE_ESTIMATE_H
 #define SEARCH_ESTIMATE_ESTIMATE_H
 
 #include "program/lowering.h"
 #include "sim/task_costs.h"
 
-/* The time of a step; of pipedream: of a minibatch, once all stages are busy. `how` NULL: as
- * the plan says. Fails as hp_lower() does. */
+/* The fullest device, without the framework's bytes. */
+struct memory_estimate {
+    struct fullest least; /* what lasts, and what micro-batches in flight keep */
+    struct fullest about;
+    struct fullest most; /* as if micro-batches in flight kept all that they touch */
+};
+
+struct step_estimate {
+    double step_s; /* of pipedream: of a minibatch, once all stages are busy */
+    struct memory_estimate memory;
+};
+
+/* `how` NULL: as the plan says; `limit_bytes`: of each device's memory, 0: its own. Fails as
+ * hp_lower() does. */
 enum hypar_status hp_estimate(const struct hypar_plan *plan,
-                              const struct hypar_sim_options *how, double *step_s,
-                              struct hypar_error *err);
+                              const struct hypar_sim_options *how, double limit_bytes,
+                              struct step_estimate *out, struct hypar_error *err);
 
 /* The parts of it ----------------------------------------------------------------------- */
 
@@ -60,9 +74,24 @@ struct stage_costs {
 struct stage_costs hp_stage_costs(struct lowering *lowering, struct task_costs *costs,
                                   struct arena *arena);
 
+/* The time of a step, from the slots. */
+double hp_step_seconds(const struct lowering *lowering, const struct stage_costs *costs,
+                       struct arena *arena);
+
+/* What the fullest device needs. */
+struct memory_estimate hp_estimate_memory(struct lowering *lowering, double limit_bytes,
+                                          struct arena *arena);
+
+/* By device: the number of stages of the devices before it; stage s of the device is number
+ * schedule.place[s] of its own. */
+int *hp_first_stages(const struct lowering *lowering, struct arena *arena);
+
 /* Comms of a pattern start together: the longest decides, or the link that they hold longest
  * (*held_s, may be NULL). `of`, by comm: which of them; NULL: all. */
 double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
                         int element_bytes, const bool *of, double *held_s);
+
+/* Do all devices of a comm have the same slots? */
+bool hp_is_inside(const struct lowering *lowering, const struct comm *comm);
 
 #endif /* SEARCH_ESTIMATE_ESTIMATE_H */

@@ -1,11 +1,8 @@
 /* Needs of operators, of stages and of plans, before there is a program. */
 #include "search/estimate/needs.h"
 
-#include <math.h>
-
 #include "program/memory/buffers.h"
 #include "program/memory/memory.h"
-#include "program/pipedream.h"
 #include "search/evaluate/fit.h"
 
 /* Operators ---------------------------------------------------------------------------- */
@@ -49,32 +46,22 @@ const double *hp_least_state(const struct problem *problem, struct arena *arena)
     return bytes;
 }
 
-/* Bytes that a part of an operator touches, of a whole batch. */
-struct touched {
-    double written;
-    double activations; /* read and written */
-    double params;
-};
-
-static struct touched touched_bytes(const struct hypar_plan *plan, int op, int part)
+/* Bytes that part `i` of an operator writes of a whole batch. */
+static double written_bytes(const struct hypar_plan *plan, int op, int i)
 {
     const struct op *at = &plan->graph->ops[op];
     struct range range[MAX_AXES];
-    struct touched sum = { 0 };
-    if (!hp_part_ranges(at->nest, &plan->ops[op].split, part, range))
-        return sum;
+    double bytes = 0;
+    if (!hp_part_ranges(at->nest, &plan->ops[op].split, i, range))
+        return 0;
     for (int o = 0; o < at->nest->n_operands; o++) {
-        int t = at->tensor[o];
-        if (t < 0)
+        if (at->tensor[o] < 0 || plan->graph->tensors[at->tensor[o]].producer != op)
             continue;
         struct box box = hp_region(at->nest, o, range);
-        double bytes =
-            hp_held_bytes(plan, (struct place){ .tensor = t }) * (double)hp_box_elements(&box);
-        sum.written += plan->graph->tensors[t].producer == op ? bytes : 0;
-        *(plan->graph->tensors[t].kind == TENSOR_PARAM ? &sum.params : &sum.activations) +=
-            bytes;
+        bytes += hp_held_bytes(plan, (struct place){ .tensor = at->tensor[o] }) *
+                 (double)hp_box_elements(&box);
     }
-    return sum;
+    return bytes;
 }
 
 /* Do the backward passes of an operator read all elements of their operands, and does each
@@ -118,7 +105,7 @@ static struct op_needs own_needs(const struct problem *problem, const struct hyp
     struct op_measure m;
     if (!hp_op_measured(problem->graph, op, &m))
         return (struct op_needs){ .state = state_bytes(plan, op),
-                                  .written = touched_bytes(plan, op, 0).written };
+                                  .written = written_bytes(plan, op, 0) };
     double each = hp_bytes_per_param(HYPAR_FP32, false, problem->options->optimizer);
     return (struct op_needs){ .state = each * m.parameter_bytes / 4,
                               .written = m.output_bytes };
@@ -165,41 +152,8 @@ double hp_stage_need(enum need which, const struct op_needs *n, const struct sam
                           in_flight(which, s->schedule, &s->size, s->stage);
 }
 
-/* Minibatches in flight, of each of which a stage may keep a version of its parameters. */
-static double delayed_in_flight(const struct hypar_plan *plan, int stage)
-{
-    int workers = 0;
-    for (int s = stage; s < plan->n_stages; s++)
-        workers += plan->stages[s].replicas;
-    return hp_pipedream_in_flight(workers, plan->stages[stage].replicas);
-}
-
-/* At most: activations of micro-batches in flight, and two more for buffers, with gradients and
- * copies that are computed again; parameters that are gathered, and their gradients. A part has
- * at most `samples` of all samples of a micro-batch's parts. */
-static double most_bytes(const struct hypar_plan *plan, int op, int part, double flying)
-{
-    const struct op_plan *placed = &plan->ops[op];
-    struct touched touched = touched_bytes(plan, op, part);
-    double batch = (double)plan->graph->batch;
-    double samples =
-        ceil(batch / (double)plan->schedule.micro_batches) + (double)placed->n_parts - 1;
-    return (flying + 2) * (placed->recompute ? 3 : 2) * touched.activations * samples / batch +
-           (placed->shard ? 2 * touched.params : 0);
-}
-
 /* Each part keeps an equal share, or more where it copies: the fullest device has no less than
  * the mean of the parts. */
-static double part_bytes(enum need which, const struct op_needs *needs,
-                         const struct hypar_plan *plan, int op, int part, double flying)
-{
-    double share = flying / (double)plan->schedule.micro_batches;
-    if (which == NEED_MOST)
-        return most_bytes(plan, op, part, flying);
-    return share * (which == NEED_WRITTEN ? touched_bytes(plan, op, part).written
-                                          : needs[op].kept / (double)plan->ops[op].n_parts);
-}
-
 struct fullest hp_plan_need(enum need which, const struct problem *problem,
                             const struct op_needs *needs, const struct hypar_plan *plan)
 {
@@ -207,20 +161,17 @@ struct fullest hp_plan_need(enum need which, const struct problem *problem,
     struct fullest f = { .device = -1 };
     struct pipeline_size size = hp_pipeline_size(plan);
     int n = hypar_machine_device_count(plan->machine);
-    bool delayed = which == NEED_MOST && hp_is_delayed(plan);
     double *bytes = NEW(&scratch, double, n);
     hypar_plan_state_bytes(plan, bytes);
-    for (int s = 0; s < plan->n_stages && delayed; s++)
-        for (int i = 0; i < plan->stages[s].n_devices; i++)
-            bytes[plan->stages[s].device[i]] *= delayed_in_flight(plan, s);
     for (int op = 0; op < plan->graph->n_ops; op++) {
         const struct op_plan *placed = &plan->ops[op];
-        double flying = !plan->n_stages ? 1
-                        : delayed       ? delayed_in_flight(plan, placed->stage)
-                                  : in_flight(which, plan->schedule.kind, &size, placed->stage);
+        double flying =
+            plan->n_stages ? in_flight(which, plan->schedule.kind, &size, placed->stage) : 1;
+        double part = flying / (double)plan->schedule.micro_batches;
         for (int i = 0; i < placed->n_devices; i++)
             bytes[placed->device[i]] +=
-                part_bytes(which, needs, plan, op, i % placed->n_parts, flying);
+                part * (which == NEED_WRITTEN ? written_bytes(plan, op, i % placed->n_parts)
+                                              : needs[op].kept / (double)placed->n_parts);
     }
     for (int d = 0; d < n; d++)
         hp_note_memory(&f, d, bytes[d], hp_room(problem, d));

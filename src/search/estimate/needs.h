@@ -2,15 +2,13 @@
  *
  * A device holds the state of its operators (parameters, gradients, optimizer) and, of each
  * micro-batch in flight, activations. An operator's needs are of a whole batch; micro-batches,
- * replicas and parts share them out. Four answers follow from the same needs:
+ * replicas and parts share them out. Three answers follow from the same needs:
  *
  *   NEED_LEAST   A lower bound: the state, and what backward passes read, of the micro-batches
  *                of which a stage keeps all.
  *   NEED_ABOUT   An estimate: the same of all micro-batches in flight.
- *   NEED_WRITTEN The state, and all that operators write, of each micro-batch in flight. No
- *                upper bound: buffers and gathered parameters are left out.
- *   NEED_MOST    An upper bound, of plans alone: all that operators touch, and gradients of it,
- *                of each micro-batch in flight and of two more, for buffers.
+ *   NEED_WRITTEN The state, and all that operators write, of each micro-batch in flight.
+ * Buffers and parameters that are gathered are left out, so this is no upper bound.
  *
  * Where no program can be made of a graph, activations that are kept are those written. */
 #ifndef SEARCH_ESTIMATE_NEEDS_H
@@ -26,7 +24,7 @@ struct op_needs {
     double written; /* by the operator */
 };
 
-enum need { NEED_LEAST, NEED_ABOUT, NEED_WRITTEN, NEED_MOST };
+enum need { NEED_LEAST, NEED_ABOUT, NEED_WRITTEN };
 
 /* By operator, from one program of the whole model on one device. */
 const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena);
@@ -47,8 +45,8 @@ double hp_stage_need(enum need which, const struct op_needs *needs,
                      const struct sampled_stage *stage);
 
 /* The fullest device of a plan, whose state is exact. NEED_LEAST, NEED_ABOUT: `needs` are of
- * the plan's recomputation, and parts of unequal sizes count as equal. For others
- * `needs` may be NULL. */
+ * the plan's recomputation, and parts of unequal sizes count as equal. NEED_WRITTEN: `needs`
+ * may be NULL. */
 struct fullest hp_plan_need(enum need which, const struct problem *problem,
                             const struct op_needs *needs, const struct hypar_plan *plan);
 

@@ -33,14 +33,21 @@ double hp_comms_seconds(struct task_costs *costs, const struct pattern *pattern,
     return hp_seconds(hp_latest(most, longest));
 }
 
-/* Do all devices of a comm have the same slots? */
-static bool is_inside(const struct lowering *s, const struct comm *comm)
+bool hp_is_inside(const struct lowering *s, const struct comm *comm)
 {
     const int *list_of = s->schedule.list_of;
     for (int i = 1; i < comm->n_devices; i++)
         if (list_of[comm->device[i]] != list_of[comm->device[0]])
             return false;
     return true;
+}
+
+int *hp_first_stages(const struct lowering *s, struct arena *arena)
+{
+    int n = hypar_machine_device_count(s->plan->machine), *first = NEW(arena, int, n + 1);
+    for (int d = 0; d < n; d++)
+        first[d + 1] = first[d] + hp_slots_of(&s->schedule, d)->n_stages;
+    return first;
 }
 
 /* A phase of a stage, gone through item by item: parameters that are divided are gathered some
@@ -173,7 +180,7 @@ static void add_hop(struct maker *m, int body, const struct exchange *e,
 {
     int n = m->out->n_stages, any = 0;
     for (int c = 0; c < pattern->n_comms; c++)
-        any += m->of[c] = !is_inside(m->s, &pattern->comm[c]);
+        any += m->of[c] = !hp_is_inside(m->s, &pattern->comm[c]);
     for (int r = 0; any && r < e->n_readers; r++) {
         int to = stage_of(m, e->reader[r].op);
         bool known = to == from;
@@ -225,7 +232,7 @@ static void add_exchange(struct maker *m, int body, int number)
     if (!params)
         add_hop(m, body, e, pattern, stage);
     for (int c = 0; c < pattern->n_comms; c++)
-        m->of[c] = params || is_inside(m->s, &pattern->comm[c]);
+        m->of[c] = params || hp_is_inside(m->s, &pattern->comm[c]);
     double held_s, s = hp_comms_seconds(m->costs, pattern, element_bytes(m, e), m->of, &held_s);
     struct phase_walk *w = &m->walk[stage * N_PHASES + (int)phase];
     if (gathers) {
@@ -346,9 +353,7 @@ struct stage_costs hp_stage_costs(struct lowering *s, struct task_costs *costs,
     struct maker m = { .s = s, .costs = costs, .out = &out, .scratch = &scratch };
     int n = out.n_stages;
     m.known = NEW(&scratch, struct part_times *, s->cache->n_op_parts);
-    m.first = NEW(&scratch, int, costs->n_devices + 1);
-    for (int d = 0; d < costs->n_devices; d++)
-        m.first[d + 1] = m.first[d] + hp_slots_of(&s->schedule, d)->n_stages;
+    m.first = hp_first_stages(s, &scratch);
     out.stage = NEW(arena, struct stage_cost, out.n_bodies * n);
     for (int way = 0; way < 2; way++)
         out.hop[way] = NEW(arena, struct hop_cost, out.n_bodies * n * n);

@@ -130,8 +130,8 @@ static double steady_seconds(const struct lowering *s, const struct stage_costs 
     return most_s;
 }
 
-static double step_seconds(const struct lowering *s, const struct stage_costs *costs,
-                           struct arena *arena)
+double hp_step_seconds(const struct lowering *s, const struct stage_costs *costs,
+                       struct arena *arena)
 {
     struct walk w = { .s = s, .costs = costs, .n_micro = s->iteration.n_micro };
     double last_s = 0;
@@ -148,24 +148,4 @@ static double step_seconds(const struct lowering *s, const struct stage_costs *c
     for (int l = 0; l < s->schedule.n_lists; l++)
         last_s = fmax(last_s, w.free_s[l]);
     return last_s;
-}
-
-enum hypar_status hp_estimate(const struct hypar_plan *plan,
-                              const struct hypar_sim_options *how, double *step_s,
-                              struct hypar_error *err)
-{
-    struct lowering *lowering;
-    struct task_costs costs;
-    struct arena arena = { 0 };
-    struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
-    how = how ? how : &planned;
-    TRY(hp_check_lowerable(plan, err));
-    TRY(hp_lowering_make(&lowering, plan, &how->lower, NULL, err));
-    hp_task_costs_begin(&costs, plan, how);
-    struct stage_costs stages = hp_stage_costs(lowering, &costs, &arena);
-    *step_s = step_seconds(lowering, &stages, &arena);
-    hp_task_costs_end(&costs);
-    hp_lowering_free(lowering);
-    hp_arena_free(&arena);
-    return HYPAR_OK;
 }
