@@ -31,8 +31,8 @@
 
 #include "base/divisor.h"
 #include "bench/bench.h"
+#include "search/evaluate/judge.h"
 #include "search/evaluate/reduced.h"
-#include "search/evaluate/verdict.h"
 #include "search/threed/estimate.h"
 
 /* The k-th of so many shares. */
@@ -155,9 +155,8 @@ static struct measured measure(const struct problem *problem, const struct hypar
         struct hypar_simulated s;
         hypar_sum_up(sim, problem->options->memory_bytes, &s);
         m.step_s = s.step.step_s;
-        hp_look_at_memory(&m.memory, s.step.fullest_device,
-                          s.fullest.peak - s.fullest.framework,
-                          s.fullest.limit - s.fullest.framework);
+        hp_note_memory(&m.memory, s.step.fullest_device, s.fullest.peak - s.fullest.framework,
+                       s.fullest.limit - s.fullest.framework);
         hypar_sim_free(sim);
     }
     if (m.memory.part > 1)

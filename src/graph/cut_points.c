@@ -1,23 +1,6 @@
 /* Cut points of a network: between repeated layers, else where one activation passes. */
 #include "graph/cut_points.h"
 
-#include "graph/repeated.h"
-
-int *hp_count_crossing(struct arena *arena, const struct hypar_graph *g)
-{
-    int *crossing = NEW(arena, int, g->n_ops + 2);
-    for (int t = 0; t < g->n_tensors; t++) {
-        int end = g->use_start[t + 1];
-        if (g->tensors[t].kind != TENSOR_ACTIVATION || g->use_start[t] == end)
-            continue;
-        crossing[g->tensors[t].producer + 1]++;
-        crossing[g->use[end - 1].op + 1]--;
-    }
-    for (int op = 1; op <= g->n_ops; op++)
-        crossing[op] += crossing[op - 1];
-    return crossing;
-}
-
 static bool may_begin(const struct cut_rule *rule, int op)
 {
     return !(rule->inside && rule->inside[op]) && (!rule->borders || rule->borders[op]);
@@ -63,6 +46,15 @@ static struct repeated_layers move_layers(const struct hypar_graph *g,
     return out;
 }
 
+/* May a stage begin with each layer but the first? */
+static bool may_begin_all(const struct cut_rule *rule, const struct repeated_layers *layers)
+{
+    for (int i = 1; i < layers->count; i++)
+        if (!may_begin(rule, layers->first + i * layers->n_ops))
+            return false;
+    return true;
+}
+
 /* Does a layer begin, or the last one end, with `op`? */
 static bool is_layer_border(const struct repeated_layers *layers, int op)
 {
@@ -79,7 +71,7 @@ static void add_narrow(struct cut_points *points, struct arena *arena,
                        const struct hypar_graph *g, const struct cut_rule *rule,
                        const struct repeated_layers *layers)
 {
-    const int *crossing = hp_count_crossing(arena, g);
+    const int64_t *crossing = hp_crossing(arena, g, false);
     for (int op = 1; op < g->n_ops; op++) {
         bool begins =
             rule->borders || hp_multiplies(g->ops[op].nest) || is_layer_border(layers, op);
@@ -95,9 +87,9 @@ struct cut_points hp_cut_points(struct arena *arena, const struct hypar_graph *g
     struct cut_points points = { .n = 1, .first = NEW(arena, int, g->n_ops + 2) };
     int moved, first = layers.first, last = layers.first + layers.count * layers.n_ops;
     bool at_borders = hp_layers_at_borders(&layers, rule->borders, &moved);
-    points.layers = at_borders && !rule->anywhere && are_most(&layers, rule->op_s, g->n_ops) &&
-                    may_begin(rule, layers.first + moved + layers.n_ops);
+    bool most = are_most(&layers, rule->op_s, g->n_ops);
     layers = move_layers(g, &layers, moved);
+    points.layers = at_borders && !rule->anywhere && most && may_begin_all(rule, &layers);
     for (int i = 0; i <= layers.count && points.layers; i++) {
         int op = layers.first + i * layers.n_ops;
         bool end = op - moved == first || op - moved == last;

@@ -6,7 +6,7 @@
 #define GRAPH_CUT_POINTS_H
 
 #include "base/arena.h"
-#include "graph/graph.h"
+#include "graph/repeated.h"
 
 struct cut_points {
     int n;       /* pieces of the network */
@@ -25,8 +25,5 @@ struct cut_rule {
 
 struct cut_points hp_cut_points(struct arena *arena, const struct hypar_graph *graph,
                                 const struct cut_rule *rule);
-
-/* By operator: how many activations are written before it and read by it or later. */
-int *hp_count_crossing(struct arena *arena, const struct hypar_graph *graph);
 
 #endif /* GRAPH_CUT_POINTS_H */

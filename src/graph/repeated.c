@@ -2,7 +2,7 @@
  * operators share a nest. */
 #include "graph/repeated.h"
 
-int64_t *hp_crossing_elements(struct arena *arena, const struct hypar_graph *graph)
+int64_t *hp_crossing(struct arena *arena, const struct hypar_graph *graph, bool elements)
 {
     int64_t *crossing = NEW(arena, int64_t, graph->n_ops + 1);
     for (int t = 0; t < graph->n_tensors; t++) {
@@ -10,8 +10,9 @@ int64_t *hp_crossing_elements(struct arena *arena, const struct hypar_graph *gra
         int from = graph->use_start[t], end = graph->use_start[t + 1];
         if (tensor->kind != TENSOR_ACTIVATION || from == end)
             continue;
-        crossing[tensor->producer + 1] += hp_shape_elements(&tensor->shape);
-        crossing[graph->use[end - 1].op + 1] -= hp_shape_elements(&tensor->shape);
+        int64_t each = elements ? hp_shape_elements(&tensor->shape) : 1;
+        crossing[tensor->producer + 1] += each;
+        crossing[graph->use[end - 1].op + 1] -= each;
     }
     for (int i = 1; i <= graph->n_ops; i++)
         crossing[i] += crossing[i - 1];
@@ -42,7 +43,7 @@ static int least_crossing(const struct hypar_graph *graph, const struct repeated
                           int spare)
 {
     struct arena scratch = { 0 };
-    const int64_t *crossing = hp_crossing_elements(&scratch, graph);
+    const int64_t *crossing = hp_crossing(&scratch, graph, true);
     int best = 0;
     for (int shift = 1; shift <= spare; shift++) /* where the second layer begins */
         if (crossing[layers->first + layers->n_ops + shift] <

@@ -22,8 +22,8 @@ struct repeated_layers hp_repeated_layers(const struct hypar_graph *graph);
 bool hp_layers_at_borders(const struct repeated_layers *layers, const bool *borders,
                           int *moved);
 
-/* By position i = 0..n_ops: the elements of activations that operators before i write and
- * operators from i on read. */
-int64_t *hp_crossing_elements(struct arena *arena, const struct hypar_graph *graph);
+/* By position i = 0..n_ops: the activations that operators before i write and operators from i
+ * on read; their number, or the elements of all of them. */
+int64_t *hp_crossing(struct arena *arena, const struct hypar_graph *graph, bool elements);
 
 #endif /* GRAPH_REPEATED_H */

@@ -192,7 +192,7 @@ bool hp_tells_memory(const char *text)
     return strstr(text, ", which has ") || strstr(text, ", all devices together have ");
 }
 
-void hp_look_at_memory(struct fullest *f, int device, double need, double has)
+void hp_note_memory(struct fullest *f, int device, double need, double has)
 {
     double part = need / has, lack = part > 1 ? part - 1 : 0, excess = f->excess + lack * lack;
     if (f->has == 0 || part > f->part)
@@ -208,10 +208,10 @@ struct fullest hp_plan_fullest(const struct hypar_plan *plan, double limit_bytes
     struct fullest fullest = { .device = -1 };
     hypar_plan_state_bytes(plan, bytes);
     for (int d = 0; d < n; d++)
-        hp_look_at_memory(&fullest, d, bytes[d],
-                          hp_device_room(plan->machine, d,
-                                         hp_plan_device_memory(plan, d, limit_bytes),
-                                         plan->framework_bytes));
+        hp_note_memory(&fullest, d, bytes[d],
+                       hp_device_room(plan->machine, d,
+                                      hp_plan_device_memory(plan, d, limit_bytes),
+                                      plan->framework_bytes));
     hp_arena_free(&scratch);
     return fullest;
 }

@@ -233,7 +233,7 @@ struct fullest {
     double excess;    /* what is missing on all devices, as parts of what each has: the sum of
                          squares, so that it is least where all lack the same */
 };
-void hp_look_at_memory(struct fullest *f, int device, double need, double has);
+void hp_note_memory(struct fullest *f, int device, double need, double has);
 
 /* Does it fit, on all devices that were looked at? */
 static inline bool hp_fits(const struct fullest *f)

@@ -281,6 +281,8 @@ double hp_least_in_flight(enum hypar_schedule_kind kind, const struct pipeline_s
                           int stage)
 {
     double all = hp_in_flight(kind, size, stage);
+    if (hp_shares_devices(&hp_schedule[kind]))
+        return fmin(all, 1);
     return hp_schedule[kind].apart ? fmin(all, stages_from(size, stage)) : all;
 }
 

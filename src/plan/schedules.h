@@ -101,8 +101,9 @@ struct pipeline_size hp_pipeline_size(const struct hypar_plan *plan);
 /* Micro-batches that a stage has in flight, at most all. */
 double hp_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size, int stage);
 
-/* Of these, the micro-batches of which a stage keeps all: those that wait for gradients alone,
- * where a schedule takes them apart, keep less. */
+/* Of these, the micro-batches of which a stage keeps all, at a time when the other stages of
+ * its devices do so too. Where a schedule takes gradients apart, micro-batches that wait for
+ * gradients alone keep less. */
 double hp_least_in_flight(enum hypar_schedule_kind kind, const struct pipeline_size *size,
                           int stage);
 

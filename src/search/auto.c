@@ -2,7 +2,7 @@
  * that planners make for similar machines (nearby.h). If it takes little time, or if a budget
  * is given, it also runs a random search (flexflow).
  *
- * auto never returns a plan whose memory was not checked (verdict.h). */
+ * auto never returns a plan whose memory was not checked (evaluate/judge.h). */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/stop.h"
 #include "machine/machine.h"
+#include "search/estimate/needs.h"
 #include "search/nearby.h"
 #include "search/record.h"
 #include "search/runs.h"
@@ -236,7 +237,7 @@ static enum hypar_status check_bound(struct tried *t, int i, const struct op_nee
     const struct planner *planner = hp_find_planner(t->found[i]->info.planner);
     if (planner->checks_memory) /* it may recompute activations that the bound counts as kept */
         return HYPAR_OK;
-    struct fullest least = hp_bounded_need(t->problem, needs, t->found[i]->plan);
+    struct fullest least = hp_plan_need(NEED_LEAST, t->problem, needs, t->found[i]->plan);
     struct memory_text text = hp_memory_text(least.need, least.has);
     if (least.part <= FAR)
         return HYPAR_OK;

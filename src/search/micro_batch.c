@@ -1,6 +1,8 @@
 /* Computes the limit for dividing a batch into micro-batches. */
 #include "search/micro_batch.h"
 
+#include <math.h>
+
 struct batch_limit hp_batch_limit(const struct problem *problem)
 {
     const struct hypar_graph *graph = problem->graph;
@@ -25,4 +27,16 @@ int64_t hp_most_micro_batches(const struct batch_limit *limit, int64_t replicas)
     int64_t least = limit->least > 1 && limit->local ? limit->least * replicas : limit->least;
     int64_t most = least < limit->batch ? limit->batch / least : 1;
     return most < HP_MAX_MICRO_BATCHES ? most : HP_MAX_MICRO_BATCHES;
+}
+
+int hp_fewest_micro_batches(const double *step_s, int n)
+{
+    const double tolerance = 1.05;
+    double best_s = INFINITY;
+    int i = 0;
+    for (int k = 0; k < n; k++)
+        best_s = fmin(best_s, step_s[k]);
+    while (i < n && !(step_s[i] <= tolerance * best_s))
+        i++;
+    return i < n && best_s < INFINITY ? i : -1;
 }

@@ -20,4 +20,9 @@ struct batch_limit hp_batch_limit(const struct problem *problem);
 /* The largest number of micro-batches if the samples are divided over this many replicas. */
 int64_t hp_most_micro_batches(const struct batch_limit *limit, int64_t replicas);
 
+/* The fewest micro-batches whose step is within 5 % of the best, as larger kernels are faster
+ * than estimates say. step_s: ascending numbers of micro-batches; INFINITY: does not fit.
+ * Returns the index; -1: none fits. */
+int hp_fewest_micro_batches(const double *step_s, int n);
+
 #endif /* SEARCH_MICRO_BATCH_H */

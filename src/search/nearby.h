@@ -8,7 +8,7 @@
 #ifndef SEARCH_NEARBY_H
 #define SEARCH_NEARBY_H
 
-#include "search/evaluate/verdict.h"
+#include "search/evaluate/judge.h"
 
 /* The same problem on another machine. */
 struct nearby {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # sizes.sh FILE.tsv - every row is a command line that once took all memory or did not end: exit
-# code, a part of what it says, the command (for sh), separated by tabs. Each has 300 seconds of
-# processor time and 2.5 GB; what is refused (not 0) has 30 seconds and one line. Rows whose exit code has a + take long
+# code, a part of what it says, the command (for sh), separated by tabs. Each has 60 seconds of
+# processor time and 2.5 GB; what is refused (not 0) has ten seconds and one line. Rows whose exit code has a + take long
 # and run at full length alone (tests/length.h).
 sh tests/cli/current.sh || exit 2
 . tests/length.sh
@@ -9,7 +9,7 @@ table=$1
 dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 TMP=$dir && export TMP
 tab=$(printf '\t')
-limit=300 soon=30
+limit=60 soon=10
 if nm "$(command -v hypar)" 2>/dev/null | grep -q __asan_init; then
     limit=600 soon=100 # and no bound on addresses, of which the sanitizer takes terabytes
 else

@@ -26,6 +26,7 @@ static const struct {
     { NULL, NULL, -1, true, false, true, "10101010" },
     { NULL, NULL, 7, true, false, false, "10101010" },         /* before products */
     { "00100000", NULL, -1, false, false, false, "10001010" }, /* no stage begins with fc2 */
+    { "00001000", NULL, -1, false, false, false, "10100010" }, /* ... with fc3 */
     { NULL, "00010100", -1, true, false, true, "10010100" },   /* layers are moved by one */
     { NULL, "00100100", -1, true, false, false, "10100100" },  /* layers cannot be moved */
     { NULL, NULL, -1, false, true, false, "11111111" },

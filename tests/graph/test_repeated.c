@@ -56,7 +56,7 @@ static void counts_elements(void **state)
                                   &options, NULL),
                      HYPAR_OK);
     struct repeated_layers layers = hp_repeated_layers(graph);
-    const int64_t *crossing = hp_crossing_elements(&arena, graph);
+    const int64_t *crossing = hp_crossing(&arena, graph, true);
     int second = layers.first + layers.n_ops;
     assert_int_equal(crossing[0], 0);
     assert_int_equal(crossing[second], 3 * 5 * 8);

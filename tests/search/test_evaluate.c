@@ -34,9 +34,24 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     s->built[layout - s->layout] = true;
     *out = hp_plan_new(s->graph, s->machine, &s->problem.settings);
     enum hypar_status status = hp_plan_set_layout(*out, layout, err);
-    if (status != HYPAR_OK)
+    if (status != HYPAR_OK) {
         hypar_plan_free(*out);
+        *out = NULL;
+    }
     return status;
+}
+
+/* As many micro-batches as samples, and one more: a plan that the check refuses. */
+static enum hypar_status build_invalid(void *planner, const void *candidate,
+                                       struct hypar_plan **out, struct hypar_error *err)
+{
+    struct setting *s = planner;
+    (void)candidate;
+    (void)err;
+    *out = hp_plan_new(s->graph, s->machine, &s->problem.settings);
+    hp_plan_set_schedule(*out,
+                         &(struct hypar_schedule){ .micro_batches = s->graph->batch + 1 });
+    return HYPAR_OK;
 }
 
 static const struct generator generator = { .build = build, .off = 1.5, .most = 160 };
@@ -110,7 +125,7 @@ static void finds_the_best_that_fits(void **state)
                                          .memory = { .device = -1 },
                                          .tasks = hp_reduced_tasks(&s.problem, 1, 4, 1),
                                          .alike = (uint64_t)i };
-            hp_look_at_memory(&estimate.memory, 0, need * wrong(&random), limit);
+            hp_note_memory(&estimate.memory, 0, need * wrong(&random), limit);
             hp_add_candidate(&e, &estimate);
         }
         hp_evaluate_candidates(&e);
@@ -155,11 +170,49 @@ static void bounds_leave_candidates_out(void **state)
     close_setting(&s);
 }
 
+static void invalid_plans_are_no_candidates(void **state)
+{
+    static const struct generator invalid = { .build = build_invalid, .off = 1.5, .most = 160 };
+    struct setting s;
+    struct evaluation e;
+    struct estimate estimate = { .step_s = 1, .tasks = 1 };
+    struct hypar_error err;
+    (void)state;
+    open_setting(&s);
+    hp_evaluation_begin(&e, &s.problem, &s.arena, &invalid, &s);
+    estimate.candidate = &s.layout[0];
+    hp_add_candidate(&e, &estimate);
+    hp_evaluate_candidates(&e);
+    assert_null(e.plan);
+    assert_int_equal(hp_refuse(&e, &err), HYPAR_INFEASIBLE);
+    assert_non_null(strstr(err.text, "17 micro-batches of a batch of 16"));
+    close_setting(&s);
+}
+
+/* A later round of a search has a budget of its own, and forgets nothing of the first. */
+static void further_budgets_are_added(void **state)
+{
+    struct setting s;
+    struct evaluation e;
+    (void)state;
+    open_setting(&s);
+    hp_evaluation_begin(&e, &s.problem, &s.arena, &generator, &s);
+    double most_tasks = e.most_tasks;
+    e.tasks = 1000;
+    e.parts = 100;
+    hp_evaluate_further(&e, 0.25);
+    assert_true(e.tasks == 1000 && e.parts == 100);
+    assert_true(e.most_tasks == 1000 + most_tasks / 4);
+    close_setting(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_best_that_fits),
         cmocka_unit_test(bounds_leave_candidates_out),
+        cmocka_unit_test(invalid_plans_are_no_candidates),
+        cmocka_unit_test(further_budgets_are_added),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

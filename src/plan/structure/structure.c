@@ -496,7 +496,7 @@ static int64_t *find_borders(struct arena *arena, const struct hypar_graph *g)
 {
     enum { SHIFT = 50, MOST_SHARED = 1000 };
     const int64_t most = ((int64_t)1 << SHIFT) - 1;
-    int64_t *border = hp_crossing_elements(arena, g);
+    int64_t *border = hp_crossing(arena, g, true);
     for (int i = 0; i <= g->n_ops; i++) {
         int shared = i > 0 && i < g->n_ops ? hp_shared_parts(g, i - 1, i) : 0;
         border[i] = (border[i] < most ? border[i] : most) +

@@ -505,8 +505,8 @@ int hypar_fullest_memory(const struct hypar_memory *memory, int n_devices, doubl
 {
     struct fullest most = { .device = -1 };
     for (int d = 0; d < n_devices; d++)
-        hp_look_at_memory(&most, d, memory[d].peak,
-                          limit_bytes > 0 ? limit_bytes : memory[d].limit);
+        hp_note_memory(&most, d, memory[d].peak,
+                       limit_bytes > 0 ? limit_bytes : memory[d].limit);
     if (most.device >= 0) {
         *fullest = memory[most.device];
         fullest->limit = most.has;

@@ -18,11 +18,11 @@
 #include "program/lowering.h"
 #include "sim/task_costs.h"
 
-/* Bytes of the device that has most, without the framework's. */
+/* The fullest device, without the framework's bytes. */
 struct memory_estimate {
-    double least; /* what lasts, and what micro-batches in flight keep */
-    double about;
-    double most; /* as if micro-batches in flight kept all that they touch */
+    struct fullest least; /* what lasts, and what micro-batches in flight keep */
+    struct fullest about;
+    struct fullest most; /* as if micro-batches in flight kept all that they touch */
 };
 
 struct step_estimate {
@@ -30,9 +30,10 @@ struct step_estimate {
     struct memory_estimate memory;
 };
 
-/* `how` NULL: as the plan says; `cache` NULL: none is shared. Fails as hp_lower() does. */
+/* `how` NULL: as the plan says; `limit_bytes`: of each device's memory, 0: its own. Fails as
+ * hp_lower() does. */
 enum hypar_status hp_estimate(const struct hypar_plan *plan,
-                              const struct hypar_sim_options *how, struct lowering_cache *cache,
+                              const struct hypar_sim_options *how, double limit_bytes,
                               struct step_estimate *out, struct hypar_error *err);
 
 /* The parts of it ----------------------------------------------------------------------- */
@@ -77,8 +78,13 @@ struct stage_costs hp_stage_costs(struct lowering *lowering, struct task_costs *
 double hp_step_seconds(const struct lowering *lowering, const struct stage_costs *costs,
                        struct arena *arena);
 
-/* What the device that has most needs. */
-struct memory_estimate hp_estimate_memory(struct lowering *lowering, struct arena *arena);
+/* What the fullest device needs. */
+struct memory_estimate hp_estimate_memory(struct lowering *lowering, double limit_bytes,
+                                          struct arena *arena);
+
+/* By device: the number of stages of the devices before it; stage s of the device is number
+ * schedule.place[s] of its own. */
+int *hp_first_stages(const struct lowering *lowering, struct arena *arena);
 
 /* Comms of a pattern start together: the longest decides, or the link that they hold longest
  * (*held_s, may be NULL). `of`, by comm: which of them; NULL: all. */

@@ -69,9 +69,17 @@ struct finder {
     struct change *change;
     int n_changes, change_capacity;
     struct holding *holding;   /* by device, of the place at hand */
-    struct stage_bytes *bytes; /* [device][stage], of the body at hand */
-    struct stage_bytes *all;   /* [body][device][stage] */
+    int *own;                  /* hp_first_stages() */
+    struct stage_bytes *bytes; /* [device][stage of the device], of the body at hand */
+    struct stage_bytes *all;   /* [body][device][stage of the device] */
 };
+
+/* The bytes of a stage on a device, in `bytes` or in `all` of a body. */
+static struct stage_bytes *bytes_at(const struct finder *f, struct stage_bytes *bytes,
+                                    int device, int stage)
+{
+    return &bytes[f->own[device] + f->s->schedule.place[stage]];
+}
 
 /* Devices -------------------------------------------------------------------------------- */
 
@@ -292,7 +300,7 @@ static void change(struct finder *f, int device, const struct holding *h, enum p
 static void count_holding(struct finder *f, int device, int each)
 {
     struct holding *h = &f->holding[device];
-    struct stage_bytes *b = &f->bytes[device * f->n_stages + h->stage];
+    struct stage_bytes *b = bytes_at(f, f->bytes, device, h->stage);
     double all = each * h->all.elements, kept = all;
     if (!h->any)
         return;
@@ -365,7 +373,7 @@ static void find_most(struct finder *f)
         hp_sort(f->change, f->n_changes, sizeof *f->change, by_time);
     for (int i = 0; i < f->n_changes; i++) {
         const struct change *c = &f->change[i];
-        struct stage_bytes *b = &f->bytes[c->device * f->n_stages + c->stage];
+        struct stage_bytes *b = bytes_at(f, f->bytes, c->device, c->stage);
         if (!before || before->device != c->device || before->stage != c->stage ||
             before->phase != c->phase) {
             now = c->phase == PHASE_FORWARD    ? 0
@@ -381,20 +389,25 @@ static void find_most(struct finder *f)
 
 /* Slots ----------------------------------------------------------------------------------- */
 
+/* What a device needs beside what lasts. */
+struct slots_need {
+    double least, about, most;
+};
+
 /* The most of all slots of a list, on one of its devices. */
-static struct memory_estimate most_of_slots(const struct finder *f,
-                                            const struct slot_list *list, int device)
+static struct slots_need most_of_slots(const struct finder *f, const struct slot_list *list,
+                                       int device)
 {
     double others = 0, over = 0, touched = 0, once = 0; /* once: it comes early, or goes late */
     bool apart = f->s->iteration.apart;
-    struct memory_estimate out = { 0 };
+    struct slots_need out = { 0 };
     for (int i = 0; i < list->n_slots; i++) {
         const struct slot *slot = &list->slot[i];
         if (slot->phase == PHASE_UPDATE)
             continue;
         int body = hp_body_number(&f->s->iteration, slot->micro);
         const struct stage_bytes *b =
-            &f->all[(body * f->n_devices + device) * f->n_stages + slot->stage];
+            bytes_at(f, f->all + body * f->own[f->n_devices], device, slot->stage);
         if (slot->phase != PHASE_FORWARD)
             others -= b->kept[slot->phase - 1];
         out.about = fmax(out.about, others + over + b->most[slot->phase]);
@@ -412,24 +425,23 @@ static struct memory_estimate most_of_slots(const struct finder *f,
     return out;
 }
 
-/* Versions of the weights that pipedream keeps besides. */
-static double version_bytes(const struct finder *f, int device)
+/* Versions of the weights that pipedream keeps besides: those that are trained, where they are
+ * updated. */
+static void add_versions(struct lowering *s, double *bytes)
 {
-    const struct hypar_plan *plan = f->s->plan;
-    struct arena scratch = { 0 };
-    double bytes = 0, *held = NEW(&scratch, double, f->n_devices);
-    struct param_bytes each =
-        hp_param_bytes(plan->precision, plan->fp32_gradients, plan->optimizer);
-    hypar_plan_state_bytes(plan, held);
-    int stage = -1;
-    for (int s = 0; s < plan->n_stages; s++)
-        for (int i = 0; i < plan->stages[s].n_devices; i++)
-            stage = plan->stages[s].device[i] == device ? s : stage;
-    if (stage >= 0)
-        bytes = held[device] * each.weight / (each.weight + each.gradient + each.state) *
-                (hp_versions_kept(&f->s->iteration, stage) - 1);
-    hp_arena_free(&scratch);
-    return bytes;
+    const struct training_graph *k = &s->training;
+    double weight =
+        hp_param_bytes(s->plan->precision, s->plan->fp32_gradients, s->plan->optimizer).weight;
+    for (int d = k->n_exchanges; d < k->n_exchanges + k->n_sums; d++) {
+        int tensor = k->exchange[d].place.tensor;
+        if (s->graph->tensors[tensor].kind != TENSOR_PARAM)
+            continue;
+        int stage = s->schedule.stage_of_op[s->graph->use[s->graph->use_start[tensor]].op];
+        const struct update_devices *u = hp_update_devices(s, d);
+        for (int i = 0; i < u->n; i++)
+            bytes[u->device[i]] +=
+                (hp_versions_kept(&s->iteration, stage) - 1) * weight * (double)u->elements[i];
+    }
 }
 
 static void note_exchanges(struct finder *f)
@@ -450,7 +462,8 @@ static void begin(struct finder *f)
     f->held = hp_held_as(f->s, eager ? VIEWS_AND_SLICES : VIEWS_ONE, f->arena);
     f->first = NEW(f->arena, int, HP_PLACES * f->s->graph->n_tensors);
     f->holding = NEW(f->arena, struct holding, f->n_devices);
-    f->all = NEW(f->arena, struct stage_bytes, f->s->n_bodies * f->n_devices * f->n_stages);
+    f->own = hp_first_stages(f->s, f->arena);
+    f->all = NEW(f->arena, struct stage_bytes, f->s->n_bodies * f->own[f->n_devices]);
     find_alike(f);
     f->last_pass = NEW(f->arena, int64_t, f->n_stages * N_PHASES);
     note_exchanges(f);
@@ -460,7 +473,7 @@ static void find_body(struct finder *f, int body)
 {
     int n_places = HP_PLACES * f->s->graph->n_tensors;
     f->body = body;
-    f->bytes = f->all + (size_t)body * (size_t)(f->n_devices * f->n_stages);
+    f->bytes = f->all + (size_t)body * (size_t)f->own[f->n_devices];
     f->n_touches = f->n_changes = 0;
     for (int i = 0; i < n_places; i++)
         f->first[i] = -1;
@@ -471,29 +484,32 @@ static void find_body(struct finder *f, int body)
     find_most(f);
 }
 
-struct memory_estimate hp_estimate_memory(struct lowering *s, struct arena *arena)
+struct memory_estimate hp_estimate_memory(struct lowering *s, double limit_bytes,
+                                          struct arena *arena)
 {
     struct finder f = { .s = s, .arena = arena, .n_stages = s->schedule.n_stages };
-    struct memory_estimate out = { 0 };
+    struct memory_estimate out = { { .device = -1 }, { .device = -1 }, { .device = -1 } };
     struct blocks *blocks = hp_blocks_new(s, NULL, NULL);
     f.blocks = blocks;
     begin(&f);
     for (int b = 0; b < s->n_bodies; b++)
         find_body(&f, b);
-    double *state = NEW(arena, double, f.n_devices);
-    struct memory_estimate *own = NEW(arena, struct memory_estimate, f.n_devices);
-    hypar_plan_state_bytes(s->plan, state);
+    double *lasts = NEW(arena, double, f.n_devices);
+    struct slots_need *own = NEW(arena, struct slots_need, f.n_devices);
+    hypar_plan_state_bytes(s->plan, lasts);
+    if (s->iteration.delayed)
+        add_versions(s, lasts);
     for (int l = 0; l < s->schedule.n_lists; l++)
         for (int i = 0; i < s->schedule.list[l].n_devices; i++) {
             int device = s->schedule.list[l].device[i];
+            double room =
+                hp_device_room(s->plan->machine, device, limit_bytes, s->plan->framework_bytes);
             if (f.like[device] == device)
                 own[device] = most_of_slots(&f, &s->schedule.list[l], device);
-            double lasts = state[device];
-            if (s->iteration.delayed)
-                lasts += version_bytes(&f, device);
-            out.least = fmax(out.least, lasts + own[f.like[device]].least);
-            out.about = fmax(out.about, lasts + own[f.like[device]].about);
-            out.most = fmax(out.most, lasts + own[f.like[device]].most);
+            const struct slots_need *need = &own[f.like[device]];
+            hp_note_memory(&out.least, device, lasts[device] + need->least, room);
+            hp_note_memory(&out.about, device, lasts[device] + need->about, room);
+            hp_note_memory(&out.most, device, lasts[device] + need->most, room);
         }
     hp_blocks_free(blocks);
     return out;

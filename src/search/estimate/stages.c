@@ -42,6 +42,14 @@ bool hp_is_inside(const struct lowering *s, const struct comm *comm)
     return true;
 }
 
+int *hp_first_stages(const struct lowering *s, struct arena *arena)
+{
+    int n = hypar_machine_device_count(s->plan->machine), *first = NEW(arena, int, n + 1);
+    for (int d = 0; d < n; d++)
+        first[d + 1] = first[d] + hp_slots_of(&s->schedule, d)->n_stages;
+    return first;
+}
+
 /* A phase of a stage, gone through item by item: parameters that are divided are gathered some
  * operators ahead. */
 struct phase_walk {
@@ -63,7 +71,8 @@ struct maker {
     struct task_costs *costs;
     struct stage_costs *out;
     struct arena *scratch;
-    double *busy_s; /* [stage][device][phase] */
+    int *first;     /* by device: its first stage in busy_s */
+    double *busy_s; /* [device][stage of the device][phase] */
     double *op_s;   /* [op][phase]: of its slowest part */
     double *come_s; /* [op][phase]: when what it gathers has come */
     double *done_s; /* [stage][phase][gathered operator] */
@@ -130,14 +139,14 @@ static const double *part_times(struct maker *m, int op, uint32_t passes,
 static void add_passes(struct maker *m, int body, int op, uint32_t passes, enum phase phase)
 {
     const struct op_parts *parts = m->s->body[body].parts[op];
-    int n_devices = m->costs->n_devices, stage = m->s->schedule.stage_of_op[op];
+    int place = m->s->schedule.place[m->s->schedule.stage_of_op[op]];
     double slowest_s = 0;
     if (!passes)
         return;
     const double *part_s = part_times(m, op, passes, parts);
     for (int i = 0; i < parts->n_parts; i++) {
         slowest_s = fmax(slowest_s, part_s[i]);
-        m->busy_s[(stage * n_devices + parts->device[i]) * N_PHASES + (int)phase] += part_s[i];
+        m->busy_s[(m->first[parts->device[i]] + place) * N_PHASES + (int)phase] += part_s[i];
     }
     m->op_s[op * N_PHASES + (int)phase] += slowest_s;
 }
@@ -164,7 +173,8 @@ static int element_bytes(const struct maker *m, const struct exchange *e)
     return hp_message_bytes(m->s->plan, e->place);
 }
 
-/* What is read by other stages passes to the first of them. */
+/* A tensor that several stages read passes to all of them in one exchange: each of these stages
+ * waits for the whole exchange. */
 static void add_hop(struct maker *m, int body, const struct exchange *e,
                     const struct pattern *pattern, int from)
 {
@@ -249,19 +259,25 @@ static void add_pass(struct maker *m, const struct op_pass *pass)
 
 /* Stages --------------------------------------------------------------------------------- */
 
-static double busiest(const struct maker *m, int stage, int phase)
+/* By stage and phase: the time of the busiest device. */
+static double *busiest(const struct maker *m)
 {
-    double most = 0;
-    for (int d = 0; d < m->costs->n_devices; d++)
-        most = fmax(most, m->busy_s[(stage * m->costs->n_devices + d) * N_PHASES + phase]);
-    return most;
+    double *most_s = NEW(m->scratch, double, m->out->n_stages *N_PHASES);
+    for (int d = 0; d < m->costs->n_devices; d++) {
+        const struct slot_list *list = hp_slots_of(&m->s->schedule, d);
+        for (int i = 0; i < list->n_stages * N_PHASES; i++) {
+            double *most = &most_s[list->stage[i / N_PHASES] * N_PHASES + i % N_PHASES];
+            *most = fmax(*most, m->busy_s[m->first[d] * N_PHASES + i]);
+        }
+    }
+    return most_s;
 }
 
 static void begin_body(struct maker *m)
 {
     int n = m->out->n_stages, n_ops = m->s->graph->n_ops;
     m->walk = NEW(m->scratch, struct phase_walk, n * N_PHASES);
-    m->busy_s = NEW(m->scratch, double, n * m->costs->n_devices * N_PHASES);
+    m->busy_s = NEW(m->scratch, double, m->first[m->costs->n_devices] * N_PHASES);
     m->op_s = NEW(m->scratch, double, n_ops *N_PHASES);
     m->come_s = NEW(m->scratch, double, n_ops *N_PHASES);
     m->number = NEW(m->scratch, int, n_ops *N_PHASES);
@@ -282,11 +298,11 @@ static void add_body(struct maker *m, int body)
             add_pass(m, &k->op_pass[k->item[i].index]);
         else
             add_exchange(m, body, k->item[i].index);
+    const double *busiest_s = busiest(m);
     for (int at = 0; at < n * N_PHASES; at++) {
         struct stage_cost *cost = &m->out->stage[body * n + at / N_PHASES];
         const struct phase_walk *w = &m->walk[at];
-        double less_s = w->compute_s - busiest(m, at / N_PHASES, at % N_PHASES);
-        cost->phase_s[at % N_PHASES] = w->now_s - less_s;
+        cost->phase_s[at % N_PHASES] = w->now_s - (w->compute_s - busiest_s[at]);
         cost->sums_s[at % N_PHASES] = w->sums_s;
         cost->late_s[at % N_PHASES] = fmax(0, w->link_s - w->now_s);
         cost->gathers[at % N_PHASES] = w->n_gathered > 0;
@@ -337,6 +353,7 @@ struct stage_costs hp_stage_costs(struct lowering *s, struct task_costs *costs,
     struct maker m = { .s = s, .costs = costs, .out = &out, .scratch = &scratch };
     int n = out.n_stages;
     m.known = NEW(&scratch, struct part_times *, s->cache->n_op_parts);
+    m.first = hp_first_stages(s, &scratch);
     out.stage = NEW(arena, struct stage_cost, out.n_bodies * n);
     for (int way = 0; way < 2; way++)
         out.hop[way] = NEW(arena, struct hop_cost, out.n_bodies * n * n);

@@ -5,22 +5,19 @@
 
 #include "base/stop.h"
 #include "search/estimate/estimate.h"
+#include "search/estimate/needs.h"
 #include "search/evaluate/judge.h"
 #include "search/evaluate/size.h"
-#include "search/evaluate/verdict.h"
+#include "search/runs.h"
 
-/* The budget, of a planner or of a round of it: some seconds of a large plan. */
+/* The budget of a planner: some seconds of a large plan. */
 enum {
-    MOST_PARTS = 1 << 19, /* of operators, together: what it takes to lower them */
-    MOST_TASKS = 3 << 21, /* about so many, together, that are simulated */
-    FEW_TASKS = 1 << 17,  /* ... in no time */
-    MOST_ALIKE = 3,       /* candidates that are alike, once an eighth of the tasks is spent */
+    BUDGET_PARTS = 1 << 19, /* of operators, together: what it takes to lower them */
+    BUDGET_TASKS = 3 << 21, /* about so many, together, that are simulated */
+    FEW_TASKS = 1 << 17,    /* ... in no time */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one task */
-    QUICK_PARTS = MOST_PARTS / 64,
+    QUICK_PARTS = BUDGET_PARTS / 64,
 };
-
-/* Beyond so many task instances a candidate is taken as its closed form has it. */
-static const double MOST_INSTANCES = 1e8;
 
 /* While few tasks were simulated, closed forms are trusted less: the allowed error is this
  * factor after FEW_TASKS tasks, and twice the factor after half as many tasks. */
@@ -34,17 +31,21 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
                          struct arena *arena, const struct generator *generator, void *planner)
 {
     *out = (struct evaluation){
-        .problem = problem, .arena = arena, .generator = generator, .planner = planner
+        .problem = problem,
+        .arena = arena,
+        .generator = generator,
+        .planner = planner,
+        .most_parts = BUDGET_PARTS,
+        .most_tasks = BUDGET_TASKS,
+        .least_off = INFINITY,
     };
-    for (int i = 0; i < HP_FAMILIES; i++)
-        out->least_off[i] = INFINITY;
 }
 
 void hp_evaluate_further(struct evaluation *e, double part)
 {
     e->n = e->n_evaluated = 0;
-    e->tasks = (1 - part) * MOST_TASKS;
-    e->parts = fmin(e->parts, (1 - part) * MOST_PARTS);
+    e->most_tasks = e->tasks + part * BUDGET_TASKS;
+    e->most_parts = e->parts + part * BUDGET_PARTS;
 }
 
 double hp_reduced_tasks(const struct problem *problem, int n_stages, int size,
@@ -95,12 +96,12 @@ static double at_least(double step_s, double off)
     return off < INFINITY ? step_s * fmax(off, 1) : step_s;
 }
 
-/* The step that a candidate is expected to take. The first of its like is taken to be half as
- * far off as others of its family. */
+/* The step that a candidate is expected to take. The first of its like is taken to be as
+ * far off as others. */
 static double expected_s(struct evaluation *e, const struct estimate *p)
 {
     const struct estimate_error *error = error_of(e, p->alike);
-    return at_least(p->step_s, error->n ? error->off : sqrt(e->least_off[p->family]));
+    return at_least(p->step_s, error->n ? error->off : e->least_off);
 }
 
 /* The next candidate ----------------------------------------------------------------------- */
@@ -148,17 +149,14 @@ static bool is_enough(const struct evaluation *e)
     if (!hp_evaluation_fits(e))
         return e->n_evaluated >= 4 * e->generator->most ||
                (stopped && (e->n_evaluated > 0 || !hp_is_quick(e)));
-    return stopped || e->unseen || e->parts >= MOST_PARTS ||
+    return stopped || e->unseen || e->parts >= e->most_parts ||
            (e->n_evaluated >= e->generator->most && !hp_has_simulated_little(e));
 }
 
 /* Is a candidate left out because its simulation takes long? */
 static bool is_left_out(struct evaluation *e, const struct estimate *p)
 {
-    if (!hp_evaluation_fits(e))
-        return false;
-    bool many = e->tasks > MOST_TASKS / 8 && error_of(e, p->alike)->n >= MOST_ALIKE;
-    return many || e->tasks + p->tasks > MOST_TASKS;
+    return hp_evaluation_fits(e) && e->tasks + p->tasks > e->most_tasks;
 }
 
 /* One candidate ---------------------------------------------------------------------------- */
@@ -177,30 +175,28 @@ static struct fullest need_of(const struct evaluation *e, const struct estimate 
                               const struct hypar_plan *plan)
 {
     struct fullest need;
-    if (hp_plan_parts(plan) > MOST_PARTS)
-        return hp_closed_need(e->problem, plan);
+    if (hp_has_many_parts(plan))
+        return hp_plan_need(NEED_WRITTEN, e->problem, NULL, plan);
     if (hp_exact_need(e->problem, plan, NULL, &need, NULL) == HYPAR_OK)
         return need;
     return estimate->memory;
 }
 
-/* The step of a plan that is not simulated: estimated from its lowering, or by the planner's
- * closed form where it has no program, would take long to lower, or has too many slots. */
-static double estimated_s(const struct evaluation *e, const struct estimate *estimate,
-                          const struct hypar_plan *plan)
+/* Step and memory of a plan that is not simulated, estimated from its lowering. The planner's
+ * closed form of the step is kept where the plan has no program, would take long to lower, or
+ * has too many slots. Memory is counted unless its upper estimate fits. */
+static void estimate_plan(const struct evaluation *e, const struct hypar_plan *plan,
+                          struct evaluated *out)
 {
+    const struct hypar_search_options *o = e->problem->options;
     struct step_estimate step;
-    if (hp_plan_parts(plan) > MOST_PARTS ||
-        plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES ||
-        hp_estimate(plan, e->problem->options->simulation, NULL, &step, NULL) != HYPAR_OK)
-        return estimate->step_s;
-    return step.step_s;
-}
-
-static bool takes_long(const struct hypar_plan *plan)
-{
-    return hp_plan_instances(plan) > MOST_INSTANCES ||
-           plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
+    bool known = !hp_has_many_parts(plan) &&
+                 plan->schedule.micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
+                 hp_estimate(plan, o->simulation, o->memory_bytes, &step, NULL) == HYPAR_OK;
+    if (known)
+        out->step_s = step.step_s;
+    out->memory = known && hp_fits(&step.memory.most) ? step.memory.about
+                                                      : need_of(e, &out->estimate, plan);
 }
 
 /* False: the search is to stop. */
@@ -215,23 +211,21 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
     if (!out->state_fits)
         return true;
     e->parts += (double)hp_plan_parts(plan);
-    if (takes_long(plan) ||
+    if (hp_is_estimated(plan) ||
         hp_simulate_reduced(e->problem, plan, stop, part, NULL) != HYPAR_OK) {
         *part = (struct reduced_step){ 0 };
         if (hp_stopped(stop))
             return false;
-        out->step_s = estimated_s(e, &out->estimate, plan);
-        out->memory = need_of(e, &out->estimate, plan);
+        estimate_plan(e, plan, out);
         return true;
     }
     e->tasks += out->estimate.tasks + part->crossed / CROSSED_LIKE_TASK;
     out->step_s = part->step_s;
     out->memory = part->memory;
     struct estimate_error *error = error_of(e, out->estimate.alike);
-    double *least_off = &e->least_off[out->estimate.family];
     error->off = fmin(error->off, part->step_s / out->estimate.step_s);
     error->n++;
-    *least_off = fmin(*least_off, error->off);
+    e->least_off = fmin(e->least_off, error->off);
     return true;
 }
 
@@ -245,6 +239,21 @@ bool hp_is_better(const struct evaluated *a, const struct evaluated *b)
     return fits ? a->step_s < b->step_s : a->memory.part < b->memory.part;
 }
 
+enum hypar_status hp_candidate_plan(struct evaluation *e, const void *candidate,
+                                    struct hypar_plan **out, struct hypar_error *err)
+{
+    enum hypar_status status = e->generator->build(e->planner, candidate, out, err);
+    if (status == HYPAR_OK)
+        status = hypar_plan_check(*out, err);
+    if (status == HYPAR_OK)
+        status = hp_check_runs(e->problem, *out, err);
+    if (status != HYPAR_OK) {
+        hypar_plan_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 /* Build a candidate and keep its plan if that is the best. False: there is no such plan. */
 static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
                          struct evaluated *now)
@@ -252,8 +261,8 @@ static bool evaluate_one(struct evaluation *e, const struct estimate *estimate,
     struct hypar_plan *plan;
     struct hypar_error unused;
     *now = (struct evaluated){ .estimate = *estimate };
-    if (e->generator->build(e->planner, estimate->candidate, &plan,
-                            e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
+    if (hp_candidate_plan(e, estimate->candidate, &plan,
+                          e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
         return false;
     if (is_seen(e, plan) || !simulate(e, plan, now)) {
         hypar_plan_free(plan);
@@ -295,17 +304,16 @@ void hp_accept(struct evaluation *e, struct hypar_found *found)
         hp_note_part(found, &e->best.part);
 }
 
-/* Of those that cannot fit, the one that needs least, unless it needs hardly less than the
- * nearest so far. */
+/* Of candidates that cannot fit, the one that needs least, if its lower bound is below the need
+ * of the nearest so far. */
 static struct estimate *next_nearest(const struct evaluation *e, const struct fullest *nearest)
 {
-    const double near = 1 / 1.05;
     struct estimate *next = NULL;
     for (int i = 0; i < e->n; i++)
         if (!e->estimate[i].evaluated && e->estimate[i].least_part > 1 &&
             (!next || e->estimate[i].least_part <= next->least_part))
             next = &e->estimate[i];
-    return next && next->least_part < near * nearest->part ? next : NULL;
+    return next && next->least_part < nearest->part ? next : NULL;
 }
 
 /* What the candidate that lacks least needs. */
@@ -319,8 +327,8 @@ static struct fullest find_nearest(struct evaluation *e)
     while (!hp_stopped(e->problem->options->stop) && (next = next_nearest(e, &nearest))) {
         struct hypar_plan *plan;
         next->evaluated = true;
-        if (e->generator->build(e->planner, next->candidate, &plan,
-                                e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
+        if (hp_candidate_plan(e, next->candidate, &plan,
+                              e->first.text[0] ? &unused : &e->first) != HYPAR_OK)
             continue;
         struct fullest need = need_of(e, next, plan);
         hypar_plan_free(plan);

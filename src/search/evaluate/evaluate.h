@@ -22,13 +22,7 @@ struct estimate {
     struct fullest memory; /* in closed form; that decides where there is no program */
     double tasks;          /* that are simulated of it (hp_reduced_tasks()) */
     uint64_t alike;        /* key of candidates whose closed forms are off alike */
-    unsigned family;       /* below HP_FAMILIES: the same of more candidates, off about alike */
     bool evaluated;        /* set by the evaluation; or by the planner, which drops it */
-};
-
-enum {
-    HP_FAMILIES = 4,
-    HP_SIMULATED_MICRO_BATCHES = 1 << 12, /* slot by slot: plans with more are not simulated */
 };
 
 /* What is known of a candidate that was built. */
@@ -44,7 +38,8 @@ struct evaluation;
 
 /* What a planner has to say about its candidates. */
 struct generator {
-    /* A new plan, which can be run. */
+    /* A new plan. The evaluation checks the plan; it frees *out where the check or this
+     * function fails. */
     enum hypar_status (*build)(void *planner, const void *candidate, struct hypar_plan **out,
                                struct hypar_error *err);
     /* A candidate was evaluated: others like it may be added. NULL: none are. */
@@ -65,17 +60,18 @@ struct evaluation {
     struct hypar_plan *plan; /* of the best so far, that may not fit; NULL: none was built */
     struct evaluated best;
     int n_evaluated;
-    double parts, tasks;    /* of operators, lowered; simulated, about */
-    bool unseen;            /* the best could not be simulated */
-    struct table hashes;    /* of plans */
-    struct table keys;      /* `alike` of candidates: numbers of ... */
-    struct estimate_error { /* ... how far their closed forms are off */
-        double off;         /* simulated over closed form, the least so far; INFINITY: none */
-        int n;              /* candidates that were simulated */
+    double parts, tasks;           /* of operators, lowered; simulated, about */
+    double most_parts, most_tasks; /* the budget */
+    bool unseen;                   /* the best could not be simulated */
+    struct table hashes;           /* of plans */
+    struct table keys;             /* `alike` of candidates: numbers of ... */
+    struct estimate_error {        /* ... how far their closed forms are off */
+        double off; /* simulated over closed form, the least so far; INFINITY: none */
+        int n;      /* candidates that were simulated */
     } * error;
     int n_errors, error_capacity;
-    double least_off[HP_FAMILIES]; /* ... of all in a family */
-    struct hypar_error first;      /* why the first that cannot be built cannot; "": all can */
+    double least_off;         /* ... of all */
+    struct hypar_error first; /* why the first that cannot be built cannot; "": all can */
 };
 
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
@@ -94,7 +90,11 @@ void hp_evaluate_candidates(struct evaluation *evaluation);
 /* Evaluate one, whatever its closed form says; no others follow from it. */
 void hp_evaluate_candidate(struct evaluation *evaluation, struct estimate *estimate);
 
-/* Drop the candidates that are left; have `part` of the budget again for others. */
+/* Build the plan of a candidate and check that the target can run it. NULL on failure. */
+enum hypar_status hp_candidate_plan(struct evaluation *evaluation, const void *candidate,
+                                    struct hypar_plan **out, struct hypar_error *err);
+
+/* Drop the candidates that are left; add `part` of the budget for others. */
 void hp_evaluate_further(struct evaluation *evaluation, double part);
 
 /* Is there a plan that fits? */

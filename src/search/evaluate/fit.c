@@ -3,9 +3,9 @@
 
 #include <math.h>
 
-#include "program/memory/buffers.h"
 #include "program/memory/memory.h"
-#include "search/evaluate/verdict.h"
+#include "search/estimate/needs.h"
+#include "search/evaluate/size.h"
 
 /* Room --------------------------------------------------------------------------------- */
 
@@ -66,112 +66,6 @@ void hp_room_together(const struct problem *problem, double *need, double *has)
         *has += hp_room(problem, d);
 }
 
-/* Bounds ------------------------------------------------------------------------------- */
-
-/* Elements that an operator reads or writes of an operand. */
-static double reached(const struct op *op, int o)
-{
-    struct range range[MAX_AXES];
-    hp_whole_ranges(op->nest, range);
-    struct box box = hp_region(op->nest, o, range);
-    return (double)hp_box_elements(&box);
-}
-
-/* Of a parameter that `op` is the first to read: the bytes that last, if replicas do not divide
- * it. */
-static double first_read_bytes(const struct hypar_plan *plan, int op, int o)
-{
-    const struct hypar_graph *g = plan->graph;
-    int tensor = g->ops[op].tensor[o];
-    if (tensor < 0 || g->tensors[tensor].kind != TENSOR_PARAM ||
-        g->use[g->use_start[tensor]].op != op || g->use[g->use_start[tensor]].operand != o ||
-        hp_sample_dim(g->ops[op].nest, o) >= 0)
-        return 0;
-    return hp_plan_param_bytes(plan, tensor) * reached(&g->ops[op], o);
-}
-
-static double least_state(const struct hypar_plan *plan, int op)
-{
-    double sum = 0;
-    for (int o = 0; o < plan->graph->ops[op].nest->n_operands; o++)
-        sum += first_read_bytes(plan, op, o);
-    return sum;
-}
-
-const double *hp_least_state(const struct problem *problem, struct arena *arena)
-{
-    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    double *bytes = NEW(arena, double, problem->graph->n_ops);
-    for (int op = 0; op < problem->graph->n_ops; op++)
-        bytes[op] = least_state(plan, op);
-    hypar_plan_free(plan);
-    return bytes;
-}
-
-/* Do the backward passes of an operator read all of what they read, and does each replica have
- * its share of that? (A stride may step over the end of a tensor; who takes other things
- * than the batch's samples for samples may have fewer of them than there are replicas.) */
-static bool reads_all(const struct hypar_graph *g, int i)
-{
-    const struct op *op = &g->ops[i];
-    uint32_t passes = hp_backward_passes(g, op);
-    operand_set reads = 0;
-    for (int a = 0; a < op->nest->n_axes; a++)
-        if (op->nest->axis[a].role == HYPAR_SAMPLE && op->nest->axis[a].extent != g->batch)
-            return false;
-    for (int p = 0; p < op->nest->n_passes; p++)
-        reads |= passes >> p & 1 ? op->nest->pass[p].reads : 0;
-    for (int o = 0; o < op->nest->n_operands; o++)
-        if (reads >> o & 1 && op->tensor[o] >= 0 &&
-            reached(op, o) < (double)hp_shape_elements(&g->tensors[op->tensor[o]].shape))
-            return false;
-    return true;
-}
-
-/* What a device keeps of a tensor from the forward half on ends with the last task that reads
- * it; wherever its operator is, what that one reads is kept. */
-static void add_program(struct op_needs *n, const struct hypar_program *program)
-{
-    const struct hypar_graph *g = program->plan->graph;
-    struct memory_model *model = hp_memory(program, NULL);
-    for (int i = 0; i < model->order[0].n; i++) {
-        int op = program->lowering->training.op_pass[model->order[0].at[i].op_pass].op;
-        if (reads_all(g, op))
-            n[op].kept += model->delta[0][i].end_kept;
-    }
-    hp_memory_free(model);
-}
-
-const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena)
-{
-    struct hypar_plan *plan = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    struct hypar_program *program;
-    struct op_needs *n = NULL;
-    if (hypar_lower(&program, plan, NULL, NULL) == HYPAR_OK) {
-        n = NEW(arena, struct op_needs, problem->graph->n_ops);
-        for (int op = 0; op < problem->graph->n_ops; op++)
-            n[op].least_state = least_state(plan, op);
-        add_program(n, program);
-        hypar_program_free(program);
-    }
-    hypar_plan_free(plan);
-    return n;
-}
-
-void hp_add_needs(struct op_needs *sum, const struct op_needs *needs)
-{
-    sum->least_state += needs->least_state;
-    sum->kept += needs->kept;
-}
-
-/* The state, and what micro-batches in flight keep: of each as much as the smallest part. */
-double hp_least_need(const struct op_needs *n, const struct batch_share *s)
-{
-    int64_t samples = s->batch / s->micro_batches / s->replicas;
-    double share = (double)samples / (double)s->batch;
-    return n->least_state + share * (double)s->in_flight * n->kept;
-}
-
 /* Exact -------------------------------------------------------------------------------- */
 
 enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,
@@ -184,7 +78,7 @@ enum hypar_status hp_exact_need(const struct problem *problem, const struct hypa
     enum hypar_status status = hp_plan_memory(plan, NULL, cache, memory, err);
     *out = (struct fullest){ .device = -1 };
     for (int d = 0; d < n && status == HYPAR_OK; d++)
-        hp_look_at_memory(out, d, memory[d].peak - memory[d].framework, hp_room(problem, d));
+        hp_note_memory(out, d, memory[d].peak - memory[d].framework, hp_room(problem, d));
     hp_arena_free(&scratch);
     return status;
 }
@@ -213,7 +107,7 @@ static enum hypar_status part_fits(const struct hypar_found *found,
 {
     const struct hypar_part *part = &found->info.part;
     struct fullest f = { .device = -1 };
-    hp_look_at_memory(&f, part->fullest_device, part->need_bytes, part->has_bytes);
+    hp_note_memory(&f, part->fullest_device, part->need_bytes, part->has_bytes);
     return check_need(&f, found->plan->framework_bytes, fullest, err);
 }
 
@@ -226,7 +120,7 @@ static enum hypar_status large_fits(const struct hypar_plan *plan, double limit_
     struct problem problem = { .graph = plan->graph,
                                .machine = plan->machine,
                                .options = &options };
-    struct fullest f = hp_closed_need(&problem, plan);
+    struct fullest f = hp_plan_need(NEED_WRITTEN, &problem, NULL, plan);
     return check_need(&f, plan->framework_bytes, fullest, err);
 }
 

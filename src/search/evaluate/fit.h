@@ -6,8 +6,8 @@
  *   room         the parameters that a device can hold if it holds nothing else. A device with
  *                more parameters does not fit. For closed forms over layers (hypar, accpar,
  *                optcnn).
- *   least        a lower bound of the need of a device, from the operators on it alone. For
- *                pipelines, of which there are many candidates (gpipe, 1f1b).
+ *   least        a lower bound of the need of a device, from the operators on it alone
+ *                (estimate/needs.h). For pipelines, of which there are many candidates.
  *   exact        the count of the program's model of memory, which the simulator tells too. It
  *                needs a program: up to seconds for a large network on many devices.
  *
@@ -48,29 +48,6 @@ bool hp_price_tried(struct prices *prices, bool fits);
 /* The state of all parameters, which every plan holds somewhere, and the room of all devices.
  */
 void hp_room_together(const struct problem *problem, double *need, double *has);
-
-/* What operators need on a device that has them: bytes that last, and bytes of a batch, which
- * micro-batches and replicas share out. The needs of several operators are the sums. */
-struct op_needs {
-    double least_state, kept; /* no less than that */
-};
-
-/* By operator, from one program of the whole model on one device; NULL where it cannot be
- * lowered (opaque operators). */
-const struct op_needs *hp_op_needs(const struct problem *problem, struct arena *arena);
-
-/* By operator, the state of the parameters that it is the first to read: devices that have the
- * operator hold it together, each element at least once. */
-const double *hp_least_state(const struct problem *problem, struct arena *arena);
-
-void hp_add_needs(struct op_needs *sum, const struct op_needs *needs);
-
-/* How a device takes part in a batch. */
-struct batch_share {
-    int64_t batch, micro_batches, in_flight; /* begun and not ended, at most */
-    int replicas;                            /* devices that share each micro-batch */
-};
-double hp_least_need(const struct op_needs *needs, const struct batch_share *share);
 
 /* The exact need of the fullest device; `cache` as for hp_plan_memory(). */
 enum hypar_status hp_exact_need(const struct problem *problem, const struct hypar_plan *plan,

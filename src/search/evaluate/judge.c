@@ -1,8 +1,8 @@
-/* Plans judged by the simulator. */
+/* Plans judged by the simulator: a step and memory. */
 #include "search/evaluate/judge.h"
 
+#include "search/estimate/needs.h"
 #include "search/evaluate/reduced.h"
-#include "search/evaluate/size.h"
 #include "search/predict.h"
 
 const struct hypar_sim_options *hp_simulation(const struct problem *problem)
@@ -139,4 +139,43 @@ enum hypar_status hp_judge(const struct problem *problem, struct hypar_found *fo
                                     .energy_j = hypar_energy_total_j(&s->step.energy) };
     p->state_bytes = hp_plan_fullest(found->plan, 0).need;
     return HYPAR_OK;
+}
+
+/* A large plan, from a part of it. */
+static bool judge_part(const struct problem *problem, struct hypar_found *found,
+                       struct verdict *v)
+{
+    const struct hypar_part *part = &found->info.part;
+    if (!hp_in_part(found) && !hp_simulate_part(problem, found))
+        return false;
+    *v = (struct verdict){ BY_PART, part->step_s, { .device = -1 } };
+    hp_note_memory(&v->memory, part->fullest_device, part->need_bytes, part->has_bytes);
+    return true;
+}
+
+/* Needs and rooms of planners are without framework_bytes (fit.h); the memory that was
+ * simulated includes them. */
+struct verdict hp_simulated_verdict(const struct hypar_found *found)
+{
+    const struct hypar_simulated *s = &found->simulated;
+    double framework = s->fullest.framework;
+    struct verdict v = { .by = BY_SIMULATION, .step_s = s->step.step_s };
+    hp_note_memory(&v.memory, s->step.fullest_device, s->fullest.peak - framework,
+                   s->fullest.limit - framework);
+    return v;
+}
+
+struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found)
+{
+    struct verdict v = { BY_CLOSED_FORM, found->prediction.step_s, { .device = -1 } };
+    if (hp_is_large(found->plan)) {
+        if (judge_part(problem, found, &v))
+            return v;
+    } else {
+        hp_simulate_found(problem, problem->options->simulation, found);
+    }
+    if (found->has_simulated)
+        return hp_simulated_verdict(found);
+    v.memory = hp_plan_need(NEED_WRITTEN, problem, NULL, found->plan);
+    return v;
 }

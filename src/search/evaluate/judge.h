@@ -1,8 +1,14 @@
-/* search/evaluate/judge.h - plans judged by the simulator. Internal. */
+/* search/evaluate/judge.h - plans judged by the simulator, so that plans of different planners
+ * can be compared. Internal.
+ *
+ * Plans are compared by their simulated steps and by their memory, activations included: plans
+ * of a moderate size as a whole, larger plans from a part (reduced.h). A plan that cannot be
+ * lowered is judged by its planner's closed form and by estimate/needs.h. */
 #ifndef SEARCH_EVALUATE_JUDGE_H
 #define SEARCH_EVALUATE_JUDGE_H
 
-#include "search/planner.h"
+#include "search/evaluate/fit.h"
+#include "search/evaluate/size.h"
 #include "sim/delta/delta.h"
 
 /* How a problem's steps are simulated. */
@@ -22,5 +28,17 @@ bool hp_simulate_part(const struct problem *problem, struct hypar_found *found);
 
 /* Let the prediction have the step of the part that was simulated, if one was. */
 void hp_predict_part(struct hypar_found *found);
+
+struct verdict {
+    enum { BY_NOTHING, BY_SIMULATION, BY_PART, BY_CLOSED_FORM } by;
+    double step_s;
+    struct fullest memory; /* what the fullest device needs and has, without the framework */
+};
+
+/* About a plan that is simulated as a whole already. */
+struct verdict hp_simulated_verdict(const struct hypar_found *found);
+
+/* What there is to say about this plan; found->simulated and info.not_simulated are set. */
+struct verdict hp_verdict(const struct problem *problem, struct hypar_found *found);
 
 #endif /* SEARCH_EVALUATE_JUDGE_H */

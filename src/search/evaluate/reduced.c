@@ -40,7 +40,7 @@ struct reducing {
 
 /* A pipeline is full with as many micro-batches as it has stages, or as the first stage has in
  * flight (zb-h2); interleaved ones go by whole rounds. */
-static struct points choose_points(const struct hypar_plan *plan)
+static struct points find_points(const struct hypar_plan *plan)
 {
     const struct schedule_row *row = hp_schedule_of(plan);
     struct pipeline_size size = hp_pipeline_size(plan);
@@ -157,8 +157,8 @@ static void note_memory(struct reducing *r, const struct problem *problem)
     *f = (struct fullest){ .device = -1 };
     for (int d = 0; d < model->n_devices; d++)
         if (!devices || devices[d])
-            hp_look_at_memory(f, d, model->device[d].peak - model->device[d].framework,
-                              hp_room(problem, d));
+            hp_note_memory(f, d, model->device[d].peak - model->device[d].framework,
+                           hp_room(problem, d));
     hp_memory_free(model);
 }
 
@@ -217,9 +217,7 @@ enum hypar_status hp_simulate_reduced(const struct problem *problem,
                                       const volatile sig_atomic_t *stop,
                                       struct reduced_step *out, struct hypar_error *err)
 {
-    struct reducing r = {
-        .plan = plan, .points = choose_points(plan), .stop = stop, .out = out
-    };
+    struct reducing r = { .plan = plan, .points = find_points(plan), .stop = stop, .out = out };
     struct hypar_sim_options planned = hypar_as_planned(plan, NULL);
     const struct hypar_sim_options *how =
         problem->options->simulation ? problem->options->simulation : &planned;

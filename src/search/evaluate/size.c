@@ -40,10 +40,19 @@ static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_op
            hp_schedule_of(plan)->listed;
 }
 
+bool hp_is_estimated(const struct hypar_plan *plan)
+{
+    return plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
+}
+
+bool hp_has_many_parts(const struct hypar_plan *plan)
+{
+    return hp_plan_parts(plan) > MOST_PARTS;
+}
+
 bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_options *options)
 {
-    return hp_plan_parts(plan) > MOST_PARTS ||
-           (hp_is_large(plan) && has_no_part(plan, options));
+    return hp_has_many_parts(plan) || (hp_is_large(plan) && has_no_part(plan, options));
 }
 
 bool hp_are_many_parts(double parts)

@@ -12,6 +12,16 @@ double hp_plan_instances(const struct hypar_plan *plan);
  * is compared is simulated in part then (reduced.h). */
 bool hp_is_large(const struct hypar_plan *plan);
 
+/* A search that compares many plans estimates plans with more micro-batches: a simulation goes
+ * slot by slot. */
+enum { HP_SIMULATED_MICRO_BATCHES = 1 << 12 };
+
+/* Does such a search estimate this plan? */
+bool hp_is_estimated(const struct hypar_plan *plan);
+
+/* Does a plan have so many parts that its lowering takes long? */
+bool hp_has_many_parts(const struct hypar_plan *plan);
+
 /* Is it larger than is simulated even in part? `options` may be NULL. */
 bool hp_takes_too_long(const struct hypar_plan *plan, const struct hypar_sim_options *options);
 

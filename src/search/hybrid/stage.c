@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cost/collective.h"
+#include "search/estimate/needs.h"
 #include "search/evaluate/fit.h"
 #include "sim/task_costs.h"
 

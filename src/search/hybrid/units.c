@@ -25,7 +25,7 @@ static double seconds_between(const double *op_s, int lo, int hi)
 
 /* Is `op` the last operator of a minimum of crossing activations, with more before and
  * after? */
-static bool is_narrowest(const int *crossing, int lo, int op, int hi)
+static bool is_narrowest(const int64_t *crossing, int lo, int op, int hi)
 {
     int before = op - 1;
     while (before > lo && crossing[before] == crossing[op])
@@ -41,7 +41,7 @@ static void cut_wide(struct units *units, const struct submesh_model *m, const d
 {
     enum { WIDE = 8 }; /* a wide unit takes more than 1/WIDE of the time */
     const struct hypar_graph *g = m->problem->graph;
-    const int *crossing = hp_count_crossing(m->arena, g);
+    const int64_t *crossing = hp_crossing(m->arena, g, false);
     struct units old = { .n = units->n, .first = NEW(m->arena, int, g->n_ops + 2) };
     double all_s = seconds_between(op_s, 0, g->n_ops);
     for (int i = 0; i < units->n; i++)

@@ -6,10 +6,57 @@
 
 #include "base/divisor.h"
 #include "base/stop.h"
+#include "graph/cut_points.h"
 #include "plan/schedules.h"
+#include "search/estimate/needs.h"
 #include "search/evaluate/evaluate.h"
-#include "search/pipeline/flush.h"
+#include "search/micro_batch.h"
+#include "search/pipeline/work.h"
 #include "search/runs.h"
+
+/* A number of stages, the cut into them, and all pipelines of the cut. */
+struct flush_cut {
+    int n_stages, replicas;
+    const struct pipeline_stage *stage;
+    int *device;            /* by stage: the one of its devices that has least memory */
+    struct op_needs *needs; /* by stage */
+    struct flush_candidate *candidate; /* the fewest micro-batches first */
+    int n;
+};
+
+/* A pipeline under consideration. */
+struct flush_candidate {
+    const struct flush_cut *cut;
+    int64_t micro_batches;
+    double step_s, busiest_s; /* the step; all micro-batches on the slowest stage */
+    struct fullest memory;    /* an estimate */
+    double least_part;        /* a lower bound of the part of its memory that a device needs */
+    bool added;               /* it was handed to the evaluation */
+};
+
+struct flush_search {
+    const struct problem *problem;
+    struct arena *arena;
+    const struct cut_states *states;
+    struct cut_points points; /* between repeated layers */
+    struct pipeline_machine machine;
+    double latency_s;
+    enum hypar_schedule_kind schedule;
+    struct batch_limit limit;
+    const struct op_needs *needs; /* by operator */
+    bool lowered;                 /* the graph has programs */
+    int n_cuts, cut_capacity;
+    struct flush_cut **cut;
+    int64_t evaluated;
+};
+
+/* A stage's part of a quantity that is summed up over the states. */
+static double stage_sum(const double *cumulated, const struct pipeline_stage *p)
+{
+    return hp_range_sum(cumulated, p->after, p->last);
+}
+
+/* Closed form ------------------------------------------------------------------------------ */
 
 /* Devices of one component of the top level. */
 static int top_span(const struct pipeline_machine *m)
@@ -22,7 +69,7 @@ static int top_span(const struct pipeline_machine *m)
 
 /* What one stage of `replicas` devices can send to the next, where the two are furthest apart.
  */
-static double stage_bytes_per_s(const struct choosing *c, int replicas)
+static double stage_bytes_per_s(const struct flush_search *c, int replicas)
 {
     const struct pipeline_machine *m = &c->machine;
     double components = fmax(1, (double)replicas / top_span(m));
@@ -30,7 +77,7 @@ static double stage_bytes_per_s(const struct choosing *c, int replicas)
 }
 
 /* Summing gradients over `replicas` neighbours, level by level: rings of 2 (g-1)/g W. */
-static double sync_s(const struct choosing *c, double weight_bytes, int replicas)
+static double sync_s(const struct flush_search *c, double weight_bytes, int replicas)
 {
     double seconds = 0;
     int span = 1;
@@ -46,7 +93,7 @@ static double sync_s(const struct choosing *c, double weight_bytes, int replicas
 /* The first micro-batch passes every stage and every link; the others follow at the pace of the
  * slowest stage with what it sends, as nothing overlaps; then the replicas of each stage sum
  * their gradients. */
-static void estimate(struct choosing *c, struct candidate *k)
+static void estimate(struct flush_search *c, struct flush_candidate *k)
 {
     const struct pipeline_states *cost = &c->states->cost;
     const struct flush_cut *cut = k->cut;
@@ -55,7 +102,7 @@ static void estimate(struct choosing *c, struct candidate *k)
     struct pipeline_size size = { cut->n_stages, 1, k->micro_batches };
     double bytes_per_s = stage_bytes_per_s(c, cut->replicas);
     for (int s = 0; s < cut->n_stages; s++) {
-        double stage_s = hp_stage_sum(cost->time_s, &cut->stage[s]) / cut->replicas / m;
+        double stage_s = stage_sum(cost->time_s, &cut->stage[s]) / cut->replicas / m;
         double hop_s =
             s == cut->n_stages - 1
                 ? 0
@@ -63,8 +110,8 @@ static void estimate(struct choosing *c, struct candidate *k)
         t.sum_s += stage_s + hop_s;
         busy_s = fmax(busy_s, stage_s);
         t.most_s = fmax(t.most_s, stage_s + hop_s);
-        sum_s = fmax(
-            sum_s, sync_s(c, hp_stage_sum(cost->weight_bytes, &cut->stage[s]), cut->replicas));
+        sum_s = fmax(sum_s,
+                     sync_s(c, stage_sum(cost->weight_bytes, &cut->stage[s]), cut->replicas));
     }
     t.load_s = t.most_s;
     k->step_s = hp_schedule[c->schedule].seconds(&size, &t) + sum_s;
@@ -72,11 +119,124 @@ static void estimate(struct choosing *c, struct candidate *k)
     c->evaluated++;
 }
 
+/* Memory ----------------------------------------------------------------------------------- */
+
+/* Bytes on a device of stage `s`. */
+static double stage_need(const struct flush_search *c, const struct flush_candidate *k, int s,
+                         enum need which)
+{
+    struct sampled_stage stage = { .schedule = c->schedule,
+                                   .size = { k->cut->n_stages, 1, k->micro_batches },
+                                   .stage = s,
+                                   .replicas = k->cut->replicas,
+                                   .batch = c->problem->graph->batch };
+    return hp_stage_need(c->lowered ? which : NEED_WRITTEN, &k->cut->needs[s], &stage);
+}
+
+/* The device of a stage that has least memory. */
+static int smallest_device(const struct flush_search *c, const struct flush_cut *cut, int s)
+{
+    int least = s * cut->replicas;
+    if (c->problem->options->memory_bytes > 0 || hypar_machine_is_uniform(c->problem->machine))
+        return least;
+    for (int d = least; d < (s + 1) * cut->replicas; d++)
+        least = hp_room(c->problem, d) < hp_room(c->problem, least) ? d : least;
+    return least;
+}
+
+static void sum_up_needs(const struct flush_search *c, struct flush_cut *cut)
+{
+    cut->device = NEW(c->arena, int, cut->n_stages);
+    cut->needs = NEW(c->arena, struct op_needs, cut->n_stages);
+    for (int s = 0; s < cut->n_stages; s++) {
+        cut->device[s] = smallest_device(c, cut, s);
+        for (int op = 0; op < c->problem->graph->n_ops; op++)
+            if (hp_state_has(c->states, cut->stage[s].last, op) &&
+                !hp_state_has(c->states, cut->stage[s].after, op))
+                hp_add_needs(&cut->needs[s], &c->needs[op]);
+    }
+}
+
+static void set_memory(const struct flush_search *c, struct flush_candidate *k)
+{
+    struct fullest least = { .device = -1 };
+    k->memory = least;
+    for (int s = 0; s < k->cut->n_stages; s++) {
+        int device = k->cut->device[s];
+        double room = hp_room(c->problem, device);
+        hp_note_memory(&k->memory, device, stage_need(c, k, s, NEED_ABOUT), room);
+        hp_note_memory(&least, device, stage_need(c, k, s, NEED_LEAST), room);
+    }
+    k->least_part = least.part;
+}
+
+/* Cuts ------------------------------------------------------------------------------------- */
+
+/* The state that has exactly the operators before `end`; -1: none. */
+static int find_state(const struct flush_search *c, int end)
+{
+    int n_ops = c->problem->graph->n_ops;
+    for (int j = 0; j < c->states->n; j++) {
+        int op = 0;
+        if (!hp_state_has(c->states, j, end - 1) || hp_state_has(c->states, j, end))
+            continue;
+        while (op < n_ops && hp_state_has(c->states, j, op) == (op < end))
+            op++;
+        if (op == n_ops)
+            return j;
+    }
+    return -1;
+}
+
+/* The states after each of the repeated layers but the last; returns their number. */
+static int layer_states(const struct flush_search *c, struct arena *arena, int **out)
+{
+    int n = 0;
+    *out = NEW(arena, int, c->points.n);
+    for (int i = 1; i < c->points.n && c->points.layers; i++) {
+        int state = find_state(c, c->points.first[i]);
+        if (state >= 0)
+            (*out)[n++] = state;
+    }
+    return n;
+}
+
+/* Cut at the layers that the model repeats, into stages of about equal times; false: there are
+ * fewer layers than stages. Cuts are found in order: each is the one nearest to an equal share
+ * of the time, among those that leave a cut for each later stage. */
+static bool cut_layers(const struct flush_search *c, struct flush_cut *cut)
+{
+    struct arena scratch = { 0 };
+    const double *time_s = c->states->cost.time_s;
+    int *state, n = layer_states(c, &scratch, &state), from = 0, last = c->states->n - 1;
+    struct pipeline_stage *stage = NULL;
+    if (n >= cut->n_stages - 1 && cut->n_stages > 1) {
+        stage = NEW(c->arena, struct pipeline_stage, cut->n_stages);
+        for (int s = 0; s < cut->n_stages - 1; s++) {
+            double share_s = time_s[last] * (s + 1) / cut->n_stages;
+            int at = from, end = n - (cut->n_stages - 2 - s);
+            for (int i = from; i < end; i++)
+                if (fabs(time_s[state[i]] - share_s) < fabs(time_s[state[at]] - share_s))
+                    at = i;
+            stage[s] = (struct pipeline_stage){ .after = s ? stage[s - 1].last : -1,
+                                                .last = state[at],
+                                                .workers = 1 };
+            from = at + 1;
+        }
+        stage[cut->n_stages - 1] = (struct pipeline_stage){
+            .after = stage[cut->n_stages - 2].last, .last = last, .workers = 1
+        };
+        cut->stage = stage;
+    }
+    hp_arena_free(&scratch);
+    return stage != NULL;
+}
+
 /* Candidates --------------------------------------------------------------------------- */
 
 /* Cut into n_stages whose slowest is fastest, by PipeDream's recurrence for a straight pipeline
  * whose workers are the groups of replicas. */
-static bool cut_for(struct choosing *c, struct flush_cut *k, double bytes_per_s)
+static bool cut_for(struct flush_search *c, struct flush_cut *k, double bytes_per_s)
 {
     struct pipeline pipeline;
     struct pipeline_problem p = { .states = c->states,
@@ -103,33 +263,34 @@ static bool same_cut(const struct flush_cut *a, const struct flush_cut *b)
 
 /* Numbers of micro-batches of even sizes, where the batch allows it, or the one that is asked
  * for; none where a replica would have no sample. */
-static void add_micro_batches(struct choosing *c, struct depth *d)
+static void add_micro_batches(struct flush_search *c, struct flush_cut *cut)
 {
     int64_t asked = c->problem->options->micro_batches;
-    int64_t each = c->problem->graph->batch / d->cut.replicas;
-    int64_t limit = asked ? each : hp_most_micro_batches(&c->limit, d->cut.replicas);
-    int64_t least = hp_least_micro_batches(c->problem, c->schedule, d->cut.n_stages);
+    int64_t each = c->problem->graph->batch / cut->replicas;
+    int64_t limit = asked ? each : hp_most_micro_batches(&c->limit, cut->replicas);
+    int64_t least = hp_least_micro_batches(c->problem, c->schedule, cut->n_stages);
     int capacity = 0;
     for (int64_t m = asked ? asked : 1; m && m <= each && m <= limit;
          m = asked ? 0 : hp_next_divisor(each, m)) {
         if (!asked && m < least && least <= each && least <= limit)
             continue; /* of larger numbers some may be run */
-        struct candidate k = { .cut = &d->cut, .micro_batches = m };
+        struct flush_candidate k = { .cut = cut, .micro_batches = m };
         estimate(c, &k);
-        k.memory = hp_flush_memory(c, &k);
-        d->candidate = GROW(c->arena, struct candidate, d->candidate, d->n, &capacity);
-        d->candidate[d->n++] = k;
+        set_memory(c, &k);
+        cut->candidate =
+            GROW(c->arena, struct flush_candidate, cut->candidate, cut->n, &capacity);
+        cut->candidate[cut->n++] = k;
     }
 }
 
 /* The time of the slowest stage, and the most that a stage sends both ways. */
-static void find_slowest(const struct choosing *c, const struct flush_cut *cut, double *stage_s,
-                         double *bytes)
+static void find_slowest(const struct flush_search *c, const struct flush_cut *cut,
+                         double *stage_s, double *bytes)
 {
     const struct pipeline_states *cost = &c->states->cost;
     *stage_s = *bytes = 0;
     for (int s = 0; s < cut->n_stages; s++) {
-        *stage_s = fmax(*stage_s, hp_stage_sum(cost->time_s, &cut->stage[s]));
+        *stage_s = fmax(*stage_s, stage_sum(cost->time_s, &cut->stage[s]));
         if (s < cut->n_stages - 1)
             *bytes = fmax(*bytes, 2 * cost->cut_bytes[cut->stage[s].last]);
     }
@@ -139,7 +300,7 @@ static void find_slowest(const struct choosing *c, const struct flush_cut *cut, 
  * into equal times sends in the time of a stage, to those over which sending takes longer than
  * all layers, so that less is sent by no cut. They do not depend on the links of the machine,
  * so that faster ones have no worse pipeline. Returns 0 at the end. */
-static double slower_links(const struct choosing *c, const struct flush_cut *cut,
+static double slower_links(const struct flush_search *c, const struct flush_cut *cut,
                            double bytes_per_s)
 {
     const double slower = 1.4; /* twice as slow ones miss cuts, closer ones find no more */
@@ -152,26 +313,26 @@ static double slower_links(const struct choosing *c, const struct flush_cut *cut
     return bytes / bytes_per_s > all_s ? 0 : bytes_per_s / slower;
 }
 
-static void add_cut(struct choosing *c, const struct flush_cut *cut)
+static void add_cut(struct flush_search *c, const struct flush_cut *from)
 {
-    for (int i = 0; i < c->n_depths; i++)
-        if (same_cut(&c->depth[i]->cut, cut))
+    for (int i = 0; i < c->n_cuts; i++)
+        if (same_cut(c->cut[i], from))
             return;
-    struct depth *d = NEW(c->arena, struct depth, 1);
-    d->cut = *cut;
-    hp_flush_sum_up(c, &d->cut);
-    add_micro_batches(c, d);
-    c->depth = GROW(c->arena, struct depth *, c->depth, c->n_depths, &c->depth_capacity);
-    c->depth[c->n_depths] = d;
-    c->n_depths += d->n > 0;
+    struct flush_cut *cut = NEW(c->arena, struct flush_cut, 1);
+    *cut = *from;
+    sum_up_needs(c, cut);
+    add_micro_batches(c, cut);
+    c->cut = GROW(c->arena, struct flush_cut *, c->cut, c->n_cuts, &c->cut_capacity);
+    c->cut[c->n_cuts] = cut;
+    c->n_cuts += cut->n > 0;
 }
 
 /* The cuts into so many stages: at layers that the model repeats, else for all speeds of links.
  */
-static void add_cuts(struct choosing *c, int n_stages, int replicas)
+static void add_cuts(struct flush_search *c, int n_stages, int replicas)
 {
     struct flush_cut cut = { .n_stages = n_stages, .replicas = replicas };
-    if (hp_flush_cut_layers(c, &cut)) {
+    if (cut_layers(c, &cut)) {
         add_cut(c, &cut);
         return;
     }
@@ -181,7 +342,7 @@ static void add_cuts(struct choosing *c, int n_stages, int replicas)
 }
 
 /* All numbers of stages that use every device, or the one that is asked for. */
-static void add_depths(struct choosing *c)
+static void add_depths(struct flush_search *c)
 {
     int n_devices = hypar_machine_device_count(c->problem->machine);
     int64_t asked = c->problem->options->stages, most = c->problem->options->max_pipeline;
@@ -190,62 +351,71 @@ static void add_depths(struct choosing *c)
             add_cuts(c, n, n_devices / n);
 }
 
-/* Few micro-batches are better kernels: the least number whose step is within 5 % of the best
- * that may fit. NULL: none may. */
-static const struct candidate *fewest(const struct depth *d)
+/* The fewest micro-batches that may fit and are about as fast as the best. NULL: none may. */
+static struct flush_candidate *fewest(const struct flush_cut *cut)
 {
-    const double tolerance = 1.05;
-    double best_s = INFINITY;
-    for (int i = 0; i < d->n; i++)
-        if (d->candidate[i].memory.part <= 1)
-            best_s = fmin(best_s, d->candidate[i].step_s);
-    for (int i = 0; i < d->n; i++)
-        if (d->candidate[i].memory.part <= 1 && d->candidate[i].step_s <= tolerance * best_s)
-            return &d->candidate[i];
-    return NULL;
+    struct arena scratch = { 0 };
+    double *step_s = NEW(&scratch, double, cut->n);
+    for (int i = 0; i < cut->n; i++)
+        step_s[i] = hp_fits(&cut->candidate[i].memory) ? cut->candidate[i].step_s : INFINITY;
+    int at = hp_fewest_micro_batches(step_s, cut->n);
+    hp_arena_free(&scratch);
+    return at < 0 ? NULL : &cut->candidate[at];
 }
 
-static void add_candidate(const struct choosing *c, const struct candidate *k,
+static void add_candidate(const struct flush_search *c, struct flush_candidate *k,
                           struct evaluation *e)
 {
     int64_t alike[] = { k->cut->n_stages, k->micro_batches };
     struct estimate estimate = { .candidate = k,
                                  .step_s = k->step_s,
-                                 .least_part = k->memory.part,
+                                 .least_part = k->least_part,
                                  .memory = k->memory,
                                  .tasks = hp_reduced_tasks(c->problem, k->cut->n_stages, 1,
                                                            k->micro_batches),
                                  .alike = hp_hash(HP_HASH_START, alike, sizeof alike) };
-    hp_add_candidate(e, &estimate);
+    if (!k->added)
+        hp_add_candidate(e, &estimate);
+    k->added = true;
 }
 
 /* May a candidate fit that is simulated? */
-static bool is_simulated(const struct choosing *c)
+static bool is_simulated(const struct flush_search *c)
 {
-    for (int d = 0; d < c->n_depths && c->needs; d++)
-        for (int i = 0; i < c->depth[d]->n; i++)
-            if (c->depth[d]->candidate[i].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
-                c->depth[d]->candidate[i].memory.part <= 1)
+    for (int i = 0; i < c->n_cuts && c->lowered; i++)
+        for (int k = 0; k < c->cut[i]->n; k++)
+            if (c->cut[i]->candidate[k].micro_batches <= HP_SIMULATED_MICRO_BATCHES &&
+                c->cut[i]->candidate[k].least_part <= 1)
                 return true;
     return false;
 }
 
 /* Candidates that are simulated. Where there are none, closed forms decide, which do not know
  * kernels: then one number of micro-batches of each cut, and those that do not fit. */
-static void add_candidates(const struct choosing *c, struct evaluation *e)
+static void add_candidates(const struct flush_search *c, struct evaluation *e)
 {
     bool simulated = is_simulated(c);
-    for (int d = 0; d < c->n_depths; d++) {
-        const struct candidate *few = simulated ? NULL : fewest(c->depth[d]);
-        for (int i = 0; i < c->depth[d]->n; i++) {
-            const struct candidate *k = &c->depth[d]->candidate[i];
+    for (int i = 0; i < c->n_cuts; i++) {
+        const struct flush_candidate *few = simulated ? NULL : fewest(c->cut[i]);
+        for (int j = 0; j < c->cut[i]->n; j++) {
+            struct flush_candidate *k = &c->cut[i]->candidate[j];
             if (simulated ? k->micro_batches <= HP_SIMULATED_MICRO_BATCHES : !few || few == k)
                 add_candidate(c, k, e);
         }
     }
 }
 
-static enum hypar_status refuse(const struct choosing *c, struct evaluation *e,
+/* The estimate of memory may be too low: more micro-batches of the same cut need less. */
+static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
+{
+    const struct flush_candidate *k = now->estimate.candidate;
+    const struct flush_cut *cut = k->cut;
+    int64_t next = k - cut->candidate + 1;
+    if (!hp_fits(&now->memory) && !hp_evaluation_fits(e) && next < cut->n)
+        add_candidate(planner, &cut->candidate[next], e);
+}
+
+static enum hypar_status refuse(const struct flush_search *c, struct evaluation *e,
                                 struct hypar_error *err)
 {
     if (e->n > 0)
@@ -260,8 +430,8 @@ static enum hypar_status refuse(const struct choosing *c, struct evaluation *e,
 
 /* The plan ----------------------------------------------------------------------------- */
 
-static struct planned_stage *write_stages(const struct choosing *c, const struct candidate *k,
-                                          struct arena *arena)
+static struct planned_stage *write_stages(const struct flush_search *c,
+                                          const struct flush_candidate *k, struct arena *arena)
 {
     const struct flush_cut *cut = k->cut;
     struct planned_stage *stage = NEW(arena, struct planned_stage, cut->n_stages);
@@ -275,10 +445,11 @@ static struct planned_stage *write_stages(const struct choosing *c, const struct
         struct hypar_pipeline_stage *about = &stage[s].about;
         hp_pipeline_sizes(c->states, &stage[s]);
         about->replicas = cut->replicas;
-        about->time_s = hp_stage_sum(c->states->cost.time_s, &cut->stage[s]) / cut->replicas;
-        about->in_flight = (int)hp_flush_in_flight(c, k, s);
+        about->time_s = stage_sum(c->states->cost.time_s, &cut->stage[s]) / cut->replicas;
+        about->in_flight = (int)hp_in_flight(
+            c->schedule, &(struct pipeline_size){ cut->n_stages, 1, k->micro_batches }, s);
         about->versions = 1;
-        about->memory_bytes = hp_flush_closed_bytes(c, k, s);
+        about->memory_bytes = stage_need(c, k, s, NEED_WRITTEN);
     }
     return stage;
 }
@@ -293,7 +464,8 @@ static void split_samples(const struct problem *problem, struct hypar_plan *plan
     }
 }
 
-static struct hypar_plan *make_plan(const struct choosing *c, const struct candidate *k,
+static struct hypar_plan *make_plan(const struct flush_search *c,
+                                    const struct flush_candidate *k,
                                     const struct planned_stage *stage)
 {
     struct hypar_plan *plan =
@@ -314,7 +486,8 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     return HYPAR_OK;
 }
 
-static void keep(struct choosing *c, const struct candidate *k, struct hypar_found *found)
+static void keep(struct flush_search *c, const struct flush_candidate *k,
+                 struct hypar_found *found)
 {
     const struct pipeline_states *cost = &c->states->cost;
     struct hypar_pipeline_view *view = &found->pipeline;
@@ -333,7 +506,7 @@ static void keep(struct choosing *c, const struct candidate *k, struct hypar_fou
     hp_pipeline_keep(c->problem, found, c->states, stage, k->cut->n_stages);
 }
 
-static enum hypar_status check_asked(const struct planner *self, const struct choosing *c,
+static enum hypar_status check_asked(const struct planner *self, const struct flush_search *c,
                                      struct hypar_error *err)
 {
     const struct problem *problem = c->problem;
@@ -361,7 +534,7 @@ static enum hypar_status check_asked(const struct planner *self, const struct ch
     return HYPAR_OK;
 }
 
-static struct cut_points find_points(const struct choosing *c,
+static struct cut_points find_points(const struct flush_search *c,
                                      const struct pipeline_layers *layers)
 {
     double *op_s = NEW(c->arena, double, layers->n);
@@ -374,12 +547,14 @@ static struct cut_points find_points(const struct choosing *c,
 static enum hypar_status plan_flush(const struct planner *self, const struct problem *problem,
                                     struct hypar_found *found, struct hypar_error *err)
 {
-    struct choosing c = { .problem = problem,
-                          .arena = &found->arena,
-                          .machine = hp_pipeline_machine(problem),
-                          .limit = hp_batch_limit(problem),
-                          .schedule = self->schedule };
-    static const struct generator generator = { .build = build, .off = 3, .most = 160 };
+    struct flush_search c = { .problem = problem,
+                              .arena = &found->arena,
+                              .machine = hp_pipeline_machine(problem),
+                              .limit = hp_batch_limit(problem),
+                              .schedule = self->schedule };
+    static const struct generator generator = {
+        .build = build, .follow = follow, .off = 3, .most = 160
+    };
     struct evaluation evaluation;
     struct pipeline_layers *layers = hp_pipeline_layers(c.arena, problem, false);
     c.latency_s = problem->n_levels ? problem->level[0].latency_s : 0;
@@ -387,6 +562,7 @@ static enum hypar_status plan_flush(const struct planner *self, const struct pro
     c.points = find_points(&c, layers);
     TRY(check_asked(self, &c, err));
     c.needs = hp_op_needs(problem, c.arena);
+    c.lowered = hypar_graph_lowerable(problem->graph, NULL) == HYPAR_OK;
     hp_evaluation_begin(&evaluation, problem, c.arena, &generator, &c);
     add_depths(&c);
     add_candidates(&c, &evaluation);

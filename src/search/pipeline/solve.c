@@ -136,7 +136,7 @@ static int first_above(const double *time_s, int lo, int hi, double t)
 }
 
 /* The range being filled: row i, state j, m components. */
-struct choice {
+struct best_cut {
     const struct level *level;
     int i, j, m;
     double best_s;
@@ -150,7 +150,7 @@ static double out_s(const struct solver *s, const struct factors *f, int j)
     return f->paper || j == s->n - 1 ? 0 : f->transfer_s_per_byte * s->cost->cut_bytes[j];
 }
 
-static void try_cut(const struct solver *s, struct choice *c, int k, int replicas)
+static void try_cut(const struct solver *s, struct best_cut *c, int k, int replicas)
 {
     struct factors f = c->level->factors[replicas];
     if (c->level->limited && s->versions[k] < in_flight(c->level, c->m, replicas))
@@ -166,7 +166,7 @@ static void try_cut(const struct solver *s, struct choice *c, int k, int replica
 
 /* Try all cuts whose last stage has `replicas`. The lower bound is the work of each side,
  * spread evenly over its workers, with a small margin for rounding. */
-static void try_cuts(struct solver *s, struct choice *c, int replicas)
+static void try_cuts(struct solver *s, struct best_cut *c, int replicas)
 {
     const double *time_s = s->cost->time_s;
     struct factors f = c->level->factors[replicas];
@@ -202,7 +202,7 @@ struct heads {
     int node, lo, hi;
 };
 
-static double least_head_s(const struct solver *s, const struct choice *c, int k,
+static double least_head_s(const struct solver *s, const struct best_cut *c, int k,
                            struct heads h)
 {
     if (h.node < c->level->n_leaves)
@@ -214,7 +214,7 @@ static double least_head_s(const struct solver *s, const struct choice *c, int k
 static void grow_tree(const struct solver *s, const struct level *l, int i, int k)
 {
     double *tree = tree_of(s, l, i, k);
-    struct choice c = { .level = l, .i = i };
+    struct best_cut c = { .level = l, .i = i };
     for (int node = l->n_leaves - 1; node > 0; node--) {
         int below = 2 * node, first = below - l->n_leaves + 1; /* m of `below`, if a leaf */
         tree[node] = fmin(least_head_s(s, &c, k, (struct heads){ below, first, 0 }),
@@ -225,7 +225,7 @@ static void grow_tree(const struct solver *s, const struct level *l, int i, int 
 /* A lower bound for a cut at k with these heads, if the last stage has at least two replicas.
  * More replicas make the last stage's computation shorter. They also make its synchronisation
  * shorter by the published code's rule, but longer by the paper's rule. */
-static double bound_s(const struct solver *s, const struct choice *c, int k, struct heads h)
+static double bound_s(const struct solver *s, const struct best_cut *c, int k, struct heads h)
 {
     const struct factors *most = &c->level->factors[c->m - h.lo];
     const struct factors *least = &c->level->factors[c->m - h.hi >= 1 ? c->m - h.hi + 1 : 2];
@@ -238,7 +238,7 @@ static double bound_s(const struct solver *s, const struct choice *c, int k, str
     return larger(larger(stage_s, sent_s), least_head_s(s, c, k, h));
 }
 
-static void try_heads(struct solver *s, struct choice *c, int k, struct heads h)
+static void try_heads(struct solver *s, struct best_cut *c, int k, struct heads h)
 {
     int most = c->m - h.lo;
     if (most < 2 || bound_s(s, c, k, h) >= c->best_s)
@@ -258,7 +258,7 @@ static void try_heads(struct solver *s, struct choice *c, int k, struct heads h)
 }
 
 /* Try all cuts, one after another, with the trees. */
-static void try_all_heads(struct solver *s, struct choice *c)
+static void try_all_heads(struct solver *s, struct best_cut *c)
 {
     for (int k = c->i; k < c->j; k++)
         try_cut(s, c, k, 1);
@@ -283,10 +283,10 @@ static double one_stage_s(const struct solver *s, int l, int i, int j, int m)
 /* Compute A(i, j, m) and its last stage. When tracing back, the choice among equals is the one
  * with the fewest replicas, then the earliest cut. When filling tables, only the value
  * matters. */
-static struct choice weigh(struct solver *s, int l, int i, int j, int m)
+static struct best_cut find_best_cut(struct solver *s, int l, int i, int j, int m)
 {
     const struct level *level = &s->level[l];
-    struct choice c = { .level = level, .i = i, .j = j, .m = m, .cut = -1, .replicas = m };
+    struct best_cut c = { .level = level, .i = i, .j = j, .m = m, .cut = -1, .replicas = m };
     int most = s->problem->straight ? 1 : m - 1;
     size_t guess = (size_t)i * (size_t)level->workers + (size_t)m - 1;
     c.best_s = one_stage_s(s, l, i, j, m);
@@ -312,7 +312,7 @@ static struct choice weigh(struct solver *s, int l, int i, int j, int m)
 }
 
 /* Prepare the arrays for ranges that end with state j. */
-static void look_at(struct solver *s, int l, int j)
+static void prepare_ranges(struct solver *s, int l, int j)
 {
     for (int k = 0; k < j; k++) {
         s->inner_s[k] = inside_s(s, l, k, j);
@@ -336,11 +336,12 @@ static void fill_level(struct solver *s, struct arena *arena, int l)
         level->tree =
             NEW(arena, double, (size_t)level->n_rows *(size_t)s->n *(size_t)level->n_leaves);
     for (int j = 0; j < s->n && !hp_stopped(s->problem->stop); j++) {
-        look_at(s, l, j);
+        prepare_ranges(s, l, j);
         for (int i = 0; i < level->n_rows && i <= j; i++) {
             bool range_there = hp_state_within(s->states, i - 1, j);
             for (int m = 1; m <= level->workers; m++)
-                at(s, level, i, m)[j] = range_there ? weigh(s, l, i, j, m).best_s : INFINITY;
+                at(s, level, i, m)[j] =
+                    range_there ? find_best_cut(s, l, i, j, m).best_s : INFINITY;
             if (level->tree)
                 grow_tree(s, level, i, j);
         }
@@ -363,8 +364,8 @@ static struct pipeline_stage *trace(struct solver *s, struct arena *arena, int l
             m--;
             continue;
         }
-        look_at(s, l, j);
-        struct choice c = weigh(s, l, i, j, m);
+        prepare_ranges(s, l, j);
+        struct best_cut c = find_best_cut(s, l, i, j, m);
         stage[n++] = (struct pipeline_stage){ .after = c.cut < 0 ? i - 1 : c.cut,
                                               .last = j,
                                               .workers = c.replicas };
@@ -422,14 +423,15 @@ double hp_pipeline_room(const struct pipeline_machine *machine, int n_states)
 
 double hp_pipeline_work(const struct pipeline_machine *machine, int n_states)
 {
-    double looks = 0, n = n_states;
+    double evaluations = 0, n = n_states;
     for (int l = 0; l < machine->n_levels; l++) {
         double ranges = l == machine->n_levels - 1 ? n : n * n / 2;
         double m = machine->workers[l];
-        looks += ranges * m *
-                 (leaves(machine->workers[l], n_states) ? VISITS_OF_A_CUT * n / 2 : m / 2);
+        evaluations +=
+            ranges * m *
+            (leaves(machine->workers[l], n_states) ? VISITS_OF_A_CUT * n / 2 : m / 2);
     }
-    return looks;
+    return evaluations;
 }
 
 enum hypar_status hp_pipeline_solve(struct arena *arena, const struct pipeline_problem *problem,

@@ -121,7 +121,7 @@ static const struct tensor_shares *find_shares(struct layout_model *w,
 static double border_elements(struct arena *arena, const struct hypar_graph *graph)
 {
     struct repeated_layers layers = hp_repeated_layers(graph);
-    const int64_t *crossing = hp_crossing_elements(arena, graph);
+    const int64_t *crossing = hp_crossing(arena, graph, true);
     if (layers.count > 1)
         return (double)crossing[layers.first + layers.n_ops];
     double least = INFINITY;

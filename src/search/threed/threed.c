@@ -19,7 +19,7 @@
 
 enum { MOST_CHUNKS = 8 };
 
-struct choice {
+struct threed_search {
     const struct problem *problem;
     struct arena *arena;
     struct evaluation evaluation;
@@ -37,37 +37,31 @@ struct choice {
 /* Candidates --------------------------------------------------------------------------------
  */
 
-/* Closed forms of layouts with the same degrees, chunks, micro-batches and gathers of
- * parameters are off alike. */
-static uint64_t alike(const struct hypar_layout *l)
+/* A layout as numbers: first those by which errors of closed forms differ. */
+enum { ALIKE_WORDS = 7, KEY_WORDS = 9 };
+
+static void write_key(const struct hypar_layout *l, int64_t key[KEY_WORDS])
 {
-    int64_t key[] = { l->data,
-                      l->tensor,
-                      l->pipeline,
-                      l->chunks,
-                      l->micro_batches,
-                      (int)l->schedule,
-                      l->sequence_parallel,
-                      l->shard == HYPAR_SHARD_PARAMETERS };
-    return hp_hash(HP_HASH_START, key, sizeof key);
+    const int64_t words[KEY_WORDS] = { l->data,
+                                       l->tensor,
+                                       l->pipeline,
+                                       l->chunks,
+                                       l->micro_batches,
+                                       (int64_t)l->schedule,
+                                       l->sequence_parallel,
+                                       (int64_t)l->recompute,
+                                       (int64_t)l->shard };
+    memcpy(key, words, sizeof words);
 }
 
-static void add_layout(struct choice *c, const struct layout_estimate *estimate)
+static void add_layout(struct threed_search *c, const struct layout_estimate *estimate)
 {
     const struct hypar_layout *l = &estimate->layout;
-    int64_t words[] = { l->data,
-                        l->tensor,
-                        l->pipeline,
-                        l->chunks,
-                        l->micro_batches,
-                        (int64_t)l->schedule,
-                        l->sequence_parallel,
-                        (int64_t)l->recompute,
-                        (int64_t)l->shard };
-    int64_t *key = NEW(c->arena, int64_t, sizeof words / sizeof *words);
-    memcpy(key, words, sizeof words);
+    bool gathers = l->shard == HYPAR_SHARD_PARAMETERS;
+    int64_t *key = NEW(c->arena, int64_t, KEY_WORDS);
+    write_key(l, key);
     int n = c->layouts.used;
-    if (hp_table_put(&c->layouts, c->arena, key, sizeof words, n) < n)
+    if (hp_table_put(&c->layouts, c->arena, key, KEY_WORDS * sizeof *key, n) < n)
         return;
     struct layout_estimate *kept = NEW(c->arena, struct layout_estimate, 1);
     *kept = *estimate;
@@ -77,38 +71,28 @@ static void add_layout(struct choice *c, const struct layout_estimate *estimate)
                           .memory = { .device = -1 },
                           .tasks = hp_reduced_tasks(c->problem, l->pipeline * l->chunks,
                                                     l->tensor, l->micro_batches),
-                          .alike = alike(l),
-                          .family =
-                              2u * (l->pipeline > 1) + (l->shard == HYPAR_SHARD_PARAMETERS) };
-    hp_look_at_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
+                          .alike = hp_hash(HP_HASH_START + gathers, key,
+                                           ALIKE_WORDS * sizeof *key) };
+    hp_note_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
     hp_add_candidate(&c->evaluation, &p);
 }
 
 static enum hypar_status build(void *planner, const void *candidate, struct hypar_plan **out,
                                struct hypar_error *err)
 {
-    const struct choice *c = planner;
+    const struct threed_search *c = planner;
     const struct layout_estimate *estimate = candidate;
     const struct problem *problem = c->problem;
     *out = hp_plan_new(problem->graph, problem->machine, &problem->settings);
-    enum hypar_status status =
-        hp_plan_set_layout_at(*out, &estimate->layout, problem->borders, err);
-    if (status == HYPAR_OK)
-        status = hypar_plan_check(*out, err);
-    if (status == HYPAR_OK)
-        status = hp_check_runs(problem, *out, err);
-    if (status != HYPAR_OK) {
-        hypar_plan_free(*out);
-        *out = NULL;
-    }
-    return status;
+    return hp_plan_set_layout_at(*out, &estimate->layout, problem->borders, err);
 }
 
 /* Degrees ---------------------------------------------------------------------------------- */
 
 /* The next number of micro-batches above m: those that divide the samples of a replica, or the
  * one that is asked for; 0: there is none. */
-static int64_t next_number(const struct choice *c, const struct hypar_layout *layout, int64_t m)
+static int64_t next_number(const struct threed_search *c, const struct hypar_layout *layout,
+                           int64_t m)
 {
     bool in_turn = hp_schedule[layout->schedule].interleaves; /* as many at a time */
     int64_t each = c->problem->graph->batch / layout->data, asked = c->asked.micro_batches;
@@ -120,35 +104,34 @@ static int64_t next_number(const struct choice *c, const struct hypar_layout *la
     return m <= hp_most_micro_batches(&c->limit, layout->data) ? m : 0;
 }
 
-/* Few micro-batches are better kernels: the least number whose step is within 5 % of the best,
- * of those that fit; if none does, the one that needs least. */
-static bool choose_micro_batches(struct choice *c, struct layout_estimate *w)
+/* The fewest micro-batches that fit and are about as fast as the best; if none fit, those that
+ * need least. */
+static bool find_micro_batches(struct threed_search *c, struct layout_estimate *w)
 {
-    const double tolerance = 1.05, room = hp_least_room(c->problem);
-    struct layout_estimate least = { .memory_bytes = INFINITY };
-    double best_s = INFINITY;
-    for (int64_t m = 0; (m = next_number(c, &w->layout, m));) {
+    struct arena scratch = { 0 };
+    double *step_s = NULL, room = hp_least_room(c->problem);
+    struct layout_estimate *estimate = NULL;
+    int n = 0, capacity = 0, step_capacity = 0, best = 0;
+    for (int64_t m = 0; (m = next_number(c, &w->layout, m)); n++) {
         w->layout.micro_batches = m;
         if (!hp_estimate_layout(&c->model[w->layout.recompute], w))
-            return false;
+            break;
         c->evaluated++;
-        if (w->memory_bytes <= room)
-            best_s = fmin(best_s, w->step_s);
-        if (w->memory_bytes < least.memory_bytes)
-            least = *w;
+        estimate = GROW(&scratch, struct layout_estimate, estimate, n, &capacity);
+        step_s = GROW(&scratch, double, step_s, n, &step_capacity);
+        estimate[n] = *w;
+        step_s[n] = w->memory_bytes <= room ? w->step_s : INFINITY;
+        best = w->memory_bytes < estimate[best].memory_bytes ? n : best;
     }
-    for (int64_t m = 0; best_s < INFINITY && (m = next_number(c, &w->layout, m));) {
-        w->layout.micro_batches = m;
-        hp_estimate_layout(&c->model[w->layout.recompute], w);
-        if (w->memory_bytes <= room && w->step_s <= tolerance * best_s)
-            return true;
-    }
-    *w = least;
-    return least.memory_bytes < INFINITY;
+    int few = hp_fewest_micro_batches(step_s, n);
+    if (n > 0)
+        *w = estimate[few < 0 ? best : few];
+    hp_arena_free(&scratch);
+    return n > 0;
 }
 
 /* Of recomputation and sharding, all that are not asked for. */
-static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
+static void add_degrees(struct threed_search *c, int data, int tensor, int pipeline)
 {
     struct hypar_layout l = c->asked;
     l.data = data;
@@ -168,7 +151,7 @@ static void add_degrees(struct choice *c, int data, int tensor, int pipeline)
                 continue;
             w.layout.recompute = (enum hypar_recompute)again;
             w.layout.shard = (enum hypar_shard)shard;
-            if (choose_micro_batches(c, &w))
+            if (find_micro_batches(c, &w))
                 add_layout(c, &w);
         }
 }
@@ -179,7 +162,7 @@ static bool may_be(int degree, int asked, int most)
     return asked ? degree == asked : !most || degree <= most;
 }
 
-static bool is_as_asked(const struct choice *c, const struct hypar_layout *l)
+static bool is_as_asked(const struct threed_search *c, const struct hypar_layout *l)
 {
     const struct hypar_search_options *o = c->problem->options;
     const struct hypar_layout *a = &c->asked;
@@ -189,7 +172,7 @@ static bool is_as_asked(const struct choice *c, const struct hypar_layout *l)
 }
 
 /* Count the degrees that are as asked, or add them. */
-static void each_degrees(struct choice *c, bool add)
+static void each_degrees(struct threed_search *c, bool add)
 {
     int n = hypar_machine_device_count(c->problem->machine);
     for (int t = 1; t <= n; t++)
@@ -203,7 +186,7 @@ static void each_degrees(struct choice *c, bool add)
         }
 }
 
-static void add_all(struct choice *c)
+static void add_all(struct threed_search *c)
 {
     const struct hypar_layout *a = &c->asked;
     each_degrees(c, false);
@@ -214,7 +197,8 @@ static void add_all(struct choice *c)
 /* Changes --------------------------------------------------------------------------------- */
 
 /* The largest number of micro-batches up to m that samples and schedule allow; 0: none. */
-static int64_t number_up_to(const struct choice *c, const struct hypar_layout *l, int64_t m)
+static int64_t number_up_to(const struct threed_search *c, const struct hypar_layout *l,
+                            int64_t m)
 {
     int64_t last = 0;
     for (int64_t next = 0; (next = next_number(c, l, next)) && next <= m;)
@@ -241,7 +225,7 @@ static bool change_degrees(struct hypar_layout *l, int which)
 }
 
 /* What goes with the degrees. */
-static bool complete(const struct choice *c, struct hypar_layout *l)
+static bool complete(const struct threed_search *c, struct hypar_layout *l)
 {
     if (l->pipeline == 1 && !c->asked.chunks)
         l->chunks = 1;
@@ -268,7 +252,7 @@ enum {
 };
 
 /* Change number `which` of a layout; false: it is not possible, or not as asked. */
-static bool change(const struct choice *c, struct hypar_layout *l, int which)
+static bool change(const struct threed_search *c, struct hypar_layout *l, int which)
 {
     bool may_chunk = !c->schedule_asked && !c->asked.chunks && l->pipeline > 1;
     switch (which) {
@@ -309,7 +293,7 @@ static bool change(const struct choice *c, struct hypar_layout *l, int which)
  * not fit others may, that recompute, shard or divide more. */
 static void follow(void *planner, struct evaluation *e, const struct evaluated *now)
 {
-    struct choice *c = planner;
+    struct threed_search *c = planner;
     const struct layout_estimate *from = now->estimate.candidate;
     bool worse = hp_is_better(&e->best, now);
     if (worse && !(hp_evaluation_fits(e) && now->state_fits && hp_is_near_best(e, now->step_s)))
@@ -324,7 +308,7 @@ static void follow(void *planner, struct evaluation *e, const struct evaluated *
     }
 }
 
-static void predict(const struct choice *c, const struct layout_estimate *w,
+static void predict(const struct threed_search *c, const struct layout_estimate *w,
                     struct hypar_found *found)
 {
     struct step_work work = hp_step_work(c->problem);
@@ -345,7 +329,7 @@ static void predict(const struct choice *c, const struct layout_estimate *w,
 }
 
 /* " --data 4 --tensor 3": the degrees and bounds that the user gave. */
-static const char *degrees_text(char *text, size_t size, const struct choice *c)
+static const char *degrees_text(char *text, size_t size, const struct threed_search *c)
 {
     const struct hypar_layout *a = &c->asked;
     const struct hypar_search_options *o = c->problem->options;
@@ -368,7 +352,7 @@ static const char *degrees_text(char *text, size_t size, const struct choice *c)
 
 /* No product of degrees is the number of devices. Either the degrees that were given do not
  * divide it, or the bounds on the others are too low. */
-static enum hypar_status refuse_degrees(const struct choice *c, struct hypar_error *err)
+static enum hypar_status refuse_degrees(const struct threed_search *c, struct hypar_error *err)
 {
     const struct hypar_layout *a = &c->asked;
     int devices = hypar_machine_device_count(c->problem->machine);
@@ -391,7 +375,7 @@ static enum hypar_status refuse_degrees(const struct choice *c, struct hypar_err
 
 /* Degrees that are all asked for are built as they are, or the reason is theirs; of others some
  * must make the number of devices. */
-static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
+static enum hypar_status refuse(struct threed_search *c, struct hypar_error *err)
 {
     const struct hypar_layout *a = &c->asked;
     if (c->first)
@@ -406,14 +390,14 @@ static enum hypar_status refuse(struct choice *c, struct hypar_error *err)
         asked.layout.data = hypar_machine_device_count(c->problem->machine) / others;
     if (asked.layout.schedule == HYPAR_SCHEDULE_NONE)
         asked.layout.schedule = hp_layout_schedule(&asked.layout);
-    enum hypar_status status = build(c, &asked, &plan, err);
+    enum hypar_status status = hp_candidate_plan(&c->evaluation, &asked, &plan, err);
     hypar_plan_free(plan);
     return status == HYPAR_OK
                ? hp_fail(err, HYPAR_INFEASIBLE, "no plan with these degrees and options")
                : status;
 }
 
-static void read_asked(struct choice *c, const struct hypar_search_options *o)
+static void read_asked(struct threed_search *c, const struct hypar_search_options *o)
 {
     c->asked = o->layout;
     if (!c->asked.micro_batches)
@@ -433,16 +417,17 @@ static enum hypar_status plan_threed(const struct planner *self, const struct pr
     static const struct generator generator = {
         .build = build, .follow = follow, .off = 1.5, .most = 160
     };
-    struct choice c = { .problem = problem,
-                        .arena = &found->arena,
-                        .limit = hp_batch_limit(problem) };
+    struct threed_search c = { .problem = problem,
+                               .arena = &found->arena,
+                               .limit = hp_batch_limit(problem) };
     hp_evaluation_begin(&c.evaluation, problem, c.arena, &generator, &c);
     for (int again = 0; again < HYPAR_RECOMPUTE_COUNT; again++)
         c.model[again] = hp_layout_model(c.arena, problem, (enum hypar_recompute)again);
     read_asked(&c, problem->options);
     add_all(&c);
     if (c.fixed && c.first) { /* what is asked for has its say, whether it fits or not */
-        TRY(hp_in(err, build(&c, c.first, &found->plan, err), "%s", self->info.name));
+        TRY(hp_in(err, hp_candidate_plan(&c.evaluation, c.first, &found->plan, err), "%s",
+                  self->info.name));
         predict(&c, c.first, found);
         return HYPAR_OK;
     }
