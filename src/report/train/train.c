@@ -43,12 +43,13 @@ static void print_head(FILE *to, const struct hypar_train_step *step)
         fprintf(to, "a row is one update of %lld minibatches, and their mean loss\n",
                 (long long)(step->step - step->since + 1));
     if (leaves_out(step))
-        fputs("rows: round steps (1 to 10, 20, 30, ..) and the last; --json has every step\n",
+        fputs("rows: round steps (1 to 10, 20 .. 100, 200 ..) and the last; --json has every "
+              "step\n",
               to);
     fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
 }
 
-/* Print steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
+/* Print steps 1 to 10, 20 to 100, 200 to 1,000: fewer and fewer of them, and the last. */
 static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
 {
     char rate[32], left[32], steps[48];
@@ -191,7 +192,13 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
     hp_cell(&table, &arena, "predicted");
     hp_cell(&table, &arena, "measured");
     hp_cell(&table, &arena, "ratio");
-    row(&table, &arena, "step, mean", s ? s->step_s : 0, r->mean_step_s, HYPAR_UNIT_SECONDS);
+    /* ranks in one process: phases of one rank do not add up to a step of all */
+    bool in_turn = r->in_process && r->ranks > 1;
+    row(&table, &arena, in_turn ? "step, mean: all ranks in turn" : "step, mean",
+        s ? s->step_s : 0, r->mean_step_s, HYPAR_UNIT_SECONDS);
+    if (truth && in_turn)
+        for (int c = 0; c < 4; c++)
+            hp_cell(&table, &arena, "%s", c == 0 ? "one rank, mean:" : "");
     if (truth)
         hp_phase_rows(&table, &arena, truth);
     row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step,
