@@ -5,7 +5,7 @@ $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps
 > sent in a step 4.06 kB 4.06 kB 1
 Steps without a row are told of; replicas of a stage have a row for each update, with the loss of its minibatches.
 $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n 1p
-> rows: round steps (1 to 10, 20 .. 100, 200 ..) and the last; --json has every step
+> rows: steps 1 to 10, 20 .. 100, 200 .. and the last; --json has every step
 $ hypar plan mlp:32-10 --batch 512 --on full:2,bandwidth=10000GB/s,latency=0 --planner pipedream -q -o $TMP/replicas.json
 $ hypar train $TMP/replicas.json --in-process --steps 4 --kernels reference >$TMP/replicas.txt; sed -n 's/: a step takes .*//;s/^.* samples.s, //;s/\(-[0-9].[0-9] *[0-9.]*\) .*/\1/;1,5p;/^mlp/p;/^loss [0-9.]* in/p' $TMP/replicas.txt; tr '\n' ' ' <$TMP/replicas.txt | grep -o 'the mean of one window of 4 minibatches, with its fill and drain'; rm $TMP/replicas.*
 > hypar: note: the prediction is for full:2,bandwidth=10TB/s,latency=0s, what is

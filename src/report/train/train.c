@@ -43,8 +43,7 @@ static void print_head(FILE *to, const struct hypar_train_step *step)
         fprintf(to, "a row is one update of %lld minibatches, and their mean loss\n",
                 (long long)(step->step - step->since + 1));
     if (leaves_out(step))
-        fputs("rows: round steps (1 to 10, 20 .. 100, 200 ..) and the last; --json has every "
-              "step\n",
+        fputs("rows: steps 1 to 10, 20 .. 100, 200 .. and the last; --json has every step\n",
               to);
     fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
 }
