@@ -361,8 +361,8 @@ $ hypar simulate examples/plans/pipedream.json --no-overlap --half-duplex | head
 $ hypar simulate examples/plans/pipedream.json --minibatches 3 | sed -n 4,5p
 > A step is a minibatch on average, not yet steady: 7.6 k/s. 3 minibatches in
 > 395 us, of which start-up 395 us: each replica of the first stage admits 2
-$ hypar simulate tests/data/flexflow-fig4.json --half-duplex
-> hypar: simulate: --half-duplex needs a plan; 'tests/data/flexflow-fig4.json' is a program
+$ hypar simulate examples/programs/flexflow-fig4.json --half-duplex
+> hypar: simulate: --half-duplex needs a plan; 'examples/programs/flexflow-fig4.json' is a program
 ? 2
 
 A plan keeps how its step was simulated, and is simulated so: the same step as when it was found.
