@@ -17,8 +17,8 @@
 #define PIPELINE(schedule, micro_batches)                                                     \
     "{\"format\": \"hypar-plan/1\", \"model\": \"mlp:512-512-512-512-512-512-512-512-512\", " \
     "\"batch\": 64, "                                                                         \
-    "\"machine\": \"full:4,latency=0s,bandwidth=1e18B/s,memory-bandwidth=1e18B/s\", "    \
-    "\"layout\": {\"pipeline\": 4, "                                                        \
+    "\"machine\": \"full:4,latency=0s,bandwidth=1e18B/s,memory-bandwidth=1e18B/s\", "         \
+    "\"layout\": {\"pipeline\": 4, "                                                          \
     "\"schedule\": \"" schedule "\", \"micro_batches\": " micro_batches "}}"
 
 static struct hypar_plan *plan_of(const char *text)

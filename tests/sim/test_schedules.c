@@ -194,7 +194,8 @@ static void share_of_gpipe(void **state)
             struct hypar_graph *graph;
             struct hypar_machine *machine;
             struct hypar_plan *plan;
-            struct hypar_sim *sim = simulate_chain(&chain, p, &schedule, &graph, &machine, &plan);
+            struct hypar_sim *sim =
+                simulate_chain(&chain, p, &schedule, &graph, &machine, &plan);
             for (int s = 0; s < p; s++)
                 expect_near("bubble", hypar_sim_stage(sim, s).bubble,
                             (p - 1.) / ((double)m + p - 1), .03);
