@@ -93,7 +93,7 @@ figure-hypar-maps: all ## HyPar's Figure 5 (dp or mp for each layer and level), 
 figure-optcnn: all ## OptCNN's Figure 8 (bytes of AlexNet), the paper's bars beside ours: BUILD/figures
 	@cmake --build $(BUILD) --target figure-optcnn
 
-figure-flexflow: all ## FlexFlow's Figure 6 (speed-ups), the paper's bars beside ours: BUILD/figures; half a minute
+figure-flexflow: all ## FlexFlow's Figure 6 (speed-ups), the paper's bars beside ours: BUILD/figures; about a minute of processor time
 	@cmake --build $(BUILD) --target figure-flexflow
 
 figure-pipedream: all ## PipeDream's Table 1 (speed-ups) as bars, the paper's beside ours: BUILD/figures; no profiles needed

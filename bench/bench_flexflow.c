@@ -491,7 +491,8 @@ static void check_network(const char *only)
     exit(2);
 }
 
-/* Proposals of a search, unless said otherwise: a figure takes half a minute of a core. */
+/* Proposals of a search, unless said otherwise: a figure takes about a minute of a
+ * core. */
 enum { A_FIGURE = 200 };
 
 int main(int argc, char **argv)

@@ -351,12 +351,12 @@ static struct hypar_trace_shown put_trace(FILE *to, const void *what,
 }
 
 /* A prediction for another machine, or one for this machine that nothing measured stands
- * behind; ranks that take turns in one process are not what it is for. */
+ * behind; the latter is not for ranks that take turns in one process. */
 static void note_calibration(const struct args *args, const struct hypar_plan *plan,
                              const struct hypar_sim *sim)
 {
     const struct hypar_machine *machine = hypar_plan_machine(plan);
-    if (!sim || args->in_process)
+    if (!sim)
         return;
     const char *word = hypar_machine_word(machine);
     if (strcmp(hypar_machine_device(machine, 0)->name, "local") != 0) {
@@ -365,7 +365,7 @@ static void note_calibration(const struct args *args, const struct hypar_plan *p
         return;
     }
     struct hypar_sim_measured m = hypar_sim_summary(sim).measured;
-    if (m.measured + m.interpolated == 0)
+    if (m.measured + m.interpolated == 0 && !args->in_process)
         opt_note(args,
                  "the prediction is not calibrated and may be off by 10 x or more: 'hypar "
                  "profile MODEL --on local:%d' measures what this machine takes",

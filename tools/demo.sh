@@ -1,10 +1,15 @@
 #!/bin/sh
 # What hypar can do, in a minute. `make demo` runs it with the built command first in PATH.
+# Of each output the first DEMO_LINES (24) lines are shown.
 set -e
+dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 
 show() {
     printf '\n$ hypar %s\n' "$*"
-    hypar "$@"
+    hypar "$@" >"$dir/shown"
+    awk -v most="${DEMO_LINES:-24}" 'NR <= most || most == 0
+        END { if (most && NR > most)
+                  printf "... %d more lines; DEMO_LINES=0 make demo shows all\n", NR - most }' "$dir/shown"
 }
 
 show --version
@@ -28,7 +33,6 @@ show plan resnet50 --on cluster:2x8,device=a100 --batch 512
 show compare alexnet --on cluster:4x4,inter=1.25GB/s --batch 512
 
 # A plan is a file: written, checked, made explicit, simulated, drawn.
-dir=$(mktemp -d) && trap 'rm -rf "$dir"' EXIT
 cd "$dir"
 show plan lenet5 --on full:4 --planner accpar -q -o lenet5.json
 show lower lenet5.json

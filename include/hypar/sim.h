@@ -137,7 +137,8 @@ struct hypar_sim_stage {
     int in_flight;            /* minibatches of which a replica keeps something, at most */
     int versions;             /* of its weights, including the newest */
     double busy_s;            /* computing, of a step */
-    double bubble;            /* share of a step in which it does not compute */
+    double bubble;            /* share of a step in which it waits for other stages: it neither
+                                 computes nor communicates */
     double peak_memory_bytes; /* the high-water mark */
 };
 HYPAR_API struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage);

@@ -34,3 +34,18 @@ int64_t hp_pipedream_newest(const struct pipedream *p, int s, int64_t b)
 {
     return b / p->replicas[s];
 }
+
+/* With vertical sync the last minibatch of a period of the input stage has the oldest weights;
+ * how old they are in stage `s` repeats after at most as many such periods as it has replicas.
+ */
+int hp_pipedream_delay(const struct pipedream *p, int s, bool vertical_sync)
+{
+    int64_t most = 0, full = hp_pipedream_stage_in_flight(p, 0);
+    for (int64_t u = full; u < full + p->replicas[s]; u++) {
+        int64_t b = (u + 1) * p->replicas[0] - 1;
+        int64_t late =
+            hp_pipedream_newest(p, s, b) - hp_pipedream_version(p, s, b, vertical_sync);
+        most = late > most ? late : most;
+    }
+    return (int)most;
+}

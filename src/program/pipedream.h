@@ -34,6 +34,11 @@ int hp_pipedream_stage_in_flight(const struct pipedream *p, int s);
  * minibatches. */
 int64_t hp_pipedream_version(const struct pipedream *p, int s, int64_t b, bool vertical_sync);
 
+/* The most updates by which the version that a minibatch uses in stage `s` is older than the
+ * newest one (below), in steady state. A stage that stashes keeps one version more than
+ * that. */
+int hp_pipedream_delay(const struct pipedream *p, int s, bool vertical_sync);
+
 /* The newest version when the backward pass of minibatch b begins. Without stashing the
  * backward pass would use this version, which differs from that of its forward pass. */
 int64_t hp_pipedream_newest(const struct pipedream *p, int s, int64_t b);

@@ -51,7 +51,7 @@ struct busy {
         double start_s, end_s;
     } * span; /* in order */
     int n, capacity;
-    bool *has_stage; /* by stage */
+    bool *near; /* by device: it is in a stage of the busiest device */
 };
 
 struct adding {
@@ -80,17 +80,34 @@ static int by_start(const void *a, const void *b)
     return x->start_s < y->start_s ? -1 : x->start_s > y->start_s;
 }
 
+/* Which devices are in a stage of `device`? Without stages: all. */
+static bool *near_devices(const struct hypar_plan *plan, struct arena *arena, int device)
+{
+    int n_devices = hypar_machine_device_count(hypar_plan_machine(plan));
+    int n_stages = hypar_plan_stage_count(plan);
+    bool *near = NEW(arena, bool, n_devices);
+    for (int d = 0; d < n_devices; d++)
+        near[d] = n_stages == 0;
+    for (int s = 0; s < n_stages; s++) {
+        struct hypar_stage stage = hypar_plan_stage(plan, s);
+        bool here = false;
+        for (int i = 0; i < stage.n_devices; i++)
+            here |= stage.device[i] == device;
+        for (int i = 0; here && i < stage.n_devices; i++)
+            near[stage.device[i]] = true;
+    }
+    return near;
+}
+
 static struct busy busy_of(const struct hypar_sim *sim, struct arena *arena, int device)
 {
     struct busy busy = { 0 };
     struct hypar_sim_event e;
-    busy.has_stage = NEW(arena, bool, hypar_plan_stage_count(hypar_sim_plan(sim)) + 1);
+    busy.near = near_devices(hypar_sim_plan(sim), arena, device);
     for (int64_t i = 0; hypar_sim_event(sim, i, &e); i++)
         if (e.device == device && e.kind != HYPAR_EVENT_COMM) {
             busy.span = GROW(arena, struct span, busy.span, busy.n, &busy.capacity);
             busy.span[busy.n++] = (struct span){ e.start_s, e.end_s };
-            if (e.stage >= 0)
-                busy.has_stage[e.stage] = true;
         }
     if (busy.n)
         hp_sort(busy.span, busy.n, sizeof *busy.span, by_start);
@@ -172,7 +189,7 @@ static void add_segment(struct adding *a, const struct hypar_sim_segment *s)
     if (s->event >= 0)
         hypar_sim_event(a->sim, s->event, &e);
     double seconds = s->end_s - s->start_s, idle_s = 0;
-    if (s->kind == HYPAR_SEGMENT_COMPUTE && e.stage >= 0 && !a->busy.has_stage[e.stage])
+    if (s->event >= 0 && e.device >= 0 && !a->busy.near[e.device])
         idle_s = seconds - busy_in(&a->busy, s->start_s, s->end_s);
     if (idle_s > 0)
         add_to_row(a, PATH_BUBBLE, s, &e, idle_s);

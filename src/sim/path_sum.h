@@ -13,7 +13,8 @@ enum path_kind {
     PATH_EXCHANGE, /* one exchange, or the exchanges of one tensor of repeated layers */
     PATH_BESIDE,   /* an exchange while the busiest device computes; it is in the row of the
                     * exchange */
-    PATH_BUBBLE,   /* other stages compute while the busiest device is idle */
+    PATH_BUBBLE,   /* other stages compute or update while the busiest device is
+                    * idle */
     PATH_LAUNCH,
     PATH_KINDS,
 };

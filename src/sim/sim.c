@@ -381,18 +381,22 @@ struct hypar_sim_stage hypar_sim_stage(const struct hypar_sim *sim, int stage)
     if (!sim->program || stage < 0 || stage >= sim->program->plan->n_stages)
         return (struct hypar_sim_stage){ 0 };
     const struct hypar_stage *about = &sim->program->plan->stages[stage];
+    double waiting_s = 0;
     struct hypar_sim_stage out = { .replicas = sim->program->iteration->pipe.replicas[stage],
                                    .in_flight = sim->memory->in_flight[stage],
                                    .versions = sim->memory->versions[stage] };
     for (int i = 0; i < about->n_devices; i++) {
         const struct hypar_sim_device *device = &sim->device[about->device[i]];
-        out.busy_s = device->busy_s > out.busy_s ? device->busy_s : out.busy_s;
+        if (i == 0 || device->busy_s > out.busy_s) {
+            out.busy_s = device->busy_s;
+            waiting_s = device->waiting_s;
+        }
         out.peak_memory_bytes = device->memory.peak > out.peak_memory_bytes
                                     ? device->memory.peak
                                     : out.peak_memory_bytes;
     }
     if (sim->summary.step_s > 0)
-        out.bubble = fmax(0, 1 - out.busy_s / sim->summary.step_s);
+        out.bubble = waiting_s / sim->summary.step_s;
     return out;
 }
 

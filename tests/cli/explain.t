@@ -445,8 +445,8 @@ $ hypar explain $TMP/none.json
 $ hypar explain lenet5
 > hypar: explain: 'lenet5' is a model, expected a plan; make one first: hypar plan lenet5 --on MACHINE -o plan.json
 ? 2
-$ hypar explain tests/data/flexflow-fig4.json
-> hypar: explain: 'tests/data/flexflow-fig4.json' is a program, expected a plan
+$ hypar explain examples/programs/flexflow-fig4.json
+> hypar: explain: 'examples/programs/flexflow-fig4.json' is a program, expected a plan
 ? 2
 $ cd $TMP && hypar explain alex.json --operators 0
 > hypar: --operators: '0' is not a whole number from 1 to 1000000

@@ -64,18 +64,19 @@ $ hypar explore tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --de
 $ hypar plan tests/data/pipedream/chain.txt --on cluster:1x4,intra=1GB/s --planner pipedream --straight --vertical-sync | sed '$d'
 > chain, batch 1, on 4 devices: planner pipedream
 >
-> stage operators        replicas  time in flight weights activations  memory
->     0 node2        (1)        1 30 ms         4  400 kB       80 MB  322 MB
->     1 node3        (1)        1  6 ms         3     0 B       80 MB  240 MB
->     2 node4        (1)        1 24 ms         2  800 kB       20 MB 42.4 MB
->     3 node5 ..     (2)        1 12 ms         1   76 MB      2.5 MB  154 MB
+> stage operators        replicas  time in flight weights activations memory
+>     0 node2        (1)        1 30 ms         4  400 kB       80 MB 322 MB
+>     1 node3        (1)        1  6 ms         3     0 B       80 MB 240 MB
+>     2 node4        (1)        1 24 ms         2  800 kB       20 MB  44 MB
+>     3 node5 ..     (2)        1 12 ms         1   76 MB      2.5 MB 382 MB
 >       node6
 >
 > Time and memory of a stage: in closed form.
 > 4 minibatches in flight (NOAM) on each replica of the first stage. A stage of r
 > replicas updates its weights once for r minibatches; a forward pass sees them so
-> many updates late: stage 0 by 3, stage 1 by 2, stage 2 by 1; all stages use the
-> version that the first had when the minibatch entered.
+> many updates late: stage 0 by 3, stage 1 by 3, stage 2 by 3, stage 3 by 3; all
+> stages use the weights of the same updates, those that the first stage had when
+> the minibatch entered.
 > The stages are uneven: a straight pipeline has a stage on each device, and of
 > all cuts with the same slowest stage or transfer the planner takes the first.
 > --use-fewer leaves out devices that do not make the slowest faster.

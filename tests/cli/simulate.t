@@ -341,7 +341,7 @@ $ hypar simulate examples/plans/pipedream.json | sed -n 1,9p
 > goes on to the next.
 >
 > stage  replicas  computing  bubble  in flight  versions   memory
->     0         3    62.2 us  45.9 %          2         2  26.2 MB
+>     0         3    62.2 us   0.0 %          2         2  26.2 MB
 $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 >   "pipeline": {
 >     "minibatches": 45,
@@ -351,8 +351,8 @@ $ hypar simulate examples/plans/pipedream.json --json | grep -A 12 '"pipeline"'
 >     "steady": true,
 >     "minibatches_per_s": 8690.728309539061,
 >     "stages": [
->       {"replicas": 3, "in_flight": 2, "versions": 2, "busy_s": 6.222031633333333e-05, "bubble": 0.45926013541342436, "peak_memory_bytes": 26189824},
->       {"replicas": 1, "in_flight": 1, "versions": 1, "busy_s": 2.070986e-06, "bubble": 0.9820016233411409, "peak_memory_bytes": 1135700}
+>       {"replicas": 3, "in_flight": 2, "versions": 2, "busy_s": 6.222031633333333e-05, "bubble": 0, "peak_memory_bytes": 26189824},
+>       {"replicas": 1, "in_flight": 1, "versions": 1, "busy_s": 2.070986e-06, "bubble": 0.8569510262830365, "peak_memory_bytes": 1135700}
 >     ]
 >   },
 >   "devices": [
@@ -361,8 +361,8 @@ $ hypar simulate examples/plans/pipedream.json --no-overlap --half-duplex | head
 $ hypar simulate examples/plans/pipedream.json --minibatches 3 | sed -n 4,5p
 > A step is a minibatch on average, not yet steady: 7.6 k/s. 3 minibatches in
 > 395 us, of which start-up 395 us: each replica of the first stage admits 2
-$ hypar simulate tests/data/flexflow-fig4.json --half-duplex
-> hypar: simulate: --half-duplex needs a plan; 'tests/data/flexflow-fig4.json' is a program
+$ hypar simulate examples/programs/flexflow-fig4.json --half-duplex
+> hypar: simulate: --half-duplex needs a plan; 'examples/programs/flexflow-fig4.json' is a program
 ? 2
 
 A plan keeps how its step was simulated, and is simulated so: the same step as when it was found.

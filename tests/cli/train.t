@@ -5,9 +5,11 @@ $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps
 > sent in a step 4.06 kB 4.06 kB 1
 Steps without a row are told of; replicas of a stage have a row for each update, with the loss of its minibatches.
 $ hypar train mlp:20-16-10 --batch 6 --ranks 2 --planner dp --in-process --steps 12 --kernels reference | sed -n 1p
-> rows: round steps (1 to 10, 20, 30, ..) and the last; --json has every step
+> rows: steps 1 to 10, 20 .. 100, 200 .. and the last; --json has every step
 $ hypar plan mlp:32-10 --batch 512 --on full:2,bandwidth=10000GB/s,latency=0 --planner pipedream -q -o $TMP/replicas.json
 $ hypar train $TMP/replicas.json --in-process --steps 4 --kernels reference >$TMP/replicas.txt; sed -n 's/: a step takes .*//;s/^.* samples.s, //;s/\(-[0-9].[0-9] *[0-9.]*\) .*/\1/;1,5p;/^mlp/p;/^loss [0-9.]* in/p' $TMP/replicas.txt; tr '\n' ' ' <$TMP/replicas.txt | grep -o 'the mean of one window of 4 minibatches, with its fill and drain'; rm $TMP/replicas.*
+> hypar: note: the prediction is for full:2,bandwidth=10TB/s,latency=0s, what is
+>        measured is of this machine
 > hypar: note: the pipeline is one stage with 2 replicas: data parallelism,
 >        without stages in turn and without late weights; 'hypar plan MODEL
 >        --planner pipedream --straight -o plan.json' plans one stage for each
@@ -34,6 +36,10 @@ $ hypar train mlp:20-16-10 --batch 6 --steps 2 --kernels reference --precision f
 > {"ranks": S, "steps": S, "first_step": 0, "stopped": false, "first_loss": S, "last_loss": S, "step_s": S, "mean_step_s": S, "comm_bytes_per_step": 0, "peak_memory_bytes": S, "memory": {"array": 12032, "staging": 0, "workspace": 0, "process": S}, "predicted": {"step_s": S, "comm_bytes": S, "peak_memory_bytes": S}, "phases": [{"name": "forward", "predicted_s": S, "measured_s": S}, {"name": "backward", "predicted_s": S, "measured_s": S}, {"name": "gradient", "predicted_s": S, "measured_s": S}, {"name": "update", "predicted_s": S, "measured_s": S}, {"name": "communicating", "predicted_s": S, "measured_s": S}, {"name": "waiting", "predicted_s": S, "measured_s": S}], "operators": [{"name": "fc1", "predicted_s": S, "measured_s": S}, {"name": "fc2", "predicted_s": S, "measured_s": S}, {"name": "loss", "predicted_s": S, "measured_s": S}, {"name": "relu1", "predicted_s": S, "measured_s": S}], "exchanges": []}
 $ hypar plan mlp:20-16-10 --batch 6 --on full:1 --planner dp -q -o $TMP/other.json; hypar train $TMP/other.json --steps 2 --kernels reference 2>&1 >/dev/null
 > hypar: note: the prediction is for full:1, what is measured is of this machine
+$ hypar plan mlp:20-16-10 --batch 6 --on full:2 --planner dp -q -o $TMP/other.json; hypar train $TMP/other.json --in-process --steps 2 --kernels reference 2>&1 | sed -n -e '/^hypar/p' -e '/^step,/,/forward/s/  [ 0-9].*//p'
+> hypar: note: the prediction is for full:2, what is measured is of this machine
+> step, mean: all ranks in turn
+>   forward
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 -q -o $TMP/summary.json && grep -o '"ranks": 1, "steps": 2, "first_step": 0, "stopped": false' $TMP/summary.json
 > "ranks": 1, "steps": 2, "first_step": 0, "stopped": false
 
@@ -56,6 +62,7 @@ $ hypar train $TMP/straight.json --in-process --steps 12 --kernels reference -q 
 $+ hypar train examples/plans/pipedream.json --in-process --steps 11 --every 9 --kernels reference --checkpoint $TMP/once | grep -o '12/12'
 > hypar: note: 11 steps become 12: replicas of stages update together, once for 3
 >        minibatches
+> hypar: note: the prediction is for full:4, what is measured is of this machine
 > 12/12
 $+ hypar train examples/plans/pipedream.json --in-process --steps 9 -q --kernels reference --checkpoint $TMP/twice >/dev/null; hypar train examples/plans/pipedream.json --in-process --steps 12 --kernels reference -q --resume $TMP/twice --checkpoint $TMP/twice >/dev/null; cmp $TMP/once $TMP/twice && echo the same
 > the same
@@ -165,6 +172,7 @@ $ hypar train mlp:20-16-10 --batch 100 --steps 40 --learning-rate 0.3 --kernels 
 $+ hypar train examples/plans/pipedream.json --steps 20 --in-process --kernels reference --test-data synthetic --test-every 12 | grep -c test
 > hypar: note: 20 steps become 21: replicas of stages update together, once for 3
 >        minibatches
+> hypar: note: the prediction is for full:4, what is measured is of this machine
 > 3
 $ hypar train gpt:layers=1,hidden=16,heads=2,seq=8,vocab=12 --batch 8 --steps 2 --kernels reference --test-data synthetic | grep -o -e 'test on.*perplexity' -e '% of tokens' | sed 's/loss [^,]*/L/'
 > hypar: note: the prediction is not calibrated and may be off by 10 x or more:

@@ -227,7 +227,7 @@ int main(int argc, char **argv)
     snprintf(
         copy, sizeof copy,
         "cp tests/data/onnx/small/convolutions.onnx tests/data/onnx/inference/lstm_lm.onnx "
-        "tests/data/pipedream/chain.txt tests/data/flexflow-fig4.json %s",
+        "tests/data/pipedream/chain.txt examples/programs/flexflow-fig4.json %s",
         folder);
     if (system(copy) != 0 || chdir(folder) != 0)
         return 2;

@@ -64,6 +64,8 @@ static void straight_pipelines_lag_as_the_paper_says(void **state)
                 assert_int_equal(hp_pipedream_version(&p, s - 1, t, false), t - n + s);
                 assert_int_equal(hp_pipedream_version(&p, s - 1, t, true), t - n + 1);
                 assert_int_equal(hp_pipedream_newest(&p, s - 1, t), t);
+                assert_int_equal(hp_pipedream_delay(&p, s - 1, false), n - s);
+                assert_int_equal(hp_pipedream_delay(&p, s - 1, true), n - 1);
             }
 }
 
@@ -162,7 +164,8 @@ static void check_pipeline(const int *replicas, int n_stages, int n, struct rand
     for (int s = 0; s < n_stages; s++)
         hp_alternate(e.order[s], s, n / replicas[s], hp_pipedream_stage_in_flight(&e.p, s));
     emulate(&e, random);
-    for (int s = 0; s < n_stages; s++)
+    for (int s = 0; s < n_stages; s++) {
+        int64_t late = 0, synced_late = 0;
         for (int b = 0; b < n; b++) {
             assert_true(e.backward[s][b]); /* nobody waits for ever */
             int64_t version = hp_pipedream_version(&e.p, s, b, false);
@@ -171,7 +174,13 @@ static void check_pipeline(const int *replicas, int n_stages, int n, struct rand
             int64_t synced = hp_pipedream_version(&e.p, s, b, true);
             assert_true(synced <= version); /* it has been there, and is still kept */
             assert_true(e.newest[s][b] - version < hp_pipedream_stage_in_flight(&e.p, s));
+            late = e.newest[s][b] - version > late ? e.newest[s][b] - version : late;
+            if (e.newest[s][b] - synced > synced_late)
+                synced_late = e.newest[s][b] - synced;
         }
+        assert_int_equal(hp_pipedream_delay(&e.p, s, false), late);
+        assert_int_equal(hp_pipedream_delay(&e.p, s, true), synced_late);
+    }
 }
 
 static void emulated_versions_are_the_formula(void **state)

@@ -45,8 +45,8 @@ static const struct figure {
     const char *path;
     int makespan, n_rows;
     const struct row *row;
-} before = { "tests/data/flexflow-fig4.json", 14, COUNT(before_rows), before_rows },
-  after = { "tests/data/flexflow-fig4-after.json", 15, COUNT(after_rows), after_rows };
+} before = { "examples/programs/flexflow-fig4.json", 14, COUNT(before_rows), before_rows },
+  after = { "examples/programs/flexflow-fig4-after.json", 15, COUNT(after_rows), after_rows };
 
 static struct flat_file *read_file(const struct figure *figure)
 {

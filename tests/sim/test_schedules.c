@@ -182,6 +182,30 @@ static void expect_bubble(const struct chain *c, int p, struct hypar_schedule sc
     hypar_graph_free(graph);
 }
 
+/* The share that each stage of gpipe waits for the others: (p - 1) / (m + p - 1). */
+static void share_of_gpipe(void **state)
+{
+    enum { LAYERS = 40 };
+    (void)state;
+    for (int p = 2; p <= 8; p *= 2)
+        for (int64_t m = p; m <= 4 * p; m *= 2) {
+            struct chain chain = { p, LAYERS, 0 };
+            struct hypar_schedule schedule = schedule_of(HYPAR_SCHEDULE_GPIPE, m, 1);
+            struct hypar_graph *graph;
+            struct hypar_machine *machine;
+            struct hypar_plan *plan;
+            struct hypar_sim *sim =
+                simulate_chain(&chain, p, &schedule, &graph, &machine, &plan);
+            for (int s = 0; s < p; s++)
+                expect_near("bubble", hypar_sim_stage(sim, s).bubble,
+                            (p - 1.) / ((double)m + p - 1), .03);
+            hypar_sim_free(sim);
+            hypar_plan_free(plan);
+            hypar_machine_free(machine);
+            hypar_graph_free(graph);
+        }
+}
+
 /* A stage sends its last error before it computes the last of its gradients, so that each stage
  * but for those of zero bubble waits for one layer's less; hence many layers. */
 static void bubbles(void **state)
@@ -270,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bubbles),
+        cmocka_unit_test(share_of_gpipe),
         cmocka_unit_test(memory_of_transformers),
     };
     return cmocka_run_group_tests_name("sim: schedules", tests, NULL, NULL);

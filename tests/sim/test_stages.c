@@ -30,7 +30,8 @@ static void check_stages(const char *planner)
         double step_s = hypar_sim_summary(sim).step_s;
         assert_int_equal(stage.replicas, 1);
         assert_true(stage.busy_s > 0 && stage.busy_s < step_s);
-        assert_true(stage.bubble > 0 && stage.bubble < 1);
+        assert_true(stage.bubble >= 0 && stage.bubble < 1);
+        assert_true(stage.bubble <= 1 - stage.busy_s / step_s);
         assert_true(stage.peak_memory_bytes > 0);
     }
     assert_true(hypar_sim_stage(sim, STAGES).busy_s == 0);

@@ -262,7 +262,8 @@ static void pipedream_text(FILE *to, struct arena *arena,
 {
     const char *sync =
         plan->schedule.vertical_sync
-            ? "all stages use the version that the first had when the minibatch entered"
+            ? "all stages use the weights of the same updates, those that the first stage had "
+              "when the minibatch entered"
             : "the backward pass uses the same version, which is kept";
     hp_put_line(to,
                 "%s in flight (NOAM) on each replica of the first stage. A stage of r "

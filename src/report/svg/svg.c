@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/files/text.h"
@@ -242,7 +243,8 @@ static struct axis span(const struct svg_plot *plot, int vertical, int log_base)
     if (!log_base)
         axis.low = fmin(axis.low, 0);
     else if (vertical && plot->n_categories)
-        axis.low /= 1.1; /* so that the shortest bar is visible */
+        /* a power, at most half of the shortest bar, which is then visible */
+        axis.low = pow(log_base, floor(log(axis.low / 2) / log(log_base)));
     if (vertical)
         axis.high *= 1.05;
     else if (plot->shaded && log_base) { /* space for a ring */
@@ -359,6 +361,17 @@ static double strength(const struct svg_plot *plot, int s)
     return plot->shaded ? 1 : 1 / (1 + 0.8 * (s / N_COLOURS % 3));
 }
 
+/* A colour "#rrggbb" mixed with white, opaque, so that no line shines through a bar. */
+static const char *paler(struct arena *arena, const char *colour, double part)
+{
+    unsigned long rgb = strtoul(colour + 1, NULL, 16), mixed = 0;
+    for (int shift = 16; shift >= 0; shift -= 8) {
+        double value = (double)(rgb >> shift & 255);
+        mixed = mixed << 8 | (unsigned long)lround(255 + part * (value - 255));
+    }
+    return hp_arena_printf(arena, "#%06lx", mixed);
+}
+
 static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct axis *x,
                       const struct axis *y)
 {
@@ -370,8 +383,7 @@ static void draw_bars(FILE *to, const struct svg_plot *plot, int s, const struct
         double left = place(x, series->x[i]) + width * (s - plot->n_series / 2.0),
                top = place(y, series->y[i]);
         hp_svg_begin_rect(to, left, top, width * 0.94, BOTTOM - top);
-        hp_svg_attribute(to, "fill-opacity", strength(plot, s));
-        end_shape(to, "rect", line_colour(plot, s, buffer),
+        end_shape(to, "rect", paler(&arena, line_colour(plot, s, buffer), strength(plot, s)),
                   hp_arena_printf(&arena, "%s on %s: %.4g", series->name,
                                   plot->category[(int)series->x[i]], series->y[i]));
     }

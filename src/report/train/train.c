@@ -39,12 +39,12 @@ static void print_head(FILE *to, const struct hypar_train_step *step)
         fprintf(to, "a row is one update of %lld minibatches, and their mean loss\n",
                 (long long)(step->step - step->since + 1));
     if (leaves_out(step))
-        fputs("rows: round steps (1 to 10, 20, 30, ..) and the last; --json has every step\n",
+        fputs("rows: steps 1 to 10, 20 .. 100, 200 .. and the last; --json has every step\n",
               to);
     fprintf(to, "%12s  %12s  %14s  %10s\n", "step", "loss", "samples/s", "left");
 }
 
-/* Print steps 1 to 10, 20, 30, ...: fewer and fewer of them, and the last. */
+/* Print steps 1 to 10, 20 to 100, 200 to 1,000: fewer and fewer of them, and the last. */
 static void print_step(FILE *to, const struct hypar_train_step *step, int64_t batch)
 {
     struct arena arena = { 0 };
@@ -178,13 +178,17 @@ static void print_table(FILE *to, const struct hypar_train_result *r,
     struct arena arena = { 0 };
     struct table_writer table = { .column = hp_truth_columns, .to = to, .shows = TRUTH_OF_RUN };
     double predicted_s = s ? s->step_s : 0;
+    /* ranks in one process: phases of one rank do not add up to a step of all */
+    bool in_turn = r->in_process && r->ranks > 1;
     hp_table_begin(&table, NULL);
     hp_table_row(&table,
                  &(struct truth_line){
-                     .label = "step, mean",
+                     .label = in_turn ? "step, mean: all ranks in turn" : "step, mean",
                      .predicted = predicted_s > 0 ? hp_time_text(&arena, predicted_s) : NULL,
                      .measured = hp_time_text(&arena, r->mean_step_s),
                      .ratio = predicted_s > 0 ? r->mean_step_s / predicted_s : NAN });
+    if (truth && in_turn)
+        hp_table_row(&table, &(struct truth_line){ .label = "one rank, mean:", .ratio = NAN });
     if (truth)
         hp_phase_rows(&table, &arena, truth);
     byte_row(&table, &arena, "sent in a step", r->program_bytes, r->comm_bytes_per_step);

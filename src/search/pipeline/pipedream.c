@@ -11,6 +11,7 @@
 struct flattening {
     const struct pipeline_problem *problem;
     struct arena *arena;
+    bool vertical_sync;
     int span[PIPELINE_MAX_LEVELS]; /* devices of one component */
     struct planned_stage *stage;
     int n, capacity;
@@ -77,22 +78,26 @@ static void flatten_all(struct flattening *f, const struct pipeline *pipeline)
     flatten(f, pipeline->stage, pipeline->n_stages, machine->n_levels - 1, &base, 1);
 }
 
-/* Compute minibatches in flight, versions and memory of each stage, from the last stage to the
- * first. Returns the largest memory. */
+/* Compute minibatches in flight, versions and memory of each stage. Returns the largest memory.
+ * The paper's formula has as many versions as minibatches in flight; vertical sync keeps
+ * more. */
 static double count_memory(struct flattening *f)
 {
-    int workers = 0;
+    int *replicas = NEW(f->arena, int, f->n);
     double most = 0;
-    for (int s = f->n - 1; s >= 0; s--) {
+    for (int s = 0; s < f->n; s++)
+        replicas[s] = f->stage[s].about.replicas;
+    const struct pipedream pipe = { f->n, replicas };
+    for (int s = 0; s < f->n; s++) {
         struct hypar_pipeline_stage *about = &f->stage[s].about;
         const double *fixed = f->problem->states->cost.fixed_bytes;
-        workers += about->replicas;
-        about->in_flight = hp_pipedream_in_flight(workers, about->replicas);
-        about->versions = about->in_flight;
-        about->delay = about->in_flight - 1;
+        about->in_flight = hp_pipedream_stage_in_flight(&pipe, s);
+        about->delay = hp_pipedream_delay(&pipe, s, f->vertical_sync);
+        about->versions = about->delay + 1;
         about->memory_bytes = hp_pipeline_memory(
             about->weight_bytes, about->activation_bytes,
             hp_range_sum(fixed, f->stage[s].after, f->stage[s].last), about->in_flight);
+        about->memory_bytes += (about->versions - about->in_flight) * about->weight_bytes;
         most = fmax(most, about->memory_bytes);
     }
     return most;
@@ -137,7 +142,9 @@ static enum hypar_status plan_pipedream(const struct planner *self,
     struct arena *arena = &found->arena;
     struct pipeline_problem p = make_problem(problem, arena);
     const struct pipeline_states *cost = &p.states->cost;
-    struct flattening f = { .problem = &p, .arena = arena };
+    struct flattening f = { .problem = &p,
+                            .arena = arena,
+                            .vertical_sync = problem->options->vertical_sync };
     struct hypar_pipeline_view *view = &found->pipeline;
     struct pipeline pipeline;
     enum hypar_status status = solve(&f, &p, &pipeline, err);
