@@ -15,6 +15,7 @@ enum {
     BUDGET_PARTS = 1 << 19, /* of operators, together: what it takes to lower them */
     BUDGET_TASKS = 3 << 21, /* about so many, together, that are simulated */
     FEW_TASKS = 1 << 17,    /* ... in no time */
+    MOST_ALIKE = 3, /* candidates that are alike, once an eighth of the tasks is spent */
     CROSSED_LIKE_TASK = 32, /* links that messages cross take as long to look at as one task */
     QUICK_PARTS = BUDGET_PARTS / 64,
 };
@@ -37,8 +38,9 @@ void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,
         .planner = planner,
         .most_parts = BUDGET_PARTS,
         .most_tasks = BUDGET_TASKS,
-        .least_off = INFINITY,
     };
+    for (int i = 0; i < HP_FAMILIES; i++)
+        out->least_off[i] = INFINITY;
 }
 
 void hp_evaluate_further(struct evaluation *e, double part)
@@ -96,12 +98,12 @@ static double at_least(double step_s, double off)
     return off < INFINITY ? step_s * fmax(off, 1) : step_s;
 }
 
-/* The step that a candidate is expected to take. The first of its like is taken to be as
- * far off as others. */
+/* The step that a candidate is expected to take. The first of its like is taken to be half as
+ * far off as others of its family. */
 static double expected_s(struct evaluation *e, const struct estimate *p)
 {
     const struct estimate_error *error = error_of(e, p->alike);
-    return at_least(p->step_s, error->n ? error->off : e->least_off);
+    return at_least(p->step_s, error->n ? error->off : sqrt(e->least_off[p->family]));
 }
 
 /* The next candidate ----------------------------------------------------------------------- */
@@ -156,7 +158,10 @@ static bool is_enough(const struct evaluation *e)
 /* Is a candidate left out because its simulation takes long? */
 static bool is_left_out(struct evaluation *e, const struct estimate *p)
 {
-    return hp_evaluation_fits(e) && e->tasks + p->tasks > e->most_tasks;
+    if (!hp_evaluation_fits(e))
+        return false;
+    bool many = e->tasks > BUDGET_TASKS / 8 && error_of(e, p->alike)->n >= MOST_ALIKE;
+    return many || e->tasks + p->tasks > e->most_tasks;
 }
 
 /* One candidate ---------------------------------------------------------------------------- */
@@ -223,9 +228,10 @@ static bool simulate(struct evaluation *e, const struct hypar_plan *plan, struct
     out->step_s = part->step_s;
     out->memory = part->memory;
     struct estimate_error *error = error_of(e, out->estimate.alike);
+    double *least_off = &e->least_off[out->estimate.family];
     error->off = fmin(error->off, part->step_s / out->estimate.step_s);
     error->n++;
-    e->least_off = fmin(e->least_off, error->off);
+    *least_off = fmin(*least_off, error->off);
     return true;
 }
 
@@ -304,16 +310,17 @@ void hp_accept(struct evaluation *e, struct hypar_found *found)
         hp_note_part(found, &e->best.part);
 }
 
-/* Of candidates that cannot fit, the one that needs least, if its lower bound is below the need
- * of the nearest so far. */
+/* Of those that cannot fit, the one that needs least, unless it needs hardly less than the
+ * nearest so far. */
 static struct estimate *next_nearest(const struct evaluation *e, const struct fullest *nearest)
 {
+    const double near = 1 / 1.05;
     struct estimate *next = NULL;
     for (int i = 0; i < e->n; i++)
         if (!e->estimate[i].evaluated && e->estimate[i].least_part > 1 &&
             (!next || e->estimate[i].least_part <= next->least_part))
             next = &e->estimate[i];
-    return next && next->least_part < nearest->part ? next : NULL;
+    return next && next->least_part < near * nearest->part ? next : NULL;
 }
 
 /* What the candidate that lacks least needs. */

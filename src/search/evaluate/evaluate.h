@@ -22,8 +22,11 @@ struct estimate {
     struct fullest memory; /* in closed form; that decides where there is no program */
     double tasks;          /* that are simulated of it (hp_reduced_tasks()) */
     uint64_t alike;        /* key of candidates whose closed forms are off alike */
+    unsigned family;       /* below HP_FAMILIES: the same of more candidates, off about alike */
     bool evaluated;        /* set by the evaluation; or by the planner, which drops it */
 };
+
+enum { HP_FAMILIES = 4 };
 
 /* What is known of a candidate that was built. */
 struct evaluated {
@@ -70,8 +73,8 @@ struct evaluation {
         int n;      /* candidates that were simulated */
     } * error;
     int n_errors, error_capacity;
-    double least_off;         /* ... of all */
-    struct hypar_error first; /* why the first that cannot be built cannot; "": all can */
+    double least_off[HP_FAMILIES]; /* ... of all in a family */
+    struct hypar_error first;      /* why the first that cannot be built cannot; "": all can */
 };
 
 void hp_evaluation_begin(struct evaluation *out, const struct problem *problem,

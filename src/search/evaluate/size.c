@@ -12,6 +12,8 @@ enum {
     MOST_WHOLE_INSTANCES = 1 << 23,
     /* In part: likewise, however many micro-batches there are. */
     MOST_PARTS = 1 << 20,
+    /* In part, among many others: tasks in all micro-batches, about. */
+    MOST_COMPARED_INSTANCES = 100000000,
     /* Of large plans, together, unasked: a minute. */
     MOST_UNASKED_PARTS = 3 << 20,
     /* Many times over, by a search that simulates all it looks at: tasks of one micro-batch. */
@@ -42,7 +44,8 @@ static bool has_no_part(const struct hypar_plan *plan, const struct hypar_sim_op
 
 bool hp_is_estimated(const struct hypar_plan *plan)
 {
-    return plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
+    return hp_plan_instances(plan) > MOST_COMPARED_INSTANCES ||
+           plan->schedule.micro_batches > HP_SIMULATED_MICRO_BATCHES;
 }
 
 bool hp_has_many_parts(const struct hypar_plan *plan)

@@ -53,6 +53,7 @@ static struct estimate estimate_of(struct hybrid_search *h, const struct candida
         .tasks = hp_reduced_tasks(h->found.problem, kept->n_stages,
                                   kept->stage[0].estimate.size, shape->step.micro_batches),
         .alike = alike(kept),
+        .family = 2u * (shape->groups > 1) + (shape->step.shard == HYPAR_SHARD_PARAMETERS),
     };
 }
 

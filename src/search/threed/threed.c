@@ -71,8 +71,9 @@ static void add_layout(struct threed_search *c, const struct layout_estimate *es
                           .memory = { .device = -1 },
                           .tasks = hp_reduced_tasks(c->problem, l->pipeline * l->chunks,
                                                     l->tensor, l->micro_batches),
-                          .alike = hp_hash(HP_HASH_START + gathers, key,
-                                           ALIKE_WORDS * sizeof *key) };
+                          .alike =
+                              hp_hash(HP_HASH_START + gathers, key, ALIKE_WORDS * sizeof *key),
+                          .family = 2u * (l->pipeline > 1) + gathers };
     hp_note_memory(&p.memory, 0, estimate->memory_bytes, hp_least_room(c->problem));
     hp_add_candidate(&c->evaluation, &p);
 }
