@@ -39,6 +39,7 @@ $ hypar plan mlp:20-16-10 --batch 6 --on full:1 --planner dp -q -o $TMP/other.js
 $ hypar plan mlp:20-16-10 --batch 6 --on full:2 --planner dp -q -o $TMP/other.json; hypar train $TMP/other.json --in-process --steps 2 --kernels reference 2>&1 | sed -n -e '/^hypar/p' -e '/^step,/,/forward/s/  [ 0-9].*//p'
 > hypar: note: the prediction is for full:2, what is measured is of this machine
 > step, mean: all ranks in turn
+> one rank, mean:
 >   forward
 $ hypar train mlp:20-16-10 --batch 6 --steps 2 -q -o $TMP/summary.json && grep -o '"ranks": 1, "steps": 2, "first_step": 0, "stopped": false' $TMP/summary.json
 > "ranks": 1, "steps": 2, "first_step": 0, "stopped": false
