@@ -21,7 +21,8 @@
 struct hybrid_search {
     struct candidates found;
     struct evaluation evaluation;
-    int n_added; /* of the candidates found */
+    int n_added;            /* of the candidates found */
+    struct table too_large; /* numbers of devices and groups whose plans need far more memory */
 };
 
 /* Candidates ------------------------------------------------------------------------------- */
@@ -45,6 +46,7 @@ static uint64_t alike(const struct candidate *c)
 static struct estimate estimate_of(struct hybrid_search *h, const struct candidate *candidate)
 {
     const struct pipeline_shape *shape = &candidate->shape;
+    int key[] = { shape->n_devices, shape->groups };
     struct candidate *kept = NEW(h->found.h.arena, struct candidate, 1);
     *kept = *candidate;
     return (struct estimate){
@@ -54,6 +56,7 @@ static struct estimate estimate_of(struct hybrid_search *h, const struct candida
                                   kept->stage[0].estimate.size, shape->step.micro_batches),
         .alike = alike(kept),
         .family = 2u * (shape->groups > 1) + (shape->step.shard == HYPAR_SHARD_PARAMETERS),
+        .evaluated = hp_table_get(&h->too_large, key, sizeof key) >= 0,
     };
 }
 
@@ -73,6 +76,20 @@ static enum hypar_status build(void *planner, const void *candidate, struct hypa
     return hp_build_candidate(&h->found.h, candidate, out, err);
 }
 
+/* Drop the candidates on as many groups of devices as one whose need no closed form has
+ * foreseen. */
+static void drop_too_large(struct hybrid_search *h, const struct candidate *c)
+{
+    struct evaluation *e = &h->evaluation;
+    int key[] = { c->shape.n_devices, c->shape.groups };
+    hp_table_number(&h->too_large, h->found.h.arena, key, sizeof key);
+    for (int i = 0; i < e->n; i++) {
+        const struct candidate *other = e->estimate[i].candidate;
+        if (other->shape.n_devices == key[0] && other->shape.groups == key[1])
+            e->estimate[i].evaluated = true;
+    }
+}
+
 /* A candidate that needs more than closed forms say, and than there is, is cut anew with as
  * much less room, unless closed forms are of no use. */
 static void cut_with_less(struct hybrid_search *h, const struct candidate *c, double need)
@@ -80,6 +97,8 @@ static void cut_with_less(struct hybrid_search *h, const struct candidate *c, do
     const double most = 1.5, margin = 1.002;
     struct pipeline_shape shape = c->shape;
     shape.room /= need * margin;
+    if (need > most && !hp_is_quick(&h->evaluation))
+        drop_too_large(h, c);
     if (need <= most && shape.room >= 1 / most)
         hp_try_shape(&h->found, &shape);
     add_candidates(h);
@@ -119,6 +138,24 @@ static void evaluate(struct hybrid_search *h, double part)
     hp_evaluate_candidates(e);
     if (hp_evaluation_fits(e) && !e->unseen)
         try_gpipe(h, e->best.estimate.candidate);
+}
+
+/* Data parallelism over all devices is evaluated where that takes little, however slow its
+ * closed form is: latencies of many sums may pass beside each other. */
+static void evaluate_replicas(struct hybrid_search *h)
+{
+    enum { MOST_REPLICATED = 4 };
+    struct evaluation *e = &h->evaluation;
+    int n = hypar_machine_device_count(h->found.problem->machine), n_replicated = 0;
+    for (int i = 0; i < e->n && n_replicated < MOST_REPLICATED && hp_is_quick(e); i++) {
+        const struct candidate *c = e->estimate[i].candidate;
+        if (e->estimate[i].evaluated || c->shape.n_devices != n || c->shape.groups > 1 ||
+            hp_stage_exchanges(&c->stage[0].estimate) ||
+            hp_stopped(h->found.problem->options->stop))
+            continue;
+        hp_evaluate_candidate(e, &e->estimate[i]);
+        n_replicated++;
+    }
 }
 
 /* The closed form of what was chosen. */
@@ -168,9 +205,11 @@ static void search(struct hybrid_search *h)
     struct evaluation *e = &h->evaluation;
     hp_find_candidates(&h->found, false);
     evaluate(h, 1);
+    evaluate_replicas(h);
     /* less that is fast may fit; where no closed form fits, all shapes were looked at */
     if (!hp_evaluation_fits(e) && h->found.n_found > 0 && !hp_stopped(stop)) {
         hp_find_candidates(&h->found, true);
+        h->too_large = (struct table){ 0 };
         evaluate(h, 1);
     }
     if (hp_stopped(stop))

@@ -8,7 +8,7 @@
 /* The time per byte that the busiest link is occupied by all groups of a sum together.
  * Consecutive sums overlap, so only the last takes longer. */
 static double held_s_per_byte(struct hybrid *h, int first, int n, int parts,
-                              struct arena *scratch)
+                              struct arena *scratch, double *own_link)
 {
     enum { MOST_GROUPS = 16 };
     int n_links = 2 * hypar_machine_link_count(h->problem->machine), count = n / parts;
@@ -27,6 +27,10 @@ static double held_s_per_byte(struct hybrid *h, int first, int n, int parts,
         if (hypar_machine_is_uniform(h->problem->machine) && parts > MOST_GROUPS)
             break;
     }
+    int route[1];
+    *own_link = hypar_machine_route(h->problem->machine, first, first + parts, route, 1) > 0
+                    ? held[route[0]]
+                    : 0;
     return most;
 }
 
@@ -39,7 +43,7 @@ static struct line sum_of(struct hybrid *h, int first, int n, int parts)
     struct comm_group group = { COMM_ALL_REDUCE, count, device, 0 };
     struct line line = { .comm = hp_comm_model(h->arena, h->problem->machine, &group) };
     line.fixed_s = hp_comm_best_way(line.comm, 16e6)->fixed_s;
-    line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch);
+    line.s_per_byte = held_s_per_byte(h, first, n, parts, &scratch, &line.own_link_s_per_byte);
     hp_arena_free(&scratch);
     return line;
 }

@@ -188,6 +188,7 @@ static void add_term(struct submesh_model *m, const struct submesh *submesh,
     bool again = s->resend && hp_term_resends(m, submesh, s->state, term);
     double *sum = s->unit[to + 1].sum;
     *(from < to ? &s->unit[to].entering_s : &sum[TIME_S]) += again ? 2 * seconds : seconds;
+    sum[EXCHANGES] += seconds > 0 ? 1 + again : 0;
     if (class->over_samples) {
         sum[REPLICA_SUMS]++;
         sum[REPLICA_BYTES] += hp_part_bytes(m, parts_of(m, submesh, s->state, writer), writer,

@@ -10,6 +10,9 @@
 #include "search/evaluate/fit.h"
 #include "sim/task_costs.h"
 
+/* An exchange waits for this many gathers on the same links; simulated steps show it. */
+enum { GATHERS_AWAITED = 3 };
+
 /* A stage under a splitting. */
 struct split_stage {
     struct hybrid *h;
@@ -68,8 +71,8 @@ static double activation_bytes(const struct split_stage *w, enum hypar_recompute
 
 /* The end of a step. */
 struct tail {
-    double sum_s;  /* to sum all gradients */
-    double last_s; /* least time after the last gradient */
+    double sum_s, own_link_s; /* to sum all gradients; part of it on the links of one device */
+    double last_s;            /* least time after the last gradient */
     double update_s;
     /* Time to gather parameters: of all operators, one after another; of the first operator; of
      * the last operator. */
@@ -85,6 +88,7 @@ struct element_cost hp_element_cost(struct hybrid *h, const struct stage *stage,
     int holders = stage->n_devices / parts;
     return (struct element_cost){
         .sum_s = gradient * line.s_per_byte,
+        .own_link_s = gradient * line.own_link_s_per_byte,
         .update_s = h->update_s / (stage->step.shard >= HYPAR_SHARD_OPTIMIZER ? holders : 1),
         .last_s = line.fixed_s,
     };
@@ -137,6 +141,7 @@ static struct tail tail_of(const struct split_stage *w)
         double elements = sum_of(w, PARAMS + i);
         struct element_cost cost = hp_element_cost(w->h, w->stage, w->s->partition[i]);
         t.sum_s += elements * cost.sum_s;
+        t.own_link_s += elements * cost.own_link_s;
         t.last_s = fmax(t.last_s, elements > 0 ? cost.last_s : 0);
         t.update_s += elements * cost.update_s;
     }
@@ -153,6 +158,18 @@ static double wait_for_gathers(const struct split_stage *w, const struct tail *t
 {
     double in_turn_s = (t->gathers_s + half_s) / (hp_gather_ahead(&w->stage->step) + 1);
     return fmax(first_s, fmax(links_s, in_turn_s) - half_s);
+}
+
+/* The time that exchanges wait for gathers on the same links: in proportion to the time that
+ * the links are busy with gathers. */
+static double waiting_seconds(const struct split_stage *w, const struct tail *tail,
+                              double own_s)
+{
+    double gathered = sum_of(w, WEIGHTED), busy_s = 1.5 * tail->own_link_s;
+    if (!(gathered > 0) || !(own_s > 0))
+        return 0;
+    return GATHERS_AWAITED * sum_of(w, EXCHANGES) * fmin(1, busy_s / own_s) * tail->own_link_s /
+           2 / gathered;
 }
 
 /* Add the end of the step. Sums of gradients overlap with the last backward half. Gathers of
@@ -174,7 +191,8 @@ static void add_tail(const struct split_stage *w, struct stage_estimate *c)
         c->tail_s = t.update_s + t.last_s + t.sum_s / 2;
         break;
     default:
-        c->own_s += wait_for_gathers(w, &t, t.first_gather_s, t.sum_s / 2, forward_s) +
+        c->own_s += waiting_seconds(w, &t, c->own_s) +
+                    wait_for_gathers(w, &t, t.first_gather_s, t.sum_s / 2, forward_s) +
                     wait_for_gathers(w, &t, t.last_gather_s, t.sum_s, backward_s);
         c->tail_s = t.update_s + fmax(t.last_s, t.first_gather_s);
     }

@@ -41,6 +41,7 @@ enum unit_sum {
     COMPUTE_S, /* part of TIME_S without exchanges */
     BACKWARD_S,
     GRADIENT_S,    /* backward passes that only write gradients of parameters */
+    EXCHANGES,     /* their number */
     WEIGHTED,      /* number of operators with parameters */
     REPLICA_SUMS,  /* sums over samples in which replicas take part: their number ... */
     REPLICA_BYTES, /* ... and bytes */
@@ -102,6 +103,7 @@ struct submesh_splittings {
 /* A cost that is linear in bytes: fixed_s + bytes * s_per_byte. */
 struct line {
     double fixed_s, s_per_byte;
+    double own_link_s_per_byte;    /* of a sum: time that a device's own link is busy */
     const struct comm_model *comm; /* of a sum: for any size */
     /* Of a hop: if as many bytes arrive from the other side at the same time; for one message
      * alone. */
@@ -193,7 +195,7 @@ bool hp_stage_exchanges(const struct stage_estimate *estimate);
 /* The cost of one parameter element at the end of a step, if the parameter has `parts` parts:
  * to sum its gradient over the copies, to update it, and the time after the last sum. */
 struct element_cost {
-    double sum_s, update_s, last_s;
+    double sum_s, own_link_s, update_s, last_s; /* own_link_s: on the links of one device */
 };
 struct element_cost hp_element_cost(struct hybrid *h, const struct stage *stage, int parts);
 
