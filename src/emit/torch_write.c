@@ -60,7 +60,8 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
         fputs("from functools import partial\n", to);
     fputs("import copy\nimport importlib\n", to);
     fprintf(to, "%simport math\nimport os\nimport pickle\n%simport sys\nimport zlib\n\n",
-            s->stages ? "import inspect\nimport logging\n" : "", has_tables(s, t) ? "import re\n" : "");
+            s->stages ? "import inspect\nimport logging\n" : "",
+            has_tables(s, t) ? "import re\n" : "");
     fputs("import torch\nimport torch.distributed as dist\n"
           "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n",
           to);
