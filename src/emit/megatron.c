@@ -49,6 +49,21 @@ static bool leads_to_attention(const struct hypar_graph *graph, int op, int step
     return false;
 }
 
+/* What an operator without a flag usually is, if attention reads its result. */
+static const char *unknown_hint(const struct hypar_graph *graph, int op)
+{
+    enum op_kind kind = graph->ops[op].kind;
+    if (!leads_to_attention(graph, op, MOST_ROTARY_STEPS))
+        return "";
+    if (kind == OP_RMS_NORM || kind == OP_LAYER_NORM)
+        return "; Megatron-LM's flag for a norm of queries and keys is --qk-layernorm, which "
+               "hypar does not write";
+    return "; operators between the products of queries and keys and attention are usually a "
+           "rotary embedding that was not recognised: write it as q * cos + rotate_half(q) * "
+           "sin, with tables of one base, and import the model with values in its tables (not "
+           "on meta)";
+}
+
 static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_error *err)
 {
     struct transformer t;
@@ -60,12 +75,7 @@ static enum hypar_status takes(const struct hypar_graph *graph, struct hypar_err
                            "op '%s': Megatron-LM's flags have no word for '%s' at this place "
                            "of a layer, and would describe another network%s",
                            graph->ops[t.unknown].name, hp_op[graph->ops[t.unknown].kind].name,
-                           leads_to_attention(graph, t.unknown, MOST_ROTARY_STEPS)
-                               ? "; operators between the products of queries and keys and "
-                                 "attention are usually a rotary embedding that was not "
-                                 "recognised: write it as q * cos + rotate_half(q) * sin, "
-                                 "with tables of one base"
-                               : "");
+                           unknown_hint(graph, t.unknown));
         return HYPAR_OK;
     }
     return hp_fail(err, HYPAR_INFEASIBLE,

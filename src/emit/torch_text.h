@@ -145,11 +145,30 @@ static const char TEXT_RECOMPUTE[] =
 "\n\n";
 
 /* Modules compute in bf16 even if the model passes fp32 tensors: a mask, a table of
- * positions. */
+ * positions. fully_shard() casts the arguments of UNITS likewise, but only after the trace. */
 static const char TEXT_NARROW[] =
-"def narrow(module, args):\n"
+"def narrow(module, args, kwargs):\n"
 "    \"\"\"A module with parameters computes in their precision.\"\"\"\n"
-"    return tree_map_only(torch.Tensor, lambda x: x.to(torch.bfloat16) if x.is_floating_point() else x, args)\n"
+"    return tree_map_only(torch.Tensor, lambda x: x.to(torch.bfloat16) if x.is_floating_point() else x, (args, kwargs))\n"
+"\n\n";
+
+static const char TEXT_ONE_PRECISION[] =
+"@contextmanager\n"
+"def one_precision():\n"
+"    \"\"\"Attention computes in bf16 also where a table in fp32 that a module itself has (of rotations) makes queries and keys fp32.\"\"\"\n"
+"    before = nn.functional.scaled_dot_product_attention\n"
+"\n"
+"    def call(*args, **kwargs):\n"
+"        given = [x.dtype for x in (*args, *kwargs.values()) if isinstance(x, torch.Tensor) and x.is_floating_point()]\n"
+"        if len({*given}) > 1:\n"
+"            args, kwargs = narrow(None, args, kwargs)\n"
+"        return before(*args, **kwargs)\n"
+"\n"
+"    nn.functional.scaled_dot_product_attention = call\n"
+"    try:\n"
+"        yield\n"
+"    finally:\n"
+"        nn.functional.scaled_dot_product_attention = before\n"
 "\n\n";
 
 static const char TEXT_FP32_NORMS[] =
@@ -383,6 +402,56 @@ static const char TEXT_CONSTANTS[] =
 "    return traced\n"
 "\n\n";
 
+/* all_layers() does as _training() of python/hypar/torch/export.py does: the stages have the
+ * layers of the graph. */
+static const char TEXT_TRACE[] =
+"@contextmanager\n"
+"def all_layers():\n"
+"    \"\"\"A layer that is left out at random, by a number that is drawn for it (LayerDrop), is not left out: a stage has all its layers.\"\"\"\n"
+"    draw = torch.rand\n"
+"    torch.rand = lambda *size, **kwargs: 1.0 if size in ((), ([],), ((),)) else draw(*size, **kwargs)\n"
+"    try:\n"
+"        yield\n"
+"    finally:\n"
+"        torch.rand = draw\n"
+"\n\n"
+"@contextmanager\n"
+"def quiet():\n"
+"    \"\"\"Without what PyTorch tells of a model that it cannot trace, which is screens long.\"\"\"\n"
+"    before = logging.root.manager.disable\n"
+"    logging.disable(logging.CRITICAL)\n"
+"    try:\n"
+"        with open(os.devnull, \"w\") as nowhere, redirect_stderr(nowhere):\n"
+"            yield\n"
+"    finally:\n"
+"        logging.disable(before)\n"
+"\n\n"
+"def not_traced(model, why):\n"
+"    \"\"\"One line of an exception: the module and the line of its code at which the trace ends, the cause, and the remedy.\"\"\"\n"
+"    names, path, line = {id(m): name for name, m in model.named_modules()}, \"\", \"source not known\"\n"
+"    others = os.path.dirname(torch.__file__), not_traced.__code__.co_filename, \"<\"\n"
+"    step = why.__traceback__\n"
+"    while step:\n"
+"        code = step.tb_frame.f_code\n"
+"        path = names.get(id(step.tb_frame.f_locals.get(\"self\")), \"\") or path\n"
+"        if not code.co_filename.startswith(others):\n"
+"            line = f\"{code.co_filename}:{step.tb_lineno}\"\n"
+"        step = step.tb_next\n"
+"    cause = f\"{type(why).__name__}: {(str(why).strip().splitlines() or [''])[0].rstrip()}\"\n"
+"    if \"data-dependent\" in cause or \"DataDependent\" in cause:\n"
+"        cause = \"what the model does here depends on numbers that it computes; torch.where, or torch.cond, traces both ways\"\n"
+"    where = f\"module '{path}'\" if path else \"the model\"\n"
+"    return f\"{where} ({line}) cannot be traced, which stages need: {cause}; a plan without stages needs no trace\"\n"
+"\n\n"
+"def trace(model, batch):\n"
+"    \"\"\"The model in stages, by what it does with a batch.\"\"\"\n"
+"    try:\n"
+"        with torch.no_grad(), all_layers(), %squiet():  # blocks that are under no_grad anyway stay in line\n"
+"            return pipeline(model, (), batch, split_policy=in_each_stage)\n"
+"    except Exception as why:  # of whatever kind: PyTorch's own is behind that of pipeline()\n"
+"        raise Refused(not_traced(model, why.__cause__ or why)) from why\n"
+"\n\n";
+
 static const char TEXT_STAGE[] =
 "class Stage(nn.Module):\n"
 "    \"\"\"Takes what the stage before hands on, and the batch; hands on what later ones need.\"\"\"\n"
@@ -535,8 +604,14 @@ static const char TEXT_MAIN[] =
 "    torch.manual_seed(0)  # the same weights everywhere\n"
 "    sys.path.insert(0, os.getcwd())\n"
 "    module, _, name = function.partition(\":\")\n"
-"    model, given, *target = getattr(importlib.import_module(module), name)()\n"
-"    target = target[0] if target else None\n"
+"    try:\n"
+"        make = getattr(importlib.import_module(module), name)\n"
+"    except (ImportError, AttributeError, ValueError) as why:\n"
+"        raise Refused(f\"{function}: {type(why).__name__}: {why}\") from why\n"
+"    made = make()\n"
+"    if not isinstance(made, tuple) or len(made) not in (2, 3):\n"
+"        raise Refused(f\"{function}: returns {type(made).__name__}, expected a model, or a function that makes it, and its arguments\")\n"
+"    model, given, target = (*made, None)[:3]\n"
 "    model = model if isinstance(model, nn.Module) else empty(model)\n"
 "    args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})\n"
 "    args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))\n"

@@ -22,6 +22,12 @@ static bool is_wrapped(const struct torch_script *s)
     return s->data || s->plan->precision == HYPAR_BF16;
 }
 
+/* Does attention in bf16 have to take queries, keys and values of several precisions? */
+static bool narrows_attention(const struct torch_script *s)
+{
+    return s->attention && s->plan->precision == HYPAR_BF16;
+}
+
 /* The names of dimensions: "replica", "data"; "tensor", "tensor_1", ... */
 static const char *dim_name(const struct torch_script *s, int dim)
 {
@@ -44,7 +50,9 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
     bool recompute = t->recomputed.n > 0;
     if (s->stages)
         fputs("from collections import Counter\n", to);
-    if (s->n_tensor && s->attention)
+    if (s->stages)
+        fputs("from contextlib import contextmanager, redirect_stderr\n", to);
+    else if ((s->n_tensor && s->attention) || narrows_attention(s))
         fputs("from contextlib import contextmanager\n", to);
     if (t->frozen[0])
         fputs("from fnmatch import fnmatchcase\n", to);
@@ -52,7 +60,8 @@ static void put_imports(const struct torch_script *s, const struct torch_tables 
         fputs("from functools import partial\n", to);
     fputs("import copy\nimport importlib\n", to);
     fprintf(to, "%simport math\nimport os\nimport pickle\n%simport sys\nimport zlib\n\n",
-            s->stages ? "import inspect\n" : "", has_tables(s, t) ? "import re\n" : "");
+            s->stages ? "import inspect\nimport logging\n" : "",
+            has_tables(s, t) ? "import re\n" : "");
     fputs("import torch\nimport torch.distributed as dist\n"
           "import torch.distributed.checkpoint as dcp\nfrom torch import nn\n",
           to);
@@ -272,6 +281,8 @@ static void put_contexts(const struct torch_script *s, FILE *to)
         fputs("    @loss_parallel()  # of logits that are divided by class\n", to);
     if (s->n_tensor && s->attention)
         fputs("    @sdpa_kernel(ATTENTION[mesh.device_type])\n    @local_attention()\n", to);
+    if (narrows_attention(s) && !s->stages)
+        fputs("    @one_precision()\n", to);
 }
 
 static void put_gradients(const struct torch_script *s, const struct torch_tables *t,
@@ -310,10 +321,12 @@ static void put_check(const struct torch_script *s, const struct torch_tables *t
     if (s->norms || s->fp32_norms)
         fputs("    norms = batch_norms(model)\n", to);
     if (s->plan->precision == HYPAR_BF16)
-        fputs("    for module in model.modules():\n"
-              "        if any(True for _ in module.parameters(recurse=False)):\n"
-              "            module.register_forward_pre_hook(narrow)\n",
-              to);
+        fprintf(to,
+                "    for %smodule in model.%smodules():\n"
+                "        if %sany(True for _ in module.parameters(recurse=False)):\n"
+                "            module.register_forward_pre_hook(narrow, with_kwargs=True)\n",
+                s->stages ? "name, " : "", s->stages ? "named_" : "",
+                s->stages ? "key(UNITS, name) or " : "");
     if (t->frozen[0])
         fputs("    for name, p in model.named_parameters():\n"
               "        if any(fnmatchcase(name, pattern) for pattern in FROZEN):\n"
@@ -391,9 +404,8 @@ static void put_trace(const struct torch_script *s, FILE *to)
         "        hook(lambda *_: pipe_split())\n",
         to);
     fprintf(to,
-            "    with torch.no_grad():  # blocks that are under it anyway stay in line\n"
-            "        pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: "
-            "x.cpu().chunk(MICRO_BATCHES)[0]%s, batch), split_policy=in_each_stage)\n"
+            "    pipe = trace(model, tree_map_only(torch.Tensor, lambda x: "
+            "x.cpu().chunk(MICRO_BATCHES)[0]%s, batch))\n"
             "    stages = {i: Stage(pipe, i, model, device) for i in "
             "range(mesh.get_local_rank(\"stage\"), "
             "pipe.num_stages, MESH[\"stage\"])}\n"
@@ -588,12 +600,16 @@ void hp_torch_write(const struct torch_script *s, const struct torch_tables *t, 
         put_norms(s, to);
     if (s->plan->precision == HYPAR_BF16)
         fputs(TEXT_NARROW, to);
+    if (narrows_attention(s))
+        fputs(TEXT_ONE_PRECISION, to);
     if (t->recomputed.n)
         fputs(TEXT_RECOMPUTE, to);
     if (is_wrapped(s))
         put_replicas(s, to);
-    if (s->stages)
+    if (s->stages) {
         fputs(TEXT_CONSTANTS, to);
+        fprintf(to, TEXT_TRACE, narrows_attention(s) ? "one_precision(), " : "");
+    }
     if (s->stages)
         fprintf(to, TEXT_STAGE,
                 s->n_tensor && s->attention

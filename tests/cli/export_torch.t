@@ -15,10 +15,11 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
 > without memory; each rank then fills its own shards."""
 > from collections import Counter
-> from contextlib import contextmanager
+> from contextlib import contextmanager, redirect_stderr
 > import copy
 > import importlib
 > import inspect
+> import logging
 > import math
 > import os
 > import pickle
@@ -218,6 +219,56 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             graph.erase_node(n)
 >     traced.recompile()
 >     return traced
+>
+>
+> @contextmanager
+> def all_layers():
+>     """A layer that is left out at random, by a number that is drawn for it (LayerDrop), is not left out: a stage has all its layers."""
+>     draw = torch.rand
+>     torch.rand = lambda *size, **kwargs: 1.0 if size in ((), ([],), ((),)) else draw(*size, **kwargs)
+>     try:
+>         yield
+>     finally:
+>         torch.rand = draw
+>
+>
+> @contextmanager
+> def quiet():
+>     """Without what PyTorch tells of a model that it cannot trace, which is screens long."""
+>     before = logging.root.manager.disable
+>     logging.disable(logging.CRITICAL)
+>     try:
+>         with open(os.devnull, "w") as nowhere, redirect_stderr(nowhere):
+>             yield
+>     finally:
+>         logging.disable(before)
+>
+>
+> def not_traced(model, why):
+>     """One line of an exception: the module and the line of its code at which the trace ends, the cause, and the remedy."""
+>     names, path, line = {id(m): name for name, m in model.named_modules()}, "", "source not known"
+>     others = os.path.dirname(torch.__file__), not_traced.__code__.co_filename, "<"
+>     step = why.__traceback__
+>     while step:
+>         code = step.tb_frame.f_code
+>         path = names.get(id(step.tb_frame.f_locals.get("self")), "") or path
+>         if not code.co_filename.startswith(others):
+>             line = f"{code.co_filename}:{step.tb_lineno}"
+>         step = step.tb_next
+>     cause = f"{type(why).__name__}: {(str(why).strip().splitlines() or [''])[0].rstrip()}"
+>     if "data-dependent" in cause or "DataDependent" in cause:
+>         cause = "what the model does here depends on numbers that it computes; torch.where, or torch.cond, traces both ways"
+>     where = f"module '{path}'" if path else "the model"
+>     return f"{where} ({line}) cannot be traced, which stages need: {cause}; a plan without stages needs no trace"
+>
+>
+> def trace(model, batch):
+>     """The model in stages, by what it does with a batch."""
+>     try:
+>         with torch.no_grad(), all_layers(), quiet():  # blocks that are under no_grad anyway stay in line
+>             return pipeline(model, (), batch, split_policy=in_each_stage)
+>     except Exception as why:  # of whatever kind: PyTorch's own is behind that of pipeline()
+>         raise Refused(not_traced(model, why.__cause__ or why)) from why
 >
 >
 > class Stage(nn.Module):
@@ -488,8 +539,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >         module = model.get_submodule(name)
 >         hook = module.register_forward_pre_hook if point is SplitPoint.BEGINNING else module.register_forward_hook
 >         hook(lambda *_: pipe_split())
->     with torch.no_grad():  # blocks that are under it anyway stay in line
->         pipe = pipeline(model, (), tree_map_only(torch.Tensor, lambda x: x.cpu().chunk(MICRO_BATCHES)[0], batch), split_policy=in_each_stage)
+>     pipe = trace(model, tree_map_only(torch.Tensor, lambda x: x.cpu().chunk(MICRO_BATCHES)[0], batch))
 >     stages = {i: Stage(pipe, i, model, device) for i in range(mesh.get_local_rank("stage"), pipe.num_stages, MESH["stage"])}
 >     modules = nn.ModuleList(stages.values())
 >     for stage in modules:
@@ -599,8 +649,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     torch.manual_seed(0)  # the same weights everywhere
 >     sys.path.insert(0, os.getcwd())
 >     module, _, name = function.partition(":")
->     model, given, *target = getattr(importlib.import_module(module), name)()
->     target = target[0] if target else None
+>     try:
+>         make = getattr(importlib.import_module(module), name)
+>     except (ImportError, AttributeError, ValueError) as why:
+>         raise Refused(f"{function}: {type(why).__name__}: {why}") from why
+>     made = make()
+>     if not isinstance(made, tuple) or len(made) not in (2, 3):
+>         raise Refused(f"{function}: returns {type(made).__name__}, expected a model, or a function that makes it, and its arguments")
+>     model, given, target = (*made, None)[:3]
 >     model = model if isinstance(model, nn.Module) else empty(model)
 >     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
 >     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))
@@ -642,6 +698,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 > trains what the function returns: a model, or a function that makes one, its arguments (a tensor, a tuple or a dict
 > of keywords), and a target where the model does not return its loss. A function that makes the model leaves its parameters
 > without memory; each rank then fills its own shards."""
+> from contextlib import contextmanager
 > from fnmatch import fnmatchcase
 > from functools import partial
 > import copy
@@ -846,7 +903,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >             raise Refused(f"module '{name}' is a list whose modules are called by others: it cannot be computed again")
 >     for module in model.modules():
 >         if any(True for _ in module.parameters(recurse=False)):
->             module.register_forward_pre_hook(narrow)
+>             module.register_forward_pre_hook(narrow, with_kwargs=True)
 >     for name, p in model.named_parameters():
 >         if any(fnmatchcase(name, pattern) for pattern in FROZEN):
 >             p.requires_grad_(False)
@@ -854,6 +911,7 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     replicas(model, mesh["data"], model)
 >     fill(model, blank, state)
 >
+>     @one_precision()
 >     def step(*args, target=None, **kwargs):
 >         total = 0
 >         for i in range(MICRO_BATCHES):
@@ -944,8 +1002,14 @@ $ p() { printf '{"format": "hypar-plan/1", "model": "%s/tests/cli/gpt2-torch.jso
 >     torch.manual_seed(0)  # the same weights everywhere
 >     sys.path.insert(0, os.getcwd())
 >     module, _, name = function.partition(":")
->     model, given, *target = getattr(importlib.import_module(module), name)()
->     target = target[0] if target else None
+>     try:
+>         make = getattr(importlib.import_module(module), name)
+>     except (ImportError, AttributeError, ValueError) as why:
+>         raise Refused(f"{function}: {type(why).__name__}: {why}") from why
+>     made = make()
+>     if not isinstance(made, tuple) or len(made) not in (2, 3):
+>         raise Refused(f"{function}: returns {type(made).__name__}, expected a model, or a function that makes it, and its arguments")
+>     model, given, target = (*made, None)[:3]
 >     model = model if isinstance(model, nn.Module) else empty(model)
 >     args, kwargs = ((), given) if isinstance(given, dict) else (given if isinstance(given, tuple) else (given,), {})
 >     args, kwargs, target = tree_map_only(torch.Tensor, lambda x: own(x, mesh), (args, kwargs, target))

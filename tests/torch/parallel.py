@@ -197,14 +197,17 @@ def pair():
 
 
 class RotaryBlock(nn.Module):
-    """Attention that cuts the tables itself where the model does not."""
+    """Attention that cuts the tables itself where the model does not, or that has tables of its own."""
 
-    def __init__(self, width, heads):
+    def __init__(self, width, heads, tables=()):
         super().__init__()
+        for name, table in zip(("cos", "sin"), tables):
+            self.register_buffer(name, table.clone(), persistent=False)
         self.heads, self.joint, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
 
     def forward(self, x, tables):
         n, t, width = x.shape
+        tables = tables or (self.cos, self.sin)
         cos, sin = (table if len(table) == t else table[:t].unsqueeze(0) for table in tables)
         q, k, v = (y.view(n, t, self.heads, -1).transpose(1, 2) for y in self.joint(x).split(width, -1))
         q, k = (y * cos + torch.cat([-y.chunk(2, -1)[1], y.chunk(2, -1)[0]], -1) * sin for y in (q, k))
@@ -213,34 +216,58 @@ class RotaryBlock(nn.Module):
 
 
 class Rotary(nn.Module):
-    """A rotary embedding whose tables are longer than the words: the model cuts them, or each block does."""
+    """A rotary embedding whose tables are longer than the words: the model cuts them, or each block does. Each block may own tables."""
 
-    def __init__(self, inside, width=16, heads=2, layers=4, length=32):
+    def __init__(self, inside, owned, width=16, heads=2, layers=4, length=32):
         super().__init__()
         self.inside, self.embed, self.head, size = inside, nn.Embedding(24, width), nn.Linear(width, 24), width // heads
-        self.blocks = nn.ModuleList(RotaryBlock(width, heads) for _ in range(layers))
         angles = torch.arange(length)[:, None] * 10000 ** (-torch.arange(0, size, 2) / size)
-        for name, table in ("cos", angles.cos()), ("sin", angles.sin()):
-            self.register_buffer(name, torch.cat([table, table], 1), persistent=False)
+        tables = [torch.cat([table, table], 1) for table in (angles.cos(), angles.sin())]
+        self.blocks = nn.ModuleList(RotaryBlock(width, heads, tables if owned else ()) for _ in range(layers))
+        for name, table in zip(("cos", "sin"), (None, None) if owned else tables):
+            self.register_buffer(name, table, persistent=False)
 
     def forward(self, ids):
-        x, tables = self.embed(ids), (self.cos, self.sin)
+        x, tables = self.embed(ids), () if self.cos is None else (self.cos, self.sin)
         tables = tables if self.inside else [table[:ids.shape[1]] for table in tables]
         for block in self.blocks:
             x = block(x, tables)
         return self.head(x)
 
 
-def rotary(inside):
+def rotary(inside, owned=False):
     def make():
         g = torch.Generator().manual_seed(1)
         ids = torch.randint(0, 24, (BATCH, 9), generator=g)
-        return Rotary(inside), {"ids": ids[:, :-1]}, ids[:, 1:]
+        return Rotary(inside, owned), {"ids": ids[:, :-1]}, ids[:, 1:]
     return make
 
 
+class LayerDrop(nn.Module):
+    """Layers that are left out at random, with a chance of 0 (LayerDrop)."""
+
+    def __init__(self, width=16):
+        super().__init__()
+        self.chance, self.embed, self.head = 0.0, nn.Embedding(24, width), nn.Linear(width, 24)
+        self.layers = nn.ModuleList(nn.Sequential(nn.Linear(width, width), nn.GELU()) for _ in range(4))
+
+    def forward(self, ids):
+        x = self.embed(ids)
+        for layer in self.layers:
+            if torch.rand([]) < self.chance:
+                continue
+            x = x + layer(x)
+        return self.head(x)
+
+
+def layerdrop():
+    g = torch.Generator().manual_seed(1)
+    ids = torch.randint(0, 24, (BATCH, 9), generator=g)
+    return LayerDrop(), {"ids": ids[:, :-1]}, ids[:, 1:]
+
+
 NETS = {"gpt2": hugging("gpt2"), "llama": hugging("llama"), "vit": hugging("vit"), "t5": hugging("t5"), "mlp": mlp, "fixed": fixed, "packed": packed, "resnet": resnet, "norms": norms,
-        "recurrent": recurrent, "pair": pair, "rotary": rotary(False), "rotary-inside": rotary(True), **measured.NETS}
+        "recurrent": recurrent, "pair": pair, "rotary": rotary(False), "rotary-inside": rotary(True), "rotary-own": rotary(True, True), "layerdrop": layerdrop, **measured.NETS}
 
 
 def seeded(name):
@@ -289,6 +316,7 @@ CASES = [
     ("one", "packed", 2, {"pipeline": 2, "micro_batches": 1, "schedule": "none"}),
     ("stages", "rotary", 2, {"pipeline": 2, "micro_batches": 2}),
     ("stages", "rotary-inside", 2, {"pipeline": 2, "micro_batches": 2}),
+    ("stages", "layerdrop", 2, {"pipeline": 2, "micro_batches": 2}),
     ("interleaved", "fixed", 2, {"pipeline": 2, "chunks": 2, "micro_batches": 2}),
     ("nearest", "resnet", 2, ["--on", "full:2" + SLOW, "--planner", "hybrid", "--stages", "2"]),
     ("zero3", "gpt2", 2, {"data": 2, "shard": "parameters", "recompute": "full"}),
@@ -296,6 +324,9 @@ CASES = [
     ("bf16-zero3", "gpt2", 2, {"data": 2, "shard": "parameters", **BF16}),
     ("bf16-zero3-sums", "fixed", 2, {"data": 2, "shard": "parameters", "gradient_precision": "fp32", **BF16}),
     ("bf16-stages", "llama", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5, "begin": "state", **BF16}),
+    ("bf16-stages", "rotary", 2, {"pipeline": 2, "micro_batches": 2, **BF16}),  # tables in fp32 that blocks are given
+    ("bf16-stages", "rotary-own", 2, {"pipeline": 2, "micro_batches": 2, **BF16}),  # tables in fp32 that blocks have
+    ("bf16", "rotary-own", 2, {"tensor": 2, **BF16}),
     ("bf16-norms", "norms", 2, {"data": 2, **BF16}),
     ("clip", "fixed", 2, {"pipeline": 2, "micro_batches": 2, "clip": 0.5}),  # a parameter of both stages counts once
     ("meta", "llama", 2, {"data": 2, "shard": "parameters", "begin": "state"}),
@@ -575,26 +606,31 @@ def readme(command):
 
 
 def refusals(command):
-    """A script that is started with another number of processes, or with another model: one line, without where Python is."""
+    """A script that is started with another number of processes, with another model, with a function that is not there, or with a
+    model that stages cannot trace: one line, without where Python is."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "net.py"), "w") as file:
-            file.write(OWN + "\ndef other():\n    return nn.Sequential(nn.Linear(12, 8)), next(batches())[0], next(batches())[1]\n")
+            file.write(OWN + "\ndef other():\n    return nn.Sequential(nn.Linear(12, 8)), next(batches())[0], next(batches())[1]\n" + BRANCH)
         env = dict(os.environ, PYTHONPATH=os.path.join(ROOT, "python"), HYPAR=os.path.abspath(command), OMP_NUM_THREADS="1")
         subprocess.run([sys.executable, "-m", "hypar.torch", "net:example", "-o", "net.json"], cwd=folder, env=env, check=True, capture_output=True)
-        subprocess.run([env["HYPAR"], "plan", "net.json", "--batch", "8", "--on", "full:2", "--planner", "3d", "--tensor", "2", "--precision", "fp32", "--for", "torch",
-                        "-qo", "plan.json"], cwd=folder, check=True)
-        subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", "train.py"], cwd=folder, check=True)
+        for how, script in ("--tensor", "train.py"), ("--pipeline", "train.py-stages"):
+            subprocess.run([env["HYPAR"], "plan", "net.json", "--batch", "8", "--on", "full:2", "--planner", "3d", how, "2", "--precision", "fp32", "--for", "torch",
+                            "-qo", "plan.json"], cwd=folder, check=True)
+            subprocess.run([env["HYPAR"], "export", "plan.json", "--to", "torch", "-qo", script], cwd=folder, check=True)
 
-        def told(ranks, function):
+        def told(ranks, function, script="train.py"):
             env.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(free_port()), WORLD_SIZE=str(ranks))
-            started = [subprocess.Popen([sys.executable, "-W", "ignore", "train.py", function], cwd=folder, stderr=subprocess.PIPE, text=True,
+            started = [subprocess.Popen([sys.executable, "-W", "ignore", script, function], cwd=folder, stderr=subprocess.PIPE, text=True,
                                         env={**env, "RANK": str(r), "LOCAL_RANK": str(r)}) for r in range(ranks)]
             lines = [p.communicate()[1].splitlines() for p in started]
-            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback"))] for mine in lines]
-        found = told(3, "net:example"), told(2, "net:other")
+            return [p.returncode for p in started], [[line for line in mine if line.startswith(("train.py", "Traceback", "def forward"))] for mine in lines]
+        found = told(3, "net:example"), told(2, "net:other"), told(2, "net:nothing"), told(2, "net:branch", "train.py-stages")
         usage = [subprocess.run([sys.executable, "train.py", *words], cwd=folder, env=env, capture_output=True, text=True) for words in ([], ["--help"])]
     wanted = (([1] * 3, [["train.py: this plan is for 2 processes, torchrun started 3"], [], []]),
-              ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]))
+              ([1] * 2, [["train.py: the model has no module '2': this is the plan of another"], []]),
+              ([1] * 2, [["train.py: net:nothing: AttributeError: module 'net' has no attribute 'nothing'"], []]),
+              ([1] * 2, [[f"train.py-stages: module '1' ({os.path.join(os.path.realpath(folder), 'net.py')}:21) cannot be traced, which stages need: what the model "
+                          "does here depends on numbers that it computes; torch.where, or torch.cond, traces both ways; a plan without stages needs no trace"], []]))
     print(f"refusals: {[lines[0] for _, lines in found]}")
     helped = [u.returncode for u in usage] == [2, 0] and all("train.py package.module:function [STEPS]" in u.stdout.replace("FILE", "train.py") and not u.stderr for u in usage)
     if found != wanted or not helped:
@@ -662,6 +698,16 @@ def example():
 """
 
 
+BRANCH = """
+class Branch(nn.ReLU):
+    def forward(self, x):
+        return x if x.sum() > 0 else super().forward(x)
+
+def branch():
+    model = MyNet()
+    model[1] = Branch()
+    return model, next(batches())[0], next(batches())[1]
+"""
 LOOP_PLANS = {"stages": "--pipeline 2 --micro-batches 2", "data": "--data 2 --shard parameters", "tensor": "--tensor 2"}
 
 
