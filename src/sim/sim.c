@@ -332,7 +332,13 @@ enum hypar_status hypar_simulate(struct hypar_sim **out, const struct hypar_plan
     *out = NULL;
     options = options ? options : &planned;
     TRY(hp_check_sim_options(options, err));
-    TRY(hypar_lower(&program, plan, &options->lower, err));
+    struct hypar_plan *own = hp_simulated_plan(plan, options);
+    enum hypar_status status = hypar_lower(&program, own ? own : plan, &options->lower, err);
+    if (status != HYPAR_OK) {
+        hypar_plan_free(own);
+        return status;
+    }
+    program->own_plan = own;
     return hp_simulate_program(out, program, options, err);
 }
 
